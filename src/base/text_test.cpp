@@ -1,0 +1,113 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace reeve::base {
+namespace {
+
+TEST(Text, splits_and_joins) {
+  EXPECT_EQ(split("a,b,,c", ','), (std::vector<std::string_view>{"a", "b", "", "c"}));
+  EXPECT_EQ(split("", ','), std::vector<std::string_view>{""});
+  EXPECT_EQ(join({"a", "b"}, ", "), "a, b");
+  EXPECT_EQ(trim(" \t a b \n"), "a b");
+}
+
+TEST(Text, finds_the_first_byte_that_is_no_utf8) {
+  EXPECT_FALSE(find_invalid_utf8("plain, é, 日本, 😀"));
+  EXPECT_EQ(find_invalid_utf8("ab\xff"), 2);
+  EXPECT_EQ(find_invalid_utf8("\xc0\xaf"), 0) << "overlong";
+  EXPECT_EQ(find_invalid_utf8("x\xed\xa0\x80"), 1) << "surrogate";
+  EXPECT_EQ(find_invalid_utf8("\xf4\x90\x80\x80"), 0) << "beyond U+10FFFF";
+  EXPECT_EQ(find_invalid_utf8("é\xe6\x97"), 2) << "cut off";
+}
+
+// RUN-16
+TEST(Text, replaces_each_bad_part_by_one_sign) {
+  EXPECT_EQ(replace_invalid_utf8("a\xff\xfe"), "a\uFFFD\uFFFD");
+  EXPECT_EQ(replace_invalid_utf8("\xe6\x97!"), "\uFFFD!");
+  EXPECT_EQ(replace_invalid_utf8("ok é"), "ok é");
+}
+
+RC_GTEST_PROP(Text, replaced_text_is_always_utf8, (const std::string& bytes)) {
+  const std::string text = replace_invalid_utf8(bytes);
+  RC_ASSERT(!find_invalid_utf8(text));
+  if (!find_invalid_utf8(bytes)) RC_ASSERT(text == bytes);
+}
+
+TEST(Text, is_cut_between_characters_only) {
+  EXPECT_EQ(truncate_utf8("aé", 2), "a");
+  EXPECT_EQ(truncate_utf8("aé", 3), "aé");
+  EXPECT_EQ(truncate_utf8("😀", 3), "");
+}
+
+TEST(Text, knows_its_width_on_a_terminal) {
+  EXPECT_EQ(display_width("abc"), 3);
+  EXPECT_EQ(display_width("é"), 1);
+  EXPECT_EQ(display_width("e\u0301"), 1);
+  EXPECT_EQ(display_width("日本"), 4);
+  EXPECT_EQ(fit_width("abcdef", 4, false), "abc…");
+  EXPECT_EQ(fit_width("abcdef", 4, true), "abc~");
+  EXPECT_EQ(fit_width("日本語", 4, true), "日~");
+  EXPECT_EQ(fit_width("abc", 3, false), "abc");
+}
+
+TEST(Text, tells_line_and_column_in_characters) {
+  const std::string_view text = "ab\nécd\n";
+  EXPECT_EQ(position_of(text, 0).line, 1);
+  EXPECT_EQ(position_of(text, 5).line, 2);
+  EXPECT_EQ(position_of(text, 5).column, 2);
+  EXPECT_EQ(line_around(text, 4), "écd");
+  EXPECT_EQ(line_around("a\r\nb", 0), "a");
+  EXPECT_EQ(line_around("a\n\nb", 2), "");
+}
+
+TEST(Text, edit_distance_counts_mistakes) {
+  EXPECT_EQ(edit_distance("taks", "task"), 1) << "a swap is one mistake";
+  EXPECT_EQ(edit_distance("Task", "task"), 0) << "case is none";
+  EXPECT_EQ(edit_distance("", "abc"), 3);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+}
+
+RC_GTEST_PROP(Text, edit_distance_is_a_distance, (const std::string& a, const std::string& b)) {
+  const std::string left = a.substr(0, 64);
+  const std::string right = b.substr(0, 64);
+  RC_ASSERT(edit_distance(left, right) == edit_distance(right, left));
+  RC_ASSERT(edit_distance(left, left) == 0U);
+  RC_ASSERT(edit_distance(left, right) <= std::max(left.size(), right.size()));
+}
+
+TEST(Text, suggests_what_was_meant_and_nothing_far_off) {
+  const std::vector<std::string> types = {"task", "gate", "branch", "merge", "parallel", "subgraph", "human"};
+  EXPECT_EQ(find_closest("taks", types), "task");
+  EXPECT_EQ(find_closest("paralel", types), "parallel");
+  EXPECT_EQ(find_closest("Human", types), "human");
+  EXPECT_FALSE(find_closest("database", types));
+  EXPECT_FALSE(find_closest("x", types));
+  EXPECT_FALSE(find_closest("", types));
+}
+
+// LOG-3
+TEST(Text, makes_control_sequences_visible) {
+  EXPECT_EQ(visible("a\x1b[31mred"), "a\\x1b[31mred");
+  EXPECT_EQ(visible("\xc2\x9b"
+                    "31m"),
+            "\\u009b31m");
+  EXPECT_EQ(visible("a\nb\tc"), "a\\nb\\tc");
+  EXPECT_EQ(visible("evil\u202Etxt"), "evil\\u202etxt") << "text that turns its direction";
+  EXPECT_EQ(visible("\xff"), "\\xff");
+  EXPECT_EQ(visible("é 日"), "é 日");
+}
+
+RC_GTEST_PROP(Text, visible_text_has_no_control_characters, (const std::string& bytes)) {
+  for (const char c : visible(bytes)) RC_ASSERT(static_cast<unsigned char>(c) >= 0x20 && c != 0x7F);
+  RC_ASSERT(!find_invalid_utf8(visible(bytes)));
+}
+
+TEST(Text, quotes_with_a_bound) {
+  EXPECT_EQ(quoted("task"), "`task`");
+  EXPECT_LT(base::quoted(std::string(10'000, 'x')).size(), 100);
+}
+
+}  // namespace
+}  // namespace reeve::base
