@@ -1,0 +1,142 @@
+#include "json/encode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace reeve::json {
+
+namespace {
+
+using base::Member;
+using base::Value;
+
+enum class Form { line, pretty, canonical };
+
+class Writer {
+ public:
+  explicit Writer(Form form) : form_(form) {}
+
+  void write(const Value& value, std::size_t level) {
+    if (const bool* flag = value.as_bool()) {
+      out_ += *flag ? "true" : "false";
+    } else if (const std::int64_t* integer = value.as_integer()) {
+      fmt::format_to(std::back_inserter(out_), "{}", *integer);
+    } else if (const double* number = value.as_number()) {
+      write_number(*number);
+    } else if (const std::string* text = value.as_string()) {
+      write_string(*text);
+    } else if (const Value::Array* array = value.as_array()) {
+      write_array(*array, level);
+    } else if (const Value::Object* object = value.as_object()) {
+      write_object(*object, level);
+    } else {
+      out_ += "null";
+    }
+  }
+
+  std::string take() { return std::move(out_); }
+
+ private:
+  // JSON has no infinities and no NaN; null says that there is no number.
+  void write_number(double number) {
+    constexpr double exact = 9'007'199'254'740'992.0;
+    if (!std::isfinite(number)) {
+      out_ += "null";
+    } else if (number == std::trunc(number) && std::abs(number) <= exact) {
+      const int digits = form_ == Form::canonical ? 0 : 1;
+      fmt::format_to(std::back_inserter(out_), "{:.{}f}", number == 0 ? 0.0 : number, digits);
+    } else {
+      fmt::format_to(std::back_inserter(out_), "{}", number);
+    }
+  }
+
+  // What a tool printed may be any bytes; JSON is UTF-8 (RUN-16).
+  void write_string(std::string_view text) {
+    if (base::find_invalid_utf8(text)) return write_string(base::replace_invalid_utf8(text));
+    out_ += '"';
+    for (const char c : text) {
+      switch (c) {
+        case '"':
+          out_ += "\\\"";
+          break;
+        case '\\':
+          out_ += "\\\\";
+          break;
+        case '\n':
+          out_ += "\\n";
+          break;
+        case '\r':
+          out_ += "\\r";
+          break;
+        case '\t':
+          out_ += "\\t";
+          break;
+        default:
+          if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+            fmt::format_to(std::back_inserter(out_), "\\u{:04x}", static_cast<unsigned char>(c));
+          } else {
+            out_ += c;
+          }
+      }
+    }
+    out_ += '"';
+  }
+
+  void write_array(const Value::Array& array, std::size_t level) {
+    out_ += '[';
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      if (i > 0) out_ += ',';
+      break_line(level + 1);
+      write(array[i], level + 1);
+    }
+    if (!array.empty()) break_line(level);
+    out_ += ']';
+  }
+
+  void write_object(const Value::Object& object, std::size_t level) {
+    std::vector<const Member*> members;
+    members.reserve(object.size());
+    for (const Member& member : object) members.push_back(&member);
+    if (form_ == Form::canonical) std::ranges::sort(members, {}, [](const Member* m) -> const auto& { return m->key; });
+    out_ += '{';
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (i > 0) out_ += ',';
+      break_line(level + 1);
+      write_string(members[i]->key);
+      out_ += form_ == Form::pretty ? ": " : ":";
+      write(members[i]->value, level + 1);
+    }
+    if (!object.empty()) break_line(level);
+    out_ += '}';
+  }
+
+  void break_line(std::size_t level) {
+    if (form_ != Form::pretty) return;
+    out_ += '\n';
+    out_.append(2 * level, ' ');
+  }
+
+  Form form_;
+  std::string out_;
+};
+
+std::string write(const Value& value, Form form) {
+  Writer writer(form);
+  writer.write(value, 0);
+  return writer.take();
+}
+
+}  // namespace
+
+std::string encode(const Value& value) { return write(value, Form::line); }
+std::string encode_pretty(const Value& value) { return write(value, Form::pretty); }
+std::string encode_canonical(const Value& value) { return write(value, Form::canonical); }
+
+}  // namespace reeve::json

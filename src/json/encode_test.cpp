@@ -1,0 +1,64 @@
+#include "json/encode.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "json/describe.h"
+#include "json/parse.h"
+
+namespace reeve::json {
+namespace {
+
+using base::Value;
+
+TEST(JsonEncode, escapes_what_must_be) {
+  EXPECT_EQ(encode(Value::string("a\"b\\c\n\x01\x7f/é")), R"("a\"b\\c\n\u0001\u007f/é")");
+}
+
+// RUN-16
+TEST(JsonEncode, is_utf8_whatever_came_in) { EXPECT_EQ(encode(Value::string("a\xff")), "\"a\uFFFD\""); }
+
+TEST(JsonEncode, has_no_infinities) {
+  EXPECT_EQ(encode(Value::number(std::numeric_limits<double>::infinity())), "null");
+  EXPECT_EQ(encode(Value::number(std::numeric_limits<double>::quiet_NaN())), "null");
+}
+
+TEST(JsonEncode, keeps_the_order_of_members_unless_canonical) {
+  Value object = Value::object();
+  object.set("b", Value::integer(1));
+  object.set("a", Value::number(2.0));
+  EXPECT_EQ(encode(object), R"({"b":1,"a":2.0})");
+  EXPECT_EQ(encode_canonical(object), R"({"a":2,"b":1})");
+  EXPECT_EQ(encode_pretty(object), "{\n  \"b\": 1,\n  \"a\": 2.0\n}");
+}
+
+struct Inner {
+  int number = 7;
+  friend bool operator==(const Inner&, const Inner&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Inner, (), (number))
+
+struct Outer {
+  std::string name;
+  std::optional<Inner> inner;
+  std::vector<std::string> list;
+  bool operator_ = false;
+  base::RunId id{0};
+  base::TimeLimit limit;
+};
+BOOST_DESCRIBE_STRUCT(Outer, (), (name, inner, list, operator_, id, limit))
+
+TEST(JsonDescribe, writes_members_by_name) {
+  const Outer outer{.name = "n", .inner = Inner{}, .id = base::RunId(3)};
+  EXPECT_EQ(encode(to_value(outer)),
+            R"({"name":"n","inner":{"number":7},"list":[],"operator":false,"id":"TR-3","limit":"off"})");
+}
+
+TEST(JsonDescribe, can_leave_defaults_out) {
+  EXPECT_EQ(encode(to_value(Outer{.name = "n"}, Defaults::omit)), R"({"name":"n"})");
+  EXPECT_EQ(encode(to_value(Outer{.inner = Inner{8}}, Defaults::omit)), R"({"inner":{"number":8}})");
+}
+
+}  // namespace
+}  // namespace reeve::json

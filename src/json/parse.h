@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "base/limits.h"
+#include "base/value.h"
+
+namespace reeve::json {
+
+struct ParseLimits {
+  std::size_t bytes = base::limits::json_bytes;
+  std::size_t depth = base::limits::json_depth;
+  // Values, members and elements together.
+  std::size_t values = base::limits::json_values;
+};
+
+struct ParseError {
+  // "expected a value", "duplicate key `a`"; without the place.
+  std::string message;
+  std::size_t line = 1;
+  std::size_t column = 1;
+
+  // "line 3, column 7: duplicate key `a`".
+  std::string text() const;
+};
+
+// Exactly one JSON document (RFC 8259). Stricter than most readers where leniency hides attacks or mistakes: duplicate
+// keys, bytes that are not UTF-8 and everything over a limit are errors. Integers that fit 64 bits stay exact.
+std::expected<base::Value, ParseError> parse(std::string_view text, const ParseLimits& limits = {});
+
+}  // namespace reeve::json
