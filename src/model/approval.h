@@ -1,0 +1,77 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/value.h"
+#include "model/describe.h"
+
+// One question to a person, with options, an expiry and exactly one decision (SPEC §2).
+namespace reeve::model {
+
+enum class ApprovalStatus { pending, approved, rejected, expired };
+REEVE_DESCRIBE_ENUM(ApprovalStatus, pending, approved, rejected, expired)
+
+// APR-2: a decision is made once and never changed.
+bool can_move(ApprovalStatus from, ApprovalStatus to) noexcept;
+bool is_final(ApprovalStatus status) noexcept;
+
+// APR-7: a grant is used once, or void.
+enum class ApprovalUse { unused, used, void_ };
+REEVE_DESCRIBE_ENUM(ApprovalUse, unused, used, void_)
+
+bool can_move(ApprovalUse from, ApprovalUse to) noexcept;
+bool is_final(ApprovalUse use) noexcept;
+
+// What asked; each kind has an expiry of its own.
+enum class ApprovalKind { question, tool_call, human };
+REEVE_DESCRIBE_ENUM(ApprovalKind, question, tool_call, human)
+
+struct ApprovalOption {
+  std::string value;
+  std::string label;
+  // Whether choosing it approves; nothing said: by its value (APR-3).
+  std::optional<bool> approves;
+  friend bool operator==(const ApprovalOption&, const ApprovalOption&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ApprovalOption, (), (value, label, approves))
+
+// APR-3: `reject`, `deny`, `no`, `n`, `abort`, `cancel` reject, in any case; every other value approves.
+bool approves(const ApprovalOption& option);
+// Approve and reject, for a question that names none.
+std::vector<ApprovalOption> default_options();
+
+struct Approval {
+  base::ApprovalId approval_id{0};
+  std::optional<base::RunId> tool_run_id;
+  std::optional<base::ExecutionId> execution_id;
+  std::optional<std::string> node_id;
+  std::optional<base::AgentId> agent_id;
+  std::optional<std::string> tool_name;
+  std::optional<std::string> tool_ref;
+  std::optional<base::Value> arguments;
+  std::string question;
+  std::vector<ApprovalOption> options;
+  std::optional<std::string> default_value;
+  ApprovalStatus status = ApprovalStatus::pending;
+  std::optional<std::string> chosen_value;
+  std::optional<std::string> comment;
+  std::optional<std::string> decided_by;
+  std::optional<std::string> digest;
+  ApprovalUse use = ApprovalUse::unused;
+  int attempt = 1;
+  base::WallTime created_at;
+  std::optional<base::WallTime> decided_at;
+  std::optional<base::WallTime> expires_at;
+  friend bool operator==(const Approval&, const Approval&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Approval, (),
+                      (approval_id, tool_run_id, execution_id, node_id, agent_id, tool_name, tool_ref, arguments,
+                       question, options, default_value, status, chosen_value, comment, decided_by, digest, use,
+                       attempt, created_at, decided_at, expires_at))
+
+}  // namespace reeve::model

@@ -1,0 +1,171 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/quantity.h"
+#include "model/describe.h"
+#include "model/policy.h"
+#include "model/run.h"
+#include "model/workflow.h"
+
+// The config file (SPEC §7). Every value has its default here; the names of fields are the keys of the YAML.
+namespace reeve::model {
+
+// RUN-10, as the config writes it: `approve`, `fail` or `answer=TEXT`.
+struct OnPrompt {
+  PromptAction action = PromptAction::approve;
+  // For `answer`.
+  std::string text;
+  friend bool operator==(const OnPrompt&, const OnPrompt&) = default;
+};
+std::optional<OnPrompt> parse_on_prompt(std::string_view text);
+std::string format_config_word(const OnPrompt& on_prompt);
+
+struct ToolProfile {
+  std::vector<std::string> command;
+  RunMode mode = RunMode::pipe;
+  base::TimeLimit timeout = base::TimeLimit::of(std::chrono::seconds(1800));
+  base::TimeLimit no_output_timeout = base::TimeLimit::of(std::chrono::seconds(300));
+  OnStall on_stall = OnStall::mark;
+  Liveness liveness = Liveness::activity;
+  OnPrompt on_prompt;
+  ResumeWay resume = ResumeWay::rerun;
+  std::vector<std::string> resume_args;
+  OnInterrupted on_interrupted = OnInterrupted::ask;
+  std::vector<std::string> pass_env;
+  std::map<std::string, std::string> env;
+  std::vector<std::string> secrets;
+  Headless headless = Headless::safe;
+  Sandbox sandbox = Sandbox::none;
+  // Regular expressions; a line that matches one is a failure marker (RUN-6).
+  std::vector<std::string> failure_markers;
+  base::Milliseconds kill_grace = std::chrono::seconds(5);
+  base::Milliseconds result_grace = std::chrono::seconds(30);
+  bool keep_descendants = false;
+  base::ByteSize output_cap{1ULL << 30U};
+  friend bool operator==(const ToolProfile&, const ToolProfile&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ToolProfile, (),
+                      (command, mode, timeout, no_output_timeout, on_stall, liveness, on_prompt, resume, resume_args,
+                       on_interrupted, pass_env, env, secrets, headless, sandbox, failure_markers, kill_grace,
+                       result_grace, keep_descendants, output_cap))
+
+struct Role {
+  std::optional<std::string> tool;
+  std::string prompt = "{input}";
+  std::optional<base::TimeLimit> timeout;
+  std::optional<base::TimeLimit> no_output_timeout;
+  std::optional<Isolation> isolation;
+  std::optional<std::string> model;
+  std::optional<double> temperature;
+  std::optional<std::int64_t> max_tokens;
+  friend bool operator==(const Role&, const Role&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Role, (), (tool, prompt, timeout, no_output_timeout, isolation, model, temperature, max_tokens))
+
+enum class GateSeverity { error, warning };
+REEVE_DESCRIBE_ENUM(GateSeverity, error, warning)
+
+enum class OnGateFail { block, retry_with_feedback, warn };
+REEVE_DESCRIBE_ENUM(OnGateFail, block, retry_with_feedback, warn)
+
+struct Gate {
+  std::vector<std::string> command;
+  base::TimeLimit timeout = base::TimeLimit::of(std::chrono::seconds(1800));
+  std::map<std::string, std::string> env;
+  // Beneath the checkout in which the gate runs.
+  std::string working_dir = ".";
+  std::vector<std::string> depends_on;
+  GateSeverity severity = GateSeverity::error;
+  OnGateFail on_fail = OnGateFail::block;
+  friend bool operator==(const Gate&, const Gate&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Gate, (), (command, timeout, env, working_dir, depends_on, severity, on_fail))
+
+struct Policies {
+  ToolPolicies tools;
+  std::map<std::string, ToolPolicies> roles;
+  friend bool operator==(const Policies&, const Policies&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Policies, (), (tools, roles))
+
+struct ApprovalExpiry {
+  base::TimeLimit question = base::TimeLimit::of(std::chrono::hours(24));
+  base::TimeLimit tool_call = base::TimeLimit::of(std::chrono::hours(24));
+  base::TimeLimit human = base::TimeLimit::off();
+  friend bool operator==(const ApprovalExpiry&, const ApprovalExpiry&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ApprovalExpiry, (), (question, tool_call, human))
+
+struct Supervision {
+  base::Milliseconds poll_interval = std::chrono::seconds(5);
+  ApprovalExpiry approval_expiry;
+  std::int64_t resume_attempts = 3;
+  std::int64_t max_parallel_runs = 16;
+  base::TimeLimit idle_exit = base::TimeLimit::of(std::chrono::seconds(60));
+  base::Milliseconds lease = std::chrono::seconds(15);
+  base::Milliseconds adopt_grace = std::chrono::seconds(60);
+  friend bool operator==(const Supervision&, const Supervision&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Supervision, (),
+                      (poll_interval, approval_expiry, resume_attempts, max_parallel_runs, idle_exit, lease,
+                       adopt_grace))
+
+struct LogSettings {
+  base::ByteSize rotate_size{64ULL << 20U};
+  std::int64_t rotate_keep = 10;
+  friend bool operator==(const LogSettings&, const LogSettings&) = default;
+};
+BOOST_DESCRIBE_STRUCT(LogSettings, (), (rotate_size, rotate_keep))
+
+struct ServerSettings {
+  // "127.0.0.1:7433", or `off`.
+  std::string http = "off";
+  friend bool operator==(const ServerSettings&, const ServerSettings&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ServerSettings, (), (http))
+
+struct WorktreeSettings {
+  std::vector<std::vector<std::string>> setup;
+  std::vector<std::string> copy;
+  std::optional<std::string> remote;
+  friend bool operator==(const WorktreeSettings&, const WorktreeSettings&) = default;
+};
+BOOST_DESCRIBE_STRUCT(WorktreeSettings, (), (setup, copy, remote))
+
+enum class NotifyOn { approval_needed, stalled, failed };
+REEVE_DESCRIBE_ENUM(NotifyOn, approval_needed, stalled, failed)
+
+struct Notification {
+  std::vector<NotifyOn> on;
+  // One of the two.
+  std::vector<std::string> command;
+  std::optional<std::string> webhook;
+  // The variable that holds the key with which a webhook is signed.
+  std::optional<std::string> secret_env;
+  friend bool operator==(const Notification&, const Notification&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Notification, (), (on, command, webhook, secret_env))
+
+struct Config {
+  // `sqlite`, or a PostgreSQL address.
+  std::string store = "sqlite";
+  std::map<std::string, ToolProfile> tools;
+  std::map<std::string, Role> roles;
+  std::map<std::string, Gate> gates;
+  Policies policies;
+  Supervision supervision;
+  LogSettings log;
+  ServerSettings server;
+  WorktreeSettings worktree;
+  std::vector<Notification> notify;
+  friend bool operator==(const Config&, const Config&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Config, (), (store, tools, roles, gates, policies, supervision, log, server, worktree, notify))
+
+}  // namespace reeve::model

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/value.h"
+#include "model/describe.h"
+#include "model/workflow.h"
+
+// One run of a workflow (SPEC §3).
+namespace reeve::model {
+
+enum class ExecutionStatus { running, waiting_approval, completed, failed, cancelled };
+REEVE_DESCRIBE_ENUM(ExecutionStatus, running, waiting_approval, completed, failed, cancelled)
+
+// `failed → running` is `flow retry` (GRF-14); so `failed` ends an execution without being final for ever.
+bool can_move(ExecutionStatus from, ExecutionStatus to) noexcept;
+bool is_over(ExecutionStatus status) noexcept;
+
+enum class NodeStatus { pending, ready, running, waiting_approval, completed, failed, skipped, cancelled };
+REEVE_DESCRIBE_ENUM(NodeStatus, pending, ready, running, waiting_approval, completed, failed, skipped, cancelled)
+
+// Within one iteration. A loop (GRF-5) and `flow retry` (GRF-14) reset a node: that begins a new iteration or attempt
+// and is no move.
+bool can_move(NodeStatus from, NodeStatus to) noexcept;
+bool is_over(NodeStatus status) noexcept;
+
+// GRF-3.
+enum class EdgeState { open, taken, dead };
+REEVE_DESCRIBE_ENUM(EdgeState, open, taken, dead)
+
+struct NodeExecution {
+  std::string node_id;
+  NodeType type = NodeType::task;
+  NodeStatus status = NodeStatus::pending;
+  int attempt = 0;
+  int iteration = 0;
+  std::optional<base::Value> inputs;
+  std::optional<base::Value> outputs;
+  std::optional<std::string> error;
+  std::optional<base::RunId> tool_run_id;
+  std::optional<base::ApprovalId> approval_id;
+  std::optional<base::WallTime> started_at;
+  std::optional<base::WallTime> completed_at;
+  friend bool operator==(const NodeExecution&, const NodeExecution&) = default;
+};
+BOOST_DESCRIBE_STRUCT(NodeExecution, (),
+                      (node_id, type, status, attempt, iteration, inputs, outputs, error, tool_run_id, approval_id,
+                       started_at, completed_at))
+
+struct Execution {
+  base::ExecutionId execution_id{0};
+  std::string workflow_id;
+  std::string workflow_name;
+  std::optional<std::string> label;
+  ExecutionStatus status = ExecutionStatus::running;
+  std::optional<std::string> reason;
+  base::WallTime started_at;
+  std::optional<base::WallTime> completed_at;
+  std::vector<NodeExecution> nodes;
+  friend bool operator==(const Execution&, const Execution&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Execution, (),
+                      (execution_id, workflow_id, workflow_name, label, status, reason, started_at, completed_at,
+                       nodes))
+
+}  // namespace reeve::model

@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "model/agent.h"
+#include "model/approval.h"
+#include "model/execution.h"
+#include "model/patch.h"
+#include "model/run.h"
+#include "model/task.h"
+#include "tests/support/files.h"
+
+namespace reeve::model {
+namespace {
+
+// A table of docs/LIFECYCLES.md: row and column to what stands there.
+using Matrix = std::map<std::pair<std::string, std::string>, std::string>;
+
+std::vector<std::string> cells_of(std::string_view line) {
+  std::vector<std::string> cells;
+  for (const std::string_view cell : base::split(line, '|')) cells.emplace_back(base::trim(cell));
+  // Before the first and behind the last bar is nothing.
+  if (cells.size() >= 2) {
+    cells.erase(cells.begin());
+    cells.pop_back();
+  }
+  return cells;
+}
+
+Matrix read_matrix(const std::string& heading) {
+  static const std::string document = testing::read_text(testing::source_folder() / "docs/LIFECYCLES.md");
+  const std::size_t start = document.find("\n## " + heading + "\n");
+  EXPECT_NE(start, std::string::npos) << heading;
+  const std::size_t end = document.find("\n## ", start + 1);
+  std::vector<std::string> columns;
+  Matrix matrix;
+  for (const std::string_view line : base::split(document.substr(start, end - start), '\n')) {
+    if (!line.starts_with('|') || line.starts_with("|--")) continue;
+    const std::vector<std::string> cells = cells_of(line);
+    if (columns.empty()) {
+      columns = cells;
+      continue;
+    }
+    for (std::size_t i = 1; i < cells.size(); ++i) matrix[{cells[0], columns[i]}] = cells[i];
+  }
+  return matrix;
+}
+
+// Walks every pair of states and compares the code's word with the documentation's.
+template <class Status>
+void expect_documented(const std::string& heading) {
+  const Matrix matrix = read_matrix(heading);
+  const auto names = base::names_of<Status>();
+  EXPECT_EQ(matrix.size(), names.size() * names.size());
+  for (const auto& from : names) {
+    for (const auto& to : names) {
+      const auto cell = matrix.find({std::string(from.name), std::string(to.name)});
+      ASSERT_NE(cell, matrix.end()) << heading << ": " << from.name << " → " << to.name << " is not in the table";
+      EXPECT_EQ(can_move(from.value, to.value), cell->second == "yes")
+          << heading << ": " << from.name << " → " << to.name;
+    }
+  }
+}
+
+TEST(Lifecycle, of_runs_is_as_documented) { expect_documented<RunStatus>("Run"); }                    // RUN-2
+TEST(Lifecycle, of_approvals_is_as_documented) { expect_documented<ApprovalStatus>("Approval"); }     // APR-2
+TEST(Lifecycle, of_grants_is_as_documented) { expect_documented<ApprovalUse>("Grant"); }              // APR-7
+TEST(Lifecycle, of_executions_is_as_documented) { expect_documented<ExecutionStatus>("Execution"); }  // GRF-7
+TEST(Lifecycle, of_nodes_is_as_documented) { expect_documented<NodeStatus>("Node"); }                 // GRF-4
+TEST(Lifecycle, of_tasks_is_as_documented) { expect_documented<TaskStatus>("Task"); }                 // ORC-6
+TEST(Lifecycle, of_patches_is_as_documented) { expect_documented<PatchState>("Patch"); }              // ISO-4
+
+// AGT-1
+TEST(Lifecycle, of_agents_is_as_documented) {
+  const Matrix matrix = read_matrix("Agent");
+  std::size_t transitions = 0;
+  for (const auto& from : base::names_of<AgentState>()) {
+    for (const auto& event : base::names_of<AgentEvent>()) {
+      const auto cell = matrix.find({std::string(from.name), std::string(event.name)});
+      ASSERT_NE(cell, matrix.end()) << from.name << " + " << event.name << " is not in the table";
+      const auto to = transition(from.value, event.value);
+      EXPECT_EQ(to ? std::string(base::spell(*to)) : "–", cell->second) << from.name << " + " << event.name;
+      EXPECT_EQ(can_transition(from.value, event.value), to.has_value());
+      transitions += to ? 1U : 0U;
+    }
+  }
+  EXPECT_EQ(base::names_of<AgentState>().size(), 7);
+  EXPECT_EQ(base::names_of<AgentEvent>().size(), 7);
+  EXPECT_EQ(transitions, 11);
+}
+
+// RUN-2
+TEST(Lifecycle, four_statuses_of_a_run_are_final) {
+  std::vector<std::string> final;
+  for (const auto& status : base::names_of<RunStatus>()) {
+    if (is_final(status.value)) final.emplace_back(status.name);
+  }
+  EXPECT_EQ(final, (std::vector<std::string>{"completed", "failed", "failed_timeout", "cancelled"}));
+}
+
+TEST(Lifecycle, nothing_follows_itself) {
+  for (const auto& status : base::names_of<RunStatus>()) EXPECT_FALSE(can_move(status.value, status.value));
+  for (const auto& status : base::names_of<NodeStatus>()) EXPECT_FALSE(can_move(status.value, status.value));
+}
+
+// AGT-1: a death while paused is resume, then fail.
+TEST(Lifecycle, a_paused_agent_dies_by_way_of_resume) {
+  EXPECT_FALSE(can_transition(AgentState::paused, AgentEvent::fail));
+  const auto active = transition(AgentState::paused, AgentEvent::resume);
+  ASSERT_TRUE(active);
+  EXPECT_EQ(transition(*active, AgentEvent::fail), AgentState::failed);
+}
+
+}  // namespace
+}  // namespace reeve::model

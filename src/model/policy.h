@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/describe.h"
+
+// What agents' tool calls may do (SPEC §5, TOOL-1).
+namespace reeve::model {
+
+enum class Policy { auto_approve, require_approval, deny };
+REEVE_DESCRIBE_ENUM(Policy, auto_approve, require_approval, deny)
+
+// One line of the policy of a tool. Rules with `when` come before those without.
+struct PolicyRule {
+  Policy policy = Policy::require_approval;
+  // Argument → glob; all must match the parsed arguments. Empty: always.
+  std::map<std::string, std::string> when;
+  // Says that loosening a default `deny` is meant.
+  bool even_if_denied = false;
+  friend bool operator==(const PolicyRule&, const PolicyRule&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PolicyRule, (), (policy, when, even_if_denied))
+
+using ToolPolicies = std::map<std::string, std::vector<PolicyRule>>;
+
+// Tool → policy where no config says otherwise (S4 §6); what is not listed is `require_approval`.
+const std::map<std::string, Policy, std::less<>>& default_policies();
+// Role → tool → policy (S4 §6, AGT-3).
+const std::map<std::string, std::map<std::string, Policy, std::less<>>, std::less<>>& default_role_policies();
+
+}  // namespace reeve::model

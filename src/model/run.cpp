@@ -1,0 +1,39 @@
+#include "model/run.h"
+
+#include "model/moves.h"
+
+namespace reeve::model {
+
+namespace {
+
+using enum RunStatus;
+constexpr auto moves = std::to_array<Move<RunStatus>>({
+    {queued, running},
+    {queued, failed},
+    {queued, cancelled},
+    {running, queued},
+    {running, stalled},
+    {running, waiting_approval},
+    {running, completed},
+    {running, failed},
+    {running, failed_timeout},
+    {running, cancelled},
+    {stalled, running},
+    {stalled, waiting_approval},
+    {stalled, completed},
+    {stalled, failed},
+    {stalled, failed_timeout},
+    {stalled, cancelled},
+    {waiting_approval, running},
+    {waiting_approval, completed},
+    {waiting_approval, failed},
+    {waiting_approval, failed_timeout},
+    {waiting_approval, cancelled},
+});
+
+}  // namespace
+
+bool can_move(RunStatus from, RunStatus to) noexcept { return allows(moves, from, to); }
+bool is_final(RunStatus status) noexcept { return ends_in(moves, status); }
+
+}  // namespace reeve::model

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Templates of tasks and prompts (GRF-8): `{input}`, `{field}`, `{node.field}`, `{{` and `}}` for braces.
+namespace reeve::model {
+
+struct TemplatePiece {
+  enum class Kind { text, name };
+  Kind kind;
+  // The text with its braces single, or the name without braces.
+  std::string text;
+  friend bool operator==(const TemplatePiece&, const TemplatePiece&) = default;
+};
+
+struct TemplateError {
+  std::string message;
+  // Bytes from the start of the template.
+  std::size_t offset;
+};
+
+std::expected<std::vector<TemplatePiece>, TemplateError> parse_template(std::string_view text);
+
+// Letters, digits, `_` and `-`, parts joined by single dots: what may stand between braces.
+bool is_template_name(std::string_view name) noexcept;
+
+}  // namespace reeve::model
