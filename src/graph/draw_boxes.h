@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "graph/analysis.h"
+#include "graph/draw.h"
+
+namespace reeve::graph {
+
+// Boxes by levels and lines between them; nothing when that does not fit into the columns.
+std::optional<std::string> draw_boxes(const Graph& graph, const Levels& levels, const DrawOptions& options);
+
+}  // namespace reeve::graph
