@@ -1,0 +1,184 @@
+#include "spec/bind.h"
+
+#include <algorithm>
+
+namespace reeve::spec {
+
+namespace {
+
+// YAML 1.1 read these as truth values; 1.2 does not, and people still type them.
+std::optional<bool> find_old_boolean(std::string_view text) {
+  const std::string word = base::to_ascii_lower(text);
+  if (word == "yes" || word == "on" || word == "y" || word == "true") return true;
+  if (word == "no" || word == "off" || word == "n" || word == "false") return false;
+  return std::nullopt;
+}
+
+}  // namespace
+
+base::Problem& Binder::add(base::Severity severity, const YamlNode& node, std::string_view code, std::string message,
+                           std::string fix) {
+  if (problems_.is_full()) return problems_.add({.severity = severity});
+  return problems_.add({.severity = severity,
+                        .code = fmt::format("{}.{}", area_, code),
+                        .message = std::move(message),
+                        .place = node.place(),
+                        .fix = std::move(fix)});
+}
+
+base::Problem& Binder::report_unknown(const YamlNode& node, std::string_view code, std::string_view noun,
+                                      std::string_view name, const std::vector<std::string>& known) {
+  if (problems_.is_full()) return report(node, code, {});
+  base::Problem& problem = report(node, code, fmt::format("unknown {} {}", noun, base::quoted(name)));
+  if (const auto meant = base::find_closest(name, known)) problem.hint = fmt::format("did you mean `{}`?", *meant);
+  constexpr std::size_t most_shown = 24;
+  if (!known.empty() && known.size() <= most_shown) problem.allowed = base::join(known, ", ");
+  return problem;
+}
+
+base::Problem& Binder::report_wrong(const YamlNode& node, std::string_view expected) {
+  return report(node, "wrong_type", fmt::format("expected {}, found {}", expected, node.kind_name()));
+}
+
+bool Binder::expect_mapping(const YamlNode& node) {
+  if (node.kind == YamlKind::mapping || node.is_null()) return true;
+  report_wrong(node, "a mapping");
+  return false;
+}
+
+// A word for one of many keys is told with its key; `node type` says by itself what it is.
+void Binder::report_unknown_word(const YamlNode& node, const EnumWords& words, const std::vector<std::string>& known) {
+  base::Problem& problem = report_unknown(node, words.code, words.noun, node.text, known);
+  if (words.noun == "value") problem.message += fmt::format(" for {}", base::quoted(key_));
+}
+
+std::string Binder::report_unknown_key(const YamlNode& key, const std::vector<std::string>& known) {
+  if (problems_.is_full()) {
+    report(key, "unknown_key", {});
+    return {};
+  }
+  base::Problem& problem = report_unknown(key, "unknown_key", "key", key.text, known);
+  if (key.text == "<<") problem.fix = "merge keys are not part of YAML 1.2: use the whole block as an alias";
+  return base::find_closest(key.text, known).value_or("");
+}
+
+void Binder::report_missing(const YamlNode& owner, std::string_view name) {
+  report(owner, "missing_key", fmt::format("{} is missing", base::quoted(name)), fmt::format("add `{}: …`", name));
+}
+
+void Binder::read(const YamlNode& node, std::string& out) {
+  if (node.kind != YamlKind::scalar) {
+    report_wrong(node, "a text");
+    return;
+  }
+  // A number or `true` where a text belongs is that text: `version: 1.0`.
+  if (!node.is_null()) out = node.text;
+}
+
+void Binder::read(const YamlNode& node, bool& out) {
+  const base::Value value = node.kind == YamlKind::scalar ? resolve_scalar(node) : base::Value();
+  if (const bool* flag = value.as_bool()) {
+    out = *flag;
+    return;
+  }
+  base::Problem& problem = report_wrong(node, "true or false");
+  const auto meant = node.kind == YamlKind::scalar ? find_old_boolean(node.text) : std::nullopt;
+  if (meant) problem.hint = fmt::format("did you mean `{}`?", *meant);
+}
+
+void Binder::read(const YamlNode& node, std::int64_t& out) {
+  const base::Value value = node.kind == YamlKind::scalar ? resolve_scalar(node) : base::Value();
+  if (const std::int64_t* number = value.as_integer()) {
+    out = *number;
+  } else {
+    report_wrong(node, "a whole number");
+  }
+}
+
+void Binder::read(const YamlNode& node, double& out) {
+  const base::Value value = node.kind == YamlKind::scalar ? resolve_scalar(node) : base::Value();
+  if (const double* number = value.as_number()) {
+    out = *number;
+  } else if (const std::int64_t* integer = value.as_integer()) {
+    out = static_cast<double>(*integer);
+  } else {
+    report_wrong(node, "a number");
+  }
+}
+
+namespace {
+
+template <class T>
+std::optional<T> parse_word(const YamlNode& node, std::optional<T> (*parse)(std::string_view)) {
+  return node.kind == YamlKind::scalar ? parse(node.text) : std::nullopt;
+}
+
+}  // namespace
+
+void Binder::read(const YamlNode& node, base::Milliseconds& out) {
+  if (const auto duration = parse_word<base::Milliseconds>(node, base::parse_duration)) {
+    out = *duration;
+  } else {
+    report(node, "bad_duration", fmt::format("{} is no duration", base::quoted(node.text))).allowed =
+        base::duration_forms;
+  }
+}
+
+void Binder::read(const YamlNode& node, base::TimeLimit& out) {
+  if (const auto limit = parse_word<base::TimeLimit>(node, base::parse_time_limit)) {
+    out = *limit;
+  } else {
+    report(node, "bad_duration", fmt::format("{} is no duration", base::quoted(node.text))).allowed =
+        fmt::format("{}; `off` or `never` for none", base::duration_forms);
+  }
+}
+
+void Binder::read(const YamlNode& node, base::ByteSize& out) {
+  if (const auto size = parse_word<base::ByteSize>(node, base::parse_byte_size)) {
+    out = *size;
+  } else {
+    report(node, "bad_size", fmt::format("{} is no size", base::quoted(node.text))).allowed = base::size_forms;
+  }
+}
+
+void Binder::read(const YamlNode& node, model::OnPrompt& out) {
+  if (const auto on_prompt = parse_word<model::OnPrompt>(node, model::parse_on_prompt)) {
+    out = *on_prompt;
+  } else {
+    report_unknown_word(node, {}, {"approve", "fail", "answer=TEXT"});
+  }
+}
+
+// `require_approval`, `{policy: require_approval, when: {…}}` or, as SPEC writes it, `{require_approval, when: {…}}`.
+void Binder::read(const YamlNode& node, model::PolicyRule& out) {
+  if (node.kind != YamlKind::mapping) return read(node, out.policy);
+  const auto& rule = node;
+  bool has_policy = false;
+  for (std::size_t i = 0; i < rule.member_count(); ++i) {
+    const YamlNode& key = rule.key(i);
+    const YamlNode& value = rule.value(i);
+    const auto bare = base::find_enum<model::Policy>(key.text);
+    if (key.text == "policy") {
+      read(value, out.policy);
+      has_policy = true;
+    } else if (bare && value.is_null()) {
+      out.policy = *bare;
+      has_policy = true;
+    } else if (key.text == "when") {
+      read(value, out.when);
+    } else if (key.text == "even_if_denied") {
+      read(value, out.even_if_denied);
+    } else {
+      report_unknown_key(key, {"policy", "when", "even_if_denied"});
+    }
+  }
+  if (!has_policy) report_missing(node, "policy");
+}
+
+// One rule, or a list of them.
+void Binder::read(const YamlNode& node, std::vector<model::PolicyRule>& out) {
+  if (node.kind != YamlKind::sequence) return read(node, out.emplace_back());
+  for (const YamlNode& item : node.items) read(item, out.emplace_back());
+}
+
+}  // namespace reeve::spec

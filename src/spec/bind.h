@@ -1,0 +1,182 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/enum.h"
+#include "base/problem.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "json/describe.h"
+#include "model/config.h"
+#include "spec/requirements.h"
+#include "spec/yaml.h"
+
+// YAML into described types: their members are the keys, their types say what may stand there. What is wrong is told
+// with its place, and reading goes on.
+namespace reeve::spec {
+
+class Binder {
+ public:
+  // Whether required keys must be there, or this is a part of something that others complete.
+  enum class Required { check, ignore };
+
+  // `area` begins the codes: `flow` gives `flow.unknown_key`.
+  Binder(std::string_view area, base::Problems& problems, Required required = Required::check)
+      : area_(area), problems_(problems), required_(required) {}
+
+  template <class T>
+  void bind(const YamlNode& node, T& out) {
+    read(node, out);
+  }
+
+  // Adds a problem with the caret beneath this node.
+  base::Problem& report(const YamlNode& node, std::string_view code, std::string message, std::string fix = {}) {
+    return add(base::Severity::error, node, code, std::move(message), std::move(fix));
+  }
+  base::Problem& warn(const YamlNode& node, std::string_view code, std::string message, std::string fix = {}) {
+    return add(base::Severity::warning, node, code, std::move(message), std::move(fix));
+  }
+
+  // "unknown role `implementor`", with what was probably meant and what there is.
+  base::Problem& report_unknown(const YamlNode& node, std::string_view code, std::string_view noun,
+                                std::string_view name, const std::vector<std::string>& known);
+
+  // A word that is none of the allowed ones.
+  base::Problem& report_wrong(const YamlNode& node, std::string_view expected);
+
+ private:
+  base::Problem& add(base::Severity severity, const YamlNode& node, std::string_view code, std::string message,
+                     std::string fix);
+  void read(const YamlNode& node, std::string& out);
+  void read(const YamlNode& node, bool& out);
+  void read(const YamlNode& node, std::int64_t& out);
+  void read(const YamlNode& node, double& out);
+  void read(const YamlNode& node, base::Milliseconds& out);
+  void read(const YamlNode& node, base::TimeLimit& out);
+  void read(const YamlNode& node, base::ByteSize& out);
+  void read(const YamlNode& node, base::Value& out) { out = to_value(node); }
+  void read(const YamlNode& node, model::OnPrompt& out);
+  void read(const YamlNode& node, model::PolicyRule& out);
+  void read(const YamlNode& node, std::vector<model::PolicyRule>& out);
+
+  template <base::DescribedEnum E>
+  void read(const YamlNode& node, E& out) {
+    if (node.kind != YamlKind::scalar || node.is_null()) {
+      report_wrong(node, enum_words<E>.noun).allowed = base::join(base::spellings<E>(), ", ");
+    } else if (const auto value = base::find_enum<E>(node.text)) {
+      out = *value;
+    } else {
+      report_unknown_word(node, enum_words<E>, base::spellings<E>());
+    }
+  }
+
+  template <class T>
+  void read(const YamlNode& node, std::optional<T>& out) {
+    if (node.is_null()) return;
+    T value{};
+    const std::size_t before = problems_.errors();
+    read(node, value);
+    if (problems_.errors() == before || json::DescribedStruct<T>) out = std::move(value);
+  }
+
+  template <class T>
+  void read(const YamlNode& node, std::vector<T>& out) {
+    if (node.kind != YamlKind::sequence) {
+      base::Problem& problem = report_wrong(node, "a list");
+      if (node.kind == YamlKind::scalar && !node.is_null()) {
+        problem.fix = fmt::format("write it as a list: [{}]", base::visible(base::truncate_utf8(node.text, 40)));
+      }
+      return;
+    }
+    out.clear();
+    out.reserve(node.items.size());
+    for (const YamlNode& item : node.items) read(item, out.emplace_back());
+  }
+
+  template <class T>
+  void read(const YamlNode& node, std::map<std::string, T>& out) {
+    if (!expect_mapping(node)) return;
+    for (std::size_t i = 0; i < node.member_count(); ++i) {
+      T value{};
+      read_named(node.key(i), node.value(i), value);
+      out.insert_or_assign(node.key(i).text, std::move(value));
+    }
+  }
+
+  // A block that is left empty (`gate_config:`) is a mapping without members.
+  template <json::DescribedStruct T>
+  void read(const YamlNode& node, T& out) {
+    if (!expect_mapping(node)) return;
+    read_struct(node, node, out);
+  }
+
+  template <class T>
+  void read_named(const YamlNode& key, const YamlNode& value, T& out) {
+    key_ = key.text;
+    if constexpr (json::DescribedStruct<T>) {
+      if (expect_mapping(value)) read_struct(key, value, out);
+    } else {
+      read(value, out);
+    }
+  }
+
+  // `owner` is where a missing key is told: the name of the block, or its beginning.
+  template <class T>
+  void read_struct(const YamlNode& owner, const YamlNode& node, T& out) {
+    // Keys that a misspelt one stands for: telling that they are missing, too, would tell one mistake twice.
+    std::vector<std::string> meant;
+    static const std::vector<std::string> keys = keys_of<T>();
+    for (std::size_t i = 0; i < node.member_count(); ++i) {
+      const YamlNode& key = node.key(i);
+      bool known = false;
+      boost::mp11::mp_for_each<json::MembersOf<T>>([&](auto member) {
+        if (known || base::without_keyword_mark(member.name) != key.text) return;
+        known = true;
+        read_named(key, node.value(i), out.*member.pointer);
+      });
+      if (known) continue;
+      if (std::string closest = report_unknown_key(key, keys); !closest.empty()) meant.push_back(std::move(closest));
+    }
+    if (required_ == Required::ignore) return;
+    for (const std::string_view name : required_keys<T>) {
+      const YamlNode* value = node.find(name);
+      if (std::ranges::find(meant, name) != meant.end()) continue;
+      if (value == nullptr) {
+        report_missing(owner, name);
+      } else if (value->is_null()) {
+        report_missing(*node.find_key(name), name);
+      }
+    }
+  }
+
+  template <class T>
+  static std::vector<std::string> keys_of() {
+    std::vector<std::string> keys;
+    boost::mp11::mp_for_each<json::MembersOf<T>>(
+        [&](auto member) { keys.emplace_back(base::without_keyword_mark(member.name)); });
+    return keys;
+  }
+
+  void report_unknown_word(const YamlNode& node, const EnumWords& words, const std::vector<std::string>& known);
+  bool expect_mapping(const YamlNode& node);
+  // Returns the key that was probably meant, or nothing.
+  std::string report_unknown_key(const YamlNode& key, const std::vector<std::string>& known);
+  void report_missing(const YamlNode& owner, std::string_view name);
+
+  std::string area_;
+  // Whose value is being read.
+  std::string_view key_;
+  base::Problems& problems_;
+  Required required_;
+};
+
+}  // namespace reeve::spec

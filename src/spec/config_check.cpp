@@ -1,0 +1,310 @@
+#include "spec/config_check.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <re2/re2.h>
+
+#include "spec/references.h"
+
+namespace reeve::spec {
+
+namespace {
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+bool is_variable_name(std::string_view name) {
+  return !name.empty() && !base::is_ascii_digit(name.front()) && std::ranges::all_of(name, [](char c) {
+    return base::is_ascii_letter(c) || base::is_ascii_digit(c) || c == '_';
+  });
+}
+
+// Variables that change what a program loads or executes: only the user's own file may hand them on (RUN-8).
+bool is_dangerous_variable(std::string_view name) {
+  constexpr std::array<std::string_view, 4> prefixes = {"LD_", "GIT_", "PYTHON", "PERL5"};
+  return name == "BASH_ENV" || name == "NODE_OPTIONS" ||
+         std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool is_reserved_variable(std::string_view name) {
+  return name.starts_with("REEVE_") || name == "HEADLESS" || name == "AUTO_APPROVAL";
+}
+
+// A path that cannot lead out of the folder it is taken from.
+bool stays_beneath(const std::string& path) {
+  const std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
+  return !path.empty() && !normal.is_absolute() && (normal.empty() || *normal.begin() != "..");
+}
+
+class ConfigCheck {
+ public:
+  ConfigCheck(const model::Config& config, const YamlNode& root,
+              const std::function<bool(const YamlNode&)>& is_from_project, Binder& binder)
+      : config_(config), root_(root), is_from_project_(is_from_project), binder_(binder) {}
+
+  void check() {
+    for (const auto& [name, tool] : config_.tools) check_tool(name, tool);
+    for (const auto& [name, role] : config_.roles) check_role(name, role);
+    for (const auto& [name, gate] : config_.gates) check_gate(name, gate);
+    check_gate_order();
+    check_policies();
+    check_settings();
+    check_worktree();
+    for (std::size_t i = 0; i < config_.notify.size(); ++i) check_notification(i);
+  }
+
+ private:
+  // Where the value at this path stands, or the nearest thing around it.
+  const YamlNode& at(std::initializer_list<std::string_view> path) const {
+    const YamlNode* place = &root_;
+    for (const std::string_view key : path) {
+      const YamlNode* found = place->find(key);
+      if (found == nullptr) break;
+      place = found;
+    }
+    return *place;
+  }
+  static const YamlNode& item(const YamlNode& list, std::size_t i) {
+    return list.at(i) != nullptr ? *list.at(i) : list;
+  }
+
+  void check_command(const std::vector<std::string>& command, const YamlNode& place) {
+    if (place.kind != YamlKind::sequence) return;
+    if (command.empty() || command.front().empty()) {
+      binder_.report(place, "empty_command", "a command needs at least the name of a program",
+                     "write it as a list: [program, argument]");
+    }
+  }
+
+  void check_limit(const std::optional<base::TimeLimit>& limit, const YamlNode& place) {
+    if (!limit || !limit->after || limit->after->count() > 0) return;
+    binder_.report(place, "out_of_range", "a time limit of nothing would end everything at once",
+                   "give a time, or `off` for none");
+  }
+
+  void check_number(std::int64_t value, std::int64_t least, std::int64_t most, const YamlNode& place) {
+    if (value >= least && value <= most) return;
+    binder_.report(place, "out_of_range",
+                   most == INT64_MAX ? fmt::format("must be at least {}", least)
+                                     : fmt::format("must be from {} to {}", least, most));
+  }
+
+  // Less would be gone before anybody could read it.
+  void check_size(base::ByteSize size, const YamlNode& place) {
+    constexpr base::ByteSize least{64 * base::limits::kib};
+    if (size.bytes >= least.bytes) return;
+    binder_.report(place, "out_of_range", fmt::format("must be at least {}", base::format_byte_size(least)));
+  }
+
+  void check_duration(base::Milliseconds value, base::Milliseconds least, const YamlNode& place) {
+    if (value >= least) return;
+    binder_.report(place, "out_of_range", fmt::format("must be at least {}", base::format_duration(least)));
+  }
+
+  void check_variable(std::string_view name, const YamlNode& place) {
+    if (!is_variable_name(name)) {
+      binder_.report(place, "bad_variable", fmt::format("{} is no name of a variable", base::quoted(name)));
+    } else if (is_reserved_variable(name)) {
+      binder_.report(place, "reserved_variable", fmt::format("{} is set by Reeve itself", base::quoted(name)),
+                     "take it out");
+    } else if (is_dangerous_variable(name) && is_from_project_(place)) {
+      binder_.report(
+          place, "dangerous_variable",
+          fmt::format("{} changes what programs load; a project's file may not hand it on", base::quoted(name)),
+          "name it in your own config file (~/.config/reeve/config.yaml) if you want it");
+    }
+  }
+
+  void check_variables(const std::map<std::string, std::string>& env, const YamlNode& place) {
+    for (const auto& [name, _] : env) {
+      const YamlNode* key = place.find_key(name);
+      check_variable(name, key != nullptr ? *key : place);
+    }
+  }
+
+  void check_tool(const std::string& name, const model::ToolProfile& tool) {
+    check_command(tool.command, at({"tools", name, "command"}));
+    check_limit(tool.timeout, at({"tools", name, "timeout"}));
+    check_limit(tool.no_output_timeout, at({"tools", name, "no_output_timeout"}));
+    check_variables(tool.env, at({"tools", name, "env"}));
+    for (const char* key : {"pass_env", "secrets"}) {
+      const auto& names = std::string_view(key) == "secrets" ? tool.secrets : tool.pass_env;
+      for (std::size_t i = 0; i < names.size(); ++i) check_variable(names[i], item(at({"tools", name, key}), i));
+    }
+    for (std::size_t i = 0; i < tool.failure_markers.size(); ++i) {
+      const re2::RE2 expression(tool.failure_markers[i], re2::RE2::Quiet);
+      if (expression.ok()) continue;
+      binder_.report(item(at({"tools", name, "failure_markers"}), i), "bad_pattern",
+                     fmt::format("no regular expression: {}", base::visible(expression.error())),
+                     "use RE2's syntax; single quotes keep backslashes as they are");
+    }
+    check_size(tool.output_cap, at({"tools", name, "output_cap"}));
+  }
+
+  void check_role(const std::string& name, const model::Role& role) {
+    if (role.tool && !config_.tools.contains(*role.tool)) {
+      binder_.report_unknown(at({"roles", name, "tool"}), "unknown_tool", "tool", *role.tool, keys_of(config_.tools))
+          .fix = "add it under `tools:` with its command";
+    }
+    check_template(role.prompt, at({"roles", name, "prompt"}), binder_);
+    check_limit(role.timeout, at({"roles", name, "timeout"}));
+    check_limit(role.no_output_timeout, at({"roles", name, "no_output_timeout"}));
+    if (role.max_tokens) check_number(*role.max_tokens, 1, INT64_MAX, at({"roles", name, "max_tokens"}));
+    if (role.temperature && (*role.temperature < 0 || *role.temperature > 2)) {
+      binder_.report(at({"roles", name, "temperature"}), "out_of_range", "must be from 0 to 2");
+    }
+  }
+
+  void check_gate(const std::string& name, const model::Gate& gate) {
+    check_command(gate.command, at({"gates", name, "command"}));
+    check_limit(gate.timeout, at({"gates", name, "timeout"}));
+    check_variables(gate.env, at({"gates", name, "env"}));
+    if (!stays_beneath(gate.working_dir)) {
+      binder_.report(at({"gates", name, "working_dir"}), "path_outside",
+                     fmt::format("{} leads out of the checkout", base::quoted(gate.working_dir)),
+                     "give a path beneath the project's folder");
+    }
+    for (std::size_t i = 0; i < gate.depends_on.size(); ++i) {
+      if (config_.gates.contains(gate.depends_on[i])) continue;
+      binder_.report_unknown(item(at({"gates", name, "depends_on"}), i), "unknown_gate", "gate", gate.depends_on[i],
+                             keys_of(config_.gates));
+    }
+  }
+
+  // Takes away gates that wait for none of the rest, until none can be taken: what is left waits for itself.
+  void check_gate_order() {
+    std::vector<std::string> left = keys_of(config_.gates);
+    const auto waits = [&](const std::string& name) {
+      return std::ranges::any_of(config_.gates.at(name).depends_on,
+                                 [&](const std::string& other) { return contains(left, other); });
+    };
+    while (true) {
+      std::vector<std::string> next;
+      std::ranges::copy_if(left, std::back_inserter(next), waits);
+      if (next.size() == left.size()) break;
+      left = std::move(next);
+    }
+    if (left.empty()) return;
+    binder_.report(at({"gates", left.front(), "depends_on"}), "gate_cycle",
+                   fmt::format("these gates wait for each other: {}", base::join(left, ", ")),
+                   "take one of the dependencies out");
+  }
+
+  void check_rules(const std::string& tool, const std::vector<model::PolicyRule>& rules, const YamlNode& place,
+                   bool is_denied) {
+    for (const model::PolicyRule& rule : rules) {
+      if (is_denied && rule.policy != model::Policy::deny && !rule.even_if_denied) {
+        binder_.report(
+            place, "loosens_deny", fmt::format("{} is denied; this would allow it", base::quoted(tool)),
+            fmt::format("if that is meant, write {{policy: {}, even_if_denied: true}}", base::spell(rule.policy)));
+      }
+      if (tool == "shell_execute" && rule.policy == model::Policy::auto_approve && !rule.when.empty()) {
+        binder_.report(place, "shell_pattern", "shell text is never approved by looking at it",
+                       "let a person decide, or offer the agent a tool of its own for this");
+      }
+    }
+  }
+
+  static bool is_denied_by_default(const std::string& tool) {
+    const auto found = model::default_policies().find(tool);
+    return found != model::default_policies().end() && found->second == model::Policy::deny;
+  }
+
+  void check_policies() {
+    for (const auto& [tool, rules] : config_.policies.tools) {
+      check_rules(tool, rules, at({"policies", "tools", tool}), is_denied_by_default(tool));
+    }
+    for (const auto& [role, tools] : config_.policies.roles) {
+      const YamlNode* key = at({"policies", "roles"}).find_key(role);
+      spec::check_role(role, config_, key != nullptr ? *key : root_, binder_);
+      for (const auto& [tool, rules] : tools) {
+        const auto set = config_.policies.tools.find(tool);
+        const bool is_denied = set == config_.policies.tools.end()
+                                   ? is_denied_by_default(tool)
+                                   : std::ranges::any_of(set->second, [](const model::PolicyRule& rule) {
+                                       return rule.policy == model::Policy::deny;
+                                     });
+        check_rules(tool, rules, at({"policies", "roles", role, tool}), is_denied);
+      }
+    }
+  }
+
+  void check_settings() {
+    using std::chrono::milliseconds;
+    const model::Supervision& s = config_.supervision;
+    check_duration(s.poll_interval, milliseconds(100), at({"supervision", "poll_interval"}));
+    check_duration(s.lease, milliseconds(1000), at({"supervision", "lease"}));
+    check_duration(s.adopt_grace, s.lease, at({"supervision", "adopt_grace"}));
+    check_number(s.resume_attempts, 1, 100, at({"supervision", "resume_attempts"}));
+    check_number(s.max_parallel_runs, 1, 10'000, at({"supervision", "max_parallel_runs"}));
+    check_number(config_.log.rotate_keep, 0, 10'000, at({"log", "rotate_keep"}));
+    check_size(config_.log.rotate_size, at({"log", "rotate_size"}));
+    const std::string& store = config_.store;
+    if (store != "sqlite" && !store.starts_with("postgresql://") && !store.starts_with("postgres://")) {
+      binder_.report(at({"store"}), "bad_store", fmt::format("{} is no store", base::quoted(store))).allowed =
+          "sqlite, postgresql://user@host/database";
+    }
+    check_address(config_.server.http);
+  }
+
+  void check_address(const std::string& address) {
+    if (address == "off") return;
+    const std::size_t colon = address.rfind(':');
+    const std::string_view port = colon == std::string::npos ? "" : std::string_view(address).substr(colon + 1);
+    const bool is_number = !port.empty() && port.size() <= 5 && std::ranges::all_of(port, base::is_ascii_digit);
+    if (colon != std::string::npos && colon > 0 && is_number && std::stoi(std::string(port)) <= 65535) return;
+    binder_.report(at({"server", "http"}), "bad_address", fmt::format("{} is no address", base::quoted(address)))
+        .allowed = "off, 127.0.0.1:7433, [::1]:7433";
+  }
+
+  void check_worktree() {
+    for (std::size_t i = 0; i < config_.worktree.setup.size(); ++i) {
+      check_command(config_.worktree.setup[i], item(at({"worktree", "setup"}), i));
+    }
+    for (std::size_t i = 0; i < config_.worktree.copy.size(); ++i) {
+      if (stays_beneath(config_.worktree.copy[i])) continue;
+      binder_.report(item(at({"worktree", "copy"}), i), "path_outside",
+                     fmt::format("{} leads out of the project", base::quoted(config_.worktree.copy[i])),
+                     "give a path beneath the project's folder");
+    }
+  }
+
+  void check_notification(std::size_t index) {
+    const model::Notification& notification = config_.notify[index];
+    const YamlNode& place = item(at({"notify"}), index);
+    if (notification.command.empty() != notification.webhook.has_value()) {
+      binder_.report(place, "command_or_webhook",
+                     notification.webhook ? "has a `command` and a `webhook`" : "has neither `command` nor `webhook`",
+                     "give it one of the two");
+    }
+    if (notification.on.empty() && place.find("on") != nullptr) {
+      binder_.report(*place.find("on"), "no_event", "names no event, so it would never be sent");
+    }
+    const std::string url = notification.webhook.value_or("https://");
+    if (!url.starts_with("https://") && !url.starts_with("http://")) {
+      binder_.report(*place.find("webhook"), "bad_address", fmt::format("{} is no web address", base::quoted(url)))
+          .allowed = "https://…, http://…";
+    }
+    if (notification.secret_env && !is_variable_name(*notification.secret_env)) {
+      binder_.report(*place.find("secret_env"), "bad_variable",
+                     fmt::format("{} is no name of a variable", base::quoted(*notification.secret_env)));
+    }
+  }
+
+  const model::Config& config_;
+  const YamlNode& root_;
+  const std::function<bool(const YamlNode&)>& is_from_project_;
+  Binder& binder_;
+};
+
+}  // namespace
+
+void check_config(const model::Config& config, const YamlNode& root,
+                  const std::function<bool(const YamlNode&)>& is_from_project, Binder& binder) {
+  ConfigCheck(config, root, is_from_project, binder).check();
+}
+
+}  // namespace reeve::spec

@@ -1,0 +1,196 @@
+#include "spec/config_file.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "json/describe.h"
+#include "spec/bind.h"
+#include "spec/config_check.h"
+
+namespace reeve::spec {
+
+namespace {
+
+using Path = std::vector<std::string_view>;
+
+// A rule of the policy is replaced whole: half of one and half of another would allow what nobody wrote.
+bool is_policy_rule(const Path& path) {
+  if (path.size() < 3 || path[0] != "policies") return false;
+  return path[1] == "tools" || path.size() >= 4;
+}
+
+void merge(YamlNode& below, const YamlNode& above, Path& path) {
+  if (below.kind != YamlKind::mapping || above.kind != YamlKind::mapping || is_policy_rule(path)) {
+    below = above;
+    return;
+  }
+  for (std::size_t i = 0; i < above.member_count(); ++i) {
+    const YamlNode& key = above.key(i);
+    path.push_back(key.text);
+    if (const YamlNode* old = below.find(key.text)) {
+      merge(below.items[static_cast<std::size_t>(old - below.items.data())], above.value(i), path);
+    } else {
+      below.items.push_back(key);
+      below.items.push_back(above.value(i));
+    }
+    path.pop_back();
+  }
+}
+
+// {a: {b: value}} for "a.b".
+YamlNode wrap(YamlNode value, std::string_view path) {
+  const Path names = base::split(path, '.');
+  for (const std::string_view name : names | std::views::reverse) {
+    YamlNode key;
+    key.source = value.source;
+    key.text = name;
+    YamlNode mapping;
+    mapping.source = value.source;
+    mapping.kind = YamlKind::mapping;
+    mapping.items.push_back(std::move(key));
+    mapping.items.push_back(std::move(value));
+    value = std::move(mapping);
+  }
+  return value;
+}
+
+std::optional<YamlDocument> make_setting(const std::string& setting, base::Problems& problems) {
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    problems.add({.code = "config.bad_setting",
+                  .message = fmt::format("{} is no setting", base::quoted(setting)),
+                  .fix = "write it as --set KEY=VALUE, such as --set supervision.lease=30s"});
+    return std::nullopt;
+  }
+  const std::string path = setting.substr(0, equals);
+  auto source = std::make_shared<const Source>(fmt::format("--set {}", path), setting.substr(equals + 1));
+  auto document = parse_yaml(source, problems);
+  if (document) document->root = wrap(std::move(document->root), path);
+  return document;
+}
+
+YamlDocument make_variable(const std::string& name, const std::string& value, std::string_view path) {
+  auto source = std::make_shared<const Source>(name, value);
+  YamlNode node;
+  node.source = source.get();
+  node.is_plain = true;
+  node.text = value;
+  node.length = static_cast<std::uint32_t>(std::max<std::size_t>(base::count_characters(value), 1));
+  return {source, wrap(std::move(node), path)};
+}
+
+// Walks the leaves of a config as data: what is neither an object nor in a list.
+template <class Visit>
+void visit_leaves(const base::Value& value, std::vector<std::string>& path, Visit visit) {
+  const base::Value::Object* object = value.as_object();
+  if (object == nullptr || (object->empty() && !path.empty())) return visit(path, value);
+  for (const base::Member& member : *object) {
+    path.push_back(member.key);
+    visit_leaves(member.value, path, visit);
+    path.pop_back();
+  }
+}
+
+// Single values only: a variable cannot say which tool it means, nor hold a list.
+bool can_be_variable(const std::vector<std::string>& path, const base::Value& value) {
+  return value.as_array() == nullptr && value.as_object() == nullptr && !path.empty();
+}
+
+bool is_blank(const Source& source) {
+  // A config in which everything is commented out is a config.
+  std::string_view rest = source.text();
+  while (!rest.empty()) {
+    const std::string_view line = base::trim(rest.substr(0, rest.find('\n')));
+    if (!line.empty() && line.front() != '#') return false;
+    const std::size_t end = rest.find('\n');
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> config_variables() {
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::vector<std::string> path;
+  visit_leaves(json::to_value(model::Config{}), path, [&](const std::vector<std::string>& names, const base::Value& v) {
+    if (!can_be_variable(names, v)) return;
+    variables.emplace_back("REEVE_" + base::to_ascii_upper(base::join(names, "_")), base::join(names, "."));
+  });
+  return variables;
+}
+
+base::Result<LoadedConfig> parse_config(const ConfigSources& sources) {
+  base::Problems problems;
+  LoadedConfig loaded;
+  const auto add = [&](ConfigLayer kind, std::optional<YamlDocument> document) {
+    if (document) loaded.layers_.push_back({kind, std::move(*document)});
+  };
+  const auto add_file = [&](ConfigLayer kind, const std::shared_ptr<const Source>& source) {
+    if (source != nullptr && !is_blank(*source)) add(kind, parse_yaml(source, problems));
+  };
+  add_file(ConfigLayer::user, sources.user);
+  add_file(ConfigLayer::project, sources.project);
+  for (const auto& [variable, path] : config_variables()) {
+    for (const auto& [name, value] : sources.environment) {
+      if (name == variable) add(ConfigLayer::environment, make_variable(name, value, path));
+    }
+  }
+  for (const std::string& setting : sources.settings) add(ConfigLayer::setting, make_setting(setting, problems));
+
+  // Each layer by itself first: a mistake must not hide behind a nearer layer.
+  for (const auto& layer : loaded.layers_) {
+    model::Config alone;
+    Binder(std::string_view("config"), problems, Binder::Required::ignore).bind(layer.document.root, alone);
+  }
+
+  static const Source nothing("config", "");
+  loaded.merged_.source = &nothing;
+  loaded.merged_.kind = YamlKind::mapping;
+  for (const auto& layer : loaded.layers_) {
+    Path path;
+    if (!layer.document.root.is_null()) merge(loaded.merged_, layer.document.root, path);
+  }
+  // The whole is read even when a part is wrong, so that all problems are told at once; those of the parts come again.
+  base::Problems of_whole;
+  Binder binder("config", of_whole);
+  binder.bind(loaded.merged_, loaded.config_);
+  check_config(
+      loaded.config_, loaded.merged_,
+      [&](const YamlNode& node) { return loaded.layer_of(node) == ConfigLayer::project; }, binder);
+  problems.append_new(of_whole);
+  problems.sort();
+  if (problems.has_errors()) return std::unexpected(std::move(problems));
+  loaded.warnings_ = std::move(problems);
+  return loaded;
+}
+
+ConfigLayer LoadedConfig::layer_of(const YamlNode& node) const {
+  for (const Layer& layer : layers_) {
+    if (layer.document.source.get() == node.source) return layer.kind;
+  }
+  return ConfigLayer::built_in;
+}
+
+std::vector<ConfigEntry> LoadedConfig::entries() const {
+  std::vector<ConfigEntry> entries;
+  std::vector<std::string> path;
+  visit_leaves(json::to_value(config_), path, [&](const std::vector<std::string>& names, const base::Value& value) {
+    ConfigEntry entry{base::join(names, "."), value, ConfigLayer::built_in, "default"};
+    const YamlNode* node = &merged_;
+    for (const std::string& name : names) {
+      const YamlNode* found = node->find(name);
+      if (found == nullptr && node->kind == YamlKind::mapping) return entries.push_back(std::move(entry));
+      if (found == nullptr) break;
+      node = found;
+    }
+    entry.layer = layer_of(*node);
+    if (entry.layer == ConfigLayer::built_in) return entries.push_back(std::move(entry));
+    const bool is_file = entry.layer == ConfigLayer::user || entry.layer == ConfigLayer::project;
+    entry.origin = is_file ? fmt::format("{}:{}", node->source->name(), node->line) : node->source->name();
+    entries.push_back(std::move(entry));
+  });
+  return entries;
+}
+
+}  // namespace reeve::spec

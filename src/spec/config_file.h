@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/problem.h"
+#include "model/config.h"
+#include "spec/source.h"
+#include "spec/yaml.h"
+
+// The config and where each of its values comes from (SPEC §7).
+namespace reeve::spec {
+
+// From the farthest to the nearest; the nearer wins, key by key.
+struct ConfigSources {
+  std::shared_ptr<const Source> user;
+  std::shared_ptr<const Source> project;
+  // Of the whole environment those that set a config value: REEVE_STORE, REEVE_SUPERVISION_LEASE.
+  std::vector<std::pair<std::string, std::string>> environment;
+  // "supervision.lease=30s", as given to --set.
+  std::vector<std::string> settings;
+};
+
+enum class ConfigLayer { built_in, user, project, environment, setting };
+
+struct ConfigEntry {
+  // "tools.claude.timeout".
+  std::string path;
+  base::Value value;
+  ConfigLayer layer = ConfigLayer::built_in;
+  // "file:line", a variable, a flag; "default".
+  std::string origin;
+};
+
+class LoadedConfig {
+ public:
+  const model::Config& config() const noexcept { return config_; }
+  const base::Problems& warnings() const noexcept { return warnings_; }
+  // Every value, in the order of the documentation.
+  std::vector<ConfigEntry> entries() const;
+
+ private:
+  friend base::Result<LoadedConfig> parse_config(const ConfigSources& sources);
+
+  struct Layer {
+    ConfigLayer kind;
+    YamlDocument document;
+  };
+  ConfigLayer layer_of(const YamlNode& node) const;
+
+  model::Config config_;
+  std::vector<Layer> layers_;
+  YamlNode merged_;
+  base::Problems warnings_;
+};
+
+// All problems of all layers at once.
+base::Result<LoadedConfig> parse_config(const ConfigSources& sources);
+
+// The variables that set config values, with the paths they set: {"REEVE_STORE", "store"}.
+std::vector<std::pair<std::string, std::string>> config_variables();
+
+}  // namespace reeve::spec

@@ -1,0 +1,194 @@
+#include "spec/config_file.h"
+
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "json/describe.h"
+#include "json/encode.h"
+#include "view/problem_text.h"
+
+namespace reeve::spec {
+namespace {
+
+std::shared_ptr<const Source> file(const char* name, std::string text) {
+  return std::make_shared<const Source>(name, std::move(text));
+}
+
+LoadedConfig load(const ConfigSources& sources) {
+  auto loaded = parse_config(sources);
+  if (loaded) return std::move(*loaded);
+  ADD_FAILURE() << view::problems_text(loaded.error(), {});
+  return {};
+}
+
+std::string first_code(const ConfigSources& sources) {
+  const auto loaded = parse_config(sources);
+  return loaded ? "" : loaded.error().list().front().code;
+}
+
+ConfigEntry entry_of(const LoadedConfig& loaded, std::string_view path) {
+  for (const ConfigEntry& entry : loaded.entries()) {
+    if (entry.path == path) return entry;
+  }
+  ADD_FAILURE() << "no entry " << path;
+  return {};
+}
+
+// The block of SPEC §7 with a value for every key.
+constexpr const char* every_key = R"(
+store: sqlite
+tools:
+  claude: {command: [claude, -p, "{prompt}"], mode: pipe, timeout: 30m, no_output_timeout: 5m, on_stall: mark, liveness: activity, on_prompt: approve,
+           resume: rerun, resume_args: [], on_interrupted: ask, pass_env: [ANTHROPIC_API_KEY], env: {}, secrets: [ANTHROPIC_API_KEY], headless: safe, sandbox: none,
+           failure_markers: [], kill_grace: 5s, result_grace: 30s, keep_descendants: false, output_cap: 1GiB}
+roles:
+  implementer: {tool: claude, prompt: "Implement this: {input}", timeout: 1h, isolation: worktree, model: m, temperature: 0.2, max_tokens: 4096}
+gates:
+  test_gate: {command: [pytest, -q], timeout: 10m, env: {}, working_dir: ., depends_on: [], severity: error, on_fail: block}
+policies:
+  tools: {file_write: require_approval}
+  roles: {mayor: {git_commit: auto_approve}}
+supervision: {poll_interval: 5s, approval_expiry: {question: 24h, tool_call: 24h, human: never}, resume_attempts: 3, max_parallel_runs: 16, idle_exit: 60s, lease: 15s, adopt_grace: 60s}
+log: {rotate_size: 64MiB, rotate_keep: 10}
+server: {http: off}
+worktree: {setup: [[npm, ci]], copy: [.env.example], remote: origin}
+notify: [{on: [approval_needed, stalled, failed], command: [notify-send, "{summary}"]}, {on: [approval_needed], webhook: "https://x.example/h", secret_env: HOOK_SECRET}]
+)";
+
+// SPEC §7
+TEST(ConfigFile, reads_every_key_of_the_specification) {
+  const model::Config config = load({.project = file("c.yaml", every_key)}).config();
+  EXPECT_EQ(config.tools.at("claude").command, (std::vector<std::string>{"claude", "-p", "{prompt}"}));
+  EXPECT_EQ(config.roles.at("implementer").temperature, 0.2);
+  EXPECT_EQ(config.roles.at("implementer").max_tokens, 4096);
+  EXPECT_EQ(config.gates.at("test_gate").timeout, base::TimeLimit::of(std::chrono::minutes(10)));
+  EXPECT_EQ(config.policies.roles.at("mayor").at("git_commit").front().policy, model::Policy::auto_approve);
+  EXPECT_EQ(config.worktree.setup.front(), (std::vector<std::string>{"npm", "ci"}));
+  EXPECT_EQ(config.notify[1].secret_env, "HOOK_SECRET");
+}
+
+// What SPEC §7 shows for supervision, log, server and the tool's manners are the defaults.
+TEST(ConfigFile, has_the_defaults_of_the_specification) {
+  const model::Config written = load({.project = file("c.yaml", every_key)}).config();
+  const model::Config empty = load({}).config();
+  EXPECT_EQ(empty.store, written.store);
+  EXPECT_EQ(empty.supervision, written.supervision);
+  EXPECT_EQ(empty.log, written.log);
+  EXPECT_EQ(empty.server, written.server);
+  model::ToolProfile tool = written.tools.at("claude");
+  tool.command.clear();
+  tool.pass_env.clear();
+  tool.secrets.clear();
+  EXPECT_EQ(tool, model::ToolProfile{});
+}
+
+TEST(ConfigFile, nearer_layers_win_key_by_key) {
+  const LoadedConfig loaded = load({
+      .user = file("/home/u/config.yaml",
+                   "tools:\n  claude:\n    command: [claude]\n    timeout: 1h\nlog: {rotate_keep: 3}\n"),
+      .project = file(".reeve/config.yaml", "tools:\n  claude: {timeout: 2h}\nsupervision: {lease: 20s}\n"),
+      .environment = {{"REEVE_SUPERVISION_LEASE", "30s"}, {"REEVE_UNRELATED", "x"}},
+      .settings = {"supervision.max_parallel_runs=4", "worktree.copy=[a, b]"},
+  });
+  const model::Config& config = loaded.config();
+  EXPECT_EQ(config.tools.at("claude").command, std::vector<std::string>{"claude"});
+  EXPECT_EQ(config.tools.at("claude").timeout, base::TimeLimit::of(std::chrono::hours(2)));
+  EXPECT_EQ(config.supervision.lease, std::chrono::seconds(30));
+  EXPECT_EQ(config.supervision.max_parallel_runs, 4);
+  EXPECT_EQ(config.worktree.copy, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(entry_of(loaded, "tools.claude.command").origin, "/home/u/config.yaml:3");
+  EXPECT_EQ(entry_of(loaded, "tools.claude.timeout").origin, ".reeve/config.yaml:2");
+  EXPECT_EQ(entry_of(loaded, "tools.claude.mode").origin, "default");
+  EXPECT_EQ(entry_of(loaded, "supervision.lease").origin, "REEVE_SUPERVISION_LEASE");
+  EXPECT_EQ(entry_of(loaded, "supervision.max_parallel_runs").origin, "--set supervision.max_parallel_runs");
+  EXPECT_EQ(entry_of(loaded, "log.rotate_keep").origin, "/home/u/config.yaml:5");
+  EXPECT_EQ(entry_of(loaded, "store").origin, "default");
+}
+
+// A mistake must not hide behind a nearer layer.
+TEST(ConfigFile, checks_every_layer_by_itself) {
+  EXPECT_EQ(
+      first_code({.user = file("u", "log: {rotate_keep: many}\n"), .project = file("p", "log: {rotate_keep: 3}\n")}),
+      "config.wrong_type");
+  const auto loaded =
+      parse_config({.user = file("u", "stoer: x\n"), .project = file("p", "lgo: {}\n"), .settings = {"nonsense"}});
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().errors(), 3);
+}
+
+// Half of one rule and half of another would allow what nobody wrote.
+TEST(ConfigFile, replaces_policy_rules_whole) {
+  const model::Config config =
+      load({
+               .user = file("u", "policies: {tools: {file_write: {policy: auto_approve, when: {path: 'docs/**'}}}}\n"),
+               .project =
+                   file("p", "policies: {tools: {file_write: {policy: require_approval}, git_add: auto_approve}}\n"),
+           })
+          .config();
+  ASSERT_EQ(config.policies.tools.at("file_write").size(), 1);
+  EXPECT_EQ(config.policies.tools.at("file_write").front(),
+            (model::PolicyRule{.policy = model::Policy::require_approval}));
+}
+
+// TOOL-1: the ways to write a rule.
+TEST(ConfigFile, reads_policies_in_every_form) {
+  const model::Config config = load({.project = file("p", R"(
+policies:
+  tools:
+    file_write: {require_approval, when: {path: "src/**"}}
+    git_add: auto_approve
+    git_push: [{policy: deny, when: {remote: origin}}, require_approval]
+    file_delete: {policy: require_approval, even_if_denied: true}
+)")})
+                                   .config();
+  const auto& tools = config.policies.tools;
+  EXPECT_EQ(tools.at("file_write").front().when.at("path"), "src/**");
+  EXPECT_EQ(tools.at("file_write").front().policy, model::Policy::require_approval);
+  EXPECT_EQ(tools.at("git_push").size(), 2);
+  EXPECT_TRUE(tools.at("file_delete").front().even_if_denied);
+}
+
+// RUN-8: variables that change what programs load come from the user's own file only.
+TEST(ConfigFile, dangerous_variables_are_the_users_to_give) {
+  const std::string text = "tools: {t: {command: [t], pass_env: [LD_LIBRARY_PATH]}}\n";
+  EXPECT_EQ(first_code({.user = file("u", text)}), "");
+  EXPECT_EQ(first_code({.project = file("p", text)}), "config.dangerous_variable");
+}
+
+// TOOL-1: a role override that loosens a default deny is refused unless it says so.
+TEST(ConfigFile, a_deny_is_loosened_only_on_purpose) {
+  EXPECT_EQ(first_code({.project = file("p", "policies: {roles: {mayor: {force_push: auto_approve}}}\n")}),
+            "config.loosens_deny");
+  EXPECT_EQ(first_code(
+                {.project = file(
+                     "p", "policies: {roles: {mayor: {force_push: {policy: auto_approve, even_if_denied: true}}}}\n")}),
+            "");
+  EXPECT_EQ(first_code({.project = file("p", "policies: {roles: {mayor: {force_push: deny}}}\n")}), "");
+}
+
+TEST(ConfigFile, may_be_empty_or_all_comments) {
+  EXPECT_EQ(load({.project = file("p", "")}).config(), model::Config{});
+  EXPECT_EQ(load({.project = file("p", "# nothing\n\n   # here\n")}).config(), model::Config{});
+  EXPECT_EQ(load({.project = file("p", "tools:\nroles:\n")}).config(), model::Config{});
+}
+
+TEST(ConfigFile, names_its_variables_without_a_clash) {
+  std::set<std::string> names;
+  for (const auto& [name, path] : config_variables()) EXPECT_TRUE(names.insert(name).second) << name;
+  EXPECT_TRUE(names.contains("REEVE_STORE"));
+  EXPECT_TRUE(names.contains("REEVE_SERVER_HTTP"));
+  EXPECT_TRUE(names.contains("REEVE_SUPERVISION_APPROVAL_EXPIRY_HUMAN"));
+  EXPECT_FALSE(names.contains("REEVE_STATE"));
+}
+
+// What `config show` prints can be read again.
+TEST(ConfigFile, reads_what_it_shows) {
+  const model::Config config = load({.project = file("c.yaml", every_key)}).config();
+  const std::string shown = json::encode(json::to_value(config));
+  EXPECT_EQ(load({.project = file("again", shown)}).config(), config);
+}
+
+}  // namespace
+}  // namespace reeve::spec

@@ -1,0 +1,87 @@
+#include "spec/pipelines_file.h"
+
+#include <algorithm>
+
+#include "spec/bind.h"
+#include "spec/references.h"
+
+namespace reeve::spec {
+
+namespace {
+
+const YamlNode& value_at(const YamlNode& node, std::string_view key) {
+  const YamlNode* found = node.find(key);
+  return found != nullptr ? *found : node;
+}
+
+void check_agent(const std::string& name, const model::PipelineAgent& agent, const YamlNode& agents,
+                 const model::Config* config, Binder& binder) {
+  const YamlNode& yaml = value_at(agents, name);
+  const YamlNode& key = *agents.find_key(name);
+  if (agent.role.has_value() == agent.tool.has_value()) {
+    binder.report(key, "role_or_tool",
+                  fmt::format("the agent {} {}", base::quoted(name),
+                              agent.role ? "has a `role` and a `tool`" : "has neither `role` nor `tool`"),
+                  "give it one of the two");
+  }
+  if (agent.prompt) check_template(*agent.prompt, value_at(yaml, "prompt"), binder);
+  if (config == nullptr) return;
+  if (agent.tool && !config->tools.contains(*agent.tool)) {
+    binder.report_unknown(value_at(yaml, "tool"), "unknown_tool", "tool", *agent.tool, keys_of(config->tools));
+  }
+  if (agent.role) check_role(*agent.role, *config, value_at(yaml, "role"), binder);
+}
+
+void check_step(const model::PipelineStep& step, const YamlNode& yaml, const std::vector<std::string>& agents,
+                Binder& binder) {
+  if (step.type == model::StepType::approval) {
+    if (const YamlNode* key = yaml.find_key("agent")) {
+      binder.report(*key, "agent_in_approval", "an approval step asks a person and has no agent",
+                    "take `agent` out, or make it a step of its own");
+    }
+    return;
+  }
+  const YamlNode* type = yaml.find("type");
+  const bool has_bad_type = type != nullptr && !base::find_enum<model::StepType>(type->text);
+  if (!step.agent) {
+    if (!has_bad_type && yaml.kind == YamlKind::mapping) {
+      binder.report(yaml, "missing_key", "`agent` is missing",
+                    "add `agent: …`, or `type: approval` for a question to a person");
+    }
+  } else if (std::ranges::find(agents, *step.agent) == agents.end()) {
+    binder.report_unknown(value_at(yaml, "agent"), "unknown_agent", "agent", *step.agent, agents).fix =
+        "add it under `agents:`";
+  }
+}
+
+}  // namespace
+
+base::Result<model::Pipelines> parse_pipelines(std::shared_ptr<const Source> source, const model::Config* config) {
+  base::Problems problems;
+  const auto document = parse_yaml(std::move(source), problems);
+  if (!document) return std::unexpected(std::move(problems));
+  Binder binder("pipeline", problems);
+  model::Pipelines result;
+  const YamlNode& root = document->root;
+  binder.bind(root, result);
+  if (const YamlNode* agents = root.find("agents")) {
+    for (const auto& [name, agent] : result.agents) check_agent(name, agent, *agents, config, binder);
+  }
+  const std::vector<std::string> agents = keys_of(result.agents);
+  for (const auto& [name, pipeline] : result.pipelines) {
+    const YamlNode& yaml = value_at(*root.find("pipelines"), name);
+    const YamlNode& steps = value_at(yaml, "steps");
+    if (pipeline.steps.empty() && steps.kind == YamlKind::sequence) {
+      binder.report(*root.find("pipelines")->find_key(name), "no_steps",
+                    fmt::format("the pipeline {} has no steps", base::quoted(name)));
+    }
+    for (std::size_t i = 0; i < pipeline.steps.size(); ++i) {
+      if (steps.at(i) != nullptr) check_step(pipeline.steps[i], *steps.at(i), agents, binder);
+    }
+  }
+  problems.sort();
+  if (problems.has_errors()) return std::unexpected(std::move(problems));
+  return result;
+}
+
+}  // namespace reeve::spec

@@ -1,0 +1,32 @@
+#include "spec/references.h"
+
+#include <algorithm>
+
+#include "model/agent.h"
+#include "model/template.h"
+
+namespace reeve::spec {
+
+std::vector<std::string> known_roles(const model::Config& config) {
+  std::vector<std::string> roles = model::built_in_roles();
+  for (const auto& [name, _] : config.roles) {
+    if (std::ranges::find(roles, name) == roles.end()) roles.push_back(name);
+  }
+  return roles;
+}
+
+void check_role(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder) {
+  const std::vector<std::string> known = known_roles(config);
+  if (role.empty() || std::ranges::find(known, role) != known.end()) return;
+  binder.report_unknown(place, "unknown_role", "role", role, known).fix =
+      "add it under `roles:` in the config, with its tool";
+}
+
+void check_template(const std::string& text, const YamlNode& place, Binder& binder) {
+  const auto pieces = model::parse_template(text);
+  if (pieces) return;
+  binder.report(place, "bad_template", pieces.error().message,
+                "names stand in braces, `{input}`; write `{{` and `}}` for braces of the text");
+}
+
+}  // namespace reeve::spec

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/config.h"
+#include "spec/bind.h"
+
+// What files of every kind refer to: names of the config, inputs in templates.
+namespace reeve::spec {
+
+template <class Map>
+std::vector<std::string> keys_of(const Map& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, _] : map) keys.push_back(key);
+  return keys;
+}
+
+// Those of the config and those that exist without one (AGT-3).
+std::vector<std::string> known_roles(const model::Config& config);
+void check_role(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder);
+void check_template(const std::string& text, const YamlNode& place, Binder& binder);
+
+}  // namespace reeve::spec

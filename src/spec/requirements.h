@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "model/approval.h"
+#include "model/config.h"
+#include "model/pipeline.h"
+#include "model/workflow.h"
+
+// What the types alone do not say about files: which keys must be there, and how messages call values.
+namespace reeve::spec {
+
+using namespace std::string_view_literals;
+
+template <class T>
+inline constexpr std::array<std::string_view, 0> required_keys{};
+
+template <>
+inline constexpr std::array required_keys<model::Workflow> = {"id"sv, "name"sv, "nodes"sv, "edges"sv, "entry_point"sv};
+template <>
+inline constexpr std::array required_keys<model::Node> = {"id"sv, "type"sv};
+template <>
+inline constexpr std::array required_keys<model::Edge> = {"id"sv, "source"sv, "target"sv};
+template <>
+inline constexpr std::array required_keys<model::Condition> = {"field"sv, "operator"sv, "value"sv};
+template <>
+inline constexpr std::array required_keys<model::BranchCondition> = {"field"sv, "operator"sv, "value"sv};
+template <>
+inline constexpr std::array required_keys<model::TaskConfig> = {"role"sv};
+template <>
+inline constexpr std::array required_keys<model::GateConfig> = {"gate_type"sv};
+template <>
+inline constexpr std::array required_keys<model::BranchConfig> = {"condition"sv, "on_true"sv, "on_false"sv};
+template <>
+inline constexpr std::array required_keys<model::ParallelConfig> = {"branches"sv};
+template <>
+inline constexpr std::array required_keys<model::SubgraphConfig> = {"workflow_name"sv};
+template <>
+inline constexpr std::array required_keys<model::HumanConfig> = {"title"sv};
+template <>
+inline constexpr std::array required_keys<model::ApprovalOption> = {"value"sv};
+template <>
+inline constexpr std::array required_keys<model::Pipelines> = {"pipelines"sv};
+template <>
+inline constexpr std::array required_keys<model::Pipeline> = {"steps"sv};
+template <>
+inline constexpr std::array required_keys<model::ToolProfile> = {"command"sv};
+template <>
+inline constexpr std::array required_keys<model::Gate> = {"command"sv};
+template <>
+inline constexpr std::array required_keys<model::Notification> = {"on"sv};
+
+// How messages call the values of an enum, and the end of the code when one is unknown.
+struct EnumWords {
+  std::string_view noun = "value";
+  std::string_view code = "unknown_value";
+};
+
+template <class E>
+inline constexpr EnumWords enum_words{};
+
+template <>
+inline constexpr EnumWords enum_words<model::NodeType> = {"node type", "unknown_node_type"};
+template <>
+inline constexpr EnumWords enum_words<model::Operator> = {"operator", "unknown_operator"};
+template <>
+inline constexpr EnumWords enum_words<model::StepType> = {"step type", "unknown_step_type"};
+template <>
+inline constexpr EnumWords enum_words<model::Policy> = {"policy", "unknown_policy"};
+template <>
+inline constexpr EnumWords enum_words<model::NotifyOn> = {"event", "unknown_event"};
+
+}  // namespace reeve::spec

@@ -1,0 +1,106 @@
+#include "spec/workflow_check.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+namespace reeve::spec {
+
+const YamlNode& find_place(const YamlNode& root, std::string_view list, std::size_t index,
+                           std::initializer_list<std::string_view> keys) {
+  const YamlNode* place = &root;
+  if (const YamlNode* found = root.find(list)) place = found;
+  if (const YamlNode* found = place->at(index)) place = found;
+  for (const std::string_view key : keys) {
+    const YamlNode* found = place->find(key);
+    if (found == nullptr) break;
+    place = found;
+  }
+  return *place;
+}
+
+void check_workflow(const model::Workflow& workflow, const YamlNode& root, const WorkflowSurroundings& surroundings,
+                    Binder& binder) {
+  check_names(workflow, root, binder);
+  check_node_configs(workflow, root, surroundings, binder);
+  check_conditions(workflow, root, binder);
+  check_shape(workflow, root, binder);
+  check_subgraphs(workflow, root, surroundings, binder);
+}
+
+namespace {
+
+bool is_name(std::string_view id) {
+  return id.size() <= base::limits::name_bytes && std::ranges::all_of(id, [](char c) {
+           return base::is_ascii_letter(c) || base::is_ascii_digit(c) || c == '_' || c == '-';
+         });
+}
+
+// Ids of nodes or edges: well-formed, each once.
+template <class Things>
+void check_ids(const Things& things, std::string_view list, std::string_view noun, const YamlNode& root,
+               Binder& binder) {
+  std::unordered_map<std::string_view, std::size_t> seen;
+  for (std::size_t i = 0; i < things.size(); ++i) {
+    const std::string& id = things[i].id;
+    if (id.empty()) continue;
+    const YamlNode& place = find_place(root, list, i, {"id"});
+    if (!is_name(id)) {
+      binder.report(place, "bad_id",
+                    fmt::format("{} is no id for {} {}", base::quoted(id), noun == "edge" ? "an" : "a", noun),
+                    fmt::format("use at most {} letters, digits, `_` and `-`; a `label` may be any text",
+                                base::limits::name_bytes));
+    }
+    const auto [first, is_new] = seen.emplace(id, i);
+    if (!is_new) {
+      const std::size_t line = find_place(root, list, first->second, {"id"}).line;
+      binder.report(place, fmt::format("duplicate_{}_id", noun),
+                    fmt::format("two {}s have the id {}, the first on line {}", noun, base::quoted(id), line),
+                    "give one of them another id");
+    }
+  }
+}
+
+void check_edge_pairs(const model::Workflow& workflow, const YamlNode& root, Binder& binder) {
+  std::set<std::pair<std::string_view, std::string_view>> pairs;
+  for (std::size_t i = 0; i < workflow.edges.size(); ++i) {
+    const model::Edge& edge = workflow.edges[i];
+    if (edge.source.empty() || edge.target.empty() || pairs.emplace(edge.source, edge.target).second) continue;
+    binder.report(find_place(root, "edges", i, {"source"}), "duplicate_edge",
+                  fmt::format("a second edge from {} to {}", base::quoted(edge.source), base::quoted(edge.target)),
+                  "keep one; a condition can say `in` for several values");
+  }
+}
+
+}  // namespace
+
+// Ids, and every name of a node that the workflow itself mentions: endpoints, entry, exits.
+void check_names(const model::Workflow& workflow, const YamlNode& root, Binder& binder) {
+  check_ids(workflow.nodes, "nodes", "node", root, binder);
+  check_ids(workflow.edges, "edges", "edge", root, binder);
+  check_edge_pairs(workflow, root, binder);
+
+  std::set<std::string_view> ids;
+  std::vector<std::string> names;
+  for (const model::Node& node : workflow.nodes) {
+    if (!node.id.empty() && ids.insert(node.id).second) names.push_back(node.id);
+  }
+  if (const YamlNode* nodes = root.find("nodes"); nodes != nullptr && nodes->kind == YamlKind::sequence) {
+    if (nodes->items.empty()) binder.report(*nodes, "no_nodes", "a workflow needs at least one node");
+  }
+  // Without a single node that has an id, every name would be unknown; what is wrong with the nodes is told already.
+  if (names.empty()) return;
+  const auto check = [&](const YamlNode& place, std::string_view code, const std::string& id) {
+    if (!id.empty() && !ids.contains(id)) binder.report_unknown(place, code, "node", id, names);
+  };
+  for (std::size_t i = 0; i < workflow.edges.size(); ++i) {
+    check(find_place(root, "edges", i, {"source"}), "unknown_source", workflow.edges[i].source);
+    check(find_place(root, "edges", i, {"target"}), "unknown_target", workflow.edges[i].target);
+  }
+  if (const YamlNode* entry = root.find("entry_point")) check(*entry, "unknown_entry_point", workflow.entry_point);
+  for (std::size_t i = 0; i < workflow.exit_points.size(); ++i) {
+    check(find_place(root, "exit_points", i, {}), "unknown_exit_point", workflow.exit_points[i]);
+  }
+}
+
+}  // namespace reeve::spec

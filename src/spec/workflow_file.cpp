@@ -1,0 +1,96 @@
+#include "spec/workflow_file.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "json/describe.h"
+#include "json/encode.h"
+#include "spec/bind.h"
+#include "spec/workflow_check.h"
+
+namespace reeve::spec {
+
+namespace {
+
+constexpr std::string_view area = "flow";
+
+// An option without a label shows its value.
+void fill_labels(model::Workflow& workflow) {
+  for (model::Node& node : workflow.nodes) {
+    if (!node.human_config) continue;
+    for (model::ApprovalOption& option : node.human_config->options) {
+      if (option.label.empty()) option.label = option.value;
+    }
+  }
+}
+
+bool check_size(const model::Workflow& workflow, const YamlNode& root, Binder& binder) {
+  namespace limits = base::limits;
+  const auto check = [&](std::string_view key, std::size_t count, std::size_t most) {
+    if (count <= most) return true;
+    binder.report(*root.find_key(key), "too_large", fmt::format("{} {}, at most {} are allowed", count, key, most),
+                  "cut the workflow into subgraphs");
+    return false;
+  };
+  const bool nodes_fit = check("nodes", workflow.nodes.size(), limits::workflow_nodes);
+  return check("edges", workflow.edges.size(), limits::workflow_edges) && nodes_fit;
+}
+
+}  // namespace
+
+void WorkflowCatalog::add(std::string stem, std::shared_ptr<const Source> source) {
+  base::Problems problems;
+  const auto document = parse_yaml(source, problems);
+  if (document && document->root.find("nodes") == nullptr) return;
+  Entry entry{.file = source->name(), .stem = std::move(stem), .workflow = {}, .errors = problems.errors()};
+  if (document) {
+    Binder(area, problems).bind(document->root, entry.workflow);
+    entry.errors = problems.errors();
+  }
+  entries_.push_back(std::move(entry));
+}
+
+const WorkflowCatalog::Entry* WorkflowCatalog::find(std::string_view name) const {
+  const auto by = [&](auto key) {
+    const auto found = std::ranges::find(entries_, name, key);
+    return found != entries_.end() ? &*found : nullptr;
+  };
+  if (const Entry* entry = by([](const Entry& e) -> std::string_view { return e.workflow.id; })) return entry;
+  if (const Entry* entry = by([](const Entry& e) -> std::string_view { return e.workflow.name; })) return entry;
+  return by([](const Entry& e) -> std::string_view { return e.stem; });
+}
+
+std::vector<std::string> WorkflowCatalog::names() const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) names.push_back(entry.workflow.id.empty() ? entry.stem : entry.workflow.id);
+  return names;
+}
+
+base::Result<WorkflowFile> parse_workflow(std::shared_ptr<const Source> source,
+                                          const WorkflowSurroundings& surroundings) {
+  base::Problems problems;
+  const auto document = parse_yaml(std::move(source), problems);
+  if (!document) return std::unexpected(std::move(problems));
+  WorkflowFile file;
+  Binder binder(area, problems);
+  if (document->root.kind != YamlKind::mapping) {
+    binder.report_wrong(document->root, "a workflow (a mapping with `id`, `name`, `nodes`, `edges`, `entry_point`)");
+    return std::unexpected(std::move(problems));
+  }
+  binder.bind(document->root, file.workflow);
+  if (check_size(file.workflow, document->root, binder)) {
+    check_workflow(file.workflow, document->root, surroundings, binder);
+  }
+  problems.sort();
+  if (problems.has_errors()) return std::unexpected(std::move(problems));
+  fill_labels(file.workflow);
+  file.content_hash = hash_content(file.workflow);
+  file.warnings = std::move(problems);
+  return file;
+}
+
+std::string hash_content(const model::Workflow& workflow) {
+  return "sha256:" + base::sha256_hex(json::encode_canonical(json::to_value(workflow, json::Defaults::omit)));
+}
+
+}  // namespace reeve::spec

@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <array>
+
+#include "spec/references.h"
+#include "spec/workflow_check.h"
+
+// What is inside a node: the block of its type, and the names that it mentions outside the graph.
+namespace reeve::spec {
+
+namespace {
+
+using model::NodeType;
+
+struct Block {
+  NodeType type;
+  std::string_view key;
+  bool is_required;
+};
+
+constexpr std::array blocks = {
+    Block{NodeType::task, "task_config", true},         Block{NodeType::gate, "gate_config", true},
+    Block{NodeType::branch, "branch_config", true},     Block{NodeType::merge, "merge_config", false},
+    Block{NodeType::parallel, "parallel_config", true}, Block{NodeType::subgraph, "subgraph_config", true},
+    Block{NodeType::human, "human_config", true},
+};
+
+class NodeCheck {
+ public:
+  NodeCheck(const YamlNode& node_root, std::size_t index, const model::Node& node, Binder& binder)
+      : root_(node_root), index_(index), node_(node), binder_(binder) {}
+
+  void check_block() {
+    const YamlNode& yaml = place({});
+    for (const Block& block : blocks) {
+      const YamlNode* key = yaml.find_key(block.key);
+      const bool is_absent = key == nullptr || (key + 1)->is_null();
+      if (block.type == node_.type && is_absent && block.is_required) {
+        binder_.report(place({"type"}), "missing_config",
+                       fmt::format("a {} node needs `{}`", base::spell(node_.type), block.key),
+                       fmt::format("add `{}:` to the node {}", block.key, base::quoted(node_.id)));
+      } else if (block.type != node_.type && key != nullptr) {
+        binder_.report(*key, "wrong_config",
+                       fmt::format("`{}` does not belong to a {} node", block.key, base::spell(node_.type)),
+                       fmt::format("take it out, or make this a {} node", base::spell(block.type)));
+      }
+    }
+  }
+
+  void check_task(const WorkflowSurroundings& surroundings) {
+    if (!node_.task_config) return;
+    const model::TaskConfig& task = *node_.task_config;
+    check_template(task.task_template, place({"task_config", "task_template"}), binder_);
+    if (task.timeout && task.timeout->after && *task.timeout->after <= base::Milliseconds(0)) {
+      binder_.report(place({"task_config", "timeout"}), "out_of_range", "a timeout of nothing would end every task",
+                     "give a time, or `off` for none");
+    }
+    if (task.retry) check_range({"task_config", "retry", "attempts"}, "attempts", task.retry->attempts, 100);
+    if (surroundings.config == nullptr) return;
+    check_role(task.role, *surroundings.config, place({"task_config", "role"}), binder_);
+    for (std::size_t i = 0; i < task.gates.size(); ++i) {
+      const YamlNode* list = place({"task_config", "gates"}).at(i);
+      check_gate(list != nullptr ? *list : place({"task_config"}), task.gates[i], *surroundings.config);
+    }
+  }
+
+  void check_gate_node(const WorkflowSurroundings& surroundings) {
+    if (!node_.gate_config || surroundings.config == nullptr) return;
+    check_gate(place({"gate_config", "gate_type"}), node_.gate_config->gate_type, *surroundings.config);
+  }
+
+  void check_branch() {
+    if (!node_.branch_config) return;
+    check_range({"branch_config", "condition", "max_iterations"}, "max_iterations",
+                node_.branch_config->condition.max_iterations, base::limits::loop_iterations);
+  }
+
+  void check_human() {
+    if (!node_.human_config) return;
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < node_.human_config->options.size(); ++i) {
+      const std::string& value = node_.human_config->options[i].value;
+      const YamlNode* option = place({"human_config", "options"}).at(i);
+      if (std::ranges::find(values, value) != values.end() && option != nullptr) {
+        binder_.report(*option, "duplicate_option", fmt::format("the option {} stands here twice", base::quoted(value)),
+                       "keep one of them");
+      }
+      values.push_back(value);
+    }
+    const auto& options = node_.human_config->options;
+    if (!options.empty() && std::ranges::none_of(options, model::approves)) {
+      binder_.warn(place({"human_config", "options"}), "no_approving_option",
+                   "no option approves: this node only ever says no", "add one, or mark one with `approves: true`");
+    }
+  }
+
+ private:
+  const YamlNode& place(std::initializer_list<std::string_view> keys) const {
+    return find_place(root_, "nodes", index_, keys);
+  }
+
+  void check_range(std::initializer_list<std::string_view> keys, std::string_view what, std::int64_t value,
+                   std::size_t most) {
+    if (value >= 1 && value <= static_cast<std::int64_t>(most)) return;
+    binder_.report(place(keys), "out_of_range", fmt::format("`{}` must be from 1 to {}", what, most));
+  }
+
+  void check_gate(const YamlNode& where, const std::string& gate, const model::Config& config) {
+    if (gate.empty() || config.gates.contains(gate)) return;
+    binder_.report_unknown(where, "unknown_gate", "gate", gate, keys_of(config.gates)).fix =
+        "add it under `gates:` in the config, with its command";
+  }
+
+  const YamlNode& root_;
+  std::size_t index_;
+  const model::Node& node_;
+  Binder& binder_;
+};
+
+// A node whose type could not be read says nothing about what should be in it.
+bool has_type(const YamlNode& root, std::size_t index) {
+  const YamlNode& type = find_place(root, "nodes", index, {"type"});
+  return type.kind == YamlKind::scalar && base::find_enum<NodeType>(type.text).has_value();
+}
+
+}  // namespace
+
+void check_node_configs(const model::Workflow& workflow, const YamlNode& root, const WorkflowSurroundings& surroundings,
+                        Binder& binder) {
+  for (std::size_t i = 0; i < workflow.nodes.size(); ++i) {
+    NodeCheck check(root, i, workflow.nodes[i], binder);
+    if (has_type(root, i)) check.check_block();
+    check.check_task(surroundings);
+    check.check_gate_node(surroundings);
+    check.check_branch();
+    check.check_human();
+  }
+  if (workflow.config.max_parallel_nodes < 1) {
+    binder.report(*root.find("config")->find("max_parallel_nodes"), "out_of_range",
+                  "`max_parallel_nodes` must be at least 1");
+  }
+}
+
+}  // namespace reeve::spec

@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <set>
+
+#include "graph/analysis.h"
+#include "graph/graph.h"
+#include "spec/workflow_check.h"
+
+// The shape of the graph: branches and their edges, parallel parts, merges, ways in and out, cycles (GRF-1).
+namespace reeve::spec {
+
+namespace {
+
+using graph::EdgeIndex;
+using graph::Graph;
+using graph::NodeIndex;
+using model::NodeType;
+
+class ShapeCheck {
+ public:
+  ShapeCheck(const model::Workflow& workflow, const YamlNode& root, Binder& binder)
+      : graph_(workflow), root_(root), binder_(binder) {
+    for (const model::Node& node : workflow.nodes) names_.push_back(node.id);
+  }
+
+  void check() {
+    for (NodeIndex node = 0; node < graph_.node_count(); ++node) {
+      check_branch(node);
+      check_parallel(node);
+      check_merge(node);
+    }
+    check_reachable();
+    if (check_cycles()) {
+      check_exits();
+      check_with_levels();
+    }
+  }
+
+ private:
+  const YamlNode& node_place(NodeIndex node, std::initializer_list<std::string_view> keys) const {
+    return find_place(root_, "nodes", node, keys);
+  }
+
+  std::vector<std::string> targets_of(NodeIndex node) const {
+    std::vector<std::string> targets;
+    for (const EdgeIndex edge : graph_.outgoing(node)) targets.push_back(graph_.edge(edge).target);
+    return targets;
+  }
+
+  bool leads_to(NodeIndex node, std::string_view target) const {
+    return std::ranges::any_of(graph_.outgoing(node),
+                               [&](EdgeIndex edge) { return graph_.edge(edge).target == target; });
+  }
+
+  void check_branch_side(NodeIndex node, std::string_view key, const std::string& target) {
+    if (target.empty()) return;
+    const YamlNode& place = node_place(node, {"branch_config", key});
+    if (!graph_.find(target)) {
+      binder_.report_unknown(place, "unknown_branch_target", "node", target, names_);
+    } else if (!leads_to(node, target)) {
+      binder_.report(
+          place, "missing_branch_edge",
+          fmt::format("no edge leads from {} to its side {}", base::quoted(graph_.node(node).id), base::quoted(target)),
+          fmt::format("add `{{ id: …, source: {}, target: {} }}` to `edges`", graph_.node(node).id, target));
+    }
+  }
+
+  void check_branch(NodeIndex node) {
+    if (!graph_.node(node).branch_config) return;
+    const model::BranchConfig& branch = *graph_.node(node).branch_config;
+    check_branch_side(node, "on_true", branch.on_true);
+    check_branch_side(node, "on_false", branch.on_false);
+    for (const EdgeIndex edge : graph_.outgoing(node)) {
+      const std::string& target = graph_.edge(edge).target;
+      if (graph_.edge(edge).condition || target == branch.on_true || target == branch.on_false) continue;
+      binder_.warn(find_place(root_, "edges", edge, {"target"}), "edge_never_taken",
+                   fmt::format("{} is neither side of the branch {}: without a condition this edge is never taken",
+                               base::quoted(target), base::quoted(graph_.node(node).id)),
+                   "give it a condition, or take it out");
+    }
+  }
+
+  void check_parallel(NodeIndex node) {
+    if (!graph_.node(node).parallel_config) return;
+    const std::vector<std::string>& branches = graph_.node(node).parallel_config->branches;
+    const YamlNode& list = node_place(node, {"parallel_config", "branches"});
+    std::set<std::string_view> seen;
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+      const YamlNode& place = list.at(i) != nullptr ? *list.at(i) : list;
+      if (branches[i].empty()) continue;
+      if (!seen.insert(branches[i]).second) {
+        binder_.report(place, "duplicate_branch", fmt::format("{} stands here twice", base::quoted(branches[i])),
+                       "keep one of them");
+      } else if (!graph_.find(branches[i])) {
+        binder_.report_unknown(place, "unknown_parallel_branch", "node", branches[i], names_);
+      } else if (!leads_to(node, branches[i])) {
+        binder_.report(
+            place, "missing_parallel_edge",
+            fmt::format("no edge leads from {} to its branch {}", base::quoted(graph_.node(node).id),
+                        base::quoted(branches[i])),
+            fmt::format("add `{{ id: …, source: {}, target: {} }}` to `edges`", graph_.node(node).id, branches[i]));
+      }
+    }
+    if (branches.empty() && list.kind == YamlKind::sequence) {
+      binder_.report(list, "no_branches", "a parallel node needs at least one branch");
+    }
+    for (const EdgeIndex edge : graph_.outgoing(node)) {
+      if (seen.contains(graph_.edge(edge).target)) continue;
+      binder_.report(find_place(root_, "edges", edge, {"target"}), "not_a_branch",
+                     fmt::format("{} is not among the branches of {}", base::quoted(graph_.edge(edge).target),
+                                 base::quoted(graph_.node(node).id)),
+                     "add it to `branches`, or take the edge out");
+    }
+  }
+
+  void check_merge(NodeIndex node) {
+    if (graph_.node(node).type != NodeType::merge) return;
+    const std::size_t incoming = graph_.forward_incoming(node);
+    if (incoming >= 2) return;
+    binder_.report(node_place(node, {"id"}), "merge_without_inputs",
+                   fmt::format("the merge {} has {} incoming edge{}, it needs at least two",
+                               base::quoted(graph_.node(node).id), incoming, incoming == 1 ? "" : "s"),
+                   "lead more edges to it, or leave it out");
+  }
+
+  void check_exits() {
+    if (graph_.node_count() == 0 || !graph::find_exits(graph_).empty()) return;
+    // Exits that are named but do not exist are told where they are named.
+    if (!graph_.workflow().exit_points.empty()) return;
+    binder_.report(root_.find_key("nodes") != nullptr ? *root_.find_key("nodes") : root_, "no_exit",
+                   "no node is an exit: each one leads on to another",
+                   "name the last ones in `exit_points`, or let one have no outgoing edge");
+  }
+
+  // Nodes that an edge with a misspelt end probably leads to: not unreachable, only misspelt.
+  std::vector<NodeIndex> find_doubtful() const {
+    std::vector<NodeIndex> nodes;
+    for (const model::Edge& edge : graph_.workflow().edges) {
+      const bool knows_source = graph_.find(edge.source).has_value();
+      const auto target = graph_.find(edge.target);
+      if (knows_source && target) continue;
+      if (target) nodes.push_back(*target);
+      if (const auto meant = base::find_closest(edge.target, names_); !target && meant) {
+        nodes.push_back(*graph_.find(*meant));
+      }
+      if (nodes.size() >= base::limits::problems_kept) break;
+    }
+    return nodes;
+  }
+
+  void check_reachable() {
+    const auto entry = graph_.find(graph_.workflow().entry_point);
+    if (!entry) return;
+    std::vector<bool> reachable = graph::find_reachable(graph_, *entry);
+    for (const NodeIndex start : find_doubtful()) {
+      const std::vector<bool> more = graph::find_reachable(graph_, start);
+      for (NodeIndex node = 0; node < graph_.node_count(); ++node) reachable[node] = reachable[node] || more[node];
+    }
+    for (NodeIndex node = 0; node < graph_.node_count(); ++node) {
+      // The second node of the same id is unreachable by definition; that is told elsewhere.
+      const bool is_shadowed = graph_.find(graph_.node(node).id) != node;
+      if (reachable[node] || is_shadowed || graph_.node(node).id.empty()) continue;
+      binder_.report(node_place(node, {"id"}), "unreachable",
+                     fmt::format("{} cannot be reached from the entry point {}", base::quoted(graph_.node(node).id),
+                                 base::quoted(graph_.workflow().entry_point)),
+                     "lead an edge to it, or take it out");
+    }
+  }
+
+  std::string spell_cycle(const std::vector<NodeIndex>& cycle) const {
+    constexpr std::size_t most_shown = 12;
+    std::string text;
+    for (std::size_t i = 0; i < cycle.size() && i < most_shown; ++i) {
+      text += graph_.node(cycle[i]).id;
+      text += " → ";
+    }
+    if (cycle.size() > most_shown) text += fmt::format("… ({} more) → ", cycle.size() - most_shown);
+    return text + graph_.node(cycle.front()).id;
+  }
+
+  // The edge that closes the cycle, for the caret.
+  const YamlNode& cycle_place(const std::vector<NodeIndex>& cycle) const {
+    for (const EdgeIndex edge : graph_.outgoing(cycle.back())) {
+      if (graph_.target(edge) == cycle.front()) return find_place(root_, "edges", edge, {"target"});
+    }
+    return root_;
+  }
+
+  bool check_cycles() {
+    const std::vector<graph::WildCycle> cycles = graph::find_wild_cycles(graph_);
+    for (const graph::WildCycle& cycle : cycles) {
+      const bool no_edge = cycle.kind == graph::WildCycle::Kind::no_loop_edge;
+      binder_.report(
+          cycle_place(cycle.nodes), "cycle_without_limit", fmt::format("{} never ends", spell_cycle(cycle.nodes)),
+          no_edge ? "lead the cycle through a branch node with `max_iterations` and mark its edge `is_loop_edge: true`"
+                  : "no branch node counts how often it is passed: lead it through one with `max_iterations`");
+    }
+    return std::ranges::none_of(cycles,
+                                [](const auto& cycle) { return cycle.kind == graph::WildCycle::Kind::no_loop_edge; });
+  }
+
+  // What needs an order of work, which a graph with wild cycles does not have.
+  void check_with_levels() {
+    const graph::Levels levels = graph::find_levels(graph_);
+    for (EdgeIndex edge = 0; edge < graph_.workflow().edges.size(); ++edge) {
+      if (!graph_.is_loop(edge) || !graph_.find(graph_.edge(edge).source) || !graph_.find(graph_.edge(edge).target)) {
+        continue;
+      }
+      if (!graph::find_loop_body(graph_, levels, edge).empty()) continue;
+      binder_.report(
+          find_place(root_, "edges", edge, {"is_loop_edge"}), "loop_edge_without_loop",
+          fmt::format("{} does not lead back: nothing goes from {} to {}", base::quoted(graph_.edge(edge).id),
+                      base::quoted(graph_.edge(edge).target), base::quoted(graph_.edge(edge).source)),
+          "take `is_loop_edge` out, or let the edge lead to a node that comes before");
+    }
+    for (NodeIndex node = 0; node < graph_.node_count(); ++node) check_meeting(node, levels);
+  }
+
+  void check_meeting(NodeIndex node, const graph::Levels& levels) {
+    const auto& parallel = graph_.node(node).parallel_config;
+    if (!parallel || parallel->wait_for == model::ParallelWait::all) return;
+    std::vector<NodeIndex> branches;
+    for (const std::string& name : parallel->branches) {
+      if (const auto branch = graph_.find(name)) branches.push_back(*branch);
+    }
+    if (branches.empty() || graph::find_meeting_merge(graph_, levels, branches)) return;
+    binder_.report(node_place(node, {"parallel_config", "wait_for"}), "branches_never_meet",
+                   fmt::format("`wait_for: {}` needs a merge node where all branches of {} meet",
+                               base::spell(parallel->wait_for), base::quoted(graph_.node(node).id)),
+                   "lead the branches to one merge node, or say `wait_for: all`");
+  }
+
+  Graph graph_;
+  const YamlNode& root_;
+  Binder& binder_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+void check_shape(const model::Workflow& workflow, const YamlNode& root, Binder& binder) {
+  ShapeCheck(workflow, root, binder).check();
+}
+
+}  // namespace reeve::spec

@@ -1,0 +1,89 @@
+#include <algorithm>
+
+#include "spec/workflow_check.h"
+
+// Subgraphs: there, sound, not within themselves, not too deep (GRF-1, GRF-11).
+namespace reeve::spec {
+
+namespace {
+
+class SubgraphCheck {
+ public:
+  SubgraphCheck(const WorkflowCatalog& catalog, Binder& binder) : catalog_(catalog), binder_(binder) {}
+
+  void check(const YamlNode& place, const std::string& root_id, const std::string& name) {
+    const WorkflowCatalog::Entry* entry = catalog_.find(name);
+    if (entry == nullptr) {
+      binder_.report_unknown(place, "unknown_subgraph", "workflow", name, catalog_.names()).fix =
+          "put it into `.reeve/workflows/` or beside this file; it is found by id, name or file name";
+      return;
+    }
+    if (entry->errors > 0) {
+      binder_.report(place, "broken_subgraph",
+                     fmt::format("the workflow {} in {} has {} error{}", base::quoted(name), base::quoted(entry->file),
+                                 entry->errors, entry->errors == 1 ? "" : "s"),
+                     fmt::format("reeve flow validate {}", entry->file));
+      return;
+    }
+    way_ = {root_id};
+    told_ = false;
+    passed_.clear();
+    descend(place, *entry);
+  }
+
+ private:
+  void descend(const YamlNode& place, const WorkflowCatalog::Entry& entry) {
+    const std::string& id = entry.workflow.id;
+    const bool is_recursive = std::ranges::find(way_, id) != way_.end();
+    way_.push_back(id);
+    if (is_recursive) {
+      tell(place, "subgraph_recursion", fmt::format("the workflow contains itself: {}", base::join(way_, " → ")),
+           "take one of these subgraphs out");
+    } else if (way_.size() > base::limits::subgraph_depth + 1) {
+      tell(place, "subgraph_too_deep",
+           fmt::format("subgraphs more than {} deep: {}", base::limits::subgraph_depth, base::join(way_, " → ")),
+           "flatten some of them");
+    } else if (std::ranges::find(passed_, Passed{&entry, way_.size()}) == passed_.end()) {
+      for (const model::Node& node : entry.workflow.nodes) {
+        if (told_ || !node.subgraph_config) continue;
+        if (const auto* inner = catalog_.find(node.subgraph_config->workflow_name)) descend(place, *inner);
+      }
+      // What was sound at this depth is sound again: a workflow used in many places is walked once a depth.
+      passed_.push_back({&entry, way_.size()});
+    }
+    way_.pop_back();
+  }
+
+  void tell(const YamlNode& place, std::string_view code, std::string message, std::string fix) {
+    told_ = true;
+    binder_.report(place, code, std::move(message), std::move(fix));
+  }
+
+  struct Passed {
+    const WorkflowCatalog::Entry* entry;
+    std::size_t depth;
+    friend bool operator==(const Passed&, const Passed&) = default;
+  };
+
+  const WorkflowCatalog& catalog_;
+  Binder& binder_;
+  std::vector<std::string> way_;
+  std::vector<Passed> passed_;
+  bool told_ = false;
+};
+
+}  // namespace
+
+void check_subgraphs(const model::Workflow& workflow, const YamlNode& root, const WorkflowSurroundings& surroundings,
+                     Binder& binder) {
+  if (!surroundings.catalog) return;
+  for (std::size_t i = 0; i < workflow.nodes.size(); ++i) {
+    const auto& subgraph = workflow.nodes[i].subgraph_config;
+    if (!subgraph || subgraph->workflow_name.empty()) continue;
+    SubgraphCheck(surroundings.catalog(), binder)
+        .check(find_place(root, "nodes", i, {"subgraph_config", "workflow_name"}), workflow.id,
+               subgraph->workflow_name);
+  }
+}
+
+}  // namespace reeve::spec
