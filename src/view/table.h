@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "view/style.h"
+
+namespace reeve::view {
+
+// A listing: on a terminal aligned under headings, else tab-separated without them (UX).
+class Table {
+ public:
+  explicit Table(std::vector<std::string> headings) : headings_(std::move(headings)) {}
+
+  // As many cells as headings. What could harm a terminal or break a row is made visible.
+  void add(const std::vector<std::string>& cells);
+
+  std::string for_terminal(const Style& style) const;
+  std::string for_pipe() const;
+
+ private:
+  std::vector<std::string> headings_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace reeve::view

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+#include "base/problem.h"
+#include "base/value.h"
+
+// Problem documents (RFC 9457): the machine form of every error, the same from the API and from `--json`.
+namespace reeve::wire {
+
+// What is wrong with something that a person wrote; `code` names the whole ("flow.invalid"), `errors` has each problem.
+base::Value problem_document(std::string_view code, std::string_view title, const base::Problems& problems);
+base::Value problem_document(const base::Error& error);
+
+// The problems alone, as a list.
+base::Value problem_list(const base::Problems& problems);
+
+}  // namespace reeve::wire
