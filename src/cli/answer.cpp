@@ -1,0 +1,33 @@
+#include "cli/answer.h"
+
+#include <fmt/format.h>
+
+#include "json/encode.h"
+#include "view/problem_text.h"
+#include "wire/problem.h"
+
+namespace reeve::cli {
+
+void print_json(const Call& call, const base::Value& document) {
+  fmt::print("{}\n", call.out_is_terminal ? json::encode_pretty(document) : json::encode(document));
+}
+
+void print_next(const Call& call, std::string_view what) {
+  if (!call.is_json) fmt::print(stderr, "{}\n", call.err.paint(view::Tint::dim, fmt::format("next: {}", what)));
+}
+
+ExitCode refuse(const Call& call, std::string_view code, std::string_view title, const base::Problems& problems,
+                std::string_view ending) {
+  if (call.is_json) {
+    print_json(call, wire::problem_document(code, title, problems));
+  } else {
+    fmt::print(stderr, "{}{}. {}\n", view::problems_text(problems, call.err), view::count_text(problems), ending);
+  }
+  return ExitCode::usage;
+}
+
+void print_warnings(const Call& call, const base::Problems& warnings) {
+  if (!call.is_json && !warnings.empty()) fmt::print(stderr, "{}", view::problems_text(warnings, call.err));
+}
+
+}  // namespace reeve::cli

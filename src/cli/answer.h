@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/problem.h"
+#include "base/value.h"
+#include "cli/command.h"
+
+// The manners of answering (UX): results on standard output, everything else on standard error.
+namespace reeve::cli {
+
+// One JSON document: indented on a terminal, one line otherwise.
+void print_json(const Call& call, const base::Value& document);
+// A hint on standard error: "next: reeve flow graph x.yaml". Not with --json.
+void print_next(const Call& call, std::string_view what);
+// The problems of a file: text on standard error, or with --json the problem document on standard output. `ending` says
+// what follows from them: "Nothing was started.".
+ExitCode refuse(const Call& call, std::string_view code, std::string_view title, const base::Problems& problems,
+                std::string_view ending);
+// Warnings of something that was accepted, on standard error. Not with --json.
+void print_warnings(const Call& call, const base::Problems& warnings);
+
+}  // namespace reeve::cli

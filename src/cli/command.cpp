@@ -1,0 +1,45 @@
+#include "cli/command.h"
+
+#include <utility>
+
+#include "cli/commands.h"
+
+namespace reeve::cli {
+
+std::optional<std::string> Arguments::value(std::string_view option) const {
+  const auto found = values_.find(option);
+  if (found == values_.end() || found->second.empty()) return std::nullopt;
+  return found->second.back();
+}
+
+std::vector<std::string> Arguments::values(std::string_view option) const {
+  const auto found = values_.find(option);
+  return found != values_.end() ? found->second : std::vector<std::string>();
+}
+
+void Arguments::add_option(std::string_view name, std::vector<std::string> values) {
+  values_.insert_or_assign(std::string(name), std::move(values));
+}
+
+const std::vector<Command>& all_commands() {
+  static const std::vector<Command> commands = {
+      make_init(),        make_flow_validate(), make_flow_graph(), make_run_graph(),
+      make_config_show(), make_completion(),    make_version(),    make_help(),
+  };
+  return commands;
+}
+
+const std::vector<Option>& common_options() {
+  static const std::vector<Option> options = {
+      {.name = "--json", .help = "one JSON document instead of text"},
+      {.name = "--color",
+       .value = "WHEN",
+       .help = "colour: auto (on a terminal), always, never",
+       .choices = {"auto", "always", "never"}},
+      {.name = "--ascii", .help = "no signs beyond ASCII"},
+      {.name = "--help", .help = "the full help (-h: the short one)"},
+  };
+  return options;
+}
+
+}  // namespace reeve::cli

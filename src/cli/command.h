@@ -1,0 +1,96 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "view/style.h"
+
+// What the command line consists of. Help, parsing, completion and «did you mean» all read these descriptions.
+namespace reeve::cli {
+
+struct Option {
+  // "--format".
+  std::string_view name;
+  // "FORMAT"; empty for a switch.
+  std::string_view value = {};
+  std::string_view help = {};
+  // The words that are accepted, if they can be listed.
+  std::vector<std::string_view> choices = {};
+  bool is_repeatable = false;
+  bool is_required = false;
+};
+
+struct Positional {
+  std::string_view name;
+  std::string_view help;
+  std::vector<std::string_view> choices = {};
+  bool is_required = true;
+  bool is_repeatable = false;
+  bool is_file = false;
+};
+
+struct Example {
+  std::string_view line;
+  std::string_view what;
+};
+
+// The words of one call, checked against the description of its command.
+class Arguments {
+ public:
+  bool has(std::string_view option) const { return values_.contains(option); }
+  std::optional<std::string> value(std::string_view option) const;
+  std::vector<std::string> values(std::string_view option) const;
+  // Those that were left out are empty.
+  std::string positional(std::size_t i) const { return i < positionals_.size() ? positionals_[i] : std::string(); }
+  const std::vector<std::string>& positionals() const noexcept { return positionals_; }
+
+  void add_option(std::string_view name, std::vector<std::string> values);
+  void add_positional(std::string word) { positionals_.push_back(std::move(word)); }
+
+ private:
+  std::map<std::string, std::vector<std::string>, std::less<>> values_;
+  std::vector<std::string> positionals_;
+};
+
+// SPEC §7.
+enum class ExitCode {
+  done = 0,
+  failed = 1,
+  usage = 2,
+  not_found = 3,
+  conflict = 4,
+  denied = 5,
+  no_daemon = 6,
+};
+
+// What a command needs beside its arguments.
+struct Call {
+  Arguments arguments;
+  // For standard output and standard error; they may go to different places.
+  view::Style out;
+  view::Style err;
+  bool is_json = false;
+  bool out_is_terminal = false;
+};
+
+struct Command {
+  // The words that call it: "flow validate".
+  std::string_view name;
+  std::string_view summary;
+  // The full help, in paragraphs.
+  std::string_view about;
+  std::vector<Example> examples;
+  std::vector<Positional> positionals;
+  std::vector<Option> options;
+  ExitCode (*run)(const Call& call);
+};
+
+// Every command, in the order of the help.
+const std::vector<Command>& all_commands();
+// What every command takes.
+const std::vector<Option>& common_options();
+
+}  // namespace reeve::cli

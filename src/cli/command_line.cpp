@@ -1,0 +1,244 @@
+#include "cli/command_line.h"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace reeve::cli {
+
+namespace {
+
+const Option* find_option(const std::vector<Option>& options, std::string_view name) {
+  const auto found = std::ranges::find(options, name, &Option::name);
+  return found != options.end() ? &*found : nullptr;
+}
+
+// What can follow these words of a command: "flow" → validate, graph.
+std::vector<std::string> next_words(std::string_view path) {
+  std::set<std::string> words;
+  for (const Command& command : all_commands()) {
+    std::string_view rest = command.name;
+    if (!path.empty()) {
+      if (!rest.starts_with(path) || rest.size() <= path.size() || rest[path.size()] != ' ') continue;
+      rest.remove_prefix(path.size() + 1);
+    }
+    words.emplace(rest.substr(0, rest.find(' ')));
+  }
+  return {words.begin(), words.end()};
+}
+
+const Command* find_command(std::string_view name) {
+  const auto found = std::ranges::find(all_commands(), name, &Command::name);
+  return found != all_commands().end() ? &*found : nullptr;
+}
+
+// The words that name the command, and all others in their order.
+struct Split {
+  std::string path;
+  std::vector<std::string> rest;
+  // A word where a command was expected.
+  std::string unknown;
+};
+
+Split split_words(const std::vector<std::string>& words) {
+  Split split;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const bool is_complete = find_command(split.path) != nullptr || !split.unknown.empty();
+    if (is_complete || word.starts_with('-')) {
+      split.rest.push_back(word);
+      // The value of an option that every command takes does not name a command.
+      const Option* option = is_complete ? nullptr : find_option(common_options(), word);
+      if (option != nullptr && !option->value.empty() && i + 1 < words.size()) split.rest.push_back(words[++i]);
+      continue;
+    }
+    const std::vector<std::string> known = next_words(split.path);
+    if (std::ranges::find(known, word) == known.end()) {
+      split.unknown = word;
+    } else {
+      split.path += (split.path.empty() ? "" : " ") + word;
+    }
+  }
+  return split;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known, std::string_view prefix) {
+  const auto meant = base::find_closest(word, known);
+  return meant ? fmt::format("did you mean `{}{}`?", prefix, *meant) : std::string();
+}
+
+UsageError unknown_option(const Command& command, std::string_view word) {
+  std::vector<std::string> known = {"-h"};
+  for (const Option& option : command.options) known.emplace_back(option.name);
+  for (const Option& option : common_options()) known.emplace_back(option.name);
+  const std::string_view name = word.substr(0, word.find('='));
+  return {fmt::format("`reeve {}` has no option {}", command.name, base::quoted(name)), did_you_mean(name, known, ""),
+          std::string(command.name)};
+}
+
+UsageError wrong_choice(const Command& command, std::string_view what, std::string_view word,
+                        const std::vector<std::string_view>& choices) {
+  const std::vector<std::string> known(choices.begin(), choices.end());
+  std::string hint = did_you_mean(word, known, "");
+  if (hint.empty()) hint = fmt::format("one of: {}", base::join(known, ", "));
+  return {fmt::format("{} is not a value for {}", base::quoted(word), what), std::move(hint),
+          std::string(command.name)};
+}
+
+// CLI11 takes the words apart; what they mean is checked here, because its own messages know nothing of «did you mean».
+class CallParser {
+ public:
+  explicit CallParser(const Command& command) : command_(command) {
+    app_.set_help_flag();
+    app_.allow_extras();
+    app_.add_flag("-h", short_help_);
+    for (const Option& option : command.options) add(option);
+    for (const Option& option : common_options()) add(option);
+  }
+
+  ParsedLine parse(std::vector<std::string> words) {
+    // What follows `--` is taken as it is.
+    const auto dashes = std::ranges::find(words, "--");
+    std::vector<std::string> verbatim;
+    if (dashes != words.end()) {
+      verbatim.assign(dashes + 1, words.end());
+      words.erase(dashes, words.end());
+    }
+    // CLI11 takes its words from the back.
+    std::ranges::reverse(words);
+    try {
+      app_.parse(words);
+    } catch (const CLI::ParseError& error) {
+      return explain(error);
+    }
+    if (short_help_ || app_.count("--help") > 0) {
+      return HelpWanted{.command = &command_, .group = {}, .is_full = !short_help_};
+    }
+    return collect(std::move(verbatim));
+  }
+
+ private:
+  void add(const Option& option) {
+    if (option.value.empty()) {
+      switches_.push_back(false);
+      app_.add_flag(std::string(option.name), switches_.back());
+    } else {
+      texts_.emplace_back();
+      app_.add_option(std::string(option.name), texts_.back())
+          ->expected(1)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+          ->allow_extra_args(false);
+    }
+  }
+
+  ParsedLine explain(const CLI::ParseError& error) const {
+    // The only thing that CLI11 itself can find wrong with options like these is a value that is not there.
+    const std::string what = error.what();
+    const std::string name = what.substr(0, what.find(':'));
+    if (name.starts_with("--")) {
+      return UsageError{fmt::format("`{}` needs a value", name), "", std::string(command_.name)};
+    }
+    return UsageError{what, "", std::string(command_.name)};
+  }
+
+  ParsedLine collect(std::vector<std::string> verbatim) {
+    Arguments arguments;
+    for (const std::string& word : app_.remaining()) {
+      if (word.size() > 1 && word.starts_with('-')) return unknown_option(command_, word);
+      arguments.add_positional(word);
+    }
+    for (std::string& word : verbatim) arguments.add_positional(std::move(word));
+    for (const std::vector<Option>* options : {&command_.options, &common_options()}) {
+      for (const Option& option : *options) {
+        if (auto error = collect_option(option, arguments)) return std::move(*error);
+      }
+    }
+    if (auto error = check_positionals(arguments)) return std::move(*error);
+    return ParsedCall{&command_, std::move(arguments)};
+  }
+
+  std::optional<UsageError> collect_option(const Option& option, Arguments& arguments) {
+    const CLI::Option* parsed = app_.get_option(std::string(option.name));
+    if (parsed->count() == 0) {
+      if (!option.is_required) return std::nullopt;
+      return UsageError{fmt::format("`{}` is missing", option.name),
+                        fmt::format("add {} {}", option.name, option.value), std::string(command_.name)};
+    }
+    if (option.value.empty()) {
+      arguments.add_option(option.name, {});
+      return std::nullopt;
+    }
+    if (parsed->count() > 1 && !option.is_repeatable) {
+      return UsageError{fmt::format("`{}` stands there more than once", option.name), "", std::string(command_.name)};
+    }
+    for (const std::string& value : parsed->results()) {
+      const bool is_known = option.choices.empty() || std::ranges::find(option.choices, value) != option.choices.end();
+      if (!is_known) return wrong_choice(command_, fmt::format("`{}`", option.name), value, option.choices);
+    }
+    arguments.add_option(option.name, parsed->results());
+    return std::nullopt;
+  }
+
+  std::optional<UsageError> check_positionals(const Arguments& arguments) const {
+    const std::vector<std::string>& given = arguments.positionals();
+    const std::vector<Positional>& wanted = command_.positionals;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (i >= given.size()) {
+        if (!wanted[i].is_required) break;
+        return UsageError{fmt::format("{} is missing", wanted[i].name),
+                          fmt::format("{}: {}", wanted[i].name, wanted[i].help), std::string(command_.name)};
+      }
+      const auto& choices = wanted[i].choices;
+      if (!choices.empty() && std::ranges::find(choices, given[i]) == choices.end()) {
+        return wrong_choice(command_, wanted[i].name, given[i], choices);
+      }
+    }
+    const bool takes_more = !wanted.empty() && wanted.back().is_repeatable;
+    if (given.size() > wanted.size() && !takes_more) {
+      return UsageError{fmt::format("one word too many: {}", base::quoted(given[wanted.size()])), "",
+                        std::string(command_.name)};
+    }
+    return std::nullopt;
+  }
+
+  const Command& command_;
+  CLI::App app_;
+  bool short_help_ = false;
+  std::deque<bool> switches_;
+  std::deque<std::vector<std::string>> texts_;
+};
+
+}  // namespace
+
+ParsedLine parse_command_line(const std::vector<std::string>& words) {
+  const Split split = split_words(words);
+  const auto is_given = [&](std::string_view flag) { return std::ranges::find(split.rest, flag) != split.rest.end(); };
+  if (!split.unknown.empty()) {
+    const std::vector<std::string> known = next_words(split.path);
+    const std::string prefix = split.path.empty() ? "reeve " : fmt::format("reeve {} ", split.path);
+    return UsageError{fmt::format("no command {}", base::quoted(prefix + split.unknown)),
+                      did_you_mean(split.unknown, known, prefix), split.path};
+  }
+  if (const Command* command = find_command(split.path)) return CallParser(*command).parse(split.rest);
+  if (is_given("--version")) return ParsedCall{find_command("version"), {}};
+  if (split.path.empty() || is_given("-h") || is_given("--help")) {
+    for (const std::string& word : split.rest) {
+      const bool is_common = word == "-h" || find_option(common_options(), word) != nullptr;
+      if (word.starts_with('-') && !is_common) {
+        return UsageError{fmt::format("no option {}", base::quoted(word)), "", ""};
+      }
+    }
+    return HelpWanted{.command = nullptr, .group = split.path, .is_full = is_given("--help")};
+  }
+  return UsageError{fmt::format("`reeve {}` needs another word", split.path),
+                    fmt::format("one of: {}", base::join(next_words(split.path), ", ")), split.path};
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace reeve::cli {
+
+// A call of a command, ready to run.
+struct ParsedCall {
+  const Command* command;
+  Arguments arguments;
+};
+
+// Help was asked for: of a command, of a group ("flow") or, with neither, of everything.
+struct HelpWanted {
+  const Command* command = nullptr;
+  std::string group;
+  bool is_full = false;
+};
+
+// The words make no call: what is wrong and what was probably meant.
+struct UsageError {
+  std::string message;
+  std::string hint;
+  // Whose help to name; empty for the whole.
+  std::string command;
+};
+
+using ParsedLine = std::variant<ParsedCall, HelpWanted, UsageError>;
+
+// `words` without the program's own name.
+ParsedLine parse_command_line(const std::vector<std::string>& words);
+
+}  // namespace reeve::cli

@@ -1,0 +1,66 @@
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/init_files.h"
+#include "cli/project.h"
+#include "os/file.h"
+
+namespace reeve::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+ExitCode run(const Call& call) {
+  const fs::path folder = ".reeve";
+  const auto around = find_project("..");
+  const bool is_nested = !fs::is_directory(folder) && around.has_value();
+  os::create_folders(folder / "workflows");
+  base::Value created = base::Value::array();
+  base::Value kept = base::Value::array();
+  for (const InitFile& file : init_files()) {
+    const fs::path path = folder / file.name;
+    const bool is_new = os::create_file(path, file.text);
+    (is_new ? created : kept).as_array()->push_back(base::Value::string(path.string()));
+    if (call.is_json) continue;
+    if (is_new) {
+      fmt::print("{} {}  {}\n", call.out.paint(view::Tint::green, call.out.pick("✓", "+")), path.string(), file.what);
+    } else {
+      fmt::print("  {}  is there already, kept as it is\n", path.string());
+    }
+  }
+  if (call.is_json) {
+    base::Value record = base::Value::object();
+    record.set("created", std::move(created));
+    record.set("kept", std::move(kept));
+    print_json(call, record);
+    return ExitCode::done;
+  }
+  if (is_nested) {
+    fmt::print(stderr, "note: this folder lies in the project {}; from here on the one made now counts\n",
+               base::quoted(around->string()));
+  }
+  print_next(call, "reeve flow graph .reeve/workflows/example.yaml");
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Command make_init() {
+  return {
+      .name = "init",
+      .summary = "Set up this folder: a commented config and a first workflow",
+      .about = R"(Writes `.reeve/config.yaml`, `.reeve/workflows/example.yaml` and `.reeve/.gitignore`. A file that is
+there already is kept as it is, so it can be called again at any time. To undo it, remove `.reeve/`.)",
+      .examples = {{"reeve init", "in the folder of your project"}},
+      .positionals = {},
+      .options = {},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

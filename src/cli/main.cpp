@@ -1,0 +1,122 @@
+#include "cli/main.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/command_line.h"
+#include "cli/help.h"
+#include "cli/project.h"
+#include "os/terminal.h"
+#include "view/problem_text.h"
+#include "wire/problem.h"
+
+namespace reeve::cli {
+
+namespace {
+
+bool is_set(const char* name) { return variable(name).has_value(); }
+bool equals(const char* name, std::string_view value) { return variable(name) == value; }
+
+// UX: on a terminal unless the person or the terminal says no; `always` and CLICOLOR_FORCE say yes.
+bool wants_color(std::string_view when, int fd) {
+  if (when == "always") return true;
+  if (when == "never" || is_set("NO_COLOR") || equals("TERM", "dumb") || equals("CLICOLOR", "0")) return false;
+  if (is_set("CLICOLOR_FORCE") && !equals("CLICOLOR_FORCE", "0")) return true;
+  return os::is_terminal(fd);
+}
+
+bool locale_has_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const auto value = variable(name);
+    if (!value) continue;
+    const std::string lower = base::to_ascii_lower(*value);
+    return lower.find("utf-8") != std::string::npos || lower.find("utf8") != std::string::npos;
+  }
+  // No locale at all is what containers and cron have; their terminals read UTF-8.
+  return true;
+}
+
+Call make_call(Arguments arguments) {
+  const std::string when = arguments.value("--color").value_or("auto");
+  const bool ascii = arguments.has("--ascii") || equals("TERM", "dumb") || !locale_has_utf8();
+  Call call{.arguments = std::move(arguments),
+            .out = {.color = wants_color(when, STDOUT_FILENO), .ascii = ascii},
+            .err = {.color = wants_color(when, STDERR_FILENO), .ascii = ascii}};
+  call.is_json = call.arguments.has("--json");
+  call.out_is_terminal = os::is_terminal(STDOUT_FILENO);
+  return call;
+}
+
+ExitCode exit_code_of(const base::Error& error) {
+  if (error.code() == "cli.usage") return ExitCode::usage;
+  if (error.code() == "file.not_found") return ExitCode::not_found;
+  if (error.code() == "file.too_large" || error.code() == "file.unreadable") return ExitCode::usage;
+  if (error.code() == "daemon.unavailable") return ExitCode::no_daemon;
+  return ExitCode::failed;
+}
+
+ExitCode show_help(const HelpWanted& wanted, const Call& call) {
+  if (wanted.command != nullptr) {
+    fmt::print("{}", command_help(*wanted.command, wanted.is_full, call.out));
+  } else {
+    fmt::print("{}", overview(wanted.group, call.out));
+  }
+  return ExitCode::done;
+}
+
+ExitCode show_usage_error(const UsageError& error, const Call& call) {
+  std::string text = fmt::format("{}: {}\n", call.err.paint(view::Tint::red, "error[cli.usage]"), error.message);
+  if (!error.hint.empty()) text += fmt::format("  = {}\n", error.hint);
+  text += fmt::format("  = help: reeve {}{}-h\n", error.command, error.command.empty() ? "" : " ");
+  fmt::print(stderr, "{}", call.err.words(text));
+  return ExitCode::usage;
+}
+
+ExitCode run(const std::vector<std::string>& words) {
+  if (words.empty()) {
+    fmt::print("{}", welcome(find_project(".").has_value(), make_call({}).out));
+    return ExitCode::done;
+  }
+  ParsedLine line = parse_command_line(words);
+  if (const auto* error = std::get_if<UsageError>(&line)) return show_usage_error(*error, make_call({}));
+  if (const auto* wanted = std::get_if<HelpWanted>(&line)) return show_help(*wanted, make_call({}));
+  auto& parsed = std::get<ParsedCall>(line);
+  const Call call = make_call(std::move(parsed.arguments));
+  try {
+    return parsed.command->run(call);
+  } catch (const base::Error& error) {
+    if (call.is_json) {
+      print_json(call, wire::problem_document(error));
+    } else {
+      fmt::print(stderr, "{}", view::error_text(error, call.err));
+    }
+    return exit_code_of(error);
+  }
+}
+
+}  // namespace
+
+int main(const std::vector<std::string>& words) noexcept {
+  try {
+    const ExitCode code = run(words);
+    // A result that could not be written was not given.
+    if (std::fflush(stdout) != 0) {
+      fmt::print(stderr, "error[cli.output]: cannot write the result: {}\n", std::generic_category().message(errno));
+      return static_cast<int>(ExitCode::failed);
+    }
+    return static_cast<int>(code);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error[cli.failed]: %s\n", error.what());
+    return static_cast<int>(ExitCode::failed);
+  }
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,130 @@
+#include "cli/project.h"
+
+#include <cstdlib>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "os/file.h"
+
+namespace reeve::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::shared_ptr<const spec::Source> read_if_there(const fs::path& path, const std::string& shown) {
+  try {
+    return std::make_shared<const spec::Source>(shown, os::read_file(path, base::limits::spec_file_bytes));
+  } catch (const base::Error& error) {
+    if (error.code() == "file.not_found") return nullptr;
+    throw;
+  }
+}
+
+// As short as it can be written from here.
+std::string shown_path(const fs::path& path) {
+  std::error_code error;
+  const fs::path relative = fs::relative(path, fs::current_path(error), error);
+  if (!error && !relative.empty() && *relative.begin() != "..") return relative.string();
+  return path.string();
+}
+
+fs::path folder_of(const std::string& file) {
+  std::error_code error;
+  if (file == "-") return fs::current_path(error);
+  const fs::path absolute = fs::absolute(file, error);
+  return error ? fs::path(".") : absolute.parent_path();
+}
+
+std::shared_ptr<const spec::Source> read_or_skip(const fs::path& path) {
+  try {
+    return read_if_there(path, shown_path(path));
+  } catch (const base::Error&) {
+    return nullptr;
+  }
+}
+
+// The project's workflows, then those beside the file.
+spec::WorkflowCatalog load_catalog(const std::optional<fs::path>& project, const fs::path& folder) {
+  std::vector<fs::path> folders;
+  if (project) folders.push_back(*project / ".reeve" / "workflows");
+  if (folders.empty() || folders.front() != folder) folders.push_back(folder);
+  spec::WorkflowCatalog catalog;
+  for (const fs::path& place : folders) {
+    for (const fs::path& file : os::list_files(place, {".yaml", ".yml"}, base::limits::workflow_files)) {
+      // A file that cannot be read is none that a subgraph can mean; if one is missing for it, that is told.
+      if (auto source = read_or_skip(file)) catalog.add(file.stem().string(), std::move(source));
+    }
+  }
+  return catalog;
+}
+
+}  // namespace
+
+std::optional<std::string> variable(const char* name) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::optional<fs::path> find_project(const fs::path& start) {
+  std::error_code error;
+  for (fs::path folder = fs::absolute(start, error); !error; folder = folder.parent_path()) {
+    if (fs::is_directory(folder / ".reeve", error)) return folder;
+    error.clear();
+    if (folder == folder.root_path() || folder.empty()) break;
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<const spec::Source> read_source(const std::string& name) {
+  if (name == "-") {
+    return std::make_shared<const spec::Source>("<stdin>", os::read_standard_input(base::limits::spec_file_bytes));
+  }
+  return std::make_shared<const spec::Source>(name, os::read_file(name, base::limits::spec_file_bytes));
+}
+
+fs::path user_config_path() {
+  if (const auto base = variable("XDG_CONFIG_HOME")) return fs::path(*base) / "reeve" / "config.yaml";
+  if (const auto home = variable("HOME")) return fs::path(*home) / ".config" / "reeve" / "config.yaml";
+  return {};
+}
+
+FoundConfig load_config(const std::optional<fs::path>& project, const std::vector<std::string>& settings) {
+  spec::ConfigSources sources;
+  const fs::path user = user_config_path();
+  if (!user.empty()) sources.user = read_if_there(user, user.string());
+  if (project) {
+    const fs::path file = *project / ".reeve" / "config.yaml";
+    sources.project = read_if_there(file, shown_path(file));
+  }
+  for (const auto& [name, _] : spec::config_variables()) {
+    if (auto value = variable(name.c_str())) sources.environment.emplace_back(name, std::move(*value));
+  }
+  sources.settings = settings;
+  return {sources.project != nullptr, spec::parse_config(sources)};
+}
+
+base::Result<spec::WorkflowFile> load_workflow(const std::string& name) {
+  const auto source = read_source(name);
+  const fs::path folder = folder_of(name);
+  auto project = find_project(folder);
+  if (!project) project = find_project(".");
+  const FoundConfig config = load_config(project, {});
+  std::optional<spec::WorkflowCatalog> catalog;
+  spec::WorkflowSurroundings surroundings;
+  // Roles and gates belong to a project; the user's own file alone names none that a workflow could be held to.
+  if (config.has_project_file && config.loaded) surroundings.config = &config.loaded->config();
+  surroundings.catalog = [&]() -> const spec::WorkflowCatalog& {
+    if (!catalog) catalog = load_catalog(project, folder);
+    return *catalog;
+  };
+  auto workflow = spec::parse_workflow(source, surroundings);
+  if (config.loaded) return workflow;
+  base::Problems problems = config.loaded.error();
+  problems.append(workflow ? workflow->warnings : workflow.error());
+  return std::unexpected(std::move(problems));
+}
+
+}  // namespace reeve::cli

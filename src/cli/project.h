@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/problem.h"
+#include "spec/config_file.h"
+#include "spec/source.h"
+#include "spec/workflow_file.h"
+
+// Where things are on this machine: the project, the config files, the workflows.
+namespace reeve::cli {
+
+// The value of an environment variable that is set and not empty.
+std::optional<std::string> variable(const char* name);
+
+// The nearest folder from `start` upwards that has `.reeve/`.
+std::optional<std::filesystem::path> find_project(const std::filesystem::path& start);
+
+// The file as the person named it; `-` is standard input. Throws base::Error.
+std::shared_ptr<const spec::Source> read_source(const std::string& name);
+
+// The config for a project, or for none, with the layers that exist. Throws base::Error for a file that cannot be read.
+struct FoundConfig {
+  bool has_project_file = false;
+  base::Result<spec::LoadedConfig> loaded;
+};
+FoundConfig load_config(const std::optional<std::filesystem::path>& project, const std::vector<std::string>& settings);
+
+// The user's own config file, whether it exists or not.
+std::filesystem::path user_config_path();
+
+// A workflow file with everything that it is held against: the config of its project and the workflows beside it. The
+// problems of both files at once.
+base::Result<spec::WorkflowFile> load_workflow(const std::string& name);
+
+}  // namespace reeve::cli
