@@ -1,0 +1,357 @@
+#include <cctype>
+#include <filesystem>
+#include <sys/stat.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/files.h"
+#include "tests/support/program.h"
+
+// The built program as a person uses it.
+namespace reeve {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Outcome;
+using testing::ScratchFolder;
+using ::testing::StartsWith;
+
+constexpr const char* small_workflow = R"(id: small
+name: Small
+entry_point: a
+nodes:
+  - {id: a, type: task, task_config: {role: coder}}
+  - {id: b, type: task, task_config: {role: coder}}
+edges:
+  - {id: e, source: a, target: b}
+)";
+
+class Cli : public ::testing::Test {
+ protected:
+  Outcome reeve(const std::vector<std::string>& words, const std::string& input = {},
+                std::vector<std::pair<std::string, std::string>> more = {}) {
+    testing::Launch launch{.argv = {testing::reeve_binary()}, .folder = scratch_.path(), .input = input};
+    launch.argv.insert(launch.argv.end(), words.begin(), words.end());
+    launch.environment = {
+        {"HOME", (scratch_.path() / "home").string()}, {"PATH", "/usr/bin:/bin"}, {"LANG", "C.UTF-8"}};
+    launch.environment.insert(launch.environment.end(), more.begin(), more.end());
+    return testing::run_program(launch);
+  }
+
+  ScratchFolder scratch_;
+};
+
+TEST_F(Cli, version) {
+  const Outcome outcome = reeve({"version"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, ContainsRegex("^reeve [0-9]+\\.[0-9]+\\.[0-9]+\n$"));
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(reeve({"--version"}).out, outcome.out);
+  EXPECT_THAT(reeve({"version", "--json"}).out, StartsWith("{\"version\":\""));
+}
+
+TEST_F(Cli, alone_points_to_what_to_do_next) {
+  Outcome outcome = reeve({});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("reeve init"));
+  EXPECT_EQ(reeve({"init"}).code, 0);
+  outcome = reeve({});
+  EXPECT_THAT(outcome.out, HasSubstr("is a Reeve project"));
+}
+
+TEST_F(Cli, help_has_examples_first_and_knows_every_command) {
+  const Outcome all = reeve({"--help"});
+  EXPECT_EQ(all.code, 0);
+  for (const char* command :
+       {"init", "flow validate", "flow graph", "run-graph", "config show", "completion", "version"}) {
+    EXPECT_THAT(all.out, HasSubstr(command));
+    std::vector<std::string> words;
+    for (std::string rest = command; !rest.empty();) {
+      const std::size_t end = rest.find(' ');
+      words.push_back(rest.substr(0, end));
+      rest = end == std::string::npos ? "" : rest.substr(end + 1);
+    }
+    std::vector<std::string> brief = words;
+    brief.emplace_back("-h");
+    words.emplace_back("--help");
+    const Outcome full = reeve(words);
+    EXPECT_EQ(full.code, 0);
+    EXPECT_LT(full.out.find("Examples"), full.out.find("Usage")) << command;
+    EXPECT_LE(reeve(brief).out.size(), full.out.size());
+  }
+  EXPECT_EQ(reeve({"help", "flow", "graph"}).out, reeve({"flow", "graph", "--help"}).out);
+  EXPECT_EQ(reeve({"flow", "-h"}).code, 0);
+}
+
+struct Mistake {
+  std::vector<std::string> words;
+  std::string message;
+  std::string hint;
+};
+
+TEST_F(Cli, mistakes_are_told_with_what_was_meant) {
+  const std::vector<Mistake> mistakes = {
+      {{"flwo"}, "no command `reeve flwo`", "did you mean `reeve flow`?"},
+      {{"flow", "validat", "x"}, "no command `reeve flow validat`", "did you mean `reeve flow validate`?"},
+      {{"flow"}, "`reeve flow` needs another word", "one of: graph, validate"},
+      {{"flow", "graph", "x", "--fromat", "dot"}, "has no option `--fromat`", "did you mean `--format`?"},
+      {{"flow", "graph", "x", "--format", "mermaidd"},
+       "`mermaidd` is not a value for `--format`",
+       "did you mean `mermaid`?"},
+      {{"flow", "graph", "x", "--format=png"},
+       "`png` is not a value for `--format`",
+       "one of: text, list, mermaid, dot"},
+      {{"flow", "graph", "x", "--format"}, "`--format` needs a value", "help: reeve flow graph -h"},
+      {{"flow", "validate"}, "FILE is missing", "a workflow file"},
+      {{"flow", "validate", "a", "b"}, "one word too many: `b`", ""},
+      {{"run-graph", "x"}, "`--workflow-id` is missing", "add --workflow-id LABEL"},
+      {{"completion", "tcsh"}, "`tcsh` is not a value for SHELL", "bash"},
+      {{"config", "show", "--color", "blue"}, "`blue` is not a value for `--color`", "auto"},
+      {{"--nonsense"}, "no option `--nonsense`", ""},
+      {{"version", "--jsn"}, "has no option `--jsn`", "did you mean `--json`?"},
+      {{"flow", "graph", "x", "--columns", "ten"}, "`ten` is no number of columns", "from 40"},
+      {{"x\x1b[2J"}, "\\x1b[2J", ""},
+  };
+  for (const Mistake& mistake : mistakes) {
+    const Outcome outcome = reeve(mistake.words);
+    EXPECT_EQ(outcome.code, 2) << mistake.message;
+    EXPECT_EQ(outcome.out, "") << mistake.message;
+    EXPECT_THAT(outcome.err, HasSubstr(mistake.message));
+    EXPECT_THAT(outcome.err, HasSubstr(mistake.hint));
+    EXPECT_THAT(outcome.err, Not(HasSubstr("\x1b")));
+  }
+}
+
+TEST_F(Cli, common_options_may_stand_before_the_command) {
+  scratch_.write("w.yaml", small_workflow);
+  EXPECT_EQ(reeve({"--json", "flow", "validate", "w.yaml"}).out, reeve({"flow", "validate", "w.yaml", "--json"}).out);
+  EXPECT_EQ(reeve({"--color", "never", "version"}).code, 0);
+}
+
+TEST_F(Cli, flow_validate_accepts_a_good_file) {
+  scratch_.write("w.yaml", small_workflow);
+  const Outcome outcome = reeve({"flow", "validate", "w.yaml"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("✓ w.yaml  Small (small 1.0.0)"));
+  EXPECT_THAT(outcome.out, HasSubstr("2 nodes, 1 edge, 2 levels, 0 loops"));
+  EXPECT_EQ(outcome.err, "next: reeve flow graph w.yaml\n");
+  const Outcome json = reeve({"flow", "validate", "w.yaml", "--json"});
+  EXPECT_THAT(json.out, HasSubstr(R"("workflow_id":"small")"));
+  EXPECT_THAT(json.out, HasSubstr(R"("levels":[["a"],["b"]])"));
+  EXPECT_EQ(json.err, "");
+}
+
+TEST_F(Cli, flow_validate_reads_standard_input) {
+  EXPECT_EQ(reeve({"flow", "validate", "-"}, small_workflow).code, 0);
+  const Outcome outcome = reeve({"flow", "validate", "-"}, "id: [\n");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("<stdin>:"));
+}
+
+// GRF-1, UX
+TEST_F(Cli, flow_validate_tells_all_mistakes) {
+  scratch_.write(
+      "w.yaml",
+      "id: w\nname: W\nentry_point: a\nnodes:\n  - {id: a, type: taks}\nedges:\n  - {id: e, source: a, target: b}\n");
+  const Outcome outcome = reeve({"flow", "validate", "w.yaml"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr("error[flow.unknown_node_type]: unknown node type `taks`\n  w.yaml:5:19\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("error[flow.unknown_target]"));
+  EXPECT_THAT(outcome.err, HasSubstr("2 errors, 0 warnings. Nothing was started.\n"));
+  const Outcome json = reeve({"flow", "validate", "w.yaml", "--json"});
+  EXPECT_EQ(json.code, 2);
+  EXPECT_EQ(json.err, "");
+  EXPECT_THAT(json.out, StartsWith(R"({"type":"urn:reeve:problem:flow.invalid")"));
+  EXPECT_THAT(json.out, HasSubstr(R"("line":5,"column":19,"length":4,"hint":"did you mean `task`?")"));
+}
+
+TEST_F(Cli, files_that_cannot_be_read_are_told) {
+  EXPECT_EQ(reeve({"flow", "validate", "gone.yaml"}).code, 3);
+  EXPECT_THAT(reeve({"flow", "validate", "gone.yaml"}).err,
+              HasSubstr("error[file.not_found]: cannot read `gone.yaml`"));
+  EXPECT_THAT(reeve({"flow", "validate", "gone.yaml", "--json"}).out, HasSubstr(R"("code":"file.not_found")"));
+  EXPECT_EQ(reeve({"flow", "validate", "."}).code, 2);
+  EXPECT_THAT(reeve({"flow", "validate", "."}).err, HasSubstr("it is a folder"));
+  EXPECT_EQ(reeve({"flow", "validate", "/dev/zero"}).code, 2);
+  EXPECT_EQ(reeve({"flow", "validate", "w.yaml/x"}).code, 3);
+  const fs::path pipe = scratch_.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(reeve({"flow", "validate", "pipe"}).code, 2) << "a pipe that nobody writes to is empty, not a hang";
+}
+
+// S6 §1.5
+TEST_F(Cli, run_graph_validates_in_the_words_of_the_seed) {
+  scratch_.write("w.yaml", small_workflow);
+  const Outcome outcome = reeve({"run-graph", "w.yaml", "--workflow-id", "W1", "--validate-only"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "Workflow validation passed\n  Nodes: 2\n  Edges: 1\n");
+  EXPECT_THAT(reeve({"run-graph", "w.yaml", "--workflow-id=W1", "--validate-only", "--json"}).out,
+              HasSubstr(R"("label":"W1")"));
+  EXPECT_EQ(reeve({"run-graph", "w.yaml", "--workflow-id", "W1"}).code, 6)
+      << "it says that it cannot, instead of pretending";
+}
+
+TEST_F(Cli, flow_graph_draws) {
+  scratch_.write("w.yaml", small_workflow);
+  EXPECT_THAT(reeve({"flow", "graph", "w.yaml"}).out, HasSubstr("▼"));
+  EXPECT_THAT(reeve({"flow", "graph", "w.yaml", "--ascii"}).out, Not(HasSubstr("▼")));
+  EXPECT_THAT(reeve({"flow", "graph", "w.yaml", "--format", "mermaid"}).out, HasSubstr("flowchart TD"));
+  EXPECT_THAT(reeve({"flow", "graph", "w.yaml", "--format", "dot"}).out, StartsWith("digraph \"small\" {"));
+  EXPECT_THAT(reeve({"flow", "graph", "w.yaml", "--format", "list"}).out, HasSubstr("→ b"));
+  EXPECT_THAT(reeve({"flow", "graph", "w.yaml", "--json"}).out, HasSubstr(R"("critical_path":["a","b"])"));
+}
+
+TEST_F(Cli, draws_in_ascii_where_the_terminal_has_no_more) {
+  scratch_.write("w.yaml", small_workflow);
+  for (const auto& setting : std::vector<std::pair<std::string, std::string>>{{"TERM", "dumb"}, {"LC_ALL", "C"}}) {
+    EXPECT_THAT(reeve({"flow", "graph", "w.yaml"}, "", {setting}).out, Not(HasSubstr("▼"))) << setting.first;
+  }
+}
+
+// UX: colour only on a terminal, unless asked for.
+TEST_F(Cli, colour_obeys_everybody_in_turn) {
+  const auto has_color = [&](const std::vector<std::string>& words,
+                             const std::vector<std::pair<std::string, std::string>>& more) {
+    return reeve(words, "", more).err.find('\x1b') != std::string::npos;
+  };
+  const std::vector<std::string> wrong = {"flow", "validate", "gone"};
+  const std::vector<std::string> always = {"flow", "validate", "gone", "--color=always"};
+  const std::vector<std::string> never = {"flow", "validate", "gone", "--color=never"};
+  EXPECT_FALSE(has_color(wrong, {}));
+  EXPECT_TRUE(has_color(always, {}));
+  EXPECT_TRUE(has_color(always, {{"NO_COLOR", "1"}}));
+  EXPECT_TRUE(has_color(wrong, {{"CLICOLOR_FORCE", "1"}}));
+  EXPECT_FALSE(has_color(never, {{"CLICOLOR_FORCE", "1"}}));
+  EXPECT_FALSE(has_color(wrong, {{"CLICOLOR_FORCE", "1"}, {"NO_COLOR", "1"}}));
+}
+
+TEST_F(Cli, init_writes_a_start_that_is_valid_and_keeps_what_is_there) {
+  const Outcome first = reeve({"init"});
+  EXPECT_EQ(first.code, 0);
+  EXPECT_THAT(first.out, HasSubstr("✓ .reeve/config.yaml"));
+  EXPECT_EQ(reeve({"config", "show"}).code, 0);
+  EXPECT_EQ(reeve({"flow", "validate", ".reeve/workflows/example.yaml"}).code, 0);
+  scratch_.write(".reeve/config.yaml", "store: sqlite # mine\n");
+  fs::remove(scratch_.path() / ".reeve/.gitignore");
+  const Outcome second = reeve({"init", "--json"});
+  EXPECT_EQ(second.out,
+            R"({"created":[".reeve/.gitignore"],"kept":[".reeve/config.yaml",".reeve/workflows/example.yaml"]})"
+            "\n");
+  EXPECT_EQ(testing::read_text(scratch_.path() / ".reeve/config.yaml"), "store: sqlite # mine\n");
+  for (const auto& entry : fs::recursive_directory_iterator(scratch_.path() / ".reeve")) {
+    EXPECT_THAT(entry.path().string(), Not(HasSubstr("draft")));
+  }
+}
+
+// Every commented line of the config that `init` writes is itself a valid config.
+TEST_F(Cli, the_config_of_init_is_valid_without_its_comment_signs) {
+  ASSERT_EQ(reeve({"init"}).code, 0);
+  std::string text = testing::read_text(scratch_.path() / ".reeve/config.yaml");
+  std::string bare;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = text.find('\n', at);
+    std::string line = text.substr(at, end - at);
+    at = end + 1;
+    // "# key: …" and "#   key: …" are config, "# Words …" are not.
+    const bool is_key = line.starts_with("# ") && std::islower(static_cast<unsigned char>(line[2])) != 0 &&
+                        line.substr(0, line.find(' ', 2)).ends_with(':');
+    const bool is_config = line.starts_with("#   ") || is_key;
+    if (is_config) bare += line.substr(2) + "\n";
+  }
+  scratch_.write(".reeve/config.yaml", bare);
+  const Outcome outcome = reeve({"config", "show"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err << bare;
+  EXPECT_THAT(outcome.out, HasSubstr("roles.implementer.tool\tclaude\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("policies.roles.mayor.git_commit\t"));
+}
+
+TEST_F(Cli, init_says_when_it_cannot) {
+  scratch_.write(".reeve", "a file where the folder belongs");
+  const Outcome outcome = reeve({"init"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("error[file.unwritable]"));
+}
+
+TEST_F(Cli, config_show_tells_where_values_come_from) {
+  scratch_.write(".reeve/config.yaml", "log: {rotate_keep: 3}\n");
+  scratch_.write("home/.config/reeve/config.yaml", "supervision:\n  lease: 20s\n");
+  scratch_.write("sub/folder/x", "");
+  const Outcome outcome = reeve({"config", "show", "--origin", "--set", "supervision.max_parallel_runs=2"}, "",
+                                {{"REEVE_STORE", "postgresql://u:pw@h/d"}});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("log.rotate_keep\t3\t.reeve/config.yaml:1\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("supervision.lease\t20s\t" +
+                                     (scratch_.path() / "home/.config/reeve/config.yaml").string() + ":2\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("supervision.max_parallel_runs\t2\t--set supervision.max_parallel_runs\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("store\tpostgresql://u:***@h/d\tREEVE_STORE\n")) << "a password is not shown";
+  EXPECT_THAT(outcome.out, HasSubstr("log.rotate_size\t64MiB\tdefault\n"));
+}
+
+// LOG-4
+TEST_F(Cli, config_show_hides_secrets) {
+  scratch_.write(
+      ".reeve/config.yaml",
+      "tools:\n  t:\n    command: [t]\n    secrets: [PIN]\n    env: {API_KEY: hunter2, PIN: '12345', PLAIN: seen}\n");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"config", "show"}, {"config", "show", "--json"}}) {
+    const Outcome outcome = reeve(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, Not(HasSubstr("hunter2")));
+    EXPECT_THAT(outcome.out, Not(HasSubstr("12345")));
+    EXPECT_THAT(outcome.out, HasSubstr("seen"));
+  }
+}
+
+TEST_F(Cli, config_show_refuses_a_broken_config) {
+  scratch_.write(".reeve/config.yaml", "stor: sqlite\n");
+  const Outcome outcome = reeve({"config", "show"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("did you mean `store`?"));
+  EXPECT_THAT(reeve({"config", "show", "--json"}).out, HasSubstr(R"("code":"config.invalid")"));
+}
+
+TEST_F(Cli, roles_and_gates_are_those_of_the_files_project) {
+  scratch_.write("p/.reeve/config.yaml", "gates: {test_gate: {command: [pytest]}}\n");
+  scratch_.write("p/w.yaml",
+                 "id: w\nname: W\nentry_point: a\nnodes:\n  - {id: a, type: gate, gate_config: {gate_type: "
+                 "tset_gate}}\nedges: []\n");
+  scratch_.write("w.yaml", testing::read_text(scratch_.path() / "p/w.yaml"));
+  EXPECT_THAT(reeve({"flow", "validate", "p/w.yaml"}).err, HasSubstr("did you mean `test_gate`?"));
+  EXPECT_EQ(reeve({"flow", "validate", "w.yaml"}).code, 0) << "outside a project there is nothing to hold it against";
+  scratch_.write("p/.reeve/config.yaml", "gatse: {}\n");
+  const Outcome both = reeve({"flow", "validate", "p/w.yaml"});
+  EXPECT_EQ(both.code, 2);
+  EXPECT_THAT(both.err, HasSubstr("p/.reeve/config.yaml:1:1"));
+}
+
+// GRF-11
+TEST_F(Cli, subgraphs_are_found_in_the_project_and_beside_the_file) {
+  const std::string parent =
+      "id: p\nname: P\nentry_point: a\nnodes:\n  - {id: a, type: subgraph, subgraph_config: {workflow_name: "
+      "small}}\nedges: []\n";
+  scratch_.write("w.yaml", parent);
+  EXPECT_THAT(reeve({"flow", "validate", "w.yaml"}).err, HasSubstr("flow.unknown_subgraph"));
+  scratch_.write("child.yaml", small_workflow);
+  EXPECT_EQ(reeve({"flow", "validate", "w.yaml"}).code, 0);
+  fs::remove(scratch_.path() / "child.yaml");
+  scratch_.write(".reeve/workflows/any.yaml", small_workflow);
+  EXPECT_EQ(reeve({"flow", "validate", "w.yaml"}).code, 0);
+}
+
+TEST_F(Cli, a_result_that_cannot_be_written_is_a_failure) {
+  scratch_.write("w.yaml", small_workflow);
+  const Outcome outcome = testing::run_program({.argv = {testing::reeve_binary(), "flow", "graph", "w.yaml"},
+                                                .folder = scratch_.path(),
+                                                .out_file = "/dev/full"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("error[cli.output]"));
+}
+
+}  // namespace
+}  // namespace reeve

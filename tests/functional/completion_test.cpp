@@ -1,0 +1,88 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/files.h"
+#include "tests/support/program.h"
+
+// The completions as the shells themselves use them.
+namespace reeve {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Outcome;
+using testing::ScratchFolder;
+
+class Completion : public ::testing::Test {
+ protected:
+  Completion() {
+    for (const std::string shell : {"bash", "zsh", "fish"}) {
+      const Outcome outcome = testing::run_program({.argv = {testing::reeve_binary(), "completion", shell}});
+      EXPECT_EQ(outcome.code, 0);
+      scratch_.write(shell, outcome.out);
+    }
+    scratch_.write("flow.yaml", "");
+  }
+
+  std::string run_shell(const std::vector<std::string>& argv) {
+    const Outcome outcome = testing::run_program(
+        {.argv = argv,
+         .folder = scratch_.path(),
+         .environment = {{"HOME", scratch_.path().string()}, {"PATH", "/usr/bin:/bin"}, {"TERM", "dumb"}}});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    return outcome.out;
+  }
+
+  // What bash would offer after these words.
+  std::string bash(const std::string& words) {
+    return run_shell({"bash", "--norc", "-c",
+                      "source ./bash; COMP_WORDS=(" + words +
+                          "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _reeve; printf '%s ' \"${COMPREPLY[@]}\""});
+  }
+
+  std::string fish(const std::string& line) {
+    return run_shell({"fish", "--no-config", "-c", "source ./fish; complete -C '" + line + "'"});
+  }
+
+  ScratchFolder scratch_;
+};
+
+TEST_F(Completion, of_bash_follows_the_words) {
+  EXPECT_EQ(bash("reeve f"), "flow ");
+  EXPECT_EQ(bash("reeve flow ''"), "validate graph ");
+  EXPECT_EQ(bash("reeve flow graph --for"), "--format ");
+  EXPECT_EQ(bash("reeve flow graph --format m"), "mermaid ");
+  EXPECT_EQ(bash("reeve --json flow v"), "validate ");
+  EXPECT_EQ(bash("reeve flow graph fl"), "flow.yaml ");
+  EXPECT_EQ(bash("reeve completion ''"), "bash zsh fish ");
+  EXPECT_EQ(bash("reeve nonsense ''").find("validate"), std::string::npos);
+}
+
+TEST_F(Completion, of_fish_follows_the_words) {
+  EXPECT_THAT(fish("reeve f"), HasSubstr("flow"));
+  EXPECT_THAT(fish("reeve flow "), HasSubstr("validate\tCheck a workflow file"));
+  EXPECT_THAT(fish("reeve flow "), Not(HasSubstr("init")));
+  EXPECT_THAT(fish("reeve flow graph --for"), HasSubstr("--format"));
+  EXPECT_THAT(fish("reeve flow graph --format m"), HasSubstr("mermaid"));
+  EXPECT_THAT(fish("reeve completion "), HasSubstr("zsh"));
+}
+
+// zsh completes only within its line editor; a pseudo terminal drives it.
+TEST_F(Completion, of_zsh_follows_the_words) {
+  EXPECT_EQ(run_shell({"zsh", "-f", "-n", "zsh"}), "") << "it is well formed";
+  scratch_.write("probe", R"(
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'PS1=; autoload -U compinit; compinit -u -D; source ./zsh; zstyle ":completion:*" list-prompt ""; stty -echo'
+zpty -w shell 'compadd() { print -r -- "offers: $*" }; print ready'
+while zpty -r shell line '*ready*' 2>/dev/null; do [[ $line == *ready* ]] && break; done
+zpty -w -n shell $'reeve flow \t'
+zpty -r shell line $'*offers: *\n*' && print -r -- "$line"
+zpty -d shell
+)");
+  EXPECT_THAT(run_shell({"zsh", "-f", "./probe"}), HasSubstr("offers: -- validate graph"));
+}
+
+}  // namespace
+}  // namespace reeve

@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "tests/support/files.h"
+
+// Checks that keep the house in order. They read the repository as text.
+namespace reeve {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SourceFile {
+  // From the repository's folder.
+  std::string name;
+  std::string text;
+};
+
+std::vector<SourceFile> read_sources(const std::vector<std::string>& folders, const std::set<std::string>& endings) {
+  std::vector<SourceFile> files;
+  for (const std::string& folder : folders) {
+    for (const auto& entry : fs::recursive_directory_iterator(testing::source_folder() / folder)) {
+      if (!entry.is_regular_file() || !endings.contains(entry.path().extension().string())) continue;
+      const std::string name = fs::relative(entry.path(), testing::source_folder()).string();
+      files.push_back({name, testing::read_text(entry.path())});
+    }
+  }
+  std::ranges::sort(files, {}, &SourceFile::name);
+  return files;
+}
+
+const std::vector<SourceFile>& code_files() {
+  static const std::vector<SourceFile> files = read_sources({"src", "tests", "bench"}, {".cpp", ".h"});
+  return files;
+}
+
+std::vector<std::string> cells_of(std::string_view line) {
+  std::vector<std::string> cells;
+  for (const std::string_view cell : base::split(line, '|')) cells.emplace_back(base::trim(cell));
+  return cells;
+}
+
+struct Layer {
+  int level;
+  std::set<std::string> may_use;
+};
+
+// The table of docs/ARCHITECTURE.md.
+std::map<std::string, Layer> read_layers() {
+  std::map<std::string, Layer> layers;
+  const std::string document = testing::read_text(testing::source_folder() / "docs/ARCHITECTURE.md");
+  for (const std::string_view line : base::split(document, '\n')) {
+    const std::vector<std::string> cells = cells_of(line);
+    const bool is_layer = cells.size() == 6 && cells[2].starts_with('`') && base::is_ascii_digit((cells[1] + " ")[0]);
+    if (!is_layer) continue;
+    Layer layer{std::stoi(cells[1]), {}};
+    for (const std::string_view name : base::split(cells[4], ',')) {
+      if (base::trim(name) != "–") layer.may_use.emplace(base::trim(name));
+    }
+    layers.emplace(cells[2].substr(1, cells[2].size() - 2), std::move(layer));
+  }
+  return layers;
+}
+
+std::vector<std::string> includes_of(const SourceFile& file) {
+  std::vector<std::string> includes;
+  constexpr std::string_view directive = "#include \"";
+  for (const std::string_view line : base::split(file.text, '\n')) {
+    if (!line.starts_with(directive)) continue;
+    const std::string_view rest = line.substr(directive.size());
+    includes.emplace_back(rest.substr(0, rest.find('"')));
+  }
+  return includes;
+}
+
+std::string folder_of(std::string_view path) { return std::string(path.substr(0, path.find('/'))); }
+
+TEST(House, layers_stand_on_lower_levels_only) {
+  const auto layers = read_layers();
+  EXPECT_GE(layers.size(), 10);
+  for (const auto& [name, layer] : layers) {
+    for (const std::string& used : layer.may_use) {
+      ASSERT_TRUE(layers.contains(used)) << name << " names " << used << ", which is no layer";
+      EXPECT_LT(layers.at(used).level, layer.level) << name << " → " << used;
+    }
+  }
+}
+
+TEST(House, layers_include_only_what_the_table_allows) {
+  const auto layers = read_layers();
+  std::set<std::string> seen;
+  for (const SourceFile& file : code_files()) {
+    if (!file.name.starts_with("src/")) continue;
+    const std::string layer = folder_of(std::string_view(file.name).substr(4));
+    ASSERT_TRUE(layers.contains(layer)) << file.name << ": src/" << layer
+                                        << " is not in the table of docs/ARCHITECTURE.md";
+    seen.insert(layer);
+    // Tests beside the code may look at everything.
+    if (file.name.ends_with("_test.cpp")) continue;
+    for (const std::string& include : includes_of(file)) {
+      const std::string used = folder_of(include);
+      EXPECT_TRUE(used == layer || layers.at(layer).may_use.contains(used)) << file.name << " includes " << include;
+    }
+  }
+  for (const auto& [name, _] : layers) EXPECT_TRUE(seen.contains(name)) << name << " is in the table but has no code";
+}
+
+// DESIGN: `base` knows no Boost; only one file each knows CLI11, libfyaml and RE2.
+TEST(House, libraries_stay_where_they_belong) {
+  const std::map<std::string, std::set<std::string>> homes = {
+      {"<boost/", {"src/json/", "src/model/"}}, {"<CLI/", {"src/cli/command_line.cpp"}},
+      {"<libfyaml.h>", {"src/spec/yaml.cpp"}},  {"<re2/", {"src/spec/config_check.cpp"}},
+      {"<sodium.h>", {"src/base/hash.cpp"}},
+  };
+  for (const SourceFile& file : code_files()) {
+    if (!file.name.starts_with("src/") || file.name.ends_with("_test.cpp")) continue;
+    for (const auto& [header, places] : homes) {
+      if (file.text.find("#include " + header) == std::string::npos) continue;
+      EXPECT_TRUE(std::ranges::any_of(places, [&](const std::string& place) { return file.name.starts_with(place); }))
+          << file.name << " includes " << header;
+    }
+  }
+}
+
+TEST(House, no_file_is_longer_than_800_lines) {
+  constexpr std::ptrdiff_t most = 800;
+  for (const SourceFile& file :
+       read_sources({"src", "tests", "bench", "cmake", "docs"}, {".cpp", ".h", ".cmake", ".txt", ".md"})) {
+    EXPECT_LE(std::ranges::count(file.text, '\n'), most) << file.name;
+  }
+  EXPECT_LE(std::ranges::count(testing::read_text(testing::source_folder() / "dev"), '\n'), most);
+}
+
+TEST(House, headers_guard_themselves_and_lines_fit) {
+  for (const SourceFile& file : code_files()) {
+    if (file.name.ends_with(".h")) EXPECT_TRUE(file.text.starts_with("#pragma once\n")) << file.name;
+    EXPECT_TRUE(file.text.ends_with('\n')) << file.name;
+    EXPECT_EQ(file.text.find('\t'), std::string::npos) << file.name << " has a tab";
+    EXPECT_EQ(file.text.find("\r"), std::string::npos) << file.name << " has a carriage return";
+  }
+}
+
+TEST(House, nothing_unfinished_is_called_done) {
+  for (const SourceFile& file : code_files()) {
+    // Spelled apart, so that this file does not find itself.
+    for (const std::string word : {"TO"
+                                   "DO",
+                                   "FIX"
+                                   "ME",
+                                   "XX"
+                                   "X "}) {
+      EXPECT_EQ(file.text.find(word), std::string::npos) << file.name << " has " << word;
+    }
+  }
+}
+
+// Every code that a person may see is in the documentation.
+TEST(House, every_error_code_is_documented) {
+  const std::string documented = testing::read_text(testing::source_folder() / "docs/ERRORS.md");
+  std::set<std::string> codes;
+  for (const auto& entry : fs::recursive_directory_iterator(testing::source_folder() / "tests/golden")) {
+    if (entry.path().extension() != ".expected") continue;
+    for (const std::string_view line : base::split(testing::read_text(entry.path()), '\n')) {
+      const std::size_t start = line.starts_with("error[") ? 6 : line.starts_with("warning[") ? 8 : 0;
+      if (start > 0) codes.emplace(line.substr(start, line.find(']') - start));
+    }
+  }
+  EXPECT_GE(codes.size(), 50);
+  for (const std::string& code : codes) {
+    EXPECT_NE(documented.find("`" + code + "`"), std::string::npos) << code << " is not in docs/ERRORS.md";
+  }
+}
+
+}  // namespace
+}  // namespace reeve
