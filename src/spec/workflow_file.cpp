@@ -40,13 +40,12 @@ bool check_size(const model::Workflow& workflow, const YamlNode& root, Binder& b
 
 void WorkflowCatalog::add(std::string stem, std::shared_ptr<const Source> source) {
   base::Problems problems;
-  const auto document = parse_yaml(source, problems);
-  if (document && document->root.find("nodes") == nullptr) return;
-  Entry entry{.file = source->name(), .stem = std::move(stem), .workflow = {}, .errors = problems.errors()};
-  if (document) {
+  Entry entry{.file = source->name(), .stem = std::move(stem)};
+  if (const auto document = parse_yaml(std::move(source), problems)) {
+    if (document->root.find("nodes") == nullptr) return;
     Binder(area, problems).bind(document->root, entry.workflow);
-    entry.errors = problems.errors();
   }
+  entry.errors = problems.errors();
   entries_.push_back(std::move(entry));
 }
 
