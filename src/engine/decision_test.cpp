@@ -1,0 +1,121 @@
+#include "engine/decision.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace reeve::engine {
+namespace {
+
+using model::ApprovalStatus;
+using Word = Answer::Word;
+
+const base::WallTime now(base::Milliseconds(1'000'000));
+
+model::Approval make_question(std::vector<model::ApprovalOption> options) {
+  model::Approval approval;
+  approval.question = "Go on?";
+  approval.options = std::move(options);
+  return approval;
+}
+
+std::string outcome(const model::Approval& approval, Word word, std::optional<std::string> choice = {}) {
+  const auto result = decide(approval, {.word = word, .choice = std::move(choice), .decided_by = "ana"}, now);
+  if (const auto* refusal = std::get_if<Refusal>(&result)) {
+    switch (*refusal) {
+      case Refusal::already_resolved:
+        return "already_resolved";
+      case Refusal::expired:
+        return "expired";
+      case Refusal::unknown_choice:
+        return "unknown_choice";
+      case Refusal::choice_needed:
+        return "choice_needed";
+      case Refusal::contradiction:
+        return "contradiction";
+    }
+  }
+  const auto& made = std::get<Decided>(result);
+  return std::string(base::spell(made.status)) + " " + made.chosen_value.value_or("-");
+}
+
+// APR-3
+TEST(Decision, approve_takes_the_only_approving_option) {
+  const auto question = make_question(model::default_options());
+  EXPECT_EQ(outcome(question, Word::approve), "approved approve");
+  EXPECT_EQ(outcome(question, Word::reject), "rejected reject");
+  EXPECT_EQ(outcome(question, Word::choose, "approve"), "approved approve");
+  EXPECT_EQ(outcome(question, Word::choose), "choice_needed");
+  EXPECT_EQ(outcome(question, Word::choose, "maybe"), "unknown_choice");
+}
+
+// APR-3: a yes is never guessed.
+TEST(Decision, approve_asks_which_where_there_are_several) {
+  const auto question = make_question({{.value = "all"}, {.value = "some"}, {.value = "no"}});
+  EXPECT_EQ(outcome(question, Word::approve), "choice_needed");
+  EXPECT_EQ(outcome(question, Word::approve, "some"), "approved some");
+  EXPECT_EQ(outcome(question, Word::approve, "no"), "contradiction");
+  EXPECT_EQ(outcome(question, Word::reject, "all"), "contradiction");
+  EXPECT_EQ(outcome(question, Word::reject), "rejected no");
+}
+
+TEST(Decision, reject_is_possible_without_an_option_for_it) {
+  const auto question = make_question({{.value = "red"}, {.value = "blue"}});
+  EXPECT_EQ(outcome(question, Word::reject), "rejected -");
+  EXPECT_EQ(outcome(make_question({}), Word::reject), "rejected -");
+  EXPECT_EQ(outcome(make_question({}), Word::approve), "choice_needed");
+}
+
+// APR-2: a decision is made once.
+TEST(Decision, is_never_changed) {
+  auto question = make_question(model::default_options());
+  for (const ApprovalStatus status : {ApprovalStatus::approved, ApprovalStatus::rejected, ApprovalStatus::expired}) {
+    question.status = status;
+    EXPECT_EQ(outcome(question, Word::approve), "already_resolved");
+    EXPECT_EQ(outcome(question, Word::reject), "already_resolved");
+  }
+}
+
+// APR-4: past its time a yes comes too late, also when nobody has written the expiry yet.
+TEST(Decision, comes_too_late_after_the_expiry) {
+  auto question = make_question(model::default_options());
+  question.expires_at = now + base::Milliseconds(1);
+  EXPECT_EQ(outcome(question, Word::approve), "approved approve");
+  EXPECT_FALSE(is_overdue(question, now));
+  question.expires_at = now;
+  EXPECT_TRUE(is_overdue(question, now));
+  EXPECT_EQ(outcome(question, Word::approve), "expired");
+  question.status = ApprovalStatus::approved;
+  EXPECT_FALSE(is_overdue(question, now)) << "what was decided does not expire";
+  question = make_question(model::default_options());
+  EXPECT_FALSE(is_overdue(question, base::WallTime::max())) << "without an expiry never";
+}
+
+// Whatever is said: what comes out is a legal move, a choice among the options, and approved only by an approving one.
+RC_GTEST_PROP(Decision, approves_only_by_an_approving_option, ()) {
+  const auto value = rc::gen::elementOf(std::vector<std::string>{"yes", "no", "reject", "go", "n", "later"});
+  std::vector<model::ApprovalOption> options;
+  for (const std::string& name : *rc::gen::container<std::vector<std::string>>(value)) {
+    options.push_back(
+        {.value = name, .label = name, .approves = *rc::gen::element<std::optional<bool>>(std::nullopt, true, false)});
+  }
+  const auto question = make_question(options);
+  const Answer answer{.word = *rc::gen::element(Word::approve, Word::reject, Word::choose),
+                      .choice = *rc::gen::arbitrary<bool>() ? std::optional<std::string>(*value) : std::nullopt,
+                      .decided_by = "ana"};
+  const auto result = decide(question, answer, now);
+  if (const auto* made = std::get_if<Decided>(&result)) {
+    RC_ASSERT(can_move(ApprovalStatus::pending, made->status));
+    if (made->status == ApprovalStatus::approved) {
+      const auto chosen =
+          std::ranges::find(question.options, made->chosen_value.value(), &model::ApprovalOption::value);
+      RC_ASSERT(chosen != question.options.end());
+      RC_ASSERT(approves(*chosen));
+      RC_ASSERT(answer.word != Word::reject);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reeve::engine

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/value.h"
+#include "model/config.h"
+#include "model/policy.h"
+
+// What a tool call may do (TOOL-1, TOOL-2).
+namespace reeve::engine {
+
+struct PolicyVerdict {
+  model::Policy policy = model::Policy::require_approval;
+  // Which rule said so, for the person who asks: "policies.roles.mayor.git_commit", "default", "unknown tool".
+  std::string source;
+};
+
+// The role's rules, then the tool's, then the defaults of the role and the tool, then `require_approval`. Of one list
+// the first rule that fits: those with `when` are tried on the parsed arguments, in their order, before those without.
+// Arguments that a rule names and the call does not have make the rule not fit.
+PolicyVerdict resolve_policy(const model::Policies& policies, std::string_view role, std::string_view tool,
+                             const base::Value& arguments);
+
+}  // namespace reeve::engine

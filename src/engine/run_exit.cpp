@@ -1,0 +1,46 @@
+#include "engine/run_exit.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace reeve::engine {
+
+namespace {
+
+std::string failure_reason(const ProcessEnd& end) {
+  if (end.signal) return fmt::format("signal {}", *end.signal);
+  if (*end.exit_code != 0) return fmt::format("exit_code != 0 ({})", *end.exit_code);
+  return "failure marker";
+}
+
+}  // namespace
+
+ExitVerdict classify_exit(const ProcessEnd& end) {
+  REEVE_ASSERT(end.exit_code.has_value() != end.signal.has_value());
+  // A question is asked by leaving with 90, or with 0 while it is open: both mean that the tool wants to be started
+  // again with the answer.
+  const bool asks = end.exit_code == approval_exit_code || (end.exit_code == 0 && end.has_pending_question);
+  if (asks && !end.has_failure_marker) {
+    return {model::RunStatus::waiting_approval,
+            {},
+            model::Outcome::asked,
+            end.has_pending_question ? QuestionFate::stays : QuestionFate::generic};
+  }
+  if (end.exit_code == 0 && !end.has_failure_marker) {
+    return {model::RunStatus::completed, {}, std::nullopt, QuestionFate::none};
+  }
+  return {model::RunStatus::failed, failure_reason(end), std::nullopt,
+          end.has_pending_question ? QuestionFate::expires : QuestionFate::none};
+}
+
+model::Approval make_generic_question(const std::string& tool_name) {
+  model::Approval approval;
+  approval.tool_name = tool_name;
+  approval.question = fmt::format("{} asks to go on", tool_name);
+  approval.options = model::default_options();
+  approval.default_value = "reject";
+  return approval;
+}
+
+}  // namespace reeve::engine

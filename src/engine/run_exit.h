@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "model/approval.h"
+#include "model/run.h"
+
+// What the end of a process means for its run (RUN-6).
+namespace reeve::engine {
+
+// What was seen of the process and its output when it ended.
+struct ProcessEnd {
+  // Exactly one of the two.
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  // An `error` event with `fatal`, or a line that matches `failure_markers`.
+  bool has_failure_marker = false;
+  // A question of this attempt that nobody has answered yet.
+  bool has_pending_question = false;
+};
+
+// What happens to the question of the attempt.
+enum class QuestionFate {
+  none,
+  // It waits for its answer.
+  stays,
+  // The tool asked by its exit code alone: the generic question is made (RUN-6).
+  generic,
+  // Nobody needs the answer any more.
+  expires,
+};
+
+struct ExitVerdict {
+  model::RunStatus status = model::RunStatus::failed;
+  // Empty for `completed` and `waiting_approval`.
+  std::string reason;
+  std::optional<model::Outcome> outcome;
+  QuestionFate question = QuestionFate::none;
+};
+
+// The code with which a tool says that it waits for an approval.
+inline constexpr int approval_exit_code = 90;
+
+ExitVerdict classify_exit(const ProcessEnd& end);
+
+// «TOOL asks to go on»: approve or reject, reject preselected.
+model::Approval make_generic_question(const std::string& tool_name);
+
+}  // namespace reeve::engine

@@ -1,0 +1,65 @@
+#include "engine/run_exit.h"
+
+#include <gtest/gtest.h>
+
+namespace reeve::engine {
+namespace {
+
+using enum model::RunStatus;
+
+ExitVerdict code(int exit_code, bool marker = false, bool question = false) {
+  return classify_exit({.exit_code = exit_code, .has_failure_marker = marker, .has_pending_question = question});
+}
+
+// RUN-6, line by line.
+TEST(RunExit, zero_without_a_failure_marker_is_completed) {
+  EXPECT_EQ(code(0).status, completed);
+  EXPECT_EQ(code(0).reason, "");
+  EXPECT_EQ(code(0, true).status, failed);
+  EXPECT_EQ(code(0, true).reason, "failure marker");
+}
+
+TEST(RunExit, ninety_waits_for_an_approval) {
+  EXPECT_EQ(code(90).status, waiting_approval);
+  EXPECT_EQ(code(90).question, QuestionFate::generic) << "without a question the generic one is made";
+  EXPECT_EQ(code(90, false, true).question, QuestionFate::stays);
+  EXPECT_EQ(code(0, false, true).status, waiting_approval) << "exit 0 with a question pending counts as 90";
+  EXPECT_EQ(code(0, false, true).outcome, model::Outcome::asked);
+}
+
+TEST(RunExit, any_other_end_fails_and_its_question_expires) {
+  EXPECT_EQ(code(2).status, failed);
+  EXPECT_EQ(code(2).reason, "exit_code != 0 (2)");
+  EXPECT_EQ(code(2).question, QuestionFate::none);
+  EXPECT_EQ(code(2, false, true).question, QuestionFate::expires);
+  const ExitVerdict killed = classify_exit({.signal = 9, .has_pending_question = true});
+  EXPECT_EQ(killed.status, failed);
+  EXPECT_EQ(killed.reason, "signal 9");
+  EXPECT_EQ(killed.question, QuestionFate::expires);
+}
+
+// A tool that says it failed is not started again on somebody's yes.
+TEST(RunExit, a_failure_marker_outweighs_the_question) {
+  EXPECT_EQ(code(90, true, true).status, failed);
+  EXPECT_EQ(code(90, true, true).question, QuestionFate::expires);
+}
+
+TEST(RunExit, every_verdict_is_a_legal_move_of_a_running_run) {
+  for (int exit_code = 0; exit_code < 256; ++exit_code) {
+    for (const bool marker : {false, true}) {
+      for (const bool question : {false, true}) {
+        EXPECT_TRUE(can_move(running, code(exit_code, marker, question).status));
+      }
+    }
+  }
+}
+
+TEST(RunExit, the_generic_question_preselects_reject) {
+  const model::Approval approval = make_generic_question("aider");
+  EXPECT_EQ(approval.question, "aider asks to go on");
+  EXPECT_EQ(approval.default_value, "reject");
+  EXPECT_EQ(approval.options.size(), 2);
+}
+
+}  // namespace
+}  // namespace reeve::engine
