@@ -19,8 +19,10 @@ struct Place {
   std::size_t column = 0;
   // How many characters the caret marks.
   std::size_t length = 1;
-  // The line itself, so that whoever shows the problem needs no second look at the file.
+  // The line itself, or of a long one the part around the column, so that whoever shows the problem needs no second
+  // look at the file; and where in it the column is.
   std::string source_line;
+  std::size_t source_column = 1;
 
   friend bool operator==(const Place&, const Place&) = default;
 };

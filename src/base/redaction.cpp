@@ -19,6 +19,33 @@ bool names_secret(std::string_view variable) {
          name.find("PASSWORD") != std::string::npos;
 }
 
+std::string mask_address(std::string_view address) {
+  std::string_view parameters;
+  if (const std::size_t question = address.find('?'); question != std::string_view::npos) {
+    parameters = address.substr(question + 1);
+    address = address.substr(0, question);
+  }
+  std::string result;
+  const std::size_t start = address.find("//");
+  const std::size_t at = address.rfind('@');
+  const std::size_t colon = start == std::string_view::npos ? address.find(':') : address.find(':', start + 2);
+  if (at != std::string_view::npos && colon < at) {
+    result.append(address.substr(0, colon)).append(":").append(mark).append(address.substr(at));
+  } else {
+    result = address;
+  }
+  if (parameters.empty()) return result;
+  char separator = '?';
+  for (const std::string_view parameter : split(parameters, '&')) {
+    result += separator;
+    const std::size_t equals = parameter.find('=');
+    result += parameter.substr(0, equals);
+    if (equals != std::string_view::npos) result.append("=").append(mark);
+    separator = '&';
+  }
+  return result;
+}
+
 SecretSet::SecretSet() : nodes_(1) {}
 
 SecretSet::Added SecretSet::add(std::string_view secret) {

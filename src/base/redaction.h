@@ -12,6 +12,11 @@ namespace reeve::base {
 // Whether a variable's name says that its value is a secret: *_KEY, *_TOKEN, *_SECRET, *PASSWORD* (LOG-4).
 bool names_secret(std::string_view variable);
 
+// An address with what it may carry of secrets as `***`: the password before `@`, and the values of all parameters
+// behind
+// `?`, of which nobody can say which are harmless.
+std::string mask_address(std::string_view address);
+
 // The secrets of one run, ready to be looked for. Immutable once in use, so that any number of streams share one.
 class SecretSet {
  public:

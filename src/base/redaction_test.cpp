@@ -24,6 +24,15 @@ TEST(Redaction, knows_secret_variables_by_name) {
     EXPECT_FALSE(names_secret(name)) << name;
 }
 
+TEST(Redaction, masks_what_an_address_may_hide) {
+  EXPECT_EQ(mask_address("postgresql://u:pw@h/d"), "postgresql://u:***@h/d");
+  EXPECT_EQ(mask_address("postgresql://u@h/d?password=pw&sslmode=x"), "postgresql://u@h/d?password=***&sslmode=***");
+  EXPECT_EQ(mask_address("https://u:p@w@h/x?token=a=b"), "https://u:***@h/x?token=***");
+  EXPECT_EQ(mask_address("postgre:u:pw@h"), "postgre:***@h");
+  EXPECT_EQ(mask_address("https://h:8080/x?flag"), "https://h:8080/x?flag");
+  EXPECT_EQ(mask_address("sqlite"), "sqlite");
+}
+
 TEST(Redaction, hides_every_secret) {
   const SecretSet secrets = make_secrets({"hunter2", "s3cr3t"});
   EXPECT_EQ(redact(secrets, "user hunter2 and s3cr3t."), "user *** and ***.");

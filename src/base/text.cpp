@@ -64,28 +64,36 @@ std::string_view line_around(std::string_view text, std::size_t offset) noexcept
   return line;
 }
 
-std::size_t edit_distance(std::string_view left, std::string_view right) {
+std::size_t edit_distance(std::string_view left, std::string_view right, std::size_t most) {
   constexpr std::size_t longest = 64;
   left = left.substr(0, longest);
   right = right.substr(0, longest);
+  const std::size_t too_many = most + 1;
   using Row = std::array<std::size_t, longest + 1>;
   Row two_back{};
   Row previous{};
   Row current{};
   for (std::size_t j = 0; j <= right.size(); ++j) previous[j] = j;
   for (std::size_t i = 1; i <= left.size(); ++i) {
+    // Beyond this band every way has more than `most` insertions or deletions.
+    const std::size_t first = i > most ? i - most : 1;
+    const std::size_t last = std::min(right.size(), i + most);
+    current.fill(too_many);
     current[0] = i;
-    for (std::size_t j = 1; j <= right.size(); ++j) {
+    std::size_t best = first == 1 ? current[0] : too_many;
+    for (std::size_t j = first; j <= last; ++j) {
       const bool same = lower(left[i - 1]) == lower(right[j - 1]);
       current[j] = std::min({previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (same ? 0U : 1U)});
       if (i > 1 && j > 1 && lower(left[i - 1]) == lower(right[j - 2]) && lower(left[i - 2]) == lower(right[j - 1])) {
         current[j] = std::min(current[j], two_back[j - 2] + 1);
       }
+      best = std::min(best, current[j]);
     }
+    if (best > most) return too_many;
     two_back = previous;
     previous = current;
   }
-  return previous[right.size()];
+  return std::min(previous[right.size()], too_many);
 }
 
 std::optional<std::string> find_closest(std::string_view name, const std::vector<std::string>& candidates) {
@@ -97,7 +105,7 @@ std::optional<std::string> find_closest(std::string_view name, const std::vector
     const std::size_t difference =
         candidate.size() > name.size() ? candidate.size() - name.size() : name.size() - candidate.size();
     if (difference >= best_distance) continue;
-    const std::size_t distance = edit_distance(name, candidate);
+    const std::size_t distance = edit_distance(name, candidate, allowed);
     if (distance < best_distance && distance < std::max(name.size(), candidate.size())) {
       best = candidate;
       best_distance = distance;

@@ -67,6 +67,8 @@ TEST(Text, edit_distance_counts_mistakes) {
   EXPECT_EQ(edit_distance("Task", "task"), 0) << "case is none";
   EXPECT_EQ(edit_distance("", "abc"), 3);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+  EXPECT_EQ(edit_distance("kitten", "sitting", 2), 3) << "one more than wanted means more";
+  EXPECT_EQ(edit_distance("kitten", "sitting", 3), 3);
 }
 
 RC_GTEST_PROP(Text, edit_distance_is_a_distance, (const std::string& a, const std::string& b)) {
@@ -75,6 +77,14 @@ RC_GTEST_PROP(Text, edit_distance_is_a_distance, (const std::string& a, const st
   RC_ASSERT(edit_distance(left, right) == edit_distance(right, left));
   RC_ASSERT(edit_distance(left, left) == 0U);
   RC_ASSERT(edit_distance(left, right) <= std::max(left.size(), right.size()));
+}
+
+RC_GTEST_PROP(Text, a_bounded_edit_distance_is_the_same_up_to_its_bound, ()) {
+  const auto word = rc::gen::container<std::string>(rc::gen::element('a', 'b', 'c'));
+  const std::string left = *word;
+  const std::string right = *word;
+  const auto most = *rc::gen::inRange<std::size_t>(0, 5);
+  RC_ASSERT(edit_distance(left, right, most) == std::min(edit_distance(left, right), most + 1));
 }
 
 TEST(Text, suggests_what_was_meant_and_nothing_far_off) {
@@ -94,6 +104,7 @@ TEST(Text, makes_control_sequences_visible) {
                     "31m"),
             "\\u009b31m");
   EXPECT_EQ(visible("a\nb\tc"), "a\\nb\\tc");
+  EXPECT_EQ(visible("\u200E\u061C"), "\\u200e\\u061c");
   EXPECT_EQ(visible("evil\u202Etxt"), "evil\\u202etxt") << "text that turns its direction";
   EXPECT_EQ(visible("\xff"), "\\xff");
   EXPECT_EQ(visible("é 日"), "é 日");

@@ -10,31 +10,6 @@ namespace reeve::base {
 
 namespace {
 
-struct Decoded {
-  char32_t character = 0;
-  // Bytes taken: of the character, or of the maximal ill-formed part (Unicode 15, table 3-7).
-  std::size_t length = 1;
-  bool valid = false;
-};
-
-Decoded decode(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1, true};
-  if (lead < 0xC2 || lead > 0xF4) return {};
-  const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  // The second byte is what rules out overlong forms, surrogates and what lies beyond U+10FFFF.
-  const unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  const unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-  char32_t character = lead & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    const bool continues = i < text.size() && byte(i) >= (i == 1 ? low : 0x80) && byte(i) <= (i == 1 ? high : 0xBF);
-    if (!continues) return {0, i, false};
-    character = (character << 6U) | (byte(i) & 0x3FU);
-  }
-  return {character, length, true};
-}
-
 struct Range {
   char32_t first;
   char32_t last;
@@ -67,13 +42,32 @@ std::size_t width_of(char32_t character) noexcept {
   return is_in(wide_ranges, character) ? 2 : 1;
 }
 
-// What a terminal may act on instead of showing: C0, DEL, C1, and the marks that turn the direction of text.
-bool is_harmful(char32_t character) noexcept {
-  return character < 0x20 || (character >= 0x7F && character <= 0x9F) || character == 0x2028 || character == 0x2029 ||
-         (character >= 0x202A && character <= 0x202E) || (character >= 0x2066 && character <= 0x2069);
+}  // namespace
+
+// Unicode 15, table 3-7.
+Character first_character(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1, true};
+  if (lead < 0xC2 || lead > 0xF4) return {};
+  const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+  // The second byte is what rules out overlong forms, surrogates and what lies beyond U+10FFFF.
+  const unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  const unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  char32_t character = lead & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    const bool continues = i < text.size() && byte(i) >= (i == 1 ? low : 0x80) && byte(i) <= (i == 1 ? high : 0xBF);
+    if (!continues) return {0, i, false};
+    character = (character << 6U) | (byte(i) & 0x3FU);
+  }
+  return {character, length, true};
 }
 
-}  // namespace
+bool is_harmful(char32_t character) noexcept {
+  return character < 0x20 || (character >= 0x7F && character <= 0x9F) || character == 0x061C || character == 0x200E ||
+         character == 0x200F || character == 0x2028 || character == 0x2029 ||
+         (character >= 0x202A && character <= 0x202E) || (character >= 0x2066 && character <= 0x2069);
+}
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) noexcept {
   std::size_t offset = 0;
@@ -82,8 +76,8 @@ std::optional<std::size_t> find_invalid_utf8(std::string_view text) noexcept {
       ++offset;
       continue;
     }
-    const Decoded decoded = decode(text.substr(offset));
-    if (!decoded.valid) return offset;
+    const Character decoded = first_character(text.substr(offset));
+    if (!decoded.is_valid) return offset;
     offset += decoded.length;
   }
   return std::nullopt;
@@ -93,8 +87,8 @@ std::string replace_invalid_utf8(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
-    const Decoded decoded = decode(text);
-    result.append(decoded.valid ? text.substr(0, decoded.length) : std::string_view("\uFFFD"));
+    const Character decoded = first_character(text);
+    result.append(decoded.is_valid ? text.substr(0, decoded.length) : std::string_view("\uFFFD"));
     text.remove_prefix(decoded.length);
   }
   return result;
@@ -112,11 +106,21 @@ std::size_t count_characters(std::string_view utf8) noexcept {
       std::ranges::count_if(utf8, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
+std::size_t byte_offset(std::string_view utf8, std::size_t characters) noexcept {
+  std::size_t offset = 0;
+  while (characters > 0 && offset < utf8.size()) {
+    ++offset;
+    while (offset < utf8.size() && (static_cast<unsigned char>(utf8[offset]) & 0xC0U) == 0x80U) ++offset;
+    --characters;
+  }
+  return offset;
+}
+
 std::size_t display_width(std::string_view utf8) noexcept {
   std::size_t width = 0;
   while (!utf8.empty()) {
-    const Decoded decoded = decode(utf8);
-    width += decoded.valid ? width_of(decoded.character) : 1;
+    const Character decoded = first_character(utf8);
+    width += decoded.is_valid ? width_of(decoded.value) : 1;
     utf8.remove_prefix(decoded.length);
   }
   return width;
@@ -128,8 +132,8 @@ std::string fit_width(std::string_view utf8, std::size_t columns, bool ascii) {
   std::size_t width = 0;
   std::size_t end = 0;
   while (end < utf8.size()) {
-    const Decoded decoded = decode(utf8.substr(end));
-    const std::size_t next = decoded.valid ? width_of(decoded.character) : 1;
+    const Character decoded = first_character(utf8.substr(end));
+    const std::size_t next = decoded.is_valid ? width_of(decoded.value) : 1;
     if (width + next > columns - 1) break;
     width += next;
     end += decoded.length;
@@ -141,20 +145,20 @@ std::string visible(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
-    const Decoded decoded = decode(text);
-    if (!decoded.valid) {
+    const Character decoded = first_character(text);
+    if (!decoded.is_valid) {
       for (const char byte : text.substr(0, decoded.length)) {
         fmt::format_to(std::back_inserter(result), "\\x{:02x}", static_cast<unsigned char>(byte));
       }
-    } else if (decoded.character == '\n') {
+    } else if (decoded.value == '\n') {
       result += "\\n";
-    } else if (decoded.character == '\t') {
+    } else if (decoded.value == '\t') {
       result += "\\t";
-    } else if (is_harmful(decoded.character)) {
-      if (decoded.character < 0x80) {
-        fmt::format_to(std::back_inserter(result), "\\x{:02x}", static_cast<std::uint32_t>(decoded.character));
+    } else if (is_harmful(decoded.value)) {
+      if (decoded.value < 0x80) {
+        fmt::format_to(std::back_inserter(result), "\\x{:02x}", static_cast<std::uint32_t>(decoded.value));
       } else {
-        fmt::format_to(std::back_inserter(result), "\\u{:04x}", static_cast<std::uint32_t>(decoded.character));
+        fmt::format_to(std::back_inserter(result), "\\u{:04x}", static_cast<std::uint32_t>(decoded.value));
       }
     } else {
       result.append(text.substr(0, decoded.length));

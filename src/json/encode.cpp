@@ -53,7 +53,10 @@ class Writer {
       const int digits = form_ == Form::canonical ? 0 : 1;
       fmt::format_to(std::back_inserter(out_), "{:.{}f}", number == 0 ? 0.0 : number, digits);
     } else {
-      fmt::format_to(std::back_inserter(out_), "{}", number);
+      const std::string digits = fmt::format("{}", number);
+      out_ += digits;
+      // A number that was none whole by its type must not come back as one.
+      if (form_ != Form::canonical && digits.find_first_of(".e") == std::string::npos) out_ += ".0";
     }
   }
 
@@ -61,32 +64,39 @@ class Writer {
   void write_string(std::string_view text) {
     if (base::find_invalid_utf8(text)) return write_string(base::replace_invalid_utf8(text));
     out_ += '"';
-    for (const char c : text) {
-      switch (c) {
-        case '"':
-          out_ += "\\\"";
-          break;
-        case '\\':
-          out_ += "\\\\";
-          break;
-        case '\n':
-          out_ += "\\n";
-          break;
-        case '\r':
-          out_ += "\\r";
-          break;
-        case '\t':
-          out_ += "\\t";
-          break;
-        default:
-          if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-            fmt::format_to(std::back_inserter(out_), "\\u{:04x}", static_cast<unsigned char>(c));
-          } else {
-            out_ += c;
-          }
-      }
+    while (!text.empty()) {
+      const base::Character next = base::first_character(text);
+      write_character(next, text.substr(0, next.length));
+      text.remove_prefix(next.length);
     }
     out_ += '"';
+  }
+
+  void write_character(base::Character character, std::string_view bytes) {
+    switch (character.value) {
+      case '"':
+        out_ += "\\\"";
+        break;
+      case '\\':
+        out_ += "\\\\";
+        break;
+      case '\n':
+        out_ += "\\n";
+        break;
+      case '\r':
+        out_ += "\\r";
+        break;
+      case '\t':
+        out_ += "\\t";
+        break;
+      default:
+        // Also what JSON allows and a terminal would obey: documents are shown on terminals (LOG-3).
+        if (base::is_harmful(character.value)) {
+          fmt::format_to(std::back_inserter(out_), "\\u{:04x}", static_cast<std::uint32_t>(character.value));
+        } else {
+          out_ += bytes;
+        }
+    }
   }
 
   void write_array(const Value::Array& array, std::size_t level) {

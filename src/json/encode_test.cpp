@@ -16,6 +16,11 @@ TEST(JsonEncode, escapes_what_must_be) {
   EXPECT_EQ(encode(Value::string("a\"b\\c\n\x01\x7f/é")), R"("a\"b\\c\n\u0001\u007f/é")");
 }
 
+// LOG-3: JSON is shown on terminals too.
+TEST(JsonEncode, escapes_what_a_terminal_would_obey) {
+  EXPECT_EQ(encode(Value::string("\u009b31m \u202e \u200f")), R"("\u009b31m \u202e \u200f")");
+}
+
 // RUN-16
 TEST(JsonEncode, is_utf8_whatever_came_in) { EXPECT_EQ(encode(Value::string("a\xff")), "\"a\uFFFD\""); }
 
