@@ -35,6 +35,13 @@ std::optional<Policy> find_rule(const model::ToolPolicies& tools, std::string_vi
   return std::nullopt;
 }
 
+std::optional<Policy> find_role_default(std::string_view role, std::string_view tool) {
+  const auto of_role = model::default_role_policies().find(role);
+  if (of_role == model::default_role_policies().end()) return std::nullopt;
+  const auto found = of_role->second.find(tool);
+  return found != of_role->second.end() ? std::optional(found->second) : std::nullopt;
+}
+
 }  // namespace
 
 PolicyVerdict resolve_policy(const model::Policies& policies, std::string_view role, std::string_view tool,
@@ -44,14 +51,11 @@ PolicyVerdict resolve_policy(const model::Policies& policies, std::string_view r
       return {*policy, fmt::format("policies.roles.{}.{}", role, tool)};
     }
   }
-  if (const auto policy = find_rule(policies.tools, tool, arguments)) {
-    return {*policy, fmt::format("policies.tools.{}", tool)};
+  const auto configured = find_rule(policies.tools, tool, arguments);
+  if (const auto by_default = find_role_default(role, tool); by_default && (!configured || *by_default > *configured)) {
+    return {*by_default, fmt::format("default of the role {}", role)};
   }
-  if (const auto of_role = model::default_role_policies().find(role); of_role != model::default_role_policies().end()) {
-    if (const auto found = of_role->second.find(tool); found != of_role->second.end()) {
-      return {found->second, fmt::format("default of the role {}", role)};
-    }
-  }
+  if (configured) return {*configured, fmt::format("policies.tools.{}", tool)};
   if (const auto found = model::default_policies().find(tool); found != model::default_policies().end()) {
     return {found->second, "default"};
   }

@@ -16,9 +16,11 @@ struct PolicyVerdict {
   std::string source;
 };
 
-// The role's rules, then the tool's, then the defaults of the role and the tool, then `require_approval`. Of one list
-// the first rule that fits: those with `when` are tried on the parsed arguments, in their order, before those without.
-// Arguments that a rule names and the call does not have make the rule not fit.
+// The role's rules, then the tool's or the default of the role, whichever is stricter (a built-in default of a role
+// never loosens what a config says of the tool, nor does the tool's rule what the role is denied), then the default of
+// the tool, then `require_approval`. Of one list the first rule that fits: those with `when` are tried on the parsed
+// arguments, in their order, before those without. Arguments that a rule names and the call does not have make the rule
+// not fit.
 PolicyVerdict resolve_policy(const model::Policies& policies, std::string_view role, std::string_view tool,
                              const base::Value& arguments);
 

@@ -35,6 +35,16 @@ TEST(Policy, the_role_comes_before_the_tool) {
   EXPECT_EQ(verdict(policies, "crew", "git_push"), "deny by policies.tools.git_push");
 }
 
+// A default of a role is there to trust it more or less than others, not to undo what the config says.
+TEST(Policy, of_a_default_of_the_role_and_the_config_of_the_tool_the_stricter_counts) {
+  model::Policies policies;
+  policies.tools["git_commit"] = {{.policy = Policy::deny}};
+  policies.tools["file_write"] = {{.policy = Policy::auto_approve}};
+  EXPECT_EQ(verdict(policies, "mayor", "git_commit"), "deny by policies.tools.git_commit");
+  EXPECT_EQ(verdict(policies, "witness", "file_write"), "deny by default of the role witness");
+  EXPECT_EQ(verdict(policies, "crew", "file_write"), "auto_approve by policies.tools.file_write");
+}
+
 // TOOL-1: finer rules look at parsed arguments.
 TEST(Policy, rules_on_arguments_come_first_whatever_their_order) {
   model::Policies policies;

@@ -10,6 +10,7 @@
 // What agents' tool calls may do (SPEC §5, TOOL-1).
 namespace reeve::model {
 
+// From the loosest to the strictest.
 enum class Policy { auto_approve, require_approval, deny };
 REEVE_DESCRIBE_ENUM(Policy, auto_approve, require_approval, deny)
 

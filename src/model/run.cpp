@@ -33,6 +33,11 @@ constexpr auto moves = std::to_array<Move<RunStatus>>({
 
 }  // namespace
 
+std::span<const base::EnumName<Stream>> enum_names(Stream) noexcept {
+  static constexpr std::array<base::EnumName<Stream>, 2> names = {{{Stream::out, "stdout"}, {Stream::err, "stderr"}}};
+  return names;
+}
+
 bool can_move(RunStatus from, RunStatus to) noexcept { return allows(moves, from, to); }
 bool is_final(RunStatus status) noexcept { return ends_in(moves, status); }
 

@@ -25,8 +25,9 @@ bool is_final(RunStatus status) noexcept;
 enum class Outcome { denied, asked, no_change, limited, did_not_exit };
 REEVE_DESCRIBE_ENUM(Outcome, denied, asked, no_change, limited, did_not_exit)
 
+// `stdout` and `stderr` in the log; both words are macros of C.
 enum class Stream { out, err };
-REEVE_DESCRIBE_ENUM(Stream, out, err)
+std::span<const base::EnumName<Stream>> enum_names(Stream) noexcept;
 
 // RUN-9.
 enum class RunMode { pipe, pty, stream };
