@@ -7,7 +7,8 @@
 
 #include "graph/graph.h"
 
-// Questions about the shape of a workflow (GRF-1, GRF-15). Each costs at most its nodes and edges once, none recurses.
+// Questions about the shape of a workflow (GRF-1, GRF-15). None recurses; each costs its nodes and edges
+// once, find_meeting_merge once for each branch.
 namespace reeve::graph {
 
 // Which nodes can be reached from there, itself included, over all edges.

@@ -49,7 +49,10 @@ void Canvas::write(std::size_t x, std::size_t y, std::string_view text) {
     const std::string_view character = text.substr(0, length);
     const std::size_t width = base::display_width(character);
     if (width == 0 && x > 0) {
-      at(x - 1, y).cover += character;
+      // To the character that it combines with, which may be a wide one.
+      std::size_t before = x - 1;
+      while (before > 0 && at(before, y).is_hidden) --before;
+      at(before, y).cover += character;
     } else {
       at(x, y).cover = character;
       for (std::size_t i = 1; i < width; ++i) at(x + i, y).is_hidden = true;

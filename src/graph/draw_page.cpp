@@ -65,10 +65,10 @@ Shape shape_of(NodeType type) {
   return {"[", "]", "box"};
 }
 
-std::string label_of(const Graph& graph, EdgeIndex edge) {
+std::string label_of(const Graph& graph, const Levels& levels, EdgeIndex edge) {
   std::string label = describe_edge(graph, edge);
   if (graph.is_loop(edge)) {
-    const auto limit = find_loop_limit(graph, edge, find_loop_body(graph, find_levels(graph), edge));
+    const auto limit = find_loop_limit(graph, edge, find_loop_body(graph, levels, edge));
     label += fmt::format("{}at most {}×", label.empty() ? "" : ", ", limit);
   }
   return label;
@@ -77,6 +77,7 @@ std::string label_of(const Graph& graph, EdgeIndex edge) {
 }  // namespace
 
 std::string draw_mermaid(const Graph& graph) {
+  const Levels levels = find_levels(graph);
   std::string text = fmt::format("---\ntitle: \"{}\"\n---\nflowchart TD\n", escape_dot(graph.workflow().name));
   // Nodes are numbered: an id such as `end` would be a word of Mermaid.
   for (NodeIndex node = 0; node < graph.node_count(); ++node) {
@@ -85,7 +86,7 @@ std::string draw_mermaid(const Graph& graph) {
                         escape_mermaid(describe_node(graph.node(node))), shape.close);
   }
   for (EdgeIndex edge = 0; edge < graph.workflow().edges.size(); ++edge) {
-    const std::string label = escape_mermaid(label_of(graph, edge));
+    const std::string label = escape_mermaid(label_of(graph, levels, edge));
     const std::string_view line = graph.is_loop(edge) ? "-.->" : "-->";
     text += label.empty() ? fmt::format("  n{} {} n{}\n", graph.source(edge), line, graph.target(edge))
                           : fmt::format("  n{} {}|\"{}\"| n{}\n", graph.source(edge), line, label, graph.target(edge));
@@ -96,6 +97,7 @@ std::string draw_mermaid(const Graph& graph) {
 }
 
 std::string draw_dot(const Graph& graph) {
+  const Levels levels = find_levels(graph);
   std::string text = fmt::format("digraph \"{}\" {{\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n",
                                  escape_dot(graph.workflow().id));
   const std::vector<NodeIndex> exits = find_exits(graph);
@@ -106,7 +108,7 @@ std::string draw_dot(const Graph& graph) {
                         shape_of(graph.node(node).type).dot, is_exit ? ", peripheries=2" : "");
   }
   for (EdgeIndex edge = 0; edge < graph.workflow().edges.size(); ++edge) {
-    const std::string label = escape_dot(label_of(graph, edge));
+    const std::string label = escape_dot(label_of(graph, levels, edge));
     text += fmt::format("  \"{}\" -> \"{}\"", escape_dot(graph.edge(edge).source), escape_dot(graph.edge(edge).target));
     if (!label.empty() || graph.is_loop(edge)) {
       text += fmt::format(" [label=\"{}\"{}]", label, graph.is_loop(edge) ? ", style=dashed, constraint=false" : "");

@@ -30,7 +30,9 @@ void sort_edges(std::size_t nodes, std::size_t edges, End end, std::vector<EdgeI
 
 Graph::Graph(const model::Workflow& workflow) : workflow_(&workflow) {
   by_id_.reserve(workflow.nodes.size());
-  for (NodeIndex i = 0; i < workflow.nodes.size(); ++i) by_id_.try_emplace(workflow.nodes[i].id, i);
+  for (NodeIndex i = 0; i < workflow.nodes.size(); ++i) {
+    if (!workflow.nodes[i].id.empty()) by_id_.try_emplace(workflow.nodes[i].id, i);
+  }
   ends_.reserve(workflow.edges.size());
   for (const model::Edge& edge : workflow.edges) {
     const auto from = find(edge.source);
@@ -46,6 +48,8 @@ std::optional<NodeIndex> Graph::find(std::string_view id) const {
   const auto found = by_id_.find(id);
   return found != by_id_.end() ? std::optional(found->second) : std::nullopt;
 }
+
+bool Graph::is_connected(EdgeIndex edge) const { return ends_[edge].source != nowhere; }
 
 std::size_t Graph::forward_incoming(NodeIndex node) const {
   return static_cast<std::size_t>(

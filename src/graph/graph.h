@@ -28,6 +28,8 @@ class Graph {
   const model::Edge& edge(EdgeIndex index) const { return workflow_->edges[index]; }
 
   std::optional<NodeIndex> find(std::string_view id) const;
+  // Both ends exist; only then has the edge a source and a target.
+  bool is_connected(EdgeIndex edge) const;
   NodeIndex source(EdgeIndex edge) const { return ends_[edge].source; }
   NodeIndex target(EdgeIndex edge) const { return ends_[edge].target; }
   bool is_loop(EdgeIndex edge) const { return workflow_->edges[edge].is_loop_edge; }

@@ -40,10 +40,14 @@ Summary summarize(const Graph& graph) {
   summary.exits = names_of(graph, find_exits(graph));
   for (EdgeIndex edge = 0; edge < graph.workflow().edges.size(); ++edge) {
     if (!graph.is_loop(edge)) continue;
-    const std::vector<NodeIndex> body = find_loop_body(graph, levels, edge);
+    std::vector<NodeIndex> body = find_loop_body(graph, levels, edge);
     const model::Edge& loop = graph.edge(edge);
-    summary.loops.push_back(
-        {loop.id, loop.source, loop.target, find_loop_limit(graph, edge, body), names_of(graph, body)});
+    const std::int64_t limit = find_loop_limit(graph, edge, body);
+    const auto size = static_cast<std::int64_t>(body.size());
+    // Thousands of loops over thousands of nodes would make a summary larger than anybody reads.
+    constexpr std::size_t most_named = 100;
+    body.resize(std::min(body.size(), most_named));
+    summary.loops.push_back({loop.id, loop.source, loop.target, limit, size, names_of(graph, body)});
   }
   return summary;
 }

@@ -16,11 +16,12 @@ struct LoopSummary {
   std::string target;
   // How often the edge may be taken.
   std::int64_t max_iterations = 0;
-  // What is done again.
+  // How many nodes are done again, and the first of them.
+  std::int64_t body_size = 0;
   std::vector<std::string> body;
   friend bool operator==(const LoopSummary&, const LoopSummary&) = default;
 };
-BOOST_DESCRIBE_STRUCT(LoopSummary, (), (edge_id, source, target, max_iterations, body))
+BOOST_DESCRIBE_STRUCT(LoopSummary, (), (edge_id, source, target, max_iterations, body_size, body))
 
 // What analysis says about a sound workflow (GRF-15), by names.
 struct Summary {
