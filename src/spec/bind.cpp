@@ -30,10 +30,16 @@ base::Problem& Binder::report_unknown(const YamlNode& node, std::string_view cod
                                       std::string_view name, const std::vector<std::string>& known) {
   if (problems_.is_full()) return report(node, code, {});
   base::Problem& problem = report(node, code, fmt::format("unknown {} {}", noun, base::quoted(name)));
-  if (const auto meant = base::find_closest(name, known)) problem.hint = fmt::format("did you mean `{}`?", *meant);
+  if (const auto meant = suggest(name, known)) problem.hint = fmt::format("did you mean `{}`?", *meant);
   constexpr std::size_t most_shown = 24;
   if (!known.empty() && known.size() <= most_shown) problem.allowed = base::join(known, ", ");
   return problem;
+}
+
+std::optional<std::string> Binder::suggest(std::string_view name, const std::vector<std::string>& known) {
+  if (known.size() > suggestions_left_) return std::nullopt;
+  suggestions_left_ -= known.size();
+  return base::find_closest(name, known);
 }
 
 base::Problem& Binder::report_wrong(const YamlNode& node, std::string_view expected) {
@@ -59,7 +65,7 @@ std::string Binder::report_unknown_key(const YamlNode& key, const std::vector<st
   }
   base::Problem& problem = report_unknown(key, "unknown_key", "key", key.text, known);
   if (key.text == "<<") problem.fix = "merge keys are not part of YAML 1.2: use the whole block as an alias";
-  return base::find_closest(key.text, known).value_or("");
+  return suggest(key.text, known).value_or("");
 }
 
 void Binder::report_missing(const YamlNode& owner, std::string_view name) {
@@ -152,18 +158,17 @@ void Binder::read(const YamlNode& node, model::OnPrompt& out) {
 // `require_approval`, `{policy: require_approval, when: {…}}` or, as SPEC writes it, `{require_approval, when: {…}}`.
 void Binder::read(const YamlNode& node, model::PolicyRule& out) {
   if (node.kind != YamlKind::mapping) return read(node, out.policy);
-  const auto& rule = node;
-  bool has_policy = false;
-  for (std::size_t i = 0; i < rule.member_count(); ++i) {
-    const YamlNode& key = rule.key(i);
-    const YamlNode& value = rule.value(i);
+  int policies = 0;
+  for (std::size_t i = 0; i < node.member_count(); ++i) {
+    const YamlNode& key = node.key(i);
+    const YamlNode& value = node.value(i);
     const auto bare = base::find_enum<model::Policy>(key.text);
     if (key.text == "policy") {
       read(value, out.policy);
-      has_policy = true;
+      ++policies;
     } else if (bare && value.is_null()) {
       out.policy = *bare;
-      has_policy = true;
+      ++policies;
     } else if (key.text == "when") {
       read(value, out.when);
     } else if (key.text == "even_if_denied") {
@@ -172,7 +177,8 @@ void Binder::read(const YamlNode& node, model::PolicyRule& out) {
       report_unknown_key(key, {"policy", "when", "even_if_denied"});
     }
   }
-  if (!has_policy) report_missing(node, "policy");
+  if (policies == 0) report_missing(node, "policy");
+  if (policies > 1) report(node, "two_policies", "a rule has one policy, this one has several", "keep one of them");
 }
 
 // One rule, or a list of them.

@@ -50,6 +50,10 @@ class Binder {
   base::Problem& report_unknown(const YamlNode& node, std::string_view code, std::string_view noun,
                                 std::string_view name, const std::vector<std::string>& known);
 
+  // What was probably meant. Looks at a bounded number of names over the whole file, so that a file full of mistakes
+  // among many names costs no more than one with a few.
+  std::optional<std::string> suggest(std::string_view name, const std::vector<std::string>& known);
+
   // A word that is none of the allowed ones.
   base::Problem& report_wrong(const YamlNode& node, std::string_view expected);
 
@@ -99,7 +103,10 @@ class Binder {
     }
     out.clear();
     out.reserve(node.items.size());
-    for (const YamlNode& item : node.items) read(item, out.emplace_back());
+    for (const YamlNode& item : node.items) {
+      if (item.is_null()) report_wrong(item, "a value");
+      read(item, out.emplace_back());
+    }
   }
 
   template <class T>
@@ -152,7 +159,7 @@ class Binder {
       if (std::ranges::find(meant, name) != meant.end()) continue;
       if (value == nullptr) {
         report_missing(owner, name);
-      } else if (value->is_null()) {
+      } else if (value->is_null() || (value->kind == YamlKind::scalar && value->text.empty())) {
         report_missing(*node.find_key(name), name);
       }
     }
@@ -177,6 +184,7 @@ class Binder {
   std::string_view key_;
   base::Problems& problems_;
   Required required_;
+  std::size_t suggestions_left_ = base::limits::spec_suggestions;
 };
 
 }  // namespace reeve::spec

@@ -6,15 +6,12 @@
 #include <map>
 #include <re2/re2.h>
 
+#include "base/redaction.h"
 #include "spec/references.h"
 
 namespace reeve::spec {
 
 namespace {
-
-bool contains(const std::vector<std::string>& words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
-}
 
 bool is_variable_name(std::string_view name) {
   return !name.empty() && !base::is_ascii_digit(name.front()) && std::ranges::all_of(name, [](char c) {
@@ -121,7 +118,11 @@ class ConfigCheck {
   void check_variables(const std::map<std::string, std::string>& env, const YamlNode& place) {
     for (const auto& [name, _] : env) {
       const YamlNode* key = place.find_key(name);
-      check_variable(name, key != nullptr ? *key : place);
+      if (key == nullptr) continue;
+      // The name may be the user's and the value a project's: both decide what is loaded.
+      const YamlNode& value = key[1];
+      const bool is_projects_value = !is_from_project_(*key) && is_from_project_(value);
+      check_variable(name, is_projects_value ? value : *key);
     }
   }
 
@@ -176,25 +177,40 @@ class ConfigCheck {
 
   // Takes away gates that wait for none of the rest, until none can be taken: what is left waits for itself.
   void check_gate_order() {
-    std::vector<std::string> left = keys_of(config_.gates);
-    const auto waits = [&](const std::string& name) {
-      return std::ranges::any_of(config_.gates.at(name).depends_on,
-                                 [&](const std::string& other) { return contains(left, other); });
-    };
-    while (true) {
-      std::vector<std::string> next;
-      std::ranges::copy_if(left, std::back_inserter(next), waits);
-      if (next.size() == left.size()) break;
-      left = std::move(next);
+    std::map<std::string_view, std::size_t> waits_for;
+    std::map<std::string_view, std::vector<std::string_view>> followers;
+    for (const auto& [name, gate] : config_.gates) {
+      std::size_t& count = waits_for[name];
+      for (const std::string& other : gate.depends_on) {
+        if (!config_.gates.contains(other)) continue;
+        ++count;
+        followers[other].push_back(name);
+      }
     }
-    if (left.empty()) return;
-    binder_.report(at({"gates", left.front(), "depends_on"}), "gate_cycle",
-                   fmt::format("these gates wait for each other: {}", base::join(left, ", ")),
-                   "take one of the dependencies out");
+    std::vector<std::string_view> free;
+    for (const auto& [name, count] : waits_for) {
+      if (count == 0) free.push_back(name);
+    }
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      for (const std::string_view follower : followers[free[i]]) {
+        if (--waits_for[follower] == 0) free.push_back(follower);
+      }
+      waits_for.erase(free[i]);
+    }
+    if (waits_for.empty()) return;
+    const std::vector<std::string> left = keys_of(waits_for);
+    binder_.report(
+        at({"gates", left.front(), "depends_on"}), "gate_cycle",
+        fmt::format("these gates wait for each other: {}", base::fit_width(base::join(left, ", "), 200, false)),
+        "take one of the dependencies out");
   }
 
   void check_rules(const std::string& tool, const std::vector<model::PolicyRule>& rules, const YamlNode& place,
                    bool is_denied) {
+    if (rules.empty() && place.kind == YamlKind::sequence) {
+      binder_.report(place, "no_rule", fmt::format("no rule for {}", base::quoted(tool)),
+                     "give one, or take the key out");
+    }
     for (const model::PolicyRule& rule : rules) {
       if (is_denied && rule.policy != model::Policy::deny && !rule.even_if_denied) {
         binder_.report(
@@ -213,6 +229,14 @@ class ConfigCheck {
     return found != model::default_policies().end() && found->second == model::Policy::deny;
   }
 
+  // S4's example: a witness writes no files.
+  static bool is_denied_to_role_by_default(const std::string& role, const std::string& tool) {
+    const auto of_role = model::default_role_policies().find(role);
+    if (of_role == model::default_role_policies().end()) return false;
+    const auto found = of_role->second.find(tool);
+    return found != of_role->second.end() && found->second == model::Policy::deny;
+  }
+
   void check_policies() {
     for (const auto& [tool, rules] : config_.policies.tools) {
       check_rules(tool, rules, at({"policies", "tools", tool}), is_denied_by_default(tool));
@@ -222,12 +246,13 @@ class ConfigCheck {
       spec::check_role(role, config_, key != nullptr ? *key : root_, binder_);
       for (const auto& [tool, rules] : tools) {
         const auto set = config_.policies.tools.find(tool);
+        const bool is_denied_by_role = is_denied_to_role_by_default(role, tool);
         const bool is_denied = set == config_.policies.tools.end()
                                    ? is_denied_by_default(tool)
                                    : std::ranges::any_of(set->second, [](const model::PolicyRule& rule) {
                                        return rule.policy == model::Policy::deny;
                                      });
-        check_rules(tool, rules, at({"policies", "roles", role, tool}), is_denied);
+        check_rules(tool, rules, at({"policies", "roles", role, tool}), is_denied || is_denied_by_role);
       }
     }
   }
@@ -244,8 +269,8 @@ class ConfigCheck {
     check_size(config_.log.rotate_size, at({"log", "rotate_size"}));
     const std::string& store = config_.store;
     if (store != "sqlite" && !store.starts_with("postgresql://") && !store.starts_with("postgres://")) {
-      binder_.report(at({"store"}), "bad_store", fmt::format("{} is no store", base::quoted(store))).allowed =
-          "sqlite, postgresql://user@host/database";
+      report_address(at({"store"}), "bad_store", fmt::format("{} is no store", base::quoted(base::mask_address(store))),
+                     "sqlite, postgresql://user@host/database");
     }
     check_address(config_.server.http);
   }
@@ -258,6 +283,13 @@ class ConfigCheck {
     if (colon != std::string::npos && colon > 0 && is_number && std::stoi(std::string(port)) <= 65535) return;
     binder_.report(at({"server", "http"}), "bad_address", fmt::format("{} is no address", base::quoted(address)))
         .allowed = "off, 127.0.0.1:7433, [::1]:7433";
+  }
+
+  // Without the line: it may hold a password.
+  void report_address(const YamlNode& place, std::string_view code, std::string message, std::string_view allowed) {
+    base::Problem& problem = binder_.report(place, code, std::move(message));
+    problem.allowed = allowed;
+    if (problem.place) problem.place->source_line.clear();
   }
 
   void check_worktree() {
@@ -285,8 +317,8 @@ class ConfigCheck {
     }
     const std::string url = notification.webhook.value_or("https://");
     if (!url.starts_with("https://") && !url.starts_with("http://")) {
-      binder_.report(*place.find("webhook"), "bad_address", fmt::format("{} is no web address", base::quoted(url)))
-          .allowed = "https://…, http://…";
+      report_address(*place.find("webhook"), "bad_address",
+                     fmt::format("{} is no web address", base::quoted(base::mask_address(url))), "https://…, http://…");
     }
     if (notification.secret_env && !is_variable_name(*notification.secret_env)) {
       binder_.report(*place.find("secret_env"), "bad_variable",

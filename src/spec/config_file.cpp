@@ -63,6 +63,12 @@ std::optional<YamlDocument> make_setting(const std::string& setting, base::Probl
     return std::nullopt;
   }
   const std::string path = setting.substr(0, equals);
+  if (base::trim(setting.substr(equals + 1)).empty()) {
+    problems.add({.code = "config.bad_setting",
+                  .message = fmt::format("{} has no value", base::quoted(setting)),
+                  .fix = "write it as --set KEY=VALUE; `off` switches a limit off"});
+    return std::nullopt;
+  }
   auto source = std::make_shared<const Source>(fmt::format("--set {}", path), setting.substr(equals + 1));
   auto document = parse_yaml(source, problems);
   if (document) document->root = wrap(std::move(document->root), path);
@@ -73,8 +79,10 @@ YamlDocument make_variable(const std::string& name, const std::string& value, st
   auto source = std::make_shared<const Source>(name, value);
   YamlNode node;
   node.source = source.get();
-  node.is_plain = true;
   node.text = value;
+  node.is_plain = true;
+  // A variable that is set says something: `null` is a word there, not nothing.
+  node.is_plain = !node.is_null();
   node.length = static_cast<std::uint32_t>(std::max<std::size_t>(base::count_characters(value), 1));
   return {source, wrap(std::move(node), path)};
 }

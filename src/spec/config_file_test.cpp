@@ -157,6 +157,14 @@ TEST(ConfigFile, dangerous_variables_are_the_users_to_give) {
   EXPECT_EQ(first_code({.project = file("p", text)}), "config.dangerous_variable");
 }
 
+// RUN-8: also when the name is the user's and only the value is the project's.
+TEST(ConfigFile, a_project_does_not_change_what_the_user_lets_load) {
+  const auto user = file("u", "tools: {t: {command: [t], env: {LD_PRELOAD: /user/ok.so}}}\n");
+  EXPECT_EQ(first_code({.user = user}), "");
+  EXPECT_EQ(first_code({.user = user, .project = file("p", "tools: {t: {env: {LD_PRELOAD: ./evil.so}}}\n")}),
+            "config.dangerous_variable");
+}
+
 // TOOL-1: a role override that loosens a default deny is refused unless it says so.
 TEST(ConfigFile, a_deny_is_loosened_only_on_purpose) {
   EXPECT_EQ(first_code({.project = file("p", "policies: {roles: {mayor: {force_push: auto_approve}}}\n")}),
@@ -166,6 +174,11 @@ TEST(ConfigFile, a_deny_is_loosened_only_on_purpose) {
                      "p", "policies: {roles: {mayor: {force_push: {policy: auto_approve, even_if_denied: true}}}}\n")}),
             "");
   EXPECT_EQ(first_code({.project = file("p", "policies: {roles: {mayor: {force_push: deny}}}\n")}), "");
+  // AGT-3: a witness writes no files.
+  EXPECT_EQ(first_code({.project = file("p", "policies: {roles: {witness: {file_write: auto_approve}}}\n")}),
+            "config.loosens_deny");
+  // An empty list would hide the default without saying anything.
+  EXPECT_EQ(first_code({.project = file("p", "policies: {tools: {delete: []}}\n")}), "config.no_rule");
 }
 
 TEST(ConfigFile, may_be_empty_or_all_comments) {

@@ -15,6 +15,15 @@ std::vector<std::string> known_roles(const model::Config& config) {
   return roles;
 }
 
+void check_name(const std::string& id, std::string_view noun, const YamlNode& place, Binder& binder) {
+  const bool is_plain = std::ranges::all_of(
+      id, [](char c) { return base::is_ascii_letter(c) || base::is_ascii_digit(c) || c == '_' || c == '-'; });
+  if (is_plain && id.size() <= base::limits::name_bytes) return;
+  binder.report(
+      place, "bad_id", fmt::format("{} is no id for {} {}", base::quoted(id), noun == "edge" ? "an" : "a", noun),
+      fmt::format("use at most {} letters, digits, `_` and `-`; a `label` may be any text", base::limits::name_bytes));
+}
+
 void check_role(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder) {
   const std::vector<std::string> known = known_roles(config);
   if (role.empty() || std::ranges::find(known, role) != known.end()) return;

@@ -12,12 +12,15 @@ namespace reeve::spec {
 template <class Map>
 std::vector<std::string> keys_of(const Map& map) {
   std::vector<std::string> keys;
-  for (const auto& [key, _] : map) keys.push_back(key);
+  for (const auto& [key, _] : map) keys.emplace_back(key);
   return keys;
 }
 
 // Those of the config and those that exist without one (AGT-3).
 std::vector<std::string> known_roles(const model::Config& config);
+// Ids may become names of branches, folders and arguments: letters, digits, `_` and `-` only (ISO-5). An empty one is
+// told where it is missing.
+void check_name(const std::string& id, std::string_view noun, const YamlNode& place, Binder& binder);
 void check_role(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder);
 void check_template(const std::string& text, const YamlNode& place, Binder& binder);
 

@@ -7,26 +7,37 @@
 
 namespace reeve::spec {
 
+// Lines end as YAML ends them: LF, CR LF, or a lone CR.
 Source::Source(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)), lines_{0} {
-  for (std::size_t end = text_.find('\n'); end != std::string::npos; end = text_.find('\n', end + 1)) {
-    lines_.push_back(end + 1);
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    const bool is_pair = text_[i] == '\r' && i + 1 < text_.size() && text_[i + 1] == '\n';
+    if (text_[i] == '\n' || (text_[i] == '\r' && !is_pair)) lines_.push_back(i + 1);
   }
 }
 
 std::string_view Source::line(std::size_t number) const noexcept {
   if (number == 0 || number > lines_.size()) return {};
-  return base::line_around(text_, lines_[number - 1]);
+  const std::size_t start = lines_[number - 1];
+  const std::string_view rest = std::string_view(text_).substr(start);
+  return rest.substr(0, rest.find_first_of("\r\n"));
 }
 
 base::Place Source::place(std::size_t line_number, std::size_t column, std::size_t length) const {
-  // A line of a megabyte helps nobody; the caret's column stays true.
   constexpr std::size_t longest_shown = 400;
-  const std::string_view shown = base::truncate_utf8(line(line_number), longest_shown);
+  std::string_view shown = line(line_number);
+  std::size_t shown_column = column;
+  if (shown.size() > longest_shown) {
+    const std::size_t skipped = column > longest_shown / 2 ? column - longest_shown / 2 : 0;
+    shown.remove_prefix(base::byte_offset(shown, skipped));
+    shown = base::truncate_utf8(shown, longest_shown);
+    shown_column -= skipped;
+  }
   return {.file = name_,
           .line = line_number,
           .column = column,
           .length = std::max<std::size_t>(length, 1),
-          .source_line = std::string(shown)};
+          .source_line = std::string(shown),
+          .source_column = shown_column};
 }
 
 }  // namespace reeve::spec

@@ -4,6 +4,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "spec/references.h"
+
 namespace reeve::spec {
 
 const YamlNode& find_place(const YamlNode& root, std::string_view list, std::size_t index,
@@ -30,12 +32,6 @@ void check_workflow(const model::Workflow& workflow, const YamlNode& root, const
 
 namespace {
 
-bool is_name(std::string_view id) {
-  return id.size() <= base::limits::name_bytes && std::ranges::all_of(id, [](char c) {
-           return base::is_ascii_letter(c) || base::is_ascii_digit(c) || c == '_' || c == '-';
-         });
-}
-
 // Ids of nodes or edges: well-formed, each once.
 template <class Things>
 void check_ids(const Things& things, std::string_view list, std::string_view noun, const YamlNode& root,
@@ -45,12 +41,7 @@ void check_ids(const Things& things, std::string_view list, std::string_view nou
     const std::string& id = things[i].id;
     if (id.empty()) continue;
     const YamlNode& place = find_place(root, list, i, {"id"});
-    if (!is_name(id)) {
-      binder.report(place, "bad_id",
-                    fmt::format("{} is no id for {} {}", base::quoted(id), noun == "edge" ? "an" : "a", noun),
-                    fmt::format("use at most {} letters, digits, `_` and `-`; a `label` may be any text",
-                                base::limits::name_bytes));
-    }
+    check_name(id, noun, place, binder);
     const auto [first, is_new] = seen.emplace(id, i);
     if (!is_new) {
       const std::size_t line = find_place(root, list, first->second, {"id"}).line;
@@ -76,6 +67,7 @@ void check_edge_pairs(const model::Workflow& workflow, const YamlNode& root, Bin
 
 // Ids, and every name of a node that the workflow itself mentions: endpoints, entry, exits.
 void check_names(const model::Workflow& workflow, const YamlNode& root, Binder& binder) {
+  if (const YamlNode* id = root.find("id")) check_name(workflow.id, "workflow", *id, binder);
   check_ids(workflow.nodes, "nodes", "node", root, binder);
   check_ids(workflow.edges, "edges", "edge", root, binder);
   check_edge_pairs(workflow, root, binder);
@@ -99,7 +91,13 @@ void check_names(const model::Workflow& workflow, const YamlNode& root, Binder& 
   }
   if (const YamlNode* entry = root.find("entry_point")) check(*entry, "unknown_entry_point", workflow.entry_point);
   for (std::size_t i = 0; i < workflow.exit_points.size(); ++i) {
-    check(find_place(root, "exit_points", i, {}), "unknown_exit_point", workflow.exit_points[i]);
+    const YamlNode* list = root.find("exit_points");
+    const YamlNode* place = list != nullptr ? list->at(i) : nullptr;
+    if (place != nullptr && place->text.empty()) {
+      binder.report(*place, "unknown_exit_point", "an empty name is no node");
+    } else if (place != nullptr) {
+      check(*place, "unknown_exit_point", workflow.exit_points[i]);
+    }
   }
 }
 

@@ -74,8 +74,10 @@ void check_condition(const YamlNode& yaml, const model::Condition& condition, Bi
 void check_mapping(const YamlNode* mapping, Binder& binder) {
   if (mapping == nullptr || mapping->kind != YamlKind::mapping) return;
   for (std::size_t i = 0; i < mapping->member_count(); ++i) {
-    check_field(mapping->key(i), mapping->key(i).text, binder);
-    check_field(mapping->value(i), mapping->value(i).text, binder);
+    for (const YamlNode* name : {&mapping->key(i), &mapping->value(i)}) {
+      if (name->text.empty()) binder.report(*name, "bad_field", "an empty name is no field");
+      check_field(*name, name->text, binder);
+    }
   }
 }
 

@@ -14,10 +14,13 @@ namespace {
 
 constexpr std::string_view area = "flow";
 
-// An option without a label shows its value.
-void fill_labels(model::Workflow& workflow) {
+// What is left out and what is spelled out as its default become the same value, so that they are the same content.
+void normalise(model::Workflow& workflow) {
   for (model::Node& node : workflow.nodes) {
+    if (node.type == model::NodeType::merge && !node.merge_config) node.merge_config.emplace();
+    if (node.task_config && node.task_config->retry == model::Retry{}) node.task_config->retry.reset();
     if (!node.human_config) continue;
+    // An option without a label shows its value.
     for (model::ApprovalOption& option : node.human_config->options) {
       if (option.label.empty()) option.label = option.value;
     }
@@ -32,6 +35,13 @@ bool check_size(const model::Workflow& workflow, const YamlNode& root, Binder& b
                   "cut the workflow into subgraphs");
     return false;
   };
+  const auto loops = std::ranges::count_if(workflow.edges, &model::Edge::is_loop_edge);
+  if (static_cast<std::size_t>(loops) > limits::workflow_loops) {
+    binder.report(*root.find_key("edges"), "too_large",
+                  fmt::format("{} loop edges, at most {} are allowed", loops, limits::workflow_loops),
+                  "cut the workflow into subgraphs");
+    return false;
+  }
   const bool nodes_fit = check("nodes", workflow.nodes.size(), limits::workflow_nodes);
   return check("edges", workflow.edges.size(), limits::workflow_edges) && nodes_fit;
 }
@@ -43,7 +53,10 @@ void WorkflowCatalog::add(std::string stem, std::shared_ptr<const Source> source
   Entry entry{.file = source->name(), .stem = std::move(stem)};
   if (const auto document = parse_yaml(std::move(source), problems)) {
     if (document->root.find("nodes") == nullptr) return;
-    Binder(area, problems).bind(document->root, entry.workflow);
+    Binder binder(area, problems);
+    binder.bind(document->root, entry.workflow);
+    // All but its own subgraphs, which whoever asks walks through, and the roles and gates of a project.
+    if (check_size(entry.workflow, document->root, binder)) check_workflow(entry.workflow, document->root, {}, binder);
   }
   entry.errors = problems.errors();
   entries_.push_back(std::move(entry));
@@ -82,7 +95,7 @@ base::Result<WorkflowFile> parse_workflow(std::shared_ptr<const Source> source,
   }
   problems.sort();
   if (problems.has_errors()) return std::unexpected(std::move(problems));
-  fill_labels(file.workflow);
+  normalise(file.workflow);
   file.content_hash = hash_content(file.workflow);
   file.warnings = std::move(problems);
   return file;

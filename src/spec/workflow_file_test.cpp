@@ -188,6 +188,39 @@ TEST(ContentHash, does_not_depend_on_how_it_is_written) {
   EXPECT_TRUE(hash.starts_with("sha256:"));
 }
 
+TEST(ContentHash, does_not_depend_on_blocks_that_say_only_defaults) {
+  const auto with = [](std::string_view merge, std::string_view retry) {
+    return parse_good(fmt::format(R"(
+id: w
+name: W
+entry_point: p
+nodes:
+  - {{id: p, type: parallel, parallel_config: {{branches: [a, b]}}}}
+  - {{id: a, type: task, task_config: {{role: r{}}}}}
+  - {{id: b, type: task, task_config: {{role: r}}}}
+  - {{id: m, type: merge{}}}
+edges:
+  - {{id: e1, source: p, target: a}}
+  - {{id: e2, source: p, target: b}}
+  - {{id: e3, source: a, target: m}}
+  - {{id: e4, source: b, target: m}}
+)",
+                                  retry, merge))
+        .content_hash;
+  };
+  EXPECT_EQ(with("", ""), with(", merge_config: {}", ", retry: {}"));
+  EXPECT_EQ(with("", ""), with(", merge_config: {wait_for: all}", ", retry: {attempts: 1}"));
+  EXPECT_NE(with("", ""), with(", merge_config: {wait_for: any}", ""));
+}
+
+// S6's fields are optional: a dump of its models has nulls for all blocks but one.
+TEST(WorkflowFile, takes_blocks_that_are_null_as_absent) {
+  const WorkflowFile file = parse_good(
+      "id: w\nname: W\nentry_point: a\nedges: []\nnodes:\n  - {id: a, type: task, label: ~, task_config: {role: r}, "
+      "gate_config: ~, human_config: null}\n");
+  EXPECT_FALSE(file.workflow.nodes[0].gate_config);
+}
+
 TEST(ContentHash, does_not_depend_on_the_order_of_free_data) {
   const auto with = [](std::string_view metadata) {
     return parse_good(fmt::format("id: w\nname: W\nentry_point: a\nedges: []\nnodes:\n  - {{id: a, type: task, "

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "spec/references.h"
 #include "spec/workflow_check.h"
@@ -38,7 +39,7 @@ class NodeCheck {
         binder_.report(place({"type"}), "missing_config",
                        fmt::format("a {} node needs `{}`", base::spell(node_.type), block.key),
                        fmt::format("add `{}:` to the node {}", block.key, base::quoted(node_.id)));
-      } else if (block.type != node_.type && key != nullptr) {
+      } else if (block.type != node_.type && !is_absent) {
         binder_.report(*key, "wrong_config",
                        fmt::format("`{}` does not belong to a {} node", block.key, base::spell(node_.type)),
                        fmt::format("take it out, or make this a {} node", base::spell(block.type)));
@@ -54,6 +55,7 @@ class NodeCheck {
       binder_.report(place({"task_config", "timeout"}), "out_of_range", "a timeout of nothing would end every task",
                      "give a time, or `off` for none");
     }
+    if (task.worktree_id) check_name(*task.worktree_id, "worktree", place({"task_config", "worktree_id"}), binder_);
     if (task.retry) check_range({"task_config", "retry", "attempts"}, "attempts", task.retry->attempts, 100);
     if (surroundings.config == nullptr) return;
     check_role(task.role, *surroundings.config, place({"task_config", "role"}), binder_);
@@ -76,15 +78,13 @@ class NodeCheck {
 
   void check_human() {
     if (!node_.human_config) return;
-    std::vector<std::string> values;
+    std::set<std::string_view> values;
     for (std::size_t i = 0; i < node_.human_config->options.size(); ++i) {
       const std::string& value = node_.human_config->options[i].value;
       const YamlNode* option = place({"human_config", "options"}).at(i);
-      if (std::ranges::find(values, value) != values.end() && option != nullptr) {
-        binder_.report(*option, "duplicate_option", fmt::format("the option {} stands here twice", base::quoted(value)),
-                       "keep one of them");
-      }
-      values.push_back(value);
+      if (value.empty() || values.insert(value).second || option == nullptr) continue;
+      binder_.report(*option, "duplicate_option", fmt::format("the option {} stands here twice", base::quoted(value)),
+                     "keep one of them");
     }
     const auto& options = node_.human_config->options;
     if (!options.empty() && std::ranges::none_of(options, model::approves)) {
@@ -105,7 +105,7 @@ class NodeCheck {
   }
 
   void check_gate(const YamlNode& where, const std::string& gate, const model::Config& config) {
-    if (gate.empty() || config.gates.contains(gate)) return;
+    if (where.is_null() || config.gates.contains(gate)) return;
     binder_.report_unknown(where, "unknown_gate", "gate", gate, keys_of(config.gates)).fix =
         "add it under `gates:` in the config, with its command";
   }

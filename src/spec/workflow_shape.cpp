@@ -86,8 +86,9 @@ class ShapeCheck {
     std::set<std::string_view> seen;
     for (std::size_t i = 0; i < branches.size(); ++i) {
       const YamlNode& place = list.at(i) != nullptr ? *list.at(i) : list;
-      if (branches[i].empty()) continue;
-      if (!seen.insert(branches[i]).second) {
+      if (branches[i].empty()) {
+        if (!place.is_null()) binder_.report(place, "unknown_parallel_branch", "an empty name is no node");
+      } else if (!seen.insert(branches[i]).second) {
         binder_.report(place, "duplicate_branch", fmt::format("{} stands here twice", base::quoted(branches[i])),
                        "keep one of them");
       } else if (!graph_.find(branches[i])) {
@@ -134,15 +135,17 @@ class ShapeCheck {
   // Nodes that an edge with a misspelt end probably leads to: not unreachable, only misspelt.
   std::vector<NodeIndex> find_doubtful() const {
     std::vector<NodeIndex> nodes;
-    for (const model::Edge& edge : graph_.workflow().edges) {
-      const bool knows_source = graph_.find(edge.source).has_value();
-      const auto target = graph_.find(edge.target);
-      if (knows_source && target) continue;
-      if (target) nodes.push_back(*target);
-      if (const auto meant = base::find_closest(edge.target, names_); !target && meant) {
+    std::size_t looked_at = 0;
+    for (EdgeIndex index = 0; index < graph_.workflow().edges.size(); ++index) {
+      if (graph_.is_connected(index)) continue;
+      // More are not told either.
+      if (++looked_at > base::limits::problems_kept) break;
+      const model::Edge& edge = graph_.edge(index);
+      if (const auto target = graph_.find(edge.target)) {
+        nodes.push_back(*target);
+      } else if (const auto meant = binder_.suggest(edge.target, names_)) {
         nodes.push_back(*graph_.find(*meant));
       }
-      if (nodes.size() >= base::limits::problems_kept) break;
     }
     return nodes;
   }
@@ -202,9 +205,7 @@ class ShapeCheck {
   void check_with_levels() {
     const graph::Levels levels = graph::find_levels(graph_);
     for (EdgeIndex edge = 0; edge < graph_.workflow().edges.size(); ++edge) {
-      if (!graph_.is_loop(edge) || !graph_.find(graph_.edge(edge).source) || !graph_.find(graph_.edge(edge).target)) {
-        continue;
-      }
+      if (!graph_.is_loop(edge) || !graph_.is_connected(edge)) continue;
       if (!graph::find_loop_body(graph_, levels, edge).empty()) continue;
       binder_.report(
           find_place(root_, "edges", edge, {"is_loop_edge"}), "loop_edge_without_loop",

@@ -46,7 +46,16 @@ class SubgraphCheck {
     } else if (std::ranges::find(passed_, Passed{&entry, way_.size()}) == passed_.end()) {
       for (const model::Node& node : entry.workflow.nodes) {
         if (told_ || !node.subgraph_config) continue;
-        if (const auto* inner = catalog_.find(node.subgraph_config->workflow_name)) descend(place, *inner);
+        const std::string& name = node.subgraph_config->workflow_name;
+        const auto* inner = catalog_.find(name);
+        if (inner == nullptr || inner->errors > 0) {
+          tell(place, "broken_subgraph",
+               fmt::format("{} leads to the workflow {}, which {}", base::join(way_, " → "), base::quoted(name),
+                           inner == nullptr ? "does not exist" : "has errors"),
+               fmt::format("reeve flow validate {}", inner == nullptr ? entry.file : inner->file));
+        } else {
+          descend(place, *inner);
+        }
       }
       // What was sound at this depth is sound again: a workflow used in many places is walked once a depth.
       passed_.push_back({&entry, way_.size()});

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/quantity.h"
 #include "base/text.h"
 
 namespace reeve::spec {
@@ -362,12 +363,43 @@ std::optional<std::size_t> find_directive(std::string_view text) {
   return std::nullopt;
 }
 
+// Something in the bare text that the parser must not be given, because its time or memory would not be bounded.
+struct Excess {
+  std::size_t offset;
+  std::string_view code;
+  std::string message;
+};
+
+std::optional<Excess> find_excess(std::string_view text) {
+  std::size_t blanks = 0;
+  std::size_t line_start = 0;
+  std::size_t open_brackets = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool is_break = c == '\n' || c == '\r';
+    if (is_break) line_start = i + 1;
+    blanks = is_break || c == ' ' || c == '\t' ? blanks + 1 : 0;
+    if (c == '[' || c == '{') ++open_brackets;
+    if ((c == ']' || c == '}') && open_brackets > 0) --open_brackets;
+    if (blanks > limits::spec_blanks) {
+      return Excess{i, "yaml.too_large", fmt::format("more than {} blanks in a row", limits::spec_blanks)};
+    }
+    if (i - line_start >= limits::spec_line_bytes && !is_break) {
+      return Excess{i, "yaml.too_large", fmt::format("a line of more than {} bytes", limits::spec_line_bytes)};
+    }
+    if (open_brackets > limits::spec_open_brackets) {
+      return Excess{i, "yaml.too_deep", fmt::format("nested deeper than {} levels", limits::spec_depth)};
+    }
+  }
+  return std::nullopt;
+}
+
 // What no YAML parser should see: too much, bytes that are not UTF-8, control characters.
 bool check_bytes(const Source& source, base::Problems& problems) {
   const std::string_view text = source.text();
   if (text.size() > limits::spec_file_bytes) {
     problems.add({.code = "yaml.too_large",
-                  .message = fmt::format("larger than {} bytes", limits::spec_file_bytes),
+                  .message = fmt::format("larger than {}", base::format_byte_size({limits::spec_file_bytes})),
                   .place = source.place(1, 1, 1),
                   .fix = "split the file"});
     return false;
@@ -397,6 +429,7 @@ bool check_bytes(const Source& source, base::Problems& problems) {
                   fmt::format("the control character 0x{:02x}", static_cast<unsigned char>(*found)),
                   "take it out, or write it as an escape within double quotes");
   }
+  if (const auto excess = find_excess(text)) return refuse(excess->offset, excess->code, excess->message, "");
   return true;
 }
 

@@ -50,7 +50,8 @@ struct YamlNode {
   std::string_view kind_name() const;
 };
 
-// A scalar by YAML 1.2's core schema: only plain ones can be null, truth values or numbers.
+// A scalar by YAML 1.2's core schema: only plain ones can be null, truth values or numbers. `.inf` and `.nan` are
+// words: JSON has no such numbers.
 base::Value resolve_scalar(const YamlNode& node);
 // Any node as data.
 base::Value to_value(const YamlNode& node);

@@ -74,7 +74,7 @@ TEST(Yaml, refuses_depth_also_through_aliases) {
   for (int i = 0; i < 100'000; ++i) dashes += "- ";
   EXPECT_EQ(read(dashes + "x\n"), "yaml.too_deep");
   std::string blocks;
-  for (int i = 0; i < 2'000; ++i) blocks += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
+  for (int i = 0; i < 200; ++i) blocks += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
   EXPECT_EQ(read(blocks), "yaml.too_deep");
   const std::string forty = std::string(40, '[') + std::string(40, ']');
   EXPECT_EQ(read("a: &a " + forty + "\nb: " + std::string(30, '[') + "*a" + std::string(30, ']') + "\n"),
@@ -92,6 +92,17 @@ TEST(Yaml, refuses_depth_also_through_aliases) {
 TEST(Yaml, refuses_what_is_too_large) {
   EXPECT_EQ(read(std::string(50'000'000, ' ')), "yaml.too_large");
   EXPECT_EQ(read("a: " + std::string(base::limits::spec_text_bytes + 1, 'x')), "yaml.too_large");
+}
+
+// What libfyaml 0.7.12 takes time in the square of, or queues whole before it tells the first event.
+TEST(Yaml, refuses_what_the_parser_must_not_see) {
+  EXPECT_EQ(read("- " + std::string(300, ' ') + "x"), "yaml.too_large");
+  EXPECT_EQ(read("a: |\n" + std::string(300, '\n') + "  x\n"), "yaml.too_large");
+  EXPECT_EQ(read("a: " + std::string(300'000, 'x')), "yaml.too_large");
+  std::string brackets;
+  for (int i = 0; i < 2'000; ++i) brackets += "[\n";
+  EXPECT_EQ(read(brackets), "yaml.too_deep");
+  EXPECT_EQ(read("a: 'text [ [ [ { {'\n"), "{\"a\":\"text [ [ [ { {\"}");
 }
 
 TEST(Yaml, refuses_bad_bytes) {
