@@ -1,5 +1,7 @@
 #include "cli/answer.h"
 
+#include <cstdio>
+
 #include <fmt/format.h>
 
 #include "json/encode.h"
@@ -8,12 +10,14 @@
 
 namespace reeve::cli {
 
+void print_error_text(std::string_view text) noexcept { std::fwrite(text.data(), 1, text.size(), stderr); }
+
 void print_json(const Call& call, const base::Value& document) {
   fmt::print("{}\n", call.out_is_terminal ? json::encode_pretty(document) : json::encode(document));
 }
 
 void print_next(const Call& call, std::string_view what) {
-  if (!call.is_json) fmt::print(stderr, "{}\n", call.err.paint(view::Tint::dim, fmt::format("next: {}", what)));
+  if (!call.is_json) print_aside("{}\n", call.err.paint(view::Tint::dim, fmt::format("next: {}", what)));
 }
 
 ExitCode refuse(const Call& call, std::string_view code, std::string_view title, const base::Problems& problems,
@@ -21,13 +25,13 @@ ExitCode refuse(const Call& call, std::string_view code, std::string_view title,
   if (call.is_json) {
     print_json(call, wire::problem_document(code, title, problems));
   } else {
-    fmt::print(stderr, "{}{}. {}\n", view::problems_text(problems, call.err), view::count_text(problems), ending);
+    print_aside("{}{}. {}\n", view::problems_text(problems, call.err), view::count_text(problems), ending);
   }
   return ExitCode::usage;
 }
 
 void print_warnings(const Call& call, const base::Problems& warnings) {
-  if (!call.is_json && !warnings.empty()) fmt::print(stderr, "{}", view::problems_text(warnings, call.err));
+  if (!call.is_json && !warnings.empty()) print_aside("{}", view::problems_text(warnings, call.err));
 }
 
 }  // namespace reeve::cli

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "base/problem.h"
 #include "base/value.h"
@@ -8,6 +11,13 @@
 
 // The manners of answering (UX): results on standard output, everything else on standard error.
 namespace reeve::cli {
+
+// Text on standard error. That nobody can read it changes nothing about what was done.
+void print_error_text(std::string_view text) noexcept;
+template <class... Args>
+void print_aside(fmt::format_string<Args...> format, Args&&... args) {
+  print_error_text(fmt::format(format, std::forward<Args>(args)...));
+}
 
 // One JSON document: indented on a terminal, one line otherwise.
 void print_json(const Call& call, const base::Value& document);

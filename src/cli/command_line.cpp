@@ -111,6 +111,7 @@ class CallParser {
       verbatim.assign(dashes + 1, words.end());
       words.erase(dashes, words.end());
     }
+    if (auto error = check_equals(words)) return std::move(*error);
     // CLI11 takes its words from the back.
     std::ranges::reverse(words);
     try {
@@ -136,6 +137,25 @@ class CallParser {
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
           ->allow_extra_args(false);
     }
+  }
+
+  // CLI11 would take the next word for the value of `--x=`, and reads words into switches.
+  std::optional<UsageError> check_equals(const std::vector<std::string>& words) const {
+    for (const std::string& word : words) {
+      const std::size_t equals = word.find('=');
+      if (!word.starts_with("--") || equals == std::string::npos) continue;
+      const std::string name = word.substr(0, equals);
+      const Option* option = find_option(command_.options, name);
+      if (option == nullptr) option = find_option(common_options(), name);
+      if (option == nullptr) continue;
+      if (option->value.empty()) {
+        return UsageError{fmt::format("`{}` takes no value", name), "", std::string(command_.name)};
+      }
+      if (equals + 1 == word.size()) {
+        return UsageError{fmt::format("`{}` needs a value", name), "", std::string(command_.name)};
+      }
+    }
+    return std::nullopt;
   }
 
   ParsedLine explain(const CLI::ParseError& error) const {
@@ -227,18 +247,53 @@ ParsedLine parse_command_line(const std::vector<std::string>& words) {
                       did_you_mean(split.unknown, known, prefix), split.path};
   }
   if (const Command* command = find_command(split.path)) return CallParser(*command).parse(split.rest);
-  if (is_given("--version")) return ParsedCall{find_command("version"), {}};
+  if (is_given("--version")) return ParsedCall{find_command("version"), find_common_options(words)};
   if (split.path.empty() || is_given("-h") || is_given("--help")) {
     for (const std::string& word : split.rest) {
-      const bool is_common = word == "-h" || find_option(common_options(), word) != nullptr;
-      if (word.starts_with('-') && !is_common) {
-        return UsageError{fmt::format("no option {}", base::quoted(word)), "", ""};
-      }
+      const std::string name = word.substr(0, word.find('='));
+      const bool is_common = name == "-h" || find_option(common_options(), name) != nullptr;
+      if (!word.starts_with('-') || is_common) continue;
+      std::vector<std::string> known;
+      for (const Option& option : common_options()) known.emplace_back(option.name);
+      return UsageError{fmt::format("no option {}", base::quoted(word)), did_you_mean(name, known, ""), ""};
     }
     return HelpWanted{.command = nullptr, .group = split.path, .is_full = is_given("--help")};
   }
   return UsageError{fmt::format("`reeve {}` needs another word", split.path),
                     fmt::format("one of: {}", base::join(next_words(split.path), ", ")), split.path};
+}
+
+Arguments find_common_options(const std::vector<std::string>& words) {
+  Arguments arguments;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    const std::size_t equals = words[i].find('=');
+    const Option* option = find_option(common_options(), words[i].substr(0, equals));
+    if (option == nullptr) continue;
+    if (option->value.empty()) {
+      if (equals == std::string::npos) arguments.add_option(option->name, {});
+      continue;
+    }
+    const bool is_apart = equals == std::string::npos && i + 1 < words.size();
+    const std::string value = is_apart ? words[++i] : equals != std::string::npos ? words[i].substr(equals + 1) : "";
+    const bool is_known = std::ranges::find(option->choices, value) != option->choices.end();
+    if (is_known) arguments.add_option(option->name, {value});
+  }
+  return arguments;
+}
+
+std::optional<HelpWanted> find_help(const std::string& name) {
+  if (const Command* command = find_command(name)) return HelpWanted{.command = command, .group = {}, .is_full = true};
+  if (name.empty() || !next_words(name).empty()) return HelpWanted{.command = nullptr, .group = name, .is_full = true};
+  return std::nullopt;
+}
+
+std::string suggest_command(const std::string& name) {
+  std::set<std::string> known;
+  for (const Command& command : all_commands()) {
+    known.emplace(command.name);
+    known.emplace(command.name.substr(0, command.name.find(' ')));
+  }
+  return did_you_mean(name, {known.begin(), known.end()}, "reeve ");
 }
 
 }  // namespace reeve::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -33,5 +34,14 @@ using ParsedLine = std::variant<ParsedCall, HelpWanted, UsageError>;
 
 // `words` without the program's own name.
 ParsedLine parse_command_line(const std::vector<std::string>& words);
+
+// Those of the words that every command takes, as far as they can be told without knowing the command: for what is
+// shown when the rest makes no call.
+Arguments find_common_options(const std::vector<std::string>& words);
+
+// The help of everything, a group or a command by its name; nothing for a name that is none.
+std::optional<HelpWanted> find_help(const std::string& name);
+// "did you mean `reeve flow`?", or nothing.
+std::string suggest_command(const std::string& name);
 
 }  // namespace reeve::cli

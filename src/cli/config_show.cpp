@@ -16,35 +16,36 @@ namespace {
 
 using base::Value;
 
-// "tools.claude.env.API_KEY" → whether its value is a secret: by its name, or because the tool says so (LOG-4).
+// "tools.claude.env.API_KEY" → whether its value is a secret: by its name, or because some tool says so (LOG-4).
 bool is_secret(const spec::ConfigEntry& entry, const model::Config& config) {
   const std::size_t env = entry.path.find(".env.");
   if (env == std::string::npos) return false;
   const std::string variable = entry.path.substr(env + 5);
   if (base::names_secret(variable)) return true;
   return std::ranges::any_of(config.tools, [&](const auto& tool) {
-    return entry.path.starts_with(fmt::format("tools.{}.env.", tool.first)) &&
-           std::ranges::find(tool.second.secrets, variable) != tool.second.secrets.end();
+    return std::ranges::find(tool.second.secrets, variable) != tool.second.secrets.end();
   });
 }
 
-// postgresql://user:***@host/database.
-std::string without_password(std::string_view address) {
-  const std::size_t start = address.find("://");
-  const std::size_t at = address.rfind('@');
-  if (start == std::string_view::npos || at == std::string_view::npos) return std::string(address);
-  const std::size_t colon = address.find(':', start + 3);
-  if (colon == std::string_view::npos || colon > at) return std::string(address);
-  return fmt::format("{}:***{}", address.substr(0, colon), address.substr(at));
+// Addresses of webhooks lie within a list of records.
+void mask_addresses(Value& value) {
+  if (Value::Array* array = value.as_array()) {
+    for (Value& item : *array) mask_addresses(item);
+  }
+  if (Value::Object* object = value.as_object()) {
+    for (base::Member& member : *object) {
+      const std::string* text = member.value.as_string();
+      if (member.key == "webhook" && text != nullptr) member.value = Value::string(base::mask_address(*text));
+    }
+  }
 }
 
 std::vector<spec::ConfigEntry> shown_entries(const spec::LoadedConfig& loaded) {
   std::vector<spec::ConfigEntry> entries = loaded.entries();
   for (spec::ConfigEntry& entry : entries) {
     if (is_secret(entry, loaded.config())) entry.value = Value::string("***");
-    if (entry.path == "store" && entry.value.as_string() != nullptr) {
-      entry.value = Value::string(without_password(*entry.value.as_string()));
-    }
+    if (entry.path == "store") entry.value = Value::string(base::mask_address(loaded.config().store));
+    if (entry.path == "notify") mask_addresses(entry.value);
   }
   return entries;
 }

@@ -1,10 +1,10 @@
 #include "cli/help.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/text.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 
 namespace reeve::cli {
@@ -106,17 +106,12 @@ Command make_help() {
       .run =
           [](const Call& call) {
             const std::string name = base::join(call.arguments.positionals(), " ");
-            const auto& commands = all_commands();
-            const auto command = std::ranges::find(commands, name, &Command::name);
-            const bool is_group = std::ranges::any_of(
-                commands, [&](const Command& c) { return name.empty() || c.name.starts_with(name + " "); });
-            if (command == commands.end() && !is_group) {
-              fmt::print(stderr, "{}: no command {}\n", call.err.paint(Tint::red, "error[cli.usage]"),
-                         base::quoted(name));
-              return ExitCode::usage;
+            const auto wanted = find_help(name);
+            if (!wanted) {
+              throw base::Error("cli.usage", fmt::format("no command {}", base::quoted(name)), suggest_command(name));
             }
-            fmt::print("{}",
-                       command != commands.end() ? command_help(*command, true, call.out) : overview(name, call.out));
+            fmt::print("{}", wanted->command != nullptr ? command_help(*wanted->command, true, call.out)
+                                                        : overview(wanted->group, call.out));
             return ExitCode::done;
           },
   };

@@ -41,8 +41,8 @@ ExitCode run(const Call& call) {
     return ExitCode::done;
   }
   if (is_nested) {
-    fmt::print(stderr, "note: this folder lies in the project {}; from here on the one made now counts\n",
-               base::quoted(around->string()));
+    print_aside("note: this folder lies in the project {}; from here on the one made now counts\n",
+                base::quoted(around->string()));
   }
   print_next(call, "reeve flow graph .reeve/workflows/example.yaml");
   return ExitCode::done;

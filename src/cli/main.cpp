@@ -73,10 +73,14 @@ ExitCode show_help(const HelpWanted& wanted, const Call& call) {
 }
 
 ExitCode show_usage_error(const UsageError& error, const Call& call) {
+  if (call.is_json) {
+    print_json(call, wire::problem_document(base::Error("cli.usage", error.message, error.hint)));
+    return ExitCode::usage;
+  }
   std::string text = fmt::format("{}: {}\n", call.err.paint(view::Tint::red, "error[cli.usage]"), error.message);
   if (!error.hint.empty()) text += fmt::format("  = {}\n", error.hint);
   text += fmt::format("  = help: reeve {}{}-h\n", error.command, error.command.empty() ? "" : " ");
-  fmt::print(stderr, "{}", call.err.words(text));
+  print_aside("{}", call.err.words(text));
   return ExitCode::usage;
 }
 
@@ -86,8 +90,9 @@ ExitCode run(const std::vector<std::string>& words) {
     return ExitCode::done;
   }
   ParsedLine line = parse_command_line(words);
-  if (const auto* error = std::get_if<UsageError>(&line)) return show_usage_error(*error, make_call({}));
-  if (const auto* wanted = std::get_if<HelpWanted>(&line)) return show_help(*wanted, make_call({}));
+  const auto common = [&] { return make_call(find_common_options(words)); };
+  if (const auto* error = std::get_if<UsageError>(&line)) return show_usage_error(*error, common());
+  if (const auto* wanted = std::get_if<HelpWanted>(&line)) return show_help(*wanted, common());
   auto& parsed = std::get<ParsedCall>(line);
   const Call call = make_call(std::move(parsed.arguments));
   try {
@@ -96,7 +101,7 @@ ExitCode run(const std::vector<std::string>& words) {
     if (call.is_json) {
       print_json(call, wire::problem_document(error));
     } else {
-      fmt::print(stderr, "{}", view::error_text(error, call.err));
+      print_aside("{}", view::error_text(error, call.err));
     }
     return exit_code_of(error);
   }
@@ -109,7 +114,7 @@ int main(const std::vector<std::string>& words) noexcept {
     const ExitCode code = run(words);
     // A result that could not be written was not given.
     if (std::fflush(stdout) != 0) {
-      fmt::print(stderr, "error[cli.output]: cannot write the result: {}\n", std::generic_category().message(errno));
+      print_aside("error[cli.output]: cannot write the result: {}\n", std::generic_category().message(errno));
       return static_cast<int>(ExitCode::failed);
     }
     return static_cast<int>(code);

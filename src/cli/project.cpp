@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "os/file.h"
 
 namespace reeve::cli {
@@ -35,6 +36,29 @@ fs::path folder_of(const std::string& file) {
   if (file == "-") return fs::current_path(error);
   const fs::path absolute = fs::absolute(file, error);
   return error ? fs::path(".") : absolute.parent_path();
+}
+
+// The same place in the main checkout, when the folder lies in a linked worktree: there `.git` is a file that names
+// MAIN/.git/worktrees/NAME.
+fs::path leave_worktree(const fs::path& start) {
+  constexpr std::string_view word = "gitdir: ";
+  constexpr std::size_t longest = 8 * base::limits::kib;
+  std::error_code error;
+  for (fs::path folder = start; !folder.empty(); folder = folder.parent_path()) {
+    const fs::path git = folder / ".git";
+    if (fs::is_directory(git, error)) return start;
+    if (fs::is_regular_file(git, error)) {
+      const std::string text = os::read_file(git, longest);
+      const fs::path target = text.starts_with(word) ? fs::path(base::trim(text.substr(word.size()))) : fs::path();
+      const fs::path absolute = target.is_absolute() ? target : (folder / target).lexically_normal();
+      if (absolute.parent_path().filename() != "worktrees") return start;
+      const fs::path main = absolute.parent_path().parent_path().parent_path();
+      const fs::path there = main / fs::relative(start, folder, error);
+      return fs::is_directory(there, error) ? there.lexically_normal() : main;
+    }
+    if (folder == folder.root_path()) break;
+  }
+  return start;
 }
 
 std::shared_ptr<const spec::Source> read_or_skip(const fs::path& path) {
@@ -70,7 +94,11 @@ std::optional<std::string> variable(const char* name) {
 
 std::optional<fs::path> find_project(const fs::path& start) {
   std::error_code error;
-  for (fs::path folder = fs::absolute(start, error); !error; folder = folder.parent_path()) {
+  fs::path absolute = fs::absolute(start, error).lexically_normal();
+  if (error) return std::nullopt;
+  // "a/b/." has an empty last part.
+  if (absolute.filename().empty()) absolute = absolute.parent_path();
+  for (fs::path folder = leave_worktree(absolute); !error; folder = folder.parent_path()) {
     if (fs::is_directory(folder / ".reeve", error)) return folder;
     error.clear();
     if (folder == folder.root_path() || folder.empty()) break;

@@ -17,7 +17,8 @@ namespace reeve::cli {
 // The value of an environment variable that is set and not empty.
 std::optional<std::string> variable(const char* name);
 
-// The nearest folder from `start` upwards that has `.reeve/`.
+// The nearest folder from `start` upwards that has `.reeve/`. In a linked worktree of git the main checkout is looked
+// at instead: what lies in a worktree may have been written by an agent, and decides nothing.
 std::optional<std::filesystem::path> find_project(const std::filesystem::path& start);
 
 // The file as the person named it; `-` is standard input. Throws base::Error.

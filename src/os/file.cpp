@@ -87,8 +87,8 @@ bool create_file(const fs::path& path, std::string_view text) {
   };
   // Written under another name and linked into place: a crash or a full disk leaves no half file, and an existing one
   // is never replaced.
-  std::string draft = fmt::format("{}.draft.XXXXXX", name);
-  const Fd fd(::mkostemp(draft.data(), O_CLOEXEC));
+  const std::string draft = fmt::format("{}.draft.{}", name, ::getpid());
+  const Fd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd) fail(errno);
   int error = 0;
   while (!text.empty() && error == 0) {
@@ -96,7 +96,6 @@ bool create_file(const fs::path& path, std::string_view text) {
     if (count < 0 && errno != EINTR) error = errno;
     if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
   }
-  if (error == 0 && ::fchmod(fd.get(), 0644) != 0) error = errno;
   if (error == 0 && ::fsync(fd.get()) != 0) error = errno;
   if (error == 0 && ::link(draft.c_str(), name.c_str()) != 0) error = errno;
   ::unlink(draft.c_str());
@@ -116,12 +115,14 @@ void create_folders(const fs::path& path) {
 std::vector<fs::path> list_files(const fs::path& folder, const std::vector<std::string>& endings, std::size_t most) {
   std::vector<fs::path> files;
   std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end && files.size() < most; it.increment(error)) {
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     const bool wanted = std::ranges::any_of(endings, [&](const std::string& ending) { return name.ends_with(ending); });
-    if (wanted) files.push_back(it->path());
+    std::error_code ignored;
+    if (wanted && it->is_regular_file(ignored)) files.push_back(it->path());
   }
   std::ranges::sort(files);
+  files.resize(std::min(files.size(), most));
   return files;
 }
 

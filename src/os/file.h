@@ -11,8 +11,8 @@
 namespace reeve::os {
 
 // Reads at most `max_bytes`. Throws base::Error: `file.not_found`, `file.unreadable` (permission, a folder, a device:
-// only regular files and pipes are read), `file.too_large`. Never waits for a writer and never reads more than the
-// bound, whatever the name stands for.
+// only regular files and pipes are read), `file.too_large`. Never waits for somebody to open a pipe, and never reads
+// more than the bound, whatever the name stands for.
 std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);
 // Standard input until its end, bounded likewise.
 std::string read_standard_input(std::size_t max_bytes);
@@ -22,8 +22,8 @@ bool create_file(const std::filesystem::path& path, std::string_view text);
 // Creates the folder and those above it.
 void create_folders(const std::filesystem::path& path);
 
-// Files of a folder whose names end in one of the endings, sorted; at most `most`. Empty for a folder that is not
-// there.
+// Regular files of a folder whose names end in one of the endings, sorted; at most `most`. Empty for a folder that is
+// not there.
 std::vector<std::filesystem::path> list_files(const std::filesystem::path& folder,
                                               const std::vector<std::string>& endings, std::size_t most);
 

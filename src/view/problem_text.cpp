@@ -21,27 +21,17 @@ struct Excerpt {
   std::size_t width;
 };
 
-std::size_t byte_offset(std::string_view text, std::size_t characters) {
-  std::size_t offset = 0;
-  while (characters > 0 && offset < text.size()) {
-    ++offset;
-    while (offset < text.size() && (static_cast<unsigned char>(text[offset]) & 0xC0U) == 0x80U) ++offset;
-    --characters;
-  }
-  return offset;
-}
-
 Excerpt make_excerpt(const base::Place& place, bool ascii) {
   std::string line = place.source_line;
   std::ranges::replace(line, '\t', ' ');
-  const std::size_t start = byte_offset(line, place.column - 1);
-  const std::size_t end = start + byte_offset(std::string_view(line).substr(start), place.length);
+  const std::size_t start = base::byte_offset(line, place.source_column - 1);
+  const std::size_t end = start + base::byte_offset(std::string_view(line).substr(start), place.length);
   std::string before = base::visible(line.substr(0, start));
   const std::string marked = base::visible(line.substr(start, end - start));
   const std::string after = base::visible(line.substr(end));
   if (base::display_width(before) > shown_before) {
-    before =
-        (ascii ? "..." : "…") + before.substr(byte_offset(before, base::count_characters(before) - shown_before / 2));
+    before = (ascii ? "..." : "…") +
+             before.substr(base::byte_offset(before, base::count_characters(before) - shown_before / 2));
   }
   const std::size_t indent = base::display_width(before);
   const std::string whole = base::fit_width(before + marked + after, shown_width, ascii);
@@ -56,7 +46,10 @@ std::string excerpt_text(const base::Problem& problem, const Style& style) {
   const std::string_view bar = style.pick("│", "|");
   const Tint tint = problem.severity == base::Severity::error ? Tint::red : Tint::yellow;
   std::string text = fmt::format("  {}:{}:{}\n", base::visible(place.file), place.line, place.column);
-  if (place.source_line.empty()) return text;
+  if (place.source_line.empty()) {
+    if (!problem.hint.empty()) text += fmt::format("{}= {}\n", margin + " ", base::visible(problem.hint));
+    return text;
+  }
   const Excerpt excerpt = make_excerpt(place, style.ascii);
   const std::string caret(excerpt.width, '^');
   const std::string hint = problem.hint.empty() ? "" : " " + base::visible(problem.hint);

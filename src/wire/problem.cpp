@@ -55,8 +55,8 @@ Value problem_document(std::string_view code, std::string_view title, const base
 }
 
 Value problem_document(const base::Error& error) {
-  const bool is_missing = error.code().ends_with(".not_found");
-  Value object = document(error.code(), error.message(), is_missing ? 404 : 500, error.message(), error.fix());
+  const int status = error.code().ends_with(".not_found") ? 404 : error.code() == "cli.usage" ? 400 : 500;
+  Value object = document(error.code(), error.message(), status, error.message(), error.fix());
   object.set("errors", Value::array());
   return object;
 }

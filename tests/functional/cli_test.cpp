@@ -115,6 +115,10 @@ TEST_F(Cli, mistakes_are_told_with_what_was_meant) {
       {{"version", "--jsn"}, "has no option `--jsn`", "did you mean `--json`?"},
       {{"flow", "graph", "x", "--columns", "ten"}, "`ten` is no number of columns", "from 40"},
       {{"x\x1b[2J"}, "\\x1b[2J", ""},
+      {{"run-graph", "x", "--workflow-id=", "--validate-only"}, "`--workflow-id` needs a value", ""},
+      {{"version", "--json=false"}, "`--json` takes no value", ""},
+      {{"--jsno"}, "no option `--jsno`", "did you mean `--json`?"},
+      {{"help", "flo"}, "no command `flo`", "did you mean `reeve flow`?"},
   };
   for (const Mistake& mistake : mistakes) {
     const Outcome outcome = reeve(mistake.words);
@@ -130,6 +134,43 @@ TEST_F(Cli, common_options_may_stand_before_the_command) {
   scratch_.write("w.yaml", small_workflow);
   EXPECT_EQ(reeve({"--json", "flow", "validate", "w.yaml"}).out, reeve({"flow", "validate", "w.yaml", "--json"}).out);
   EXPECT_EQ(reeve({"--color", "never", "version"}).code, 0);
+}
+
+TEST_F(Cli, common_options_hold_also_where_the_rest_is_wrong) {
+  const Outcome wrong = reeve({"flow", "valdate", "--json"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_EQ(wrong.err, "");
+  EXPECT_THAT(wrong.out, HasSubstr(R"("status":400,"code":"cli.usage")"));
+  EXPECT_THAT(wrong.out, HasSubstr("did you mean `reeve flow validate`?"));
+  EXPECT_THAT(reeve({"--version", "--json"}).out, StartsWith("{\"version\":"));
+  EXPECT_EQ(reeve({"--color=never", "--help"}).code, 0);
+  EXPECT_THAT(reeve({"flow", "--color=always"}).err, HasSubstr("\x1b["));
+}
+
+// That nobody reads the hints changes nothing about the result.
+TEST_F(Cli, works_without_standard_error) {
+  scratch_.write("w.yaml", small_workflow);
+  const Outcome outcome =
+      testing::run_program({.argv = {"sh", "-c",
+                                     testing::reeve_binary() + " flow validate w.yaml 2>/dev/full && " +
+                                         testing::reeve_binary() + " flow validate w.yaml 2>&-"},
+                            .folder = scratch_.path(),
+                            .environment = {{"PATH", "/usr/bin:/bin"}}});
+  EXPECT_EQ(outcome.code, 0);
+}
+
+// SPEC §7: the config is the main checkout's, never a worktree's.
+TEST_F(Cli, a_linked_worktree_decides_nothing) {
+  scratch_.write("main/.reeve/config.yaml", "log: {rotate_keep: 3}\n");
+  scratch_.write("main/.git/worktrees/EX-1/HEAD", "");
+  scratch_.write("tree/.git", "gitdir: " + (scratch_.path() / "main/.git/worktrees/EX-1").string() + "\n");
+  scratch_.write("tree/.reeve/config.yaml", "log: {rotate_keep: 99}\n");
+  scratch_.write("tree/deep/down/x", "");
+  for (const char* folder : {"tree", "tree/deep/down", "main"}) {
+    const Outcome outcome = testing::run_program(
+        {.argv = {testing::reeve_binary(), "config", "show", "--origin"}, .folder = scratch_.path() / folder});
+    EXPECT_THAT(outcome.out, HasSubstr("log.rotate_keep\t3\t")) << folder;
+  }
 }
 
 TEST_F(Cli, flow_validate_accepts_a_good_file) {
@@ -297,7 +338,9 @@ TEST_F(Cli, config_show_tells_where_values_come_from) {
 TEST_F(Cli, config_show_hides_secrets) {
   scratch_.write(
       ".reeve/config.yaml",
-      "tools:\n  t:\n    command: [t]\n    secrets: [PIN]\n    env: {API_KEY: hunter2, PIN: '12345', PLAIN: seen}\n");
+      "tools:\n  t:\n    command: [t]\n    secrets: [PIN]\n    env: {API_KEY: hunter2, PIN: '12345', PLAIN: seen}\n"
+      "notify: [{on: [failed], webhook: 'https://u:hunter2@h/x?token=hunter2'}]\n"
+      "store: postgresql://u@h/d?password=hunter2\n");
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"config", "show"}, {"config", "show", "--json"}}) {
     const Outcome outcome = reeve(words);
