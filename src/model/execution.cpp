@@ -20,6 +20,8 @@ constexpr auto execution_moves = std::to_array<Move<ExecutionStatus>>({
 
 constexpr auto node_moves = std::to_array<Move<NodeStatus>>({
     {NodeStatus::pending, NodeStatus::ready},
+    {NodeStatus::pending, NodeStatus::waiting_approval},
+    {NodeStatus::pending, NodeStatus::completed},
     {NodeStatus::pending, NodeStatus::skipped},
     {NodeStatus::pending, NodeStatus::cancelled},
     {NodeStatus::ready, NodeStatus::running},

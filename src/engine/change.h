@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/value.h"
+#include "graph/graph.h"
+#include "model/execution.h"
+
+// Every change that a decision about an execution can make to what is stored, with its fields. A change carries the
+// state that it was made from: the ledger writes it only over that one.
+namespace reeve::engine {
+
+struct NodeChange {
+  graph::NodeIndex node = 0;
+  model::NodeStatus from = model::NodeStatus::pending;
+  model::NodeStatus to = model::NodeStatus::pending;
+  int attempt = 0;
+  int iteration = 0;
+  // How many of its incoming edges are decided and taken, loop edges left out: readiness without a look at each
+  // (GRF-4).
+  std::int64_t edges_decided = 0;
+  std::int64_t edges_taken = 0;
+  // What it works on, from `ready` on; nothing after a reset.
+  std::optional<base::Value> inputs;
+  std::optional<base::Value> outputs;
+  std::optional<std::string> error;
+  // A loop takes the node back: what it had is kept in its history first (GRF-5).
+  bool is_archived = false;
+  friend bool operator==(const NodeChange&, const NodeChange&) = default;
+};
+
+struct EdgeChange {
+  graph::EdgeIndex edge = 0;
+  model::EdgeState to = model::EdgeState::open;
+  // Counts the edges that were taken: which of several was first (GRF-10). 0 unless taken.
+  std::int64_t order = 0;
+  friend bool operator==(const EdgeChange&, const EdgeChange&) = default;
+};
+
+struct LoopChange {
+  graph::EdgeIndex edge = 0;
+  // How often it has been taken.
+  std::int64_t taken = 0;
+  friend bool operator==(const LoopChange&, const LoopChange&) = default;
+};
+
+// How many nodes stand where: what tells the end of an execution without a look at all its nodes (GRF-7).
+struct Tally {
+  std::int64_t ready = 0;
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  std::int64_t failed = 0;
+  std::int64_t exits_completed = 0;
+  std::int64_t edges_taken = 0;
+
+  std::int64_t live() const noexcept { return ready + running + waiting; }
+  friend bool operator==(const Tally&, const Tally&) = default;
+};
+
+struct ExecutionChange {
+  model::ExecutionStatus from = model::ExecutionStatus::running;
+  model::ExecutionStatus to = model::ExecutionStatus::running;
+  std::optional<std::string> reason;
+  Tally tally;
+  friend bool operator==(const ExecutionChange&, const ExecutionChange&) = default;
+};
+
+// Something to tell that changes no state.
+struct Note {
+  enum class Kind {
+    // A condition could not be compared and counts as false (GRF-2).
+    doubtful_condition,
+    // Two edges brought the same field; the later one in the file won (GRF-8).
+    field_collision,
+  };
+  Kind kind = Kind::doubtful_condition;
+  graph::NodeIndex node = 0;
+  std::string text;
+  friend bool operator==(const Note&, const Note&) = default;
+};
+
+}  // namespace reeve::engine

@@ -1,0 +1,494 @@
+#include "engine/execution.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "engine/condition.h"
+#include "engine/inputs.h"
+
+namespace reeve::engine {
+
+namespace {
+
+using base::Value;
+using graph::EdgeIndex;
+using graph::Graph;
+using graph::NodeIndex;
+using model::EdgeState;
+using model::ExecutionStatus;
+using model::NodeStatus;
+using model::NodeType;
+
+bool is_live(NodeStatus status) {
+  return status == NodeStatus::ready || status == NodeStatus::running || status == NodeStatus::waiting_approval;
+}
+
+// One decision: a copy of the touched part of the view that is changed step by step, and the list of what ended and
+// still has to reach its neighbours. At the end the copy is compared with the view: that is the decision.
+class Decider {
+ public:
+  explicit Decider(const ExecutionView& view)
+      : view_(view),
+        workflow_(view.workflow()),
+        graph_(workflow_.graph()),
+        tally_(view.tally()),
+        status_(view.status()) {}
+
+  ExecutionDecision decide(const ExecutionEvent& event) {
+    if (model::is_over(status_)) return stale();
+    const bool is_taken = std::visit([&](const auto& e) { return handle(e); }, event);
+    if (!is_taken) return stale();
+    propagate();
+    check_end();
+    return collect();
+  }
+
+ private:
+  static ExecutionDecision stale() {
+    ExecutionDecision decision;
+    decision.is_stale = true;
+    return decision;
+  }
+
+  // --- the touched part ---
+
+  struct Touched {
+    NodeState before;
+    NodeState now;
+    std::optional<std::string> error;
+    bool is_archived = false;
+  };
+
+  Touched& touch(NodeIndex node) {
+    const auto found = nodes_.find(node);
+    if (found != nodes_.end()) return found->second;
+    NodeState state = view_.node(node);
+    return nodes_.emplace(node, Touched{state, state, {}, false}).first->second;
+  }
+  NodeState& state(NodeIndex node) { return touch(node).now; }
+  EdgeView& edge(EdgeIndex edge) {
+    const auto found = edges_.find(edge);
+    return found != edges_.end() ? found->second : edges_.emplace(edge, view_.edge(edge)).first->second;
+  }
+  std::int64_t& loop(EdgeIndex edge) {
+    const auto found = loops_.find(edge);
+    return found != loops_.end() ? found->second : loops_.emplace(edge, view_.loop_taken(edge)).first->second;
+  }
+
+  void count(NodeIndex node, NodeStatus status, std::int64_t by) {
+    if (status == NodeStatus::ready) tally_.ready += by;
+    if (status == NodeStatus::running) tally_.running += by;
+    if (status == NodeStatus::waiting_approval) tally_.waiting += by;
+    if (status == NodeStatus::failed) tally_.failed += by;
+    if (status == NodeStatus::completed && workflow_.is_exit(node)) tally_.exits_completed += by;
+  }
+
+  void move(NodeIndex node, NodeStatus to) {
+    NodeState& now = state(node);
+    count(node, now.status, -1);
+    now.status = to;
+    count(node, to, +1);
+  }
+
+  // --- what happened ---
+
+  bool handle(const ExecutionStarted&) {
+    if (state(workflow_.entry()).status != NodeStatus::pending) return false;
+    make_ready(workflow_.entry(), {});
+    return true;
+  }
+
+  bool handle(const NodeBegan& event) {
+    if (state(event.node).status != NodeStatus::ready) return false;
+    move(event.node, NodeStatus::running);
+    ++state(event.node).attempt;
+    return true;
+  }
+
+  bool handle(const NodeFinished& event) {
+    const NodeStatus status = state(event.node).status;
+    if (status != NodeStatus::running && status != NodeStatus::waiting_approval) return false;
+    const bool is_human = graph_.node(event.node).type == NodeType::human;
+    if (!event.said_yes && !workflow_.takes_no_for_an_answer(event.node)) {
+      touch(event.node).now.outputs = event.outputs;
+      fail(event.node, is_human ? "it was rejected" : "the gate said no");
+    } else {
+      complete(event.node, is_human ? with_fields(state(event.node).inputs, event.outputs) : event.outputs);
+    }
+    return true;
+  }
+
+  bool handle(const NodeFailed& event) {
+    const NodeStatus status = state(event.node).status;
+    if (!is_live(status)) return false;
+    const auto& task = graph_.node(event.node).task_config;
+    const auto& retry = task ? task->retry : std::nullopt;
+    const bool may_retry = retry && status == NodeStatus::running && state(event.node).attempt < retry->attempts &&
+                           std::ranges::find(retry->on, event.kind) != retry->on.end();
+    if (may_retry) {
+      move(event.node, NodeStatus::ready);
+      touch(event.node).error = event.error;
+      start(event.node, retry->backoff);
+    } else {
+      fail(event.node, event.error);
+    }
+    return true;
+  }
+
+  bool handle(const CancelRequested& event) {
+    end(ExecutionStatus::cancelled, event.reason);
+    return true;
+  }
+
+  // --- nodes ---
+
+  void start(NodeIndex node, base::Milliseconds after) {
+    actions_.push_back(StartNode{node, state(node).iteration, state(node).attempt + 1, after});
+  }
+
+  void complete(NodeIndex node, Value outputs) {
+    move(node, NodeStatus::completed);
+    state(node).outputs = std::move(outputs);
+    ended_.push_back(node);
+  }
+
+  void fail(NodeIndex node, const std::string& error) {
+    move(node, NodeStatus::failed);
+    touch(node).error = error;
+    reason_ = fmt::format("{} failed: {}", base::quoted(graph_.node(node).id), error);
+    if (workflow_.workflow().config.fail_fast) {
+      end(ExecutionStatus::failed, reason_);
+    } else {
+      ended_.push_back(node);
+    }
+  }
+
+  void cancel(NodeIndex node) {
+    actions_.push_back(CancelNode{node, state(node).iteration, state(node).attempt});
+    move(node, NodeStatus::cancelled);
+  }
+
+  std::vector<Delivery> deliveries(NodeIndex node) {
+    std::vector<Delivery> result;
+    for (const EdgeIndex incoming : graph_.incoming(node)) {
+      const EdgeView& seen = edge(incoming);
+      if (graph_.is_loop(incoming) || seen.state != EdgeState::taken) continue;
+      result.push_back({incoming, seen.order, map_output(graph_, incoming, state(graph_.source(incoming)).outputs)});
+    }
+    return result;
+  }
+
+  // `more` is what a loop edge brings.
+  void make_ready(NodeIndex node, const std::vector<Delivery>& more) {
+    std::vector<Delivery> brought = deliveries(node);
+    brought.insert(brought.end(), more.begin(), more.end());
+    const bool is_merge = graph_.node(node).type == NodeType::merge;
+    const Value& seeds = node == workflow_.entry() ? view_.seeds() : nothing_;
+    state(node).inputs =
+        is_merge ? merge_inputs(graph_, node, brought, notes_) : collect_inputs(graph_, node, seeds, brought, notes_);
+    move(node, NodeStatus::ready);
+    switch (graph_.node(node).type) {
+      case NodeType::task:
+      case NodeType::gate:
+      case NodeType::subgraph:
+        return start(node, base::Milliseconds(0));
+      case NodeType::parallel:
+        return complete(node, state(node).inputs);
+      case NodeType::merge:
+        return finish_merge(node);
+      case NodeType::branch:
+        return finish_branch(node);
+      case NodeType::human:
+        return ask(node);
+    }
+  }
+
+  void finish_merge(NodeIndex node) {
+    if (const auto parallel = workflow_.first_of(node)) {
+      for (const NodeIndex other : workflow_.between(*parallel, node)) {
+        if (!is_live(state(other).status)) continue;
+        cancel(other);
+        ended_.push_back(other);
+      }
+    }
+    complete(node, state(node).inputs);
+  }
+
+  // GRF-6: a gate with `auto_approve` that passed answers the question that it leads to.
+  void ask(NodeIndex node) {
+    for (const EdgeIndex incoming : graph_.incoming(node)) {
+      const auto& gate = graph_.node(graph_.source(incoming)).gate_config;
+      if (!gate || !gate->auto_approve || edge(incoming).state != EdgeState::taken) continue;
+      const Value* passed = state(graph_.source(incoming)).outputs.find("passed");
+      if (passed == nullptr || passed->as_bool() == nullptr || !*passed->as_bool()) continue;
+      Value own = Value::object();
+      own.set("approved", Value::boolean(true));
+      own.set("chosen_value", Value());
+      own.set("comment", Value());
+      own.set("decided_by", Value::string(fmt::format("gate {}", graph_.edge(incoming).source)));
+      return complete(node, with_fields(state(node).inputs, own));
+    }
+    move(node, NodeStatus::waiting_approval);
+    actions_.push_back(AskPerson{node, state(node).iteration});
+  }
+
+  // GRF-5, GRF-9: the condition first; only the wish to loop once more than allowed gives `max_iterations_reached`.
+  void finish_branch(NodeIndex node) {
+    const model::BranchConfig& branch = *graph_.node(node).branch_config;
+    const ConditionResult result = evaluate(branch.condition, state(node).inputs);
+    note_doubt(node, result);
+    model::BranchOutcome outcome = result.holds ? model::BranchOutcome::on_true : model::BranchOutcome::on_false;
+    const std::string& side = result.holds ? branch.on_true : branch.on_false;
+    std::int64_t iterations = 0;
+    for (const EdgeIndex outgoing : graph_.outgoing(node)) {
+      if (!graph_.is_loop(outgoing)) continue;
+      iterations = std::max(iterations, loop(outgoing));
+      if (graph_.edge(outgoing).target == side && loop(outgoing) >= workflow_.loop_limit(outgoing)) {
+        outcome = model::BranchOutcome::max_iterations_reached;
+        reason_ =
+            fmt::format("{} reached its limit of {} iterations", base::quoted(graph_.node(node).id), loop(outgoing));
+      }
+    }
+    Value own = Value::object();
+    own.set("branch_outcome", Value::string(base::spell(outcome)));
+    own.set("condition_result", Value::boolean(result.holds));
+    own.set("iterations", Value::integer(iterations));
+    complete(node, with_fields(state(node).inputs, own));
+  }
+
+  // --- edges ---
+
+  void note_doubt(NodeIndex node, const ConditionResult& result) {
+    if (!result.doubt.empty()) notes_.push_back({Note::Kind::doubtful_condition, node, result.doubt});
+  }
+
+  // Whether the edge is taken now that its source has completed (GRF-3).
+  bool is_taken(EdgeIndex index) {
+    const NodeIndex source = graph_.source(index);
+    const model::Edge& words = graph_.edge(index);
+    const Value& outputs = state(source).outputs;
+    if (words.condition) {
+      model::Condition condition = *words.condition;
+      const std::string own_name = graph_.node(source).id + ".";
+      if (condition.field.starts_with(own_name) && find_field(outputs, condition.field) == nullptr) {
+        condition.field.erase(0, own_name.size());
+      }
+      const ConditionResult result = evaluate(condition, outputs);
+      note_doubt(source, result);
+      return result.holds;
+    }
+    const auto& branch = graph_.node(source).branch_config;
+    if (!branch) return true;
+    const Value* outcome = outputs.find("branch_outcome");
+    const std::string chosen = outcome != nullptr && outcome->as_string() != nullptr ? *outcome->as_string() : "";
+    return (chosen == "on_true" && words.target == branch->on_true) ||
+           (chosen == "on_false" && words.target == branch->on_false);
+  }
+
+  void propagate() {
+    while (!ended_.empty() && !model::is_over(status_)) {
+      const NodeIndex node = ended_.front();
+      ended_.pop_front();
+      settle(node);
+    }
+  }
+
+  void settle(NodeIndex node) {
+    const bool is_completed = state(node).status == NodeStatus::completed;
+    if (is_completed && try_loops(node)) return;
+    for (const EdgeIndex outgoing : graph_.outgoing(node)) {
+      if (graph_.is_loop(outgoing) || edge(outgoing).state != EdgeState::open) continue;
+      const bool taken = is_completed && is_taken(outgoing);
+      edge(outgoing) = {taken ? EdgeState::taken : EdgeState::dead, taken ? ++tally_.edges_taken : 0};
+      NodeState& target = state(graph_.target(outgoing));
+      ++target.edges_decided;
+      target.edges_taken += taken ? 1 : 0;
+      consider(graph_.target(outgoing));
+    }
+  }
+
+  // GRF-4. A node past `pending` ignores later edges.
+  void consider(NodeIndex node) {
+    if (state(node).status != NodeStatus::pending) return;
+    const bool is_decided = state(node).edges_decided == workflow_.awaited(node);
+    const bool is_taken = state(node).edges_taken > 0;
+    if (is_taken && (is_decided || workflow_.wait_for(node) == model::WaitFor::any)) {
+      make_ready(node, {});
+    } else if (is_decided && !is_taken) {
+      move(node, NodeStatus::skipped);
+      ended_.push_back(node);
+    }
+  }
+
+  // --- loops ---
+
+  bool try_loops(NodeIndex node) {
+    for (const EdgeIndex outgoing : graph_.outgoing(node)) {
+      if (!graph_.is_loop(outgoing) || !is_taken(outgoing)) continue;
+      if (loop(outgoing) >= workflow_.loop_limit(outgoing)) {
+        reason_ = fmt::format("{} reached its limit of {} iterations", base::quoted(graph_.edge(outgoing).id),
+                              loop(outgoing));
+        continue;
+      }
+      take_loop(outgoing);
+      return true;
+    }
+    return false;
+  }
+
+  // GRF-5: the body goes back to its beginning; what lies outside keeps its result.
+  void take_loop(EdgeIndex index) {
+    const NodeIndex source = graph_.source(index);
+    const NodeIndex target = graph_.target(index);
+    const Delivery brought{index, ++tally_.edges_taken, map_output(graph_, index, state(source).outputs)};
+    const std::vector<NodeIndex> body = workflow_.loop_body(index);
+    ++loop(index);
+    for (const NodeIndex node : body) {
+      if (is_live(state(node).status)) cancel(node);
+      reset(node, true);
+    }
+    for (const NodeIndex node : body) {
+      reopen(node);
+      // Loops that lie within begin anew.
+      for (const EdgeIndex inner : graph_.outgoing(node)) {
+        const bool is_inner =
+            graph_.is_loop(inner) && inner != index && std::ranges::binary_search(body, graph_.target(inner));
+        if (is_inner) loop(inner) = 0;
+      }
+    }
+    make_ready(target, {brought});
+  }
+
+  void reset(NodeIndex node, bool is_archived) {
+    move(node, NodeStatus::pending);
+    Touched& touched = touch(node);
+    touched.is_archived = touched.is_archived || is_archived;
+    touched.error.reset();
+    touched.now.iteration += is_archived ? 1 : 0;
+    touched.now.attempt = 0;
+    touched.now.inputs = Value();
+    touched.now.outputs = Value();
+  }
+
+  // Takes back what the node's edges said. Those who were skipped for it may be reached after all.
+  void reopen(NodeIndex node) {
+    std::deque<NodeIndex> queue = {node};
+    while (!queue.empty()) {
+      const NodeIndex from = queue.front();
+      queue.pop_front();
+      for (const EdgeIndex outgoing : graph_.outgoing(from)) {
+        if (graph_.is_loop(outgoing) || edge(outgoing).state == EdgeState::open) continue;
+        NodeState& target = state(graph_.target(outgoing));
+        --target.edges_decided;
+        target.edges_taken -= edge(outgoing).state == EdgeState::taken ? 1 : 0;
+        edge(outgoing) = {};
+        if (target.status != NodeStatus::skipped) continue;
+        reset(graph_.target(outgoing), false);
+        queue.push_back(graph_.target(outgoing));
+      }
+    }
+  }
+
+  // --- the execution ---
+
+  // Everything that lives ends with it (GRF-7).
+  void end(ExecutionStatus to, const std::string& reason) {
+    std::vector<NodeIndex> live = view_.live_nodes();
+    for (const auto& [node, touched] : nodes_) {
+      if (is_live(touched.now.status) && std::ranges::find(live, node) == live.end()) live.push_back(node);
+    }
+    for (const NodeIndex node : live) {
+      if (is_live(state(node).status)) cancel(node);
+    }
+    // What was to begin with this very decision never begins.
+    std::erase_if(actions_, [](const Action& action) { return !std::holds_alternative<CancelNode>(action); });
+    cancels_pending_ = true;
+    status_ = to;
+    end_reason_ = reason;
+    ended_.clear();
+  }
+
+  void check_end() {
+    if (model::is_over(status_)) return;
+    if (tally_.live() > 0) {
+      status_ = tally_.ready + tally_.running == 0 ? ExecutionStatus::waiting_approval : ExecutionStatus::running;
+      return;
+    }
+    const bool may_fail = !workflow_.workflow().config.fail_fast || tally_.failed == 0;
+    if (tally_.exits_completed > 0 && may_fail) {
+      status_ = ExecutionStatus::completed;
+    } else {
+      status_ = ExecutionStatus::failed;
+      end_reason_ = reason_.empty() ? "no exit point was reached" : reason_;
+    }
+  }
+
+  ExecutionDecision collect() {
+    ExecutionDecision decision;
+    for (auto& [node, touched] : nodes_) {
+      const NodeState& before = touched.before;
+      NodeState& now = touched.now;
+      const bool is_same = before.status == now.status && before.iteration == now.iteration &&
+                           before.attempt == now.attempt && before.edges_decided == now.edges_decided &&
+                           before.edges_taken == now.edges_taken;
+      if (is_same) continue;
+      NodeChange change{.node = node,
+                        .from = before.status,
+                        .to = now.status,
+                        .attempt = now.attempt,
+                        .iteration = now.iteration,
+                        .edges_decided = now.edges_decided,
+                        .edges_taken = now.edges_taken};
+      if (!now.inputs.is_null() && (now.inputs != before.inputs || touched.is_archived)) change.inputs = now.inputs;
+      if (!now.outputs.is_null() && (now.outputs != before.outputs || touched.is_archived))
+        change.outputs = now.outputs;
+      change.error = touched.error;
+      change.is_archived = touched.is_archived;
+      decision.nodes.push_back(std::move(change));
+    }
+    for (const auto& [index, now] : edges_) {
+      const EdgeView before = view_.edge(index);
+      if (before.state != now.state || before.order != now.order)
+        decision.edges.push_back({index, now.state, now.order});
+    }
+    for (const auto& [index, taken] : loops_) {
+      if (view_.loop_taken(index) != taken) decision.loops.push_back({index, taken});
+    }
+    if (status_ != view_.status() || tally_ != view_.tally()) {
+      decision.execution = ExecutionChange{view_.status(), status_, end_reason_, tally_};
+    }
+    decision.cancels_pending = cancels_pending_;
+    decision.actions = std::move(actions_);
+    decision.notes = std::move(notes_);
+    return decision;
+  }
+
+  const ExecutionView& view_;
+  const CompiledWorkflow& workflow_;
+  const Graph& graph_;
+  const Value nothing_;
+  // Ordered, so that the same decision is always written in the same order.
+  std::map<NodeIndex, Touched> nodes_;
+  std::map<EdgeIndex, EdgeView> edges_;
+  std::map<EdgeIndex, std::int64_t> loops_;
+  Tally tally_;
+  ExecutionStatus status_;
+  std::optional<std::string> end_reason_;
+  // Why it may end without an exit.
+  std::string reason_;
+  bool cancels_pending_ = false;
+  std::deque<NodeIndex> ended_;
+  std::vector<Action> actions_;
+  std::vector<Note> notes_;
+};
+
+}  // namespace
+
+ExecutionDecision decide(const ExecutionView& view, const ExecutionEvent& event) { return Decider(view).decide(event); }
+
+}  // namespace reeve::engine

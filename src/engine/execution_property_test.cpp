@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "engine/execution.h"
+#include "graph/analysis.h"
+#include "json/describe.h"
+#include "json/encode.h"
+#include "spec/workflow_file.h"
+#include "tests/support/engine/memory_execution.h"
+#include "tests/support/engine/random_workflow.h"
+#include "view/problem_text.h"
+
+// Properties over random workflows. The seed of a failure is printed; the same seed gives the same workflow and run.
+namespace reeve::engine {
+namespace {
+
+using base::Value;
+using model::NodeStatus;
+using model::NodeType;
+
+constexpr std::uint64_t seeds = 1'500;
+constexpr int most_steps = 20'000;
+
+struct Habits {
+  // One in so many nodes fails, and one in so many gates and people says no; 0 for none.
+  std::uint64_t fails = 0;
+  std::uint64_t says_no = 3;
+};
+
+// What a node says depends on the node and its iteration alone, never on when it is asked.
+std::uint64_t fate(std::uint64_t seed, const std::string& id, int iteration, int attempt, std::uint64_t below) {
+  const std::uint64_t mixed = std::hash<std::string>{}(fmt::format("{}/{}/{}/{}", seed, id, iteration, attempt));
+  return base::SeededRandom(mixed).below(below);
+}
+
+// Lets an execution run to its end, whichever live node comes next.
+void run_to_end(testing::MemoryExecution& execution, std::uint64_t seed, base::Random& order, const Habits& habits) {
+  execution.on(ExecutionStarted{});
+  for (int step = 0; step < most_steps && !model::is_over(execution.status()); ++step) {
+    const auto live = execution.live_nodes();
+    ASSERT_FALSE(live.empty()) << "an execution that is not over has something to do";
+    const auto node = live[order.below(live.size())];
+    const NodeState state = execution.node(node);
+    const model::Node& words = execution.workflow().graph().node(node);
+    if (state.status == NodeStatus::ready) {
+      ASSERT_FALSE(execution.on(NodeBegan{node}).is_stale);
+      continue;
+    }
+    const auto draw = [&](std::uint64_t below) { return fate(seed, words.id, state.iteration, state.attempt, below); };
+    if (habits.fails > 0 && draw(habits.fails) == 0 && state.status == NodeStatus::running) {
+      execution.on(NodeFailed{node, model::RetryOn::failed, "broken"});
+      continue;
+    }
+    const bool may_say_no = words.type == NodeType::gate || words.type == NodeType::human;
+    const bool said_yes = !may_say_no || habits.says_no == 0 || draw(habits.says_no) != 0;
+    Value outputs = Value::object();
+    outputs.set("x", Value::integer(static_cast<std::int64_t>(draw(10))));
+    outputs.set("passed", Value::boolean(said_yes));
+    execution.on(NodeFinished{node, outputs, said_yes});
+  }
+  ASSERT_TRUE(model::is_over(execution.status())) << "it always ends";
+}
+
+std::string describe(const testing::MemoryExecution& execution) {
+  std::string text = std::string(base::spell(execution.status())) + " " + execution.reason() + "\n";
+  for (graph::NodeIndex node = 0; node < execution.workflow().graph().node_count(); ++node) {
+    const NodeState state = execution.node(node);
+    text += fmt::format("{} {} #{} {}\n", execution.workflow().graph().node(node).id, base::spell(state.status),
+                        state.iteration, json::encode_canonical(state.outputs));
+  }
+  return text;
+}
+
+TEST(ExecutionProperty, random_workflows_are_valid_ones) {
+  std::size_t nodes = 0;
+  std::map<NodeType, std::size_t> types;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    base::SeededRandom random(seed);
+    const model::Workflow workflow = testing::make_random_workflow(random, {});
+    nodes += workflow.nodes.size();
+    for (const model::Node& node : workflow.nodes) ++types[node.type];
+    const std::string text = json::encode(json::to_value(workflow));
+    const auto parsed = spec::parse_workflow(std::make_shared<const spec::Source>("random", text));
+    ASSERT_TRUE(parsed) << "seed " << seed << "\n" << view::problems_text(parsed.error(), {});
+    ASSERT_EQ(parsed->workflow.nodes.size(), workflow.nodes.size());
+  }
+  // What was not there was not tested.
+  EXPECT_GE(nodes / seeds, 10);
+  for (const NodeType type :
+       {NodeType::task, NodeType::gate, NodeType::branch, NodeType::merge, NodeType::parallel, NodeType::human}) {
+    EXPECT_GE(types[type] * 50, nodes) << base::spell(type) << " is too rare";
+  }
+}
+
+TEST(ExecutionProperty, it_always_ends_and_every_node_with_it) {
+  std::map<model::ExecutionStatus, int> ends;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    base::SeededRandom random(seed);
+    const model::Workflow workflow =
+        testing::make_random_workflow(random, {.depth = static_cast<int>(2 + seed % 3), .fail_fast = seed % 2 == 0});
+    const CompiledWorkflow compiled(workflow);
+    testing::MemoryExecution execution(compiled);
+    run_to_end(execution, seed, random, {.fails = seed % 3 == 0 ? 12U : 0U});
+    if (HasFatalFailure() || HasFailure()) return;
+    ++ends[execution.status()];
+    EXPECT_TRUE(execution.live_nodes().empty());
+    for (graph::NodeIndex node = 0; node < compiled.graph().node_count(); ++node) {
+      ASSERT_TRUE(is_over(execution.node(node).status)) << workflow.nodes[node].id << " is still pending";
+    }
+    for (graph::EdgeIndex edge = 0; edge < workflow.edges.size(); ++edge) {
+      if (!workflow.edges[edge].is_loop_edge) continue;
+      ASSERT_LE(execution.loop_taken(edge), compiled.loop_limit(edge)) << "counters are bounded";
+    }
+  }
+  EXPECT_GT(ends[model::ExecutionStatus::completed], 20);
+  EXPECT_GT(ends[model::ExecutionStatus::failed], 20);
+}
+
+TEST(ExecutionProperty, no_node_runs_twice_without_a_loop_or_a_retry) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    base::SeededRandom random(seed);
+    const model::Workflow workflow = testing::make_random_workflow(random, {});
+    const CompiledWorkflow compiled(workflow);
+    testing::MemoryExecution execution(compiled);
+    run_to_end(execution, seed, random, {});
+    for (const auto& [node, times] : execution.begun()) {
+      ASSERT_LE(times, execution.node(node).iteration + 1) << workflow.nodes[node].id << ", seed " << seed;
+    }
+  }
+}
+
+// Where nothing races and nothing fails fast, the order in which work is done decides nothing.
+TEST(ExecutionProperty, the_order_of_work_does_not_change_the_outcome) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    base::SeededRandom random(seed);
+    const model::Workflow workflow = testing::make_random_workflow(random, {.allows_races = false, .fail_fast = false});
+    const CompiledWorkflow compiled(workflow);
+    std::string expected;
+    for (std::uint64_t order_seed = 0; order_seed < 4; ++order_seed) {
+      testing::MemoryExecution execution(compiled);
+      base::SeededRandom order(order_seed);
+      run_to_end(execution, seed, order, {.fails = 15});
+      // Why it failed may be told by whichever failed last; that it failed may not.
+      std::string outcome = describe(execution);
+      outcome.erase(0, outcome.find('\n'));
+      if (expected.empty()) expected = outcome;
+      ASSERT_EQ(outcome, expected) << "seed " << seed << ", order " << order_seed;
+    }
+  }
+}
+
+// The same seed replays to the same decisions, byte for byte.
+TEST(ExecutionProperty, a_seed_replays) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    std::string first;
+    for (int round = 0; round < 2; ++round) {
+      base::SeededRandom random(seed);
+      const model::Workflow workflow = testing::make_random_workflow(random, {});
+      const CompiledWorkflow compiled(workflow);
+      testing::MemoryExecution execution(compiled);
+      run_to_end(execution, seed, random, {.fails = 10});
+      if (round == 0) first = describe(execution);
+      ASSERT_EQ(describe(execution), first);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace reeve::engine

@@ -1,0 +1,95 @@
+#include "tests/support/engine/memory_execution.h"
+
+#include <gtest/gtest.h>
+
+namespace reeve::testing {
+
+using engine::NodeChange;
+using graph::NodeIndex;
+using model::NodeStatus;
+
+namespace {
+
+bool is_live(NodeStatus status) {
+  return status == NodeStatus::ready || status == NodeStatus::running || status == NodeStatus::waiting_approval;
+}
+
+}  // namespace
+
+MemoryExecution::MemoryExecution(const engine::CompiledWorkflow& workflow, base::Value seeds)
+    : workflow_(workflow),
+      seeds_(std::move(seeds)),
+      nodes_(workflow.graph().node_count()),
+      edges_(workflow.workflow().edges.size()),
+      loops_(workflow.workflow().edges.size(), 0) {}
+
+std::vector<NodeIndex> MemoryExecution::live_nodes() const {
+  std::vector<NodeIndex> live;
+  for (NodeIndex node = 0; node < nodes_.size(); ++node) {
+    if (is_live(nodes_[node].status)) live.push_back(node);
+  }
+  return live;
+}
+
+engine::ExecutionDecision MemoryExecution::on(const engine::ExecutionEvent& event) {
+  engine::ExecutionDecision decision = engine::decide(*this, event);
+  if (!decision.is_stale) {
+    apply(decision);
+    if (const auto* began = std::get_if<engine::NodeBegan>(&event)) ++begun_[began->node];
+    check_tally();
+  }
+  return decision;
+}
+
+void MemoryExecution::apply(const engine::ExecutionDecision& decision) {
+  for (const NodeChange& change : decision.nodes) {
+    engine::NodeState& node = nodes_[change.node];
+    EXPECT_EQ(node.status, change.from) << "a change over a state that is not there";
+    const bool is_move = change.from != change.to && !change.is_archived;
+    const bool is_taken_back = change.from == NodeStatus::skipped && change.to == NodeStatus::pending;
+    if (is_move && !is_taken_back) {
+      EXPECT_TRUE(can_move(change.from, change.to)) << base::spell(change.from) << " → " << base::spell(change.to)
+                                                    << " of " << workflow_.graph().node(change.node).id;
+    }
+    const bool is_reset = change.is_archived || is_taken_back;
+    node.status = change.to;
+    node.attempt = change.attempt;
+    node.iteration = change.iteration;
+    node.edges_decided = change.edges_decided;
+    node.edges_taken = change.edges_taken;
+    if (change.inputs || is_reset) node.inputs = change.inputs.value_or(base::Value());
+    if (change.outputs || is_reset) node.outputs = change.outputs.value_or(base::Value());
+  }
+  for (const engine::EdgeChange& change : decision.edges) edges_[change.edge] = {change.to, change.order};
+  for (const engine::LoopChange& change : decision.loops) loops_[change.edge] = change.taken;
+  if (decision.execution) {
+    EXPECT_EQ(decision.execution->from, status_);
+    EXPECT_TRUE(status_ == decision.execution->to || can_move(status_, decision.execution->to));
+    status_ = decision.execution->to;
+    tally_ = decision.execution->tally;
+    if (decision.execution->reason) reason_ = *decision.execution->reason;
+  }
+  if (decision.cancels_pending) {
+    for (engine::NodeState& node : nodes_) {
+      if (node.status == NodeStatus::pending) node.status = NodeStatus::cancelled;
+    }
+  }
+  notes_.insert(notes_.end(), decision.notes.begin(), decision.notes.end());
+}
+
+// The counts that the engine keeps are those of the nodes.
+void MemoryExecution::check_tally() const {
+  engine::Tally counted;
+  for (NodeIndex node = 0; node < nodes_.size(); ++node) {
+    const NodeStatus status = nodes_[node].status;
+    counted.ready += status == NodeStatus::ready ? 1 : 0;
+    counted.running += status == NodeStatus::running ? 1 : 0;
+    counted.waiting += status == NodeStatus::waiting_approval ? 1 : 0;
+    counted.failed += status == NodeStatus::failed ? 1 : 0;
+    counted.exits_completed += status == NodeStatus::completed && workflow_.is_exit(node) ? 1 : 0;
+  }
+  counted.edges_taken = tally_.edges_taken;
+  EXPECT_EQ(counted, tally_);
+}
+
+}  // namespace reeve::testing

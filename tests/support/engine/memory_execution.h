@@ -1,0 +1,54 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/execution.h"
+
+namespace reeve::testing {
+
+// An execution kept in memory: a view for the engine, and a place where its decisions are applied. Every change is
+// checked as the store would check it.
+class MemoryExecution final : public engine::ExecutionView {
+ public:
+  explicit MemoryExecution(const engine::CompiledWorkflow& workflow, base::Value seeds = {});
+
+  const engine::CompiledWorkflow& workflow() const override { return workflow_; }
+  model::ExecutionStatus status() const override { return status_; }
+  engine::Tally tally() const override { return tally_; }
+  const base::Value& seeds() const override { return seeds_; }
+  engine::NodeState node(graph::NodeIndex node) const override { return nodes_[node]; }
+  engine::EdgeView edge(graph::EdgeIndex edge) const override { return edges_[edge]; }
+  std::int64_t loop_taken(graph::EdgeIndex edge) const override { return loops_[edge]; }
+  std::vector<graph::NodeIndex> live_nodes() const override;
+
+  // Decides and applies. Fails the test when a change does not fit what is stored.
+  engine::ExecutionDecision on(const engine::ExecutionEvent& event);
+
+  // By name, for tests.
+  graph::NodeIndex index(const std::string& id) const { return *workflow_.graph().find(id); }
+  model::NodeStatus status_of(const std::string& id) const { return nodes_[index(id)].status; }
+  const engine::NodeState& state_of(const std::string& id) const { return nodes_[index(id)]; }
+  const std::string& reason() const { return reason_; }
+  // How often each node began.
+  const std::map<graph::NodeIndex, int>& begun() const { return begun_; }
+  const std::vector<engine::Note>& notes() const { return notes_; }
+
+ private:
+  void apply(const engine::ExecutionDecision& decision);
+  void check_tally() const;
+
+  const engine::CompiledWorkflow& workflow_;
+  base::Value seeds_;
+  model::ExecutionStatus status_ = model::ExecutionStatus::running;
+  std::string reason_;
+  engine::Tally tally_;
+  std::vector<engine::NodeState> nodes_;
+  std::vector<engine::EdgeView> edges_;
+  std::vector<std::int64_t> loops_;
+  std::map<graph::NodeIndex, int> begun_;
+  std::vector<engine::Note> notes_;
+};
+
+}  // namespace reeve::testing
