@@ -105,7 +105,10 @@ TEST(Text, makes_control_sequences_visible) {
             "\\u009b31m");
   EXPECT_EQ(visible("a\nb\tc"), "a\\nb\\tc");
   EXPECT_EQ(visible("\u200E\u061C"), "\\u200e\\u061c");
-  EXPECT_EQ(visible("evil\u202Etxt"), "evil\\u202etxt") << "text that turns its direction";
+  EXPECT_EQ(visible("evil\xe2\x80\xae"
+                    "txt"),
+            "evil\\u202etxt")
+      << "text that turns its direction";
   EXPECT_EQ(visible("\xff"), "\\xff");
   EXPECT_EQ(visible("é 日"), "é 日");
 }

@@ -13,6 +13,17 @@
 // state that it was made from: the ledger writes it only over that one.
 namespace reeve::engine {
 
+// Why a node goes back, which is no move of its life cycle.
+enum class NodeReset {
+  none,
+  // A loop takes it back: what it had is kept in its history first (GRF-5).
+  by_loop,
+  // A loop took back those who led to it nowhere: it may be reached after all.
+  reached_again,
+  // Somebody asked to go on at what failed (GRF-14).
+  by_retry,
+};
+
 struct NodeChange {
   graph::NodeIndex node = 0;
   model::NodeStatus from = model::NodeStatus::pending;
@@ -27,8 +38,7 @@ struct NodeChange {
   std::optional<base::Value> inputs;
   std::optional<base::Value> outputs;
   std::optional<std::string> error;
-  // A loop takes the node back: what it had is kept in its history first (GRF-5).
-  bool is_archived = false;
+  NodeReset reset = NodeReset::none;
   friend bool operator==(const NodeChange&, const NodeChange&) = default;
 };
 

@@ -40,7 +40,8 @@ class Decider {
         status_(view.status()) {}
 
   ExecutionDecision decide(const ExecutionEvent& event) {
-    if (model::is_over(status_)) return stale();
+    const bool is_retry = std::holds_alternative<RetryRequested>(event) && status_ == ExecutionStatus::failed;
+    if (model::is_over(status_) && !is_retry) return stale();
     const bool is_taken = std::visit([&](const auto& e) { return handle(e); }, event);
     if (!is_taken) return stale();
     propagate();
@@ -61,14 +62,14 @@ class Decider {
     NodeState before;
     NodeState now;
     std::optional<std::string> error;
-    bool is_archived = false;
+    NodeReset reset = NodeReset::none;
   };
 
   Touched& touch(NodeIndex node) {
     const auto found = nodes_.find(node);
     if (found != nodes_.end()) return found->second;
     NodeState state = view_.node(node);
-    return nodes_.emplace(node, Touched{state, state, {}, false}).first->second;
+    return nodes_.emplace(node, Touched{state, state, {}, NodeReset::none}).first->second;
   }
   NodeState& state(NodeIndex node) { return touch(node).now; }
   EdgeView& edge(EdgeIndex edge) {
@@ -143,6 +144,53 @@ class Decider {
   bool handle(const CancelRequested& event) {
     end(ExecutionStatus::cancelled, event.reason);
     return true;
+  }
+
+  bool handle(const RetryRequested&) {
+    if (tally_.failed == 0) return false;
+    status_ = ExecutionStatus::running;
+    std::vector<NodeIndex> pending;
+    for (NodeIndex node = 0; node < graph_.node_count(); ++node) {
+      const NodeStatus status = view_.node(node).status;
+      const bool was_cut_off = status == NodeStatus::cancelled && !was_given_up(node);
+      if (status != NodeStatus::failed && !was_cut_off) continue;
+      touch(node).reset = NodeReset::by_retry;
+      touch(node).error.reset();
+      reopen(node);
+      // One that had begun goes on with what it had; the others wait for their edges again.
+      if (!state(node).inputs.is_null()) {
+        restart(node);
+      } else {
+        move(node, NodeStatus::pending);
+        pending.push_back(node);
+      }
+    }
+    for (const NodeIndex node : pending) {
+      if (node == workflow_.entry()) {
+        make_ready(node, {});
+      } else if (state(node).edges_decided > 0) {
+        consider(node);
+      }
+    }
+    return true;
+  }
+
+  // Cancelled because another branch was first (GRF-10): its edges were decided, nobody waits for it.
+  bool was_given_up(NodeIndex node) {
+    const auto outgoing = graph_.outgoing(node);
+    return !outgoing.empty() && std::ranges::all_of(outgoing, [&](EdgeIndex index) {
+      return graph_.is_loop(index) || view_.edge(index).state != EdgeState::open;
+    });
+  }
+
+  void restart(NodeIndex node) {
+    if (graph_.node(node).type == NodeType::human) {
+      move(node, NodeStatus::waiting_approval);
+      actions_.push_back(AskPerson{node, state(node).iteration});
+    } else {
+      move(node, NodeStatus::ready);
+      start(node, base::Milliseconds(0));
+    }
   }
 
   // --- nodes ---
@@ -350,7 +398,7 @@ class Decider {
     ++loop(index);
     for (const NodeIndex node : body) {
       if (is_live(state(node).status)) cancel(node);
-      reset(node, true);
+      reset(node, NodeReset::by_loop);
     }
     for (const NodeIndex node : body) {
       reopen(node);
@@ -364,12 +412,12 @@ class Decider {
     make_ready(target, {brought});
   }
 
-  void reset(NodeIndex node, bool is_archived) {
+  void reset(NodeIndex node, NodeReset why) {
     move(node, NodeStatus::pending);
     Touched& touched = touch(node);
-    touched.is_archived = touched.is_archived || is_archived;
+    if (touched.reset != NodeReset::by_loop) touched.reset = why;
     touched.error.reset();
-    touched.now.iteration += is_archived ? 1 : 0;
+    touched.now.iteration += why == NodeReset::by_loop ? 1 : 0;
     touched.now.attempt = 0;
     touched.now.inputs = Value();
     touched.now.outputs = Value();
@@ -388,7 +436,7 @@ class Decider {
         target.edges_taken -= edge(outgoing).state == EdgeState::taken ? 1 : 0;
         edge(outgoing) = {};
         if (target.status != NodeStatus::skipped) continue;
-        reset(graph_.target(outgoing), false);
+        reset(graph_.target(outgoing), NodeReset::reached_again);
         queue.push_back(graph_.target(outgoing));
       }
     }
@@ -433,7 +481,8 @@ class Decider {
     for (auto& [node, touched] : nodes_) {
       const NodeState& before = touched.before;
       NodeState& now = touched.now;
-      const bool is_same = before.status == now.status && before.iteration == now.iteration &&
+      const bool is_reset = touched.reset != NodeReset::none;
+      const bool is_same = !is_reset && before.status == now.status && before.iteration == now.iteration &&
                            before.attempt == now.attempt && before.edges_decided == now.edges_decided &&
                            before.edges_taken == now.edges_taken;
       if (is_same) continue;
@@ -444,11 +493,10 @@ class Decider {
                         .iteration = now.iteration,
                         .edges_decided = now.edges_decided,
                         .edges_taken = now.edges_taken};
-      if (!now.inputs.is_null() && (now.inputs != before.inputs || touched.is_archived)) change.inputs = now.inputs;
-      if (!now.outputs.is_null() && (now.outputs != before.outputs || touched.is_archived))
-        change.outputs = now.outputs;
+      if (!now.inputs.is_null() && (now.inputs != before.inputs || is_reset)) change.inputs = now.inputs;
+      if (!now.outputs.is_null() && (now.outputs != before.outputs || is_reset)) change.outputs = now.outputs;
       change.error = touched.error;
-      change.is_archived = touched.is_archived;
+      change.reset = touched.reset;
       decision.nodes.push_back(std::move(change));
     }
     for (const auto& [index, now] : edges_) {

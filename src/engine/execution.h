@@ -106,7 +106,11 @@ struct NodeFailed {
 struct CancelRequested {
   std::string reason;
 };
-using ExecutionEvent = std::variant<ExecutionStarted, NodeBegan, NodeFinished, NodeFailed, CancelRequested>;
+// Go on at what failed, and redo nothing that completed (GRF-14). Stale when the execution did not fail, or when no
+// node did: a loop limit or a rejection leaves nothing to try again.
+struct RetryRequested {};
+using ExecutionEvent =
+    std::variant<ExecutionStarted, NodeBegan, NodeFinished, NodeFailed, CancelRequested, RetryRequested>;
 
 struct ExecutionDecision {
   std::vector<NodeChange> nodes;

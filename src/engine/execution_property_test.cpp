@@ -38,8 +38,7 @@ std::uint64_t fate(std::uint64_t seed, const std::string& id, int iteration, int
 }
 
 // Lets an execution run to its end, whichever live node comes next.
-void run_to_end(testing::MemoryExecution& execution, std::uint64_t seed, base::Random& order, const Habits& habits) {
-  execution.on(ExecutionStarted{});
+void go_on(testing::MemoryExecution& execution, std::uint64_t seed, base::Random& order, const Habits& habits) {
   for (int step = 0; step < most_steps && !model::is_over(execution.status()); ++step) {
     const auto live = execution.live_nodes();
     ASSERT_FALSE(live.empty()) << "an execution that is not over has something to do";
@@ -50,8 +49,10 @@ void run_to_end(testing::MemoryExecution& execution, std::uint64_t seed, base::R
       ASSERT_FALSE(execution.on(NodeBegan{node}).is_stale);
       continue;
     }
-    const auto draw = [&](std::uint64_t below) { return fate(seed, words.id, state.iteration, state.attempt, below); };
-    if (habits.fails > 0 && draw(habits.fails) == 0 && state.status == NodeStatus::running) {
+    // An attempt may fail where another does not; what is found in the end is the same.
+    const auto draw = [&](std::uint64_t below) { return fate(seed, words.id, state.iteration, 0, below); };
+    const bool fails = habits.fails > 0 && fate(seed, words.id, state.iteration, state.attempt, habits.fails) == 0;
+    if (fails && state.status == NodeStatus::running) {
       execution.on(NodeFailed{node, model::RetryOn::failed, "broken"});
       continue;
     }
@@ -63,6 +64,11 @@ void run_to_end(testing::MemoryExecution& execution, std::uint64_t seed, base::R
     execution.on(NodeFinished{node, outputs, said_yes});
   }
   ASSERT_TRUE(model::is_over(execution.status())) << "it always ends";
+}
+
+void run_to_end(testing::MemoryExecution& execution, std::uint64_t seed, base::Random& order, const Habits& habits) {
+  execution.on(ExecutionStarted{});
+  go_on(execution, seed, order, habits);
 }
 
 std::string describe(const testing::MemoryExecution& execution) {
@@ -152,6 +158,35 @@ TEST(ExecutionProperty, the_order_of_work_does_not_change_the_outcome) {
       ASSERT_EQ(outcome, expected) << "seed " << seed << ", order " << order_seed;
     }
   }
+}
+
+// With fail_fast, where nothing goes on behind a failure: retried until nothing fails, it comes to the end that it
+// would have had, and nothing that completed runs again.
+TEST(ExecutionProperty, a_retry_leads_where_it_would_have_led) {
+  int retried = 0;
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    base::SeededRandom random(seed);
+    const model::Workflow workflow = testing::make_random_workflow(random, {.allows_races = false});
+    const CompiledWorkflow compiled(workflow);
+    testing::MemoryExecution without(compiled);
+    base::SeededRandom order(seed);
+    run_to_end(without, seed, order, {.fails = 0, .says_no = 0});
+    testing::MemoryExecution with(compiled);
+    run_to_end(with, seed, order, {.fails = 6, .says_no = 0});
+    for (int round = 0; round < 50 && with.tally().failed > 0; ++round) {
+      if (with.on(RetryRequested{}).is_stale) break;
+      ++retried;
+      // Nothing fails any more from the third round on.
+      go_on(with, seed, order, {.fails = round < 2 ? 6U : 0U, .says_no = 0});
+    }
+    ASSERT_EQ(with.tally().failed, 0) << "seed " << seed;
+    for (graph::NodeIndex node = 0; node < compiled.graph().node_count(); ++node) {
+      const NodeState expected = without.node(node);
+      ASSERT_EQ(with.node(node).status, expected.status) << workflow.nodes[node].id << ", seed " << seed;
+      ASSERT_EQ(with.node(node).iteration, expected.iteration) << workflow.nodes[node].id << ", seed " << seed;
+    }
+  }
+  EXPECT_GT(retried, 100);
 }
 
 // The same seed replays to the same decisions, byte for byte.

@@ -354,6 +354,71 @@ TEST(Execution, data_that_passes_many_nodes_stays_small) {
   EXPECT_EQ(flow.execution().state_of("n60").inputs.as_object()->size(), 61);
 }
 
+// GRF-14: `flow retry` goes on at what failed and redoes nothing that completed.
+TEST(Execution, retry_goes_on_at_what_failed) {
+  Flow flow(read_example("parallel-review.yaml"));
+  flow.finish("implement", R"({"text": "done"})");
+  flow.finish("lint", passed);
+  flow.execution().on(NodeBegan{flow.execution().index("security")});
+  flow.finish("test", not_passed, false);
+  ASSERT_EQ(flow.status(), "failed");
+  const ExecutionDecision decision = flow.execution().on(RetryRequested{});
+  EXPECT_EQ(flow.status(), "running");
+  EXPECT_EQ(flow.status("implement"), "completed");
+  EXPECT_EQ(flow.status("lint"), "completed");
+  EXPECT_EQ(flow.status("test"), "ready");
+  EXPECT_EQ(flow.status("security"), "ready") << "what was cut off goes on too";
+  EXPECT_EQ(flow.status("join"), "pending");
+  ASSERT_EQ(decision.actions.size(), 2);
+  EXPECT_EQ(std::get<StartNode>(decision.actions[0]).attempt, 2) << "another attempt, told apart from the first";
+  flow.finish("test", passed);
+  flow.finish("security", passed);
+  EXPECT_EQ(flow.status("review"), "waiting_approval");
+  flow.finish("review", R"({"approved": true})");
+  flow.finish("merge");
+  EXPECT_EQ(flow.status(), "completed");
+  EXPECT_EQ(flow.execution().begun().at(flow.execution().index("lint")), 1);
+  EXPECT_TRUE(flow.execution().on(RetryRequested{}).is_stale) << "nothing failed any more";
+}
+
+TEST(Execution, retry_without_fail_fast_reaches_what_was_skipped) {
+  Flow flow(make_diamond("all", "false"));
+  flow.finish("a");
+  flow.fail("b");
+  flow.fail("c");
+  EXPECT_EQ(flow.status("end"), "skipped");
+  ASSERT_EQ(flow.status(), "failed");
+  flow.execution().on(RetryRequested{});
+  EXPECT_EQ(flow.status("end"), "pending");
+  flow.finish("b");
+  flow.finish("c");
+  flow.finish("end");
+  EXPECT_EQ(flow.status(), "completed");
+}
+
+TEST(Execution, retry_asks_again_where_a_person_said_no) {
+  Flow flow("id: w\nname: W\nentry_point: h\nnodes:\n  - {id: h, type: human, human_config: {title: T}}\nedges: []\n");
+  flow.finish("h", R"({"approved": false})", false);
+  ASSERT_EQ(flow.status(), "failed");
+  const ExecutionDecision decision = flow.execution().on(RetryRequested{});
+  EXPECT_EQ(flow.status("h"), "waiting_approval");
+  EXPECT_EQ(flow.status(), "waiting_approval");
+  ASSERT_EQ(decision.actions.size(), 1);
+  EXPECT_TRUE(std::holds_alternative<AskPerson>(decision.actions[0]));
+}
+
+TEST(Execution, retry_is_refused_where_nothing_failed) {
+  Flow flow(read_example("debug-with-retry-loop.yaml"));
+  EXPECT_TRUE(flow.execution().on(RetryRequested{}).is_stale) << "it still runs";
+  for (int round = 0; round < 4; ++round) {
+    flow.finish("analyze");
+    flow.finish("fix");
+    flow.finish("test", not_passed, false);
+  }
+  ASSERT_EQ(flow.status(), "failed");
+  EXPECT_TRUE(flow.execution().on(RetryRequested{}).is_stale) << "a loop limit leaves nothing to try again";
+}
+
 TEST(Execution, an_event_that_comes_twice_changes_nothing) {
   Flow flow(make_diamond("any", "true"));
   EXPECT_TRUE(flow.execution().on(ExecutionStarted{}).is_stale);

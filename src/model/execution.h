@@ -16,7 +16,7 @@ namespace reeve::model {
 enum class ExecutionStatus { running, waiting_approval, completed, failed, cancelled };
 REEVE_DESCRIBE_ENUM(ExecutionStatus, running, waiting_approval, completed, failed, cancelled)
 
-// `failed → running` is `flow retry` (GRF-14); so `failed` ends an execution without being final for ever.
+// What follows `failed` is `flow retry` (GRF-14); so `failed` ends an execution without being final for ever.
 bool can_move(ExecutionStatus from, ExecutionStatus to) noexcept;
 bool is_over(ExecutionStatus status) noexcept;
 

@@ -45,13 +45,11 @@ void MemoryExecution::apply(const engine::ExecutionDecision& decision) {
   for (const NodeChange& change : decision.nodes) {
     engine::NodeState& node = nodes_[change.node];
     EXPECT_EQ(node.status, change.from) << "a change over a state that is not there";
-    const bool is_move = change.from != change.to && !change.is_archived;
-    const bool is_taken_back = change.from == NodeStatus::skipped && change.to == NodeStatus::pending;
-    if (is_move && !is_taken_back) {
+    const bool is_reset = change.reset != engine::NodeReset::none;
+    if (change.from != change.to && !is_reset) {
       EXPECT_TRUE(can_move(change.from, change.to)) << base::spell(change.from) << " → " << base::spell(change.to)
                                                     << " of " << workflow_.graph().node(change.node).id;
     }
-    const bool is_reset = change.is_archived || is_taken_back;
     node.status = change.to;
     node.attempt = change.attempt;
     node.iteration = change.iteration;
