@@ -79,7 +79,7 @@ RC_GTEST_PROP(Condition, an_operator_and_its_opposite_never_agree, (std::int64_t
   Value data = Value::object();
   data.set("n", Value::integer(left));
   const auto holds = [&](Operator op) {
-    model::Condition condition{"n", op, Value::integer(right)};
+    const model::Condition condition{"n", op, Value::integer(right)};
     return evaluate(condition, data).holds;
   };
   RC_ASSERT(holds(Operator::equal) != holds(Operator::not_equal));

@@ -41,6 +41,7 @@ enum class Refusal {
   contradiction,
 };
 
+// The values of the options must be unique (model::unique_options).
 std::variant<Decided, Refusal> decide(const model::Approval& approval, const Answer& answer, base::WallTime now);
 
 // APR-4: whether its time is over. Never before, and never for one that has been decided.

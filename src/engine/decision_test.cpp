@@ -100,7 +100,7 @@ RC_GTEST_PROP(Decision, approves_only_by_an_approving_option, ()) {
     options.push_back(
         {.value = name, .label = name, .approves = *rc::gen::element<std::optional<bool>>(std::nullopt, true, false)});
   }
-  const auto question = make_question(options);
+  const auto question = make_question(model::unique_options(options));
   const Answer answer{.word = *rc::gen::element(Word::approve, Word::reject, Word::choose),
                       .choice = *rc::gen::arbitrary<bool>() ? std::optional<std::string>(*value) : std::nullopt,
                       .decided_by = "ana"};

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "engine/condition.h"
+#include "engine/draft.h"
 #include "engine/inputs.h"
 
 namespace reeve::engine {
@@ -28,15 +28,16 @@ bool is_live(NodeStatus status) {
   return status == NodeStatus::ready || status == NodeStatus::running || status == NodeStatus::waiting_approval;
 }
 
-// One decision: a copy of the touched part of the view that is changed step by step, and the list of what ended and
-// still has to reach its neighbours. At the end the copy is compared with the view: that is the decision.
+// One decision: a draft that is changed step by step, and the list of what ended and still has to reach its neighbours.
+// At the end the draft is compared with the view: that is the decision.
 class Decider {
  public:
   explicit Decider(const ExecutionView& view)
       : view_(view),
         workflow_(view.workflow()),
         graph_(workflow_.graph()),
-        tally_(view.tally()),
+        draft_(view),
+        tally_(draft_.tally()),
         status_(view.status()) {}
 
   ExecutionDecision decide(const ExecutionEvent& event) {
@@ -56,45 +57,13 @@ class Decider {
     return decision;
   }
 
-  // --- the touched part ---
+  // --- the draft ---
 
-  struct Touched {
-    NodeState before;
-    NodeState now;
-    std::optional<std::string> error;
-    NodeReset reset = NodeReset::none;
-  };
-
-  Touched& touch(NodeIndex node) {
-    const auto found = nodes_.find(node);
-    if (found != nodes_.end()) return found->second;
-    NodeState state = view_.node(node);
-    return nodes_.emplace(node, Touched{state, state, {}, NodeReset::none}).first->second;
-  }
-  NodeState& state(NodeIndex node) { return touch(node).now; }
-  EdgeView& edge(EdgeIndex edge) {
-    const auto found = edges_.find(edge);
-    return found != edges_.end() ? found->second : edges_.emplace(edge, view_.edge(edge)).first->second;
-  }
-  std::int64_t& loop(EdgeIndex edge) {
-    const auto found = loops_.find(edge);
-    return found != loops_.end() ? found->second : loops_.emplace(edge, view_.loop_taken(edge)).first->second;
-  }
-
-  void count(NodeIndex node, NodeStatus status, std::int64_t by) {
-    if (status == NodeStatus::ready) tally_.ready += by;
-    if (status == NodeStatus::running) tally_.running += by;
-    if (status == NodeStatus::waiting_approval) tally_.waiting += by;
-    if (status == NodeStatus::failed) tally_.failed += by;
-    if (status == NodeStatus::completed && workflow_.is_exit(node)) tally_.exits_completed += by;
-  }
-
-  void move(NodeIndex node, NodeStatus to) {
-    NodeState& now = state(node);
-    count(node, now.status, -1);
-    now.status = to;
-    count(node, to, +1);
-  }
+  Draft::Touched& touch(NodeIndex node) { return draft_.touch(node); }
+  NodeState& state(NodeIndex node) { return draft_.touch(node).now; }
+  EdgeView& edge(EdgeIndex edge) { return draft_.edge(edge); }
+  std::int64_t& loop(EdgeIndex edge) { return draft_.loop(edge); }
+  void move(NodeIndex node, NodeStatus to) { draft_.move(node, to); }
 
   // --- what happened ---
 
@@ -186,7 +155,7 @@ class Decider {
   void restart(NodeIndex node) {
     if (graph_.node(node).type == NodeType::human) {
       move(node, NodeStatus::waiting_approval);
-      actions_.push_back(AskPerson{node, state(node).iteration});
+      actions_.emplace_back(AskPerson{node, state(node).iteration});
     } else {
       move(node, NodeStatus::ready);
       start(node, base::Milliseconds(0));
@@ -196,7 +165,7 @@ class Decider {
   // --- nodes ---
 
   void start(NodeIndex node, base::Milliseconds after) {
-    actions_.push_back(StartNode{node, state(node).iteration, state(node).attempt + 1, after});
+    actions_.emplace_back(StartNode{node, state(node).iteration, state(node).attempt + 1, after});
   }
 
   void complete(NodeIndex node, Value outputs) {
@@ -217,7 +186,7 @@ class Decider {
   }
 
   void cancel(NodeIndex node) {
-    actions_.push_back(CancelNode{node, state(node).iteration, state(node).attempt});
+    actions_.emplace_back(CancelNode{node, state(node).iteration, state(node).attempt});
     move(node, NodeStatus::cancelled);
   }
 
@@ -282,7 +251,7 @@ class Decider {
       return complete(node, with_fields(state(node).inputs, own));
     }
     move(node, NodeStatus::waiting_approval);
-    actions_.push_back(AskPerson{node, state(node).iteration});
+    actions_.emplace_back(AskPerson{node, state(node).iteration});
   }
 
   // GRF-5, GRF-9: the condition first; only the wish to loop once more than allowed gives `max_iterations_reached`.
@@ -414,7 +383,7 @@ class Decider {
 
   void reset(NodeIndex node, NodeReset why) {
     move(node, NodeStatus::pending);
-    Touched& touched = touch(node);
+    Draft::Touched& touched = touch(node);
     if (touched.reset != NodeReset::by_loop) touched.reset = why;
     touched.error.reset();
     touched.now.iteration += why == NodeReset::by_loop ? 1 : 0;
@@ -447,8 +416,8 @@ class Decider {
   // Everything that lives ends with it (GRF-7).
   void end(ExecutionStatus to, const std::string& reason) {
     std::vector<NodeIndex> live = view_.live_nodes();
-    for (const auto& [node, touched] : nodes_) {
-      if (is_live(touched.now.status) && std::ranges::find(live, node) == live.end()) live.push_back(node);
+    for (const NodeIndex node : draft_.touched_nodes()) {
+      if (is_live(state(node).status) && std::ranges::find(live, node) == live.end()) live.push_back(node);
     }
     for (const NodeIndex node : live) {
       if (is_live(state(node).status)) cancel(node);
@@ -477,39 +446,7 @@ class Decider {
   }
 
   ExecutionDecision collect() {
-    ExecutionDecision decision;
-    for (auto& [node, touched] : nodes_) {
-      const NodeState& before = touched.before;
-      NodeState& now = touched.now;
-      const bool is_reset = touched.reset != NodeReset::none;
-      const bool is_same = !is_reset && before.status == now.status && before.iteration == now.iteration &&
-                           before.attempt == now.attempt && before.edges_decided == now.edges_decided &&
-                           before.edges_taken == now.edges_taken;
-      if (is_same) continue;
-      NodeChange change{.node = node,
-                        .from = before.status,
-                        .to = now.status,
-                        .attempt = now.attempt,
-                        .iteration = now.iteration,
-                        .edges_decided = now.edges_decided,
-                        .edges_taken = now.edges_taken};
-      if (!now.inputs.is_null() && (now.inputs != before.inputs || is_reset)) change.inputs = now.inputs;
-      if (!now.outputs.is_null() && (now.outputs != before.outputs || is_reset)) change.outputs = now.outputs;
-      change.error = touched.error;
-      change.reset = touched.reset;
-      decision.nodes.push_back(std::move(change));
-    }
-    for (const auto& [index, now] : edges_) {
-      const EdgeView before = view_.edge(index);
-      if (before.state != now.state || before.order != now.order)
-        decision.edges.push_back({index, now.state, now.order});
-    }
-    for (const auto& [index, taken] : loops_) {
-      if (view_.loop_taken(index) != taken) decision.loops.push_back({index, taken});
-    }
-    if (status_ != view_.status() || tally_ != view_.tally()) {
-      decision.execution = ExecutionChange{view_.status(), status_, end_reason_, tally_};
-    }
+    ExecutionDecision decision = draft_.collect(status_, end_reason_);
     decision.cancels_pending = cancels_pending_;
     decision.actions = std::move(actions_);
     decision.notes = std::move(notes_);
@@ -520,11 +457,8 @@ class Decider {
   const CompiledWorkflow& workflow_;
   const Graph& graph_;
   const Value nothing_;
-  // Ordered, so that the same decision is always written in the same order.
-  std::map<NodeIndex, Touched> nodes_;
-  std::map<EdgeIndex, EdgeView> edges_;
-  std::map<EdgeIndex, std::int64_t> loops_;
-  Tally tally_;
+  Draft draft_;
+  Tally& tally_;
   ExecutionStatus status_;
   std::optional<std::string> end_reason_;
   // Why it may end without an exit.

@@ -15,8 +15,6 @@
 namespace reeve::engine {
 namespace {
 
-using base::Value;
-using model::ExecutionStatus;
 using model::NodeStatus;
 
 // A workflow from YAML, running in memory.

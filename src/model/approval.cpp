@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/text.h"
 #include "model/moves.h"
@@ -33,6 +34,12 @@ bool is_final(ApprovalUse use) noexcept { return ends_in(use_moves, use); }
 bool approves(const ApprovalOption& option) {
   if (option.approves) return *option.approves;
   return std::ranges::find(rejecting, base::to_ascii_lower(option.value)) == rejecting.end();
+}
+
+std::vector<ApprovalOption> unique_options(std::vector<ApprovalOption> options) {
+  std::set<std::string> seen;
+  std::erase_if(options, [&](const ApprovalOption& option) { return !seen.insert(option.value).second; });
+  return options;
 }
 
 std::vector<ApprovalOption> default_options() {

@@ -42,6 +42,9 @@ BOOST_DESCRIBE_STRUCT(ApprovalOption, (), (value, label, approves))
 
 // APR-3: `reject`, `deny`, `no`, `n`, `abort`, `cancel` reject, in any case; every other value approves.
 bool approves(const ApprovalOption& option);
+// Of several with the same value the first. Every question goes through this: what was chosen is known by its value
+// alone.
+std::vector<ApprovalOption> unique_options(std::vector<ApprovalOption> options);
 // Approve and reject, for a question that names none.
 std::vector<ApprovalOption> default_options();
 

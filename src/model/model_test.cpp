@@ -70,6 +70,14 @@ TEST(ApprovalOptions, may_say_themselves_whether_they_approve) {
   EXPECT_FALSE(approves(default_options()[1]));
 }
 
+// A tool may offer `yes` twice, once approving and once not: only the first is an option.
+TEST(ApprovalOptions, are_unique_by_value) {
+  const auto options =
+      unique_options({{.value = "yes", .approves = false}, {.value = "no"}, {.value = "yes", .approves = true}});
+  ASSERT_EQ(options.size(), 2);
+  EXPECT_FALSE(approves(options[0]));
+}
+
 // SPEC §9
 TEST(Events, answer_to_the_names_of_the_seeds) {
   using enum EventKind;

@@ -1,0 +1,102 @@
+#include "spec/yaml_bytes.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "base/quantity.h"
+#include "base/text.h"
+
+namespace reeve::spec {
+
+namespace {
+
+namespace limits = base::limits;
+
+// libfyaml reads some directives for ever, and none of them would mean anything here.
+std::optional<std::size_t> find_directive(std::string_view text) {
+  for (std::size_t at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1)) {
+    const std::string_view before = text.substr(0, at);
+    const bool begins_line =
+        before.empty() || before.back() == '\n' || before.back() == '\r' || before == "\xEF\xBB\xBF";
+    if (begins_line) return at;
+  }
+  return std::nullopt;
+}
+
+// Something in the bare text that the parser must not be given, because its time or memory would not be bounded.
+struct Excess {
+  std::size_t offset;
+  std::string_view code;
+  std::string message;
+};
+
+std::optional<Excess> find_excess(std::string_view text) {
+  std::size_t blanks = 0;
+  std::size_t line_start = 0;
+  std::size_t open_brackets = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool is_break = c == '\n' || c == '\r';
+    if (is_break) line_start = i + 1;
+    blanks = is_break || c == ' ' || c == '\t' ? blanks + 1 : 0;
+    if (c == '[' || c == '{') ++open_brackets;
+    if ((c == ']' || c == '}') && open_brackets > 0) --open_brackets;
+    if (blanks > limits::spec_blanks) {
+      return Excess{i, "yaml.too_large", fmt::format("more than {} blanks in a row", limits::spec_blanks)};
+    }
+    if (i - line_start >= limits::spec_line_bytes && !is_break) {
+      return Excess{i, "yaml.too_large", fmt::format("a line of more than {} bytes", limits::spec_line_bytes)};
+    }
+    if (open_brackets > limits::spec_open_brackets) {
+      return Excess{i, "yaml.too_deep", fmt::format("nested deeper than {} levels", limits::spec_depth)};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool check_yaml_bytes(const Source& source, base::Problems& problems) {
+  const std::string_view text = source.text();
+  if (text.size() > limits::spec_file_bytes) {
+    problems.add({.code = "yaml.too_large",
+                  .message = fmt::format("larger than {}", base::format_byte_size({limits::spec_file_bytes})),
+                  .place = source.place(1, 1, 1),
+                  .fix = "split the file"});
+    return false;
+  }
+  const auto refuse = [&](std::size_t offset, std::string_view code, std::string message, std::string fix) {
+    const base::TextPosition where = base::position_of(text, offset);
+    problems.add({.code = std::string(code),
+                  .message = std::move(message),
+                  .place = source.place(where.line, where.column, 1),
+                  .fix = std::move(fix)});
+    return false;
+  };
+  if (const auto offset = base::find_invalid_utf8(text)) {
+    return refuse(*offset, "yaml.bad_utf8",
+                  fmt::format("the byte 0x{:02x} is no UTF-8", static_cast<unsigned char>(text[*offset])),
+                  "save the file as UTF-8");
+  }
+  if (const auto offset = find_directive(text)) {
+    return refuse(*offset, "yaml.directive", "a line that begins with `%` is a directive of YAML",
+                  "take it out; if it is text, indent it");
+  }
+  const auto is_control = [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F;
+  };
+  if (const auto found = std::ranges::find_if(text, is_control); found != text.end()) {
+    return refuse(static_cast<std::size_t>(found - text.begin()), "yaml.control_character",
+                  fmt::format("the control character 0x{:02x}", static_cast<unsigned char>(*found)),
+                  "take it out, or write it as an escape within double quotes");
+  }
+  if (const auto excess = find_excess(text)) return refuse(excess->offset, excess->code, excess->message, "");
+  return true;
+}
+
+}  // namespace reeve::spec
