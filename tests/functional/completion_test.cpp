@@ -68,14 +68,15 @@ TEST_F(Completion, of_fish_follows_the_words) {
   EXPECT_THAT(fish("reeve completion "), HasSubstr("zsh"));
 }
 
-// zsh completes only within its line editor; a pseudo terminal drives it.
+// zsh completes only within its line editor; a pseudo terminal drives it. What is waited for is spelled apart where it
+// is typed, so that the terminal's echo is not taken for the answer.
 TEST_F(Completion, of_zsh_follows_the_words) {
   EXPECT_EQ(run_shell({"zsh", "-f", "-n", "zsh"}), "") << "it is well formed";
   scratch_.write("probe", R"(
 zmodload zsh/zpty
 zpty shell zsh -f -i
 zpty -w shell 'PS1=; autoload -U compinit; compinit -u -D; source ./zsh; zstyle ":completion:*" list-prompt ""; stty -echo'
-zpty -w shell 'compadd() { print -r -- "offers: $*" }; print ready'
+zpty -w shell 'compadd() { print -r -- "off""ers: $*" }; print re""ady'
 while zpty -r shell line '*ready*' 2>/dev/null; do [[ $line == *ready* ]] && break; done
 zpty -w -n shell $'reeve flow \t'
 zpty -r shell line $'*offers: *\n*' && print -r -- "$line"
