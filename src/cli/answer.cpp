@@ -10,7 +10,12 @@
 
 namespace reeve::cli {
 
-void print_error_text(std::string_view text) noexcept { std::fwrite(text.data(), 1, text.size(), stderr); }
+void print_error_text(std::string_view text) noexcept {
+  // What was said before stands before, also where both go into one pipe. A failure is kept by stdout itself and told
+  // at the end.
+  static_cast<void>(std::fflush(stdout));
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 void print_json(const Call& call, const base::Value& document) {
   fmt::print("{}\n", call.out_is_terminal ? json::encode_pretty(document) : json::encode(document));

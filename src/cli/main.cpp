@@ -113,7 +113,7 @@ int main(const std::vector<std::string>& words) noexcept {
   try {
     const ExitCode code = run(words);
     // A result that could not be written was not given.
-    if (std::fflush(stdout) != 0) {
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       print_aside("error[cli.output]: cannot write the result: {}\n", std::generic_category().message(errno));
       return static_cast<int>(ExitCode::failed);
     }

@@ -389,11 +389,14 @@ TEST_F(Cli, subgraphs_are_found_in_the_project_and_beside_the_file) {
 
 TEST_F(Cli, a_result_that_cannot_be_written_is_a_failure) {
   scratch_.write("w.yaml", small_workflow);
-  const Outcome outcome = testing::run_program({.argv = {testing::reeve_binary(), "flow", "graph", "w.yaml"},
-                                                .folder = scratch_.path(),
-                                                .out_file = "/dev/full"});
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("error[cli.output]"));
+  // The one says nothing aside, the other a hint after its result.
+  for (const char* command : {"graph", "validate"}) {
+    const Outcome outcome = testing::run_program({.argv = {testing::reeve_binary(), "flow", command, "w.yaml"},
+                                                  .folder = scratch_.path(),
+                                                  .out_file = "/dev/full"});
+    EXPECT_EQ(outcome.code, 1) << command;
+    EXPECT_THAT(outcome.err, HasSubstr("error[cli.output]"));
+  }
 }
 
 }  // namespace
