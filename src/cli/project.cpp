@@ -51,8 +51,10 @@ fs::path leave_worktree(const fs::path& start) {
       const std::string text = os::read_file(git, longest);
       const fs::path target = text.starts_with(word) ? fs::path(base::trim(text.substr(word.size()))) : fs::path();
       const fs::path absolute = target.is_absolute() ? target : (folder / target).lexically_normal();
-      if (absolute.parent_path().filename() != "worktrees") return start;
-      const fs::path main = absolute.parent_path().parent_path().parent_path();
+      const fs::path common = absolute.parent_path().parent_path();
+      // A submodule, or a worktree of a bare repository, which has no main checkout to look at.
+      if (absolute.parent_path().filename() != "worktrees" || common.filename() != ".git") return start;
+      const fs::path main = common.parent_path();
       const fs::path there = main / fs::relative(start, folder, error);
       return fs::is_directory(there, error) ? there.lexically_normal() : main;
     }

@@ -173,6 +173,16 @@ TEST_F(Cli, a_linked_worktree_decides_nothing) {
   }
 }
 
+// A bare repository has no main checkout: its worktrees are what people work in.
+TEST_F(Cli, a_worktree_of_a_bare_repository_is_a_project) {
+  scratch_.write("tree/.git", "gitdir: " + (scratch_.path() / "repo.git/worktrees/tree").string() + "\n");
+  scratch_.write("tree/.reeve/config.yaml", "log: {rotate_keep: 7}\n");
+  scratch_.write(".reeve/config.yaml", "log: {rotate_keep: 99}\n");
+  const Outcome outcome =
+      testing::run_program({.argv = {testing::reeve_binary(), "config", "show"}, .folder = scratch_.path() / "tree"});
+  EXPECT_THAT(outcome.out, HasSubstr("log.rotate_keep\t7\n"));
+}
+
 TEST_F(Cli, flow_validate_accepts_a_good_file) {
   scratch_.write("w.yaml", small_workflow);
   const Outcome outcome = reeve({"flow", "validate", "w.yaml"});
