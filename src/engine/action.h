@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <variant>
 
 #include "base/clock.h"
@@ -9,24 +10,25 @@
 // node, its iteration and attempt: doing it twice after a crash is told apart from doing it again.
 namespace reeve::engine {
 
-// A task, gate or subgraph may begin.
+// A task or gate begins now: its attempt is stored as running, for the one who decided.
 struct StartNode {
   graph::NodeIndex node = 0;
   int iteration = 0;
   int attempt = 0;
-  // Not before so long (GRF-14: the pause between attempts).
-  base::Milliseconds after{0};
   friend bool operator==(const StartNode&, const StartNode&) = default;
 };
 
-// A human node asks its question.
-struct AskPerson {
+// A task or gate is ready for whoever has room for it.
+struct OfferNode {
   graph::NodeIndex node = 0;
   int iteration = 0;
-  friend bool operator==(const AskPerson&, const AskPerson&) = default;
+  // The attempt that its beginning will be.
+  int attempt = 0;
+  std::optional<base::WallTime> not_before;
+  friend bool operator==(const OfferNode&, const OfferNode&) = default;
 };
 
-// What runs or waits for this node ends.
+// What runs or waits for this node ends: a run, a question, a child execution.
 struct CancelNode {
   graph::NodeIndex node = 0;
   int iteration = 0;
@@ -34,6 +36,6 @@ struct CancelNode {
   friend bool operator==(const CancelNode&, const CancelNode&) = default;
 };
 
-using Action = std::variant<StartNode, AskPerson, CancelNode>;
+using Action = std::variant<StartNode, OfferNode, CancelNode>;
 
 }  // namespace reeve::engine

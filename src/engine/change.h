@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/value.h"
 #include "graph/graph.h"
+#include "model/approval.h"
 #include "model/execution.h"
 
 // Every change that a decision about an execution can make to what is stored, with its fields. A change carries the
@@ -38,6 +40,8 @@ struct NodeChange {
   std::optional<base::Value> inputs;
   std::optional<base::Value> outputs;
   std::optional<std::string> error;
+  // While `ready`: nobody may begin it before (GRF-14: the pause between attempts).
+  std::optional<base::WallTime> not_before;
   NodeReset reset = NodeReset::none;
   friend bool operator==(const NodeChange&, const NodeChange&) = default;
 };
@@ -76,6 +80,31 @@ struct ExecutionChange {
   std::optional<std::string> reason;
   Tally tally;
   friend bool operator==(const ExecutionChange&, const ExecutionChange&) = default;
+};
+
+// A row that does not exist yet has no id: the node it belongs to names it, and who writes it gives the node its id.
+
+// A human node asks (GRF-12). The status of its node changes with it.
+struct NewApproval {
+  graph::NodeIndex node = 0;
+  int iteration = 0;
+  std::string question;
+  std::optional<std::string> description;
+  std::vector<model::ApprovalOption> options;
+  std::optional<base::WallTime> expires_at;
+  friend bool operator==(const NewApproval&, const NewApproval&) = default;
+};
+
+// A subgraph begins as an execution of its own (GRF-11).
+struct NewChild {
+  graph::NodeIndex node = 0;
+  int iteration = 0;
+  int attempt = 0;
+  std::string workflow_name;
+  base::Value seeds;
+  // The child of the attempt before is to go on at what failed, instead of a new one (GRF-14).
+  bool resumes = false;
+  friend bool operator==(const NewChild&, const NewChild&) = default;
 };
 
 // Something to tell that changes no state.

@@ -44,4 +44,12 @@ bool is_overdue(const model::Approval& approval, base::WallTime now) {
   return approval.status == ApprovalStatus::pending && approval.expires_at && *approval.expires_at <= now;
 }
 
+std::variant<Used, Voided, GrantRefusal> use(const model::Approval& approval, const Usage& usage) {
+  if (approval.status != ApprovalStatus::approved) return GrantRefusal::not_granted;
+  if (approval.use != model::ApprovalUse::unused) return GrantRefusal::already_used;
+  if (approval.digest != usage.digest) return Voided{"what would run is not what was approved"};
+  if (approval.attempt != usage.attempt) return Voided{"it was given for another attempt"};
+  return Used{};
+}
+
 }  // namespace reeve::engine

@@ -47,4 +47,27 @@ std::variant<Decided, Refusal> decide(const model::Approval& approval, const Ans
 // APR-4: whether its time is over. Never before, and never for one that has been decided.
 bool is_overdue(const model::Approval& approval, base::WallTime now);
 
+// What is about to happen on a grant.
+struct Usage {
+  int attempt = 1;
+  // Computed anew from what would run.
+  std::optional<std::string> digest;
+};
+
+struct Used {};
+// It may not run, and the grant is gone: somebody must be asked again.
+struct Voided {
+  std::string reason;
+};
+
+enum class GrantRefusal {
+  // Pending, rejected or expired.
+  not_granted,
+  // Used before, or void.
+  already_used,
+};
+
+// APR-7, APR-10: a grant is used once, for the attempt it was given for, and only for what was approved.
+std::variant<Used, Voided, GrantRefusal> use(const model::Approval& approval, const Usage& usage);
+
 }  // namespace reeve::engine

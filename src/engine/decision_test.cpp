@@ -117,5 +117,26 @@ RC_GTEST_PROP(Decision, approves_only_by_an_approving_option, ()) {
   }
 }
 
+// APR-7, APR-10.
+TEST(Grant, is_used_once_for_what_was_approved) {
+  model::Approval approval;
+  approval.digest = "sha256:a";
+  approval.attempt = 2;
+  const Usage usage{.attempt = 2, .digest = "sha256:a"};
+  for (const auto status : {ApprovalStatus::pending, ApprovalStatus::rejected, ApprovalStatus::expired}) {
+    approval.status = status;
+    EXPECT_EQ(std::get<GrantRefusal>(use(approval, usage)), GrantRefusal::not_granted);
+  }
+  approval.status = ApprovalStatus::approved;
+  EXPECT_TRUE(std::holds_alternative<Used>(use(approval, usage)));
+  EXPECT_TRUE(std::holds_alternative<Voided>(use(approval, {.attempt = 2, .digest = "sha256:b"})));
+  EXPECT_TRUE(std::holds_alternative<Voided>(use(approval, {.attempt = 2})));
+  EXPECT_TRUE(std::holds_alternative<Voided>(use(approval, {.attempt = 3, .digest = "sha256:a"})));
+  for (const auto spent : {model::ApprovalUse::used, model::ApprovalUse::void_}) {
+    approval.use = spent;
+    EXPECT_EQ(std::get<GrantRefusal>(use(approval, usage)), GrantRefusal::already_used);
+  }
+}
+
 }  // namespace
 }  // namespace reeve::engine

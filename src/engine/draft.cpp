@@ -13,7 +13,7 @@ bool is_same(const Draft::Touched& touched) {
   const NodeState& now = touched.now;
   return touched.reset == NodeReset::none && before.status == now.status && before.iteration == now.iteration &&
          before.attempt == now.attempt && before.edges_decided == now.edges_decided &&
-         before.edges_taken == now.edges_taken;
+         before.edges_taken == now.edges_taken && before.not_before == now.not_before;
 }
 
 NodeChange make_change(NodeIndex node, const Draft::Touched& touched) {
@@ -30,6 +30,7 @@ NodeChange make_change(NodeIndex node, const Draft::Touched& touched) {
   if (!now.inputs.is_null() && (now.inputs != before.inputs || is_reset)) change.inputs = now.inputs;
   if (!now.outputs.is_null() && (now.outputs != before.outputs || is_reset)) change.outputs = now.outputs;
   change.error = touched.error;
+  change.not_before = now.not_before;
   change.reset = touched.reset;
   return change;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -24,6 +25,12 @@ using model::ExecutionStatus;
 using model::NodeStatus;
 using model::NodeType;
 
+void sort_and_unite(std::vector<NodeIndex>& nodes) {
+  std::ranges::sort(nodes);
+  const auto [first, last] = std::ranges::unique(nodes);
+  nodes.erase(first, last);
+}
+
 bool is_live(NodeStatus status) {
   return status == NodeStatus::ready || status == NodeStatus::running || status == NodeStatus::waiting_approval;
 }
@@ -32,8 +39,9 @@ bool is_live(NodeStatus status) {
 // At the end the draft is compared with the view: that is the decision.
 class Decider {
  public:
-  explicit Decider(const ExecutionView& view)
+  Decider(const ExecutionView& view, const Moment& moment)
       : view_(view),
+        moment_(moment),
         workflow_(view.workflow()),
         graph_(workflow_.graph()),
         draft_(view),
@@ -46,6 +54,7 @@ class Decider {
     const bool is_taken = std::visit([&](const auto& e) { return handle(e); }, event);
     if (!is_taken) return stale();
     propagate();
+    claim_ready();
     check_end();
     return collect();
   }
@@ -74,9 +83,10 @@ class Decider {
   }
 
   bool handle(const NodeBegan& event) {
-    if (state(event.node).status != NodeStatus::ready) return false;
-    move(event.node, NodeStatus::running);
-    ++state(event.node).attempt;
+    const NodeState& now = state(event.node);
+    const bool may_begin = now.status == NodeStatus::ready && now.not_before.value_or(moment_.now) <= moment_.now;
+    if (!may_begin || !has_slot()) return false;
+    begin(event.node);
     return true;
   }
 
@@ -103,7 +113,8 @@ class Decider {
     if (may_retry) {
       move(event.node, NodeStatus::ready);
       touch(event.node).error = event.error;
-      start(event.node, retry->backoff);
+      if (retry->backoff > base::Milliseconds(0)) state(event.node).not_before = moment_.now + retry->backoff;
+      newly_ready_.push_back(event.node);
     } else {
       fail(event.node, event.error);
     }
@@ -115,9 +126,15 @@ class Decider {
     return true;
   }
 
+  // Claiming happens at the end of every decision.
+  bool handle(const RoomOffered&) { return tally_.ready > 0; }
+
   bool handle(const RetryRequested&) {
     if (tally_.failed == 0) return false;
     status_ = ExecutionStatus::running;
+    std::vector<NodeIndex> all(graph_.node_count());
+    std::iota(all.begin(), all.end(), NodeIndex{0});
+    view_.expect(all);
     std::vector<NodeIndex> pending;
     for (NodeIndex node = 0; node < graph_.node_count(); ++node) {
       const NodeStatus status = view_.node(node).status;
@@ -153,19 +170,63 @@ class Decider {
   }
 
   void restart(NodeIndex node) {
-    if (graph_.node(node).type == NodeType::human) {
-      move(node, NodeStatus::waiting_approval);
-      actions_.emplace_back(AskPerson{node, state(node).iteration});
-    } else {
-      move(node, NodeStatus::ready);
-      start(node, base::Milliseconds(0));
-    }
+    if (graph_.node(node).type == NodeType::human) return ask_person(node);
+    move(node, NodeStatus::ready);
+    newly_ready_.push_back(node);
   }
 
   // --- nodes ---
 
-  void start(NodeIndex node, base::Milliseconds after) {
-    actions_.emplace_back(StartNode{node, state(node).iteration, state(node).attempt + 1, after});
+  bool has_slot() const { return tally_.running < workflow_.workflow().config.max_parallel_nodes; }
+
+  void begin(NodeIndex node) {
+    move(node, NodeStatus::running);
+    NodeState& now = state(node);
+    ++now.attempt;
+    now.not_before.reset();
+    const auto& subgraph = graph_.node(node).subgraph_config;
+    if (!subgraph) {
+      actions_.emplace_back(StartNode{node, now.iteration, now.attempt});
+    } else {
+      // Only a retry begins a subgraph again within its iteration.
+      const bool resumes = now.attempt > 1;
+      children_.push_back({node, now.iteration, now.attempt, subgraph->workflow_name,
+                           map_fields(now.inputs, subgraph->input_mapping), resumes});
+    }
+  }
+
+  // GRF-14: what is ready begins at once where there is room; a subgraph needs none, for it is no process. The rest is
+  // offered.
+  void claim_ready() {
+    if (model::is_over(status_)) return;
+    // A loop may have taken back what was made ready before it, or made it ready again.
+    std::erase_if(newly_ready_, [&](NodeIndex node) { return state(node).status != NodeStatus::ready; });
+    sort_and_unite(newly_ready_);
+    std::size_t room = moment_.room;
+    std::vector<NodeIndex> candidates;
+    if (has_slot() && tally_.ready > 0) {
+      const auto slots = static_cast<std::size_t>(workflow_.workflow().config.max_parallel_nodes - tally_.running);
+      candidates = newly_ready_;
+      if (tally_.ready > std::ssize(newly_ready_)) {
+        const auto others = view_.ready_nodes(moment_.now, slots + draft_.touched_nodes().size());
+        candidates.insert(candidates.end(), others.begin(), others.end());
+        view_.expect(others);
+      }
+      sort_and_unite(candidates);
+    }
+    for (const NodeIndex node : candidates) {
+      const NodeState& now = state(node);
+      if (now.status != NodeStatus::ready || now.not_before.value_or(moment_.now) > moment_.now) continue;
+      const bool needs_room = !graph_.node(node).subgraph_config;
+      if (!has_slot() || (needs_room && room == 0)) continue;
+      begin(node);
+      room -= needs_room ? 1 : 0;
+    }
+    for (const NodeIndex node : newly_ready_) {
+      const NodeState& now = state(node);
+      if (now.status != NodeStatus::ready) continue;
+      actions_.emplace_back(OfferNode{node, now.iteration, now.attempt + 1, now.not_before});
+    }
   }
 
   void complete(NodeIndex node, Value outputs) {
@@ -186,15 +247,23 @@ class Decider {
   }
 
   void cancel(NodeIndex node) {
+    state(node).not_before.reset();
+    std::erase_if(approvals_, [&](const NewApproval& asked) { return asked.node == node; });
     actions_.emplace_back(CancelNode{node, state(node).iteration, state(node).attempt});
     move(node, NodeStatus::cancelled);
   }
 
   std::vector<Delivery> deliveries(NodeIndex node) {
+    std::vector<NodeIndex> sources;
+    for (const EdgeIndex incoming : graph_.incoming(node)) {
+      if (!graph_.is_loop(incoming)) sources.push_back(graph_.source(incoming));
+    }
+    view_.expect(sources);
     std::vector<Delivery> result;
     for (const EdgeIndex incoming : graph_.incoming(node)) {
+      if (graph_.is_loop(incoming)) continue;
       const EdgeView& seen = edge(incoming);
-      if (graph_.is_loop(incoming) || seen.state != EdgeState::taken) continue;
+      if (seen.state != EdgeState::taken) continue;
       result.push_back({incoming, seen.order, map_output(graph_, incoming, state(graph_.source(incoming)).outputs)});
     }
     return result;
@@ -213,7 +282,8 @@ class Decider {
       case NodeType::task:
       case NodeType::gate:
       case NodeType::subgraph:
-        return start(node, base::Milliseconds(0));
+        newly_ready_.push_back(node);
+        return;
       case NodeType::parallel:
         return complete(node, state(node).inputs);
       case NodeType::merge:
@@ -227,7 +297,9 @@ class Decider {
 
   void finish_merge(NodeIndex node) {
     if (const auto parallel = workflow_.first_of(node)) {
-      for (const NodeIndex other : workflow_.between(*parallel, node)) {
+      const std::vector<NodeIndex> others = workflow_.between(*parallel, node);
+      view_.expect(others);
+      for (const NodeIndex other : others) {
         if (!is_live(state(other).status)) continue;
         cancel(other);
         ended_.push_back(other);
@@ -250,8 +322,18 @@ class Decider {
       own.set("decided_by", Value::string(fmt::format("gate {}", graph_.edge(incoming).source)));
       return complete(node, with_fields(state(node).inputs, own));
     }
+    ask_person(node);
+  }
+
+  void ask_person(NodeIndex node) {
     move(node, NodeStatus::waiting_approval);
-    actions_.emplace_back(AskPerson{node, state(node).iteration});
+    const model::HumanConfig& human = *graph_.node(node).human_config;
+    NewApproval asked{
+        node,        state(node).iteration, human.title, human.description, model::unique_options(human.options),
+        std::nullopt};
+    if (asked.options.empty()) asked.options = model::default_options();
+    if (human.expires && human.expires->after) asked.expires_at = moment_.now + *human.expires->after;
+    approvals_.push_back(std::move(asked));
   }
 
   // GRF-5, GRF-9: the condition first; only the wish to loop once more than allowed gives `max_iterations_reached`.
@@ -318,6 +400,11 @@ class Decider {
   void settle(NodeIndex node) {
     const bool is_completed = state(node).status == NodeStatus::completed;
     if (is_completed && try_loops(node)) return;
+    std::vector<NodeIndex> targets;
+    for (const EdgeIndex outgoing : graph_.outgoing(node)) {
+      if (!graph_.is_loop(outgoing)) targets.push_back(graph_.target(outgoing));
+    }
+    view_.expect(targets);
     for (const EdgeIndex outgoing : graph_.outgoing(node)) {
       if (graph_.is_loop(outgoing) || edge(outgoing).state != EdgeState::open) continue;
       const bool taken = is_completed && is_taken(outgoing);
@@ -365,6 +452,7 @@ class Decider {
     const Delivery brought{index, ++tally_.edges_taken, map_output(graph_, index, state(source).outputs)};
     const std::vector<NodeIndex> body = workflow_.loop_body(index);
     ++loop(index);
+    view_.expect(body);
     for (const NodeIndex node : body) {
       if (is_live(state(node).status)) cancel(node);
       reset(node, NodeReset::by_loop);
@@ -388,6 +476,7 @@ class Decider {
     touched.error.reset();
     touched.now.iteration += why == NodeReset::by_loop ? 1 : 0;
     touched.now.attempt = 0;
+    touched.now.not_before.reset();
     touched.now.inputs = Value();
     touched.now.outputs = Value();
   }
@@ -416,14 +505,20 @@ class Decider {
   // Everything that lives ends with it (GRF-7).
   void end(ExecutionStatus to, const std::string& reason) {
     std::vector<NodeIndex> live = view_.live_nodes();
+    view_.expect(live);
+    const std::size_t known = live.size();
     for (const NodeIndex node : draft_.touched_nodes()) {
-      if (is_live(state(node).status) && std::ranges::find(live, node) == live.end()) live.push_back(node);
+      const bool is_known = std::binary_search(live.begin(), live.begin() + static_cast<std::ptrdiff_t>(known), node);
+      if (is_live(state(node).status) && !is_known) live.push_back(node);
     }
     for (const NodeIndex node : live) {
       if (is_live(state(node).status)) cancel(node);
     }
     // What was to begin with this very decision never begins.
     std::erase_if(actions_, [](const Action& action) { return !std::holds_alternative<CancelNode>(action); });
+    approvals_.clear();
+    children_.clear();
+    newly_ready_.clear();
     cancels_pending_ = true;
     status_ = to;
     end_reason_ = reason;
@@ -448,12 +543,15 @@ class Decider {
   ExecutionDecision collect() {
     ExecutionDecision decision = draft_.collect(status_, end_reason_);
     decision.cancels_pending = cancels_pending_;
+    decision.approvals = std::move(approvals_);
+    decision.children = std::move(children_);
     decision.actions = std::move(actions_);
     decision.notes = std::move(notes_);
     return decision;
   }
 
   const ExecutionView& view_;
+  const Moment& moment_;
   const CompiledWorkflow& workflow_;
   const Graph& graph_;
   const Value nothing_;
@@ -465,12 +563,18 @@ class Decider {
   std::string reason_;
   bool cancels_pending_ = false;
   std::deque<NodeIndex> ended_;
+  // Tasks, gates and subgraphs that this decision made ready.
+  std::vector<NodeIndex> newly_ready_;
+  std::vector<NewApproval> approvals_;
+  std::vector<NewChild> children_;
   std::vector<Action> actions_;
   std::vector<Note> notes_;
 };
 
 }  // namespace
 
-ExecutionDecision decide(const ExecutionView& view, const ExecutionEvent& event) { return Decider(view).decide(event); }
+ExecutionDecision decide(const ExecutionView& view, const ExecutionEvent& event, const Moment& moment) {
+  return Decider(view, moment).decide(event);
+}
 
 }  // namespace reeve::engine

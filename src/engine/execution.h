@@ -1,10 +1,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/value.h"
 #include "engine/action.h"
 #include "engine/change.h"
@@ -59,6 +61,7 @@ struct NodeState {
   // As in NodeChange.
   std::int64_t edges_decided = 0;
   std::int64_t edges_taken = 0;
+  std::optional<base::WallTime> not_before;
   base::Value inputs;
   base::Value outputs;
 };
@@ -82,12 +85,16 @@ class ExecutionView {
   virtual std::int64_t loop_taken(graph::EdgeIndex edge) const = 0;
   // Nodes that are ready, running or waiting, in the order of the file.
   virtual std::vector<graph::NodeIndex> live_nodes() const = 0;
+  // Nodes that are ready and may begin now, in the order of the file, at most so many.
+  virtual std::vector<graph::NodeIndex> ready_nodes(base::WallTime now, std::size_t most) const = 0;
+  // These will be asked for: a view over a database gets them at one go.
+  virtual void expect(std::span<const graph::NodeIndex> nodes) const = 0;
 };
 
 // --- what happened ---
 
 struct ExecutionStarted {};
-// A worker has claimed the node: its next attempt begins.
+// A worker wants to begin the node: its next attempt. Stale when it may not yet, or when max_parallel_nodes run.
 struct NodeBegan {
   graph::NodeIndex node = 0;
 };
@@ -109,13 +116,24 @@ struct CancelRequested {
 // Go on at what failed, and redo nothing that completed (GRF-14). Stale when the execution did not fail, or when no
 // node did: a loop limit or a rejection leaves nothing to try again.
 struct RetryRequested {};
+// A worker has room (Moment::room) for nodes that are ready.
+struct RoomOffered {};
 using ExecutionEvent =
-    std::variant<ExecutionStarted, NodeBegan, NodeFinished, NodeFailed, CancelRequested, RetryRequested>;
+    std::variant<ExecutionStarted, NodeBegan, NodeFinished, NodeFailed, CancelRequested, RetryRequested, RoomOffered>;
+
+// When the decision is made, and by whom.
+struct Moment {
+  base::WallTime now;
+  // How many nodes the one who decides can start at once. What becomes ready beyond that is offered to others.
+  std::size_t room = 0;
+};
 
 struct ExecutionDecision {
   std::vector<NodeChange> nodes;
   std::vector<EdgeChange> edges;
   std::vector<LoopChange> loops;
+  std::vector<NewApproval> approvals;
+  std::vector<NewChild> children;
   std::optional<ExecutionChange> execution;
   // All nodes that are still pending become `cancelled`: the execution is over and nothing will reach them.
   bool cancels_pending = false;
@@ -125,6 +143,6 @@ struct ExecutionDecision {
   bool is_stale = false;
 };
 
-ExecutionDecision decide(const ExecutionView& view, const ExecutionEvent& event);
+ExecutionDecision decide(const ExecutionView& view, const ExecutionEvent& event, const Moment& moment);
 
 }  // namespace reeve::engine

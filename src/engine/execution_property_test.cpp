@@ -46,9 +46,11 @@ void go_on(testing::MemoryExecution& execution, std::uint64_t seed, base::Random
     const NodeState state = execution.node(node);
     const model::Node& words = execution.workflow().graph().node(node);
     if (state.status == NodeStatus::ready) {
-      ASSERT_FALSE(execution.on(NodeBegan{node}).is_stale);
+      const bool is_full = execution.tally().running >= execution.workflow().workflow().config.max_parallel_nodes;
+      ASSERT_EQ(execution.on(NodeBegan{node}).is_stale, is_full);
       continue;
     }
+    ASSERT_LE(execution.tally().running, execution.workflow().workflow().config.max_parallel_nodes);
     // An attempt may fail where another does not; what is found in the end is the same.
     const auto draw = [&](std::uint64_t below) { return fate(seed, words.id, state.iteration, 0, below); };
     const bool fails = habits.fails > 0 && fate(seed, words.id, state.iteration, state.attempt, habits.fails) == 0;
@@ -67,6 +69,8 @@ void go_on(testing::MemoryExecution& execution, std::uint64_t seed, base::Random
 }
 
 void run_to_end(testing::MemoryExecution& execution, std::uint64_t seed, base::Random& order, const Habits& habits) {
+  // Now and then the one who decides can start something at once.
+  execution.moment().room = order.below(3);
   execution.on(ExecutionStarted{});
   go_on(execution, seed, order, habits);
 }

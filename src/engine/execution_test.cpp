@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/subgraph.h"
 #include "json/encode.h"
 #include "json/parse.h"
 #include "spec/workflow_file.h"
@@ -121,8 +122,8 @@ TEST(Execution, parallel_example_asks_after_all_gates) {
   EXPECT_EQ(flow.status("join"), "completed");
   EXPECT_EQ(flow.status("review"), "waiting_approval");
   EXPECT_EQ(flow.status(), "waiting_approval");
-  ASSERT_EQ(decision.actions.size(), 1);
-  EXPECT_TRUE(std::holds_alternative<AskPerson>(decision.actions[0]));
+  ASSERT_EQ(decision.approvals.size(), 1);
+  EXPECT_EQ(decision.approvals[0].options.size(), 2) << "approve and reject, where the node names none";
   flow.finish("review", R"({"approved": true, "chosen_value": "approve", "comment": "ship it", "decided_by": "ana"})");
   EXPECT_EQ(flow.status("merge"), "ready");
   EXPECT_NE(flow.inputs("merge").find(R"("comment":"ship it")"), std::string::npos) << "S5: the comment goes on";
@@ -223,8 +224,10 @@ TEST(Execution, retries_what_may_be_retried) {
   const ExecutionDecision first = flow.fail("c", model::RetryOn::failed_timeout);
   EXPECT_EQ(flow.status("c"), "ready");
   ASSERT_EQ(first.actions.size(), 1);
-  EXPECT_EQ(std::get<StartNode>(first.actions[0]),
-            (StartNode{flow.execution().index("c"), 0, 2, std::chrono::seconds(2)}));
+  const base::WallTime later = flow.execution().moment().now + std::chrono::seconds(2);
+  EXPECT_EQ(std::get<OfferNode>(first.actions[0]), (OfferNode{flow.execution().index("c"), 0, 2, later}));
+  EXPECT_TRUE(flow.execution().on(NodeBegan{flow.execution().index("c")}).is_stale) << "not before its pause is over";
+  flow.execution().moment().now = later;
   flow.fail("c", model::RetryOn::failed_timeout);
   EXPECT_EQ(flow.status("c"), "ready");
   flow.fail("c", model::RetryOn::failed_timeout);
@@ -368,7 +371,7 @@ TEST(Execution, retry_goes_on_at_what_failed) {
   EXPECT_EQ(flow.status("security"), "ready") << "what was cut off goes on too";
   EXPECT_EQ(flow.status("join"), "pending");
   ASSERT_EQ(decision.actions.size(), 2);
-  EXPECT_EQ(std::get<StartNode>(decision.actions[0]).attempt, 2) << "another attempt, told apart from the first";
+  EXPECT_EQ(std::get<OfferNode>(decision.actions[0]).attempt, 2) << "another attempt, told apart from the first";
   flow.finish("test", passed);
   flow.finish("security", passed);
   EXPECT_EQ(flow.status("review"), "waiting_approval");
@@ -401,8 +404,7 @@ TEST(Execution, retry_asks_again_where_a_person_said_no) {
   const ExecutionDecision decision = flow.execution().on(RetryRequested{});
   EXPECT_EQ(flow.status("h"), "waiting_approval");
   EXPECT_EQ(flow.status(), "waiting_approval");
-  ASSERT_EQ(decision.actions.size(), 1);
-  EXPECT_TRUE(std::holds_alternative<AskPerson>(decision.actions[0]));
+  EXPECT_EQ(decision.approvals.size(), 1);
 }
 
 TEST(Execution, retry_is_refused_where_nothing_failed) {
@@ -426,6 +428,61 @@ TEST(Execution, an_event_that_comes_twice_changes_nothing) {
   EXPECT_FALSE(flow.execution().on(NodeFinished{a, {}, true}).is_stale);
   EXPECT_TRUE(flow.execution().on(NodeFinished{a, {}, true}).is_stale);
   EXPECT_TRUE(flow.execution().on(NodeFinished{flow.execution().index("end"), {}, true}).is_stale);
+}
+
+// GRF-14: what becomes ready begins in the same decision where the one who decides has room, up to max_parallel_nodes.
+TEST(Execution, what_is_ready_begins_where_there_is_room) {
+  Flow flow(read_example("parallel-review.yaml"));
+  flow.execution().moment().room = 2;
+  const ExecutionDecision decision = flow.finish("implement", R"({"text": "done"})");
+  ASSERT_EQ(decision.actions.size(), 3);
+  EXPECT_EQ(std::get<StartNode>(decision.actions[0]).attempt, 1);
+  EXPECT_EQ(std::get<StartNode>(decision.actions[1]).attempt, 1);
+  EXPECT_TRUE(std::holds_alternative<OfferNode>(decision.actions[2]));
+  EXPECT_EQ(flow.execution().tally().running, 2);
+  const ExecutionDecision next = flow.execution().on(RoomOffered{});
+  EXPECT_EQ(next.nodes.size(), 1);
+  EXPECT_EQ(flow.execution().tally().running, 3);
+  EXPECT_TRUE(flow.execution().on(RoomOffered{}).is_stale) << "nothing is ready any more";
+}
+
+constexpr const char* with_subgraph = R"(
+id: outer
+name: outer
+entry_point: inner
+nodes:
+  - {id: inner, type: subgraph, subgraph_config: {workflow_name: other, input_mapping: {goal: wish}, output_mapping: {found: answer}}}
+  - {id: after, type: task, task_config: {role: r}}
+edges:
+  - {id: e, source: inner, target: after}
+)";
+
+// GRF-11: a subgraph needs no worker; its child gets the mapped inputs, and its end is its node's.
+TEST(Execution, a_subgraph_runs_as_a_child) {
+  auto parsed = spec::parse_workflow(std::make_shared<const spec::Source>("w.yaml", with_subgraph));
+  ASSERT_TRUE(parsed) << view::problems_text(parsed.error(), {});
+  const CompiledWorkflow compiled(parsed->workflow);
+  testing::MemoryExecution execution(compiled, json::parse(R"({"wish": "peace", "x": 1})").value());
+  const ExecutionDecision started = execution.on(ExecutionStarted{});
+  ASSERT_EQ(started.children.size(), 1);
+  EXPECT_EQ(started.children[0].workflow_name, "other");
+  EXPECT_EQ(json::encode(started.children[0].seeds), R"({"goal":"peace"})");
+  EXPECT_TRUE(started.actions.empty());
+
+  ChildEnd end{
+      .exits = {{0, json::parse(R"({"answer": 1, "x": 2})").value()}, {1, json::parse(R"({"answer": 3})").value()}}};
+  const ExecutionEvent finished = conclude_child(compiled, 0, compiled, end);
+  EXPECT_EQ(json::encode(std::get<NodeFinished>(finished).outputs), R"({"found":3})");
+
+  end.status = model::ExecutionStatus::failed;
+  end.reason = "no luck";
+  const ExecutionEvent failed = conclude_child(compiled, 0, compiled, end);
+  EXPECT_EQ(std::get<NodeFailed>(failed).error, "`other` failed: no luck");
+  execution.on(failed);
+  EXPECT_EQ(execution.status(), model::ExecutionStatus::failed);
+  const ExecutionDecision retried = execution.on(RetryRequested{});
+  ASSERT_EQ(retried.children.size(), 1);
+  EXPECT_TRUE(retried.children[0].resumes) << "the child goes on at what failed there";
 }
 
 }  // namespace

@@ -65,15 +65,18 @@ Value keep_common(const std::vector<Delivery>& deliveries) {
 
 }  // namespace
 
-Value map_output(const Graph& graph, graph::EdgeIndex edge, const Value& output) {
-  const auto& mapping = graph.edge(edge).data_mapping;
-  if (mapping.empty()) return output;
+Value map_fields(const Value& value, const std::map<std::string, std::string>& mapping) {
+  if (mapping.empty()) return value;
   Value mapped = Value::object();
   for (const auto& [target, source] : mapping) {
-    const Value* field = find_field(output, source);
+    const Value* field = find_field(value, source);
     mapped.set(target, field != nullptr ? *field : Value());
   }
   return mapped;
+}
+
+Value map_output(const Graph& graph, graph::EdgeIndex edge, const Value& output) {
+  return map_fields(output, graph.edge(edge).data_mapping);
 }
 
 Value collect_inputs(const Graph& graph, graph::NodeIndex node, const Value& seeds, std::vector<Delivery> deliveries,

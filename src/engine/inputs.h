@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "base/value.h"
@@ -17,6 +19,8 @@ struct Delivery {
   base::Value value;
 };
 
+// {target: source}: these fields of `value` under these names, null where there is none; all of it without a mapping.
+base::Value map_fields(const base::Value& value, const std::map<std::string, std::string>& mapping);
 base::Value map_output(const graph::Graph& graph, graph::EdgeIndex edge, const base::Value& output);
 
 // Each field under its name and under `node.field`; a later edge in the file wins, which is noted. A value that is no

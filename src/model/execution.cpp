@@ -21,6 +21,7 @@ constexpr auto execution_moves = std::to_array<Move<ExecutionStatus>>({
 
 constexpr auto node_moves = std::to_array<Move<NodeStatus>>({
     {NodeStatus::pending, NodeStatus::ready},
+    {NodeStatus::pending, NodeStatus::running},
     {NodeStatus::pending, NodeStatus::waiting_approval},
     {NodeStatus::pending, NodeStatus::completed},
     {NodeStatus::pending, NodeStatus::skipped},

@@ -31,11 +31,22 @@ std::vector<NodeIndex> MemoryExecution::live_nodes() const {
   return live;
 }
 
+std::vector<NodeIndex> MemoryExecution::ready_nodes(base::WallTime now, std::size_t most) const {
+  std::vector<NodeIndex> ready;
+  for (NodeIndex node = 0; node < nodes_.size() && ready.size() < most; ++node) {
+    const bool may_begin = nodes_[node].not_before.value_or(now) <= now;
+    if (nodes_[node].status == NodeStatus::ready && may_begin) ready.push_back(node);
+  }
+  return ready;
+}
+
 engine::ExecutionDecision MemoryExecution::on(const engine::ExecutionEvent& event) {
-  engine::ExecutionDecision decision = engine::decide(*this, event);
+  engine::ExecutionDecision decision = engine::decide(*this, event, moment_);
   if (!decision.is_stale) {
     apply(decision);
-    if (const auto* began = std::get_if<engine::NodeBegan>(&event)) ++begun_[began->node];
+    for (const engine::Action& action : decision.actions) {
+      if (const auto* start = std::get_if<engine::StartNode>(&action)) ++begun_[start->node];
+    }
     check_tally();
   }
   return decision;
@@ -55,6 +66,7 @@ void MemoryExecution::apply(const engine::ExecutionDecision& decision) {
     node.iteration = change.iteration;
     node.edges_decided = change.edges_decided;
     node.edges_taken = change.edges_taken;
+    node.not_before = change.not_before;
     if (change.inputs || is_reset) node.inputs = change.inputs.value_or(base::Value());
     if (change.outputs || is_reset) node.outputs = change.outputs.value_or(base::Value());
   }

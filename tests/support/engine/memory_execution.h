@@ -22,6 +22,11 @@ class MemoryExecution final : public engine::ExecutionView {
   engine::EdgeView edge(graph::EdgeIndex edge) const override { return edges_[edge]; }
   std::int64_t loop_taken(graph::EdgeIndex edge) const override { return loops_[edge]; }
   std::vector<graph::NodeIndex> live_nodes() const override;
+  std::vector<graph::NodeIndex> ready_nodes(base::WallTime now, std::size_t most) const override;
+  void expect(std::span<const graph::NodeIndex> /*nodes*/) const override {}
+
+  // What decisions are made with from now on.
+  engine::Moment& moment() noexcept { return moment_; }
 
   // Decides and applies. Fails the test when a change does not fit what is stored.
   engine::ExecutionDecision on(const engine::ExecutionEvent& event);
@@ -41,6 +46,7 @@ class MemoryExecution final : public engine::ExecutionView {
 
   const engine::CompiledWorkflow& workflow_;
   base::Value seeds_;
+  engine::Moment moment_;
   model::ExecutionStatus status_ = model::ExecutionStatus::running;
   std::string reason_;
   engine::Tally tally_;

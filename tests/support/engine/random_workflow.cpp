@@ -26,6 +26,7 @@ class Builder {
     workflow_.entry_point = whole.entry;
     workflow_.exit_points = {whole.exit};
     workflow_.config.fail_fast = wishes_.fail_fast;
+    workflow_.config.max_parallel_nodes = static_cast<std::int64_t>(1 + draw(6));
     return std::move(workflow_);
   }
 

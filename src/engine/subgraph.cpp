@@ -1,0 +1,31 @@
+#include "engine/subgraph.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "engine/inputs.h"
+
+namespace reeve::engine {
+
+ExecutionEvent conclude_child(const CompiledWorkflow& parent, graph::NodeIndex node, const CompiledWorkflow& child,
+                              const ChildEnd& end) {
+  const model::SubgraphConfig& config = *parent.graph().node(node).subgraph_config;
+  if (end.status != model::ExecutionStatus::completed) {
+    const std::string why = end.reason && !end.reason->empty() ? fmt::format(": {}", *end.reason) : "";
+    return NodeFailed{node, model::RetryOn::failed,
+                      fmt::format("{} {}{}", base::quoted(config.workflow_name), base::spell(end.status), why)};
+  }
+  base::Value outputs = base::Value::object();
+  for (const auto& [exit, value] : end.exits) {
+    if (value.as_object() != nullptr) {
+      outputs = with_fields(std::move(outputs), value);
+    } else if (!value.is_null()) {
+      base::Value under_its_name = base::Value::object();
+      under_its_name.set(child.graph().node(exit).id, value);
+      outputs = with_fields(std::move(outputs), under_its_name);
+    }
+  }
+  return NodeFinished{node, map_fields(outputs, config.output_mapping)};
+}
+
+}  // namespace reeve::engine
