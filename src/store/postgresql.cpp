@@ -1,0 +1,484 @@
+#include "store/postgresql.h"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <deque>
+#include <poll.h>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "store/libpq.h"
+
+namespace reeve::store {
+
+namespace {
+
+struct Finish {
+  void operator()(PGconn* connection) const noexcept { libpq().PQfinish(connection); }
+};
+struct Clear {
+  void operator()(PGresult* result) const noexcept { libpq().PQclear(result); }
+};
+using ConnectionHandle = std::unique_ptr<PGconn, Finish>;
+using ResultHandle = std::unique_ptr<PGresult, Clear>;
+
+class PostgresqlRow final : public Row {
+ public:
+  explicit PostgresqlRow(const PGresult* result) noexcept : result_(result) {}
+  void go_to(int row) noexcept { row_ = row; }
+  bool is_null(int column) const override { return libpq().PQgetisnull(result_, row_, column) != 0; }
+  std::int64_t integer(int column) const override {
+    const std::string_view digits = text(column);
+    std::int64_t value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+  }
+  std::string_view text(int column) const override {
+    return {libpq().PQgetvalue(result_, row_, column),
+            static_cast<std::size_t>(libpq().PQgetlength(result_, row_, column))};
+  }
+
+ private:
+  const PGresult* result_;
+  int row_ = 0;
+};
+
+std::int64_t read_rows(const PGresult* result, const RowReader& read) {
+  const int rows = libpq().PQntuples(result);
+  PostgresqlRow row(result);
+  for (int i = 0; i < rows; ++i) {
+    row.go_to(i);
+    read(row);
+  }
+  return rows;
+}
+
+std::string code_of(std::string_view state) {
+  if (state.starts_with("23")) return "store.refused";
+  // Out of disk, memory, connections.
+  if (state == "53100") return "store.full";
+  // Lock not available, deadlock, serialization.
+  if (state == "55P03" || state.starts_with("40")) return "store.busy";
+  // Connection failures, the server shuts down, crashes or starts.
+  if (state.empty() || state.starts_with("08") || state.starts_with("57P")) return "store.unavailable";
+  return "store.failed";
+}
+
+[[noreturn]] void throw_result(const PGresult* result, std::string_view doing) {
+  const char* state = libpq().PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* words = libpq().PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  const std::string code = code_of(state != nullptr ? state : "");
+  throw base::Error(code, fmt::format("{}: {}", doing, words != nullptr ? words : "the connection was lost"),
+                    code == "store.full" ? "make room on the database server's disk" : "");
+}
+
+// What was sent and has not been answered yet.
+struct Outstanding {
+  enum class Kind { control, begin, prepare, read, write, write_any };
+  Kind kind = Kind::control;
+  Sql statement{};
+  std::int64_t rows = 0;
+};
+
+class PostgresqlSession final : public Session {
+ public:
+  explicit PostgresqlSession(const PostgresqlOptions& options) : options_(options) {
+    statements_.resize(sql_texts().size());
+    connect();
+    if (options.listens) listen();
+  }
+
+  Engine engine() const noexcept override { return Engine::postgresql; }
+
+  void begin() override {
+    if (!is_alive()) connect();
+    in_transaction_ = true;
+    now_.reset();
+    send_text("BEGIN", Outstanding::Kind::control);
+    // The transaction's own number tells afterwards what became of it, should the answer to COMMIT be lost.
+    send_text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_current_xact_id()::text",
+              Outstanding::Kind::begin);
+  }
+
+  void commit() override {
+    pump(sent_);
+    send_text("COMMIT", Outstanding::Kind::control);
+    const std::string transaction = transaction_;
+    try {
+      sync();
+    } catch (const base::Error& error) {
+      if (error.code() != "store.unavailable") throw;
+      in_transaction_ = false;
+      if (!was_committed(transaction)) throw;
+    }
+    in_transaction_ = false;
+  }
+
+  void rollback() noexcept override {
+    if (!in_transaction_) return;
+    in_transaction_ = false;
+    try {
+      check_sent(libpq().PQpipelineSync(connection_.get()));
+      take_outstanding();
+      take_sync();
+      send_text("ROLLBACK", Outstanding::Kind::control);
+      sync();
+    } catch (const base::Error&) {
+      // The server has rolled back what it has lost sight of; the next begin() connects anew.
+      connection_.reset();
+    }
+    held_.clear();
+  }
+
+  base::WallTime now() override {
+    while (!now_) pump(done_ + 1);
+    return *now_;
+  }
+
+  bool is_pipelined() const noexcept override { return true; }
+
+  Ticket send(Sql statement, Params params) override {
+    if (!in_transaction_ && !is_alive()) connect();
+    return send_statement(statement, params, {Outstanding::Kind::read, statement, 0});
+  }
+
+  std::int64_t take(Ticket ticket, const RowReader& read) override {
+    if (in_transaction_) {
+      pump(ticket);
+    } else {
+      sync();
+    }
+    const auto found = held_.find(ticket);
+    REEVE_ASSERT(found != held_.end());
+    const ResultHandle result = std::move(found->second);
+    held_.erase(found);
+    return read_rows(result.get(), read);
+  }
+
+  void write(Sql statement, Params params, std::int64_t rows) override {
+    REEVE_ASSERT(in_transaction_);
+    send_statement(statement, params, {Outstanding::Kind::write, statement, rows});
+  }
+  void write_any(Sql statement, Params params) override {
+    REEVE_ASSERT(in_transaction_);
+    send_statement(statement, params, {Outstanding::Kind::write_any, statement, 0});
+  }
+
+  void run_script(const std::string& text) override {
+    query_text(text, [](const Row&) {});
+  }
+
+  std::int64_t query_text(const std::string& text, const RowReader& read) override {
+    if (!in_transaction_ && !is_alive()) connect();
+    if (in_transaction_) pump(sent_);
+    if (in_transaction_ || !outstanding_.empty()) sync();
+    libpq().PQexitPipelineMode(connection_.get());
+    const ResultHandle result(libpq().PQexec(connection_.get(), text.c_str()));
+    libpq().PQenterPipelineMode(connection_.get());
+    const ExecStatusType status = libpq().PQresultStatus(result.get());
+    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) throw_result(result.get(), text.substr(0, 60));
+    return read_rows(result.get(), read);
+  }
+
+  void prepare(Sql statement) override {
+    number(statement);
+    send_prepare(statement);
+    sync();
+  }
+
+  int notice_fd() const noexcept override { return listener_ ? libpq().PQsocket(listener_.get()) : -1; }
+
+  bool take_notice() override {
+    if (!listener_) return false;
+    if (libpq().PQconsumeInput(listener_.get()) == 0) {
+      // What was said meanwhile is not known: look once.
+      was_told_ = true;
+      listener_.reset();
+      listen();
+      return true;
+    }
+    bool any = false;
+    while (PGnotify* told = libpq().PQnotifies(listener_.get())) {
+      any = true;
+      was_told_ = true;
+      libpq().PQfreemem(told);
+    }
+    return any;
+  }
+
+  bool was_changed_outside() override { return std::exchange(was_told_, false); }
+
+ private:
+  struct Statement {
+    enum class State { unknown, sent, ready };
+    NumberedSql sql;
+    State state = State::unknown;
+  };
+
+  // --- the connection ---
+
+  bool is_alive() const { return connection_ && libpq().PQstatus(connection_.get()) == CONNECTION_OK; }
+
+  ConnectionHandle open() const {
+    ConnectionHandle connection(libpq().PQconnectdb(options_.url.c_str()));
+    if (!connection || libpq().PQstatus(connection.get()) != CONNECTION_OK) {
+      throw base::Error("store.unavailable",
+                        fmt::format("cannot reach the database: {}",
+                                    base::trim(connection ? libpq().PQerrorMessage(connection.get()) : "no memory")),
+                        "start the server, or mend `store` in the config");
+    }
+    constexpr int oldest_version = 140000;
+    if (libpq().PQserverVersion(connection.get()) < oldest_version) {
+      throw base::Error("store.too_old", "the PostgreSQL server is older than version 14", "use version 14 or later");
+    }
+    libpq().PQsetNoticeProcessor(connection.get(), [](void*, const char*) {}, nullptr);
+    return connection;
+  }
+
+  void connect() {
+    held_.clear();
+    outstanding_.clear();
+    sent_ = done_ = 0;
+    for (Statement& statement : statements_) statement.state = Statement::State::unknown;
+    connection_ = open();
+    exec(connection_.get(), "SET client_encoding = 'UTF8'");
+    exec(connection_.get(), "SET synchronous_commit = on");
+    exec(connection_.get(), options_.is_read_only ? "SET default_transaction_read_only = on"
+                                                  : "SET default_transaction_isolation = 'read committed'");
+    libpq().PQsetnonblocking(connection_.get(), 1);
+    libpq().PQenterPipelineMode(connection_.get());
+  }
+
+  void listen() {
+    listener_ = open();
+    exec(listener_.get(), "LISTEN reeve_outside");
+  }
+
+  static void exec(PGconn* connection, const char* text) {
+    const ResultHandle result(libpq().PQexec(connection, text));
+    if (libpq().PQresultStatus(result.get()) != PGRES_COMMAND_OK) throw_result(result.get(), text);
+  }
+
+  // A commit whose answer was lost: asks a new connection what became of it.
+  bool was_committed(const std::string& transaction) {
+    const auto until = std::chrono::steady_clock::now() + options_.patience;
+    constexpr base::Milliseconds pause(50);
+    while (std::chrono::steady_clock::now() < until) {
+      try {
+        connect();
+        std::string fate;
+        query_text(fmt::format("SELECT pg_xact_status('{}')", transaction),
+                   [&](const Row& row) { fate = row.text(0); });
+        if (fate == "committed") return true;
+        if (fate == "aborted") return false;
+      } catch (const base::Error& error) {
+        if (error.code() != "store.unavailable") throw;
+      }
+      // The server starts again, or the lost session is still being wound up.
+      std::this_thread::sleep_for(pause);
+    }
+    throw base::Error("store.unknown_outcome",
+                      "the database went away while it was committing, and nobody knows whether it did",
+                      "look at the record before asking again");
+  }
+
+  // --- sending ---
+
+  NumberedSql& number(Sql statement) {
+    NumberedSql& sql = statements_[static_cast<std::size_t>(statement)].sql;
+    if (sql.text.empty()) sql = number_parameters(text_of(statement).postgresql);
+    return sql;
+  }
+
+  void check_sent(int ok) {
+    if (ok == 1) return;
+    throw base::Error("store.unavailable",
+                      fmt::format("lost the database: {}", base::trim(libpq().PQerrorMessage(connection_.get()))));
+  }
+
+  Ticket note(const Outstanding& outstanding) {
+    outstanding_.push_back(outstanding);
+    return ++sent_;
+  }
+
+  void send_text(const char* text, Outstanding::Kind kind) {
+    check_sent(libpq().PQsendQueryParams(connection_.get(), text, 0, nullptr, nullptr, nullptr, nullptr, 0));
+    note({kind});
+  }
+
+  void send_prepare(Sql statement) {
+    Statement& prepared = statements_[static_cast<std::size_t>(statement)];
+    check_sent(libpq().PQsendPrepare(connection_.get(), std::string(text_of(statement).name).c_str(),
+                                     prepared.sql.text.c_str(), 0, nullptr));
+    prepared.state = Statement::State::sent;
+    note({Outstanding::Kind::prepare, statement});
+  }
+
+  Ticket send_statement(Sql statement, Params params, const Outstanding& outstanding) {
+    const NumberedSql& sql = number(statement);
+    if (state_of(statement) == Statement::State::unknown) send_prepare(statement);
+    REEVE_ASSERT(params.size() == sql.names.size());
+    constexpr std::size_t most = 64;
+    REEVE_ASSERT(params.size() <= most);
+    std::array<std::string, most> texts;
+    std::array<const char*, most> values{};
+    std::size_t guess = 0;
+    for (const Param& param : params) {
+      std::size_t at = guess++;
+      if (sql.names[at] != param.name) {
+        for (at = 0; at < sql.names.size() && sql.names[at] != param.name; ++at) {
+        }
+        REEVE_ASSERT(at < sql.names.size());
+      }
+      if (const auto* number = std::get_if<std::int64_t>(&param.value.data())) {
+        texts[at] = fmt::format_int(*number).str();
+      } else if (const auto* text = std::get_if<std::string_view>(&param.value.data())) {
+        texts[at] = *text;
+      } else {
+        continue;
+      }
+      values[at] = texts[at].c_str();
+    }
+    check_sent(libpq().PQsendQueryPrepared(connection_.get(), std::string(text_of(statement).name).c_str(),
+                                           static_cast<int>(params.size()), values.data(), nullptr, nullptr, 0));
+    return note(outstanding);
+  }
+
+  // --- receiving ---
+
+  // Sends what is buffered and waits until an answer is complete. Reads while it writes: two full pipes would wait for
+  // each other for ever.
+  void wait_for_answer() {
+    while (true) {
+      const int flushed = libpq().PQflush(connection_.get());
+      if (flushed < 0) check_sent(0);
+      if (flushed == 0 && libpq().PQisBusy(connection_.get()) == 0) return;
+      pollfd ready{libpq().PQsocket(connection_.get()), static_cast<short>(POLLIN | (flushed == 1 ? POLLOUT : 0)), 0};
+      if (::poll(&ready, 1, -1) < 0 && errno != EINTR) check_sent(0);
+      if ((ready.revents & (POLLIN | POLLERR | POLLHUP)) != 0) check_sent(libpq().PQconsumeInput(connection_.get()));
+    }
+  }
+
+  ResultHandle next_result() {
+    wait_for_answer();
+    return ResultHandle(libpq().PQgetResult(connection_.get()));
+  }
+
+  // Takes answers until that of the given statement is there.
+  void pump(Ticket until) {
+    if (done_ >= until) return;
+    check_sent(libpq().PQsendFlushRequest(connection_.get()));
+    while (done_ < until) take_one();
+  }
+
+  void take_one() {
+    ResultHandle result = next_result();
+    if (!result) throw_lost();
+    const Outstanding answered = outstanding_.front();
+    outstanding_.pop_front();
+    ++done_;
+    // Each answer ends with a null.
+    next_result();
+    const ExecStatusType status = libpq().PQresultStatus(result.get());
+    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
+      if (answered.kind == Outstanding::Kind::prepare) state_of(answered.statement) = Statement::State::unknown;
+      const bool has_name = answered.kind != Outstanding::Kind::control && answered.kind != Outstanding::Kind::begin;
+      throw_result(result.get(), has_name ? text_of(answered.statement).name : "transaction");
+    }
+    accept(answered, std::move(result));
+  }
+
+  Statement::State& state_of(Sql statement) { return statements_[static_cast<std::size_t>(statement)].state; }
+
+  void accept(const Outstanding& answered, ResultHandle result) {
+    switch (answered.kind) {
+      case Outstanding::Kind::control:
+      case Outstanding::Kind::write_any:
+        return;
+      case Outstanding::Kind::begin: {
+        const PostgresqlRow row(result.get());
+        now_ = base::WallTime(base::Milliseconds(row.integer(0)));
+        transaction_ = row.text(1);
+        return;
+      }
+      case Outstanding::Kind::prepare:
+        state_of(answered.statement) = Statement::State::ready;
+        return;
+      case Outstanding::Kind::read:
+        held_.emplace(done_, std::move(result));
+        return;
+      case Outstanding::Kind::write: {
+        const std::string_view digits = libpq().PQcmdTuples(result.get());
+        std::int64_t changed = 0;
+        std::from_chars(digits.data(), digits.data() + digits.size(), changed);
+        if (changed != answered.rows) throw Conflict{answered.statement};
+        return;
+      }
+    }
+  }
+
+  [[noreturn]] void throw_lost() {
+    throw base::Error("store.unavailable",
+                      fmt::format("lost the database: {}", base::trim(libpq().PQerrorMessage(connection_.get()))));
+  }
+
+  // Ends the pipeline: everything sent is answered, and without a transaction of our own it is committed.
+  void sync() {
+    check_sent(libpq().PQpipelineSync(connection_.get()));
+    const std::exception_ptr failure = take_outstanding();
+    take_sync();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+  // All answers, also after a failed one: what follows it is told as aborted. The first failure is the one to tell.
+  std::exception_ptr take_outstanding() {
+    std::exception_ptr failure;
+    while (!outstanding_.empty()) {
+      try {
+        take_one();
+      } catch (...) {
+        if (!is_alive()) throw;
+        if (!failure) failure = std::current_exception();
+      }
+    }
+    return failure;
+  }
+
+  void take_sync() {
+    while (true) {
+      const ResultHandle result = next_result();
+      if (!result) {
+        if (!is_alive()) throw_lost();
+        continue;
+      }
+      if (libpq().PQresultStatus(result.get()) == PGRES_PIPELINE_SYNC) return;
+    }
+  }
+
+  PostgresqlOptions options_;
+  ConnectionHandle connection_;
+  ConnectionHandle listener_;
+  std::vector<Statement> statements_;
+  std::deque<Outstanding> outstanding_;
+  std::unordered_map<Ticket, ResultHandle> held_;
+  Ticket sent_ = 0;
+  Ticket done_ = 0;
+  bool in_transaction_ = false;
+  std::optional<base::WallTime> now_;
+  std::string transaction_;
+  bool was_told_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Session> open_postgresql(const PostgresqlOptions& options) {
+  return std::make_unique<PostgresqlSession>(options);
+}
+
+}  // namespace reeve::store

@@ -1,0 +1,44 @@
+#include "store/session.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace reeve::store {
+
+std::optional<std::int64_t> Row::find_integer(int column) const {
+  return is_null(column) ? std::nullopt : std::optional(integer(column));
+}
+
+std::optional<std::string> Row::find_text(int column) const {
+  return is_null(column) ? std::nullopt : std::optional<std::string>(text(column));
+}
+
+base::WallTime Row::time(int column) const {
+  const auto time = base::parse_time(text(column));
+  if (!time) throw_damaged(column);
+  return *time;
+}
+
+std::optional<base::WallTime> Row::find_time(int column) const {
+  return is_null(column) ? std::nullopt : std::optional(time(column));
+}
+
+void Row::throw_damaged(int column) const {
+  throw base::Error("store.damaged",
+                    fmt::format("column {} holds {}, which cannot be there", column, base::quoted(text(column))),
+                    "the database was changed by something else; restore it from a copy");
+}
+
+std::int64_t Session::query(Sql statement, std::initializer_list<Param> params, const RowReader& read) {
+  return query(statement, Params(params.begin(), params.size()), read);
+}
+
+std::int64_t Session::insert(Sql statement, std::initializer_list<Param> params) {
+  std::int64_t number = 0;
+  query(statement, params, [&](const Row& row) { number = row.integer(0); });
+  return number;
+}
+
+}  // namespace reeve::store

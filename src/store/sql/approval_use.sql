@@ -1,0 +1,1 @@
+UPDATE approvals SET use = :use WHERE number = :approval AND status = 'approved' AND use = 'unused'

@@ -1,0 +1,1 @@
+SELECT hash FROM audit_log ORDER BY seq DESC LIMIT 1

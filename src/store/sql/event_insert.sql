@@ -1,0 +1,1 @@
+INSERT INTO events (seq, at, kind, data) VALUES (:seq, :at, :kind, :data)

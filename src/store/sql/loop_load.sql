@@ -1,0 +1,1 @@
+SELECT iteration_count FROM loop_counters WHERE execution = :execution AND edge = :edge

@@ -1,0 +1,1 @@
+SELECT definition FROM workflows WHERE hash = :hash

@@ -1,0 +1,307 @@
+#include "store/session.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "model/agent.h"
+#include "model/approval.h"
+#include "model/audit.h"
+#include "model/event.h"
+#include "model/execution.h"
+#include "model/patch.h"
+#include "model/run.h"
+#include "model/task.h"
+#include "store/postgresql.h"
+#include "tests/store/conformance.h"
+
+namespace reeve::store {
+namespace {
+
+REEVE_CONFORMANCE(SessionTest);
+
+std::string code_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const base::Error& error) {
+    return error.code();
+  } catch (const Conflict&) {
+    return "conflict";
+  }
+  return "";
+}
+
+// STO-1: one set of statements.
+TEST_P(SessionTest, every_statement_can_be_prepared) {
+  const auto session = store_.open_writer();
+  std::size_t prepared = 0;
+  for (std::size_t i = 0; i < sql_texts().size(); ++i) {
+    const SqlText& text = sql_texts()[i];
+    ASSERT_FALSE(text.sqlite.empty() && text.postgresql.empty()) << text.name;
+    if ((session->engine() == Engine::sqlite ? text.sqlite : text.postgresql).empty()) continue;
+    EXPECT_NO_THROW(session->prepare(static_cast<Sql>(i))) << text.name;
+    ++prepared;
+  }
+  EXPECT_GT(prepared, 50);
+}
+
+TEST_P(SessionTest, what_is_written_can_be_read) {
+  const auto session = store_.open_writer();
+  session->begin();
+  const std::string odd = "a'b\"c\\ \xc3\xa4 \n";
+  session->write(Sql::workflow_insert, {{"hash", odd},
+                                        {"workflow_id", "w"},
+                                        {"name", ""},
+                                        {"version", "1"},
+                                        {"definition", "{}"},
+                                        {"now", "2026-01-01T00:00:00.000Z"}});
+  std::string read;
+  EXPECT_EQ(session->query(Sql::workflow_find, {{"hash", odd}}, [&](const Row& row) { read = row.text(0); }), 1);
+  session->commit();
+  EXPECT_EQ(read, "{}");
+  EXPECT_EQ(session->query(Sql::workflow_find, {{"hash", "none"}}, [](const Row&) {}), 0);
+}
+
+// A compare-and-set that finds something else is told before anything is committed.
+TEST_P(SessionTest, a_write_that_finds_something_else_is_a_conflict) {
+  const auto session = store_.open_writer();
+  session->begin();
+  EXPECT_EQ(code_of([&] {
+              session->write(Sql::daemon_end, {{"daemon", 7}, {"now", "x"}});
+              session->commit();
+            }),
+            "conflict");
+  session->rollback();
+  EXPECT_EQ(testing::read_column(*session, "SELECT count(*) FROM daemons"), "0\n");
+}
+
+TEST_P(SessionTest, a_rolled_back_transaction_leaves_nothing_and_the_session_goes_on) {
+  const auto session = store_.open_writer();
+  const auto insert = [&] {
+    return session->insert(Sql::daemon_insert, {{"host", "h"}, {"boot_id", "b"}, {"now", "n"}, {"lease_until", "l"}});
+  };
+  session->begin();
+  EXPECT_GT(insert(), 0);
+  session->rollback();
+  EXPECT_EQ(testing::read_column(*session, "SELECT count(*) FROM daemons"), "0\n");
+  // A refused statement, then the same session is used again.
+  session->begin();
+  EXPECT_EQ(code_of([&] {
+              session->write(Sql::event_insert, {{"seq", 1}, {"at", "t"}, {"kind", "nonsense"}, {"data", "{}"}});
+              session->commit();
+            }),
+            "store.refused");
+  session->rollback();
+  session->begin();
+  EXPECT_GT(insert(), 0);
+  session->commit();
+  EXPECT_EQ(testing::read_column(*session, "SELECT count(*) FROM daemons"), "1\n");
+}
+
+// A reader looks at one moment and keeps nobody waiting.
+TEST_P(SessionTest, readers_see_only_what_is_committed) {
+  if (GetParam() == Place::Kind::memory) {
+    // A store in memory has one lock for all; its readers are short and take turns.
+    SUCCEED();
+    return;
+  }
+  const auto writer = store_.open_writer();
+  const auto reader = store_.open_reader();
+  writer->begin();
+  writer->insert(Sql::daemon_insert, {{"host", "h"}, {"boot_id", "b"}, {"now", "n"}, {"lease_until", "l"}});
+  EXPECT_EQ(testing::read_column(*reader, "SELECT count(*) FROM daemons"), "0\n");
+  writer->commit();
+  EXPECT_EQ(testing::read_column(*reader, "SELECT count(*) FROM daemons"), "1\n");
+  EXPECT_NE(code_of([&] { reader->run_script("DELETE FROM daemons"); }), "");
+}
+
+// --- migrations ---
+
+// STO-2: what was released is never edited. A new migration adds a line.
+TEST(Migrations, are_never_edited) {
+  const std::vector<std::pair<std::string, std::string>> hashes = {
+#include "tests/store/migration_hashes.inc"
+  };
+  ASSERT_EQ(hashes.size(), migrations().size());
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    EXPECT_EQ(migrations()[i].number, static_cast<int>(i) + 1);
+    EXPECT_EQ(base::sha256_hex(migrations()[i].sqlite), hashes[i].first) << "migration " << i + 1 << ", sqlite";
+    EXPECT_EQ(base::sha256_hex(migrations()[i].postgresql), hashes[i].second)
+        << "migration " << i + 1 << ", postgresql";
+  }
+}
+
+TEST_P(SessionTest, migrates_from_every_older_version_without_losing_a_row) {
+  for (int version = 1; version <= newest_schema(); ++version) {
+    testing::TestStore old(GetParam());
+    const auto session = old.open_bare();
+    migrate(*session, version);
+    session->run_script("INSERT INTO daemons (host, boot_id, started_at, lease_until) VALUES ('h', 'b', 'n', 'l')");
+    migrate(*session);
+    migrate(*session);
+    EXPECT_EQ(testing::read_column(*session, "SELECT max(version) FROM schema_migrations"),
+              std::to_string(newest_schema()) + "\n");
+    EXPECT_EQ(testing::read_column(*session, "SELECT host FROM daemons"), "h\n");
+  }
+}
+
+TEST_P(SessionTest, a_newer_schema_is_refused_and_left_alone) {
+  {
+    const auto session = store_.open_writer();
+    session->run_script("INSERT INTO schema_migrations (version, applied_at) VALUES (9999, 'later')");
+    EXPECT_EQ(code_of([&] { migrate(*session); }), "store.newer");
+    EXPECT_EQ(testing::read_column(*session, "SELECT count(*) FROM schema_migrations"), "2\n");
+    EXPECT_EQ(code_of([&] { store_.open_writer(); }), "store.newer");
+  }
+}
+
+// --- what the tables refuse ---
+
+template <class E>
+void expect_words(Session& session, const std::string& table, const std::string& column) {
+  // The CHECK's own text names them; a word of the enum that it refuses, or one too many, fails here.
+  std::string sql;
+  if (session.engine() == Engine::sqlite) {
+    sql = testing::read_column(session, "SELECT sql FROM sqlite_schema WHERE name = '" + table + "'");
+  } else {
+    sql = testing::read_column(session, "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = '" +
+                                            table + "'::regclass AND contype = 'c'");
+  }
+  const std::string begin = session.engine() == Engine::sqlite ? column + " IN (" : "((" + column + " = ANY (ARRAY[";
+  const std::size_t start = sql.find(begin);
+  ASSERT_NE(start, std::string::npos) << table << "." << column << "\n" << sql;
+  const std::string list = sql.substr(start, sql.find(')', start + begin.size()) - start);
+  std::size_t words = 0;
+  for (const auto& [_, name] : base::names_of<E>()) {
+    EXPECT_NE(list.find("'" + std::string(name) + "'"), std::string::npos) << table << "." << column << ": " << name;
+    ++words;
+  }
+  EXPECT_EQ(std::ranges::count(list, '\''), static_cast<std::ptrdiff_t>(2 * words)) << list;
+}
+
+TEST_P(SessionTest, checks_name_exactly_the_words_of_the_model) {
+  const auto session = store_.open_writer();
+  expect_words<model::RunStatus>(*session, "tool_runs", "status");
+  expect_words<model::Outcome>(*session, "tool_runs", "outcome");
+  expect_words<model::AttemptState>(*session, "run_attempts", "state");
+  expect_words<model::ApprovalStatus>(*session, "approvals", "status");
+  expect_words<model::ApprovalUse>(*session, "approvals", "use");
+  expect_words<model::ApprovalKind>(*session, "approvals", "kind");
+  expect_words<model::ExecutionStatus>(*session, "executions", "status");
+  expect_words<model::NodeStatus>(*session, "node_executions", "status");
+  expect_words<model::NodeType>(*session, "node_executions", "type");
+  expect_words<model::AgentState>(*session, "agents", "state");
+  expect_words<model::AgentEvent>(*session, "agent_transitions", "event");
+  expect_words<model::TaskStatus>(*session, "tasks", "status");
+  expect_words<model::PatchState>(*session, "patch_ledger", "state");
+  expect_words<model::EventKind>(*session, "events", "kind");
+  expect_words<model::AuditKind>(*session, "audit_log", "kind");
+}
+
+// RUN-2, APR-2, APR-7: an illegal move is refused by the store itself. Every pair is tried.
+template <class E>
+void expect_moves(Session& session, const std::string& table, const std::string& column,
+                  const std::function<std::string(std::string_view)>& insert,
+                  const std::function<std::string(std::string_view)>& more) {
+  for (const auto& [from, from_name] : base::names_of<E>()) {
+    for (const auto& [to, to_name] : base::names_of<E>()) {
+      session.begin();
+      session.run_script(insert(from_name));
+      const std::string update =
+          "UPDATE " + table + " SET " + column + " = '" + std::string(to_name) + "'" + more(to_name);
+      const bool is_refused = code_of([&] { session.run_script(update); }) != "";
+      session.rollback();
+      EXPECT_EQ(is_refused, from != to && !can_move(from, to)) << table << ": " << from_name << " → " << to_name;
+    }
+  }
+}
+
+TEST_P(SessionTest, illegal_moves_are_refused_by_the_store) {
+  const auto session = store_.open_writer();
+  const auto over = [](std::string_view status) {
+    const bool is_over =
+        status == "completed" || status == "failed" || status == "failed_timeout" || status == "cancelled";
+    return std::string(is_over ? "'t'" : "NULL");
+  };
+  session->run_script(
+      "INSERT INTO workflows (hash, workflow_id, name, version, definition, created_at) VALUES "
+      "('h','w','w','1','{}','t')");
+  expect_moves<model::RunStatus>(
+      *session, "tool_runs", "status",
+      [&](std::string_view status) {
+        return "INSERT INTO tool_runs (tool_name, status, completed_at, created_at) VALUES ('t', '" +
+               std::string(status) + "', " + over(status) + ", 't')";
+      },
+      [&](std::string_view status) {
+        return ", completed_at = " + over(status) + (status == "queued" ? ", outcome = 'limited'" : "");
+      });
+  expect_moves<model::ExecutionStatus>(
+      *session, "executions", "status",
+      [&](std::string_view status) {
+        return "INSERT INTO executions (workflow_hash, status, started_at, completed_at) VALUES ('h', '" +
+               std::string(status) + "', 't', " + over(status) + ")";
+      },
+      [&](std::string_view status) { return ", completed_at = " + over(status); });
+  const auto insert_approval = [](std::string_view status, std::string_view use) {
+    return "INSERT INTO approvals (kind, question, options_json, status, use, created_at, decided_at, settled) VALUES "
+           "('question', 'q', '[]', '" +
+           std::string(status) + "', '" + std::string(use) + "', 't', 't', " + (status == "pending" ? "0" : "1") + ")";
+  };
+  expect_moves<model::ApprovalStatus>(
+      *session, "approvals", "status", [&](std::string_view status) { return insert_approval(status, "unused"); },
+      [](std::string_view status) { return status == "pending" ? ", settled = 0" : ""; });
+  expect_moves<model::ApprovalUse>(
+      *session, "approvals", "use", [&](std::string_view use) { return insert_approval("approved", use); },
+      [](std::string_view) { return ""; });
+  expect_moves<model::TaskStatus>(
+      *session, "tasks", "status",
+      [](std::string_view status) {
+        return "INSERT INTO tasks (title, status, created_at) VALUES ('t', '" + std::string(status) + "', 't')";
+      },
+      [](std::string_view) { return ""; });
+  expect_moves<model::PatchState>(
+      *session, "patch_ledger", "state",
+      [](std::string_view state) {
+        return "INSERT INTO patch_ledger (node_id, base_commit, diff, state, created_at) VALUES ('n', 'c', '', '" +
+               std::string(state) + "', 't')";
+      },
+      [](std::string_view) { return ""; });
+  session->run_script(
+      "INSERT INTO executions (number, workflow_hash, status, started_at) VALUES (77, 'h', 'running', 't')");
+  expect_moves<model::NodeStatus>(
+      *session, "node_executions", "status",
+      [](std::string_view status) {
+        return "INSERT INTO node_executions (slot, execution, node, node_id, type, status, attempt) VALUES (77 * "
+               "1048576, "
+               "77, 0, 'n', 'task', '" +
+               std::string(status) + "', 1)";
+      },
+      [](std::string_view) { return ""; });
+  // RUN-18: back to the queue only for a usage limit.
+  session->run_script("INSERT INTO tool_runs (tool_name, status, created_at) VALUES ('t', 'running', 't')");
+  EXPECT_NE(code_of([&] { session->run_script("UPDATE tool_runs SET status = 'queued'"); }), "");
+}
+
+// APR-14, SPEC §9: what is written there stays.
+TEST_P(SessionTest, events_and_audit_are_append_only) {
+  const auto session = store_.open_writer();
+  session->run_script("INSERT INTO events (seq, at, kind, data) VALUES (1, 't', 'policy_denied', '{}')");
+  session->run_script(
+      "INSERT INTO audit_log (seq, at, kind, actor, data, previous, hash) VALUES (1, 't', 'policy_denied', 'a', '{}', "
+      "'', "
+      "'h')");
+  for (const char* act : {"UPDATE events SET data = '[]'", "DELETE FROM events", "UPDATE audit_log SET actor = 'b'",
+                          "DELETE FROM audit_log"}) {
+    EXPECT_EQ(code_of([&] { session->run_script(act); }), "store.refused") << act;
+  }
+}
+
+TEST(NumberedSql, names_become_numbers) {
+  const NumberedSql sql =
+      number_parameters("SELECT ':no', a::text -- :nor\n, :b FROM t WHERE x = :a_1 AND y = :b AND z = ':'");
+  EXPECT_EQ(sql.text, "SELECT ':no', a::text -- :nor\n, $1 FROM t WHERE x = $2 AND y = $1 AND z = ':'");
+  EXPECT_EQ(sql.names, (std::vector<std::string>{"b", "a_1"}));
+}
+
+}  // namespace
+}  // namespace reeve::store

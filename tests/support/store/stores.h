@@ -1,0 +1,65 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "store/store.h"
+#include "tests/support/files.h"
+
+namespace reeve::testing {
+
+// Time that stands still until a test turns it.
+class HandClock final : public base::Clock {
+ public:
+  base::WallTime wall_now() const override { return wall_; }
+  base::BootTime boot_now() const override { return base::BootTime(wall_.time_since_epoch()); }
+  void advance(base::Milliseconds by) { wall_ += by; }
+
+ private:
+  base::WallTime wall_{std::chrono::seconds(1'800'000'000)};
+};
+
+// The server that all tests of a run share when ctest has started one, else one of this process.
+class PostgresqlServer {
+ public:
+  static PostgresqlServer& shared();
+  ~PostgresqlServer();
+  // A new, empty database: its address.
+  std::string create_database();
+  // As after a crash of the server.
+  void restart();
+
+ private:
+  PostgresqlServer();
+  std::filesystem::path folder_;
+  bool is_ours_ = false;
+};
+
+// One empty store of a kind, gone with this object.
+class TestStore {
+ public:
+  explicit TestStore(store::Place::Kind kind);
+
+  const store::Place& place() const noexcept { return place_; }
+  bool is_postgresql() const noexcept { return place_.kind == store::Place::Kind::postgresql; }
+  const base::Clock& clock() const noexcept { return clock_; }
+  std::unique_ptr<store::Session> open_writer(const store::OpenOptions& options = {}) const;
+  std::unique_ptr<store::Session> open_reader() const;
+  // Without bringing the schema up to date.
+  std::unique_ptr<store::Session> open_bare() const;
+
+ private:
+  base::SystemClock clock_;
+  ScratchFolder scratch_;
+  store::Place place_;
+};
+
+// "file", "memory", "postgresql": names of the parameterised tests.
+std::string kind_name(store::Place::Kind kind);
+
+// What a query of one column gives, one value a line.
+std::string read_column(store::Session& session, const std::string& sql);
+
+}  // namespace reeve::testing
