@@ -46,6 +46,18 @@ struct NodeChange {
   friend bool operator==(const NodeChange&, const NodeChange&) = default;
 };
 
+// What a node had when a loop took it back (GRF-5); this very decision may have brought it there.
+struct ArchivedNode {
+  graph::NodeIndex node = 0;
+  model::NodeStatus status = model::NodeStatus::completed;
+  int attempt = 0;
+  int iteration = 0;
+  base::Value inputs;
+  base::Value outputs;
+  std::optional<std::string> error;
+  friend bool operator==(const ArchivedNode&, const ArchivedNode&) = default;
+};
+
 struct EdgeChange {
   graph::EdgeIndex edge = 0;
   model::EdgeState to = model::EdgeState::open;

@@ -40,7 +40,7 @@ NodeChange make_change(NodeIndex node, const Draft::Touched& touched) {
 Draft::Touched& Draft::touch(NodeIndex node) {
   const auto found = nodes_.find(node);
   if (found != nodes_.end()) return found->second;
-  const NodeState state = view_.node(node);
+  const NodeState& state = view_.node(node);
   return nodes_.emplace(node, Touched{state, state, {}, NodeReset::none}).first->second;
 }
 

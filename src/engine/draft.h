@@ -13,7 +13,7 @@ namespace reeve::engine {
 class Draft {
  public:
   struct Touched {
-    NodeState before;
+    const NodeState& before;
     NodeState now;
     std::optional<std::string> error;
     NodeReset reset = NodeReset::none;

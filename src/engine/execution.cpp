@@ -96,7 +96,8 @@ class Decider {
     const bool is_human = graph_.node(event.node).type == NodeType::human;
     if (!event.said_yes && !workflow_.takes_no_for_an_answer(event.node)) {
       touch(event.node).now.outputs = event.outputs;
-      fail(event.node, is_human ? "it was rejected" : "the gate said no");
+      const std::string plain = is_human ? "it was rejected" : "the gate said no";
+      fail(event.node, event.why_no.empty() ? plain : event.why_no);
     } else {
       complete(event.node, is_human ? with_fields(state(event.node).inputs, event.outputs) : event.outputs);
     }
@@ -455,6 +456,7 @@ class Decider {
     view_.expect(body);
     for (const NodeIndex node : body) {
       if (is_live(state(node).status)) cancel(node);
+      archive(node);
       reset(node, NodeReset::by_loop);
     }
     for (const NodeIndex node : body) {
@@ -467,6 +469,13 @@ class Decider {
       }
     }
     make_ready(target, {brought});
+  }
+
+  void archive(NodeIndex node) {
+    const Draft::Touched& touched = touch(node);
+    const NodeState& now = touched.now;
+    if (now.status == NodeStatus::pending) return;
+    archived_.push_back({node, now.status, now.attempt, now.iteration, now.inputs, now.outputs, touched.error});
   }
 
   void reset(NodeIndex node, NodeReset why) {
@@ -543,6 +552,7 @@ class Decider {
   ExecutionDecision collect() {
     ExecutionDecision decision = draft_.collect(status_, end_reason_);
     decision.cancels_pending = cancels_pending_;
+    decision.archived = std::move(archived_);
     decision.approvals = std::move(approvals_);
     decision.children = std::move(children_);
     decision.actions = std::move(actions_);
@@ -565,6 +575,7 @@ class Decider {
   std::deque<NodeIndex> ended_;
   // Tasks, gates and subgraphs that this decision made ready.
   std::vector<NodeIndex> newly_ready_;
+  std::vector<ArchivedNode> archived_;
   std::vector<NewApproval> approvals_;
   std::vector<NewChild> children_;
   std::vector<Action> actions_;

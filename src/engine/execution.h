@@ -80,7 +80,8 @@ class ExecutionView {
   virtual Tally tally() const = 0;
   // The inputs that the execution was started with.
   virtual const base::Value& seeds() const = 0;
-  virtual NodeState node(graph::NodeIndex node) const = 0;
+  // Valid as long as the view.
+  virtual const NodeState& node(graph::NodeIndex node) const = 0;
   virtual EdgeView edge(graph::EdgeIndex edge) const = 0;
   virtual std::int64_t loop_taken(graph::EdgeIndex edge) const = 0;
   // Nodes that are ready, running or waiting, in the order of the file.
@@ -104,6 +105,8 @@ struct NodeFinished {
   base::Value outputs;
   // Of gates and human nodes: what they said.
   bool said_yes = true;
+  // Why it is a no, where that is not plain ("it expired").
+  std::string why_no = {};
 };
 struct NodeFailed {
   graph::NodeIndex node = 0;
@@ -130,6 +133,8 @@ struct Moment {
 
 struct ExecutionDecision {
   std::vector<NodeChange> nodes;
+  // In the order in which they were taken back; one iteration of a node once.
+  std::vector<ArchivedNode> archived;
   std::vector<EdgeChange> edges;
   std::vector<LoopChange> loops;
   std::vector<NewApproval> approvals;

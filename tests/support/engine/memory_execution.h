@@ -18,7 +18,7 @@ class MemoryExecution final : public engine::ExecutionView {
   model::ExecutionStatus status() const override { return status_; }
   engine::Tally tally() const override { return tally_; }
   const base::Value& seeds() const override { return seeds_; }
-  engine::NodeState node(graph::NodeIndex node) const override { return nodes_[node]; }
+  const engine::NodeState& node(graph::NodeIndex node) const override { return nodes_[node]; }
   engine::EdgeView edge(graph::EdgeIndex edge) const override { return edges_[edge]; }
   std::int64_t loop_taken(graph::EdgeIndex edge) const override { return loops_[edge]; }
   std::vector<graph::NodeIndex> live_nodes() const override;

@@ -1,0 +1,199 @@
+#include "ledger/approvals.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "json/describe.h"
+
+namespace reeve::ledger {
+
+using base::Value;
+using model::Approval;
+using model::ApprovalStatus;
+using store::ApprovalRow;
+using store::Row;
+using store::Sql;
+
+namespace {
+
+Value or_null(const std::optional<std::string>& text) { return text ? Value::string(*text) : Value(); }
+
+// GRF-12: the node that asked goes on. A question of a node that is past it, or asks again, moves nothing.
+void go_on(Transaction& transaction, Executions& executions, const Worker& worker, const ApprovalRow& row,
+           const Closing& closing, StepResult& result) {
+  if (row.kind != model::ApprovalKind::human || !row.node || !row.approval.execution_id) return;
+  const bool is_approved = closing.status == ApprovalStatus::approved;
+  Value outputs = Value::object();
+  outputs.set("approved", Value::boolean(is_approved));
+  outputs.set("chosen_value", or_null(closing.chosen_value));
+  outputs.set("comment", or_null(closing.comment));
+  outputs.set("decided_by", or_null(closing.decided_by));
+  const bool is_expired = closing.status == ApprovalStatus::expired;
+  const engine::NodeFinished finished{static_cast<graph::NodeIndex>(*row.node), std::move(outputs), is_approved,
+                                      is_expired ? "its approval expired" : ""};
+  executions.answer(transaction, *row.approval.execution_id, row.approval.approval_id, finished, worker, result);
+}
+
+std::vector<base::ApprovalId> read_ids(store::Session& session, Sql statement,
+                                       std::initializer_list<store::Param> params) {
+  std::vector<base::ApprovalId> ids;
+  session.query(statement, params, [&](const Row& row) { ids.emplace_back(row.integer(0)); });
+  return ids;
+}
+
+void refuse(Transaction& transaction, const Approval& approval, const engine::Answer& answer, std::string_view why) {
+  Value data = Value::object();
+  data.set("approval_id", Value::string(approval.approval_id.text()));
+  data.set("reason", Value::string(why));
+  data.set("status", Value::string(base::spell(approval.status)));
+  transaction.record(model::AuditKind::decision_refused, answer.decided_by, data);
+}
+
+std::string_view words_of(engine::Refusal refusal) {
+  switch (refusal) {
+    case engine::Refusal::already_resolved:
+      return "it was resolved before";
+    case engine::Refusal::expired:
+      return "it has expired";
+    case engine::Refusal::unknown_choice:
+      return "the choice is none of the options";
+    case engine::Refusal::choice_needed:
+      return "a choice is needed";
+    case engine::Refusal::contradiction:
+      return "the choice says the opposite";
+  }
+  return "";
+}
+
+// What a plain update must look like to hold: the status follows from the option that was chosen (APR-3).
+std::optional<std::string> find_fault(const Approval& approval) {
+  if (approval.status == ApprovalStatus::expired) return std::nullopt;
+  const bool wants_yes = approval.status == ApprovalStatus::approved;
+  if (!approval.chosen_value) {
+    const bool is_plain = !wants_yes || std::ranges::count_if(approval.options, model::approves) == 1;
+    return is_plain ? std::nullopt : std::optional<std::string>("no value was chosen among several");
+  }
+  const auto option = std::ranges::find(approval.options, *approval.chosen_value, &model::ApprovalOption::value);
+  if (option == approval.options.end()) return "the chosen value is none of the options";
+  if (approves(*option) != wants_yes) return "the status says the opposite of the chosen value";
+  return std::nullopt;
+}
+
+}  // namespace
+
+DecisionResult decide_approval(Transaction& transaction, Executions& executions, const Worker& worker,
+                               base::ApprovalId id, const engine::Answer& answer) {
+  DecisionResult result;
+  const auto row = store::find_approval(transaction.session(), id);
+  if (!row) return result;
+  // What was decided outside and not looked at yet is decided: the first wins.
+  result.approval = row->approval;
+  const auto decided = engine::decide(row->approval, answer, transaction.now());
+  if (const auto* refusal = std::get_if<engine::Refusal>(&decided)) {
+    result.refusal = *refusal;
+    refuse(transaction, row->approval, answer, words_of(*refusal));
+    return result;
+  }
+  const auto& choice = std::get<engine::Decided>(decided);
+  const Closing closing{.status = choice.status,
+                        .chosen_value = choice.chosen_value,
+                        .comment = answer.comment,
+                        .decided_by = answer.decided_by,
+                        .actor = answer.decided_by,
+                        .reason = std::nullopt};
+  close_question(transaction, *row, closing);
+  go_on(transaction, executions, worker, *row, closing, result.step);
+  result.approval->status = closing.status;
+  result.approval->chosen_value = closing.chosen_value;
+  result.approval->comment = closing.comment;
+  result.approval->decided_by = closing.decided_by;
+  result.approval->decided_at = transaction.now();
+  return result;
+}
+
+std::vector<base::ApprovalId> find_overdue(store::Session& session, base::WallTime now, std::int64_t most) {
+  return read_ids(session, Sql::approvals_overdue, {{"now", base::format_time(now)}, {"most", most}});
+}
+
+std::optional<Approval> expire_approval(Transaction& transaction, Executions& executions, const Worker& worker,
+                                        base::ApprovalId id, StepResult& result) {
+  const auto row = store::find_approval(transaction.session(), id);
+  if (!row || !engine::is_overdue(row->approval, transaction.now())) return std::nullopt;
+  const Closing closing{.reason = "nobody answered in time"};
+  close_question(transaction, *row, closing);
+  go_on(transaction, executions, worker, *row, closing, result);
+  Approval expired = row->approval;
+  expired.status = ApprovalStatus::expired;
+  expired.decided_at = transaction.now();
+  return expired;
+}
+
+std::vector<base::ApprovalId> find_outside(store::Session& session, std::int64_t most) {
+  return read_ids(session, Sql::approvals_outside, {{"most", most}});
+}
+
+OutsideResult settle_outside(Transaction& transaction, Executions& executions, const Worker& worker,
+                             base::ApprovalId id) {
+  constexpr const char* outside = "outside";
+  const auto row = store::find_approval(transaction.session(), id);
+  if (!row || row->is_settled || row->approval.status == ApprovalStatus::pending) return {};
+  OutsideResult result{.approval = row->approval};
+  Approval& approval = *result.approval;
+  if (const auto fault = find_fault(approval)) {
+    transaction.session().write(Sql::approval_reopen, {{"approval", id.number()}, {"status", approval.status}});
+    Value data = Value::object();
+    data.set("approval_id", Value::string(id.text()));
+    data.set("status", Value::string(base::spell(approval.status)));
+    data.set("chosen_value", or_null(approval.chosen_value));
+    data.set("reason", Value::string(*fault));
+    transaction.record(model::AuditKind::outside_update_voided, outside, data);
+    result.kind = OutsideResult::Kind::voided;
+    return result;
+  }
+  const bool must_choose = !approval.chosen_value && approval.status == ApprovalStatus::approved;
+  if (must_choose) approval.chosen_value = std::ranges::find_if(approval.options, model::approves)->value;
+  if (!approval.decided_by) approval.decided_by = outside;
+  const Closing closing{.status = approval.status,
+                        .chosen_value = approval.chosen_value,
+                        .comment = approval.comment,
+                        .decided_by = approval.decided_by,
+                        .actor = outside,
+                        .reason = "a plain update of the database"};
+  transaction.session().write(Sql::approval_settle,
+                              {{"chosen_value", closing.chosen_value},
+                               {"decided_by", closing.decided_by},
+                               {"decided_at", base::format_time(approval.decided_at.value_or(transaction.now()))},
+                               {"approval", id.number()},
+                               {"status", approval.status}});
+  tell_decision(transaction, *row, closing);
+  go_on(transaction, executions, worker, *row, closing, result.step);
+  result.kind = OutsideResult::Kind::settled;
+  return result;
+}
+
+std::variant<engine::Used, engine::Voided, engine::GrantRefusal> use_grant(Transaction& transaction,
+                                                                           base::ApprovalId id,
+                                                                           const engine::Usage& usage) {
+  const auto row = store::find_approval(transaction.session(), id);
+  if (!row) {
+    throw base::Error("approval.not_found", fmt::format("there is no approval {}", id.text()),
+                      "`reeve approvals --all` shows those there are");
+  }
+  const auto used = engine::use(row->approval, usage);
+  if (std::holds_alternative<engine::GrantRefusal>(used)) return used;
+  const auto* voided = std::get_if<engine::Voided>(&used);
+  const model::ApprovalUse to = voided != nullptr ? model::ApprovalUse::void_ : model::ApprovalUse::used;
+  transaction.session().write(Sql::approval_use, {{"use", to}, {"approval", id.number()}});
+  Value data = Value::object();
+  data.set("approval_id", Value::string(id.text()));
+  data.set("attempt", Value::integer(usage.attempt));
+  data.set("digest", or_null(usage.digest));
+  if (voided != nullptr) data.set("reason", Value::string(voided->reason));
+  transaction.record(voided != nullptr ? model::AuditKind::approval_voided : model::AuditKind::approval_used, "reeve",
+                     data);
+  return used;
+}
+
+}  // namespace reeve::ledger

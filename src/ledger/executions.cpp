@@ -1,0 +1,67 @@
+#include "ledger/executions.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ledger/step_writer.h"
+
+namespace reeve::ledger {
+
+using engine::ExecutionEvent;
+using graph::NodeIndex;
+
+namespace {
+
+[[noreturn]] void throw_not_found(base::ExecutionId execution) {
+  throw base::Error("execution.not_found", fmt::format("there is no execution {}", execution.text()),
+                    "`reeve flow list` shows those there are");
+}
+
+}  // namespace
+
+base::ExecutionId Executions::start(Transaction& transaction, const NewExecution& wanted, const Worker& worker,
+                                    StepResult& result) {
+  StepWriter writer(*this, transaction, worker, result);
+  const std::int64_t number = writer.start(wanted);
+  writer.step(number, engine::ExecutionStarted{}, nullptr, {});
+  writer.follow();
+  return base::ExecutionId(number);
+}
+
+void Executions::step(Transaction& transaction, base::ExecutionId execution, ExecutionEvent event, const Worker& worker,
+                      StepResult& result, const std::optional<ExecutionTickets>& tickets) {
+  StepWriter writer(*this, transaction, worker, result);
+  if (!writer.step(execution.number(), event, nullptr, tickets)) throw_not_found(execution);
+  writer.follow();
+}
+
+void Executions::conclude(Transaction& transaction, const Claim& claim, ExecutionEvent event, const Worker& worker,
+                          StepResult& result, const std::optional<ExecutionTickets>& tickets) {
+  StepWriter writer(*this, transaction, worker, result);
+  if (!writer.step(claim.execution.number(), event, &claim, tickets)) throw_not_found(claim.execution);
+  writer.follow();
+}
+
+void Executions::answer(Transaction& transaction, base::ExecutionId execution, base::ApprovalId approval,
+                        const engine::NodeFinished& answered, const Worker& worker, StepResult& result) {
+  StepWriter writer(*this, transaction, worker, result);
+  writer.answer(execution.number(), approval.number(), answered);
+  writer.follow();
+}
+
+std::optional<ExecutionTickets> Executions::prefetch(store::Session& session, base::ExecutionId execution,
+                                                     std::optional<NodeIndex> node) {
+  std::vector<NodeIndex> nodes;
+  const auto found = seen_.find(execution.number());
+  if (node && found != seen_.end()) {
+    // A step reaches the neighbours of its node, and what leads to the only next one is that node itself.
+    const graph::Graph& graph = found->second->compiled.graph();
+    nodes.push_back(*node);
+    for (const graph::EdgeIndex edge : graph.outgoing(*node)) {
+      if (!graph.is_loop(edge)) nodes.push_back(graph.target(edge));
+    }
+  }
+  return StoredExecution::send(session, execution.number(), nodes);
+}
+
+}  // namespace reeve::ledger

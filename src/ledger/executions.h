@@ -1,0 +1,106 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/id.h"
+#include "engine/execution.h"
+#include "ledger/stored_execution.h"
+#include "ledger/unit.h"
+#include "ledger/workflows.h"
+
+// Executions in the store: each step is decided by the engine inside the transaction and written with the states it
+// was decided on (GRF-13).
+namespace reeve::ledger {
+
+// Which attempt of which node, and how often it had changed hands when it was claimed.
+struct Claim {
+  base::ExecutionId execution{0};
+  graph::NodeIndex node = 0;
+  int iteration = 0;
+  int attempt = 0;
+  std::int64_t epoch = 0;
+  friend bool operator==(const Claim&, const Claim&) = default;
+};
+
+// To be done after the commit; a claim tells two times of doing it apart.
+struct StartWork {
+  Claim claim;
+  std::shared_ptr<const LoadedWorkflow> workflow;
+  base::Value inputs;
+};
+struct OfferWork {
+  base::ExecutionId execution{0};
+  std::optional<base::WallTime> not_before;
+};
+struct CancelWork {
+  Claim claim;
+  std::optional<base::RunId> run;
+};
+using Work = std::variant<StartWork, OfferWork, CancelWork>;
+
+struct NewExecution {
+  model::Workflow workflow;
+  std::string hash;
+  // What `workflow_name`s of subgraphs mean (GRF-11), all that can be reached.
+  struct Subgraph {
+    std::string hash;
+    model::Workflow workflow;
+  };
+  std::map<std::string, Subgraph> subgraphs = {};
+  base::Value inputs = base::Value::object();
+  std::optional<std::string> label = {};
+  // Frozen with it.
+  std::optional<base::Value> config = {};
+};
+
+// Who decides.
+struct Worker {
+  // Its row in `daemons`; claims carry it.
+  std::int64_t daemon = 0;
+  // How many nodes it can start at once.
+  std::size_t room = 0;
+};
+
+// What a step did beside its changes.
+struct StepResult {
+  // The event came too late, twice, or with an old claim: nothing was changed.
+  bool is_stale = false;
+  std::vector<Work> work;
+};
+
+class Executions {
+ public:
+  base::ExecutionId start(Transaction& transaction, const NewExecution& wanted, const Worker& worker,
+                          StepResult& result);
+
+  // Something happened to an execution. Throws `execution.not_found`.
+  void step(Transaction& transaction, base::ExecutionId execution, engine::ExecutionEvent event, const Worker& worker,
+            StepResult& result, const std::optional<ExecutionTickets>& tickets = {});
+
+  // A claimed node ended. Refused (is_stale) when the claim is no longer the node's: it was cancelled, taken over, or
+  // another attempt.
+  void conclude(Transaction& transaction, const Claim& claim, engine::ExecutionEvent event, const Worker& worker,
+                StepResult& result, const std::optional<ExecutionTickets>& tickets = {});
+
+  // A human node's question was answered. Stale when the node asks something else by now.
+  void answer(Transaction& transaction, base::ExecutionId execution, base::ApprovalId approval,
+              const engine::NodeFinished& answered, const Worker& worker, StepResult& result);
+
+  // Which rows a step about this node will need, where that is known without asking.
+  std::optional<ExecutionTickets> prefetch(store::Session& session, base::ExecutionId execution,
+                                           std::optional<graph::NodeIndex> node);
+
+ private:
+  friend class StepWriter;
+
+  Workflows workflows_;
+  // Versions of executions seen before; they never change.
+  std::unordered_map<std::int64_t, std::shared_ptr<const LoadedWorkflow>> seen_;
+};
+
+}  // namespace reeve::ledger

@@ -1,0 +1,169 @@
+#include "ledger/group_commit.h"
+
+#include <thread>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "json/encode.h"
+#include "ledger/audit.h"
+
+namespace reeve::ledger {
+
+using base::Value;
+using store::Row;
+using store::Sql;
+
+namespace {
+
+// How often a unit is decided again because somebody was faster. With the aggregate locked it is practically never.
+constexpr int most_conflicts = 20;
+constexpr base::Milliseconds outage_pause(50);
+
+// The end of the run of units from `first` on that share nothing: what they need can be asked for at one go.
+std::size_t find_wave(const Group& group, std::size_t first) {
+  std::unordered_set<std::int64_t> seen;
+  std::size_t last = first;
+  while (last < group.size()) {
+    const std::int64_t aggregate = group[last]->aggregate();
+    if (aggregate != 0 && !seen.insert(aggregate).second) break;
+    ++last;
+  }
+  return last;
+}
+
+base::Error unexpected(const std::exception& failure) {
+  return {"store.failed", fmt::format("a unit of work failed: {}", failure.what())};
+}
+
+}  // namespace
+
+Group GroupCommit::run(Group group) {
+  Group busy;
+  if (group.size() > 1 && try_together(group, busy)) return busy;
+  for (std::unique_ptr<Unit>& unit : group) {
+    if (unit) run_alone(std::move(unit), busy);
+  }
+  return busy;
+}
+
+// True: all are finished or busy. False: nothing was stored, and nobody has been told anything.
+bool GroupCommit::try_together(Group& group, Group& busy) {
+  Transaction transaction(session_);
+  std::vector<bool> is_busy(group.size(), false);
+  try {
+    session_.begin();
+    for (std::size_t first = 0; first < group.size();) {
+      const std::size_t last = find_wave(group, first);
+      if (session_.is_pipelined()) {
+        for (std::size_t i = first; i < last; ++i) group[i]->prefetch(transaction);
+      }
+      for (; first < last; ++first) {
+        try {
+          group[first]->run(transaction);
+        } catch (const AggregateBusy& reason) {
+          if (reason.has_written) throw;
+          is_busy[first] = true;
+        }
+      }
+    }
+    commit(transaction);
+  } catch (const std::exception&) {
+    session_.rollback();
+    return false;
+  } catch (const store::Conflict&) {
+    session_.rollback();
+    return false;
+  } catch (const AggregateBusy&) {
+    session_.rollback();
+    return false;
+  }
+  if (hooks_.publish && !transaction.events().empty()) hooks_.publish(transaction.events());
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (is_busy[i]) {
+      busy.push_back(std::move(group[i]));
+    } else {
+      group[i]->finish(std::nullopt);
+    }
+  }
+  return true;
+}
+
+void GroupCommit::run_alone(std::unique_ptr<Unit> unit, Group& busy) {
+  const auto give_up = std::chrono::steady_clock::now() + hooks_.outage_patience;
+  for (int attempt = 1;; ++attempt) {
+    Transaction transaction(session_);
+    std::optional<base::Error> error;
+    try {
+      session_.begin();
+      if (session_.is_pipelined()) unit->prefetch(transaction);
+      unit->run(transaction);
+      commit(transaction);
+    } catch (const AggregateBusy&) {
+      session_.rollback();
+      busy.push_back(std::move(unit));
+      return;
+    } catch (const store::Conflict& conflict) {
+      session_.rollback();
+      if (attempt < most_conflicts) continue;
+      error.emplace("store.busy", fmt::format("{} found something else each time", text_of(conflict.statement).name));
+    } catch (const base::Error& failure) {
+      session_.rollback();
+      // Nothing was stored, so it may be tried again: a server that restarts is away for seconds.
+      const bool may_come_back = failure.code() == "store.unavailable" && std::chrono::steady_clock::now() < give_up;
+      if (may_come_back) {
+        std::this_thread::sleep_for(outage_pause);
+        attempt = 0;
+        continue;
+      }
+      error = failure;
+    } catch (const std::exception& failure) {
+      session_.rollback();
+      error = unexpected(failure);
+    }
+    if (!error && hooks_.publish && !transaction.events().empty()) hooks_.publish(transaction.events());
+    unit->finish(error);
+    return;
+  }
+}
+
+void GroupCommit::commit(Transaction& transaction) {
+  append_audit(transaction);
+  append_events(transaction);
+  pass("group.before_commit");
+  session_.commit();
+  pass("group.after_commit_before_publish");
+}
+
+// Last of all: the counter's row is locked for as short as can be, and the order of numbers is that of the commits.
+void GroupCommit::append_events(Transaction& transaction) {
+  std::vector<StoredEvent>& events = transaction.events();
+  if (events.empty()) return;
+  const auto count = static_cast<std::int64_t>(events.size());
+  std::int64_t seq = 0;
+  if (session_.is_pipelined()) {
+    std::string rows = "[";
+    for (const StoredEvent& event : events) {
+      fmt::format_to(std::back_inserter(rows), "{}[\"{}\",{}]", rows.size() > 1 ? "," : "", base::spell(event.kind),
+                     json::encode(Value::string(event.data)));
+    }
+    rows += ']';
+    seq =
+        session_.insert(Sql::events_append, {{"count", count}, {"at", transaction.now_text()}, {"rows", rows}}) - count;
+    for (StoredEvent& event : events) event.seq = ++seq;
+    return;
+  }
+  seq = session_.insert(Sql::events_reserve, {{"count", count}}) - count;
+  for (StoredEvent& event : events) {
+    event.seq = ++seq;
+    session_.write(Sql::event_insert,
+                   {{"seq", event.seq}, {"at", event.at}, {"kind", event.kind}, {"data", event.data}});
+  }
+}
+
+void GroupCommit::pass(std::string_view point) const {
+  if (hooks_.crash_point) hooks_.crash_point(point);
+}
+
+}  // namespace reeve::ledger

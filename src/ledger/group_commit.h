@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ledger/unit.h"
+
+// Many units, one commit.
+namespace reeve::ledger {
+
+using Group = std::vector<std::unique_ptr<Unit>>;
+
+// Runs a group in one transaction, optimistically; when anything goes wrong the whole is undone and its units run one
+// by one, so that a failing one never harms its neighbours. Nothing is told or answered before it is durable.
+class GroupCommit {
+ public:
+  struct Hooks {
+    // Events of a commit, in their order, numbered without gaps.
+    std::function<void(std::span<const StoredEvent>)> publish = {};
+    // Where a test may let the process die.
+    std::function<void(std::string_view)> crash_point = {};
+    // How long to try again when the database's server has gone away.
+    base::Milliseconds outage_patience = std::chrono::seconds(30);
+  };
+
+  // The session must outlive it.
+  GroupCommit(store::Session& session, Hooks hooks) : session_(session), hooks_(std::move(hooks)) {}
+
+  // Finishes each unit, but for those it returns: what they need is another daemon's for the moment.
+  Group run(Group group);
+
+ private:
+  bool try_together(Group& group, Group& busy);
+  void run_alone(std::unique_ptr<Unit> unit, Group& busy);
+  void append_events(Transaction& transaction);
+  void commit(Transaction& transaction);
+  void pass(std::string_view point) const;
+
+  store::Session& session_;
+  Hooks hooks_;
+};
+
+}  // namespace reeve::ledger

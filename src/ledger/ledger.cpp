@@ -1,0 +1,150 @@
+#include "ledger/ledger.h"
+
+#include <array>
+#include <cerrno>
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include "base/error.h"
+
+namespace reeve::ledger {
+
+using base::Milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+// After a hint: at once, then after 1, 2, 4 … 128 ms. The write that hinted becomes visible a little later.
+constexpr Milliseconds first_pause(1);
+constexpr Milliseconds longest_pause(128);
+// Units whose execution another daemon held try again after this.
+constexpr Milliseconds busy_pause(1);
+// Plain SQL updates that are looked at in one go.
+constexpr std::int64_t most_outside = 256;
+
+class OutsideUnit final : public Unit {
+ public:
+  OutsideUnit(base::ApprovalId id, Executions& executions, const Worker& worker,
+              const std::function<void(const OutsideResult&)>& told)
+      : id_(id), executions_(executions), worker_(worker), told_(told) {}
+  void run(Transaction& transaction) override { result_ = settle_outside(transaction, executions_, worker_, id_); }
+  void finish(const std::optional<base::Error>& error) override {
+    if (!error && told_ && result_.kind != OutsideResult::Kind::nothing) told_(result_);
+  }
+
+ private:
+  base::ApprovalId id_;
+  Executions& executions_;
+  const Worker& worker_;
+  const std::function<void(const OutsideResult&)>& told_;
+  OutsideResult result_;
+};
+
+}  // namespace
+
+Ledger::Ledger(std::unique_ptr<store::Session> session, Options options)
+    : session_(std::move(session)),
+      options_(std::move(options)),
+      commits_(*session_, options_.hooks),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      // What was decided while nobody was here.
+      next_poll_(steady_clock::now()) {
+  if (!wake_) base::throw_errno("os.failed", "cannot make an eventfd", errno);
+  thread_ = std::thread([this] { run(); });
+}
+
+Ledger::~Ledger() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  ::eventfd_write(wake_.get(), 1);
+  thread_.join();
+}
+
+bool Ledger::submit(std::unique_ptr<Unit> unit) {
+  bool was_empty = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (queue_.size() >= options_.most_waiting || is_ending_) return false;
+    was_empty = queue_.empty();
+    queue_.push_back(std::move(unit));
+  }
+  if (was_empty) ::eventfd_write(wake_.get(), 1);
+  return true;
+}
+
+Group Ledger::take_group(Group& retries) {
+  Group group = std::move(retries);
+  retries.clear();
+  const std::lock_guard lock(mutex_);
+  while (!queue_.empty() && group.size() < options_.most_in_group) {
+    group.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  return group;
+}
+
+void Ledger::run() {
+  Group retries;
+  while (true) {
+    wait(!retries.empty());
+    if (session_->take_notice()) {
+      next_look_ = steady_clock::now();
+      look_pause_ = first_pause;
+    }
+    look_outside();
+    Group group = take_group(retries);
+    if (!group.empty()) {
+      retries = commits_.run(std::move(group));
+      continue;
+    }
+    const std::lock_guard lock(mutex_);
+    if (is_ending_ && queue_.empty()) return;
+  }
+}
+
+// Until a unit waits, somebody else may have written, or it is time to look.
+void Ledger::wait(bool has_retries) {
+  const auto now = steady_clock::now();
+  auto until = next_poll_;
+  if (look_pause_ > Milliseconds(0)) until = std::min(until, next_look_);
+  if (has_retries) until = std::min(until, now + busy_pause);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!queue_.empty() || is_ending_) until = now;
+  }
+  std::array<pollfd, 2> fds = {pollfd{wake_.get(), POLLIN, 0}, pollfd{session_->notice_fd(), POLLIN, 0}};
+  const auto rest = std::max(until - now, steady_clock::duration::zero());
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(rest);
+  const timespec timeout{seconds.count(), std::chrono::nanoseconds(rest - seconds).count()};
+  ::ppoll(fds.data(), fds.size(), &timeout, nullptr);
+  eventfd_t count = 0;
+  ::eventfd_read(wake_.get(), &count);
+}
+
+void Ledger::look_outside() {
+  const auto now = steady_clock::now();
+  bool must_look = now >= next_poll_;
+  if (must_look) next_poll_ = now + options_.poll;
+  if (look_pause_ > Milliseconds(0) && now >= next_look_) {
+    must_look = session_->was_changed_outside() || must_look;
+    next_look_ = now + look_pause_;
+    look_pause_ = look_pause_ >= longest_pause ? Milliseconds(0) : look_pause_ * 2;
+  }
+  if (!must_look) return;
+  Group group;
+  try {
+    for (const base::ApprovalId id : find_outside(*session_, most_outside)) {
+      group.push_back(std::make_unique<OutsideUnit>(id, executions_, options_.worker, options_.outside));
+    }
+  } catch (const base::Error&) {
+    // The store cannot be read at the moment: the next poll tries again.
+    return;
+  }
+  const bool is_more = std::ssize(group) == most_outside;
+  const bool is_busy = !group.empty() && !commits_.run(std::move(group)).empty();
+  if (is_more || is_busy) next_poll_ = now + busy_pause;
+}
+
+}  // namespace reeve::ledger

@@ -1,0 +1,117 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "ledger/approvals.h"
+#include "ledger/executions.h"
+#include "ledger/group_commit.h"
+#include "os/fd.h"
+
+namespace reeve::ledger {
+
+// The store thread: takes the units that wait and commits them together. Everything that it calls back is called on its
+// own thread.
+class Ledger {
+ public:
+  struct Options {
+    GroupCommit::Hooks hooks = {};
+    // Decides for this daemon what follows from plain SQL updates.
+    Worker worker = {};
+    // Told what was found to have been decided by a plain SQL update (APR-6).
+    std::function<void(const OutsideResult&)> outside = {};
+    // A plain SQL update is noticed at once; this stands behind.
+    base::Milliseconds poll = std::chrono::seconds(5);
+    std::size_t most_waiting = 65'536;
+    std::size_t most_in_group = 512;
+  };
+
+  Ledger(std::unique_ptr<store::Session> session, Options options);
+  // Finishes what was submitted before.
+  ~Ledger();
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  // False when too many wait: nothing was taken, and the unit is not finished.
+  [[nodiscard]] bool submit(std::unique_ptr<Unit> unit);
+
+  // Of the store thread alone: units that change executions share it.
+  Executions& executions() noexcept { return executions_; }
+  const Worker& worker() const noexcept { return options_.worker; }
+
+  // Submits a function and waits for its commit; gives what it returned or throws what went wrong. Never called on the
+  // store thread.
+  template <class F>
+  auto call(F function) -> std::invoke_result_t<F&, Transaction&>;
+
+ private:
+  void run();
+  void wait(bool has_retries);
+  void look_outside();
+  Group take_group(Group& retries);
+
+  std::unique_ptr<store::Session> session_;
+  Options options_;
+  GroupCommit commits_;
+  Executions executions_;
+  os::Fd wake_;
+  std::mutex mutex_;
+  std::deque<std::unique_ptr<Unit>> queue_;
+  bool is_ending_ = false;
+  // The next look at whether somebody else wrote, and the pause after it; 0 when nothing hints at it.
+  std::chrono::steady_clock::time_point next_look_;
+  base::Milliseconds look_pause_{0};
+  std::chrono::steady_clock::time_point next_poll_;
+  // Last: it uses all of the above.
+  std::thread thread_;
+};
+
+namespace detail {
+
+template <class F, class T>
+class CallUnit final : public Unit {
+ public:
+  CallUnit(F function, std::promise<T> promise) : function_(std::move(function)), promise_(std::move(promise)) {}
+  void run(Transaction& transaction) override {
+    if constexpr (std::is_void_v<T>) {
+      function_(transaction);
+    } else {
+      result_.emplace(function_(transaction));
+    }
+  }
+  void finish(const std::optional<base::Error>& error) override {
+    if (error) {
+      promise_.set_exception(std::make_exception_ptr(*error));
+    } else if constexpr (std::is_void_v<T>) {
+      promise_.set_value();
+    } else {
+      promise_.set_value(std::move(*result_));
+    }
+  }
+
+ private:
+  F function_;
+  std::promise<T> promise_;
+  struct Nothing {};
+  std::optional<std::conditional_t<std::is_void_v<T>, Nothing, T>> result_;
+};
+
+}  // namespace detail
+
+template <class F>
+auto Ledger::call(F function) -> std::invoke_result_t<F&, Transaction&> {
+  using T = std::invoke_result_t<F&, Transaction&>;
+  std::promise<T> promise;
+  auto answer = promise.get_future();
+  if (!submit(std::make_unique<detail::CallUnit<F, T>>(std::move(function), std::move(promise)))) {
+    throw base::Error("store.busy", "too many requests wait for the store", "try again in a moment");
+  }
+  return answer.get();
+}
+
+}  // namespace reeve::ledger

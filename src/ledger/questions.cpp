@@ -1,0 +1,69 @@
+#include "ledger/questions.h"
+
+#include "json/describe.h"
+
+namespace reeve::ledger {
+
+using base::Value;
+using model::ApprovalStatus;
+using store::Sql;
+
+namespace {
+
+Value or_null(const std::optional<std::string>& text) { return text ? Value::string(*text) : Value(); }
+
+// What every event and audit entry about an approval begins with.
+Value describe_subject(const model::Approval& approval) {
+  Value data = Value::object();
+  data.set("approval_id", Value::string(approval.approval_id.text()));
+  data.set("tool", or_null(approval.tool_name));
+  data.set("tool_run_id", json::to_value(approval.tool_run_id));
+  data.set("execution_id", json::to_value(approval.execution_id));
+  data.set("node_id", or_null(approval.node_id));
+  return data;
+}
+
+model::AuditKind audit_kind(ApprovalStatus status) {
+  if (status == ApprovalStatus::approved) return model::AuditKind::approval_granted;
+  return status == ApprovalStatus::rejected ? model::AuditKind::approval_rejected : model::AuditKind::approval_expired;
+}
+
+}  // namespace
+
+base::ApprovalId open_question(Transaction& transaction, store::ApprovalRow row) {
+  model::Approval& approval = row.approval;
+  approval.options = model::unique_options(std::move(approval.options));
+  approval.approval_id = store::insert_approval(transaction.session(), row, transaction.now_text());
+  Value data = describe_subject(approval);
+  data.set("question", Value::string(approval.question));
+  data.set("options", json::to_value(approval.options));
+  data.set("default", or_null(approval.default_value));
+  data.set("expires_at", json::to_value(approval.expires_at));
+  data.set("digest", or_null(approval.digest));
+  transaction.tell(model::EventKind::approval_needed, data);
+  transaction.record(model::AuditKind::approval_requested, "reeve", data);
+  return approval.approval_id;
+}
+
+void close_question(Transaction& transaction, const store::ApprovalRow& row, const Closing& closing) {
+  transaction.session().write(Sql::approval_decide, {{"status", closing.status},
+                                                     {"chosen_value", closing.chosen_value},
+                                                     {"comment", closing.comment},
+                                                     {"decided_by", closing.decided_by},
+                                                     {"now", transaction.now_text()},
+                                                     {"approval", row.approval.approval_id.number()}});
+  tell_decision(transaction, row, closing);
+}
+
+void tell_decision(Transaction& transaction, const store::ApprovalRow& row, const Closing& closing) {
+  Value data = describe_subject(row.approval);
+  data.set("status", Value::string(base::spell(closing.status)));
+  data.set("chosen_value", or_null(closing.chosen_value));
+  data.set("decided_by", or_null(closing.decided_by));
+  transaction.tell(model::EventKind::approval_status_change, data);
+  data.set("comment", or_null(closing.comment));
+  data.set("reason", or_null(closing.reason));
+  transaction.record(audit_kind(closing.status), closing.actor, data);
+}
+
+}  // namespace reeve::ledger

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "ledger/unit.h"
+#include "store/approvals.h"
+
+// Questions in the store, with their events and audit entries; what follows from an answer is for others.
+namespace reeve::ledger {
+
+// APR-1: gives it an id, tells and records it.
+base::ApprovalId open_question(Transaction& transaction, store::ApprovalRow row);
+
+struct Closing {
+  model::ApprovalStatus status = model::ApprovalStatus::expired;
+  std::optional<std::string> chosen_value;
+  std::optional<std::string> comment;
+  std::optional<std::string> decided_by;
+  // Who is entered in the audit trail, and why.
+  std::string actor = "reeve";
+  std::optional<std::string> reason;
+};
+
+// Pending to decided or expired, exactly once: when it is not pending any more the transaction conflicts.
+void close_question(Transaction& transaction, const store::ApprovalRow& row, const Closing& closing);
+// The event and the audit entry of a decision that is stored.
+void tell_decision(Transaction& transaction, const store::ApprovalRow& row, const Closing& closing);
+
+}  // namespace reeve::ledger

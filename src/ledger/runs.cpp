@@ -1,0 +1,122 @@
+#include "ledger/runs.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "json/describe.h"
+#include "ledger/approvals.h"
+#include "store/runs.h"
+
+namespace reeve::ledger {
+
+using base::Value;
+using model::RunStatus;
+using store::Row;
+using store::Sql;
+
+namespace {
+
+void tell_run(Transaction& transaction, const model::Run& run) {
+  Value data = Value::object();
+  data.set("tool", Value::string(run.tool_name));
+  data.set("tool_run_id", Value::string(run.tool_run_id.text()));
+  data.set("execution_id", json::to_value(run.execution_id));
+  data.set("status", Value::string(base::spell(run.status)));
+  data.set("reason", json::to_value(run.reason));
+  data.set("exit_code", json::to_value(run.exit_code));
+  transaction.tell(model::EventKind::tool_status_change, data);
+}
+
+// Locked to the end of the transaction.
+store::RunRow lock_run(Transaction& transaction, base::RunId id) {
+  std::optional<store::RunRow> found;
+  transaction.session().query(Sql::run_lock, {{"run", id.number()}},
+                              [&](const Row& row) { found = store::read_run(row); });
+  if (found) return *found;
+  if (store::find_run(transaction.session(), id)) throw AggregateBusy{};
+  throw base::Error("run.not_found", fmt::format("there is no run {}", id.text()),
+                    "`reeve runs` shows those there are");
+}
+
+void write_move(Transaction& transaction, store::RunRow& row, const RunMove& move, int attempt) {
+  model::Run& run = row.run;
+  const bool may_move =
+      can_move(run.status, move.to) && (move.to != RunStatus::queued || move.outcome == model::Outcome::limited);
+  if (!may_move) {
+    throw base::Error("run.illegal_move", fmt::format("{} is {}: {} cannot follow", run.tool_run_id.text(),
+                                                      base::spell(run.status), base::spell(move.to)));
+  }
+  const RunStatus from = run.status;
+  run.status = move.to;
+  run.reason = move.reason;
+  run.outcome = move.outcome;
+  run.exit_code = move.exit_code;
+  run.attempt = attempt;
+  if (move.last_error) run.last_error = move.last_error;
+  if (move.to == RunStatus::running && !run.started_at) run.started_at = transaction.now();
+  if (is_final(move.to)) {
+    run.completed_at = transaction.now();
+    if (run.started_at) run.duration_ms = (transaction.now() - *run.started_at).count();
+  }
+  const auto text = [](const std::optional<base::WallTime>& time) {
+    return time ? std::optional(base::format_time(*time)) : std::nullopt;
+  };
+  transaction.session().write(Sql::run_move, {{"status", move.to},
+                                              {"reason", run.reason},
+                                              {"outcome", run.outcome},
+                                              {"exit_code", run.exit_code},
+                                              {"attempt", run.attempt},
+                                              {"started_at", text(run.started_at)},
+                                              {"completed_at", text(run.completed_at)},
+                                              {"duration_ms", run.duration_ms},
+                                              {"last_error", run.last_error},
+                                              {"not_before", text(move.not_before)},
+                                              {"run", run.tool_run_id.number()},
+                                              {"version", row.version},
+                                              {"from", from}});
+  tell_run(transaction, run);
+}
+
+}  // namespace
+
+base::RunId create_run(Transaction& transaction, const model::Run& run) {
+  model::Run created = run;
+  created.status = RunStatus::queued;
+  created.tool_run_id = store::insert_run(transaction.session(), run, std::nullopt, transaction.now_text());
+  tell_run(transaction, created);
+  return created.tool_run_id;
+}
+
+model::Run move_run(Transaction& transaction, base::RunId id, const RunMove& move) {
+  store::RunRow row = lock_run(transaction, id);
+  write_move(transaction, row, move, row.run.attempt);
+  return row.run;
+}
+
+AttemptResult begin_attempt(Transaction& transaction, base::RunId id, const AttemptStart& start) {
+  store::RunRow row = lock_run(transaction, id);
+  const bool is_first = row.run.status == RunStatus::queued;
+  const int attempt = is_first ? row.run.attempt : row.run.attempt + 1;
+  if (start.grant) {
+    // A grant is given for the attempt that asked.
+    const auto used = use_grant(transaction, *start.grant, {.attempt = row.run.attempt, .digest = start.digest});
+    if (const auto* refusal = std::get_if<engine::GrantRefusal>(&used)) return {{}, {}, *refusal};
+    if (const auto* voided = std::get_if<engine::Voided>(&used)) return {{}, voided->reason, {}};
+  }
+  write_move(transaction, row, {.to = RunStatus::running}, attempt);
+  const std::optional<std::int64_t> grant = start.grant ? std::optional(start.grant->number()) : std::nullopt;
+  const std::optional<std::int64_t> daemon = start.daemon != 0 ? std::optional(start.daemon) : std::nullopt;
+  transaction.session().write(Sql::attempt_insert, {{"run", id.number()},
+                                                    {"attempt", attempt},
+                                                    {"state", model::AttemptState::spawned},
+                                                    {"daemon", daemon},
+                                                    {"epoch", start.epoch},
+                                                    {"host", start.host},
+                                                    {"boot_id", start.boot_id},
+                                                    {"nonce", start.nonce},
+                                                    {"approval", grant},
+                                                    {"now", transaction.now_text()}});
+  return {attempt, {}, {}};
+}
+
+}  // namespace reeve::ledger

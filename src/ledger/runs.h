@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/decision.h"
+#include "ledger/unit.h"
+#include "model/run.h"
+
+// Runs in the store (SPEC §1): what exists before its process does, and how it moves.
+namespace reeve::ledger {
+
+// Queued, with the id that the store gives it. Its event is told.
+base::RunId create_run(Transaction& transaction, const model::Run& run);
+
+struct RunMove {
+  model::RunStatus to = model::RunStatus::running;
+  std::optional<std::string> reason = {};
+  std::optional<model::Outcome> outcome = {};
+  std::optional<int> exit_code = {};
+  std::optional<std::string> last_error = {};
+  // For a run that goes back to the queue (RUN-18).
+  std::optional<base::WallTime> not_before = {};
+};
+
+// The run as it is now. Throws `run.not_found`, and `run.illegal_move` where RUN-2 has no such move.
+model::Run move_run(Transaction& transaction, base::RunId id, const RunMove& move);
+
+struct AttemptStart {
+  std::int64_t daemon = 0;
+  std::int64_t epoch = 0;
+  std::string host;
+  std::string boot_id;
+  std::string nonce;
+  // The grant that it is started on, and what would run (APR-7).
+  std::optional<base::ApprovalId> grant = {};
+  std::optional<std::string> digest = {};
+};
+
+// The next attempt, stored before its process exists; a grant is consumed in the same transaction. Nothing is created
+// when the grant does not hold: it is void then, or was used before.
+struct AttemptResult {
+  std::optional<int> attempt;
+  std::optional<std::string> void_reason;
+  std::optional<engine::GrantRefusal> refusal;
+};
+AttemptResult begin_attempt(Transaction& transaction, base::RunId id, const AttemptStart& start);
+
+}  // namespace reeve::ledger

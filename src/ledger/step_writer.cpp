@@ -1,0 +1,389 @@
+#include "ledger/step_writer.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "engine/subgraph.h"
+#include "json/encode.h"
+#include "json/parse.h"
+#include "ledger/questions.h"
+
+namespace reeve::ledger {
+
+using base::Value;
+using engine::ExecutionChange;
+using engine::ExecutionDecision;
+using engine::ExecutionEvent;
+using engine::NodeChange;
+using engine::NodeReset;
+using graph::NodeIndex;
+using model::NodeStatus;
+using store::Row;
+using store::Sql;
+
+namespace {
+
+// Executions that one step may reach: children of children, and back.
+constexpr std::size_t most_follow_ups = 100'000;
+
+std::string list_nodes(const model::Workflow& workflow) {
+  Value::Array nodes;
+  nodes.reserve(workflow.nodes.size());
+  for (const model::Node& node : workflow.nodes) {
+    nodes.push_back(Value::array({Value::string(node.id), Value::string(base::spell(node.type))}));
+  }
+  return json::encode(Value::array(std::move(nodes)));
+}
+
+std::optional<std::string> encode_optional(const std::optional<Value>& value) {
+  return value ? std::optional(json::encode(*value)) : std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t StepWriter::insert(const std::string& hash, const model::Workflow& workflow, const std::string& subgraphs,
+                                const Value& inputs, const StoredExecution* parent, const engine::NewChild* child,
+                                const NewExecution* wanted) {
+  const std::optional<std::int64_t> parent_number = parent ? std::optional(parent->number()) : std::nullopt;
+  const std::optional<std::int64_t> parent_node = child ? std::optional<std::int64_t>(child->node) : std::nullopt;
+  const std::optional<std::string> label = wanted ? wanted->label : std::nullopt;
+  const std::optional<std::string> config = wanted ? encode_optional(wanted->config) : std::nullopt;
+  const std::int64_t number = session().insert(Sql::execution_insert, {{"workflow_hash", hash},
+                                                                       {"subgraphs", subgraphs},
+                                                                       {"label", label},
+                                                                       {"parent", parent_number},
+                                                                       {"parent_node", parent_node},
+                                                                       {"depth", parent ? parent->depth() + 1 : 0},
+                                                                       {"inputs", json::encode(inputs)},
+                                                                       {"config", config},
+                                                                       {"now", transaction_.now_text()}});
+  session().write(Sql::nodes_insert, {{"execution", number}, {"nodes", list_nodes(workflow)}},
+                  static_cast<std::int64_t>(workflow.nodes.size()));
+  Value data = Value::object();
+  data.set("execution_id", Value::string(base::ExecutionId(number).text()));
+  data.set("status", Value::string("running"));
+  data.set("workflow", Value::string(workflow.name));
+  transaction_.tell(model::EventKind::execution_status_change, data);
+  has_written_ = true;
+  return number;
+}
+
+std::int64_t StepWriter::start(const NewExecution& wanted) {
+  Workflows::put(session(), wanted.hash, wanted.workflow, transaction_.now_text());
+  Value subgraphs = Value::object();
+  for (const auto& [name, subgraph] : wanted.subgraphs) {
+    Workflows::put(session(), subgraph.hash, subgraph.workflow, transaction_.now_text());
+    subgraphs.set(name, Value::string(subgraph.hash));
+  }
+  return insert(wanted.hash, wanted.workflow, json::encode(subgraphs), wanted.inputs, nullptr, nullptr, &wanted);
+}
+
+bool StepWriter::step(std::int64_t execution, const ExecutionEvent& event, const Claim* claim,
+                      const std::optional<ExecutionTickets>& tickets) {
+  StoredExecution view(session(), executions_.workflows_, execution);
+  if (!view.load(tickets)) return false;
+  constexpr std::size_t most_remembered = 100'000;
+  if (executions_.seen_.size() >= most_remembered) executions_.seen_.clear();
+  executions_.seen_.try_emplace(execution, view.loaded());
+  if (claim != nullptr) {
+    if (claim->node >= view.workflow().graph().node_count()) return false;
+    const NodeRow& row = view.row(claim->node);
+    const bool is_still_theirs = row.state.status == NodeStatus::running && row.state.iteration == claim->iteration &&
+                                 row.state.attempt == claim->attempt && row.epoch == claim->epoch;
+    if (!is_still_theirs) {
+      result_.is_stale = true;
+      return true;
+    }
+  }
+  result_.is_stale = !decide_and_write(view, event);
+  return true;
+}
+
+void StepWriter::follow() {
+  for (std::size_t done = 0; !follow_ups_.empty(); ++done) {
+    REEVE_ASSERT(done < most_follow_ups);
+    const FollowUp next = std::move(follow_ups_.front());
+    follow_ups_.pop_front();
+    StoredExecution view(session(), executions_.workflows_, next.execution);
+    try {
+      if (!view.load()) continue;
+    } catch (const AggregateBusy&) {
+      throw AggregateBusy{.has_written = true};
+    }
+    if (next.child) {
+      const auto* finished = std::get_if<engine::NodeFinished>(&next.event);
+      const auto* failed = std::get_if<engine::NodeFailed>(&next.event);
+      const NodeIndex node = finished != nullptr ? finished->node : failed->node;
+      if (view.row(node).child != next.child) continue;
+    }
+    if (next.approval) {
+      const NodeIndex node = std::get<engine::NodeFinished>(next.event).node;
+      if (view.row(node).approval != next.approval) continue;
+    }
+    decide_and_write(view, next.event);
+  }
+}
+
+bool StepWriter::decide_and_write(StoredExecution& view, const ExecutionEvent& event) {
+  const ExecutionDecision decision = engine::decide(view, event, {transaction_.now(), worker_.room});
+  if (decision.is_stale) return false;
+  write(view, decision);
+  return true;
+}
+
+void StepWriter::write(StoredExecution& view, const ExecutionDecision& decision) {
+  has_written_ = true;
+  const graph::Graph& graph = view.workflow().graph();
+  // A node's row holds its outgoing edges too.
+  std::map<NodeIndex, const NodeChange*> dirty;
+  for (const NodeChange& change : decision.nodes) dirty[change.node] = &change;
+  for (const engine::EdgeChange& change : decision.edges) {
+    const NodeIndex source = graph.source(change.edge);
+    const auto outgoing = graph.outgoing(source);
+    const auto position = static_cast<std::size_t>(std::ranges::lower_bound(outgoing, change.edge) - outgoing.begin());
+    const bool is_dead = change.to == model::EdgeState::dead;
+    view.row(source).edges[position] = is_dead ? -1 : change.order;
+    dirty.try_emplace(source, nullptr);
+  }
+  for (const engine::NewApproval& asked : decision.approvals) ask(view, asked);
+  for (const engine::NewChild& child : decision.children) begin_child(view, child);
+  // Before the rows change: what is closed is what they name now.
+  for (const engine::Action& action : decision.actions) {
+    if (std::holds_alternative<engine::CancelNode>(action)) take_action(view, action);
+  }
+  for (const engine::ArchivedNode& archived : decision.archived) archive(view, archived);
+  for (const auto& [node, change] : dirty) write_node(view, node, change);
+  for (const engine::LoopChange& change : decision.loops) {
+    session().write_any(Sql::loop_write, {{"execution", view.number()},
+                                          {"edge", change.edge},
+                                          {"loop_key", graph.edge(change.edge).id},
+                                          {"count", change.taken}});
+  }
+  if (decision.cancels_pending) cancel_pending(view);
+  if (decision.execution) write_execution(view, *decision.execution);
+  for (const engine::Action& action : decision.actions) {
+    if (!std::holds_alternative<engine::CancelNode>(action)) take_action(view, action);
+  }
+}
+
+void StepWriter::ask(StoredExecution& view, const engine::NewApproval& asked) {
+  store::ApprovalRow row;
+  row.kind = model::ApprovalKind::human;
+  row.node = asked.node;
+  row.iteration = asked.iteration;
+  row.approval.execution_id = base::ExecutionId(view.number());
+  row.approval.node_id = view.workflow().graph().node(asked.node).id;
+  row.approval.question = asked.question;
+  row.approval.options = asked.options;
+  row.approval.expires_at = asked.expires_at;
+  if (asked.description) {
+    Value arguments = Value::object();
+    arguments.set("description", Value::string(*asked.description));
+    row.approval.arguments = std::move(arguments);
+  }
+  view.row(asked.node).approval = open_question(transaction_, std::move(row)).number();
+}
+
+void StepWriter::begin_child(StoredExecution& view, const engine::NewChild& child) {
+  NodeRow& row = view.row(child.node);
+  if (child.resumes && row.child) {
+    follow_ups_.push_back({*row.child, engine::RetryRequested{}, std::nullopt});
+    return;
+  }
+  const auto fail = [&](std::string why) {
+    follow_ups_.push_back(
+        {view.number(), engine::NodeFailed{child.node, model::RetryOn::failed, std::move(why)}, std::nullopt});
+  };
+  const std::string subgraphs = view.subgraphs();
+  const auto names = json::parse(subgraphs);
+  const Value* hash = names ? names->find(child.workflow_name) : nullptr;
+  if (hash == nullptr || hash->as_string() == nullptr) {
+    return fail(fmt::format("there is no workflow {}", base::quoted(child.workflow_name)));
+  }
+  if (view.depth() + 1 > static_cast<int>(base::limits::subgraph_depth)) return fail("subgraphs are too deep");
+  const auto loaded = executions_.workflows_.get(session(), *hash->as_string());
+  const std::int64_t number =
+      insert(*hash->as_string(), loaded->workflow, subgraphs, child.seeds, &view, &child, nullptr);
+  row.child = number;
+  follow_ups_.push_back({number, engine::ExecutionStarted{}, std::nullopt});
+}
+
+void StepWriter::archive(StoredExecution& view, const engine::ArchivedNode& archived) {
+  const auto encode = [](const Value& value) {
+    return value.is_null() ? std::nullopt : std::optional(json::encode(value));
+  };
+  session().write(Sql::node_archive, {{"iteration", archived.iteration},
+                                      {"attempt", archived.attempt},
+                                      {"status", archived.status},
+                                      {"inputs", encode(archived.inputs)},
+                                      {"outputs", encode(archived.outputs)},
+                                      {"error", archived.error},
+                                      {"now", transaction_.now_text()},
+                                      {"slot", slot_of(view.number(), archived.node)}});
+  // It came there in this very step, and nobody has been told.
+  if (view.row(archived.node).state.status != archived.status) {
+    tell_node(view, archived.node, archived.status, archived.iteration, archived.attempt, archived.error);
+  }
+}
+
+void StepWriter::write_node(StoredExecution& view, NodeIndex node, const NodeChange* change) {
+  NodeRow& row = view.row(node);
+  const engine::NodeState& before = row.state;
+  const std::int64_t slot = slot_of(view.number(), node);
+  const bool is_reset = change != nullptr && change->reset != NodeReset::none;
+  const NodeStatus to = change != nullptr ? change->to : before.status;
+  const bool begins = change != nullptr && to == NodeStatus::running && change->attempt > before.attempt;
+  if (begins) {
+    // A new claim: whoever had an older one is refused from now on.
+    row.daemon = worker_.daemon != 0 ? std::optional(worker_.daemon) : std::nullopt;
+    ++row.epoch;
+    row.is_spawned = false;
+    row.run.reset();
+  }
+  if (is_reset && to != NodeStatus::waiting_approval) row.approval.reset();
+  if (is_reset && change->reset == NodeReset::by_loop && to != NodeStatus::running) row.child.reset();
+  if (is_reset) ++row.resets;
+  const std::optional<std::string> inputs = change != nullptr ? encode_optional(change->inputs) : std::nullopt;
+  const std::optional<std::string> outputs = change != nullptr ? encode_optional(change->outputs) : std::nullopt;
+  const std::optional<std::string> error = change != nullptr ? change->error : std::nullopt;
+  const bool waits = change != nullptr && change->not_before.has_value();
+  const std::optional<std::string> not_before =
+      waits ? std::optional(base::format_time(*change->not_before)) : std::nullopt;
+  const bool has_started = begins || to == NodeStatus::waiting_approval;
+  const std::optional<std::string> now = transaction_.now_text();
+  session().write(Sql::node_update,
+                  {{"status", to},
+                   {"attempt", change != nullptr ? change->attempt : before.attempt},
+                   {"iteration", change != nullptr ? change->iteration : before.iteration},
+                   {"resets", row.resets},
+                   {"edges_decided", change != nullptr ? change->edges_decided : before.edges_decided},
+                   {"edges_taken", change != nullptr ? change->edges_taken : before.edges_taken},
+                   {"edges", format_edges(row.edges)},
+                   {"inputs", inputs},
+                   {"outputs", outputs},
+                   {"error", error},
+                   {"not_before", not_before},
+                   {"daemon", row.daemon},
+                   {"epoch", row.epoch},
+                   {"spawned", row.is_spawned ? 1 : 0},
+                   {"run", row.run},
+                   {"approval", row.approval},
+                   {"child", row.child},
+                   {"begins", begins ? 1 : 0},
+                   {"started_at", has_started ? now : std::nullopt},
+                   {"completed_at", is_over(to) ? now : std::nullopt},
+                   {"slot", slot},
+                   {"version", row.version},
+                   {"from", before.status}});
+  // The work that begins takes its inputs from here.
+  if (begins && change->inputs) row.state.inputs = *change->inputs;
+  if (change != nullptr && (change->from != change->to || is_reset)) {
+    tell_node(view, node, to, change->iteration, change->attempt, change->error);
+  }
+}
+
+void StepWriter::cancel_pending(StoredExecution& view) {
+  const std::int64_t first = slot_of(view.number(), 0);
+  session().query(Sql::nodes_cancel_pending,
+                  {{"now", transaction_.now_text()}, {"first", first}, {"last", first + nodes_per_execution - 1}},
+                  [&](const Row& row) {
+                    tell_node(view, static_cast<NodeIndex>(row.integer(0)), NodeStatus::cancelled,
+                              static_cast<int>(row.integer(1)), static_cast<int>(row.integer(2)), std::nullopt);
+                  });
+}
+
+void StepWriter::write_execution(StoredExecution& view, const ExecutionChange& change) {
+  const engine::Tally& tally = change.tally;
+  const bool is_over = model::is_over(change.to);
+  session().write(Sql::execution_update,
+                  {{"status", change.to},
+                   {"reason", change.reason},
+                   {"ready", tally.ready},
+                   {"running", tally.running},
+                   {"waiting", tally.waiting},
+                   {"failed", tally.failed},
+                   {"exits_completed", tally.exits_completed},
+                   {"edges_taken", tally.edges_taken},
+                   {"completed_at", is_over ? std::optional(transaction_.now_text()) : std::nullopt},
+                   {"execution", view.number()},
+                   {"version", view.version()},
+                   {"from", change.from}});
+  if (change.from == change.to) return;
+  Value data = Value::object();
+  data.set("execution_id", Value::string(base::ExecutionId(view.number()).text()));
+  data.set("status", Value::string(base::spell(change.to)));
+  if (change.reason) data.set("reason", Value::string(*change.reason));
+  transaction_.tell(model::EventKind::execution_status_change, data);
+  if (is_over && view.parent()) conclude_child(view, change);
+}
+
+// GRF-11: its end is its node's.
+void StepWriter::conclude_child(StoredExecution& view, const ExecutionChange& change) {
+  engine::ChildEnd end{change.to, change.reason, {}};
+  std::vector<NodeIndex> exits;
+  for (NodeIndex node = 0; node < view.workflow().graph().node_count(); ++node) {
+    if (view.workflow().is_exit(node)) exits.push_back(node);
+  }
+  // As they are stored now: this very step may have completed them.
+  StoredExecution ended(session(), executions_.workflows_, view.number());
+  if (!ended.load()) return;
+  ended.expect(exits);
+  for (const NodeIndex node : exits) {
+    const engine::NodeState& state = ended.node(node);
+    if (state.status == NodeStatus::completed) end.exits.emplace(node, state.outputs);
+  }
+  StoredExecution parent(session(), executions_.workflows_, *view.parent());
+  try {
+    if (!parent.load()) return;
+  } catch (const AggregateBusy&) {
+    throw AggregateBusy{.has_written = true};
+  }
+  follow_ups_.push_back({*view.parent(),
+                         engine::conclude_child(parent.workflow(), view.parent_node(), view.workflow(), end),
+                         view.number()});
+}
+
+void StepWriter::take_action(StoredExecution& view, const engine::Action& action) {
+  const base::ExecutionId execution(view.number());
+  if (const auto* start = std::get_if<engine::StartNode>(&action)) {
+    const NodeRow& row = view.row(start->node);
+    result_.work.emplace_back(StartWork{
+        {execution, start->node, start->iteration, start->attempt, row.epoch}, view.loaded(), row.state.inputs});
+  } else if (const auto* offer = std::get_if<engine::OfferNode>(&action)) {
+    result_.work.emplace_back(OfferWork{execution, offer->not_before});
+  } else if (const auto* cancel = std::get_if<engine::CancelNode>(&action)) {
+    const NodeRow& row = view.row(cancel->node);
+    const model::NodeType type = view.workflow().graph().node(cancel->node).type;
+    if (type == model::NodeType::human) {
+      const auto asked = row.approval ? store::find_approval(session(), base::ApprovalId(*row.approval)) : std::nullopt;
+      const bool is_open = asked && asked->approval.status == model::ApprovalStatus::pending;
+      if (is_open) close_question(transaction_, *asked, {.reason = "what asked is over"});
+    } else if (type == model::NodeType::subgraph) {
+      if (row.child && row.state.status == NodeStatus::running) {
+        follow_ups_.push_back({*row.child, engine::CancelRequested{"its node was cancelled"}, std::nullopt});
+      }
+    } else if (row.state.status == NodeStatus::running) {
+      const std::optional<base::RunId> run = row.run ? std::optional(base::RunId(*row.run)) : std::nullopt;
+      result_.work.emplace_back(
+          CancelWork{{execution, cancel->node, cancel->iteration, cancel->attempt, row.epoch}, run});
+    }
+  }
+}
+
+void StepWriter::tell_node(const StoredExecution& view, NodeIndex node, NodeStatus status, int iteration, int attempt,
+                           const std::optional<std::string>& error) {
+  Value data = Value::object();
+  data.set("execution_id", Value::string(base::ExecutionId(view.number()).text()));
+  data.set("node_id", Value::string(view.workflow().graph().node(node).id));
+  data.set("status", Value::string(base::spell(status)));
+  data.set("iteration", Value::integer(iteration));
+  data.set("attempt", Value::integer(attempt));
+  if (error) data.set("error", Value::string(*error));
+  transaction_.tell(model::EventKind::node_status_change, data);
+}
+
+}  // namespace reeve::ledger

@@ -1,0 +1,191 @@
+#include "ledger/stored_execution.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "store/stored_json.h"
+
+namespace reeve::ledger {
+
+using base::Value;
+using engine::NodeState;
+using graph::EdgeIndex;
+using graph::NodeIndex;
+using store::Row;
+using store::Sql;
+
+namespace {
+
+Value parse_column(const Row& row, int column) {
+  return row.is_null(column) ? Value() : store::decode_stored<Value>(row.text(column));
+}
+
+std::string slots_of(std::int64_t number, std::span<const NodeIndex> nodes) {
+  std::string slots = "[";
+  for (const NodeIndex node : nodes) {
+    fmt::format_to(std::back_inserter(slots), "{}{}", slots.size() > 1 ? "," : "", slot_of(number, node));
+  }
+  return slots + "]";
+}
+
+std::int64_t last_slot(std::int64_t number) { return slot_of(number, 0) + nodes_per_execution - 1; }
+
+}  // namespace
+
+std::string format_edges(const std::vector<std::int64_t>& edges) {
+  const bool is_open = std::ranges::all_of(edges, [](std::int64_t edge) { return edge == 0; });
+  return is_open ? "" : fmt::format("{}", fmt::join(edges, ","));
+}
+
+std::vector<std::int64_t> parse_edges(std::string_view text, std::size_t count) {
+  std::vector<std::int64_t> edges(count, 0);
+  const char* at = text.data();
+  const char* end = at + text.size();
+  for (std::size_t i = 0; i < count && at < end; ++i) {
+    at = std::from_chars(at, end, edges[i]).ptr;
+    if (at < end && *at == ',') ++at;
+  }
+  return edges;
+}
+
+ExecutionTickets StoredExecution::send(store::Session& session, std::int64_t number, std::span<const NodeIndex> nodes) {
+  ExecutionTickets tickets;
+  const store::Param header[] = {{"execution", number}};
+  tickets.header = session.send(Sql::execution_lock, header);
+  if (!nodes.empty()) {
+    const std::string slots = slots_of(number, nodes);
+    const store::Param params[] = {{"slots", slots}};
+    tickets.nodes = session.send(Sql::nodes_load, params);
+  }
+  return tickets;
+}
+
+bool StoredExecution::load(const std::optional<ExecutionTickets>& tickets) {
+  const ExecutionTickets sent = tickets ? *tickets : send(session_, number_, {});
+  const bool is_there = session_.take(sent.header, [&](const Row& row) { read_header(row); }) > 0;
+  if (is_there) workflow_ = workflows_.get(session_, hash_);
+  // Taken in any case, or it would lie there.
+  if (sent.nodes) {
+    session_.take(*sent.nodes, [&](const Row& row) {
+      if (is_there) keep(row);
+    });
+  }
+  if (is_there) return true;
+  const bool exists = session_.query(Sql::execution_exists, {{"execution", number_}}, [](const Row&) {}) > 0;
+  if (exists) throw AggregateBusy{};
+  return false;
+}
+
+void StoredExecution::read_header(const Row& row) {
+  hash_ = row.text(0);
+  status_ = row.word<model::ExecutionStatus>(1);
+  version_ = row.integer(2);
+  tally_ = {row.integer(3), row.integer(4), row.integer(5), row.integer(6), row.integer(7), row.integer(8)};
+  parent_ = row.find_integer(9);
+  parent_node_ = static_cast<NodeIndex>(row.integer(10));
+  depth_ = static_cast<int>(row.integer(11));
+}
+
+void StoredExecution::keep(const Row& row) const {
+  const auto node = static_cast<NodeIndex>(row.integer(0));
+  NodeRow kept;
+  NodeState& state = kept.state;
+  state.status = row.word<model::NodeStatus>(1);
+  state.attempt = static_cast<int>(row.integer(2));
+  state.iteration = static_cast<int>(row.integer(3));
+  kept.version = row.integer(4);
+  kept.resets = row.integer(5);
+  state.edges_decided = row.integer(6);
+  state.edges_taken = row.integer(7);
+  kept.edges = parse_edges(row.text(8), workflow().graph().outgoing(node).size());
+  state.inputs = parse_column(row, 9);
+  state.outputs = parse_column(row, 10);
+  state.not_before = row.find_time(11);
+  kept.daemon = row.find_integer(12);
+  kept.epoch = row.integer(13);
+  kept.is_spawned = row.integer(14) != 0;
+  kept.run = row.find_integer(15);
+  kept.approval = row.find_integer(16);
+  kept.child = row.find_integer(17);
+  rows_.try_emplace(node, std::move(kept));
+}
+
+NodeRow& StoredExecution::row(NodeIndex node) const {
+  if (const auto found = rows_.find(node); found != rows_.end()) return found->second;
+  const std::int64_t slot = slot_of(number_, node);
+  session_.query(Sql::node_load, {{"slot", slot}}, [&](const Row& row) { keep(row); });
+  const auto found = rows_.find(node);
+  if (found == rows_.end()) {
+    throw base::Error("store.damaged", fmt::format("EX-{} has no row for its node {}", number_, node));
+  }
+  return found->second;
+}
+
+void StoredExecution::expect(std::span<const NodeIndex> nodes) const {
+  std::vector<NodeIndex> missing;
+  for (const NodeIndex node : nodes) {
+    if (!rows_.contains(node)) missing.push_back(node);
+  }
+  // Single rows are found faster by themselves.
+  constexpr std::size_t few = 8;
+  if (missing.size() < 2 || (!session_.is_pipelined() && missing.size() <= few)) return;
+  session_.query(Sql::nodes_load, {{"slots", slots_of(number_, missing)}}, [&](const Row& row) { keep(row); });
+}
+
+void StoredExecution::load_origin() const {
+  session_.query(Sql::execution_origin, {{"execution", number_}}, [&](const Row& row) {
+    seeds_ = store::decode_stored<Value>(row.text(0));
+    subgraphs_ = row.text(1);
+  });
+}
+
+const Value& StoredExecution::seeds() const {
+  if (!seeds_) load_origin();
+  return *seeds_;
+}
+
+std::string StoredExecution::subgraphs() const {
+  if (!seeds_) load_origin();
+  return subgraphs_;
+}
+
+engine::EdgeView StoredExecution::edge(EdgeIndex edge) const {
+  const graph::Graph& graph = workflow().graph();
+  const NodeIndex source = graph.source(edge);
+  const auto outgoing = graph.outgoing(source);
+  const auto position = static_cast<std::size_t>(std::ranges::lower_bound(outgoing, edge) - outgoing.begin());
+  const std::int64_t stored = row(source).edges[position];
+  if (stored == 0) return {};
+  return stored < 0 ? engine::EdgeView{model::EdgeState::dead, 0} : engine::EdgeView{model::EdgeState::taken, stored};
+}
+
+std::int64_t StoredExecution::loop_taken(EdgeIndex edge) const {
+  std::int64_t taken = 0;
+  session_.query(Sql::loop_load, {{"execution", number_}, {"edge", edge}},
+                 [&](const Row& row) { taken = row.integer(0); });
+  return taken;
+}
+
+std::vector<NodeIndex> StoredExecution::live_nodes() const {
+  std::vector<NodeIndex> nodes;
+  session_.query(Sql::nodes_live, {{"first", slot_of(number_, 0)}, {"last", last_slot(number_)}},
+                 [&](const Row& row) { nodes.push_back(static_cast<NodeIndex>(row.integer(0))); });
+  return nodes;
+}
+
+std::vector<NodeIndex> StoredExecution::ready_nodes(base::WallTime now, std::size_t most) const {
+  std::vector<NodeIndex> nodes;
+  session_.query(Sql::nodes_ready,
+                 {{"first", slot_of(number_, 0)},
+                  {"last", last_slot(number_)},
+                  {"now", base::format_time(now)},
+                  {"most", static_cast<std::int64_t>(most)}},
+                 [&](const Row& row) { nodes.push_back(static_cast<NodeIndex>(row.integer(0))); });
+  return nodes;
+}
+
+}  // namespace reeve::ledger

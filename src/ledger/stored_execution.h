@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/execution.h"
+#include "ledger/unit.h"
+#include "ledger/workflows.h"
+
+namespace reeve::ledger {
+
+// node_executions.slot.
+constexpr std::int64_t nodes_per_execution = 1'048'576;
+constexpr std::int64_t slot_of(std::int64_t execution, graph::NodeIndex node) noexcept {
+  return execution * nodes_per_execution + node;
+}
+
+// One node's row.
+struct NodeRow {
+  engine::NodeState state;
+  std::int64_t version = 0;
+  std::int64_t resets = 0;
+  // Its outgoing edges in the order of the file: 0 open, -1 dead, else the order in which it was taken.
+  std::vector<std::int64_t> edges;
+  std::optional<std::int64_t> daemon;
+  std::int64_t epoch = 0;
+  bool is_spawned = false;
+  std::optional<std::int64_t> run;
+  std::optional<std::int64_t> approval;
+  std::optional<std::int64_t> child;
+};
+
+// What may be asked for early: see Unit::prefetch.
+struct ExecutionTickets {
+  store::Session::Ticket header = 0;
+  std::optional<store::Session::Ticket> nodes;
+};
+
+// An execution in the store as the engine sees it. Locked from its loading to the end of the transaction, so that two
+// daemons cannot decide about it at once. Nodes are read when they are asked for, those that are expected together at
+// one go.
+class StoredExecution final : public engine::ExecutionView {
+ public:
+  // The session and the workflows must outlive it.
+  StoredExecution(store::Session& session, Workflows& workflows, std::int64_t number)
+      : session_(session), workflows_(workflows), number_(number) {}
+
+  // Sends for the header and for these nodes; load() with the tickets takes them.
+  static ExecutionTickets send(store::Session& session, std::int64_t number, std::span<const graph::NodeIndex> nodes);
+
+  // False when there is no such execution. Throws AggregateBusy when another daemon works on it.
+  bool load(const std::optional<ExecutionTickets>& tickets = {});
+
+  std::int64_t number() const noexcept { return number_; }
+  std::int64_t version() const noexcept { return version_; }
+  const std::string& workflow_hash() const noexcept { return hash_; }
+  std::optional<std::int64_t> parent() const noexcept { return parent_; }
+  graph::NodeIndex parent_node() const noexcept { return parent_node_; }
+  int depth() const noexcept { return depth_; }
+  const std::shared_ptr<const LoadedWorkflow>& loaded() const noexcept { return workflow_; }
+  NodeRow& row(graph::NodeIndex node) const;
+  // {name: hash} of the subgraphs, as stored.
+  std::string subgraphs() const;
+
+  const engine::CompiledWorkflow& workflow() const override { return workflow_->compiled; }
+  model::ExecutionStatus status() const override { return status_; }
+  engine::Tally tally() const override { return tally_; }
+  const base::Value& seeds() const override;
+  const engine::NodeState& node(graph::NodeIndex node) const override { return row(node).state; }
+  engine::EdgeView edge(graph::EdgeIndex edge) const override;
+  std::int64_t loop_taken(graph::EdgeIndex edge) const override;
+  std::vector<graph::NodeIndex> live_nodes() const override;
+  std::vector<graph::NodeIndex> ready_nodes(base::WallTime now, std::size_t most) const override;
+  void expect(std::span<const graph::NodeIndex> nodes) const override;
+
+ private:
+  void read_header(const store::Row& row);
+  void keep(const store::Row& row) const;
+  void load_origin() const;
+
+  store::Session& session_;
+  Workflows& workflows_;
+  std::int64_t number_;
+  std::string hash_;
+  std::shared_ptr<const LoadedWorkflow> workflow_;
+  model::ExecutionStatus status_ = model::ExecutionStatus::running;
+  std::int64_t version_ = 0;
+  engine::Tally tally_;
+  std::optional<std::int64_t> parent_;
+  graph::NodeIndex parent_node_ = 0;
+  int depth_ = 0;
+  mutable std::optional<base::Value> seeds_;
+  mutable std::string subgraphs_;
+  // References into it stay valid while it grows.
+  mutable std::unordered_map<graph::NodeIndex, NodeRow> rows_;
+};
+
+// "1,0,-1" and back.
+std::string format_edges(const std::vector<std::int64_t>& edges);
+std::vector<std::int64_t> parse_edges(std::string_view text, std::size_t count);
+
+}  // namespace reeve::ledger

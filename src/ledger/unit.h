@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/value.h"
+#include "model/audit.h"
+#include "model/event.h"
+#include "store/session.h"
+
+// A piece of work on the store: all of it is committed, or nothing. Many share one commit.
+namespace reeve::ledger {
+
+// An event as it is stored; its number is known at the commit.
+struct StoredEvent {
+  std::int64_t seq = 0;
+  std::string at;
+  model::EventKind kind = model::EventKind::policy_denied;
+  // JSON: the fields of the event without number, time and kind.
+  std::string data;
+};
+
+struct AuditEntry {
+  model::AuditKind kind = model::AuditKind::policy_denied;
+  // Who did it: a person's or token's name, "reeve", "outside".
+  std::string actor;
+  // JSON.
+  std::string data;
+};
+
+// What a unit works with while it runs.
+class Transaction {
+ public:
+  explicit Transaction(store::Session& session) noexcept : session_(session) {}
+
+  store::Session& session() noexcept { return session_; }
+  // By the store's clock; the same for all units of a group.
+  base::WallTime now() { return session_.now(); }
+  const std::string& now_text();
+
+  // To be told after the commit, and stored with it (SPEC §9).
+  void tell(model::EventKind kind, const base::Value& data);
+  void record(model::AuditKind kind, std::string actor, const base::Value& data);
+
+  std::vector<StoredEvent>& events() noexcept { return events_; }
+  std::vector<AuditEntry>& audit() noexcept { return audit_; }
+
+ private:
+  store::Session& session_;
+  std::string now_text_;
+  std::vector<StoredEvent> events_;
+  std::vector<AuditEntry> audit_;
+};
+
+// Thrown by a unit: another daemon works on what it needs. It goes back to the queue.
+struct AggregateBusy {
+  // Then its group is undone; otherwise its neighbours go on without it.
+  bool has_written = false;
+};
+
+class Unit {
+ public:
+  virtual ~Unit() = default;
+
+  // Units with the same key in one group see each other's writes in order; 0 for those that share nothing.
+  virtual std::int64_t aggregate() const noexcept { return 0; }
+  // On a store whose statements travel together: sends early what run() will take.
+  virtual void prefetch(Transaction& /*transaction*/) {}
+  // Throws base::Error to be undone and told so. May be called again after a group was undone: it begins anew each
+  // time.
+  virtual void run(Transaction& transaction) = 0;
+  // Exactly once: after the commit, or with what went wrong when nothing of it was stored.
+  virtual void finish(const std::optional<base::Error>& error) = 0;
+};
+
+}  // namespace reeve::ledger

@@ -1,0 +1,83 @@
+#include "store/approvals.h"
+
+#include "json/encode.h"
+#include "store/stored_json.h"
+
+namespace reeve::store {
+
+namespace {
+
+template <class Id>
+std::optional<Id> find_id(const Row& row, int column) {
+  const auto number = row.find_integer(column);
+  return number ? std::optional<Id>(Id(*number)) : std::nullopt;
+}
+
+}  // namespace
+
+ApprovalRow read_approval(const Row& row) {
+  ApprovalRow result;
+  model::Approval& approval = result.approval;
+  approval.approval_id = base::ApprovalId(row.integer(0));
+  result.kind = row.word<model::ApprovalKind>(1);
+  approval.tool_run_id = find_id<base::RunId>(row, 2);
+  approval.execution_id = find_id<base::ExecutionId>(row, 3);
+  result.node = row.find_integer(4);
+  approval.node_id = row.find_text(5);
+  result.iteration = static_cast<int>(row.find_integer(6).value_or(0));
+  approval.agent_id = find_id<base::AgentId>(row, 7);
+  approval.tool_name = row.find_text(8);
+  approval.tool_ref = row.find_text(9);
+  if (!row.is_null(10)) approval.arguments = decode_stored<base::Value>(row.text(10));
+  approval.question = row.text(11);
+  approval.options = decode_stored<std::vector<model::ApprovalOption>>(row.text(12));
+  approval.default_value = row.find_text(13);
+  approval.status = row.word<model::ApprovalStatus>(14);
+  approval.chosen_value = row.find_text(15);
+  approval.comment = row.find_text(16);
+  approval.decided_by = row.find_text(17);
+  approval.digest = row.find_text(18);
+  approval.use = row.word<model::ApprovalUse>(19);
+  approval.attempt = static_cast<int>(row.integer(20));
+  approval.created_at = row.time(21);
+  // A plain SQL update may write the time in any form; it is set right when the update is looked at.
+  approval.decided_at = row.is_null(22) ? std::nullopt : base::parse_time(row.text(22));
+  approval.expires_at = row.find_time(23);
+  result.is_settled = row.integer(24) != 0;
+  return result;
+}
+
+std::optional<ApprovalRow> find_approval(Session& session, base::ApprovalId id) {
+  std::optional<ApprovalRow> found;
+  session.query(Sql::approval_load, {{"approval", id.number()}}, [&](const Row& row) { found = read_approval(row); });
+  return found;
+}
+
+base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const std::string& now) {
+  const model::Approval& approval = row.approval;
+  const std::optional<std::string> arguments =
+      approval.arguments ? std::optional(json::encode(*approval.arguments)) : std::nullopt;
+  const std::optional<std::string> expires_at =
+      approval.expires_at ? std::optional(base::format_time(*approval.expires_at)) : std::nullopt;
+  const std::optional<std::int64_t> iteration = row.node ? std::optional<std::int64_t>(row.iteration) : std::nullopt;
+  const std::string options = json::encode(json::to_value(approval.options));
+  return base::ApprovalId(session.insert(Sql::approval_insert, {{"kind", row.kind},
+                                                                {"run", number_of(approval.tool_run_id)},
+                                                                {"execution", number_of(approval.execution_id)},
+                                                                {"node", row.node},
+                                                                {"node_id", approval.node_id},
+                                                                {"iteration", iteration},
+                                                                {"agent", number_of(approval.agent_id)},
+                                                                {"tool_name", approval.tool_name},
+                                                                {"tool_ref", approval.tool_ref},
+                                                                {"arguments", arguments},
+                                                                {"question", approval.question},
+                                                                {"options", options},
+                                                                {"default_value", approval.default_value},
+                                                                {"digest", approval.digest},
+                                                                {"attempt", approval.attempt},
+                                                                {"now", now},
+                                                                {"expires_at", expires_at}}));
+}
+
+}  // namespace reeve::store

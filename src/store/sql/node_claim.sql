@@ -1,0 +1,1 @@
+SELECT status, iteration, attempt, epoch, spawned FROM node_executions WHERE slot = :slot

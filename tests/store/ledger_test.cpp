@@ -1,0 +1,459 @@
+#include "ledger/ledger.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "ledger/audit.h"
+#include "ledger/leases.h"
+#include "ledger/runs.h"
+#include "spec/workflow_file.h"
+#include "tests/store/conformance.h"
+#include "tests/support/store/flows.h"
+
+namespace reeve::ledger {
+namespace {
+
+using base::Value;
+using testing::claims_of;
+using testing::execution_status;
+using testing::expect_consistent;
+using testing::make_chain;
+using testing::make_execution;
+using testing::make_fan;
+using testing::node_statuses;
+using testing::read_column;
+using testing::TestLedger;
+
+REEVE_CONFORMANCE(LedgerTest);
+
+std::string code_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const base::Error& error) {
+    return error.code();
+  }
+  return "";
+}
+
+// GRF-13, GRF-14: one transition is one transaction; the next step begins in it.
+TEST_P(LedgerTest, a_chain_goes_from_step_to_step) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(make_chain(3)));
+  auto claims = claims_of(started.step);
+  ASSERT_EQ(claims.size(), 1);
+  for (int step = 0; step < 3; ++step) {
+    ASSERT_EQ(claims.size(), 1) << "step " << step;
+    claims = claims_of(ledger.finish(claims[0]));
+  }
+  const auto session = store_.open_bare();
+  EXPECT_EQ(execution_status(*session, started.execution), "completed");
+  EXPECT_EQ(node_statuses(*session, started.execution), "n0 completed, n1 completed, n2 completed");
+  // execution running, three times running and completed, execution completed.
+  EXPECT_EQ(read_column(*session, "SELECT count(*) FROM events"), "8\n");
+  expect_consistent(*session);
+}
+
+TEST_P(LedgerTest, a_fan_waits_for_all) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(make_fan(20)));
+  auto claims = claims_of(ledger.finish(claims_of(started.step).at(0)));
+  ASSERT_EQ(claims.size(), 20);
+  for (std::size_t i = 0; i + 1 < claims.size(); ++i) EXPECT_TRUE(claims_of(ledger.finish(claims[i])).empty());
+  const auto last = claims_of(ledger.finish(claims.back()));
+  ASSERT_EQ(last.size(), 1);
+  ledger.finish(last[0]);
+  const auto session = store_.open_bare();
+  EXPECT_EQ(execution_status(*session, started.execution), "completed");
+  expect_consistent(*session);
+}
+
+// A result that comes twice, for another attempt or with an old epoch changes nothing.
+TEST_P(LedgerTest, a_late_writer_is_refused) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(make_chain(2)));
+  const Claim claim = claims_of(started.step).at(0);
+  Claim wrong = claim;
+  ++wrong.epoch;
+  EXPECT_TRUE(ledger.finish(wrong).is_stale);
+  wrong = claim;
+  ++wrong.attempt;
+  EXPECT_TRUE(ledger.finish(wrong).is_stale);
+  wrong = claim;
+  ++wrong.iteration;
+  EXPECT_TRUE(ledger.fail(wrong).is_stale);
+  EXPECT_FALSE(ledger.finish(claim).is_stale);
+  EXPECT_TRUE(ledger.finish(claim).is_stale);
+  EXPECT_EQ(code_of([&] { ledger.on(base::ExecutionId(999), engine::CancelRequested{"x"}); }), "execution.not_found");
+  expect_consistent(*store_.open_bare());
+}
+
+constexpr const char* looping = R"(
+id: debug
+name: debug
+entry_point: fix
+nodes:
+  - {id: fix, type: task, task_config: {role: r}}
+  - {id: test, type: gate, gate_config: {gate_type: g}}
+  - {id: check, type: branch, branch_config: {condition: {field: passed, operator: "==", value: true, max_iterations: 2}, on_true: done, on_false: fix}}
+  - {id: done, type: task, task_config: {role: r}}
+edges:
+  - {id: e1, source: fix, target: test}
+  - {id: e2, source: test, target: check}
+  - {id: e3, source: check, target: done}
+  - {id: back, source: check, target: fix, is_loop_edge: true}
+)";
+
+Value passed(bool yes) {
+  Value value = Value::object();
+  value.set("passed", Value::boolean(yes));
+  return value;
+}
+
+// GRF-5: what the loop takes back is kept in the history.
+TEST_P(LedgerTest, a_loop_archives_and_begins_anew) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(looping));
+  auto claims = claims_of(started.step);
+  for (const bool yes : {false, true}) {
+    claims = claims_of(ledger.finish(claims.at(0)));
+    claims = claims_of(ledger.finish(claims.at(0), passed(yes), yes));
+  }
+  ledger.finish(claims.at(0));
+  const auto session = store_.open_bare();
+  EXPECT_EQ(execution_status(*session, started.execution), "completed");
+  EXPECT_EQ(read_column(*session, "SELECT iteration FROM node_executions ORDER BY slot"), "1\n1\n1\n0\n");
+  EXPECT_EQ(read_column(*session, "SELECT outputs FROM node_history WHERE slot % 1048576 = 1"), "{\"passed\":false}\n");
+  EXPECT_EQ(read_column(*session, "SELECT loop_key || ' ' || iteration_count FROM loop_counters"), "back 1\n");
+  expect_consistent(*session);
+}
+
+TEST_P(LedgerTest, a_loop_ends_at_its_limit) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(looping));
+  auto claims = claims_of(started.step);
+  for (int round = 0; round < 3; ++round) {
+    claims = claims_of(ledger.finish(claims.at(0)));
+    claims = claims_of(ledger.finish(claims.at(0), passed(false), false));
+  }
+  EXPECT_TRUE(claims.empty());
+  const auto session = store_.open_bare();
+  EXPECT_EQ(execution_status(*session, started.execution), "failed");
+  EXPECT_EQ(read_column(*session, "SELECT reason FROM executions"), "`check` reached its limit of 2 iterations\n");
+  expect_consistent(*session);
+}
+
+// GRF-7, GRF-14.
+TEST_P(LedgerTest, failing_fast_and_going_on_at_what_failed) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(make_fan(3)));
+  const auto claims = claims_of(ledger.finish(claims_of(started.step).at(0)));
+  ledger.finish(claims[0]);
+  const StepResult failed = ledger.fail(claims[1]);
+  const auto session = store_.open_bare();
+  EXPECT_EQ(execution_status(*session, started.execution), "failed");
+  EXPECT_EQ(node_statuses(*session, started.execution),
+            "first completed, n0 completed, n1 failed, n2 cancelled, last cancelled");
+  ASSERT_EQ(failed.work.size(), 1);
+  EXPECT_EQ(std::get<CancelWork>(failed.work[0]).claim, claims[2]);
+  EXPECT_TRUE(ledger.finish(claims[2]).is_stale) << "it was cancelled meanwhile";
+
+  const auto again = claims_of(ledger.on(started.execution, engine::RetryRequested{}));
+  ASSERT_EQ(again.size(), 2);
+  EXPECT_EQ(again[0].attempt, 2);
+  ledger.finish(again[0]);
+  const auto last = claims_of(ledger.finish(again[1]));
+  ledger.finish(last.at(0));
+  EXPECT_EQ(execution_status(*session, started.execution), "completed");
+  EXPECT_EQ(read_column(*session, "SELECT attempt FROM node_executions ORDER BY slot"), "1\n1\n2\n2\n1\n");
+  expect_consistent(*session);
+}
+
+constexpr const char* asking = R"(
+id: ask
+name: ask
+entry_point: review
+nodes:
+  - {id: review, type: human, human_config: {title: "Ship it?"}}
+  - {id: ship, type: task, task_config: {role: r}}
+edges:
+  - {id: e1, source: review, target: ship}
+)";
+
+engine::Answer yes(const std::string& who) { return {engine::Answer::Word::approve, {}, {}, who}; }
+engine::Answer no(const std::string& who) { return {engine::Answer::Word::reject, {}, {}, who}; }
+
+// APR-1, APR-2, GRF-12: the question, its answer and the next step.
+TEST_P(LedgerTest, a_person_answers_once) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(asking));
+  const auto session = store_.open_bare();
+  EXPECT_EQ(execution_status(*session, started.execution), "waiting_approval");
+  EXPECT_EQ(read_column(*session, "SELECT approval_id || ' ' || execution_id || ' ' || question FROM approvals"),
+            "AP-1 EX-1 Ship it?\n");
+  const DecisionResult first = ledger.decide(base::ApprovalId(1), yes("ana"));
+  EXPECT_FALSE(first.refusal);
+  EXPECT_EQ(claims_of(first.step).size(), 1) << "the next step begins with the decision";
+  const DecisionResult second = ledger.decide(base::ApprovalId(1), no("bob"));
+  EXPECT_EQ(second.refusal, engine::Refusal::already_resolved);
+  EXPECT_EQ(second.approval->decided_by, "ana") << "the second is told who was first";
+  EXPECT_FALSE(ledger.decide(base::ApprovalId(7), yes("ana")).approval);
+  EXPECT_EQ(read_column(*session, "SELECT kind || ' ' || actor FROM audit_log ORDER BY seq"),
+            "approval_requested reeve\napproval_granted ana\ndecision_refused bob\n");
+  EXPECT_EQ(read_column(*session, "SELECT outputs FROM node_executions WHERE node_id = 'review'"),
+            R"({"approved":true,"chosen_value":"approve","comment":null,"decided_by":"ana"})"
+            "\n");
+  expect_consistent(*session);
+}
+
+TEST_P(LedgerTest, a_rejection_fails_the_execution) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(asking));
+  ledger.decide(base::ApprovalId(1), no("ana"));
+  const auto session = store_.open_bare();
+  EXPECT_EQ(execution_status(*session, started.execution), "failed");
+  EXPECT_EQ(read_column(*session, "SELECT reason FROM executions"), "`review` failed: it was rejected\n");
+  expect_consistent(*session);
+}
+
+// APR-4: a question of something already over is expired too.
+TEST_P(LedgerTest, a_cancelled_execution_closes_its_question) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(asking));
+  ledger.on(started.execution, engine::CancelRequested{"enough"});
+  const auto session = store_.open_bare();
+  EXPECT_EQ(read_column(*session, "SELECT status FROM approvals"), "expired\n");
+  EXPECT_EQ(ledger.decide(base::ApprovalId(1), yes("ana")).refusal, engine::Refusal::already_resolved);
+  EXPECT_EQ(node_statuses(*session, started.execution), "review cancelled, ship cancelled");
+  expect_consistent(*session);
+}
+
+// APR-4.
+TEST_P(LedgerTest, silence_becomes_expired) {
+  TestLedger ledger(store_);
+  std::string yaml = asking;
+  yaml.replace(yaml.find("\"Ship it?\""), 10, "\"Ship it?\", expires: 1ms");
+  const auto started = ledger.start(make_execution(yaml));
+  const auto expired = ledger->call([&](Transaction& transaction) {
+    // Within one transaction time stands still: ask for a later one.
+    return find_overdue(transaction.session(), transaction.now() + std::chrono::seconds(1), 10);
+  });
+  ASSERT_EQ(expired.size(), 1);
+  std::optional<model::Approval> approval;
+  while (!approval) {
+    approval = ledger->call([&](Transaction& transaction) {
+      StepResult step;
+      return expire_approval(transaction, ledger->executions(), ledger.worker(), expired[0], step);
+    });
+  }
+  EXPECT_EQ(approval->status, model::ApprovalStatus::expired);
+  const auto session = store_.open_bare();
+  EXPECT_EQ(read_column(*session, "SELECT reason FROM executions"), "`review` failed: its approval expired\n");
+  EXPECT_EQ(execution_status(*session, started.execution), "failed");
+  EXPECT_EQ(read_column(*session, "SELECT kind FROM audit_log ORDER BY seq"), "approval_requested\napproval_expired\n");
+  expect_consistent(*session);
+}
+
+constexpr const char* outer = R"(
+id: outer
+name: outer
+entry_point: inner
+nodes:
+  - {id: inner, type: subgraph, subgraph_config: {workflow_name: ask, output_mapping: {verdict: approved}}}
+  - {id: after, type: task, task_config: {role: r}}
+edges:
+  - {id: e, source: inner, target: after}
+)";
+
+NewExecution make_outer() {
+  NewExecution wanted = make_execution(outer);
+  const NewExecution inner = make_execution(R"(
+id: ask
+name: ask
+entry_point: work
+nodes:
+  - {id: work, type: task, task_config: {role: r}}
+  - {id: review, type: human, human_config: {title: "Ship it?"}}
+edges:
+  - {id: e1, source: work, target: review}
+)");
+  wanted.subgraphs.emplace("ask", NewExecution::Subgraph{inner.hash, inner.workflow});
+  return wanted;
+}
+
+// GRF-11.
+TEST_P(LedgerTest, a_subgraph_is_an_execution_of_its_own) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_outer());
+  const auto claims = claims_of(started.step);
+  ASSERT_EQ(claims.size(), 1);
+  EXPECT_EQ(claims[0].execution, base::ExecutionId(2)) << "the child's first node";
+  ledger.finish(claims[0]);
+  const auto session = store_.open_bare();
+  EXPECT_EQ(execution_status(*session, base::ExecutionId(2)), "waiting_approval");
+  EXPECT_EQ(execution_status(*session, started.execution), "running");
+  const DecisionResult decided = ledger.decide(base::ApprovalId(1), yes("ana"));
+  EXPECT_EQ(execution_status(*session, base::ExecutionId(2)), "completed");
+  const auto after = claims_of(decided.step);
+  ASSERT_EQ(after.size(), 1) << "the parent goes on in the same transaction";
+  EXPECT_EQ(after[0].execution, started.execution);
+  EXPECT_EQ(read_column(*session, "SELECT outputs FROM node_executions WHERE node_id = 'inner'"),
+            "{\"verdict\":true}\n");
+  ledger.finish(after[0]);
+  EXPECT_EQ(execution_status(*session, started.execution), "completed");
+  expect_consistent(*session);
+}
+
+TEST_P(LedgerTest, a_failed_child_fails_its_node_and_a_retry_goes_on_in_it) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_outer());
+  ledger.fail(claims_of(started.step).at(0), "no luck");
+  const auto session = store_.open_bare();
+  EXPECT_EQ(read_column(*session, "SELECT reason FROM executions ORDER BY number"),
+            "`inner` failed: `ask` failed: `work` failed: no luck\n`work` failed: no luck\n");
+  const auto again = claims_of(ledger.on(started.execution, engine::RetryRequested{}));
+  ASSERT_EQ(again.size(), 1);
+  EXPECT_EQ(again[0].execution, base::ExecutionId(2)) << "the child goes on, it does not begin anew";
+  EXPECT_EQ(again[0].attempt, 2);
+  EXPECT_EQ(execution_status(*session, started.execution), "running");
+  expect_consistent(*session);
+}
+
+TEST_P(LedgerTest, cancelling_the_parent_cancels_the_child) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_outer());
+  const StepResult cancelled = ledger.on(started.execution, engine::CancelRequested{"enough"});
+  const auto session = store_.open_bare();
+  EXPECT_EQ(execution_status(*session, base::ExecutionId(2)), "cancelled");
+  ASSERT_EQ(cancelled.work.size(), 1);
+  EXPECT_EQ(std::get<CancelWork>(cancelled.work[0]).claim.execution, base::ExecutionId(2));
+  expect_consistent(*session);
+}
+
+TEST_P(LedgerTest, a_subgraph_that_is_not_there_fails_its_node) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(outer));
+  const auto session = store_.open_bare();
+  EXPECT_EQ(execution_status(*session, started.execution), "failed");
+  EXPECT_EQ(read_column(*session, "SELECT error FROM node_executions WHERE node_id = 'inner'"),
+            "there is no workflow `ask`\n");
+  expect_consistent(*session);
+}
+
+// --- claims and leases ---
+
+// GRF-13: only what never began goes to another; from then on the old claim is refused.
+TEST_P(LedgerTest, a_claim_that_never_began_is_taken_over) {
+  TestLedger first(store_);
+  const auto started = first.start(make_execution(make_fan(2)));
+  const auto claims = claims_of(first.finish(claims_of(started.step).at(0)));
+  TestLedger& second = first;
+  EXPECT_TRUE(second->call([&](Transaction& transaction) { return find_lapsed(transaction, 10).empty(); }));
+  EXPECT_TRUE(first->call([&](Transaction& transaction) { return mark_spawned(transaction, claims[1], {}); }));
+  first->call([&](Transaction& transaction) { end_lease(transaction, first.worker().daemon); });
+  EXPECT_FALSE(first->call([&](Transaction& transaction) {
+    return renew_lease(transaction, first.worker().daemon, std::chrono::seconds(15));
+  })) << "a lease that is over stays over";
+  const auto other = second->call([&](Transaction& transaction) {
+    return register_daemon(transaction, {"elsewhere", "b"}, std::chrono::seconds(15));
+  });
+  const auto lapsed = second->call([&](Transaction& transaction) { return find_lapsed(transaction, 10); });
+  ASSERT_EQ(lapsed.size(), 2);
+  EXPECT_EQ(lapsed[0].claim, claims[0]);
+  EXPECT_FALSE(lapsed[0].is_spawned);
+  EXPECT_TRUE(lapsed[1].is_spawned);
+  const auto taken = second->call([&](Transaction& transaction) { return take_over(transaction, claims[0], other); });
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->epoch, claims[0].epoch + 1);
+  EXPECT_FALSE(second->call([&](Transaction& transaction) { return take_over(transaction, claims[0], other); }));
+  EXPECT_FALSE(second->call([&](Transaction& transaction) { return take_over(transaction, claims[1], other); }))
+      << "it may have begun";
+  EXPECT_FALSE(first->call([&](Transaction& transaction) { return mark_spawned(transaction, claims[0], {}); }))
+      << "the old owner may not start it any more";
+  EXPECT_TRUE(first.finish(claims[0]).is_stale);
+  EXPECT_FALSE(second.finish(*taken).is_stale);
+  expect_consistent(*store_.open_bare());
+}
+
+TEST_P(LedgerTest, a_lease_is_renewed_while_it_lasts) {
+  TestLedger ledger(store_);
+  EXPECT_TRUE(ledger->call([&](Transaction& transaction) {
+    return renew_lease(transaction, ledger.worker().daemon, std::chrono::seconds(60));
+  }));
+  EXPECT_FALSE(
+      ledger->call([&](Transaction& transaction) { return renew_lease(transaction, 999, std::chrono::seconds(60)); }));
+}
+
+// --- runs and grants ---
+
+// RUN-1, RUN-2.
+TEST_P(LedgerTest, runs_move_as_they_may) {
+  TestLedger ledger(store_);
+  const auto id = ledger->call([](Transaction& transaction) {
+    return create_run(transaction, {.tool_name = "aider", .argv = {"aider", "--yes"}, .cwd = "/tmp"});
+  });
+  EXPECT_EQ(id, base::RunId(1));
+  const auto move = [&](RunMove to) {
+    return ledger->call([&](Transaction& transaction) { return move_run(transaction, id, to); });
+  };
+  EXPECT_EQ(code_of([&] { move({.to = model::RunStatus::stalled}); }), "run.illegal_move");
+  EXPECT_EQ(move({.to = model::RunStatus::running}).status, model::RunStatus::running);
+  EXPECT_EQ(code_of([&] { move({.to = model::RunStatus::queued}); }), "run.illegal_move");
+  EXPECT_EQ(move({.to = model::RunStatus::failed, .reason = "exit_code != 0", .exit_code = 3}).exit_code, 3);
+  EXPECT_EQ(code_of([&] { move({.to = model::RunStatus::running}); }), "run.illegal_move");
+  EXPECT_EQ(code_of([&] {
+              ledger->call([&](Transaction& transaction) {
+                return move_run(transaction, base::RunId(9), {.to = model::RunStatus::running});
+              });
+            }),
+            "run.not_found");
+  const auto session = store_.open_bare();
+  EXPECT_EQ(read_column(*session, "SELECT kind FROM events"),
+            "tool_status_change\ntool_status_change\ntool_status_change\n");
+  expect_consistent(*session);
+}
+
+// APR-7: consuming the grant and creating the attempt are one transaction, and happen once.
+TEST_P(LedgerTest, a_grant_starts_one_attempt) {
+  TestLedger ledger(store_);
+  const auto run = ledger->call([](Transaction& transaction) {
+    const base::RunId id = create_run(transaction, {.tool_name = "aider"});
+    begin_attempt(transaction, id, {});
+    move_run(transaction, id, {.to = model::RunStatus::waiting_approval});
+    return id;
+  });
+  const auto ask = [&] {
+    return ledger->call([&](Transaction& transaction) {
+      store::ApprovalRow row;
+      row.approval.tool_run_id = run;
+      row.approval.question = "go on?";
+      row.approval.options = model::default_options();
+      row.approval.digest = "sha256:a";
+      return open_question(transaction, std::move(row));
+    });
+  };
+  const auto begin = [&](base::ApprovalId grant, const std::string& digest) {
+    return ledger->call(
+        [&](Transaction& transaction) { return begin_attempt(transaction, run, {.grant = grant, .digest = digest}); });
+  };
+  const base::ApprovalId first = ask();
+  EXPECT_EQ(begin(first, "sha256:a").refusal, engine::GrantRefusal::not_granted) << "nobody said yes yet";
+  ledger.decide(first, yes("ana"));
+  EXPECT_TRUE(begin(first, "sha256:b").void_reason) << "APR-10: it is not what was approved";
+  EXPECT_EQ(begin(first, "sha256:a").refusal, engine::GrantRefusal::already_used) << "a void grant stays void";
+  const base::ApprovalId second = ask();
+  ledger.decide(second, yes("ana"));
+  EXPECT_EQ(begin(second, "sha256:a").attempt, 2);
+  ledger->call(
+      [&](Transaction& transaction) { return move_run(transaction, run, {.to = model::RunStatus::waiting_approval}); });
+  EXPECT_EQ(begin(second, "sha256:a").refusal, engine::GrantRefusal::already_used);
+  const auto session = store_.open_bare();
+  EXPECT_EQ(read_column(*session, "SELECT attempt FROM run_attempts ORDER BY attempt"), "1\n2\n");
+  EXPECT_EQ(read_column(*session, "SELECT use FROM approvals ORDER BY number"), "void\nused\n");
+  EXPECT_EQ(read_column(*session, "SELECT kind FROM audit_log ORDER BY seq"),
+            "approval_requested\napproval_granted\napproval_voided\napproval_requested\napproval_granted\n"
+            "approval_used\n");
+  expect_consistent(*session);
+}
+
+}  // namespace
+}  // namespace reeve::ledger
