@@ -118,11 +118,11 @@ void StepWriter::follow() {
       const auto* finished = std::get_if<engine::NodeFinished>(&next.event);
       const auto* failed = std::get_if<engine::NodeFailed>(&next.event);
       const NodeIndex node = finished != nullptr ? finished->node : failed->node;
-      if (view.row(node).child != next.child) continue;
+      if (view.row(node).links.child != next.child) continue;
     }
     if (next.approval) {
       const NodeIndex node = std::get<engine::NodeFinished>(next.event).node;
-      if (view.row(node).approval != next.approval) continue;
+      if (view.row(node).links.approval != next.approval) continue;
     }
     decide_and_write(view, next.event);
   }
@@ -185,13 +185,13 @@ void StepWriter::ask(StoredExecution& view, const engine::NewApproval& asked) {
     arguments.set("description", Value::string(*asked.description));
     row.approval.arguments = std::move(arguments);
   }
-  view.row(asked.node).approval = open_question(transaction_, std::move(row)).number();
+  view.row(asked.node).links.approval = open_question(transaction_, std::move(row)).number();
 }
 
 void StepWriter::begin_child(StoredExecution& view, const engine::NewChild& child) {
   NodeRow& row = view.row(child.node);
-  if (child.resumes && row.child) {
-    follow_ups_.push_back({*row.child, engine::RetryRequested{}, std::nullopt});
+  if (child.resumes && row.links.child) {
+    follow_ups_.push_back({*row.links.child, engine::RetryRequested{}, std::nullopt});
     return;
   }
   const auto fail = [&](std::string why) {
@@ -208,7 +208,7 @@ void StepWriter::begin_child(StoredExecution& view, const engine::NewChild& chil
   const auto loaded = executions_.workflows_.get(session(), *hash->as_string());
   const std::int64_t number =
       insert(*hash->as_string(), loaded->workflow, subgraphs, child.seeds, &view, &child, nullptr);
-  row.child = number;
+  row.links.child = number;
   follow_ups_.push_back({number, engine::ExecutionStarted{}, std::nullopt});
 }
 
@@ -242,10 +242,10 @@ void StepWriter::write_node(StoredExecution& view, NodeIndex node, const NodeCha
     row.daemon = worker_.daemon != 0 ? std::optional(worker_.daemon) : std::nullopt;
     ++row.epoch;
     row.is_spawned = false;
-    row.run.reset();
+    row.links.run.reset();
   }
-  if (is_reset && to != NodeStatus::waiting_approval) row.approval.reset();
-  if (is_reset && change->reset == NodeReset::by_loop && to != NodeStatus::running) row.child.reset();
+  if (is_reset && to != NodeStatus::waiting_approval) row.links.approval.reset();
+  if (is_reset && change->reset == NodeReset::by_loop && to != NodeStatus::running) row.links.child.reset();
   if (is_reset) ++row.resets;
   const std::optional<std::string> inputs = change != nullptr ? encode_optional(change->inputs) : std::nullopt;
   const std::optional<std::string> outputs = change != nullptr ? encode_optional(change->outputs) : std::nullopt;
@@ -270,15 +270,17 @@ void StepWriter::write_node(StoredExecution& view, NodeIndex node, const NodeCha
                    {"daemon", row.daemon},
                    {"epoch", row.epoch},
                    {"spawned", row.is_spawned ? 1 : 0},
-                   {"run", row.run},
-                   {"approval", row.approval},
-                   {"child", row.child},
                    {"begins", begins ? 1 : 0},
                    {"started_at", has_started ? now : std::nullopt},
                    {"completed_at", is_over(to) ? now : std::nullopt},
                    {"slot", slot},
                    {"version", row.version},
                    {"from", before.status}});
+  if (row.links != row.stored_links) {
+    session().write(
+        Sql::node_link,
+        {{"run", row.links.run}, {"approval", row.links.approval}, {"child", row.links.child}, {"slot", slot}});
+  }
   // The work that begins takes its inputs from here.
   if (begins && change->inputs) row.state.inputs = *change->inputs;
   if (change != nullptr && (change->from != change->to || is_reset)) {
@@ -359,15 +361,16 @@ void StepWriter::take_action(StoredExecution& view, const engine::Action& action
     const NodeRow& row = view.row(cancel->node);
     const model::NodeType type = view.workflow().graph().node(cancel->node).type;
     if (type == model::NodeType::human) {
-      const auto asked = row.approval ? store::find_approval(session(), base::ApprovalId(*row.approval)) : std::nullopt;
+      const auto asked =
+          row.links.approval ? store::find_approval(session(), base::ApprovalId(*row.links.approval)) : std::nullopt;
       const bool is_open = asked && asked->approval.status == model::ApprovalStatus::pending;
       if (is_open) close_question(transaction_, *asked, {.reason = "what asked is over"});
     } else if (type == model::NodeType::subgraph) {
-      if (row.child && row.state.status == NodeStatus::running) {
-        follow_ups_.push_back({*row.child, engine::CancelRequested{"its node was cancelled"}, std::nullopt});
+      if (row.links.child && row.state.status == NodeStatus::running) {
+        follow_ups_.push_back({*row.links.child, engine::CancelRequested{"its node was cancelled"}, std::nullopt});
       }
     } else if (row.state.status == NodeStatus::running) {
-      const std::optional<base::RunId> run = row.run ? std::optional(base::RunId(*row.run)) : std::nullopt;
+      const std::optional<base::RunId> run = row.links.run ? std::optional(base::RunId(*row.links.run)) : std::nullopt;
       result_.work.emplace_back(
           CancelWork{{execution, cancel->node, cancel->iteration, cancel->attempt, row.epoch}, run});
     }

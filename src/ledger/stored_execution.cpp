@@ -108,9 +108,8 @@ void StoredExecution::keep(const Row& row) const {
   kept.daemon = row.find_integer(12);
   kept.epoch = row.integer(13);
   kept.is_spawned = row.integer(14) != 0;
-  kept.run = row.find_integer(15);
-  kept.approval = row.find_integer(16);
-  kept.child = row.find_integer(17);
+  kept.links = {row.find_integer(15), row.find_integer(16), row.find_integer(17)};
+  kept.stored_links = kept.links;
   rows_.try_emplace(node, std::move(kept));
 }
 

@@ -18,6 +18,14 @@ constexpr std::int64_t slot_of(std::int64_t execution, graph::NodeIndex node) no
   return execution * nodes_per_execution + node;
 }
 
+// What else belongs to a node.
+struct NodeLinks {
+  std::optional<std::int64_t> run;
+  std::optional<std::int64_t> approval;
+  std::optional<std::int64_t> child;
+  friend bool operator==(const NodeLinks&, const NodeLinks&) = default;
+};
+
 // One node's row.
 struct NodeRow {
   engine::NodeState state;
@@ -28,9 +36,9 @@ struct NodeRow {
   std::optional<std::int64_t> daemon;
   std::int64_t epoch = 0;
   bool is_spawned = false;
-  std::optional<std::int64_t> run;
-  std::optional<std::int64_t> approval;
-  std::optional<std::int64_t> child;
+  NodeLinks links;
+  // As they were loaded.
+  NodeLinks stored_links;
 };
 
 // What may be asked for early: see Unit::prefetch.

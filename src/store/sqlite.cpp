@@ -61,6 +61,27 @@ std::string fix_of(std::string_view code) {
   return {};
 }
 
+// By default SQLite can undo one failed statement within a transaction, and for that copies every page that a statement
+// changes. Here a failure undoes the whole transaction anyway.
+std::string without_statement_journal(std::string_view text) {
+  std::string changed(text);
+  for (const std::string_view verb : {"UPDATE ", "INSERT "}) {
+    const std::size_t found = changed.find(verb);
+    const bool begins = found == 0 || (found != std::string::npos && changed[found - 1] == '\n');
+    if (begins) return changed.insert(found + verb.size(), "OR ROLLBACK ");
+  }
+  return changed;
+}
+
+// Once, before the first use of the library: no statistics, which every allocation would lock a mutex for.
+void configure_library() {
+  static const bool is_done = [] {
+    ::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    return true;
+  }();
+  static_cast<void>(is_done);
+}
+
 class SqliteRow final : public Row {
  public:
   explicit SqliteRow(sqlite3_stmt* statement) noexcept : statement_(statement) {}
@@ -97,6 +118,7 @@ class ResetAfterwards {
 class SqliteSession final : public Session {
  public:
   SqliteSession(const SqliteOptions& options, const base::Clock& clock) : clock_(clock), options_(options) {
+    configure_library();
     const int access = options.is_read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     const std::string uri = options.is_memory ? fmt::format("file:/{}?vfs=memdb", options.path) : options.path;
     sqlite3* opened = nullptr;
@@ -203,7 +225,7 @@ class SqliteSession final : public Session {
 
   Prepared& get(Sql statement) {
     Prepared& prepared = prepared_[static_cast<std::size_t>(statement)];
-    if (!prepared.handle) prepared = make(text_of(statement).sqlite);
+    if (!prepared.handle) prepared = make(without_statement_journal(text_of(statement).sqlite));
     return prepared;
   }
 

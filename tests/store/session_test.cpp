@@ -167,7 +167,8 @@ void expect_words(Session& session, const std::string& table, const std::string&
     sql = testing::read_column(session, "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = '" +
                                             table + "'::regclass AND contype = 'c'");
   }
-  const std::string begin = session.engine() == Engine::sqlite ? column + " IN (" : "((" + column + " = ANY (ARRAY[";
+  const std::string begin =
+      session.engine() == Engine::sqlite ? "CHECK (" + column + " = '" : "((" + column + " = ANY (ARRAY[";
   const std::size_t start = sql.find(begin);
   ASSERT_NE(start, std::string::npos) << table << "." << column << "\n" << sql;
   const std::string list = sql.substr(start, sql.find(')', start + begin.size()) - start);

@@ -1,4 +1,5 @@
 -- The first schema. A migration that has been released is never edited: a test keeps its hash.
+-- Equality instead of IN: SQLite builds a table for each IN of more than two words, each time it is asked.
 -- Ids: `number` counts, the text that people see (TR-17) is generated from it. Times: ISO 8601, UTC, milliseconds.
 
 -- What is numbered without gaps: events, audit.
@@ -24,7 +25,8 @@ CREATE TABLE agents (
   name TEXT NOT NULL UNIQUE,
   role TEXT NOT NULL,
   tool TEXT,
-  state TEXT NOT NULL CHECK (state IN ('idle', 'spawning', 'active', 'paused', 'stopping', 'stopped', 'failed')),
+  state TEXT NOT NULL CHECK (state = 'idle' OR state = 'spawning' OR state = 'active' OR state = 'paused' OR state = 'stopping'
+    OR state = 'stopped' OR state = 'failed'),
   failures INTEGER NOT NULL DEFAULT 0,
   last_seen TEXT,
   created_at TEXT NOT NULL
@@ -32,11 +34,14 @@ CREATE TABLE agents (
 CREATE UNIQUE INDEX agents_by_id ON agents (agent_id);
 
 CREATE TABLE agent_transitions (
-  agent INTEGER NOT NULL REFERENCES agents (number),
+  agent INTEGER NOT NULL REFERENCES agents (number) DEFERRABLE INITIALLY DEFERRED,
   position INTEGER NOT NULL,
-  from_state TEXT NOT NULL CHECK (from_state IN ('idle', 'spawning', 'active', 'paused', 'stopping', 'stopped', 'failed')),
-  event TEXT NOT NULL CHECK (event IN ('start', 'spawned', 'pause', 'resume', 'stop', 'fail', 'recover')),
-  to_state TEXT NOT NULL CHECK (to_state IN ('idle', 'spawning', 'active', 'paused', 'stopping', 'stopped', 'failed')),
+  from_state TEXT NOT NULL CHECK (from_state = 'idle' OR from_state = 'spawning' OR from_state = 'active' OR from_state = 'paused'
+    OR from_state = 'stopping' OR from_state = 'stopped' OR from_state = 'failed'),
+  event TEXT NOT NULL CHECK (event = 'start' OR event = 'spawned' OR event = 'pause' OR event = 'resume' OR event = 'stop'
+    OR event = 'fail' OR event = 'recover'),
+  to_state TEXT NOT NULL CHECK (to_state = 'idle' OR to_state = 'spawning' OR to_state = 'active' OR to_state = 'paused'
+    OR to_state = 'stopping' OR to_state = 'stopped' OR to_state = 'failed'),
   at TEXT NOT NULL,
   reason TEXT,
   PRIMARY KEY (agent, position)
@@ -55,15 +60,16 @@ CREATE TABLE workflows (
 CREATE TABLE executions (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   execution_id TEXT GENERATED ALWAYS AS ('EX-' || number) VIRTUAL,
-  workflow_hash TEXT NOT NULL REFERENCES workflows (hash),
+  workflow_hash TEXT NOT NULL REFERENCES workflows (hash) DEFERRABLE INITIALLY DEFERRED,
   -- The subgraphs it may start: {name: hash}, frozen at its start.
   subgraphs TEXT NOT NULL DEFAULT '{}',
   label TEXT,
   -- The node of another execution that started it.
-  parent INTEGER REFERENCES executions (number),
+  parent INTEGER REFERENCES executions (number) DEFERRABLE INITIALLY DEFERRED,
   parent_node INTEGER,
   depth INTEGER NOT NULL DEFAULT 0 CHECK (depth BETWEEN 0 AND 8),
-  status TEXT NOT NULL CHECK (status IN ('running', 'waiting_approval', 'completed', 'failed', 'cancelled')),
+  status TEXT NOT NULL CHECK (status = 'running' OR status = 'waiting_approval' OR status = 'completed' OR status = 'failed'
+    OR status = 'cancelled'),
   reason TEXT,
   inputs TEXT NOT NULL DEFAULT '{}',
   -- The config it was started with, frozen.
@@ -78,24 +84,26 @@ CREATE TABLE executions (
   started_at TEXT NOT NULL,
   completed_at TEXT,
   CHECK ((parent IS NULL) = (parent_node IS NULL)),
-  CHECK ((completed_at IS NOT NULL) = (status IN ('completed', 'failed', 'cancelled')))
+  CHECK ((completed_at IS NOT NULL) = ((status = 'completed' OR status = 'failed' OR status = 'cancelled')))
 ) STRICT;
 CREATE UNIQUE INDEX executions_by_id ON executions (execution_id);
-CREATE INDEX executions_alive ON executions (status) WHERE status IN ('running', 'waiting_approval');
+CREATE INDEX executions_alive ON executions (status) WHERE status = 'running' OR status = 'waiting_approval';
 CREATE INDEX executions_by_parent ON executions (parent) WHERE parent IS NOT NULL;
 
 CREATE TABLE tool_runs (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   tool_run_id TEXT GENERATED ALWAYS AS ('TR-' || number) VIRTUAL,
   tool_name TEXT NOT NULL,
-  execution INTEGER REFERENCES executions (number),
+  execution INTEGER REFERENCES executions (number) DEFERRABLE INITIALLY DEFERRED,
   execution_id TEXT GENERATED ALWAYS AS ('EX-' || execution) VIRTUAL,
   node_id TEXT,
   iteration INTEGER,
-  agent INTEGER REFERENCES agents (number),
-  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'stalled', 'waiting_approval', 'completed', 'failed', 'failed_timeout', 'cancelled')),
+  agent INTEGER REFERENCES agents (number) DEFERRABLE INITIALLY DEFERRED,
+  status TEXT NOT NULL CHECK (status = 'queued' OR status = 'running' OR status = 'stalled' OR status = 'waiting_approval'
+    OR status = 'completed' OR status = 'failed' OR status = 'failed_timeout' OR status = 'cancelled'),
   reason TEXT,
-  outcome TEXT CHECK (outcome IN ('denied', 'asked', 'no_change', 'limited', 'did_not_exit')),
+  outcome TEXT CHECK (outcome = 'denied' OR outcome = 'asked' OR outcome = 'no_change' OR outcome = 'limited'
+    OR outcome = 'did_not_exit'),
   exit_code INTEGER,
   attempt INTEGER NOT NULL DEFAULT 1 CHECK (attempt >= 1),
   argv TEXT NOT NULL DEFAULT '[]',
@@ -114,36 +122,36 @@ CREATE TABLE tool_runs (
   -- A queued run starts no earlier (RUN-18).
   not_before TEXT,
   version INTEGER NOT NULL DEFAULT 0,
-  CHECK ((completed_at IS NOT NULL) = (status IN ('completed', 'failed', 'failed_timeout', 'cancelled')))
+  CHECK ((completed_at IS NOT NULL) = ((status = 'completed' OR status = 'failed' OR status = 'failed_timeout' OR status = 'cancelled')))
 ) STRICT;
 CREATE UNIQUE INDEX tool_runs_by_id ON tool_runs (tool_run_id);
-CREATE INDEX tool_runs_alive ON tool_runs (status) WHERE status IN ('queued', 'running', 'stalled', 'waiting_approval');
+CREATE INDEX tool_runs_alive ON tool_runs (status) WHERE status = 'queued' OR status = 'running' OR status = 'stalled' OR status = 'waiting_approval';
 CREATE INDEX tool_runs_by_execution ON tool_runs (execution) WHERE execution IS NOT NULL;
 
 CREATE TABLE approvals (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   approval_id TEXT GENERATED ALWAYS AS ('AP-' || number) VIRTUAL,
-  kind TEXT NOT NULL CHECK (kind IN ('question', 'tool_call', 'human')),
-  run INTEGER REFERENCES tool_runs (number),
+  kind TEXT NOT NULL CHECK (kind = 'question' OR kind = 'tool_call' OR kind = 'human'),
+  run INTEGER REFERENCES tool_runs (number) DEFERRABLE INITIALLY DEFERRED,
   tool_run_id TEXT GENERATED ALWAYS AS ('TR-' || run) VIRTUAL,
-  execution INTEGER REFERENCES executions (number),
+  execution INTEGER REFERENCES executions (number) DEFERRABLE INITIALLY DEFERRED,
   execution_id TEXT GENERATED ALWAYS AS ('EX-' || execution) VIRTUAL,
   node INTEGER,
   node_id TEXT,
   iteration INTEGER,
-  agent INTEGER REFERENCES agents (number),
+  agent INTEGER REFERENCES agents (number) DEFERRABLE INITIALLY DEFERRED,
   tool_name TEXT,
   tool_ref TEXT,
   arguments TEXT,
   question TEXT NOT NULL,
   options_json TEXT NOT NULL,
   default_value TEXT,
-  status TEXT NOT NULL CHECK (status IN ('pending', 'approved', 'rejected', 'expired')),
+  status TEXT NOT NULL CHECK (status = 'pending' OR status = 'approved' OR status = 'rejected' OR status = 'expired'),
   chosen_value TEXT,
   comment TEXT,
   decided_by TEXT,
   digest TEXT,
-  use TEXT NOT NULL DEFAULT 'unused' CHECK (use IN ('unused', 'used', 'void')),
+  use TEXT NOT NULL DEFAULT 'unused' CHECK (use = 'unused' OR use = 'used' OR use = 'void'),
   attempt INTEGER NOT NULL DEFAULT 1 CHECK (attempt >= 1),
   created_at TEXT NOT NULL,
   decided_at TEXT,
@@ -161,10 +169,10 @@ CREATE INDEX approvals_unused ON approvals (number) WHERE status = 'approved' AN
 CREATE INDEX approvals_by_run ON approvals (run) WHERE run IS NOT NULL;
 
 CREATE TABLE run_attempts (
-  run INTEGER NOT NULL REFERENCES tool_runs (number),
+  run INTEGER NOT NULL REFERENCES tool_runs (number) DEFERRABLE INITIALLY DEFERRED,
   attempt INTEGER NOT NULL CHECK (attempt >= 1),
-  state TEXT NOT NULL CHECK (state IN ('assigned', 'spawned', 'ended')),
-  daemon INTEGER REFERENCES daemons (number),
+  state TEXT NOT NULL CHECK (state = 'assigned' OR state = 'spawned' OR state = 'ended'),
+  daemon INTEGER REFERENCES daemons (number) DEFERRABLE INITIALLY DEFERRED,
   epoch INTEGER NOT NULL DEFAULT 0,
   -- Who holds it: never the pid alone.
   host TEXT,
@@ -173,7 +181,7 @@ CREATE TABLE run_attempts (
   keeper_started INTEGER,
   nonce TEXT,
   -- The grant that it was started on: one grant, one attempt (APR-7).
-  approval INTEGER UNIQUE REFERENCES approvals (number),
+  approval INTEGER UNIQUE REFERENCES approvals (number) DEFERRABLE INITIALLY DEFERRED,
   output_offset INTEGER NOT NULL DEFAULT 0,
   exit_code INTEGER,
   signal INTEGER,
@@ -187,12 +195,14 @@ CREATE INDEX run_attempts_alive ON run_attempts (run) WHERE state <> 'ended';
 -- One row per node from the start of its execution on. `slot` is execution * 1048576 + node: one number to find it by.
 CREATE TABLE node_executions (
   slot INTEGER PRIMARY KEY,
-  execution INTEGER NOT NULL REFERENCES executions (number),
+  execution INTEGER NOT NULL REFERENCES executions (number) DEFERRABLE INITIALLY DEFERRED,
   -- Its position in the workflow.
   node INTEGER NOT NULL CHECK (node BETWEEN 0 AND 1048575),
   node_id TEXT NOT NULL,
-  type TEXT NOT NULL CHECK (type IN ('task', 'gate', 'branch', 'merge', 'parallel', 'subgraph', 'human')),
-  status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'ready', 'running', 'waiting_approval', 'completed', 'failed', 'skipped', 'cancelled')),
+  type TEXT NOT NULL CHECK (type = 'task' OR type = 'gate' OR type = 'branch' OR type = 'merge' OR type = 'parallel'
+    OR type = 'subgraph' OR type = 'human'),
+  status TEXT NOT NULL DEFAULT 'pending' CHECK (status = 'pending' OR status = 'ready' OR status = 'running' OR status = 'waiting_approval'
+    OR status = 'completed' OR status = 'failed' OR status = 'skipped' OR status = 'cancelled'),
   attempt INTEGER NOT NULL DEFAULT 0,
   iteration INTEGER NOT NULL DEFAULT 0,
   version INTEGER NOT NULL DEFAULT 0,
@@ -205,11 +215,11 @@ CREATE TABLE node_executions (
   inputs TEXT,
   outputs TEXT,
   error TEXT,
-  run INTEGER REFERENCES tool_runs (number),
-  approval INTEGER REFERENCES approvals (number),
-  child INTEGER REFERENCES executions (number),
+  run INTEGER REFERENCES tool_runs (number) DEFERRABLE INITIALLY DEFERRED,
+  approval INTEGER REFERENCES approvals (number) DEFERRABLE INITIALLY DEFERRED,
+  child INTEGER REFERENCES executions (number) DEFERRABLE INITIALLY DEFERRED,
   -- The claim: whose it is, and how often it has changed hands. A write with an older epoch is refused.
-  daemon INTEGER REFERENCES daemons (number),
+  daemon INTEGER,
   epoch INTEGER NOT NULL DEFAULT 0,
   -- 1 once its process may have begun: from then on nobody takes it over silently.
   spawned INTEGER NOT NULL DEFAULT 0 CHECK (spawned IN (0, 1)),
@@ -219,14 +229,15 @@ CREATE TABLE node_executions (
   CHECK (slot = execution * 1048576 + node),
   CHECK (status <> 'running' OR attempt > 0)
 ) STRICT;
-CREATE INDEX node_executions_alive ON node_executions (status, slot) WHERE status IN ('ready', 'running', 'waiting_approval');
+CREATE INDEX node_executions_alive ON node_executions (status, slot) WHERE status = 'ready' OR status = 'running' OR status = 'waiting_approval';
 
 -- What a node had before a loop took it back (GRF-5).
 CREATE TABLE node_history (
-  slot INTEGER NOT NULL REFERENCES node_executions (slot),
+  slot INTEGER NOT NULL REFERENCES node_executions (slot) DEFERRABLE INITIALLY DEFERRED,
   iteration INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('pending', 'ready', 'running', 'waiting_approval', 'completed', 'failed', 'skipped', 'cancelled')),
+  status TEXT NOT NULL CHECK (status = 'pending' OR status = 'ready' OR status = 'running' OR status = 'waiting_approval'
+    OR status = 'completed' OR status = 'failed' OR status = 'skipped' OR status = 'cancelled'),
   inputs TEXT,
   outputs TEXT,
   error TEXT,
@@ -240,7 +251,7 @@ CREATE TABLE node_history (
 ) STRICT;
 
 CREATE TABLE loop_counters (
-  execution INTEGER NOT NULL REFERENCES executions (number),
+  execution INTEGER NOT NULL REFERENCES executions (number) DEFERRABLE INITIALLY DEFERRED,
   -- The position of the loop edge in the workflow.
   edge INTEGER NOT NULL,
   loop_key TEXT NOT NULL,
@@ -251,12 +262,14 @@ CREATE TABLE loop_counters (
 CREATE TABLE patch_ledger (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   patch_id TEXT GENERATED ALWAYS AS ('PA-' || number) VIRTUAL,
-  execution INTEGER REFERENCES executions (number),
+  execution INTEGER REFERENCES executions (number) DEFERRABLE INITIALLY DEFERRED,
   node_id TEXT NOT NULL,
   base_commit TEXT NOT NULL,
   files TEXT NOT NULL DEFAULT '[]',
   diff TEXT NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('created', 'validated', 'queued', 'applied', 'verified', 'committed', 'apply_failed', 'conflicted', 'rejected', 'quarantined', 'rolled_back', 'dropped')),
+  state TEXT NOT NULL CHECK (state = 'created' OR state = 'validated' OR state = 'queued' OR state = 'applied' OR state = 'verified'
+    OR state = 'committed' OR state = 'apply_failed' OR state = 'conflicted' OR state = 'rejected'
+    OR state = 'quarantined' OR state = 'rolled_back' OR state = 'dropped'),
   history TEXT NOT NULL DEFAULT '[]',
   created_at TEXT NOT NULL,
   version INTEGER NOT NULL DEFAULT 0
@@ -272,9 +285,9 @@ CREATE TABLE tasks (
   role TEXT,
   priority INTEGER NOT NULL DEFAULT 0,
   after TEXT NOT NULL DEFAULT '[]',
-  status TEXT NOT NULL CHECK (status IN ('slung', 'hooked', 'done', 'failed', 'cancelled')),
-  agent INTEGER REFERENCES agents (number),
-  execution INTEGER REFERENCES executions (number),
+  status TEXT NOT NULL CHECK (status = 'slung' OR status = 'hooked' OR status = 'done' OR status = 'failed' OR status = 'cancelled'),
+  agent INTEGER REFERENCES agents (number) DEFERRABLE INITIALLY DEFERRED,
+  execution INTEGER REFERENCES executions (number) DEFERRABLE INITIALLY DEFERRED,
   created_at TEXT NOT NULL,
   completed_at TEXT,
   version INTEGER NOT NULL DEFAULT 0
@@ -283,8 +296,8 @@ CREATE UNIQUE INDEX tasks_by_id ON tasks (task_id);
 
 CREATE TABLE phase_records (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
-  task INTEGER REFERENCES tasks (number),
-  execution INTEGER REFERENCES executions (number),
+  task INTEGER REFERENCES tasks (number) DEFERRABLE INITIALLY DEFERRED,
+  execution INTEGER REFERENCES executions (number) DEFERRABLE INITIALLY DEFERRED,
   phase TEXT NOT NULL,
   outcome TEXT NOT NULL,
   duration_ms INTEGER NOT NULL,
@@ -297,9 +310,9 @@ CREATE TABLE phase_records (
 
 CREATE TABLE recovery_events (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
-  task INTEGER REFERENCES tasks (number),
-  run INTEGER REFERENCES tool_runs (number),
-  agent INTEGER REFERENCES agents (number),
+  task INTEGER REFERENCES tasks (number) DEFERRABLE INITIALLY DEFERRED,
+  run INTEGER REFERENCES tool_runs (number) DEFERRABLE INITIALLY DEFERRED,
+  agent INTEGER REFERENCES agents (number) DEFERRABLE INITIALLY DEFERRED,
   cause TEXT NOT NULL,
   step TEXT NOT NULL,
   detail TEXT NOT NULL DEFAULT '{}',
@@ -308,8 +321,8 @@ CREATE TABLE recovery_events (
 
 CREATE TABLE insights (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
-  task INTEGER REFERENCES tasks (number),
-  kind TEXT NOT NULL CHECK (kind IN ('discovery', 'gotcha', 'pattern')),
+  task INTEGER REFERENCES tasks (number) DEFERRABLE INITIALLY DEFERRED,
+  kind TEXT NOT NULL CHECK (kind = 'discovery' OR kind = 'gotcha' OR kind = 'pattern'),
   text TEXT NOT NULL,
   at TEXT NOT NULL
 ) STRICT;
@@ -335,9 +348,10 @@ CREATE TABLE idempotency_keys (
 CREATE TABLE events (
   seq INTEGER PRIMARY KEY CHECK (seq > 0),
   at TEXT NOT NULL,
-  kind TEXT NOT NULL CHECK (kind IN ('tool_status_change', 'tool_output', 'approval_needed', 'approval_status_change',
-    'agent_state_change', 'phase_start', 'phase_complete', 'task_complete', 'node_status_change',
-    'execution_status_change', 'patch_state_change', 'policy_denied')),
+  kind TEXT NOT NULL CHECK (kind = 'tool_status_change' OR kind = 'tool_output' OR kind = 'approval_needed'
+    OR kind = 'approval_status_change' OR kind = 'agent_state_change' OR kind = 'phase_start'
+    OR kind = 'phase_complete' OR kind = 'task_complete' OR kind = 'node_status_change'
+    OR kind = 'execution_status_change' OR kind = 'patch_state_change' OR kind = 'policy_denied'),
   data TEXT NOT NULL
 ) STRICT;
 
@@ -345,8 +359,9 @@ CREATE TABLE events (
 CREATE TABLE audit_log (
   seq INTEGER PRIMARY KEY CHECK (seq > 0),
   at TEXT NOT NULL,
-  kind TEXT NOT NULL CHECK (kind IN ('approval_requested', 'approval_granted', 'approval_rejected', 'approval_expired',
-    'approval_used', 'approval_voided', 'decision_refused', 'outside_update_voided', 'policy_denied')),
+  kind TEXT NOT NULL CHECK (kind = 'approval_requested' OR kind = 'approval_granted' OR kind = 'approval_rejected'
+    OR kind = 'approval_expired' OR kind = 'approval_used' OR kind = 'approval_voided'
+    OR kind = 'decision_refused' OR kind = 'outside_update_voided' OR kind = 'policy_denied'),
   actor TEXT NOT NULL,
   data TEXT NOT NULL,
   previous TEXT NOT NULL,
@@ -356,89 +371,100 @@ CREATE TABLE audit_log (
 -- Life cycles: the database itself refuses what may not follow (RUN-2, APR-2, APR-7; docs/LIFECYCLES.md).
 
 CREATE TRIGGER tool_runs_status_moves BEFORE UPDATE OF status ON tool_runs WHEN OLD.status <> NEW.status
-  AND (OLD.status || '>' || NEW.status NOT IN (
-    'queued>running', 'queued>failed', 'queued>cancelled', 'running>queued', 'running>stalled',
-    'running>waiting_approval', 'running>completed', 'running>failed', 'running>failed_timeout',
-    'running>cancelled', 'stalled>running', 'stalled>waiting_approval', 'stalled>completed',
-    'stalled>failed', 'stalled>failed_timeout', 'stalled>cancelled', 'waiting_approval>running',
-    'waiting_approval>completed', 'waiting_approval>failed', 'waiting_approval>failed_timeout',
-    'waiting_approval>cancelled')
+  AND (NOT (
+    (OLD.status = 'queued' AND (NEW.status = 'running' OR NEW.status = 'failed' OR NEW.status = 'cancelled'))
+    OR (OLD.status = 'running' AND (NEW.status = 'queued' OR NEW.status = 'stalled' OR NEW.status = 'waiting_approval'
+      OR NEW.status = 'completed' OR NEW.status = 'failed' OR NEW.status = 'failed_timeout'
+      OR NEW.status = 'cancelled'))
+    OR (OLD.status = 'stalled' AND (NEW.status = 'running' OR NEW.status = 'waiting_approval' OR NEW.status = 'completed'
+      OR NEW.status = 'failed' OR NEW.status = 'failed_timeout' OR NEW.status = 'cancelled'))
+    OR (OLD.status = 'waiting_approval' AND (NEW.status = 'running' OR NEW.status = 'completed' OR NEW.status = 'failed'
+      OR NEW.status = 'failed_timeout' OR NEW.status = 'cancelled')))
     OR (NEW.status = 'queued' AND COALESCE(NEW.outcome, '') <> 'limited'))
 BEGIN
-  SELECT RAISE(ABORT, 'tool_runs: this status may not follow that one');
+  SELECT RAISE(ROLLBACK, 'tool_runs: this status may not follow that one');
 END;
 
 CREATE TRIGGER executions_status_moves BEFORE UPDATE OF status ON executions WHEN OLD.status <> NEW.status
-  AND OLD.status || '>' || NEW.status NOT IN (
-    'running>waiting_approval', 'running>completed', 'running>failed', 'running>cancelled',
-    'waiting_approval>running', 'waiting_approval>completed', 'waiting_approval>failed',
-    'waiting_approval>cancelled', 'failed>running', 'failed>waiting_approval')
+  AND NOT (
+    (OLD.status = 'running' AND (NEW.status = 'waiting_approval' OR NEW.status = 'completed' OR NEW.status = 'failed'
+      OR NEW.status = 'cancelled'))
+    OR (OLD.status = 'waiting_approval' AND (NEW.status = 'running' OR NEW.status = 'completed' OR NEW.status = 'failed' OR NEW.status = 'cancelled'))
+    OR (OLD.status = 'failed' AND (NEW.status = 'running' OR NEW.status = 'waiting_approval')))
 BEGIN
-  SELECT RAISE(ABORT, 'executions: this status may not follow that one');
+  SELECT RAISE(ROLLBACK, 'executions: this status may not follow that one');
 END;
 
 CREATE TRIGGER approvals_status_moves BEFORE UPDATE OF status ON approvals WHEN OLD.status <> NEW.status AND NOT (OLD.settled = 0 AND NEW.status = 'pending')
-  AND OLD.status || '>' || NEW.status NOT IN (
-    'pending>approved', 'pending>rejected', 'pending>expired')
+  AND NOT (
+    (OLD.status = 'pending' AND (NEW.status = 'approved' OR NEW.status = 'rejected' OR NEW.status = 'expired')))
 BEGIN
-  SELECT RAISE(ABORT, 'approvals: this status may not follow that one');
+  SELECT RAISE(ROLLBACK, 'approvals: this status may not follow that one');
 END;
 
 CREATE TRIGGER approvals_use_moves BEFORE UPDATE OF use ON approvals WHEN OLD.use <> NEW.use
-  AND OLD.use || '>' || NEW.use NOT IN (
-    'unused>used', 'unused>void')
+  AND NOT (
+    (OLD.use = 'unused' AND (NEW.use = 'used' OR NEW.use = 'void')))
 BEGIN
-  SELECT RAISE(ABORT, 'approvals: this use may not follow that one');
+  SELECT RAISE(ROLLBACK, 'approvals: this use may not follow that one');
 END;
 
 CREATE TRIGGER node_executions_status_moves BEFORE UPDATE OF status ON node_executions WHEN OLD.status <> NEW.status AND OLD.resets = NEW.resets
-  AND OLD.status || '>' || NEW.status NOT IN (
-    'pending>ready', 'pending>running', 'pending>waiting_approval', 'pending>completed',
-    'pending>skipped', 'pending>cancelled', 'ready>running', 'ready>waiting_approval', 'ready>completed',
-    'ready>failed', 'ready>cancelled', 'running>ready', 'running>waiting_approval', 'running>completed',
-    'running>failed', 'running>cancelled', 'waiting_approval>running', 'waiting_approval>completed',
-    'waiting_approval>failed', 'waiting_approval>cancelled')
+  AND NOT (
+    (OLD.status = 'pending' AND (NEW.status = 'ready' OR NEW.status = 'running' OR NEW.status = 'waiting_approval'
+      OR NEW.status = 'completed' OR NEW.status = 'skipped' OR NEW.status = 'cancelled'))
+    OR (OLD.status = 'ready' AND (NEW.status = 'running' OR NEW.status = 'waiting_approval' OR NEW.status = 'completed'
+      OR NEW.status = 'failed' OR NEW.status = 'cancelled'))
+    OR (OLD.status = 'running' AND (NEW.status = 'ready' OR NEW.status = 'waiting_approval' OR NEW.status = 'completed'
+      OR NEW.status = 'failed' OR NEW.status = 'cancelled'))
+    OR (OLD.status = 'waiting_approval' AND (NEW.status = 'running' OR NEW.status = 'completed' OR NEW.status = 'failed' OR NEW.status = 'cancelled')))
 BEGIN
-  SELECT RAISE(ABORT, 'node_executions: this status may not follow that one');
+  SELECT RAISE(ROLLBACK, 'node_executions: this status may not follow that one');
 END;
 
 CREATE TRIGGER patch_ledger_state_moves BEFORE UPDATE OF state ON patch_ledger WHEN OLD.state <> NEW.state
-  AND OLD.state || '>' || NEW.state NOT IN (
-    'created>validated', 'created>conflicted', 'created>rejected', 'created>quarantined',
-    'created>dropped', 'validated>queued', 'validated>conflicted', 'validated>rejected',
-    'validated>quarantined', 'validated>dropped', 'queued>applied', 'queued>apply_failed',
-    'queued>conflicted', 'queued>rejected', 'queued>dropped', 'applied>verified', 'applied>rolled_back',
-    'verified>committed', 'verified>rolled_back', 'committed>rolled_back', 'apply_failed>queued',
-    'apply_failed>dropped', 'conflicted>queued', 'conflicted>dropped', 'rejected>dropped',
-    'quarantined>validated', 'quarantined>dropped')
+  AND NOT (
+    (OLD.state = 'created' AND (NEW.state = 'validated' OR NEW.state = 'conflicted' OR NEW.state = 'rejected' OR NEW.state = 'quarantined'
+      OR NEW.state = 'dropped'))
+    OR (OLD.state = 'validated' AND (NEW.state = 'queued' OR NEW.state = 'conflicted' OR NEW.state = 'rejected' OR NEW.state = 'quarantined'
+      OR NEW.state = 'dropped'))
+    OR (OLD.state = 'queued' AND (NEW.state = 'applied' OR NEW.state = 'apply_failed' OR NEW.state = 'conflicted' OR NEW.state = 'rejected'
+      OR NEW.state = 'dropped'))
+    OR (OLD.state = 'applied' AND (NEW.state = 'verified' OR NEW.state = 'rolled_back'))
+    OR (OLD.state = 'verified' AND (NEW.state = 'committed' OR NEW.state = 'rolled_back'))
+    OR (OLD.state = 'committed' AND (NEW.state = 'rolled_back'))
+    OR (OLD.state = 'apply_failed' AND (NEW.state = 'queued' OR NEW.state = 'dropped'))
+    OR (OLD.state = 'conflicted' AND (NEW.state = 'queued' OR NEW.state = 'dropped'))
+    OR (OLD.state = 'rejected' AND (NEW.state = 'dropped'))
+    OR (OLD.state = 'quarantined' AND (NEW.state = 'validated' OR NEW.state = 'dropped')))
 BEGIN
-  SELECT RAISE(ABORT, 'patch_ledger: this state may not follow that one');
+  SELECT RAISE(ROLLBACK, 'patch_ledger: this state may not follow that one');
 END;
 
 CREATE TRIGGER tasks_status_moves BEFORE UPDATE OF status ON tasks WHEN OLD.status <> NEW.status
-  AND OLD.status || '>' || NEW.status NOT IN (
-    'slung>hooked', 'slung>failed', 'slung>cancelled', 'hooked>slung', 'hooked>done', 'hooked>failed',
-    'hooked>cancelled')
+  AND NOT (
+    (OLD.status = 'slung' AND (NEW.status = 'hooked' OR NEW.status = 'failed' OR NEW.status = 'cancelled'))
+    OR (OLD.status = 'hooked' AND (NEW.status = 'slung' OR NEW.status = 'done' OR NEW.status = 'failed' OR NEW.status = 'cancelled')))
 BEGIN
-  SELECT RAISE(ABORT, 'tasks: this status may not follow that one');
+  SELECT RAISE(ROLLBACK, 'tasks: this status may not follow that one');
 END;
 
 CREATE TRIGGER events_update BEFORE UPDATE ON events
 BEGIN
-  SELECT RAISE(ABORT, 'events: append only');
+  SELECT RAISE(ROLLBACK, 'events: append only');
 END;
 
 CREATE TRIGGER events_delete BEFORE DELETE ON events
 BEGIN
-  SELECT RAISE(ABORT, 'events: append only');
+  SELECT RAISE(ROLLBACK, 'events: append only');
 END;
 
 CREATE TRIGGER audit_log_update BEFORE UPDATE ON audit_log
 BEGIN
-  SELECT RAISE(ABORT, 'audit_log: append only');
+  SELECT RAISE(ROLLBACK, 'audit_log: append only');
 END;
 
 CREATE TRIGGER audit_log_delete BEFORE DELETE ON audit_log
 BEGIN
-  SELECT RAISE(ABORT, 'audit_log: append only');
+  SELECT RAISE(ROLLBACK, 'audit_log: append only');
 END;

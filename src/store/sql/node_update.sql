@@ -3,8 +3,7 @@ UPDATE node_executions SET status = :status, attempt = :attempt, iteration = :it
   inputs = CASE WHEN :resets > resets THEN :inputs ELSE COALESCE(:inputs, inputs) END,
   outputs = CASE WHEN :resets > resets THEN :outputs ELSE COALESCE(:outputs, outputs) END,
   error = CASE WHEN :resets > resets THEN :error ELSE COALESCE(:error, error) END,
-  not_before = :not_before, daemon = :daemon, epoch = :epoch, spawned = :spawned, run = :run, approval = :approval,
-  child = :child,
+  not_before = :not_before, daemon = :daemon, epoch = :epoch, spawned = :spawned,
   started_at = CASE WHEN :resets > resets OR :begins = 1 THEN :started_at ELSE COALESCE(started_at, :started_at) END,
   completed_at = :completed_at, version = version + 1
 WHERE slot = :slot AND version = :version AND status = :from

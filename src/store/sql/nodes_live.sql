@@ -1,3 +1,3 @@
 SELECT node FROM node_executions
-WHERE status IN ('ready', 'running', 'waiting_approval') AND slot BETWEEN :first AND :last
+WHERE (status = 'ready' OR status = 'running' OR status = 'waiting_approval') AND slot BETWEEN :first AND :last
 ORDER BY slot
