@@ -83,9 +83,9 @@ class RawPostgresql final : public RawCommits {
   explicit RawPostgresql(const std::string& url) : pq_(store::libpq()), connection_(pq_.PQconnectdb(url.c_str())) {
     check(pq_.PQstatus(connection_) == CONNECTION_OK, "connect");
     exec(
-        "PREPARE r AS INSERT INTO tool_runs (tool_name, status, argv, cwd, metadata, created_at) VALUES ('t', "
-        "'queued', "
-        "'[]', '/', '{}', '2026-01-01T00:00:00.000Z') RETURNING number");
+        "PREPARE r AS INSERT INTO tool_runs (number, tool_run_id, tool_name, status, argv, cwd, metadata, created_at) "
+        "SELECT n, 'TR-' || n, 't', 'queued', '[]', '/', '{}', '2026-01-01T00:00:00.000Z' "
+        "FROM nextval('tool_runs_number_seq') AS n RETURNING number");
     exec("PREPARE c AS UPDATE counters SET value = value + 1 WHERE name = 'events' RETURNING value");
     exec(
         "PREPARE e (bigint, text) AS INSERT INTO events (seq, at, kind, data) VALUES ($1, '2026-01-01T00:00:00.000Z', "

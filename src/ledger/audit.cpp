@@ -21,7 +21,7 @@ void append_audit(Transaction& transaction) {
   store::Session& session = transaction.session();
   const auto count = static_cast<std::int64_t>(transaction.audit().size());
   // The counter's row is locked from here to the commit: nobody else appends in between.
-  std::int64_t seq = session.insert(Sql::audit_reserve, {{"count", count}}) - count;
+  std::int64_t seq = session.query_number(Sql::audit_reserve, {{"count", count}}) - count;
   std::string previous(first_previous);
   session.query(Sql::audit_head, {}, [&](const Row& row) { previous = row.text(0); });
   for (const AuditEntry& entry : transaction.audit()) {

@@ -53,7 +53,7 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
   Transaction transaction(session_);
   std::vector<bool> is_busy(group.size(), false);
   try {
-    session_.begin();
+    session_.begin(group.size());
     for (std::size_t first = 0; first < group.size();) {
       const std::size_t last = find_wave(group, first);
       if (session_.is_pipelined()) {
@@ -79,7 +79,7 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
     session_.rollback();
     return false;
   }
-  if (hooks_.publish && !transaction.events().empty()) hooks_.publish(transaction.events());
+  publish(transaction);
   for (std::size_t i = 0; i < group.size(); ++i) {
     if (is_busy[i]) {
       busy.push_back(std::move(group[i]));
@@ -122,7 +122,7 @@ void GroupCommit::run_alone(std::unique_ptr<Unit> unit, Group& busy) {
       session_.rollback();
       error = unexpected(failure);
     }
-    if (!error && hooks_.publish && !transaction.events().empty()) hooks_.publish(transaction.events());
+    if (!error) publish(transaction);
     unit->finish(error);
     return;
   }
@@ -130,18 +130,31 @@ void GroupCommit::run_alone(std::unique_ptr<Unit> unit, Group& busy) {
 
 void GroupCommit::commit(Transaction& transaction) {
   append_audit(transaction);
-  append_events(transaction);
+  const auto numbering = append_events(transaction);
   pass("group.before_commit");
   session_.commit();
+  if (numbering) number_events(*numbering, transaction.events());
   pass("group.after_commit_before_publish");
 }
 
-// Last of all: the counter's row is locked for as short as can be, and the order of numbers is that of the commits.
-void GroupCommit::append_events(Transaction& transaction) {
-  std::vector<StoredEvent>& events = transaction.events();
-  if (events.empty()) return;
-  const auto count = static_cast<std::int64_t>(events.size());
+void GroupCommit::publish(Transaction& transaction) {
+  if (hooks_.publish && transaction.has_events()) hooks_.publish(transaction.events());
+}
+
+// Their last number is known with the commit.
+void GroupCommit::number_events(store::Session::Ticket ticket, std::vector<StoredEvent>& events) {
   std::int64_t seq = 0;
+  const bool is_known = session_.take(ticket, [&](const Row& row) { seq = row.integer(0); }) > 0;
+  if (!is_known) return events.clear();
+  seq -= static_cast<std::int64_t>(events.size());
+  for (StoredEvent& event : events) event.seq = ++seq;
+}
+
+// Last of all: the counter's row is locked for as short as can be, and the order of numbers is that of the commits.
+std::optional<store::Session::Ticket> GroupCommit::append_events(Transaction& transaction) {
+  std::vector<StoredEvent>& events = transaction.events();
+  if (events.empty()) return std::nullopt;
+  const auto count = static_cast<std::int64_t>(events.size());
   if (session_.is_pipelined()) {
     std::string rows = "[";
     for (const StoredEvent& event : events) {
@@ -149,17 +162,16 @@ void GroupCommit::append_events(Transaction& transaction) {
                      json::encode(Value::string(event.data)));
     }
     rows += ']';
-    seq =
-        session_.insert(Sql::events_append, {{"count", count}, {"at", transaction.now_text()}, {"rows", rows}}) - count;
-    for (StoredEvent& event : events) event.seq = ++seq;
-    return;
+    const store::Param params[] = {{"count", count}, {"at", transaction.now_text()}, {"rows", rows}};
+    return session_.send(Sql::events_append, params);
   }
-  seq = session_.insert(Sql::events_reserve, {{"count", count}}) - count;
+  std::int64_t seq = session_.query_number(Sql::events_reserve, {{"count", count}}) - count;
   for (StoredEvent& event : events) {
     event.seq = ++seq;
     session_.write(Sql::event_insert,
                    {{"seq", event.seq}, {"at", event.at}, {"kind", event.kind}, {"data", event.data}});
   }
+  return std::nullopt;
 }
 
 void GroupCommit::pass(std::string_view point) const {

@@ -18,7 +18,8 @@ using Group = std::vector<std::unique_ptr<Unit>>;
 class GroupCommit {
  public:
   struct Hooks {
-    // Events of a commit, in their order, numbered without gaps.
+    // Events of a commit, in their order, numbered without gaps. None: something was committed and its numbers got lost
+    // with a connection; whoever follows the events reads on from the last that it saw.
     std::function<void(std::span<const StoredEvent>)> publish = {};
     // Where a test may let the process die.
     std::function<void(std::string_view)> crash_point = {};
@@ -35,7 +36,9 @@ class GroupCommit {
  private:
   bool try_together(Group& group, Group& busy);
   void run_alone(std::unique_ptr<Unit> unit, Group& busy);
-  void append_events(Transaction& transaction);
+  std::optional<store::Session::Ticket> append_events(Transaction& transaction);
+  void number_events(store::Session::Ticket ticket, std::vector<StoredEvent>& events);
+  void publish(Transaction& transaction);
   void commit(Transaction& transaction);
   void pass(std::string_view point) const;
 

@@ -34,7 +34,7 @@ Standing look_at(Transaction& transaction, const Claim& claim) {
 }  // namespace
 
 std::int64_t register_daemon(Transaction& transaction, const DaemonIdentity& identity, base::Milliseconds lease) {
-  return transaction.session().insert(Sql::daemon_insert,
+  return transaction.session().insert(Sql::daemon_insert, "daemons",
                                       {{"host", identity.host},
                                        {"boot_id", identity.boot_id},
                                        {"now", transaction.now_text()},

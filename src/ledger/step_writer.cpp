@@ -52,15 +52,16 @@ std::int64_t StepWriter::insert(const std::string& hash, const model::Workflow& 
   const std::optional<std::int64_t> parent_node = child ? std::optional<std::int64_t>(child->node) : std::nullopt;
   const std::optional<std::string> label = wanted ? wanted->label : std::nullopt;
   const std::optional<std::string> config = wanted ? encode_optional(wanted->config) : std::nullopt;
-  const std::int64_t number = session().insert(Sql::execution_insert, {{"workflow_hash", hash},
-                                                                       {"subgraphs", subgraphs},
-                                                                       {"label", label},
-                                                                       {"parent", parent_number},
-                                                                       {"parent_node", parent_node},
-                                                                       {"depth", parent ? parent->depth() + 1 : 0},
-                                                                       {"inputs", json::encode(inputs)},
-                                                                       {"config", config},
-                                                                       {"now", transaction_.now_text()}});
+  const std::int64_t number = session().insert(Sql::execution_insert, "executions",
+                                               {{"workflow_hash", hash},
+                                                {"subgraphs", subgraphs},
+                                                {"label", label},
+                                                {"parent", parent_number},
+                                                {"parent_node", parent_node},
+                                                {"depth", parent ? parent->depth() + 1 : 0},
+                                                {"inputs", json::encode(inputs)},
+                                                {"config", config},
+                                                {"now", transaction_.now_text()}});
   session().write(Sql::nodes_insert, {{"execution", number}, {"nodes", list_nodes(workflow)}},
                   static_cast<std::int64_t>(workflow.nodes.size()));
   Value data = Value::object();

@@ -10,6 +10,7 @@ const std::string& Transaction::now_text() {
 }
 
 void Transaction::tell(model::EventKind kind, const base::Value& data) {
+  has_events_ = true;
   events_.push_back({0, now_text(), kind, json::encode(data)});
 }
 

@@ -46,6 +46,8 @@ class Transaction {
   void tell(model::EventKind kind, const base::Value& data);
   void record(model::AuditKind kind, std::string actor, const base::Value& data);
 
+  // Whether there are any to tell, also when their numbers are not known.
+  bool has_events() const noexcept { return has_events_; }
   std::vector<StoredEvent>& events() noexcept { return events_; }
   std::vector<AuditEntry>& audit() noexcept { return audit_; }
 
@@ -54,6 +56,7 @@ class Transaction {
   std::string now_text_;
   std::vector<StoredEvent> events_;
   std::vector<AuditEntry> audit_;
+  bool has_events_ = false;
 };
 
 // Thrown by a unit: another daemon works on what it needs. It goes back to the queue.

@@ -61,23 +61,24 @@ base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const
       approval.expires_at ? std::optional(base::format_time(*approval.expires_at)) : std::nullopt;
   const std::optional<std::int64_t> iteration = row.node ? std::optional<std::int64_t>(row.iteration) : std::nullopt;
   const std::string options = json::encode(json::to_value(approval.options));
-  return base::ApprovalId(session.insert(Sql::approval_insert, {{"kind", row.kind},
-                                                                {"run", number_of(approval.tool_run_id)},
-                                                                {"execution", number_of(approval.execution_id)},
-                                                                {"node", row.node},
-                                                                {"node_id", approval.node_id},
-                                                                {"iteration", iteration},
-                                                                {"agent", number_of(approval.agent_id)},
-                                                                {"tool_name", approval.tool_name},
-                                                                {"tool_ref", approval.tool_ref},
-                                                                {"arguments", arguments},
-                                                                {"question", approval.question},
-                                                                {"options", options},
-                                                                {"default_value", approval.default_value},
-                                                                {"digest", approval.digest},
-                                                                {"attempt", approval.attempt},
-                                                                {"now", now},
-                                                                {"expires_at", expires_at}}));
+  return base::ApprovalId(session.insert(Sql::approval_insert, "approvals",
+                                         {{"kind", row.kind},
+                                          {"run", number_of(approval.tool_run_id)},
+                                          {"execution", number_of(approval.execution_id)},
+                                          {"node", row.node},
+                                          {"node_id", approval.node_id},
+                                          {"iteration", iteration},
+                                          {"agent", number_of(approval.agent_id)},
+                                          {"tool_name", approval.tool_name},
+                                          {"tool_ref", approval.tool_ref},
+                                          {"arguments", arguments},
+                                          {"question", approval.question},
+                                          {"options", options},
+                                          {"default_value", approval.default_value},
+                                          {"digest", approval.digest},
+                                          {"attempt", approval.attempt},
+                                          {"now", now},
+                                          {"expires_at", expires_at}}));
 }
 
 }  // namespace reeve::store

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <charconv>
 #include <deque>
+#include <map>
 #include <poll.h>
 #include <thread>
 #include <unordered_map>
@@ -60,7 +61,8 @@ std::int64_t read_rows(const PGresult* result, const RowReader& read) {
 }
 
 std::string code_of(std::string_view state) {
-  if (state.starts_with("23")) return "store.refused";
+  // Integrity, and a word that an enum does not have.
+  if (state.starts_with("23") || state == "22P02") return "store.refused";
   // Out of disk, memory, connections.
   if (state == "53100") return "store.full";
   // Lock not available, deadlock, serialization.
@@ -84,6 +86,7 @@ struct Outstanding {
   Kind kind = Kind::control;
   Sql statement{};
   std::int64_t rows = 0;
+  bool is_checked = false;
 };
 
 class PostgresqlSession final : public Session {
@@ -96,18 +99,23 @@ class PostgresqlSession final : public Session {
 
   Engine engine() const noexcept override { return Engine::postgresql; }
 
-  void begin() override {
+  void begin(std::size_t units) override {
     if (!is_alive()) connect();
+    units_ = units;
     in_transaction_ = true;
     now_.reset();
+    counts_rows_ = false;
     send_text("BEGIN", Outstanding::Kind::control);
     // The transaction's own number tells afterwards what became of it, should the answer to COMMIT be lost.
     send_text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_current_xact_id()::text",
               Outstanding::Kind::begin);
   }
 
+  // The COMMIT travels with the writes before it: a write that fails, or finds something else, makes the server pass
+  // over all that follows.
   void commit() override {
-    pump(sent_);
+    if (counts_rows_) pump(sent_);
+    while (!now_) pump(done_ + 1);
     send_text("COMMIT", Outstanding::Kind::control);
     const std::string transaction = transaction_;
     try {
@@ -151,11 +159,11 @@ class PostgresqlSession final : public Session {
   std::int64_t take(Ticket ticket, const RowReader& read) override {
     if (in_transaction_) {
       pump(ticket);
-    } else {
+    } else if (!held_.contains(ticket) && !outstanding_.empty()) {
       sync();
     }
     const auto found = held_.find(ticket);
-    REEVE_ASSERT(found != held_.end());
+    if (found == held_.end()) return -1;
     const ResultHandle result = std::move(found->second);
     held_.erase(found);
     return read_rows(result.get(), read);
@@ -163,11 +171,24 @@ class PostgresqlSession final : public Session {
 
   void write(Sql statement, Params params, std::int64_t rows) override {
     REEVE_ASSERT(in_transaction_);
-    send_statement(statement, params, {Outstanding::Kind::write, statement, rows});
+    if (rows != 1) counts_rows_ = true;
+    send_statement(statement, params, {Outstanding::Kind::write, statement, rows}, rows == 1);
   }
   void write_any(Sql statement, Params params) override {
     REEVE_ASSERT(in_transaction_);
     send_statement(statement, params, {Outstanding::Kind::write_any, statement, 0});
+  }
+
+  std::optional<std::int64_t> take_number(std::string_view table) override {
+    std::deque<std::int64_t>& numbers = numbers_[std::string(table)];
+    if (numbers.empty()) {
+      // As many as share the transaction may need one; they are asked for at one go.
+      const store::Param params[] = {{"table", table}, {"count", static_cast<std::int64_t>(units_)}};
+      query(Sql::numbers_take, Params(params), [&](const Row& row) { numbers.push_back(row.integer(0)); });
+    }
+    const std::int64_t number = numbers.front();
+    numbers.pop_front();
+    return number;
   }
 
   void run_script(const std::string& text) override {
@@ -188,7 +209,7 @@ class PostgresqlSession final : public Session {
 
   void prepare(Sql statement) override {
     number(statement);
-    send_prepare(statement);
+    send_prepare(statement, false);
     sync();
   }
 
@@ -219,6 +240,8 @@ class PostgresqlSession final : public Session {
     enum class State { unknown, sent, ready };
     NumberedSql sql;
     State state = State::unknown;
+    // The same as a statement that fails when it does not change exactly one row.
+    State checked_state = State::unknown;
   };
 
   // --- the connection ---
@@ -245,10 +268,15 @@ class PostgresqlSession final : public Session {
     held_.clear();
     outstanding_.clear();
     sent_ = done_ = 0;
-    for (Statement& statement : statements_) statement.state = Statement::State::unknown;
+    numbers_.clear();
+    for (Statement& statement : statements_) statement.state = statement.checked_state = Statement::State::unknown;
     connection_ = open();
     exec(connection_.get(), "SET client_encoding = 'UTF8'");
     exec(connection_.get(), "SET synchronous_commit = on");
+    // Every statement finds its rows by an index; a plan made while a table was empty must not outlive that.
+    exec(connection_.get(), "SET enable_seqscan = off");
+    exec(connection_.get(), "SET plan_cache_mode = force_generic_plan");
+    exec(connection_.get(), "SET jit = off");
     exec(connection_.get(), options_.is_read_only ? "SET default_transaction_read_only = on"
                                                   : "SET default_transaction_isolation = 'read committed'");
     libpq().PQsetnonblocking(connection_.get(), 1);
@@ -312,17 +340,22 @@ class PostgresqlSession final : public Session {
     note({kind});
   }
 
-  void send_prepare(Sql statement) {
-    Statement& prepared = statements_[static_cast<std::size_t>(statement)];
-    check_sent(libpq().PQsendPrepare(connection_.get(), std::string(text_of(statement).name).c_str(),
-                                     prepared.sql.text.c_str(), 0, nullptr));
-    prepared.state = Statement::State::sent;
-    note({Outstanding::Kind::prepare, statement});
+  static std::string name_of(Sql statement, bool is_checked) {
+    return std::string(text_of(statement).name) + (is_checked ? "!" : "");
   }
 
-  Ticket send_statement(Sql statement, Params params, const Outstanding& outstanding) {
+  void send_prepare(Sql statement, bool is_checked) {
+    std::string text = statements_[static_cast<std::size_t>(statement)].sql.text;
+    if (is_checked) text = fmt::format("WITH changed AS ({} RETURNING 1) SELECT 1 / count(*) FROM changed", text);
+    check_sent(
+        libpq().PQsendPrepare(connection_.get(), name_of(statement, is_checked).c_str(), text.c_str(), 0, nullptr));
+    state_of(statement, is_checked) = Statement::State::sent;
+    note({Outstanding::Kind::prepare, statement, 0, is_checked});
+  }
+
+  Ticket send_statement(Sql statement, Params params, const Outstanding& outstanding, bool is_checked = false) {
     const NumberedSql& sql = number(statement);
-    if (state_of(statement) == Statement::State::unknown) send_prepare(statement);
+    if (state_of(statement, is_checked) == Statement::State::unknown) send_prepare(statement, is_checked);
     REEVE_ASSERT(params.size() == sql.names.size());
     constexpr std::size_t most = 64;
     REEVE_ASSERT(params.size() <= most);
@@ -345,7 +378,7 @@ class PostgresqlSession final : public Session {
       }
       values[at] = texts[at].c_str();
     }
-    check_sent(libpq().PQsendQueryPrepared(connection_.get(), std::string(text_of(statement).name).c_str(),
+    check_sent(libpq().PQsendQueryPrepared(connection_.get(), name_of(statement, is_checked).c_str(),
                                            static_cast<int>(params.size()), values.data(), nullptr, nullptr, 0));
     return note(outstanding);
   }
@@ -387,14 +420,22 @@ class PostgresqlSession final : public Session {
     next_result();
     const ExecStatusType status = libpq().PQresultStatus(result.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-      if (answered.kind == Outstanding::Kind::prepare) state_of(answered.statement) = Statement::State::unknown;
+      if (answered.kind == Outstanding::Kind::prepare) {
+        state_of(answered.statement, answered.is_checked) = Statement::State::unknown;
+      }
+      const char* state = libpq().PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
+      const bool found_none = state != nullptr && std::string_view(state) == "22012";
+      if (answered.kind == Outstanding::Kind::write && found_none) throw Conflict{answered.statement};
       const bool has_name = answered.kind != Outstanding::Kind::control && answered.kind != Outstanding::Kind::begin;
       throw_result(result.get(), has_name ? text_of(answered.statement).name : "transaction");
     }
     accept(answered, std::move(result));
   }
 
-  Statement::State& state_of(Sql statement) { return statements_[static_cast<std::size_t>(statement)].state; }
+  Statement::State& state_of(Sql statement, bool is_checked) {
+    Statement& found = statements_[static_cast<std::size_t>(statement)];
+    return is_checked ? found.checked_state : found.state;
+  }
 
   void accept(const Outstanding& answered, ResultHandle result) {
     switch (answered.kind) {
@@ -408,12 +449,13 @@ class PostgresqlSession final : public Session {
         return;
       }
       case Outstanding::Kind::prepare:
-        state_of(answered.statement) = Statement::State::ready;
+        state_of(answered.statement, answered.is_checked) = Statement::State::ready;
         return;
       case Outstanding::Kind::read:
         held_.emplace(done_, std::move(result));
         return;
       case Outstanding::Kind::write: {
+        if (answered.rows == 1) return;
         const std::string_view digits = libpq().PQcmdTuples(result.get());
         std::int64_t changed = 0;
         std::from_chars(digits.data(), digits.data() + digits.size(), changed);
@@ -470,6 +512,11 @@ class PostgresqlSession final : public Session {
   Ticket sent_ = 0;
   Ticket done_ = 0;
   bool in_transaction_ = false;
+  std::size_t units_ = 1;
+  // Numbers for new rows, by table.
+  std::map<std::string, std::deque<std::int64_t>> numbers_;
+  // Whether a write must be counted here before the COMMIT can be sent.
+  bool counts_rows_ = false;
   std::optional<base::WallTime> now_;
   std::string transaction_;
   bool was_told_ = false;

@@ -42,15 +42,16 @@ std::optional<RunRow> find_run(Session& session, base::RunId id) {
 }
 
 base::RunId insert_run(Session& session, const model::Run& run, std::optional<int> iteration, const std::string& now) {
-  return base::RunId(session.insert(Sql::run_insert, {{"tool_name", run.tool_name},
-                                                      {"execution", number_of(run.execution_id)},
-                                                      {"node_id", run.node_id},
-                                                      {"iteration", iteration},
-                                                      {"agent", number_of(run.agent_id)},
-                                                      {"argv", json::encode(json::to_value(run.argv))},
-                                                      {"cwd", run.cwd},
-                                                      {"metadata", json::encode(json::to_value(run.metadata))},
-                                                      {"now", now}}));
+  return base::RunId(session.insert(Sql::run_insert, "tool_runs",
+                                    {{"tool_name", run.tool_name},
+                                     {"execution", number_of(run.execution_id)},
+                                     {"node_id", run.node_id},
+                                     {"iteration", iteration},
+                                     {"agent", number_of(run.agent_id)},
+                                     {"argv", json::encode(json::to_value(run.argv))},
+                                     {"cwd", run.cwd},
+                                     {"metadata", json::encode(json::to_value(run.metadata))},
+                                     {"now", now}}));
 }
 
 }  // namespace reeve::store

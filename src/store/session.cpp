@@ -1,5 +1,7 @@
 #include "store/session.h"
 
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -35,7 +37,22 @@ std::int64_t Session::query(Sql statement, std::initializer_list<Param> params, 
   return query(statement, Params(params.begin(), params.size()), read);
 }
 
-std::int64_t Session::insert(Sql statement, std::initializer_list<Param> params) {
+std::int64_t Session::insert(Sql statement, std::string_view table, std::initializer_list<Param> params) {
+  const std::optional<std::int64_t> given = take_number(table);
+  std::vector<Param> all;
+  all.reserve(params.size() + 1);
+  all.push_back({"number", given});
+  all.insert(all.end(), params.begin(), params.end());
+  if (given) {
+    write_any(statement, all);
+    return *given;
+  }
+  std::int64_t number = 0;
+  query(statement, Params(all), [&](const Row& row) { number = row.integer(0); });
+  return number;
+}
+
+std::int64_t Session::query_number(Sql statement, std::initializer_list<Param> params) {
   std::int64_t number = 0;
   query(statement, params, [&](const Row& row) { number = row.integer(0); });
   return number;

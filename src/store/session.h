@@ -92,10 +92,9 @@ class Session {
   virtual ~Session() = default;
   virtual Engine engine() const noexcept = 0;
 
-  // A transaction that will write.
-  virtual void begin() = 0;
-  // Returns when it is durable. Throws Conflict before anything is committed when a write did not find what it
-  // expected.
+  // A transaction that will write; `units` tells how many pieces of work will share it.
+  virtual void begin(std::size_t units = 1) = 0;
+  // Returns when it is durable. Throws Conflict, and nothing is committed, when a write did not find what it expected.
   virtual void commit() = 0;
   virtual void rollback() noexcept = 0;
   // The time that leases count by: the database's own where many machines share it. The same for a whole transaction.
@@ -105,7 +104,8 @@ class Session {
   virtual bool is_pipelined() const noexcept = 0;
   using Ticket = std::uint64_t;
   virtual Ticket send(Sql statement, Params params) = 0;
-  // Each ticket once, in any order. Returns how many rows there were.
+  // Each ticket once, in any order, also after the commit. Returns how many rows there were; -1 when the connection was
+  // lost and found again while committing, and with it the answer.
   virtual std::int64_t take(Ticket ticket, const RowReader& read) = 0;
   // Must change exactly `rows` rows; when it did not, Conflict is thrown here or at the latest by commit().
   virtual void write(Sql statement, Params params, std::int64_t rows) = 0;
@@ -136,8 +136,12 @@ class Session {
   void write_any(Sql statement, std::initializer_list<Param> params) {
     write_any(statement, Params(params.begin(), params.size()));
   }
-  // The number that an INSERT … RETURNING gives.
-  std::int64_t insert(Sql statement, std::initializer_list<Param> params);
+  // The number of a new row: given beforehand where that saves waiting, else nothing, and the database counts.
+  virtual std::optional<std::int64_t> take_number(std::string_view table) = 0;
+  // An INSERT with the parameter `number`, which it returns.
+  std::int64_t insert(Sql statement, std::string_view table, std::initializer_list<Param> params);
+  // The number that a statement gives.
+  std::int64_t query_number(Sql statement, std::initializer_list<Param> params);
 };
 
 }  // namespace reeve::store

@@ -139,7 +139,7 @@ class SqliteSession final : public Session {
 
   Engine engine() const noexcept override { return Engine::sqlite; }
 
-  void begin() override {
+  void begin(std::size_t /*units*/) override {
     now_ = clock_.wall_now();
     step_done(begin_.handle.get());
   }
@@ -150,6 +150,8 @@ class SqliteSession final : public Session {
     ::sqlite3_reset(rollback_.handle.get());
   }
   base::WallTime now() override { return now_; }
+
+  std::optional<std::int64_t> take_number(std::string_view /*table*/) override { return std::nullopt; }
 
   bool is_pipelined() const noexcept override { return false; }
   Ticket send(Sql statement, Params params) override {

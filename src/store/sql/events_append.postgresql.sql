@@ -4,7 +4,7 @@ WITH reserved AS (
   UPDATE counters SET value = value + :count::bigint WHERE name = 'events' RETURNING value
 ), added AS (
   INSERT INTO events (seq, at, kind, data)
-  SELECT reserved.value - :count::bigint + n.position, :at, n.words ->> 0, n.words ->> 1
+  SELECT reserved.value - :count::bigint + n.position, :at, (n.words ->> 0)::event_kind, n.words ->> 1
   FROM reserved, json_array_elements(:rows::json) WITH ORDINALITY AS n (words, position)
 )
 SELECT value FROM reserved

@@ -1,3 +1,0 @@
-INSERT INTO tool_runs (tool_name, execution, node_id, iteration, agent, status, argv, cwd, metadata, created_at)
-VALUES (:tool_name, :execution, :node_id, :iteration, :agent, 'queued', :argv, :cwd, :metadata, :now)
-RETURNING number
