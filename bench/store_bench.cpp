@@ -116,38 +116,54 @@ class NoOpWorker {
   std::atomic<int> steps_ = 0;
 };
 
-class CountingUnit final : public Unit {
+// Units that keep their number waiting: each that is committed submits the next.
+class UnitStream {
  public:
-  CountingUnit(std::atomic<int>& left, std::mutex& mutex, std::condition_variable& done)
-      : left_(left), mutex_(mutex), done_(done) {}
-  void run(Transaction& transaction) override { create_run(transaction, {.tool_name = "t", .cwd = "/"}); }
-  void finish(const std::optional<base::Error>& error) override {
-    if (error) std::abort();
-    if (--left_ > 0) return;
-    const std::lock_guard lock(mutex_);
-    done_.notify_all();
+  UnitStream(Ledger& ledger, int total) : ledger_(ledger), left_(total), to_submit_(total) {}
+
+  double per_second(int waiting) {
+    const double total = left_;
+    const auto start = steady_clock::now();
+    {
+      const std::lock_guard lock(mutex_);
+      for (int i = 0; i < waiting; ++i) submit();
+    }
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [&] { return left_ == 0; });
+    return total / seconds_since(start);
   }
 
  private:
-  std::atomic<int>& left_;
-  std::mutex& mutex_;
-  std::condition_variable& done_;
+  class CreateRun final : public Unit {
+   public:
+    explicit CreateRun(UnitStream& stream) : stream_(stream) {}
+    void run(Transaction& transaction) override { create_run(transaction, {.tool_name = "t", .cwd = "/"}); }
+    void finish(const std::optional<base::Error>& error) override {
+      if (error) std::abort();
+      const std::lock_guard lock(stream_.mutex_);
+      stream_.submit();
+      if (--stream_.left_ == 0) stream_.done_.notify_all();
+    }
+
+   private:
+    UnitStream& stream_;
+  };
+
+  void submit() {
+    if (to_submit_ == 0) return;
+    --to_submit_;
+    if (!ledger_.submit(std::make_unique<CreateRun>(*this))) std::abort();
+  }
+
+  Ledger& ledger_;
+  int left_;
+  int to_submit_;
+  std::mutex mutex_;
+  std::condition_variable done_;
 };
 
-// Keeps so many units waiting until `total` are committed.
 double units_per_second(Ledger& ledger, int total, int waiting) {
-  std::mutex mutex;
-  std::condition_variable done;
-  const auto start = steady_clock::now();
-  for (int sent = 0; sent < total; sent += waiting) {
-    std::atomic<int> left = waiting;
-    for (int i = 0; i < waiting; ++i) {
-      if (!ledger.submit(std::make_unique<CountingUnit>(left, mutex, done))) std::abort();
-    }
-    std::unique_lock lock(mutex);
-    done.wait(lock, [&] { return left == 0; });
-  }
-  return total / seconds_since(start);
+  return UnitStream(ledger, total).per_second(waiting);
 }
 
 double raw_per_second(RawCommits& raw, int total) {

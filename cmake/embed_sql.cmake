@@ -1,7 +1,8 @@
 # reeve_embed_sql(TARGET): the .sql files of src/store as C++.
 #
 # sql/NAME.sql is the statement `Sql::NAME` for both engines; NAME.sqlite.sql and NAME.postgresql.sql are its two texts
-# where one does not serve; one alone makes a statement of that engine only. migrations/NNNN.{sqlite,postgresql}.sql are the migrations in their order.
+# where one does not serve; one alone makes a statement of that engine only. NAME.many.sql does
+# the same for many rows at once on PostgreSQL. migrations/NNNN.{sqlite,postgresql}.sql are the migrations in their order.
 function(reeve_embed_sql target)
   set(folder ${CMAKE_CURRENT_SOURCE_DIR}/store)
   set(generated ${PROJECT_BINARY_DIR}/generated/store)
@@ -35,7 +36,11 @@ function(reeve_embed_sql target)
       endif()
       string(APPEND rows ",\n     R\"sql(${text})sql\"")
     endforeach()
-    string(APPEND rows "},\n")
+    set(text "")
+    if(EXISTS ${folder}/sql/${name}.many.sql)
+      file(READ ${folder}/sql/${name}.many.sql text)
+    endif()
+    string(APPEND rows ",\n     R\"sql(${text})sql\"},\n")
   endforeach()
 
   set(steps)
@@ -67,6 +72,8 @@ struct SqlText {
   std::string_view name;
   std::string_view sqlite;
   std::string_view postgresql;
+  // For PostgreSQL, where it pays: the same for many rows at once, `:rows` being a JSON list of the parameters.
+  std::string_view many;
 };
 std::span<const SqlText> sql_texts() noexcept;
 inline const SqlText& text_of(Sql statement) noexcept { return sql_texts()[static_cast<std::size_t>(statement)]; }

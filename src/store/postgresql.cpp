@@ -14,6 +14,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/value.h"
+#include "json/encode.h"
 #include "store/libpq.h"
 
 namespace reeve::store {
@@ -80,13 +82,18 @@ std::string code_of(std::string_view state) {
                     code == "store.full" ? "make room on the database server's disk" : "");
 }
 
+// How a statement is prepared: as it is; so that it fails when it does not change exactly one row; for many rows, so
+// that it fails when it does not change them all.
+enum class Form { plain, checked, many };
+constexpr std::size_t forms = 3;
+
 // What was sent and has not been answered yet.
 struct Outstanding {
   enum class Kind { control, begin, prepare, read, write, write_any };
   Kind kind = Kind::control;
   Sql statement{};
   std::int64_t rows = 0;
-  bool is_checked = false;
+  Form form = Form::plain;
 };
 
 class PostgresqlSession final : public Session {
@@ -114,6 +121,7 @@ class PostgresqlSession final : public Session {
   // The COMMIT travels with the writes before it: a write that fails, or finds something else, makes the server pass
   // over all that follows.
   void commit() override {
+    send_gathered();
     if (counts_rows_) pump(sent_);
     while (!now_) pump(done_ + 1);
     send_text("COMMIT", Outstanding::Kind::control);
@@ -129,6 +137,7 @@ class PostgresqlSession final : public Session {
   }
 
   void rollback() noexcept override {
+    gathered_.clear();
     if (!in_transaction_) return;
     in_transaction_ = false;
     try {
@@ -153,7 +162,8 @@ class PostgresqlSession final : public Session {
 
   Ticket send(Sql statement, Params params) override {
     if (!in_transaction_ && !is_alive()) connect();
-    return send_statement(statement, params, {Outstanding::Kind::read, statement, 0});
+    send_gathered();
+    return send_form(statement, Form::plain, params, {Outstanding::Kind::read, statement, 0});
   }
 
   std::int64_t take(Ticket ticket, const RowReader& read) override {
@@ -171,12 +181,14 @@ class PostgresqlSession final : public Session {
 
   void write(Sql statement, Params params, std::int64_t rows) override {
     REEVE_ASSERT(in_transaction_);
+    if (rows == 1 && can_gather(statement)) return gather(statement, params);
     if (rows != 1) counts_rows_ = true;
-    send_statement(statement, params, {Outstanding::Kind::write, statement, rows}, rows == 1);
+    send_form(statement, rows == 1 ? Form::checked : Form::plain, params, {Outstanding::Kind::write, statement, rows});
   }
   void write_any(Sql statement, Params params) override {
     REEVE_ASSERT(in_transaction_);
-    send_statement(statement, params, {Outstanding::Kind::write_any, statement, 0});
+    if (can_gather(statement)) return gather(statement, params);
+    send_form(statement, Form::plain, params, {Outstanding::Kind::write_any, statement, 0});
   }
 
   std::optional<std::int64_t> take_number(std::string_view table) override {
@@ -197,6 +209,7 @@ class PostgresqlSession final : public Session {
 
   std::int64_t query_text(const std::string& text, const RowReader& read) override {
     if (!in_transaction_ && !is_alive()) connect();
+    send_gathered();
     if (in_transaction_) pump(sent_);
     if (in_transaction_ || !outstanding_.empty()) sync();
     libpq().PQexitPipelineMode(connection_.get());
@@ -208,8 +221,8 @@ class PostgresqlSession final : public Session {
   }
 
   void prepare(Sql statement) override {
-    number(statement);
-    send_prepare(statement, false);
+    if (!text_of(statement).many.empty()) send_prepare(statement, Form::many);
+    send_prepare(statement, Form::plain);
     sync();
   }
 
@@ -238,10 +251,8 @@ class PostgresqlSession final : public Session {
  private:
   struct Statement {
     enum class State { unknown, sent, ready };
-    NumberedSql sql;
-    State state = State::unknown;
-    // The same as a statement that fails when it does not change exactly one row.
-    State checked_state = State::unknown;
+    std::array<NumberedSql, forms> sql;
+    std::array<State, forms> state = {};
   };
 
   // --- the connection ---
@@ -269,7 +280,8 @@ class PostgresqlSession final : public Session {
     outstanding_.clear();
     sent_ = done_ = 0;
     numbers_.clear();
-    for (Statement& statement : statements_) statement.state = statement.checked_state = Statement::State::unknown;
+    gathered_.clear();
+    for (Statement& statement : statements_) statement.state = {};
     connection_ = open();
     exec(connection_.get(), "SET client_encoding = 'UTF8'");
     exec(connection_.get(), "SET synchronous_commit = on");
@@ -318,9 +330,21 @@ class PostgresqlSession final : public Session {
 
   // --- sending ---
 
-  NumberedSql& number(Sql statement) {
-    NumberedSql& sql = statements_[static_cast<std::size_t>(statement)].sql;
-    if (sql.text.empty()) sql = number_parameters(text_of(statement).postgresql);
+  NumberedSql& number(Sql statement, Form form) {
+    NumberedSql& sql = statements_[static_cast<std::size_t>(statement)].sql[static_cast<std::size_t>(form)];
+    if (!sql.text.empty()) return sql;
+    const SqlText& text = text_of(statement);
+    switch (form) {
+      case Form::plain:
+        return sql = number_parameters(text.postgresql);
+      case Form::checked:
+        return sql = number_parameters(
+                   fmt::format("WITH changed AS ({} RETURNING 1) SELECT 1 / count(*) FROM changed", text.postgresql));
+      case Form::many:
+        return sql = number_parameters(fmt::format(
+                   "WITH changed AS ({} RETURNING 1) SELECT 1 / (count(*) = :expected_rows::bigint)::int FROM changed",
+                   text.many));
+    }
     return sql;
   }
 
@@ -340,22 +364,21 @@ class PostgresqlSession final : public Session {
     note({kind});
   }
 
-  static std::string name_of(Sql statement, bool is_checked) {
-    return std::string(text_of(statement).name) + (is_checked ? "!" : "");
+  static std::string name_of(Sql statement, Form form) {
+    static constexpr std::array<std::string_view, forms> endings = {"", "!", "*"};
+    return fmt::format("{}{}", text_of(statement).name, endings[static_cast<std::size_t>(form)]);
   }
 
-  void send_prepare(Sql statement, bool is_checked) {
-    std::string text = statements_[static_cast<std::size_t>(statement)].sql.text;
-    if (is_checked) text = fmt::format("WITH changed AS ({} RETURNING 1) SELECT 1 / count(*) FROM changed", text);
-    check_sent(
-        libpq().PQsendPrepare(connection_.get(), name_of(statement, is_checked).c_str(), text.c_str(), 0, nullptr));
-    state_of(statement, is_checked) = Statement::State::sent;
-    note({Outstanding::Kind::prepare, statement, 0, is_checked});
+  void send_prepare(Sql statement, Form form) {
+    check_sent(libpq().PQsendPrepare(connection_.get(), name_of(statement, form).c_str(),
+                                     number(statement, form).text.c_str(), 0, nullptr));
+    state_of(statement, form) = Statement::State::sent;
+    note({Outstanding::Kind::prepare, statement, 0, form});
   }
 
-  Ticket send_statement(Sql statement, Params params, const Outstanding& outstanding, bool is_checked = false) {
-    const NumberedSql& sql = number(statement);
-    if (state_of(statement, is_checked) == Statement::State::unknown) send_prepare(statement, is_checked);
+  Ticket send_form(Sql statement, Form form, Params params, const Outstanding& outstanding) {
+    const NumberedSql& sql = number(statement, form);
+    if (state_of(statement, form) == Statement::State::unknown) send_prepare(statement, form);
     REEVE_ASSERT(params.size() == sql.names.size());
     constexpr std::size_t most = 64;
     REEVE_ASSERT(params.size() <= most);
@@ -378,9 +401,45 @@ class PostgresqlSession final : public Session {
       }
       values[at] = texts[at].c_str();
     }
-    check_sent(libpq().PQsendQueryPrepared(connection_.get(), name_of(statement, is_checked).c_str(),
+    check_sent(libpq().PQsendQueryPrepared(connection_.get(), name_of(statement, form).c_str(),
                                            static_cast<int>(params.size()), values.data(), nullptr, nullptr, 0));
     return note(outstanding);
+  }
+
+  // --- many rows at once ---
+
+  // Rows for one statement, as JSON.
+  struct Gathered {
+    std::string rows;
+    std::int64_t count = 0;
+  };
+
+  bool can_gather(Sql statement) const { return units_ > 1 && !text_of(statement).many.empty(); }
+
+  // They wait for each other until something is read or committed: a row is never changed twice without a look at it in
+  // between, so that their order does not matter.
+  void gather(Sql statement, Params params) {
+    Gathered& gathered = gathered_[statement];
+    base::Value row = base::Value::object();
+    for (const Param& param : params) {
+      if (const auto* number = std::get_if<std::int64_t>(&param.value.data())) {
+        row.set(param.name, base::Value::integer(*number));
+      } else if (const auto* text = std::get_if<std::string_view>(&param.value.data())) {
+        row.set(param.name, base::Value::string(*text));
+      } else {
+        row.set(param.name, base::Value());
+      }
+    }
+    gathered.rows += gathered.count++ == 0 ? '[' : ',';
+    gathered.rows += json::encode(row);
+  }
+
+  void send_gathered() {
+    for (auto& [statement, gathered] : std::exchange(gathered_, {})) {
+      gathered.rows += ']';
+      const Param params[] = {{"rows", gathered.rows}, {"expected_rows", gathered.count}};
+      send_form(statement, Form::many, params, {Outstanding::Kind::write, statement, 1});
+    }
   }
 
   // --- receiving ---
@@ -421,7 +480,7 @@ class PostgresqlSession final : public Session {
     const ExecStatusType status = libpq().PQresultStatus(result.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
       if (answered.kind == Outstanding::Kind::prepare) {
-        state_of(answered.statement, answered.is_checked) = Statement::State::unknown;
+        state_of(answered.statement, answered.form) = Statement::State::unknown;
       }
       const char* state = libpq().PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
       const bool found_none = state != nullptr && std::string_view(state) == "22012";
@@ -432,9 +491,8 @@ class PostgresqlSession final : public Session {
     accept(answered, std::move(result));
   }
 
-  Statement::State& state_of(Sql statement, bool is_checked) {
-    Statement& found = statements_[static_cast<std::size_t>(statement)];
-    return is_checked ? found.checked_state : found.state;
+  Statement::State& state_of(Sql statement, Form form) {
+    return statements_[static_cast<std::size_t>(statement)].state[static_cast<std::size_t>(form)];
   }
 
   void accept(const Outstanding& answered, ResultHandle result) {
@@ -449,7 +507,7 @@ class PostgresqlSession final : public Session {
         return;
       }
       case Outstanding::Kind::prepare:
-        state_of(answered.statement, answered.is_checked) = Statement::State::ready;
+        state_of(answered.statement, answered.form) = Statement::State::ready;
         return;
       case Outstanding::Kind::read:
         held_.emplace(done_, std::move(result));
@@ -513,6 +571,7 @@ class PostgresqlSession final : public Session {
   Ticket done_ = 0;
   bool in_transaction_ = false;
   std::size_t units_ = 1;
+  std::map<Sql, Gathered> gathered_;
   // Numbers for new rows, by table.
   std::map<std::string, std::deque<std::int64_t>> numbers_;
   // Whether a write must be counted here before the COMMIT can be sent.

@@ -106,9 +106,9 @@ CREATE TABLE executions (
   started_at text NOT NULL,
   completed_at text,
   CHECK ((parent IS NULL) = (parent_node IS NULL)),
-  CHECK ((completed_at IS NOT NULL) = (status IN ('completed', 'failed', 'cancelled')))
+  -- The last three are over.
+  CHECK ((completed_at IS NOT NULL) = (status >= 'completed'))
 );
-CREATE UNIQUE INDEX executions_by_id ON executions (execution_id);
 CREATE INDEX executions_alive ON executions (status) WHERE status IN ('running', 'waiting_approval');
 CREATE INDEX executions_by_parent ON executions (parent) WHERE parent IS NOT NULL;
 
@@ -142,9 +142,9 @@ CREATE TABLE tool_runs (
   -- A queued run starts no earlier (RUN-18).
   not_before text,
   version bigint NOT NULL DEFAULT 0,
-  CHECK ((completed_at IS NOT NULL) = (status IN ('completed', 'failed', 'failed_timeout', 'cancelled')))
+  -- The last four are final.
+  CHECK ((completed_at IS NOT NULL) = (status >= 'completed'))
 );
-CREATE UNIQUE INDEX tool_runs_by_id ON tool_runs (tool_run_id);
 CREATE INDEX tool_runs_alive ON tool_runs (status) WHERE status IN ('queued', 'running', 'stalled', 'waiting_approval');
 CREATE INDEX tool_runs_by_execution ON tool_runs (execution) WHERE execution IS NOT NULL;
 

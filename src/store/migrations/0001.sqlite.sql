@@ -86,7 +86,6 @@ CREATE TABLE executions (
   CHECK ((parent IS NULL) = (parent_node IS NULL)),
   CHECK ((completed_at IS NOT NULL) = ((status = 'completed' OR status = 'failed' OR status = 'cancelled')))
 ) STRICT;
-CREATE UNIQUE INDEX executions_by_id ON executions (execution_id);
 CREATE INDEX executions_alive ON executions (status) WHERE status = 'running' OR status = 'waiting_approval';
 CREATE INDEX executions_by_parent ON executions (parent) WHERE parent IS NOT NULL;
 
@@ -124,7 +123,6 @@ CREATE TABLE tool_runs (
   version INTEGER NOT NULL DEFAULT 0,
   CHECK ((completed_at IS NOT NULL) = ((status = 'completed' OR status = 'failed' OR status = 'failed_timeout' OR status = 'cancelled')))
 ) STRICT;
-CREATE UNIQUE INDEX tool_runs_by_id ON tool_runs (tool_run_id);
 CREATE INDEX tool_runs_alive ON tool_runs (status) WHERE status = 'queued' OR status = 'running' OR status = 'stalled' OR status = 'waiting_approval';
 CREATE INDEX tool_runs_by_execution ON tool_runs (execution) WHERE execution IS NOT NULL;
 

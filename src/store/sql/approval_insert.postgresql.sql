@@ -3,4 +3,3 @@ INSERT INTO approvals (number, approval_id, tool_run_id, execution_id, kind, run
 VALUES (:number, 'AP-' || :number::bigint, 'TR-' || :run::bigint, 'EX-' || :execution::bigint,
   :kind, :run, :execution, :node, :node_id, :iteration, :agent, :tool_name, :tool_ref, :arguments, :question,
   :options, :default_value, 'pending', :digest, :attempt, :now, :expires_at)
-RETURNING number
