@@ -99,8 +99,8 @@ class SqliteRow final : public Row {
 
 struct Prepared {
   StatementHandle handle;
-  // The parameters by position, without the colon.
-  std::vector<std::string_view> names;
+  // The parameters by position, without the colon. Copied: SQLite compiles a statement anew when the schema changes.
+  std::vector<std::string> names;
 };
 
 // A statement is reset whatever happens while its rows are read.

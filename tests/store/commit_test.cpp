@@ -1,0 +1,214 @@
+#include <future>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "ledger/audit.h"
+#include "ledger/runs.h"
+#include "tests/store/conformance.h"
+#include "tests/support/store/flows.h"
+
+// The group commit: a failing unit never harms its neighbours, and nothing is told before it is durable.
+namespace reeve::ledger {
+namespace {
+
+using testing::read_column;
+using testing::TestLedger;
+
+REEVE_CONFORMANCE(CommitTest);
+
+// Holds the store thread until it is let go, so that what is submitted meanwhile becomes one group.
+class Held {
+ public:
+  explicit Held(Ledger& ledger) {
+    auto begun = began_.get_future();
+    struct Hold final : Unit {
+      Held& held;
+      explicit Hold(Held& owner) : held(owner) {}
+      void run(Transaction& /*transaction*/) override {}
+      void finish(const std::optional<base::Error>& /*error*/) override {
+        held.began_.set_value();
+        held.released_.get_future().wait();
+      }
+    };
+    EXPECT_TRUE(ledger.submit(std::make_unique<Hold>(*this)));
+    begun.wait();
+  }
+  void release() { released_.set_value(); }
+
+ private:
+  std::promise<void> began_;
+  std::promise<void> released_;
+};
+
+// Runs a function, and keeps what became of it.
+class Probe final : public Unit {
+ public:
+  using Told = std::promise<std::optional<base::Error>>;
+  Probe(std::function<void(Transaction&)> act, Told told) : act_(std::move(act)), told_(std::move(told)) {}
+  void run(Transaction& transaction) override { act_(transaction); }
+  void finish(const std::optional<base::Error>& error) override { told_.set_value(error); }
+
+ private:
+  std::function<void(Transaction&)> act_;
+  Told told_;
+};
+
+std::future<std::optional<base::Error>> submit(Ledger& ledger, std::function<void(Transaction&)> act) {
+  Probe::Told told;
+  auto answer = told.get_future();
+  EXPECT_TRUE(ledger.submit(std::make_unique<Probe>(std::move(act), std::move(told))));
+  return answer;
+}
+
+void create(Transaction& transaction, const std::string& tool) { create_run(transaction, {.tool_name = tool}); }
+
+TEST_P(CommitTest, a_failing_unit_does_not_harm_its_neighbours) {
+  std::size_t commits = 0;
+  TestLedger ledger(store_, {.hooks = {.publish = [&](std::span<const StoredEvent>) { ++commits; }}});
+  Held held(*ledger);
+  std::vector<std::future<std::optional<base::Error>>> answers;
+  answers.push_back(submit(*ledger, [](Transaction& t) { create(t, "first"); }));
+  // Each kind of failure: refused by the database, thrown by the unit, a bug, somebody was faster for ever.
+  answers.push_back(submit(*ledger, [](Transaction& t) {
+    create(t, "refused");
+    t.session().write(store::Sql::event_insert, {{"seq", 1}, {"at", "t"}, {"kind", "nonsense"}, {"data", "{}"}});
+  }));
+  answers.push_back(submit(*ledger, [](Transaction& t) {
+    create(t, "thrown");
+    throw base::Error("run.not_found", "no");
+  }));
+  answers.push_back(submit(*ledger, [](Transaction& t) {
+    create(t, "bug");
+    throw std::logic_error("a bug");
+  }));
+  answers.push_back(submit(*ledger, [](Transaction& t) {
+    create(t, "conflict");
+    t.session().write(store::Sql::daemon_end, {{"now", "t"}, {"daemon", 999}});
+  }));
+  answers.push_back(submit(*ledger, [](Transaction& t) { create(t, "last"); }));
+  held.release();
+  std::vector<std::string> codes;
+  for (auto& answer : answers) {
+    const auto error = answer.get();
+    codes.push_back(error ? error->code() : "");
+  }
+  EXPECT_EQ(codes, (std::vector<std::string>{"", "store.refused", "run.not_found", "store.failed", "store.busy", ""}));
+  const auto session = store_.open_bare();
+  EXPECT_EQ(read_column(*session, "SELECT tool_name FROM tool_runs ORDER BY number"), "first\nlast\n");
+  EXPECT_EQ(read_column(*session, "SELECT count(*) FROM events"), "2\n");
+  EXPECT_EQ(commits, 2) << "one by one after the group was undone";
+  testing::expect_consistent(*session);
+}
+
+TEST_P(CommitTest, many_units_share_one_commit) {
+  std::vector<std::size_t> commits;
+  std::vector<std::int64_t> numbers;
+  TestLedger ledger(store_, {.hooks = {.publish = [&](std::span<const StoredEvent> events) {
+                               commits.push_back(events.size());
+                               for (const StoredEvent& event : events) numbers.push_back(event.seq);
+                             }}});
+  Held held(*ledger);
+  std::vector<std::future<std::optional<base::Error>>> answers;
+  for (int i = 0; i < 100; ++i) {
+    answers.push_back(submit(*ledger, [i](Transaction& t) { create(t, fmt::format("t{}", i)); }));
+  }
+  held.release();
+  for (auto& answer : answers) EXPECT_FALSE(answer.get());
+  EXPECT_EQ(commits, std::vector<std::size_t>{100});
+  for (std::size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], static_cast<std::int64_t>(i) + 1);
+  testing::expect_consistent(*store_.open_bare());
+}
+
+// Units of one group that touch the same thing see each other's writes.
+TEST_P(CommitTest, units_of_one_group_follow_each_other) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(testing::make_execution(testing::make_fan(30)));
+  const auto claims = testing::claims_of(ledger.finish(testing::claims_of(started.step).at(0)));
+  Held held(*ledger);
+  std::atomic<int> begun = 0;
+  std::vector<std::future<std::optional<base::Error>>> answers;
+  for (const Claim& claim : claims) {
+    answers.push_back(submit(*ledger, [&, claim](Transaction& t) {
+      StepResult result;
+      ledger->executions().conclude(t, claim, engine::NodeFinished{claim.node, {}}, ledger.worker(), result);
+      begun += static_cast<int>(testing::claims_of(result).size());
+    }));
+  }
+  held.release();
+  for (auto& answer : answers) EXPECT_FALSE(answer.get());
+  EXPECT_EQ(begun, 1);
+  testing::expect_consistent(*store_.open_bare());
+}
+
+// STO-3: who is answered can find it in the store, from any connection.
+TEST_P(CommitTest, an_answer_comes_after_the_commit) {
+  TestLedger ledger(store_);
+  const auto other = store_.open_reader();
+  for (int i = 1; i <= 20; ++i) {
+    ledger->call([](Transaction& t) { create(t, "t"); });
+    EXPECT_EQ(read_column(*other, "SELECT count(*) FROM tool_runs"), fmt::format("{}\n", i));
+  }
+}
+
+TEST_P(CommitTest, the_queue_is_bounded) {
+  TestLedger ledger(store_, {.most_waiting = 3});
+  Held held(*ledger);
+  std::vector<std::future<std::optional<base::Error>>> answers;
+  for (int i = 0; i < 3; ++i) answers.push_back(submit(*ledger, [](Transaction& t) { create(t, "t"); }));
+  EXPECT_FALSE(ledger->submit(std::make_unique<Probe>([](Transaction&) {}, Probe::Told())));
+  held.release();
+  for (auto& answer : answers) EXPECT_FALSE(answer.get());
+}
+
+// What is submitted before the end is finished before the end.
+TEST_P(CommitTest, nothing_is_dropped_when_it_ends) {
+  const auto session = store_.open_writer();
+  std::vector<std::future<std::optional<base::Error>>> answers;
+  {
+    TestLedger ledger(store_);
+    for (int i = 0; i < 50; ++i) answers.push_back(submit(*ledger, [](Transaction& t) { create(t, "t"); }));
+  }
+  for (auto& answer : answers) EXPECT_FALSE(answer.get());
+  EXPECT_EQ(read_column(*session, "SELECT count(*) FROM tool_runs"), "50\n");
+}
+
+// APR-14: the first entry that was changed, taken out or put in is named.
+TEST_P(CommitTest, the_audit_chain_names_what_was_changed) {
+  TestLedger ledger(store_);
+  for (int i = 0; i < 5; ++i) {
+    ledger->call([i](Transaction& t) {
+      base::Value data = base::Value::object();
+      data.set("i", base::Value::integer(i));
+      t.record(model::AuditKind::policy_denied, "ana", data);
+    });
+  }
+  const auto session = store_.open_bare();
+  EXPECT_TRUE(verify_audit(*session).is_whole());
+  EXPECT_EQ(verify_audit(*session).entries, 5);
+  // As somebody would who may change the tables.
+  for (const char* trigger : {"audit_log_update", "audit_log_delete"}) {
+    session->run_script(fmt::format("DROP TRIGGER {}{}", trigger, store_.is_postgresql() ? " ON audit_log" : ""));
+  }
+  const auto broken_by = [&](const std::string& act, const std::string& undo) {
+    session->run_script(act);
+    const AuditVerdict verdict = verify_audit(*session);
+    session->run_script(undo);
+    EXPECT_TRUE(verify_audit(*session).is_whole()) << undo;
+    return verdict.broken_at;
+  };
+  EXPECT_EQ(broken_by("UPDATE audit_log SET actor = 'bob' WHERE seq = 3", "UPDATE audit_log SET actor = 'ana'"), 3);
+  EXPECT_EQ(broken_by("UPDATE audit_log SET data = '{\"i\":7}' WHERE seq = 2",
+                      "UPDATE audit_log SET data = '{\"i\":1}' WHERE seq = 2"),
+            2);
+  EXPECT_EQ(broken_by("CREATE TABLE kept AS SELECT * FROM audit_log WHERE seq = 4; DELETE FROM audit_log WHERE seq = 4",
+                      "INSERT INTO audit_log SELECT * FROM kept; DROP TABLE kept"),
+            4);
+  EXPECT_EQ(broken_by("CREATE TABLE kept AS SELECT * FROM audit_log WHERE seq = 5; DELETE FROM audit_log WHERE seq = 5",
+                      "INSERT INTO audit_log SELECT * FROM kept; DROP TABLE kept"),
+            5)
+      << "the last one too";
+}
+
+}  // namespace
+}  // namespace reeve::ledger
