@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "base/value.h"
 #include "json/encode.h"
@@ -96,10 +97,19 @@ struct Outstanding {
   Form form = Form::plain;
 };
 
+std::string make_nonce() {
+  std::array<std::byte, 16> bytes{};
+  base::SystemRandom().fill(bytes);
+  std::string nonce;
+  for (const std::byte byte : bytes) nonce += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  return nonce;
+}
+
 class PostgresqlSession final : public Session {
  public:
   explicit PostgresqlSession(const PostgresqlOptions& options) : options_(options) {
     statements_.resize(sql_texts().size());
+    nonce_ = make_nonce();
     connect();
     if (options.listens) listen();
   }
@@ -113,9 +123,7 @@ class PostgresqlSession final : public Session {
     now_.reset();
     counts_rows_ = false;
     send_text("BEGIN", Outstanding::Kind::control);
-    // The transaction's own number tells afterwards what became of it, should the answer to COMMIT be lost.
-    send_text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_current_xact_id()::text",
-              Outstanding::Kind::begin);
+    send_text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", Outstanding::Kind::begin);
   }
 
   // The COMMIT travels with the writes before it: a write that fails, or finds something else, makes the server pass
@@ -123,15 +131,14 @@ class PostgresqlSession final : public Session {
   void commit() override {
     send_gathered();
     if (counts_rows_) pump(sent_);
-    while (!now_) pump(done_ + 1);
+    mark_transaction();
     send_text("COMMIT", Outstanding::Kind::control);
-    const std::string transaction = transaction_;
     try {
       sync();
     } catch (const base::Error& error) {
       if (error.code() != "store.unavailable") throw;
       in_transaction_ = false;
-      if (!was_committed(transaction)) throw;
+      if (!was_committed()) throw;
     }
     in_transaction_ = false;
   }
@@ -229,13 +236,10 @@ class PostgresqlSession final : public Session {
   int notice_fd() const noexcept override { return listener_ ? libpq().PQsocket(listener_.get()) : -1; }
 
   bool take_notice() override {
-    if (!listener_) return false;
+    if (!listener_) return options_.listens && listen_again();
     if (libpq().PQconsumeInput(listener_.get()) == 0) {
-      // What was said meanwhile is not known: look once.
-      was_told_ = true;
       listener_.reset();
-      listen();
-      return true;
+      return listen_again();
     }
     bool any = false;
     while (PGnotify* told = libpq().PQnotifies(listener_.get())) {
@@ -291,6 +295,11 @@ class PostgresqlSession final : public Session {
     exec(connection_.get(), "SET jit = off");
     exec(connection_.get(), options_.is_read_only ? "SET default_transaction_read_only = on"
                                                   : "SET default_transaction_isolation = 'read committed'");
+    const ResultHandle own(
+        libpq().PQexec(connection_.get(),
+                       "SELECT format('pid = %s AND backend_start = %L', pid, backend_start) FROM pg_stat_activity "
+                       "WHERE pid = pg_backend_pid()"));
+    if (libpq().PQntuples(own.get()) == 1) backend_ = libpq().PQgetvalue(own.get(), 0, 0);
     libpq().PQsetnonblocking(connection_.get(), 1);
     libpq().PQenterPipelineMode(connection_.get());
   }
@@ -300,23 +309,53 @@ class PostgresqlSession final : public Session {
     exec(listener_.get(), "LISTEN reeve_outside");
   }
 
+  // After the server was away, at most once a second. What was said meanwhile is not known: look once.
+  bool listen_again() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_listen_) return false;
+    next_listen_ = now + std::chrono::seconds(1);
+    try {
+      listen();
+    } catch (const base::Error&) {
+      listener_.reset();
+      return false;
+    }
+    was_told_ = true;
+    return true;
+  }
+
   static void exec(PGconn* connection, const char* text) {
     const ResultHandle result(libpq().PQexec(connection, text));
     if (libpq().PQresultStatus(result.get()) != PGRES_COMMAND_OK) throw_result(result.get(), text);
   }
 
-  // A commit whose answer was lost: asks a new connection what became of it.
-  bool was_committed(const std::string& transaction) {
+  void mark_transaction() {
+    const std::string at = base::format_time(now());
+    const Param mark[] = {{"nonce", nonce_}, {"transactions", ++transactions_}, {"at", at}};
+    send_form(Sql::writer_mark, Form::plain, mark, {Outstanding::Kind::write_any, Sql::writer_mark});
+    if (std::exchange(has_forgotten_, true)) return;
+    const std::string before = base::format_time(now() - std::chrono::days(7));
+    const Param old[] = {{"before", before}};
+    send_form(Sql::writers_forget, Form::plain, old, {Outstanding::Kind::write_any, Sql::writers_forget});
+  }
+
+  // A commit whose answer was lost: what became of it. First the backend that may still be at it must be gone.
+  bool was_committed() {
     const auto until = std::chrono::steady_clock::now() + options_.patience;
     constexpr base::Milliseconds pause(50);
+    const std::string lost = backend_;
     while (std::chrono::steady_clock::now() < until) {
       try {
         connect();
-        std::string fate;
-        query_text(fmt::format("SELECT pg_xact_status('{}')", transaction),
-                   [&](const Row& row) { fate = row.text(0); });
-        if (fate == "committed") return true;
-        if (fate == "aborted") return false;
+        std::int64_t alive = 0;
+        query_text("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE " + lost,
+                   [&](const Row& row) { alive = row.integer(0); });
+        if (alive == 0) {
+          std::int64_t transactions = 0;
+          query_text(fmt::format("SELECT transactions FROM writers WHERE nonce = '{}'", nonce_),
+                     [&](const Row& row) { transactions = row.integer(0); });
+          return transactions == transactions_;
+        }
       } catch (const base::Error& error) {
         if (error.code() != "store.unavailable") throw;
       }
@@ -503,7 +542,6 @@ class PostgresqlSession final : public Session {
       case Outstanding::Kind::begin: {
         const PostgresqlRow row(result.get());
         now_ = base::WallTime(base::Milliseconds(row.integer(0)));
-        transaction_ = row.text(1);
         return;
       }
       case Outstanding::Kind::prepare:
@@ -577,8 +615,14 @@ class PostgresqlSession final : public Session {
   // Whether a write must be counted here before the COMMIT can be sent.
   bool counts_rows_ = false;
   std::optional<base::WallTime> now_;
-  std::string transaction_;
+  // See the table `writers`.
+  std::string nonce_;
+  std::int64_t transactions_ = 0;
+  bool has_forgotten_ = false;
+  // Which backend serves the connection.
+  std::string backend_;
   bool was_told_ = false;
+  std::chrono::steady_clock::time_point next_listen_;
 };
 
 }  // namespace

@@ -36,7 +36,13 @@ PostgresqlServer::PostgresqlServer() {
     folder_ = given;
     return;
   }
-  folder_ = fmt::format("/tmp/reeve-postgresql-{}", ::getpid());
+  start("shared");
+}
+
+PostgresqlServer::PostgresqlServer(const std::string& name) { start(name); }
+
+void PostgresqlServer::start(const std::string& name) {
+  folder_ = fmt::format("/tmp/reeve-postgresql-{}-{}", name, ::getpid());
   is_ours_ = true;
   // No disk fails in these tests but where they say so.
   run_script("start", folder_, {"fsync=off"});

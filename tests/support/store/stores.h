@@ -25,6 +25,8 @@ class HandClock final : public base::Clock {
 class PostgresqlServer {
  public:
   static PostgresqlServer& shared();
+  // One of its own, for a test that does something to it.
+  explicit PostgresqlServer(const std::string& name);
   ~PostgresqlServer();
   // A new, empty database: its address.
   std::string create_database();
@@ -33,6 +35,7 @@ class PostgresqlServer {
 
  private:
   PostgresqlServer();
+  void start(const std::string& name);
   std::filesystem::path folder_;
   bool is_ours_ = false;
 };

@@ -1,0 +1,2 @@
+-- Sessions that have long been over.
+DELETE FROM writers WHERE at < :before
