@@ -79,6 +79,15 @@ std::optional<Claim> take_over(Transaction& transaction, const Claim& claim, std
   return taken;
 }
 
+std::optional<Claim> adopt(Transaction& transaction, const Claim& claim, std::int64_t daemon) {
+  if (look_at(transaction, claim) == Standing::lost) return std::nullopt;
+  transaction.session().write(Sql::node_adopt,
+                              {{"daemon", daemon}, {"slot", slot_of_claim(claim)}, {"epoch", claim.epoch}});
+  Claim taken = claim;
+  ++taken.epoch;
+  return taken;
+}
+
 bool mark_spawned(Transaction& transaction, const Claim& claim, std::optional<base::RunId> run) {
   if (look_at(transaction, claim) == Standing::lost) return false;
   const std::optional<std::int64_t> number = run ? std::optional(run->number()) : std::nullopt;

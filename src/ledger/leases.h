@@ -35,6 +35,10 @@ std::vector<LapsedClaim> find_lapsed(Transaction& transaction, std::int64_t most
 // Takes over what never began. The new claim, or nothing when somebody was faster or it began after all.
 std::optional<Claim> take_over(Transaction& transaction, const Claim& claim, std::int64_t daemon);
 
+// Takes over what its dead predecessor on this host had, begun or not: the caller vouches that it holds what runs, or
+// that nothing does (RUN-13). The new claim, or nothing when the claim is another's.
+std::optional<Claim> adopt(Transaction& transaction, const Claim& claim, std::int64_t daemon);
+
 // From here on the process may have begun. False: the claim is no longer this daemon's, and nothing may be started.
 bool mark_spawned(Transaction& transaction, const Claim& claim, std::optional<base::RunId> run);
 

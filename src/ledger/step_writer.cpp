@@ -240,7 +240,9 @@ void StepWriter::write_node(StoredExecution& view, NodeIndex node, const NodeCha
   const bool begins = change != nullptr && to == NodeStatus::running && change->attempt > before.attempt;
   if (begins) {
     // A new claim: whoever had an older one is refused from now on.
-    row.daemon = worker_.daemon != 0 ? std::optional(worker_.daemon) : std::nullopt;
+    // A subgraph is nobody's work: its child is.
+    const bool is_work = view.workflow().graph().node(node).type != model::NodeType::subgraph;
+    row.daemon = is_work && worker_.daemon != 0 ? std::optional(worker_.daemon) : std::nullopt;
     ++row.epoch;
     row.is_spawned = false;
     row.links.run.reset();

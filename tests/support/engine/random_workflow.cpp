@@ -130,7 +130,14 @@ class Builder {
     return {body.entry, after.exit};
   }
 
+  Block call_subgraph() {
+    Node& node = add(NodeType::subgraph);
+    node.subgraph_config = model::SubgraphConfig{.workflow_name = wishes_.subgraphs[draw(wishes_.subgraphs.size())]};
+    return {node.id, node.id};
+  }
+
   Block block(int depth) {
+    if (depth <= 0 && !wishes_.subgraphs.empty() && draw(6) == 0) return call_subgraph();
     if (depth <= 0) {
       const std::uint64_t kind = draw(6);
       return single(kind == 0 ? NodeType::gate : kind == 1 ? NodeType::human : NodeType::task);

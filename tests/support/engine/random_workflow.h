@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/random.h"
 #include "model/workflow.h"
 
@@ -11,6 +14,8 @@ struct WorkflowWishes {
   // Whether merges and parallel nodes may go on with the first of several, so that the order of work decides.
   bool allows_races = true;
   bool fail_fast = true;
+  // Names of subgraphs that it may start.
+  std::vector<std::string> subgraphs = {};
 };
 
 // A workflow of nested blocks: sequences, branches, parallel parts that merge, loops, questions. Always valid.

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <compare>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "ledger/executions.h"
+
+namespace reeve::simulation {
+
+// Which attempt of which node: one command, started at most once.
+struct WorkKey {
+  std::int64_t execution = 0;
+  graph::NodeIndex node = 0;
+  int iteration = 0;
+  int attempt = 0;
+  auto operator<=>(const WorkKey&) const = default;
+};
+
+inline WorkKey key_of(const ledger::Claim& claim) {
+  return {claim.execution.number(), claim.node, claim.iteration, claim.attempt};
+}
+
+// What really happens, whatever daemons believe: processes go on when a daemon dies, and their ends are kept.
+struct World {
+  struct Process {
+    bool has_ended = false;
+  };
+  std::map<WorkKey, Process> processes;
+  // An independent ledger: how often each command was started.
+  std::map<WorkKey, int> effects;
+
+  void start(const WorkKey& key) {
+    processes[key] = {};
+    ++effects[key];
+  }
+};
+
+// What something says depends on what it is, never on when it is asked.
+inline std::uint64_t fate(std::uint64_t seed, const std::string& what, std::uint64_t below) {
+  std::uint64_t mixed = 0xcbf29ce484222325ULL ^ seed;
+  for (const char c : what) mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return base::SeededRandom(mixed).below(below);
+}
+
+}  // namespace reeve::simulation
