@@ -150,12 +150,13 @@ void StepWriter::write(StoredExecution& view, const ExecutionDecision& decision)
     view.row(source).edges[position] = is_dead ? -1 : change.order;
     dirty.try_emplace(source, nullptr);
   }
-  for (const engine::NewApproval& asked : decision.approvals) ask(view, asked);
-  for (const engine::NewChild& child : decision.children) begin_child(view, child);
-  // Before the rows change: what is closed is what they name now.
+  // First of all: what is closed is what the rows name now. A node that is taken back may ask or begin again in this very
+  // step.
   for (const engine::Action& action : decision.actions) {
     if (std::holds_alternative<engine::CancelNode>(action)) take_action(view, action);
   }
+  for (const engine::NewApproval& asked : decision.approvals) ask(view, asked);
+  for (const engine::NewChild& child : decision.children) begin_child(view, child);
   for (const engine::ArchivedNode& archived : decision.archived) archive(view, archived);
   for (const auto& [node, change] : dirty) write_node(view, node, change);
   for (const engine::LoopChange& change : decision.loops) {
