@@ -150,8 +150,8 @@ void StepWriter::write(StoredExecution& view, const ExecutionDecision& decision)
     view.row(source).edges[position] = is_dead ? -1 : change.order;
     dirty.try_emplace(source, nullptr);
   }
-  // First of all: what is closed is what the rows name now. A node that is taken back may ask or begin again in this very
-  // step.
+  // First of all: what is closed is what the rows name now. A node that is taken back may ask or begin again in this
+  // very step.
   for (const engine::Action& action : decision.actions) {
     if (std::holds_alternative<engine::CancelNode>(action)) take_action(view, action);
   }

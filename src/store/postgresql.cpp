@@ -228,8 +228,10 @@ class PostgresqlSession final : public Session {
   }
 
   void prepare(Sql statement) override {
-    if (!text_of(statement).many.empty()) send_prepare(statement, Form::many);
-    send_prepare(statement, Form::plain);
+    for (const Form form : {Form::plain, Form::many}) {
+      const bool exists = form == Form::plain || !text_of(statement).many.empty();
+      if (exists && state_of(statement, form) == Statement::State::unknown) send_prepare(statement, form);
+    }
     sync();
   }
 

@@ -93,7 +93,7 @@ class Simulation {
     });
     for (int step = 0; step < most_steps && report_.broken.empty(); ++step) {
       if (root_ == 0) find_root();
-      if (is_over_) break;
+      if (is_over_ && !wants_more()) break;
       take_step(step);
       check_invariants();
     }
@@ -304,6 +304,29 @@ class Simulation {
         [=, this, &daemon] { take_work(daemon, *result); });
   }
 
+  // Where the outcome is not compared anyway: somebody cancels, or goes on at what failed.
+  bool wants_more() {
+    if (!wishes_.has_races || has_retried_) return false;
+    has_retried_ = true;
+    const std::size_t index = daemons_[0] ? 0 : 1;
+    attempt("retries", index, [&](Daemon& daemon) {
+      ++report_.retries;
+      ask_execution(daemon, engine::RetryRequested{});
+    });
+    return true;
+  }
+
+  void ask_execution(Daemon& daemon, const engine::ExecutionEvent& event) {
+    auto result = std::make_shared<StepResult>();
+    submit(
+        daemon, root_,
+        [=, this, &daemon](Transaction& transaction) {
+          *result = {};
+          daemon.executions.step(transaction, base::ExecutionId(root_), event, daemon.worker, *result);
+        },
+        [=, this, &daemon] { take_work(daemon, *result); });
+  }
+
   // --- people ---
 
   void answer(Daemon& daemon) {
@@ -394,6 +417,11 @@ class Simulation {
         return attempt("has room", index, [&](Daemon& daemon) { offer_room(daemon); });
       default:
         if (step % 3 == 0) return pass_time();
+        if (wishes_.has_races && root_ != 0 && draw(60) == 0) {
+          ++report_.cancels;
+          return attempt("cancels", index,
+                         [&](Daemon& daemon) { ask_execution(daemon, engine::CancelRequested{"enough"}); });
+        }
         return attempt("looks for the lost", index, [&](Daemon& daemon) { recover(daemon, index); });
     }
   }
@@ -561,6 +589,7 @@ class Simulation {
   std::int64_t root_ = 0;
   std::int64_t last_event_ = 0;
   bool is_over_ = false;
+  bool has_retried_ = false;
   std::size_t checked_commits_ = 0;
   // What never changes, read once.
   std::map<std::int64_t, std::string> paths_;

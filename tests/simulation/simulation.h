@@ -36,6 +36,8 @@ struct Report {
   std::size_t adoptions = 0;
   std::size_t outside_decisions = 0;
   std::size_t refused_late_writers = 0;
+  std::size_t cancels = 0;
+  std::size_t retries = 0;
 };
 
 Report simulate(const Wishes& wishes);

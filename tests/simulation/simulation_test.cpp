@@ -46,6 +46,8 @@ struct Coverage {
   std::size_t adoptions = 0;
   std::size_t outside = 0;
   std::size_t late = 0;
+  std::size_t cancels = 0;
+  std::size_t retries = 0;
 
   void add(const Report& report) {
     nodes.push_back(report.nodes);
@@ -57,6 +59,8 @@ struct Coverage {
     adoptions += report.adoptions;
     outside += report.outside_decisions;
     late += report.refused_late_writers;
+    cancels += report.cancels;
+    retries += report.retries;
   }
 
   std::string text() {
@@ -65,9 +69,9 @@ struct Coverage {
     std::string result = fmt::format(
         "{} seeds: median graph {} nodes, crashes a seed {} at least and {} in the middle, {} points passed, {} "
         "adopted, {} "
-        "taken over, {} decided by plain updates, {} late writers refused;",
+        "taken over, {} decided by plain updates, {} late writers refused, {} cancels, {} retries;",
         nodes.size(), nodes[nodes.size() / 2], crashes.front(), crashes[crashes.size() / 2], commits, adoptions,
-        takeovers, outside, late);
+        takeovers, outside, late, cancels, retries);
     for (const auto& [point, count] : points) result += fmt::format(" {} {}", point, count);
     std::size_t all = 0;
     for (const auto& [_, count] : types) all += count;
@@ -93,6 +97,8 @@ struct Coverage {
     EXPECT_GT(takeovers, 0);
     EXPECT_GT(outside, 0);
     EXPECT_GT(late, 0);
+    EXPECT_GT(cancels, 0);
+    EXPECT_GT(retries, 0);
   }
 };
 
