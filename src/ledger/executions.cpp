@@ -49,8 +49,9 @@ void Executions::answer(Transaction& transaction, base::ExecutionId execution, b
   writer.follow();
 }
 
-std::optional<ExecutionTickets> Executions::prefetch(store::Session& session, base::ExecutionId execution,
+std::optional<ExecutionTickets> Executions::prefetch(Transaction& transaction, base::ExecutionId execution,
                                                      std::optional<NodeIndex> node) {
+  follow_moment(transaction);
   std::vector<NodeIndex> nodes;
   const auto found = seen_.find(execution.number());
   if (node && found != seen_.end()) {
@@ -61,7 +62,34 @@ std::optional<ExecutionTickets> Executions::prefetch(store::Session& session, ba
       if (!graph.is_loop(edge)) nodes.push_back(graph.target(edge));
     }
   }
-  return StoredExecution::send(session, execution.number(), nodes);
+  const bool is_first = sent_.insert(execution.number()).second;
+  const auto header = is_first ? StoredExecution::Header::send : StoredExecution::Header::leave;
+  return StoredExecution::send(transaction.session(), execution.number(), header, nodes);
+}
+
+StoredExecution* Executions::open(Transaction& transaction, std::int64_t number,
+                                  const std::optional<ExecutionTickets>& tickets) {
+  follow_moment(transaction);
+  if (const auto found = open_.find(number); found != open_.end()) {
+    if (tickets && tickets->header) transaction.session().take(*tickets->header, [](const store::Row&) {});
+    if (tickets) found->second->take_nodes(*tickets);
+    return found->second.get();
+  }
+  auto execution = std::make_unique<StoredExecution>(transaction.session(), workflows_, number);
+  if (!execution->load(tickets)) return nullptr;
+  constexpr std::size_t most_remembered = 100'000;
+  if (seen_.size() >= most_remembered) seen_.clear();
+  seen_.try_emplace(number, execution->loaded());
+  return open_.emplace(number, std::move(execution)).first->second.get();
+}
+
+void Executions::forget(std::int64_t number) { open_.erase(number); }
+
+void Executions::follow_moment(const Transaction& transaction) {
+  if (moment_ == transaction.moment()) return;
+  moment_ = transaction.moment();
+  open_.clear();
+  sent_.clear();
 }
 
 }  // namespace reeve::ledger

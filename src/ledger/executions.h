@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -92,13 +94,23 @@ class Executions {
               const engine::NodeFinished& answered, const Worker& worker, StepResult& result);
 
   // Which rows a step about this node will need, where that is known without asking.
-  std::optional<ExecutionTickets> prefetch(store::Session& session, base::ExecutionId execution,
+  std::optional<ExecutionTickets> prefetch(Transaction& transaction, base::ExecutionId execution,
                                            std::optional<graph::NodeIndex> node);
 
  private:
   friend class StepWriter;
 
+  // The execution, loaded and locked once in a transaction; nullptr when there is none. Throws AggregateBusy.
+  StoredExecution* open(Transaction& transaction, std::int64_t number,
+                        const std::optional<ExecutionTickets>& tickets = {});
+  void forget(std::int64_t number);
+  void follow_moment(const Transaction& transaction);
+
   Workflows workflows_;
+  // Of this moment of a transaction: executions that are open, and those whose header was sent for.
+  Transaction::Moment moment_;
+  std::unordered_map<std::int64_t, std::unique_ptr<StoredExecution>> open_;
+  std::unordered_set<std::int64_t> sent_;
   // Versions of executions seen before; they never change.
   std::unordered_map<std::int64_t, std::shared_ptr<const LoadedWorkflow>> seen_;
 };

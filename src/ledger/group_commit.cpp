@@ -1,7 +1,6 @@
 #include "ledger/group_commit.h"
 
 #include <thread>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -20,18 +19,6 @@ namespace {
 // How often a unit is decided again because somebody was faster. With the aggregate locked it is practically never.
 constexpr int most_conflicts = 20;
 constexpr base::Milliseconds outage_pause(50);
-
-// The end of the run of units from `first` on that share nothing: what they need can be asked for at one go.
-std::size_t find_wave(const Group& group, std::size_t first) {
-  std::unordered_set<std::int64_t> seen;
-  std::size_t last = first;
-  while (last < group.size()) {
-    const std::int64_t aggregate = group[last]->aggregate();
-    if (aggregate != 0 && !seen.insert(aggregate).second) break;
-    ++last;
-  }
-  return last;
-}
 
 base::Error unexpected(const std::exception& failure) {
   return {"store.failed", fmt::format("a unit of work failed: {}", failure.what())};
@@ -54,18 +41,15 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
   std::vector<bool> is_busy(group.size(), false);
   try {
     session_.begin(group.size());
-    for (std::size_t first = 0; first < group.size();) {
-      const std::size_t last = find_wave(group, first);
-      if (session_.is_pipelined()) {
-        for (std::size_t i = first; i < last; ++i) group[i]->prefetch(transaction);
-      }
-      for (; first < last; ++first) {
-        try {
-          group[first]->run(transaction);
-        } catch (const AggregateBusy& reason) {
-          if (reason.has_written) throw;
-          is_busy[first] = true;
-        }
+    if (session_.is_pipelined()) {
+      for (const std::unique_ptr<Unit>& unit : group) unit->prefetch(transaction);
+    }
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      try {
+        group[i]->run(transaction);
+      } catch (const AggregateBusy& reason) {
+        if (reason.has_written) throw;
+        is_busy[i] = true;
       }
     }
     commit(transaction);

@@ -72,6 +72,7 @@ std::vector<LapsedClaim> find_lapsed(Transaction& transaction, std::int64_t most
 
 std::optional<Claim> take_over(Transaction& transaction, const Claim& claim, std::int64_t daemon) {
   if (look_at(transaction, claim) != Standing::held) return std::nullopt;
+  transaction.forget_executions();
   transaction.session().write(Sql::node_take_over,
                               {{"daemon", daemon}, {"slot", slot_of_claim(claim)}, {"epoch", claim.epoch}});
   Claim taken = claim;
@@ -81,6 +82,7 @@ std::optional<Claim> take_over(Transaction& transaction, const Claim& claim, std
 
 std::optional<Claim> adopt(Transaction& transaction, const Claim& claim, std::int64_t daemon) {
   if (look_at(transaction, claim) == Standing::lost) return std::nullopt;
+  transaction.forget_executions();
   transaction.session().write(Sql::node_adopt,
                               {{"daemon", daemon}, {"slot", slot_of_claim(claim)}, {"epoch", claim.epoch}});
   Claim taken = claim;
@@ -90,6 +92,7 @@ std::optional<Claim> adopt(Transaction& transaction, const Claim& claim, std::in
 
 bool mark_spawned(Transaction& transaction, const Claim& claim, std::optional<base::RunId> run) {
   if (look_at(transaction, claim) == Standing::lost) return false;
+  transaction.forget_executions();
   const std::optional<std::int64_t> number = run ? std::optional(run->number()) : std::nullopt;
   transaction.session().write(Sql::node_spawned, {{"run", number},
                                                   {"slot", slot_of_claim(claim)},

@@ -69,7 +69,6 @@ std::int64_t StepWriter::insert(const std::string& hash, const model::Workflow& 
   data.set("status", Value::string("running"));
   data.set("workflow", Value::string(workflow.name));
   transaction_.tell(model::EventKind::execution_status_change, data);
-  has_written_ = true;
   return number;
 }
 
@@ -85,14 +84,11 @@ std::int64_t StepWriter::start(const NewExecution& wanted) {
 
 bool StepWriter::step(std::int64_t execution, const ExecutionEvent& event, const Claim* claim,
                       const std::optional<ExecutionTickets>& tickets) {
-  StoredExecution view(session(), executions_.workflows_, execution);
-  if (!view.load(tickets)) return false;
-  constexpr std::size_t most_remembered = 100'000;
-  if (executions_.seen_.size() >= most_remembered) executions_.seen_.clear();
-  executions_.seen_.try_emplace(execution, view.loaded());
+  StoredExecution* view = executions_.open(transaction_, execution, tickets);
+  if (view == nullptr) return false;
   if (claim != nullptr) {
-    if (claim->node >= view.workflow().graph().node_count()) return false;
-    const NodeRow& row = view.row(claim->node);
+    if (claim->node >= view->workflow().graph().node_count()) return false;
+    const NodeRow& row = view->row(claim->node);
     const bool is_still_theirs = row.state.status == NodeStatus::running && row.state.iteration == claim->iteration &&
                                  row.state.attempt == claim->attempt && row.epoch == claim->epoch;
     if (!is_still_theirs) {
@@ -100,8 +96,17 @@ bool StepWriter::step(std::int64_t execution, const ExecutionEvent& event, const
       return true;
     }
   }
-  result_.is_stale = !decide_and_write(view, event);
+  result_.is_stale = !decide_and_write(*view, event);
   return true;
+}
+
+// Something has been written by now: another daemon that has it makes all of this wait.
+StoredExecution* StepWriter::open_next(std::int64_t execution) {
+  try {
+    return executions_.open(transaction_, execution);
+  } catch (const AggregateBusy&) {
+    throw AggregateBusy{.has_written = true};
+  }
 }
 
 void StepWriter::follow() {
@@ -109,23 +114,22 @@ void StepWriter::follow() {
     REEVE_ASSERT(done < most_follow_ups);
     const FollowUp next = std::move(follow_ups_.front());
     follow_ups_.pop_front();
-    StoredExecution view(session(), executions_.workflows_, next.execution);
-    try {
-      if (!view.load()) continue;
-    } catch (const AggregateBusy&) {
-      throw AggregateBusy{.has_written = true};
-    }
+    StoredExecution* view = open_next(next.execution);
+    if (view == nullptr) continue;
     if (next.child) {
       const auto* finished = std::get_if<engine::NodeFinished>(&next.event);
       const auto* failed = std::get_if<engine::NodeFailed>(&next.event);
       const NodeIndex node = finished != nullptr ? finished->node : failed->node;
-      if (view.row(node).links.child != next.child) continue;
+      if (view->row(node).links.child != next.child) continue;
     }
     if (next.approval) {
       const NodeIndex node = std::get<engine::NodeFinished>(next.event).node;
-      if (view.row(node).links.approval != next.approval) continue;
+      if (view->row(node).links.approval != next.approval) continue;
     }
-    decide_and_write(view, next.event);
+    const bool is_retry = std::holds_alternative<engine::RetryRequested>(next.event);
+    const bool is_taken = decide_and_write(*view, next.event);
+    // A child that has nothing to go on with ends as it had ended.
+    if (is_retry && !is_taken && view->parent()) conclude_child(*view, view->status(), std::nullopt);
   }
 }
 
@@ -137,7 +141,6 @@ bool StepWriter::decide_and_write(StoredExecution& view, const ExecutionEvent& e
 }
 
 void StepWriter::write(StoredExecution& view, const ExecutionDecision& decision) {
-  has_written_ = true;
   const graph::Graph& graph = view.workflow().graph();
   // A node's row holds its outgoing edges too.
   std::map<NodeIndex, const NodeChange*> dirty;
@@ -167,9 +170,15 @@ void StepWriter::write(StoredExecution& view, const ExecutionDecision& decision)
   }
   if (decision.cancels_pending) cancel_pending(view);
   if (decision.execution) write_execution(view, *decision.execution);
+  std::vector<NodeIndex> written;
+  for (const auto& [node, _] : dirty) written.push_back(node);
+  view.apply(decision, written);
   for (const engine::Action& action : decision.actions) {
     if (!std::holds_alternative<engine::CancelNode>(action)) take_action(view, action);
   }
+  const bool is_over = decision.execution && model::is_over(decision.execution->to);
+  if (is_over && view.parent()) conclude_child(view, decision.execution->to, decision.execution->reason);
+  if (decision.cancels_pending) executions_.forget(view.number());
 }
 
 void StepWriter::ask(StoredExecution& view, const engine::NewApproval& asked) {
@@ -285,8 +294,6 @@ void StepWriter::write_node(StoredExecution& view, NodeIndex node, const NodeCha
         Sql::node_link,
         {{"run", row.links.run}, {"approval", row.links.approval}, {"child", row.links.child}, {"slot", slot}});
   }
-  // The work that begins takes its inputs from here.
-  if (begins && change->inputs) row.state.inputs = *change->inputs;
   if (change != nullptr && (change->from != change->to || is_reset)) {
     tell_node(view, node, to, change->iteration, change->attempt, change->error);
   }
@@ -324,32 +331,25 @@ void StepWriter::write_execution(StoredExecution& view, const ExecutionChange& c
   data.set("status", Value::string(base::spell(change.to)));
   if (change.reason) data.set("reason", Value::string(*change.reason));
   transaction_.tell(model::EventKind::execution_status_change, data);
-  if (is_over && view.parent()) conclude_child(view, change);
 }
 
 // GRF-11: its end is its node's.
-void StepWriter::conclude_child(StoredExecution& view, const ExecutionChange& change) {
-  engine::ChildEnd end{change.to, change.reason, {}};
+void StepWriter::conclude_child(StoredExecution& view, model::ExecutionStatus status,
+                                const std::optional<std::string>& reason) {
+  engine::ChildEnd end{status, reason, {}};
   std::vector<NodeIndex> exits;
   for (NodeIndex node = 0; node < view.workflow().graph().node_count(); ++node) {
     if (view.workflow().is_exit(node)) exits.push_back(node);
   }
-  // As they are stored now: this very step may have completed them.
-  StoredExecution ended(session(), executions_.workflows_, view.number());
-  if (!ended.load()) return;
-  ended.expect(exits);
+  view.expect(exits);
   for (const NodeIndex node : exits) {
-    const engine::NodeState& state = ended.node(node);
+    const engine::NodeState& state = view.node(node);
     if (state.status == NodeStatus::completed) end.exits.emplace(node, state.outputs);
   }
-  StoredExecution parent(session(), executions_.workflows_, *view.parent());
-  try {
-    if (!parent.load()) return;
-  } catch (const AggregateBusy&) {
-    throw AggregateBusy{.has_written = true};
-  }
+  const StoredExecution* parent = open_next(*view.parent());
+  if (parent == nullptr) return;
   follow_ups_.push_back({*view.parent(),
-                         engine::conclude_child(parent.workflow(), view.parent_node(), view.workflow(), end),
+                         engine::conclude_child(parent->workflow(), view.parent_node(), view.workflow(), end),
                          view.number()});
 }
 

@@ -45,7 +45,8 @@ class StepWriter {
   void cancel_pending(StoredExecution& view);
   void write_execution(StoredExecution& view, const engine::ExecutionChange& change);
   void take_action(StoredExecution& view, const engine::Action& action);
-  void conclude_child(StoredExecution& view, const engine::ExecutionChange& change);
+  void conclude_child(StoredExecution& view, model::ExecutionStatus status, const std::optional<std::string>& reason);
+  StoredExecution* open_next(std::int64_t execution);
   void tell_node(const StoredExecution& view, graph::NodeIndex node, model::NodeStatus status, int iteration,
                  int attempt, const std::optional<std::string>& error);
 
@@ -54,7 +55,6 @@ class StepWriter {
   const Worker& worker_;
   StepResult& result_;
   std::deque<FollowUp> follow_ups_;
-  bool has_written_ = false;
 };
 
 }  // namespace reeve::ledger

@@ -52,10 +52,13 @@ std::vector<std::int64_t> parse_edges(std::string_view text, std::size_t count) 
   return edges;
 }
 
-ExecutionTickets StoredExecution::send(store::Session& session, std::int64_t number, std::span<const NodeIndex> nodes) {
+ExecutionTickets StoredExecution::send(store::Session& session, std::int64_t number, Header header,
+                                       std::span<const NodeIndex> nodes) {
   ExecutionTickets tickets;
-  const store::Param header[] = {{"execution", number}};
-  tickets.header = session.send(Sql::execution_lock, header);
+  if (header == Header::send) {
+    const store::Param params[] = {{"execution", number}};
+    tickets.header = session.send(Sql::execution_lock, params);
+  }
   if (!nodes.empty()) {
     const std::string slots = slots_of(number, nodes);
     const store::Param params[] = {{"slots", slots}};
@@ -65,19 +68,48 @@ ExecutionTickets StoredExecution::send(store::Session& session, std::int64_t num
 }
 
 bool StoredExecution::load(const std::optional<ExecutionTickets>& tickets) {
-  const ExecutionTickets sent = tickets ? *tickets : send(session_, number_, {});
-  const bool is_there = session_.take(sent.header, [&](const Row& row) { read_header(row); }) > 0;
+  const bool is_sent = tickets && tickets->header;
+  const auto header = is_sent ? *tickets->header : *send(session_, number_, Header::send, {}).header;
+  const bool is_there = session_.take(header, [&](const Row& row) { read_header(row); }) > 0;
   if (is_there) workflow_ = workflows_.get(session_, hash_);
-  // Taken in any case, or it would lie there.
-  if (sent.nodes) {
-    session_.take(*sent.nodes, [&](const Row& row) {
-      if (is_there) keep(row);
-    });
-  }
+  if (tickets) take_nodes(*tickets);
   if (is_there) return true;
   const bool exists = session_.query(Sql::execution_exists, {{"execution", number_}}, [](const Row&) {}) > 0;
   if (exists) throw AggregateBusy{};
   return false;
+}
+
+void StoredExecution::take_nodes(const ExecutionTickets& tickets) {
+  if (!tickets.nodes) return;
+  // Taken in any case, or it would lie there.
+  session_.take(*tickets.nodes, [&](const Row& row) {
+    if (workflow_) keep(row);
+  });
+}
+
+void StoredExecution::apply(const engine::ExecutionDecision& decision, std::span<const NodeIndex> written) {
+  for (const NodeIndex node : written) {
+    NodeRow& kept = row(node);
+    ++kept.version;
+    kept.stored_links = kept.links;
+  }
+  for (const engine::NodeChange& change : decision.nodes) {
+    NodeState& state = row(change.node).state;
+    const bool is_reset = change.reset != engine::NodeReset::none;
+    state.status = change.to;
+    state.attempt = change.attempt;
+    state.iteration = change.iteration;
+    state.edges_decided = change.edges_decided;
+    state.edges_taken = change.edges_taken;
+    state.not_before = change.not_before;
+    if (change.inputs || is_reset) state.inputs = change.inputs.value_or(Value());
+    if (change.outputs || is_reset) state.outputs = change.outputs.value_or(Value());
+  }
+  for (const engine::LoopChange& change : decision.loops) loops_[change.edge] = change.taken;
+  if (!decision.execution) return;
+  status_ = decision.execution->to;
+  tally_ = decision.execution->tally;
+  ++version_;
 }
 
 void StoredExecution::read_header(const Row& row) {
@@ -163,9 +195,11 @@ engine::EdgeView StoredExecution::edge(EdgeIndex edge) const {
 }
 
 std::int64_t StoredExecution::loop_taken(EdgeIndex edge) const {
+  if (const auto known = loops_.find(edge); known != loops_.end()) return known->second;
   std::int64_t taken = 0;
   session_.query(Sql::loop_load, {{"execution", number_}, {"edge", edge}},
                  [&](const Row& row) { taken = row.integer(0); });
+  loops_.emplace(edge, taken);
   return taken;
 }
 

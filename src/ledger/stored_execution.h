@@ -43,24 +43,33 @@ struct NodeRow {
 
 // What may be asked for early: see Unit::prefetch.
 struct ExecutionTickets {
-  store::Session::Ticket header = 0;
+  // Nothing when another unit of the group asks for it.
+  std::optional<store::Session::Ticket> header;
   std::optional<store::Session::Ticket> nodes;
 };
 
 // An execution in the store as the engine sees it. Locked from its loading to the end of the transaction, so that two
 // daemons cannot decide about it at once. Nodes are read when they are asked for, those that are expected together at
-// one go.
+// one go. Units of one group that step in the same execution share it: each applies what it wrote.
 class StoredExecution final : public engine::ExecutionView {
  public:
   // The session and the workflows must outlive it.
   StoredExecution(store::Session& session, Workflows& workflows, std::int64_t number)
       : session_(session), workflows_(workflows), number_(number) {}
 
-  // Sends for the header and for these nodes; load() with the tickets takes them.
-  static ExecutionTickets send(store::Session& session, std::int64_t number, std::span<const graph::NodeIndex> nodes);
+  enum class Header { send, leave };
+  // Sends for the header and for these nodes; load() or take_nodes() with the tickets takes them.
+  static ExecutionTickets send(store::Session& session, std::int64_t number, Header header,
+                               std::span<const graph::NodeIndex> nodes);
 
   // False when there is no such execution. Throws AggregateBusy when another daemon works on it.
   bool load(const std::optional<ExecutionTickets>& tickets = {});
+
+  // Rows that were sent for; those that are here already are newer.
+  void take_nodes(const ExecutionTickets& tickets);
+  // A decision was written: what is here becomes what is stored. Not after all that was pending was cancelled: those
+  // rows were changed unseen.
+  void apply(const engine::ExecutionDecision& decision, std::span<const graph::NodeIndex> written);
 
   std::int64_t number() const noexcept { return number_; }
   std::int64_t version() const noexcept { return version_; }
@@ -102,6 +111,7 @@ class StoredExecution final : public engine::ExecutionView {
   int depth_ = 0;
   mutable std::optional<base::Value> seeds_;
   mutable std::string subgraphs_;
+  mutable std::unordered_map<graph::EdgeIndex, std::int64_t> loops_;
   // References into it stay valid while it grows.
   mutable std::unordered_map<graph::NodeIndex, NodeRow> rows_;
 };

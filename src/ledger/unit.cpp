@@ -1,8 +1,15 @@
 #include "ledger/unit.h"
 
+#include <atomic>
+
 #include "json/encode.h"
 
 namespace reeve::ledger {
+
+std::uint64_t Transaction::next_id() noexcept {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
 
 const std::string& Transaction::now_text() {
   if (now_text_.empty()) now_text_ = base::format_time(now());

@@ -35,9 +35,20 @@ struct AuditEntry {
 // What a unit works with while it runs.
 class Transaction {
  public:
-  explicit Transaction(store::Session& session) noexcept : session_(session) {}
+  explicit Transaction(store::Session& session) noexcept : session_(session), id_(next_id()) {}
 
   store::Session& session() noexcept { return session_; }
+
+  // Tells transactions apart, and what was read before rows() were changed by other means from what was read after.
+  struct Moment {
+    std::uint64_t transaction = 0;
+    std::uint64_t changes = 0;
+    friend bool operator==(const Moment&, const Moment&) = default;
+  };
+  Moment moment() const noexcept { return {id_, changes_}; }
+  // Rows of executions were changed by something that does not keep what was read of them up to date.
+  void forget_executions() noexcept { ++changes_; }
+
   // By the store's clock; the same for all units of a group.
   base::WallTime now() { return session_.now(); }
   const std::string& now_text();
@@ -57,6 +68,9 @@ class Transaction {
   std::vector<StoredEvent> events_;
   std::vector<AuditEntry> audit_;
   bool has_events_ = false;
+  static std::uint64_t next_id() noexcept;
+  std::uint64_t id_;
+  std::uint64_t changes_ = 0;
 };
 
 // Thrown by a unit: another daemon works on what it needs. It goes back to the queue.
@@ -69,9 +83,8 @@ class Unit {
  public:
   virtual ~Unit() = default;
 
-  // Units with the same key in one group see each other's writes in order; 0 for those that share nothing.
-  virtual std::int64_t aggregate() const noexcept { return 0; }
-  // On a store whose statements travel together: sends early what run() will take.
+  // On a store whose statements travel together: sends early what run() will take, for all units of a group before the
+  // first of them runs. What they change afterwards is for run() to know.
   virtual void prefetch(Transaction& /*transaction*/) {}
   // Throws base::Error to be undone and told so. May be called again after a group was undone: it begins anew each
   // time.

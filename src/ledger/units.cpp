@@ -15,11 +15,9 @@ class StepUnit final : public Unit {
         event_(std::move(event)),
         done_(std::move(done)) {}
 
-  std::int64_t aggregate() const noexcept override { return execution_.number(); }
-
   void prefetch(Transaction& transaction) override {
     const auto node = claim_ ? std::optional(claim_->node) : std::nullopt;
-    tickets_ = executions_.prefetch(transaction.session(), execution_, node);
+    tickets_ = executions_.prefetch(transaction, execution_, node);
   }
 
   void run(Transaction& transaction) override {

@@ -40,9 +40,8 @@ struct Crash {};
 
 class FunctionUnit final : public Unit {
  public:
-  explicit FunctionUnit(std::function<void(Transaction&)> act, std::int64_t aggregate, std::function<void()> done)
-      : act_(std::move(act)), aggregate_(aggregate), done_(std::move(done)) {}
-  std::int64_t aggregate() const noexcept override { return aggregate_; }
+  explicit FunctionUnit(std::function<void(Transaction&)> act, std::function<void()> done)
+      : act_(std::move(act)), done_(std::move(done)) {}
   void run(Transaction& transaction) override { act_(transaction); }
   void finish(const std::optional<base::Error>& error) override {
     if (error) throw std::logic_error("a unit failed: " + error->message());
@@ -51,7 +50,6 @@ class FunctionUnit final : public Unit {
 
  private:
   std::function<void(Transaction&)> act_;
-  std::int64_t aggregate_;
   std::function<void()> done_;
 };
 
@@ -81,7 +79,7 @@ class Simulation {
       auto result = std::make_shared<StepResult>();
       auto number = std::make_shared<std::int64_t>(0);
       submit(
-          daemon, 0,
+          daemon,
           [this, result, number, &daemon](Transaction& transaction) {
             *result = {};
             *number = daemon.executions.start(transaction, wanted_, daemon.worker, *result).number();
@@ -161,10 +159,9 @@ class Simulation {
     }
   }
 
-  void submit(Daemon& daemon, std::int64_t aggregate, std::function<void(Transaction&)> act,
-              std::function<void()> done) {
+  void submit(Daemon& daemon, std::function<void(Transaction&)> act, std::function<void()> done) {
     ledger::Group group;
-    group.push_back(std::make_unique<FunctionUnit>(std::move(act), aggregate, std::move(done)));
+    group.push_back(std::make_unique<FunctionUnit>(std::move(act), std::move(done)));
     daemon.commits->run(std::move(group));
   }
 
@@ -180,7 +177,7 @@ class Simulation {
     daemons_[index] = std::move(daemon);
     attempt("starts", index, [&](Daemon&) {
       submit(
-          started, 0,
+          started,
           [&](Transaction& transaction) {
             // The lock on its state folder proves that those before it are dead.
             for (const std::int64_t dead : dead_[index]) ledger::end_lease(transaction, dead);
@@ -195,13 +192,13 @@ class Simulation {
   // RUN-13: what its predecessors had. What never began is started, what runs or has ended is adopted.
   void recover(Daemon& daemon, std::size_t index) {
     auto lapsed = std::make_shared<std::vector<ledger::LapsedClaim>>();
-    submit(daemon, 0, [=](Transaction& transaction) { *lapsed = ledger::find_lapsed(transaction, 1'000); }, [] {});
+    submit(daemon, [=](Transaction& transaction) { *lapsed = ledger::find_lapsed(transaction, 1'000); }, [] {});
     for (const ledger::LapsedClaim& found : *lapsed) {
       const bool is_own = std::ranges::find(dead_[index], found.daemon) != dead_[index].end();
       if (!is_own && found.is_spawned) continue;
       auto taken = std::make_shared<std::optional<Claim>>();
       submit(
-          daemon, 0,
+          daemon,
           [=, &daemon](Transaction& transaction) {
             *taken = is_own ? ledger::adopt(transaction, found.claim, daemon.worker.daemon)
                             : ledger::take_over(transaction, found.claim, daemon.worker.daemon);
@@ -228,9 +225,7 @@ class Simulation {
     const Claim claim = daemon.to_start[at];
     daemon.to_start.erase(daemon.to_start.begin() + static_cast<std::ptrdiff_t>(at));
     auto may_start = std::make_shared<bool>(false);
-    submit(
-        daemon, claim.execution.number(),
-        [=](Transaction& transaction) { *may_start = ledger::mark_spawned(transaction, claim, {}); }, [] {});
+    submit(daemon, [=](Transaction& transaction) { *may_start = ledger::mark_spawned(transaction, claim, {}); }, [] {});
     if (!*may_start) return;
     crash_point("run.after_tx_spawned");
     world_.start(key_of(claim));
@@ -296,7 +291,7 @@ class Simulation {
     roomy.room = 1 + draw(3);
     auto result = std::make_shared<StepResult>();
     submit(
-        daemon, execution.number(),
+        daemon,
         [=, &daemon](Transaction& transaction) {
           *result = {};
           daemon.executions.step(transaction, execution, engine::RoomOffered{}, roomy, *result);
@@ -319,7 +314,7 @@ class Simulation {
   void ask_execution(Daemon& daemon, const engine::ExecutionEvent& event) {
     auto result = std::make_shared<StepResult>();
     submit(
-        daemon, root_,
+        daemon,
         [=, this, &daemon](Transaction& transaction) {
           *result = {};
           daemon.executions.step(transaction, base::ExecutionId(root_), event, daemon.worker, *result);
@@ -349,7 +344,7 @@ class Simulation {
       return;
     }
     submit(
-        daemon, asked.approval.execution_id->number(),
+        daemon,
         [=, &daemon](Transaction& transaction) {
           const auto word = says_yes ? engine::Answer::Word::approve : engine::Answer::Word::reject;
           *result =
@@ -362,7 +357,7 @@ class Simulation {
     for (const base::ApprovalId id : ledger::find_outside(*daemon.session, 10)) {
       auto result = std::make_shared<StepResult>();
       submit(
-          daemon, 0,
+          daemon,
           [=, &daemon](Transaction& transaction) {
             *result = ledger::settle_outside(transaction, daemon.executions, daemon.worker, id).step;
           },
@@ -380,7 +375,7 @@ class Simulation {
       attempt("renews", i, [&](Daemon& daemon) {
         auto is_held = std::make_shared<bool>(true);
         submit(
-            daemon, 0,
+            daemon,
             [=, &daemon](Transaction& transaction) {
               *is_held = ledger::renew_lease(transaction, daemon.worker.daemon, lease);
             },
@@ -500,7 +495,7 @@ class Simulation {
       attempt("starts it again", i, [&](Daemon& daemon) {
         auto result = std::make_shared<StepResult>();
         submit(
-            daemon, 0,
+            daemon,
             [=, this, &daemon](Transaction& transaction) {
               *result = {};
               daemon.executions.start(transaction, wanted_, daemon.worker, *result);
