@@ -45,7 +45,8 @@ bool is_overdue(const model::Approval& approval, base::WallTime now) {
 }
 
 std::variant<Used, Voided, GrantRefusal> use(const model::Approval& approval, const Usage& usage) {
-  if (approval.status != ApprovalStatus::approved) return GrantRefusal::not_granted;
+  const bool is_theirs = approval.tool_run_id == usage.run && approval.node_id == usage.node_id;
+  if (approval.status != ApprovalStatus::approved || !is_theirs) return GrantRefusal::not_granted;
   if (approval.use != model::ApprovalUse::unused) return GrantRefusal::already_used;
   if (approval.digest != usage.digest) return Voided{"what would run is not what was approved"};
   if (approval.attempt != usage.attempt) return Voided{"it was given for another attempt"};

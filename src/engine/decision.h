@@ -49,9 +49,12 @@ bool is_overdue(const model::Approval& approval, base::WallTime now);
 
 // What is about to happen on a grant.
 struct Usage {
+  // Whose it is: the run or the node that would go on.
+  std::optional<base::RunId> run = {};
+  std::optional<std::string> node_id = {};
   int attempt = 1;
   // Computed anew from what would run.
-  std::optional<std::string> digest;
+  std::optional<std::string> digest = {};
 };
 
 struct Used {};
@@ -61,7 +64,7 @@ struct Voided {
 };
 
 enum class GrantRefusal {
-  // Pending, rejected or expired.
+  // Pending, rejected or expired, or granted to another run or node.
   not_granted,
   // Used before, or void.
   already_used,

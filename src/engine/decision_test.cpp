@@ -129,6 +129,8 @@ TEST(Grant, is_used_once_for_what_was_approved) {
   }
   approval.status = ApprovalStatus::approved;
   EXPECT_TRUE(std::holds_alternative<Used>(use(approval, usage)));
+  const Usage of_another{.run = base::RunId(9), .attempt = 2, .digest = "sha256:a"};
+  EXPECT_EQ(std::get<GrantRefusal>(use(approval, of_another)), GrantRefusal::not_granted) << "and it stays good";
   EXPECT_TRUE(std::holds_alternative<Voided>(use(approval, {.attempt = 2, .digest = "sha256:b"})));
   EXPECT_TRUE(std::holds_alternative<Voided>(use(approval, {.attempt = 2})));
   EXPECT_TRUE(std::holds_alternative<Voided>(use(approval, {.attempt = 3, .digest = "sha256:a"})));

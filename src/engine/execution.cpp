@@ -131,7 +131,7 @@ class Decider {
   bool handle(const RoomOffered&) { return tally_.ready > 0; }
 
   bool handle(const RetryRequested&) {
-    if (tally_.failed == 0) return false;
+    if (status_ != ExecutionStatus::failed || tally_.failed == 0) return false;
     status_ = ExecutionStatus::running;
     std::vector<NodeIndex> all(graph_.node_count());
     std::iota(all.begin(), all.end(), NodeIndex{0});

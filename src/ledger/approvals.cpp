@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "json/describe.h"
+#include "store/runs.h"
 
 namespace reeve::ledger {
 
@@ -18,8 +19,6 @@ using store::Sql;
 
 namespace {
 
-Value or_null(const std::optional<std::string>& text) { return text ? Value::string(*text) : Value(); }
-
 // GRF-12: the node that asked goes on. A question of a node that is past it, or asks again, moves nothing.
 void go_on(Transaction& transaction, Executions& executions, const Worker& worker, const ApprovalRow& row,
            const Closing& closing, StepResult& result) {
@@ -27,9 +26,9 @@ void go_on(Transaction& transaction, Executions& executions, const Worker& worke
   const bool is_approved = closing.status == ApprovalStatus::approved;
   Value outputs = Value::object();
   outputs.set("approved", Value::boolean(is_approved));
-  outputs.set("chosen_value", or_null(closing.chosen_value));
-  outputs.set("comment", or_null(closing.comment));
-  outputs.set("decided_by", or_null(closing.decided_by));
+  outputs.set("chosen_value", json::to_value(closing.chosen_value));
+  outputs.set("comment", json::to_value(closing.comment));
+  outputs.set("decided_by", json::to_value(closing.decided_by));
   const bool is_expired = closing.status == ApprovalStatus::expired;
   const engine::NodeFinished finished{static_cast<graph::NodeIndex>(*row.node), std::move(outputs), is_approved,
                                       is_expired ? "its approval expired" : ""};
@@ -68,8 +67,10 @@ std::string_view words_of(engine::Refusal refusal) {
 }
 
 // What a plain update must look like to hold: the status follows from the option that was chosen (APR-3).
-std::optional<std::string> find_fault(const Approval& approval) {
+std::optional<std::string> find_fault(const Approval& approval, base::WallTime now) {
   if (approval.status == ApprovalStatus::expired) return std::nullopt;
+  // APR-4: by the time that it says it was made.
+  if (approval.expires_at && *approval.expires_at <= approval.decided_at.value_or(now)) return "it came too late";
   const bool wants_yes = approval.status == ApprovalStatus::approved;
   if (!approval.chosen_value) {
     const bool is_plain = !wants_yes || std::ranges::count_if(approval.options, model::approves) == 1;
@@ -81,12 +82,26 @@ std::optional<std::string> find_fault(const Approval& approval) {
   return std::nullopt;
 }
 
+// Whether something still waits for the answer.
+bool is_awaited(Transaction& transaction, const ApprovalRow& row) {
+  const Approval& approval = row.approval;
+  if (row.node && approval.execution_id) {
+    const std::int64_t slot = slot_of(approval.execution_id->number(), static_cast<graph::NodeIndex>(*row.node));
+    return transaction.session().query(Sql::approval_awaited,
+                                       {{"slot", slot}, {"approval", approval.approval_id.number()}},
+                                       [](const Row&) {}) > 0;
+  }
+  if (!approval.tool_run_id) return true;
+  const auto run = store::find_run(transaction.session(), *approval.tool_run_id);
+  return run && !is_final(run->run.status);
+}
+
 }  // namespace
 
 DecisionResult decide_approval(Transaction& transaction, Executions& executions, const Worker& worker,
                                base::ApprovalId id, const engine::Answer& answer) {
   DecisionResult result;
-  const auto row = store::find_approval(transaction.session(), id);
+  const auto row = lock_question(transaction, id);
   if (!row) return result;
   // What was decided outside and not looked at yet is decided: the first wins.
   result.approval = row->approval;
@@ -119,7 +134,7 @@ std::vector<base::ApprovalId> find_overdue(store::Session& session, base::WallTi
 
 std::optional<Approval> expire_approval(Transaction& transaction, Executions& executions, const Worker& worker,
                                         base::ApprovalId id, StepResult& result) {
-  const auto row = store::find_approval(transaction.session(), id);
+  const auto row = lock_question(transaction, id);
   if (!row || !engine::is_overdue(row->approval, transaction.now())) return std::nullopt;
   const Closing closing{.reason = "nobody answered in time"};
   close_question(transaction, *row, closing);
@@ -137,19 +152,27 @@ std::vector<base::ApprovalId> find_outside(store::Session& session, std::int64_t
 OutsideResult settle_outside(Transaction& transaction, Executions& executions, const Worker& worker,
                              base::ApprovalId id) {
   constexpr const char* outside = "outside";
-  const auto row = store::find_approval(transaction.session(), id);
+  const auto row = lock_question(transaction, id);
   if (!row || row->is_settled || row->approval.status == ApprovalStatus::pending) return {};
   OutsideResult result{.approval = row->approval};
   Approval& approval = *result.approval;
-  if (const auto fault = find_fault(approval)) {
+  if (const auto fault = find_fault(approval, transaction.now())) {
     transaction.session().write(Sql::approval_reopen, {{"approval", id.number()}, {"status", approval.status}});
     Value data = Value::object();
     data.set("approval_id", Value::string(id.text()));
     data.set("status", Value::string(base::spell(approval.status)));
-    data.set("chosen_value", or_null(approval.chosen_value));
+    data.set("chosen_value", json::to_value(approval.chosen_value));
     data.set("reason", Value::string(*fault));
     transaction.record(model::AuditKind::outside_update_voided, outside, data);
     result.kind = OutsideResult::Kind::voided;
+    approval.status = ApprovalStatus::pending;
+    // Nobody asks any more, or nobody may answer any more.
+    const bool is_over = !is_awaited(transaction, *row) || engine::is_overdue(approval, transaction.now());
+    if (is_over) {
+      const Closing closing{.reason = "what asked is over, or its time is"};
+      close_question(transaction, *row, closing);
+      go_on(transaction, executions, worker, *row, closing, result.step);
+    }
     return result;
   }
   const bool must_choose = !approval.chosen_value && approval.status == ApprovalStatus::approved;
@@ -176,11 +199,14 @@ OutsideResult settle_outside(Transaction& transaction, Executions& executions, c
 std::variant<engine::Used, engine::Voided, engine::GrantRefusal> use_grant(Transaction& transaction,
                                                                            base::ApprovalId id,
                                                                            const engine::Usage& usage) {
-  const auto row = store::find_approval(transaction.session(), id);
+  const auto row = lock_question(transaction, id);
   if (!row) {
     throw base::Error("approval.not_found", fmt::format("there is no approval {}", id.text()),
                       "`reeve approvals --all` shows those there are");
   }
+  // What a plain update has decided holds only once it was looked at.
+  const bool is_open = row->approval.status != ApprovalStatus::pending && !row->is_settled;
+  if (is_open) return engine::GrantRefusal::not_granted;
   const auto used = engine::use(row->approval, usage);
   if (std::holds_alternative<engine::GrantRefusal>(used)) return used;
   const auto* voided = std::get_if<engine::Voided>(&used);
@@ -189,7 +215,7 @@ std::variant<engine::Used, engine::Voided, engine::GrantRefusal> use_grant(Trans
   Value data = Value::object();
   data.set("approval_id", Value::string(id.text()));
   data.set("attempt", Value::integer(usage.attempt));
-  data.set("digest", or_null(usage.digest));
+  data.set("digest", json::to_value(usage.digest));
   if (voided != nullptr) data.set("reason", Value::string(voided->reason));
   transaction.record(voided != nullptr ? model::AuditKind::approval_voided : model::AuditKind::approval_used, "reeve",
                      data);

@@ -29,8 +29,15 @@ base::Error unexpected(const std::exception& failure) {
 Group GroupCommit::run(Group group) {
   Group busy;
   if (group.size() > 1 && try_together(group, busy)) return busy;
+  const auto give_up = std::chrono::steady_clock::now() + hooks_.outage_patience;
+  std::optional<base::Error> outage;
   for (std::unique_ptr<Unit>& unit : group) {
-    if (unit) run_alone(std::move(unit), busy);
+    if (outage) {
+      // Each would wait as long as the first did, only to be told the same.
+      unit->finish(outage);
+    } else {
+      outage = run_alone(std::move(unit), busy, give_up);
+    }
   }
   return busy;
 }
@@ -39,20 +46,19 @@ Group GroupCommit::run(Group group) {
 bool GroupCommit::try_together(Group& group, Group& busy) {
   Transaction transaction(session_);
   std::vector<bool> is_busy(group.size(), false);
+  std::optional<base::Error> error;
   try {
     session_.begin(group.size());
     if (session_.is_pipelined()) {
       for (const std::unique_ptr<Unit>& unit : group) unit->prefetch(transaction);
     }
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      try {
-        group[i]->run(transaction);
-      } catch (const AggregateBusy& reason) {
-        if (reason.has_written) throw;
-        is_busy[i] = true;
-      }
-    }
+    for (std::size_t i = 0; i < group.size(); ++i) is_busy[i] = !run_or_leave(*group[i], transaction);
     commit(transaction);
+  } catch (const base::Error& failure) {
+    session_.rollback();
+    // Perhaps it was stored: to do it again might be to do it twice.
+    if (failure.code() != "store.unknown_outcome") return false;
+    error = failure;
   } catch (const std::exception&) {
     session_.rollback();
     return false;
@@ -63,19 +69,35 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
     session_.rollback();
     return false;
   }
-  publish(transaction);
+  if (!error) publish(transaction);
   for (std::size_t i = 0; i < group.size(); ++i) {
     if (is_busy[i]) {
       busy.push_back(std::move(group[i]));
     } else {
-      group[i]->finish(std::nullopt);
+      group[i]->finish(error);
     }
   }
   return true;
 }
 
-void GroupCommit::run_alone(std::unique_ptr<Unit> unit, Group& busy) {
-  const auto give_up = std::chrono::steady_clock::now() + hooks_.outage_patience;
+// False: it needs what another daemon has, and has changed nothing. Throws when it has.
+bool GroupCommit::run_or_leave(Unit& unit, Transaction& transaction) {
+  const std::int64_t changes = session_.changes();
+  const std::size_t told = transaction.events().size() + transaction.audit().size();
+  try {
+    unit.run(transaction);
+    return true;
+  } catch (const AggregateBusy&) {
+    const bool is_clean =
+        session_.changes() == changes && transaction.events().size() + transaction.audit().size() == told;
+    if (!is_clean) throw;
+    return false;
+  }
+}
+
+// What keeps every unit from being stored at the moment, if that is why this one was not.
+std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Group& busy,
+                                                  std::chrono::steady_clock::time_point give_up) {
   for (int attempt = 1;; ++attempt) {
     Transaction transaction(session_);
     std::optional<base::Error> error;
@@ -87,11 +109,12 @@ void GroupCommit::run_alone(std::unique_ptr<Unit> unit, Group& busy) {
     } catch (const AggregateBusy&) {
       session_.rollback();
       busy.push_back(std::move(unit));
-      return;
+      return std::nullopt;
     } catch (const store::Conflict& conflict) {
       session_.rollback();
       if (attempt < most_conflicts) continue;
-      error.emplace("store.busy", fmt::format("{} found something else each time", text_of(conflict.statement).name));
+      error.emplace("store.conflict",
+                    fmt::format("{} found something else each time", text_of(conflict.statement).name), "try again");
     } catch (const base::Error& failure) {
       session_.rollback();
       // Nothing was stored, so it may be tried again: a server that restarts is away for seconds.
@@ -108,7 +131,8 @@ void GroupCommit::run_alone(std::unique_ptr<Unit> unit, Group& busy) {
     }
     if (!error) publish(transaction);
     unit->finish(error);
-    return;
+    const bool is_outage = error && (error->code() == "store.unavailable" || error->code() == "store.busy");
+    return is_outage ? error : std::nullopt;
   }
 }
 

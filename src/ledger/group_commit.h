@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -35,7 +36,9 @@ class GroupCommit {
 
  private:
   bool try_together(Group& group, Group& busy);
-  void run_alone(std::unique_ptr<Unit> unit, Group& busy);
+  bool run_or_leave(Unit& unit, Transaction& transaction);
+  std::optional<base::Error> run_alone(std::unique_ptr<Unit> unit, Group& busy,
+                                       std::chrono::steady_clock::time_point give_up);
   std::optional<store::Session::Ticket> append_events(Transaction& transaction);
   void number_events(store::Session::Ticket ticket, std::vector<StoredEvent>& events);
   void publish(Transaction& transaction);

@@ -89,19 +89,30 @@ void Ledger::run() {
   Group retries;
   while (true) {
     wait(!retries.empty());
-    if (session_->take_notice()) {
-      next_look_ = steady_clock::now();
-      look_pause_ = first_pause;
-    }
     look_outside();
     Group group = take_group(retries);
     if (!group.empty()) {
-      retries = commits_.run(std::move(group));
+      retries = keep_busy(commits_.run(std::move(group)));
       continue;
     }
     const std::lock_guard lock(mutex_);
     if (is_ending_ && queue_.empty()) return;
   }
+}
+
+// Those that may try again. Another daemon is done within milliseconds; who waits for longer is told.
+Group Ledger::keep_busy(Group busy) {
+  const auto now = steady_clock::now();
+  Group kept;
+  for (std::unique_ptr<Unit>& unit : busy) {
+    if (!unit->busy_since) unit->busy_since = now;
+    if (now - *unit->busy_since < options_.hooks.outage_patience) {
+      kept.push_back(std::move(unit));
+    } else {
+      unit->finish(base::Error("store.busy", "somebody else holds what this needs", "try again in a moment"));
+    }
+  }
+  return kept;
 }
 
 // Until a unit waits, somebody else may have written, or it is time to look.
@@ -112,7 +123,7 @@ void Ledger::wait(bool has_retries) {
   if (has_retries) until = std::min(until, now + busy_pause);
   {
     const std::lock_guard lock(mutex_);
-    if (!queue_.empty() || is_ending_) until = now;
+    if (!queue_.empty() || (is_ending_ && !has_retries)) until = now;
   }
   std::array<pollfd, 2> fds = {pollfd{wake_.get(), POLLIN, 0}, pollfd{session_->notice_fd(), POLLIN, 0}};
   const auto rest = std::max(until - now, steady_clock::duration::zero());
@@ -125,16 +136,9 @@ void Ledger::wait(bool has_retries) {
 
 void Ledger::look_outside() {
   const auto now = steady_clock::now();
-  bool must_look = now >= next_poll_;
-  if (must_look) next_poll_ = now + options_.poll;
-  if (look_pause_ > Milliseconds(0) && now >= next_look_) {
-    must_look = session_->was_changed_outside() || must_look;
-    next_look_ = now + look_pause_;
-    look_pause_ = look_pause_ >= longest_pause ? Milliseconds(0) : look_pause_ * 2;
-  }
-  if (!must_look) return;
   Group group;
   try {
+    if (!must_look(now)) return;
     for (const base::ApprovalId id : find_outside(*session_, most_outside)) {
       group.push_back(std::make_unique<OutsideUnit>(id, executions_, options_.worker, options_.outside));
     }
@@ -145,6 +149,20 @@ void Ledger::look_outside() {
   const bool is_more = std::ssize(group) == most_outside;
   const bool is_busy = !group.empty() && !commits_.run(std::move(group)).empty();
   if (is_more || is_busy) next_poll_ = now + busy_pause;
+}
+
+bool Ledger::must_look(steady_clock::time_point now) {
+  bool is_due = now >= next_poll_;
+  if (is_due) next_poll_ = now + options_.poll;
+  if (session_->take_notice()) {
+    next_look_ = now;
+    look_pause_ = first_pause;
+  }
+  if (look_pause_ == Milliseconds(0) || now < next_look_) return is_due;
+  is_due = session_->was_changed_outside() || is_due;
+  next_look_ = now + look_pause_;
+  look_pause_ = look_pause_ >= longest_pause ? Milliseconds(0) : look_pause_ * 2;
+  return is_due;
 }
 
 }  // namespace reeve::ledger

@@ -53,6 +53,8 @@ class Ledger {
   void run();
   void wait(bool has_retries);
   void look_outside();
+  bool must_look(std::chrono::steady_clock::time_point now);
+  Group keep_busy(Group busy);
   Group take_group(Group& retries);
 
   std::unique_ptr<store::Session> session_;

@@ -10,16 +10,14 @@ using store::Sql;
 
 namespace {
 
-Value or_null(const std::optional<std::string>& text) { return text ? Value::string(*text) : Value(); }
-
 // What every event and audit entry about an approval begins with.
 Value describe_subject(const model::Approval& approval) {
   Value data = Value::object();
   data.set("approval_id", Value::string(approval.approval_id.text()));
-  data.set("tool", or_null(approval.tool_name));
+  data.set("tool", json::to_value(approval.tool_name));
   data.set("tool_run_id", json::to_value(approval.tool_run_id));
   data.set("execution_id", json::to_value(approval.execution_id));
-  data.set("node_id", or_null(approval.node_id));
+  data.set("node_id", json::to_value(approval.node_id));
   return data;
 }
 
@@ -37,12 +35,20 @@ base::ApprovalId open_question(Transaction& transaction, store::ApprovalRow row)
   Value data = describe_subject(approval);
   data.set("question", Value::string(approval.question));
   data.set("options", json::to_value(approval.options));
-  data.set("default", or_null(approval.default_value));
+  data.set("default", json::to_value(approval.default_value));
   data.set("expires_at", json::to_value(approval.expires_at));
-  data.set("digest", or_null(approval.digest));
+  data.set("digest", json::to_value(approval.digest));
   transaction.tell(model::EventKind::approval_needed, data);
   transaction.record(model::AuditKind::approval_requested, "reeve", data);
   return approval.approval_id;
+}
+
+std::optional<store::ApprovalRow> lock_question(Transaction& transaction, base::ApprovalId id) {
+  std::optional<store::ApprovalRow> found;
+  transaction.session().query(Sql::approval_lock, {{"approval", id.number()}},
+                              [&](const store::Row& row) { found = store::read_approval(row); });
+  if (!found && store::find_approval(transaction.session(), id)) throw AggregateBusy{};
+  return found;
 }
 
 void close_question(Transaction& transaction, const store::ApprovalRow& row, const Closing& closing) {
@@ -58,11 +64,11 @@ void close_question(Transaction& transaction, const store::ApprovalRow& row, con
 void tell_decision(Transaction& transaction, const store::ApprovalRow& row, const Closing& closing) {
   Value data = describe_subject(row.approval);
   data.set("status", Value::string(base::spell(closing.status)));
-  data.set("chosen_value", or_null(closing.chosen_value));
-  data.set("decided_by", or_null(closing.decided_by));
+  data.set("chosen_value", json::to_value(closing.chosen_value));
+  data.set("decided_by", json::to_value(closing.decided_by));
   transaction.tell(model::EventKind::approval_status_change, data);
-  data.set("comment", or_null(closing.comment));
-  data.set("reason", or_null(closing.reason));
+  data.set("comment", json::to_value(closing.comment));
+  data.set("reason", json::to_value(closing.reason));
   transaction.record(audit_kind(closing.status), closing.actor, data);
 }
 

@@ -9,6 +9,10 @@ namespace reeve::ledger {
 // APR-1: gives it an id, tells and records it.
 base::ApprovalId open_question(Transaction& transaction, store::ApprovalRow row);
 
+// The question, locked to the end of the transaction; nothing when there is none. Throws AggregateBusy while somebody
+// else has it.
+std::optional<store::ApprovalRow> lock_question(Transaction& transaction, base::ApprovalId id);
+
 struct Closing {
   model::ApprovalStatus status = model::ApprovalStatus::expired;
   std::optional<std::string> chosen_value;

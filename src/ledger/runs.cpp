@@ -77,29 +77,64 @@ void write_move(Transaction& transaction, store::RunRow& row, const RunMove& mov
   tell_run(transaction, run);
 }
 
+bool is_current(Transaction& transaction, const model::Run& run, const AttemptClaim& claim) {
+  if (run.attempt != claim.attempt) return false;
+  bool is_theirs = false;
+  transaction.session().query(Sql::attempt_load, {{"run", run.tool_run_id.number()}, {"attempt", claim.attempt}},
+                              [&](const Row& row) {
+                                const bool is_alive = row.word<model::AttemptState>(0) != model::AttemptState::ended;
+                                is_theirs = is_alive && row.integer(1) == claim.epoch;
+                              });
+  return is_theirs;
+}
+
+void close_questions(Transaction& transaction, base::RunId run) {
+  std::vector<base::ApprovalId> open;
+  transaction.session().query(Sql::approvals_of_run, {{"run", run.number()}},
+                              [&](const Row& row) { open.emplace_back(row.integer(0)); });
+  for (const base::ApprovalId id : open) {
+    const auto asked = lock_question(transaction, id);
+    if (asked) close_question(transaction, *asked, {.reason = "the run that asked is over"});
+  }
+}
+
 }  // namespace
 
 base::RunId create_run(Transaction& transaction, const model::Run& run) {
   model::Run created = run;
   created.status = RunStatus::queued;
-  created.tool_run_id = store::insert_run(transaction.session(), run, std::nullopt, transaction.now_text());
+  created.tool_run_id = store::insert_run(transaction.session(), run, transaction.now_text());
   tell_run(transaction, created);
   return created.tool_run_id;
 }
 
-model::Run move_run(Transaction& transaction, base::RunId id, const RunMove& move) {
+std::optional<model::Run> move_run(Transaction& transaction, base::RunId id, const RunMove& move,
+                                   const std::optional<AttemptClaim>& claim) {
   store::RunRow row = lock_run(transaction, id);
+  if (claim && !is_current(transaction, row.run, *claim)) return std::nullopt;
   write_move(transaction, row, move, row.run.attempt);
+  const bool is_over = is_final(move.to);
+  if (is_over || move.to == RunStatus::queued || move.ends_attempt) {
+    transaction.session().write_any(Sql::attempt_end, {{"exit_code", move.exit_code},
+                                                       {"signal", move.signal},
+                                                       {"now", transaction.now_text()},
+                                                       {"run", id.number()},
+                                                       {"attempt", row.run.attempt}});
+  }
+  if (is_over) close_questions(transaction, id);
   return row.run;
 }
 
 AttemptResult begin_attempt(Transaction& transaction, base::RunId id, const AttemptStart& start) {
   store::RunRow row = lock_run(transaction, id);
-  const bool is_first = row.run.status == RunStatus::queued;
+  // A run that waited for a usage limit is queued too, and has had attempts (RUN-18).
+  const bool is_first = !row.run.started_at;
   const int attempt = is_first ? row.run.attempt : row.run.attempt + 1;
   if (start.grant) {
     // A grant is given for the attempt that asked.
-    const auto used = use_grant(transaction, *start.grant, {.attempt = row.run.attempt, .digest = start.digest});
+    const auto used =
+        use_grant(transaction, *start.grant,
+                  {.run = id, .node_id = row.run.node_id, .attempt = row.run.attempt, .digest = start.digest});
     if (const auto* refusal = std::get_if<engine::GrantRefusal>(&used)) return {{}, {}, *refusal};
     if (const auto* voided = std::get_if<engine::Voided>(&used)) return {{}, voided->reason, {}};
   }

@@ -18,13 +18,26 @@ struct RunMove {
   std::optional<std::string> reason = {};
   std::optional<model::Outcome> outcome = {};
   std::optional<int> exit_code = {};
+  std::optional<int> signal = {};
   std::optional<std::string> last_error = {};
   // For a run that goes back to the queue (RUN-18).
   std::optional<base::WallTime> not_before = {};
+  // The process is over though the run is not: it left with a question. Every final status, and the queue, say so
+  // themselves.
+  bool ends_attempt = false;
 };
 
-// The run as it is now. Throws `run.not_found`, and `run.illegal_move` where RUN-2 has no such move.
-model::Run move_run(Transaction& transaction, base::RunId id, const RunMove& move);
+// Which attempt speaks, and how often it had changed hands. Another one by now: what it says is refused (GRF-13).
+struct AttemptClaim {
+  int attempt = 1;
+  std::int64_t epoch = 0;
+};
+
+// The run as it is now; nothing when the claim is not the run's any more. Without a claim a person speaks. A run that
+// is over closes its questions (RUN-6, APR-4). Throws `run.not_found`, and `run.illegal_move` where RUN-2 has no such
+// move.
+std::optional<model::Run> move_run(Transaction& transaction, base::RunId id, const RunMove& move,
+                                   const std::optional<AttemptClaim>& claim = {});
 
 struct AttemptStart {
   std::int64_t daemon = 0;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "engine/subgraph.h"
+#include "json/describe.h"
 #include "json/encode.h"
 #include "json/parse.h"
 #include "ledger/questions.h"
@@ -100,21 +101,12 @@ bool StepWriter::step(std::int64_t execution, const ExecutionEvent& event, const
   return true;
 }
 
-// Something has been written by now: another daemon that has it makes all of this wait.
-StoredExecution* StepWriter::open_next(std::int64_t execution) {
-  try {
-    return executions_.open(transaction_, execution);
-  } catch (const AggregateBusy&) {
-    throw AggregateBusy{.has_written = true};
-  }
-}
-
 void StepWriter::follow() {
   for (std::size_t done = 0; !follow_ups_.empty(); ++done) {
     REEVE_ASSERT(done < most_follow_ups);
     const FollowUp next = std::move(follow_ups_.front());
     follow_ups_.pop_front();
-    StoredExecution* view = open_next(next.execution);
+    StoredExecution* view = executions_.open(transaction_, next.execution);
     if (view == nullptr) continue;
     if (next.child) {
       const auto* finished = std::get_if<engine::NodeFinished>(&next.event);
@@ -126,15 +118,16 @@ void StepWriter::follow() {
       const NodeIndex node = std::get<engine::NodeFinished>(next.event).node;
       if (view->row(node).links.approval != next.approval) continue;
     }
-    const bool is_retry = std::holds_alternative<engine::RetryRequested>(next.event);
-    const bool is_taken = decide_and_write(*view, next.event);
-    // A child that has nothing to go on with ends as it had ended.
-    if (is_retry && !is_taken && view->parent()) conclude_child(*view, view->status(), std::nullopt);
+    decide_and_write(*view, next.event);
   }
 }
 
 bool StepWriter::decide_and_write(StoredExecution& view, const ExecutionEvent& event) {
-  const ExecutionDecision decision = engine::decide(view, event, {transaction_.now(), worker_.room});
+  // What this unit has begun already takes its share of the room.
+  const auto begun = static_cast<std::size_t>(
+      std::ranges::count_if(result_.work, [](const Work& work) { return std::holds_alternative<StartWork>(work); }));
+  const std::size_t room = worker_.room - std::min(worker_.room, begun);
+  const ExecutionDecision decision = engine::decide(view, event, {transaction_.now(), room});
   if (decision.is_stale) return false;
   write(view, decision);
   return true;
@@ -161,6 +154,8 @@ void StepWriter::write(StoredExecution& view, const ExecutionDecision& decision)
   for (const engine::NewApproval& asked : decision.approvals) ask(view, asked);
   for (const engine::NewChild& child : decision.children) begin_child(view, child);
   for (const engine::ArchivedNode& archived : decision.archived) archive(view, archived);
+  notes_.clear();
+  for (const engine::Note& note : decision.notes) notes_[note.node].push_back(note.text);
   for (const auto& [node, change] : dirty) write_node(view, node, change);
   for (const engine::LoopChange& change : decision.loops) {
     session().write_any(Sql::loop_write, {{"execution", view.number()},
@@ -201,10 +196,7 @@ void StepWriter::ask(StoredExecution& view, const engine::NewApproval& asked) {
 
 void StepWriter::begin_child(StoredExecution& view, const engine::NewChild& child) {
   NodeRow& row = view.row(child.node);
-  if (child.resumes && row.links.child) {
-    follow_ups_.push_back({*row.links.child, engine::RetryRequested{}, std::nullopt});
-    return;
-  }
+  if (child.resumes && row.links.child && resume_child(*row.links.child)) return;
   const auto fail = [&](std::string why) {
     follow_ups_.push_back(
         {view.number(), engine::NodeFailed{child.node, model::RetryOn::failed, std::move(why)}, std::nullopt});
@@ -221,6 +213,29 @@ void StepWriter::begin_child(StoredExecution& view, const engine::NewChild& chil
       insert(*hash->as_string(), loaded->workflow, subgraphs, child.seeds, &view, &child, nullptr);
   row.links.child = number;
   follow_ups_.push_back({number, engine::ExecutionStarted{}, std::nullopt});
+}
+
+// GRF-14: goes on with the child that the node had. False when there is nothing to go on with: it was cancelled, or
+// ended where no node failed.
+bool StepWriter::resume_child(std::int64_t child) {
+  StoredExecution* view = executions_.open(transaction_, child);
+  if (view == nullptr) return false;
+  switch (view->status()) {
+    case model::ExecutionStatus::running:
+    case model::ExecutionStatus::waiting_approval:
+      // Somebody went on with it before: its end is its node's.
+      return true;
+    case model::ExecutionStatus::completed:
+      conclude_child(*view, view->status(), std::nullopt);
+      return true;
+    case model::ExecutionStatus::failed:
+      if (view->tally().failed == 0) return false;
+      follow_ups_.push_back({child, engine::RetryRequested{}});
+      return true;
+    case model::ExecutionStatus::cancelled:
+      return false;
+  }
+  return false;
 }
 
 void StepWriter::archive(StoredExecution& view, const engine::ArchivedNode& archived) {
@@ -247,7 +262,7 @@ void StepWriter::write_node(StoredExecution& view, NodeIndex node, const NodeCha
   const std::int64_t slot = slot_of(view.number(), node);
   const bool is_reset = change != nullptr && change->reset != NodeReset::none;
   const NodeStatus to = change != nullptr ? change->to : before.status;
-  const bool begins = change != nullptr && to == NodeStatus::running && change->attempt > before.attempt;
+  const bool begins = change != nullptr && to == NodeStatus::running && (is_reset || change->attempt > before.attempt);
   if (begins) {
     // A new claim: whoever had an older one is refused from now on.
     // A subgraph is nobody's work: its child is.
@@ -346,7 +361,7 @@ void StepWriter::conclude_child(StoredExecution& view, model::ExecutionStatus st
     const engine::NodeState& state = view.node(node);
     if (state.status == NodeStatus::completed) end.exits.emplace(node, state.outputs);
   }
-  const StoredExecution* parent = open_next(*view.parent());
+  const StoredExecution* parent = executions_.open(transaction_, *view.parent());
   if (parent == nullptr) return;
   follow_ups_.push_back({*view.parent(),
                          engine::conclude_child(parent->workflow(), view.parent_node(), view.workflow(), end),
@@ -366,7 +381,7 @@ void StepWriter::take_action(StoredExecution& view, const engine::Action& action
     const model::NodeType type = view.workflow().graph().node(cancel->node).type;
     if (type == model::NodeType::human) {
       const auto asked =
-          row.links.approval ? store::find_approval(session(), base::ApprovalId(*row.links.approval)) : std::nullopt;
+          row.links.approval ? lock_question(transaction_, base::ApprovalId(*row.links.approval)) : std::nullopt;
       const bool is_open = asked && asked->approval.status == model::ApprovalStatus::pending;
       if (is_open) close_question(transaction_, *asked, {.reason = "what asked is over"});
     } else if (type == model::NodeType::subgraph) {
@@ -390,6 +405,8 @@ void StepWriter::tell_node(const StoredExecution& view, NodeIndex node, NodeStat
   data.set("iteration", Value::integer(iteration));
   data.set("attempt", Value::integer(attempt));
   if (error) data.set("error", Value::string(*error));
+  // GRF-2, GRF-8: what was odd about it.
+  if (const auto notes = notes_.find(node); notes != notes_.end()) data.set("notes", json::to_value(notes->second));
   transaction_.tell(model::EventKind::node_status_change, data);
 }
 

@@ -46,7 +46,7 @@ class StepWriter {
   void write_execution(StoredExecution& view, const engine::ExecutionChange& change);
   void take_action(StoredExecution& view, const engine::Action& action);
   void conclude_child(StoredExecution& view, model::ExecutionStatus status, const std::optional<std::string>& reason);
-  StoredExecution* open_next(std::int64_t execution);
+  bool resume_child(std::int64_t child);
   void tell_node(const StoredExecution& view, graph::NodeIndex node, model::NodeStatus status, int iteration,
                  int attempt, const std::optional<std::string>& error);
 
@@ -55,6 +55,8 @@ class StepWriter {
   const Worker& worker_;
   StepResult& result_;
   std::deque<FollowUp> follow_ups_;
+  // What the decision that is being written found odd, by node.
+  std::map<graph::NodeIndex, std::vector<std::string>> notes_;
 };
 
 }  // namespace reeve::ledger

@@ -73,11 +73,9 @@ class Transaction {
   std::uint64_t changes_ = 0;
 };
 
-// Thrown by a unit: another daemon works on what it needs. It goes back to the queue.
-struct AggregateBusy {
-  // Then its group is undone; otherwise its neighbours go on without it.
-  bool has_written = false;
-};
+// Thrown by a unit: another daemon works on what it needs. It goes back to the queue; when it has changed something
+// before, its group is undone.
+struct AggregateBusy {};
 
 class Unit {
  public:
@@ -91,6 +89,9 @@ class Unit {
   virtual void run(Transaction& transaction) = 0;
   // Exactly once: after the commit, or with what went wrong when nothing of it was stored.
   virtual void finish(const std::optional<base::Error>& error) = 0;
+
+  // Since when another daemon keeps it waiting.
+  std::optional<std::chrono::steady_clock::time_point> busy_since;
 };
 
 }  // namespace reeve::ledger

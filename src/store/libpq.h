@@ -7,7 +7,7 @@
 namespace reeve::store {
 
 #define REEVE_LIBPQ_FUNCTIONS(use) \
-  use(PQconnectdb);                \
+  use(PQconnectdbParams);          \
   use(PQstatus);                   \
   use(PQerrorMessage);             \
   use(PQfinish);                   \

@@ -1,5 +1,6 @@
 #include "store/postgresql.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -8,6 +9,7 @@
 #include <poll.h>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -68,8 +70,8 @@ std::string code_of(std::string_view state) {
   if (state.starts_with("23") || state == "22P02") return "store.refused";
   // Out of disk, memory, connections.
   if (state == "53100") return "store.full";
-  // Lock not available, deadlock, serialization.
-  if (state == "55P03" || state.starts_with("40")) return "store.busy";
+  // A lock that could not be had in time.
+  if (state == "55P03") return "store.busy";
   // Connection failures, the server shuts down, crashes or starts.
   if (state.empty() || state.starts_with("08") || state.starts_with("57P")) return "store.unavailable";
   return "store.failed";
@@ -170,6 +172,7 @@ class PostgresqlSession final : public Session {
   Ticket send(Sql statement, Params params) override {
     if (!in_transaction_ && !is_alive()) connect();
     send_gathered();
+    if (number(statement, Form::plain).changes_rows) ++changes_;
     return send_form(statement, Form::plain, params, {Outstanding::Kind::read, statement, 0});
   }
 
@@ -188,12 +191,14 @@ class PostgresqlSession final : public Session {
 
   void write(Sql statement, Params params, std::int64_t rows) override {
     REEVE_ASSERT(in_transaction_);
+    ++changes_;
     if (rows == 1 && can_gather(statement)) return gather(statement, params);
     if (rows != 1) counts_rows_ = true;
     send_form(statement, rows == 1 ? Form::checked : Form::plain, params, {Outstanding::Kind::write, statement, rows});
   }
   void write_any(Sql statement, Params params) override {
     REEVE_ASSERT(in_transaction_);
+    ++changes_;
     if (can_gather(statement)) return gather(statement, params);
     send_form(statement, Form::plain, params, {Outstanding::Kind::write_any, statement, 0});
   }
@@ -209,6 +214,8 @@ class PostgresqlSession final : public Session {
     numbers.pop_front();
     return number;
   }
+
+  std::int64_t changes() const noexcept override { return changes_; }
 
   void run_script(const std::string& text) override {
     query_text(text, [](const Row&) {});
@@ -266,7 +273,11 @@ class PostgresqlSession final : public Session {
   bool is_alive() const { return connection_ && libpq().PQstatus(connection_.get()) == CONNECTION_OK; }
 
   ConnectionHandle open() const {
-    ConnectionHandle connection(libpq().PQconnectdb(options_.url.c_str()));
+    // Before the address: what stands there counts more.
+    const std::string patience = std::to_string(options_.patience.count());
+    const char* const names[] = {"connect_timeout", "tcp_user_timeout", "dbname", nullptr};
+    const char* const values[] = {"10", patience.c_str(), options_.url.c_str(), nullptr};
+    ConnectionHandle connection(libpq().PQconnectdbParams(names, values, 1));
     if (!connection || libpq().PQstatus(connection.get()) != CONNECTION_OK) {
       throw base::Error("store.unavailable",
                         fmt::format("cannot reach the database: {}",
@@ -295,6 +306,8 @@ class PostgresqlSession final : public Session {
     exec(connection_.get(), "SET enable_seqscan = off");
     exec(connection_.get(), "SET plan_cache_mode = force_generic_plan");
     exec(connection_.get(), "SET jit = off");
+    // Who leaves a row locked must not hold up everybody for ever.
+    exec(connection_.get(), fmt::format("SET lock_timeout = {}", options_.patience.count()).c_str());
     exec(connection_.get(), options_.is_read_only ? "SET default_transaction_read_only = on"
                                                   : "SET default_transaction_isolation = 'read committed'");
     const ResultHandle own(
@@ -358,8 +371,8 @@ class PostgresqlSession final : public Session {
                      [&](const Row& row) { transactions = row.integer(0); });
           return transactions == transactions_;
         }
-      } catch (const base::Error& error) {
-        if (error.code() != "store.unavailable") throw;
+      } catch (const base::Error&) {
+        // Not now, and not known: look again.
       }
       // The server starts again, or the lost session is still being wound up.
       std::this_thread::sleep_for(pause);
@@ -436,7 +449,7 @@ class PostgresqlSession final : public Session {
       if (const auto* number = std::get_if<std::int64_t>(&param.value.data())) {
         texts[at] = fmt::format_int(*number).str();
       } else if (const auto* text = std::get_if<std::string_view>(&param.value.data())) {
-        texts[at] = *text;
+        texts[at] = without_nul(*text);
       } else {
         continue;
       }
@@ -453,20 +466,36 @@ class PostgresqlSession final : public Session {
   struct Gathered {
     std::string rows;
     std::int64_t count = 0;
+    // Which rows: one statement changes each once.
+    std::unordered_set<std::int64_t> keys;
   };
 
   bool can_gather(Sql statement) const { return units_ > 1 && !text_of(statement).many.empty(); }
 
-  // They wait for each other until something is read or committed: a row is never changed twice without a look at it in
-  // between, so that their order does not matter.
+  // By what such a statement finds its row.
+  static std::int64_t key_of(Params params) {
+    for (const std::string_view name : {"slot", "number", "execution"}) {
+      const auto found = std::ranges::find(params, name, &Param::name);
+      if (found != params.end()) return std::get<std::int64_t>(found->value.data());
+    }
+    return 0;
+  }
+
+  // They wait for each other until something is read, committed, or changed a second time.
   void gather(Sql statement, Params params) {
+    if (!gathered_[statement].keys.insert(key_of(params)).second) {
+      // The row is to be changed again, after what it becomes now.
+      send_gathered();
+      gathered_[statement].keys.insert(key_of(params));
+    }
+    ++changes_;
     Gathered& gathered = gathered_[statement];
     base::Value row = base::Value::object();
     for (const Param& param : params) {
       if (const auto* number = std::get_if<std::int64_t>(&param.value.data())) {
         row.set(param.name, base::Value::integer(*number));
       } else if (const auto* text = std::get_if<std::string_view>(&param.value.data())) {
-        row.set(param.name, base::Value::string(*text));
+        row.set(param.name, base::Value::string(without_nul(*text)));
       } else {
         row.set(param.name, base::Value());
       }
@@ -526,6 +555,8 @@ class PostgresqlSession final : public Session {
       const char* state = libpq().PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
       const bool found_none = state != nullptr && std::string_view(state) == "22012";
       if (answered.kind == Outstanding::Kind::write && found_none) throw Conflict{answered.statement};
+      // A deadlock, or a serialization failure: the other one goes on, this one begins anew.
+      if (state != nullptr && std::string_view(state).starts_with("40")) throw Conflict{answered.statement};
       const bool has_name = answered.kind != Outstanding::Kind::control && answered.kind != Outstanding::Kind::begin;
       throw_result(result.get(), has_name ? text_of(answered.statement).name : "transaction");
     }
@@ -616,6 +647,7 @@ class PostgresqlSession final : public Session {
   std::map<std::string, std::deque<std::int64_t>> numbers_;
   // Whether a write must be counted here before the COMMIT can be sent.
   bool counts_rows_ = false;
+  std::int64_t changes_ = 0;
   std::optional<base::WallTime> now_;
   // See the table `writers`.
   std::string nonce_;

@@ -26,6 +26,8 @@ std::unique_ptr<Session> open_postgresql(const PostgresqlOptions& options);
 struct NumberedSql {
   std::string text;
   std::vector<std::string> names;
+  // It is no plain SELECT.
+  bool changes_rows = false;
 };
 NumberedSql number_parameters(std::string_view text);
 

@@ -44,6 +44,10 @@ NumberedSql number_parameters(std::string_view text) {
       result.text += text[i++];
     }
   }
+  // The first word that is not in a comment.
+  std::string_view rest = base::trim(text);
+  while (rest.starts_with("--")) rest = base::trim(rest.substr(std::min(rest.find('\n'), rest.size())));
+  result.changes_rows = !rest.starts_with("SELECT");
   return result;
 }
 

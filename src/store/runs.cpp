@@ -12,26 +12,25 @@ RunRow read_run(const Row& row) {
   run.tool_name = row.text(1);
   if (const auto number = row.find_integer(2)) run.execution_id = base::ExecutionId(*number);
   run.node_id = row.find_text(3);
-  if (const auto iteration = row.find_integer(4)) result.iteration = static_cast<int>(*iteration);
-  if (const auto number = row.find_integer(5)) run.agent_id = base::AgentId(*number);
-  run.status = row.word<model::RunStatus>(6);
-  run.reason = row.find_text(7);
-  if (!row.is_null(8)) run.outcome = row.word<model::Outcome>(8);
-  if (const auto code = row.find_integer(9)) run.exit_code = static_cast<int>(*code);
-  run.attempt = static_cast<int>(row.integer(10));
-  run.argv = decode_stored<std::vector<std::string>>(row.text(11));
-  run.cwd = row.text(12);
-  run.started_at = row.find_time(13);
-  run.completed_at = row.find_time(14);
-  run.duration_ms = row.find_integer(15);
-  run.last_output_at = row.find_time(16);
-  run.last_heartbeat_at = row.find_time(17);
-  run.last_error = row.find_text(18);
-  if (!row.is_null(19)) run.progress = decode_stored<model::Progress>(row.text(19));
-  if (!row.is_null(20)) run.usage = decode_stored<model::Usage>(row.text(20));
-  run.tool_errors = decode_stored<std::vector<model::ToolError>>(row.text(21));
-  run.metadata = decode_stored<std::map<std::string, std::string>>(row.text(22));
-  result.version = row.integer(23);
+  if (const auto number = row.find_integer(4)) run.agent_id = base::AgentId(*number);
+  run.status = row.word<model::RunStatus>(5);
+  run.reason = row.find_text(6);
+  if (!row.is_null(7)) run.outcome = row.word<model::Outcome>(7);
+  if (const auto code = row.find_integer(8)) run.exit_code = static_cast<int>(*code);
+  run.attempt = static_cast<int>(row.integer(9));
+  run.argv = decode_stored<std::vector<std::string>>(row.text(10));
+  run.cwd = row.text(11);
+  run.started_at = row.find_time(12);
+  run.completed_at = row.find_time(13);
+  run.duration_ms = row.find_integer(14);
+  run.last_output_at = row.find_time(15);
+  run.last_heartbeat_at = row.find_time(16);
+  run.last_error = row.find_text(17);
+  if (!row.is_null(18)) run.progress = decode_stored<model::Progress>(row.text(18));
+  if (!row.is_null(19)) run.usage = decode_stored<model::Usage>(row.text(19));
+  run.tool_errors = decode_stored<std::vector<model::ToolError>>(row.text(20));
+  run.metadata = decode_stored<std::map<std::string, std::string>>(row.text(21));
+  result.version = row.integer(22);
   return result;
 }
 
@@ -41,12 +40,12 @@ std::optional<RunRow> find_run(Session& session, base::RunId id) {
   return found;
 }
 
-base::RunId insert_run(Session& session, const model::Run& run, std::optional<int> iteration, const std::string& now) {
+base::RunId insert_run(Session& session, const model::Run& run, const std::string& now) {
   return base::RunId(session.insert(Sql::run_insert, "tool_runs",
                                     {{"tool_name", run.tool_name},
                                      {"execution", number_of(run.execution_id)},
                                      {"node_id", run.node_id},
-                                     {"iteration", iteration},
+
                                      {"agent", number_of(run.agent_id)},
                                      {"argv", json::encode(json::to_value(run.argv))},
                                      {"cwd", run.cwd},

@@ -9,13 +9,12 @@ namespace reeve::store {
 
 struct RunRow {
   model::Run run;
-  std::optional<int> iteration;
   std::int64_t version = 0;
 };
 
 RunRow read_run(const Row& row);
 // Without a lock: for those who only look.
 std::optional<RunRow> find_run(Session& session, base::RunId id);
-base::RunId insert_run(Session& session, const model::Run& run, std::optional<int> iteration, const std::string& now);
+base::RunId insert_run(Session& session, const model::Run& run, const std::string& now);
 
 }  // namespace reeve::store

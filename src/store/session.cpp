@@ -33,6 +33,19 @@ void Row::throw_damaged(int column) const {
                     "the database was changed by something else; restore it from a copy");
 }
 
+std::string without_nul(std::string_view text) {
+  std::string clean;
+  clean.reserve(text.size());
+  for (const char c : text) {
+    if (c == '\0') {
+      clean += "\xef\xbf\xbd";
+    } else {
+      clean += c;
+    }
+  }
+  return clean;
+}
+
 std::int64_t Session::query(Sql statement, std::initializer_list<Param> params, const RowReader& read) {
   return query(statement, Params(params.begin(), params.size()), read);
 }

@@ -75,6 +75,9 @@ class Row {
   [[noreturn]] void throw_damaged(int column) const;
 };
 
+// A NUL cannot be in a text of PostgreSQL: U+FFFD stands for it, on both engines.
+std::string without_nul(std::string_view text);
+
 using RowReader = std::function<void(const Row&)>;
 
 // A write changed another number of rows than it must: somebody was faster. Nothing is wrong with the store; the unit
@@ -111,6 +114,9 @@ class Session {
   virtual void write(Sql statement, Params params, std::int64_t rows) = 0;
   // Changes as many rows as there are. Told by commit() at the latest when it fails.
   virtual void write_any(Sql statement, Params params) = 0;
+
+  // Grows with every statement that may change a row.
+  virtual std::int64_t changes() const noexcept = 0;
 
   // A text of several statements: migrations and tests.
   virtual void run_script(const std::string& text) = 0;

@@ -140,8 +140,9 @@ class SqliteSession final : public Session {
   Engine engine() const noexcept override { return Engine::sqlite; }
 
   void begin(std::size_t /*units*/) override {
-    now_ = clock_.wall_now();
     step_done(begin_.handle.get());
+    // After the lock, for which it may have waited.
+    now_ = clock_.wall_now();
   }
   void commit() override { step_done(commit_.handle.get()); }
   void rollback() noexcept override {
@@ -169,6 +170,8 @@ class SqliteSession final : public Session {
     if (::sqlite3_changes64(database_.get()) != rows) throw Conflict{statement};
   }
   void write_any(Sql statement, Params params) override { step_done(bind(statement, params)); }
+
+  std::int64_t changes() const noexcept override { return ::sqlite3_total_changes64(database_.get()); }
 
   void run_script(const std::string& text) override {
     if (::sqlite3_exec(database_.get(), text.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail("script");
@@ -252,6 +255,11 @@ class SqliteSession final : public Session {
     if (const auto* number = std::get_if<std::int64_t>(&value.data())) {
       ::sqlite3_bind_int64(statement, position, *number);
     } else if (const auto* text = std::get_if<std::string_view>(&value.data())) {
+      if (text->find('\0') != std::string_view::npos) {
+        const std::string clean = without_nul(*text);
+        ::sqlite3_bind_text64(statement, position, clean.data(), clean.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+        return;
+      }
       // Borrowed: the statement is run before the caller goes on.
       ::sqlite3_bind_text64(statement, position, text->data() != nullptr ? text->data() : "", text->size(), nullptr,
                             SQLITE_UTF8);

@@ -5,6 +5,7 @@
 
 #include "ledger/audit.h"
 #include "ledger/runs.h"
+#include "ledger/units.h"
 #include "tests/store/conformance.h"
 #include "tests/support/store/flows.h"
 
@@ -93,7 +94,8 @@ TEST_P(CommitTest, a_failing_unit_does_not_harm_its_neighbours) {
     const auto error = answer.get();
     codes.push_back(error ? error->code() : "");
   }
-  EXPECT_EQ(codes, (std::vector<std::string>{"", "store.refused", "run.not_found", "store.failed", "store.busy", ""}));
+  EXPECT_EQ(codes,
+            (std::vector<std::string>{"", "store.refused", "run.not_found", "store.failed", "store.conflict", ""}));
   const auto session = store_.open_bare();
   EXPECT_EQ(read_column(*session, "SELECT tool_name FROM tool_runs ORDER BY number"), "first\nlast\n");
   EXPECT_EQ(read_column(*session, "SELECT count(*) FROM events"), "2\n");
@@ -139,6 +141,65 @@ TEST_P(CommitTest, units_of_one_group_follow_each_other) {
   for (auto& answer : answers) EXPECT_FALSE(answer.get());
   EXPECT_EQ(begun, 1);
   testing::expect_consistent(*store_.open_bare());
+}
+
+// The same with the units that workers submit, which get what they need early: one commit.
+TEST_P(CommitTest, steps_of_one_group_share_a_commit) {
+  std::size_t commits = 0;
+  TestLedger ledger(store_, {.hooks = {.publish = [&](std::span<const StoredEvent>) { ++commits; }}});
+  const auto fan = ledger.start(testing::make_execution(testing::make_fan(30)));
+  auto claims = testing::claims_of(ledger.finish(testing::claims_of(fan.step).at(0)));
+  for (int i = 0; i < 5; ++i) {
+    const auto chain = testing::claims_of(ledger.start(testing::make_execution(testing::make_chain(3))).step);
+    claims.insert(claims.end(), chain.begin(), chain.end());
+  }
+  // Seen before, so that their neighbours are known.
+  Held held(*ledger);
+  commits = 0;
+  std::vector<std::future<std::size_t>> begun;
+  for (const Claim& claim : claims) {
+    auto told = std::make_shared<std::promise<std::size_t>>();
+    begun.push_back(told->get_future());
+    ASSERT_TRUE(
+        ledger->submit(make_conclude(ledger->executions(), ledger.worker(), claim, engine::NodeFinished{claim.node, {}},
+                                     [told](const std::optional<base::Error>& error, StepResult& result) {
+                                       EXPECT_FALSE(error || result.is_stale);
+                                       told->set_value(testing::claims_of(result).size());
+                                     })));
+  }
+  held.release();
+  std::size_t all = 0;
+  for (auto& answer : begun) all += answer.get();
+  EXPECT_EQ(all, 6) << "the end of the fan, and the next of each chain";
+  EXPECT_EQ(commits, 1) << "nothing had to be undone";
+  testing::expect_consistent(*store_.open_bare());
+}
+
+// What another daemon holds is tried again, and whatever the unit had changed before is not left by halves.
+TEST_P(CommitTest, a_busy_unit_leaves_nothing_behind) {
+  TestLedger ledger(store_);
+  Held held(*ledger);
+  int runs = 0;
+  auto busy = submit(*ledger, [&](Transaction& t) {
+    create(t, "busy");
+    if (++runs <= 3) throw AggregateBusy{};
+  });
+  auto other = submit(*ledger, [](Transaction& t) { create(t, "other"); });
+  held.release();
+  EXPECT_FALSE(busy.get());
+  EXPECT_FALSE(other.get());
+  EXPECT_GT(runs, 3);
+  const auto session = store_.open_bare();
+  EXPECT_EQ(read_column(*session, "SELECT tool_name FROM tool_runs ORDER BY tool_name"), "busy\nother\n");
+  testing::expect_consistent(*session);
+}
+
+// Who waits for too long is told.
+TEST_P(CommitTest, a_unit_that_stays_busy_is_told_so) {
+  TestLedger ledger(store_, {.hooks = {.outage_patience = base::Milliseconds(20)}});
+  const auto error = submit(*ledger, [](Transaction&) { throw AggregateBusy{}; }).get();
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), "store.busy");
 }
 
 // STO-3: who is answered can find it in the store, from any connection.

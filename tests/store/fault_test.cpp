@@ -54,8 +54,11 @@ TEST_P(FaultTest, a_foreign_lock_is_survived) {
 }
 
 // A disk without room: told to those who asked, nothing is lost, and it goes on when there is room again.
-TEST_P(FaultTest, a_full_disk_is_told_and_recovered_from) {
-  if (GetParam() == Place::Kind::memory) return;
+class DiskTest : public FaultTest {};
+INSTANTIATE_TEST_SUITE_P(Store, DiskTest, ::testing::Values(Place::Kind::file, Place::Kind::postgresql),
+                         [](const auto& instance) { return testing::kind_name(instance.param); });
+
+TEST_P(DiskTest, a_full_disk_is_told_and_recovered_from) {
   const auto set_full = [&](bool is_full) {
     if (!store_.is_postgresql()) return testing::FaultyDisk::fill(is_full);
     // The server says so itself.
@@ -233,6 +236,9 @@ edges:
   - {id: e1, source: review, target: ship}
 )";
 
+// Far longer than it takes, far shorter than the poll.
+constexpr std::chrono::seconds patience(20);
+
 class OutsideTest : public FaultTest {
  protected:
   // Only the notice of foreign writes can be so fast, but in memory, where there is no file to watch.
@@ -259,7 +265,7 @@ TEST_P(OutsideTest, a_plain_update_decides) {
         fmt::format("UPDATE approvals SET status = 'approved', chosen_value = 'approve', decided_at = "
                     "'2026-01-01T00:00:00.000Z' WHERE approval_id = 'AP-{}' AND status = 'pending'",
                     round));
-    ASSERT_EQ(answer.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+    ASSERT_EQ(answer.wait_for(patience), std::future_status::ready);
     const auto took = std::chrono::steady_clock::now() - start;
     RecordProperty(fmt::format("noticed_us_{}", round),
                    static_cast<int>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
@@ -284,8 +290,8 @@ TEST_P(OutsideTest, an_invalid_update_is_void) {
     std::promise<OutsideResult>().swap(told_);
     auto answer = told_.get_future();
     store_.open_bare()->run_script(fmt::format("UPDATE approvals SET {}, decided_at = 'now' WHERE number = 1", set));
-    const OutsideResult result = answer.get();
-    EXPECT_EQ(result.kind, OutsideResult::Kind::voided) << set;
+    ASSERT_EQ(answer.wait_for(patience), std::future_status::ready) << set;
+    EXPECT_EQ(answer.get().kind, OutsideResult::Kind::voided) << set;
   }
   const auto session = store_.open_bare();
   EXPECT_EQ(read_column(*session, "SELECT status FROM approvals"), "pending\n");
@@ -295,6 +301,24 @@ TEST_P(OutsideTest, an_invalid_update_is_void) {
   EXPECT_FALSE(ledger.decide(base::ApprovalId(1), {engine::Answer::Word::approve, {}, {}, "ana"}).refusal);
   EXPECT_EQ(code_of([&] { session->run_script("UPDATE approvals SET status = 'rejected'"); }), "store.refused")
       << "APR-2: never changed, by nobody";
+  testing::expect_consistent(*session);
+}
+
+// APR-4: a plain yes after the time is over is no yes, and nobody can answer any more.
+TEST_P(OutsideTest, a_late_update_expires) {
+  TestLedger ledger(store_, options());
+  std::string yaml = asking;
+  yaml.replace(yaml.find("\"Ship it?\""), 10, "\"Ship it?\", expires: 1ms");
+  ledger.start(testing::make_execution(yaml));
+  std::promise<OutsideResult>().swap(told_);
+  auto answer = told_.get_future();
+  store_.open_bare()->run_script(
+      "UPDATE approvals SET status = 'approved', chosen_value = 'approve', decided_at = '2099-01-01T00:00:00.000Z'");
+  ASSERT_EQ(answer.wait_for(patience), std::future_status::ready);
+  EXPECT_EQ(answer.get().kind, OutsideResult::Kind::voided);
+  const auto session = store_.open_bare();
+  EXPECT_EQ(read_column(*session, "SELECT status FROM approvals"), "expired\n");
+  EXPECT_EQ(read_column(*session, "SELECT status FROM executions"), "failed\n");
   testing::expect_consistent(*session);
 }
 
@@ -308,6 +332,7 @@ TEST_P(OutsideTest, an_update_without_a_daemon_waits_for_one) {
   std::promise<OutsideResult>().swap(told_);
   auto answer = told_.get_future();
   TestLedger ledger(store_, options());
+  ASSERT_EQ(answer.wait_for(patience), std::future_status::ready);
   EXPECT_EQ(answer.get().kind, OutsideResult::Kind::settled);
   EXPECT_EQ(read_column(*session, "SELECT status FROM executions"), "failed\n");
 }

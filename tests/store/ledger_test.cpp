@@ -396,9 +396,9 @@ TEST_P(LedgerTest, runs_move_as_they_may) {
     return ledger->call([&](Transaction& transaction) { return move_run(transaction, id, to); });
   };
   EXPECT_EQ(code_of([&] { move({.to = model::RunStatus::stalled}); }), "run.illegal_move");
-  EXPECT_EQ(move({.to = model::RunStatus::running}).status, model::RunStatus::running);
+  EXPECT_EQ(move({.to = model::RunStatus::running})->status, model::RunStatus::running);
   EXPECT_EQ(code_of([&] { move({.to = model::RunStatus::queued}); }), "run.illegal_move");
-  EXPECT_EQ(move({.to = model::RunStatus::failed, .reason = "exit_code != 0", .exit_code = 3}).exit_code, 3);
+  EXPECT_EQ(move({.to = model::RunStatus::failed, .reason = "exit_code != 0", .exit_code = 3})->exit_code, 3);
   EXPECT_EQ(code_of([&] { move({.to = model::RunStatus::running}); }), "run.illegal_move");
   EXPECT_EQ(code_of([&] {
               ledger->call([&](Transaction& transaction) {
@@ -418,7 +418,7 @@ TEST_P(LedgerTest, a_grant_starts_one_attempt) {
   const auto run = ledger->call([](Transaction& transaction) {
     const base::RunId id = create_run(transaction, {.tool_name = "aider"});
     begin_attempt(transaction, id, {});
-    move_run(transaction, id, {.to = model::RunStatus::waiting_approval});
+    move_run(transaction, id, {.to = model::RunStatus::waiting_approval, .ends_attempt = true});
     return id;
   });
   const auto ask = [&] {
@@ -453,6 +453,160 @@ TEST_P(LedgerTest, a_grant_starts_one_attempt) {
             "approval_requested\napproval_granted\napproval_voided\napproval_requested\napproval_granted\n"
             "approval_used\n");
   expect_consistent(*session);
+}
+
+// GRF-13: a daemon that was paused while its run went to another attempt, or to another daemon, is refused.
+TEST_P(LedgerTest, a_late_attempt_is_refused) {
+  TestLedger ledger(store_);
+  const auto run = ledger->call([](Transaction& transaction) {
+    const base::RunId id = create_run(transaction, {.tool_name = "aider"});
+    begin_attempt(transaction, id, {.epoch = 4});
+    return id;
+  });
+  const auto fail = [&](AttemptClaim claim) {
+    return ledger->call([&](Transaction& transaction) {
+      return move_run(transaction, run, {.to = model::RunStatus::failed}, claim).has_value();
+    });
+  };
+  EXPECT_FALSE(fail({.attempt = 1, .epoch = 3}));
+  EXPECT_FALSE(fail({.attempt = 2, .epoch = 4}));
+  EXPECT_TRUE(fail({.attempt = 1, .epoch = 4}));
+  EXPECT_FALSE(fail({.attempt = 1, .epoch = 4})) << "the attempt is over";
+}
+
+// RUN-18: a run that met a usage limit waits in the queue and goes on as the next attempt.
+TEST_P(LedgerTest, a_limited_run_goes_on) {
+  TestLedger ledger(store_);
+  const auto attempts = ledger->call([](Transaction& transaction) {
+    const base::RunId id = create_run(transaction, {.tool_name = "aider"});
+    begin_attempt(transaction, id, {});
+    move_run(transaction, id, {.to = model::RunStatus::queued, .outcome = model::Outcome::limited});
+    return begin_attempt(transaction, id, {}).attempt;
+  });
+  EXPECT_EQ(attempts, 2);
+  EXPECT_EQ(read_column(*store_.open_bare(), "SELECT state FROM run_attempts ORDER BY attempt"), "ended\nspawned\n");
+}
+
+base::ApprovalId ask(Transaction& transaction, base::RunId run) {
+  store::ApprovalRow row;
+  row.approval.tool_run_id = run;
+  row.approval.question = "go on?";
+  row.approval.options = model::default_options();
+  return open_question(transaction, std::move(row));
+}
+
+// RUN-6, APR-4: a run that is over takes its questions with it.
+TEST_P(LedgerTest, a_run_that_ends_closes_its_questions) {
+  TestLedger ledger(store_);
+  ledger->call([](Transaction& transaction) {
+    const base::RunId id = create_run(transaction, {.tool_name = "aider"});
+    begin_attempt(transaction, id, {});
+    ask(transaction, id);
+    move_run(transaction, id, {.to = model::RunStatus::failed});
+  });
+  const auto session = store_.open_bare();
+  EXPECT_EQ(read_column(*session, "SELECT status FROM approvals"), "expired\n");
+  EXPECT_EQ(read_column(*session, "SELECT kind FROM audit_log ORDER BY seq"), "approval_requested\napproval_expired\n");
+}
+
+// APR-7: a grant is for its run.
+TEST_P(LedgerTest, a_grant_of_one_run_starts_no_other) {
+  TestLedger ledger(store_);
+  const auto [first, second, grant] = ledger->call([](Transaction& transaction) {
+    std::array<base::RunId, 2> runs = {base::RunId(0), base::RunId(0)};
+    for (base::RunId& run : runs) {
+      run = create_run(transaction, {.tool_name = "aider"});
+      begin_attempt(transaction, run, {});
+      move_run(transaction, run, {.to = model::RunStatus::waiting_approval, .ends_attempt = true});
+    }
+    return std::tuple(runs[0], runs[1], ask(transaction, runs[0]));
+  });
+  ledger.decide(grant, yes("ana"));
+  const auto begin = [&, good = grant](base::RunId run) {
+    return ledger->call([&](Transaction& transaction) { return begin_attempt(transaction, run, {.grant = good}); });
+  };
+  EXPECT_EQ(begin(second).refusal, engine::GrantRefusal::not_granted);
+  EXPECT_EQ(begin(first).attempt, 2) << "it is still good for its own";
+}
+
+// GRF-13: a loop that another daemon takes makes a claim of its own: the target is nobody's from before.
+TEST_P(LedgerTest, a_loop_begins_with_a_claim_of_its_own) {
+  TestLedger first(store_);
+  const auto started = first.start(make_execution(looping));
+  const Claim fix = claims_of(started.step).at(0);
+  first->call([&](Transaction& transaction) { return mark_spawned(transaction, fix, {}); });
+  const Claim test = claims_of(first.finish(fix)).at(0);
+  const std::int64_t other = first->call([](Transaction& transaction) {
+    return register_daemon(transaction, {"elsewhere", "b"}, std::chrono::seconds(15));
+  });
+  const auto again = first->call([&](Transaction& transaction) {
+    StepResult result;
+    first->executions().conclude(transaction, test, engine::NodeFinished{test.node, passed(false), false}, {other, 1},
+                                 result);
+    return claims_of(result);
+  });
+  ASSERT_EQ(again.size(), 1);
+  EXPECT_GT(again[0].epoch, fix.epoch);
+  EXPECT_EQ(
+      read_column(*store_.open_bare(), "SELECT daemon || ' ' || spawned FROM node_executions WHERE node_id = 'fix'"),
+      fmt::format("{} 0\n", other));
+  EXPECT_EQ(read_column(*store_.open_bare(),
+                        "SELECT count(*) FROM node_executions WHERE node_id = 'fix' AND started_at IS "
+                        "NOT NULL"),
+            "1\n");
+}
+
+// GRF-14: a child that was cut off by a failure beside it begins again with the retry.
+TEST_P(LedgerTest, a_retry_begins_a_cancelled_child_anew) {
+  TestLedger ledger(store_);
+  NewExecution wanted = make_execution(R"(
+id: both
+name: both
+entry_point: split
+nodes:
+  - {id: split, type: parallel, parallel_config: {branches: [inner, other]}}
+  - {id: inner, type: subgraph, subgraph_config: {workflow_name: ask}}
+  - {id: other, type: task, task_config: {role: r}}
+  - {id: join, type: merge}
+edges:
+  - {id: e1, source: split, target: inner}
+  - {id: e2, source: split, target: other}
+  - {id: e3, source: inner, target: join}
+  - {id: e4, source: other, target: join}
+)");
+  wanted.subgraphs = make_outer().subgraphs;
+  const auto started = ledger.start(wanted);
+  const auto claims = claims_of(started.step);
+  ASSERT_EQ(claims.size(), 2);
+  const Claim& other = claims[0].execution == started.execution ? claims[0] : claims[1];
+  ledger.fail(other);
+  const auto session = store_.open_bare();
+  EXPECT_EQ(execution_status(*session, base::ExecutionId(2)), "cancelled");
+  const auto again = claims_of(ledger.on(started.execution, engine::RetryRequested{}));
+  ASSERT_EQ(again.size(), 2) << "the failed task, and the new child's first node";
+  EXPECT_EQ(execution_status(*session, started.execution), "running");
+  EXPECT_EQ(read_column(*session, "SELECT child FROM node_executions WHERE node_id = 'inner'"), "3\n");
+  expect_consistent(*session);
+}
+
+// GRF-2, GRF-8: what was odd is in the event of the node.
+TEST_P(LedgerTest, events_tell_what_was_doubtful) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(looping));
+  auto claims = claims_of(ledger.finish(claims_of(started.step).at(0)));
+  // No `passed` in what it says.
+  ledger.finish(claims.at(0), Value::object());
+  EXPECT_NE(read_column(*store_.open_bare(), "SELECT data FROM events").find("\"notes\":["), std::string::npos);
+}
+
+// A text with a NUL byte is kept the same way everywhere.
+TEST_P(LedgerTest, a_nul_byte_harms_nothing) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(make_chain(1)));
+  ledger.fail(claims_of(started.step).at(0), std::string("a\0b", 3));
+  EXPECT_EQ(read_column(*store_.open_bare(), "SELECT error FROM node_executions"),
+            "a\xef\xbf\xbd"
+            "b\n");
 }
 
 }  // namespace

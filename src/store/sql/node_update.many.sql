@@ -6,7 +6,8 @@ UPDATE node_executions n SET status = r.status, attempt = r.attempt, iteration =
   not_before = r.not_before, daemon = r.daemon, epoch = r.epoch, spawned = r.spawned,
   started_at = CASE WHEN r.resets > n.resets OR r.begins = 1 THEN r.started_at
                ELSE COALESCE(n.started_at, r.started_at) END,
-  completed_at = r.completed_at, version = n.version + 1
+  completed_at = CASE WHEN n.status = r.status AND n.resets = r.resets THEN n.completed_at ELSE r.completed_at END,
+  version = n.version + 1
 FROM json_to_recordset(:rows::json) AS r (status node_status, attempt bigint, iteration bigint, resets bigint,
   edges_decided bigint, edges_taken bigint, edges text, inputs text, outputs text, error text, not_before text,
   daemon bigint, epoch bigint, spawned bigint, begins bigint, started_at text, completed_at text, slot bigint,

@@ -1,0 +1,1 @@
+SELECT state, epoch FROM run_attempts WHERE run = :run AND attempt = :attempt
