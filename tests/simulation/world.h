@@ -28,14 +28,15 @@ inline WorkKey key_of(const ledger::Claim& claim) {
 // What really happens, whatever daemons believe: processes go on when a daemon dies, and their ends are kept.
 struct World {
   struct Process {
+    std::size_t host = 0;
     bool has_ended = false;
   };
   std::map<WorkKey, Process> processes;
   // An independent ledger: how often each command was started.
   std::map<WorkKey, int> effects;
 
-  void start(const WorkKey& key) {
-    processes[key] = {};
+  void start(const WorkKey& key, std::size_t host) {
+    processes[key] = {host};
     ++effects[key];
   }
 };
