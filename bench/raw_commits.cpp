@@ -77,10 +77,16 @@ class RawSqlite final : public RawCommits {
   std::int64_t last_ = 0;
 };
 
+PGconn* connect(const store::Libpq& pq, const std::string& url) {
+  const char* const names[] = {"dbname", nullptr};
+  const char* const values[] = {url.c_str(), nullptr};
+  return pq.PQconnectdbParams(names, values, 1);
+}
+
 // As most programs use libpq: one statement, one round trip.
 class RawPostgresql final : public RawCommits {
  public:
-  explicit RawPostgresql(const std::string& url) : pq_(store::libpq()), connection_(pq_.PQconnectdb(url.c_str())) {
+  explicit RawPostgresql(const std::string& url) : pq_(store::libpq()), connection_(connect(pq_, url)) {
     check(pq_.PQstatus(connection_) == CONNECTION_OK, "connect");
     exec(
         "PREPARE r AS INSERT INTO tool_runs (number, tool_run_id, tool_name, status, argv, cwd, metadata, created_at) "

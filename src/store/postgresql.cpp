@@ -206,8 +206,10 @@ class PostgresqlSession final : public Session {
   std::optional<std::int64_t> take_number(std::string_view table) override {
     std::deque<std::int64_t>& numbers = numbers_[std::string(table)];
     if (numbers.empty()) {
-      // As many as share the transaction may need one; they are asked for at one go.
-      const store::Param params[] = {{"table", table}, {"count", static_cast<std::int64_t>(units_)}};
+      // As many as share the transaction may need one, and under load the next ones too: numbers may have gaps.
+      constexpr std::size_t few = 8;
+      const std::size_t count = units_ > few ? units_ * 4 : units_;
+      const store::Param params[] = {{"table", table}, {"count", static_cast<std::int64_t>(count)}};
       query(Sql::numbers_take, Params(params), [&](const Row& row) { numbers.push_back(row.integer(0)); });
     }
     const std::int64_t number = numbers.front();
@@ -304,6 +306,8 @@ class PostgresqlSession final : public Session {
     exec(connection_.get(), "SET synchronous_commit = on");
     // Every statement finds its rows by an index; a plan made while a table was empty must not outlive that.
     exec(connection_.get(), "SET enable_seqscan = off");
+    exec(connection_.get(), "SET enable_hashjoin = off");
+    exec(connection_.get(), "SET enable_mergejoin = off");
     exec(connection_.get(), "SET plan_cache_mode = force_generic_plan");
     exec(connection_.get(), "SET jit = off");
     // Who leaves a row locked must not hold up everybody for ever.
