@@ -221,7 +221,8 @@ void measure(const store::Place& place, const std::function<std::unique_ptr<RawC
                   is_sqlite ? "0.4, aim 0.7" : "800 steps/s, aim 2,500"));
   row("100 chains of 20", fmt::format("{:.0f} steps/s", median(figures["chains"])),
       is_sqlite ? "goal 12,000, aim 50,000" : "goal 4,000, aim 20,000");
-  row("fan-out 1 -> 100 -> 1", fmt::format("{:.1f} ms", median(figures["fan"])), is_sqlite ? "goal under 10" : "pg-boss 33");
+  row("fan-out 1 -> 100 -> 1", fmt::format("{:.1f} ms", median(figures["fan"])),
+      is_sqlite ? "goal under 10" : "pg-boss 33");
 
   // Cost of a step in a large graph and in a small one, in turns: chains of 100 steps at a time.
   std::vector<double> small;
