@@ -1,7 +1,7 @@
 #pragma once
 
-#include <condition_variable>
 #include <deque>
+#include <expected>
 #include <functional>
 #include <future>
 #include <memory>
@@ -75,32 +75,39 @@ class Ledger {
 
 namespace detail {
 
+// The answer travels as a value: an exception would be shared between two threads.
+template <class T>
+using Answer = std::expected<T, base::Error>;
+
 template <class F, class T>
 class CallUnit final : public Unit {
  public:
-  CallUnit(F function, std::promise<T> promise) : function_(std::move(function)), promise_(std::move(promise)) {}
+  CallUnit(F function, std::promise<Answer<T>> promise)
+      : function_(std::move(function)), promise_(std::move(promise)) {}
   void run(Transaction& transaction) override {
     if constexpr (std::is_void_v<T>) {
       function_(transaction);
     } else {
-      result_.emplace(function_(transaction));
+      answer_.emplace(function_(transaction));
     }
   }
   void finish(const std::optional<base::Error>& error) override {
-    if (error) {
-      promise_.set_exception(std::make_exception_ptr(*error));
-    } else if constexpr (std::is_void_v<T>) {
-      promise_.set_value();
-    } else {
-      promise_.set_value(std::move(*result_));
-    }
+    if (error) answer_ = std::unexpected(*error);
+    promise_.set_value(std::move(answer_));
   }
 
  private:
+  static Answer<T> no_answer() {
+    if constexpr (std::is_void_v<T>) {
+      return {};
+    } else {
+      return std::unexpected(base::Error("store.failed", "it did not run"));
+    }
+  }
+
   F function_;
-  std::promise<T> promise_;
-  struct Nothing {};
-  std::optional<std::conditional_t<std::is_void_v<T>, Nothing, T>> result_;
+  std::promise<Answer<T>> promise_;
+  Answer<T> answer_ = no_answer();
 };
 
 }  // namespace detail
@@ -108,12 +115,14 @@ class CallUnit final : public Unit {
 template <class F>
 auto Ledger::call(F function) -> std::invoke_result_t<F&, Transaction&> {
   using T = std::invoke_result_t<F&, Transaction&>;
-  std::promise<T> promise;
+  std::promise<detail::Answer<T>> promise;
   auto answer = promise.get_future();
   if (!submit(std::make_unique<detail::CallUnit<F, T>>(std::move(function), std::move(promise)))) {
     throw base::Error("store.busy", "too many requests wait for the store", "try again in a moment");
   }
-  return answer.get();
+  detail::Answer<T> result = answer.get();
+  if (!result) throw result.error();
+  if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
 }  // namespace reeve::ledger
