@@ -1,0 +1,158 @@
+#include "os/spawn.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace reeve::os {
+
+namespace {
+
+class FileActions {
+ public:
+  FileActions() { check(::posix_spawn_file_actions_init(&actions_)); }
+  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+
+  void open(int fd, const char* path, int flags) {
+    check(::posix_spawn_file_actions_addopen(&actions_, fd, path, flags, 0));
+  }
+  void duplicate(int from, int to) { check(::posix_spawn_file_actions_adddup2(&actions_, from, to)); }
+  void close_from(int fd) { check(::posix_spawn_file_actions_addclosefrom_np(&actions_, fd)); }
+  void change_folder(const char* path) { check(::posix_spawn_file_actions_addchdir_np(&actions_, path)); }
+  const posix_spawn_file_actions_t* get() const noexcept { return &actions_; }
+
+ private:
+  static void check(int error) {
+    if (error != 0) base::throw_errno("os.failed", "cannot prepare a process", error);
+  }
+  posix_spawn_file_actions_t actions_{};
+};
+
+class Attributes {
+ public:
+  Attributes() {
+    ::posix_spawnattr_init(&attributes_);
+    sigset_t all;
+    ::sigfillset(&all);
+    sigset_t none;
+    ::sigemptyset(&none);
+    // What this program ignores or blocks is none of the child's business.
+    ::posix_spawnattr_setsigdefault(&attributes_, &all);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+  }
+  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  const posix_spawnattr_t* get() const noexcept { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_{};
+};
+
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+bool is_executable_file(const std::filesystem::path& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
+}
+
+// As execvp does it, in the child's own PATH. Something that is there but may not be run is told as such.
+std::expected<std::filesystem::path, int> look_up(const SpawnPlan& plan) {
+  const std::string& name = plan.argv.front();
+  if (name.find('/') != std::string::npos) return name;
+  constexpr std::string_view variable = "PATH=";
+  std::string_view folders = "/usr/local/bin:/usr/bin:/bin";
+  for (const std::string& entry : plan.environment) {
+    if (entry.starts_with(variable)) folders = std::string_view(entry).substr(variable.size());
+  }
+  int error = ENOENT;
+  for (const std::string_view folder : base::split(folders, ':')) {
+    // Beside the child's own folder, not beside this program's.
+    const std::filesystem::path path = plan.folder / std::filesystem::path(folder.empty() ? "." : folder) / name;
+    if (is_executable_file(path)) return path;
+    if (std::filesystem::exists(path)) error = EACCES;
+  }
+  return std::unexpected(error);
+}
+
+}  // namespace
+
+Pipe make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) base::throw_errno("os.failed", "cannot make a pipe", errno);
+  return {Fd(ends[0]), Fd(ends[1])};
+}
+
+Pty::Pty(int rows, int columns) : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+  std::array<char, 128> name{};
+  const bool is_ready = master_ && ::grantpt(master_.get()) == 0 && ::unlockpt(master_.get()) == 0 &&
+                        ::ptsname_r(master_.get(), name.data(), name.size()) == 0;
+  if (!is_ready) base::throw_errno("os.failed", "cannot make a terminal", errno, "mount /dev/pts");
+  slave_ = name.data();
+  resize(rows, columns);
+}
+
+void Pty::resize(int rows, int columns) {
+  const winsize size{static_cast<unsigned short>(rows), static_cast<unsigned short>(columns), 0, 0};
+  if (::ioctl(master_.get(), TIOCSWINSZ, &size) != 0) base::throw_errno("os.failed", "cannot size a terminal", errno);
+}
+
+std::expected<Process, SpawnFailure> spawn(const SpawnPlan& plan) {
+  REEVE_ASSERT(!plan.argv.empty());
+  using Stage = SpawnFailure::Stage;
+  // posix_spawn tells one error for all that it does: what can be told apart is tried before.
+  struct stat folder{};
+  if (::stat(plan.folder.c_str(), &folder) != 0) return std::unexpected(SpawnFailure{errno, Stage::folder});
+  if (!S_ISDIR(folder.st_mode)) return std::unexpected(SpawnFailure{ENOTDIR, Stage::folder});
+  if (::access(plan.folder.c_str(), X_OK) != 0) return std::unexpected(SpawnFailure{errno, Stage::folder});
+  const auto program = look_up(plan);
+  if (!program) return std::unexpected(SpawnFailure{program.error(), Stage::lookup});
+
+  FileActions actions;
+  if (!plan.terminal.empty()) {
+    // Opened as the leader of a new session, it becomes the controlling terminal.
+    actions.open(STDIN_FILENO, plan.terminal.c_str(), O_RDWR);
+    actions.duplicate(STDIN_FILENO, STDOUT_FILENO);
+    actions.duplicate(STDIN_FILENO, STDERR_FILENO);
+  } else {
+    const std::array<int, 3> wanted = {plan.input, plan.output, plan.error};
+    for (int fd = 0; fd < 3; ++fd) {
+      const int from = wanted[static_cast<std::size_t>(fd)];
+      if (from < 0) {
+        actions.open(fd, "/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY);
+      } else {
+        actions.duplicate(from, fd);
+      }
+    }
+  }
+  // Also what others left open in this process without the mark that closes it.
+  actions.close_from(STDERR_FILENO + 1);
+  actions.change_folder(plan.folder.c_str());
+  const Attributes attributes;
+  const std::vector<char*> argv = pointers_to(plan.argv);
+  const std::vector<char*> environment = pointers_to(plan.environment);
+  pid_t child = 0;
+  const int error =
+      ::posix_spawn(&child, program->c_str(), actions.get(), attributes.get(), argv.data(), environment.data());
+  if (error != 0) return std::unexpected(SpawnFailure{error, Stage::exec});
+  return Process(child);
+}
+
+}  // namespace reeve::os

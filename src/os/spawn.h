@@ -1,0 +1,59 @@
+#pragma once
+
+#include <expected>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "os/process.h"
+
+// The one way in which this program starts another.
+namespace reeve::os {
+
+struct Pipe {
+  Fd read;
+  Fd write;
+};
+// Closed on exec from birth.
+Pipe make_pipe();
+
+// A terminal: this program holds one end, the child has the other as its controlling terminal.
+class Pty {
+ public:
+  Pty(int rows, int columns);
+
+  // Ends with EIO when no process has the other end open any more.
+  const Fd& master() const noexcept { return master_; }
+  const std::filesystem::path& slave() const noexcept { return slave_; }
+  void resize(int rows, int columns);
+
+ private:
+  Fd master_;
+  std::filesystem::path slave_;
+};
+
+struct SpawnPlan {
+  // argv[0] without a slash is looked for in the PATH of `environment`.
+  std::vector<std::string> argv;
+  // "NAME=value", exactly these.
+  std::vector<std::string> environment = {};
+  std::filesystem::path folder = "/";
+  // Standard input, output and error: descriptors of this process, -1 for /dev/null. Not looked at with a terminal.
+  int input = -1;
+  int output = -1;
+  int error = -1;
+  // The slave of a Pty: all three, and the controlling terminal of a session of its own.
+  std::filesystem::path terminal = {};
+};
+
+// Why it could not begin.
+struct SpawnFailure {
+  // ENOENT, EACCES, ENOEXEC, E2BIG, …
+  int error_number = 0;
+  enum class Stage { folder, lookup, exec } stage = Stage::exec;
+};
+
+// The child leads a session of its own, with default signal handling and nothing inherited but what the plan names.
+std::expected<Process, SpawnFailure> spawn(const SpawnPlan& plan);
+
+}  // namespace reeve::os
