@@ -1,36 +1,21 @@
 #include "os/process.h"
 
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <fstream>
-#include <string_view>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "os/process_stat.h"
 
 namespace reeve::os {
 
 std::optional<ProcessId> identify(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  // The name is in parentheses and may hold anything, so that fields are counted from behind it: the 20th is the time.
-  const std::size_t end = line.rfind(") ");
-  if (end == std::string::npos) return std::nullopt;
-  std::string_view rest = std::string_view(line).substr(end + 2);
-  constexpr int fields_before = 19;
-  for (int i = 0; i < fields_before; ++i) {
-    const std::size_t space = rest.find(' ');
-    if (space == std::string_view::npos) return std::nullopt;
-    rest.remove_prefix(space + 1);
-  }
-  ProcessId id{pid, 0};
-  const auto [_, error] = std::from_chars(rest.data(), rest.data() + rest.size(), id.started);
-  return error == std::errc() ? std::optional(id) : std::nullopt;
+  const auto stat = read_process_stat(pid);
+  return stat ? std::optional(stat->id) : std::nullopt;
 }
 
 std::string boot_id() {

@@ -1,0 +1,44 @@
+#include "os/process_stat.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace reeve::os {
+
+std::optional<ProcessStat> read_process_stat(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  // The name is in parentheses and may hold anything: fields are counted from behind it.
+  const std::size_t end = line.rfind(") ");
+  if (end == std::string::npos) return std::nullopt;
+  std::vector<std::string_view> fields;
+  std::string_view rest = std::string_view(line).substr(end + 2);
+  while (!rest.empty()) {
+    const std::size_t space = std::min(rest.find(' '), rest.size());
+    fields.push_back(rest.substr(0, space));
+    rest.remove_prefix(std::min(space + 1, rest.size()));
+  }
+  // The first is the state, field 3 of proc(5).
+  constexpr std::size_t parent = 1;
+  constexpr std::size_t first_time = 11;
+  constexpr std::size_t last_time = 14;
+  constexpr std::size_t started = 19;
+  if (fields.size() <= started || fields[0].empty()) return std::nullopt;
+  const auto number = [&](std::size_t field) {
+    std::uint64_t value = 0;
+    std::from_chars(fields[field].data(), fields[field].data() + fields[field].size(), value);
+    return value;
+  };
+  std::uint64_t ticks = 0;
+  for (std::size_t field = first_time; field <= last_time; ++field) ticks += number(field);
+  return ProcessStat{{pid, number(started)}, static_cast<pid_t>(number(parent)), fields[0][0], ticks};
+}
+
+}  // namespace reeve::os
