@@ -53,9 +53,6 @@ class NoOpWorker {
     return steps_;
   }
 
-  // Where a step of each execution takes its turn, nothing else happens.
-  int steps() const { return steps_; }
-
  private:
   class Start final : public Unit {
    public:

@@ -49,16 +49,15 @@ void Executions::answer(Transaction& transaction, base::ExecutionId execution, b
   writer.follow();
 }
 
-std::optional<ExecutionTickets> Executions::prefetch(Transaction& transaction, base::ExecutionId execution,
-                                                     std::optional<NodeIndex> node) {
+ExecutionTickets Executions::prefetch(Transaction& transaction, base::ExecutionId execution, NodeIndex node) {
   follow_moment(transaction);
   std::vector<NodeIndex> nodes;
   const auto found = seen_.find(execution.number());
-  if (node && found != seen_.end()) {
+  if (found != seen_.end()) {
     // A step reaches the neighbours of its node, and what leads to the only next one is that node itself.
     const graph::Graph& graph = found->second->compiled.graph();
-    nodes.push_back(*node);
-    for (const graph::EdgeIndex edge : graph.outgoing(*node)) {
+    nodes.push_back(node);
+    for (const graph::EdgeIndex edge : graph.outgoing(node)) {
       if (!graph.is_loop(edge)) nodes.push_back(graph.target(edge));
     }
   }

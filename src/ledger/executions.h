@@ -94,8 +94,7 @@ class Executions {
               const engine::NodeFinished& answered, const Worker& worker, StepResult& result);
 
   // Which rows a step about this node will need, where that is known without asking.
-  std::optional<ExecutionTickets> prefetch(Transaction& transaction, base::ExecutionId execution,
-                                           std::optional<graph::NodeIndex> node);
+  ExecutionTickets prefetch(Transaction& transaction, base::ExecutionId execution, graph::NodeIndex node);
 
  private:
   friend class StepWriter;

@@ -4,30 +4,20 @@ namespace reeve::ledger {
 
 namespace {
 
-class StepUnit final : public Unit {
+class ConcludeUnit final : public Unit {
  public:
-  StepUnit(Executions& executions, const Worker& worker, base::ExecutionId execution, std::optional<Claim> claim,
-           engine::ExecutionEvent event, StepDone done)
-      : executions_(executions),
-        worker_(worker),
-        execution_(execution),
-        claim_(claim),
-        event_(std::move(event)),
-        done_(std::move(done)) {}
+  ConcludeUnit(Executions& executions, const Worker& worker, const Claim& claim, engine::ExecutionEvent event,
+               StepDone done)
+      : executions_(executions), worker_(worker), claim_(claim), event_(std::move(event)), done_(std::move(done)) {}
 
   void prefetch(Transaction& transaction) override {
-    const auto node = claim_ ? std::optional(claim_->node) : std::nullopt;
-    tickets_ = executions_.prefetch(transaction, execution_, node);
+    tickets_ = executions_.prefetch(transaction, claim_.execution, claim_.node);
   }
 
   void run(Transaction& transaction) override {
     result_ = {};
     const auto tickets = std::exchange(tickets_, std::nullopt);
-    if (claim_) {
-      executions_.conclude(transaction, *claim_, event_, worker_, result_, tickets);
-    } else {
-      executions_.step(transaction, execution_, event_, worker_, result_, tickets);
-    }
+    executions_.conclude(transaction, claim_, event_, worker_, result_, tickets);
   }
 
   void finish(const std::optional<base::Error>& error) override {
@@ -37,8 +27,7 @@ class StepUnit final : public Unit {
  private:
   Executions& executions_;
   const Worker& worker_;
-  base::ExecutionId execution_;
-  std::optional<Claim> claim_;
+  Claim claim_;
   engine::ExecutionEvent event_;
   StepDone done_;
   std::optional<ExecutionTickets> tickets_;
@@ -49,12 +38,7 @@ class StepUnit final : public Unit {
 
 std::unique_ptr<Unit> make_conclude(Executions& executions, const Worker& worker, const Claim& claim,
                                     engine::ExecutionEvent event, StepDone done) {
-  return std::make_unique<StepUnit>(executions, worker, claim.execution, claim, std::move(event), std::move(done));
-}
-
-std::unique_ptr<Unit> make_step(Executions& executions, const Worker& worker, base::ExecutionId execution,
-                                engine::ExecutionEvent event, StepDone done) {
-  return std::make_unique<StepUnit>(executions, worker, execution, std::nullopt, std::move(event), std::move(done));
+  return std::make_unique<ConcludeUnit>(executions, worker, claim, std::move(event), std::move(done));
 }
 
 }  // namespace reeve::ledger

@@ -5,7 +5,7 @@
 
 #include "ledger/executions.h"
 
-// The units that workers submit most, made so that a store whose statements travel together gets them early.
+// The unit that workers submit most, made so that a store whose statements travel together gets its reads early.
 namespace reeve::ledger {
 
 // Called on the store thread after the commit, or with what went wrong.
@@ -14,8 +14,5 @@ using StepDone = std::function<void(const std::optional<base::Error>&, StepResul
 // A claimed node ended: Executions::conclude. The executions and the worker must outlive it.
 std::unique_ptr<Unit> make_conclude(Executions& executions, const Worker& worker, const Claim& claim,
                                     engine::ExecutionEvent event, StepDone done);
-// Something else happened to an execution: Executions::step.
-std::unique_ptr<Unit> make_step(Executions& executions, const Worker& worker, base::ExecutionId execution,
-                                engine::ExecutionEvent event, StepDone done);
 
 }  // namespace reeve::ledger
