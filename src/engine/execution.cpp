@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <deque>
-#include <numeric>
+#include <ranges>
 
 #include <fmt/format.h>
 
@@ -128,14 +128,13 @@ class Decider {
   }
 
   // Claiming happens at the end of every decision.
-  bool handle(const RoomOffered&) { return tally_.ready > 0; }
+  bool handle(const RoomOffered&) const { return tally_.ready > 0; }
 
   bool handle(const RetryRequested&) {
     if (status_ != ExecutionStatus::failed || tally_.failed == 0) return false;
     status_ = ExecutionStatus::running;
-    std::vector<NodeIndex> all(graph_.node_count());
-    std::iota(all.begin(), all.end(), NodeIndex{0});
-    view_.expect(all);
+    const auto all = std::views::iota(NodeIndex{0}, graph_.node_count());
+    view_.expect(std::vector<NodeIndex>(all.begin(), all.end()));
     std::vector<NodeIndex> pending;
     for (NodeIndex node = 0; node < graph_.node_count(); ++node) {
       const NodeStatus status = view_.node(node).status;

@@ -12,7 +12,7 @@
 namespace reeve::ledger {
 
 // What the first entry carries.
-inline constexpr std::string_view first_previous = "";
+inline constexpr std::string_view first_previous;
 
 std::string hash_entry(std::string_view previous, std::int64_t seq, std::string_view at, std::string_view kind,
                        std::string_view actor, std::string_view data);

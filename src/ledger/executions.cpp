@@ -28,15 +28,15 @@ base::ExecutionId Executions::start(Transaction& transaction, const NewExecution
   return base::ExecutionId(number);
 }
 
-void Executions::step(Transaction& transaction, base::ExecutionId execution, ExecutionEvent event, const Worker& worker,
-                      StepResult& result, const std::optional<ExecutionTickets>& tickets) {
+void Executions::step(Transaction& transaction, base::ExecutionId execution, const ExecutionEvent& event,
+                      const Worker& worker, StepResult& result, const std::optional<ExecutionTickets>& tickets) {
   StepWriter writer(*this, transaction, worker, result);
   if (!writer.step(execution.number(), event, nullptr, tickets)) throw_not_found(execution);
   writer.follow();
 }
 
-void Executions::conclude(Transaction& transaction, const Claim& claim, ExecutionEvent event, const Worker& worker,
-                          StepResult& result, const std::optional<ExecutionTickets>& tickets) {
+void Executions::conclude(Transaction& transaction, const Claim& claim, const ExecutionEvent& event,
+                          const Worker& worker, StepResult& result, const std::optional<ExecutionTickets>& tickets) {
   StepWriter writer(*this, transaction, worker, result);
   if (!writer.step(claim.execution.number(), event, &claim, tickets)) throw_not_found(claim.execution);
   writer.follow();

@@ -81,12 +81,12 @@ class Executions {
                           StepResult& result);
 
   // Something happened to an execution. Throws `execution.not_found`.
-  void step(Transaction& transaction, base::ExecutionId execution, engine::ExecutionEvent event, const Worker& worker,
-            StepResult& result, const std::optional<ExecutionTickets>& tickets = {});
+  void step(Transaction& transaction, base::ExecutionId execution, const engine::ExecutionEvent& event,
+            const Worker& worker, StepResult& result, const std::optional<ExecutionTickets>& tickets = {});
 
   // A claimed node ended. Refused (is_stale) when the claim is no longer the node's: it was cancelled, taken over, or
   // another attempt.
-  void conclude(Transaction& transaction, const Claim& claim, engine::ExecutionEvent event, const Worker& worker,
+  void conclude(Transaction& transaction, const Claim& claim, const engine::ExecutionEvent& event, const Worker& worker,
                 StepResult& result, const std::optional<ExecutionTickets>& tickets = {});
 
   // A human node's question was answered. Stale when the node asks something else by now.

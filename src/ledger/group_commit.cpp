@@ -1,5 +1,6 @@
 #include "ledger/group_commit.h"
 
+#include <array>
 #include <thread>
 
 #include <fmt/format.h>
@@ -145,7 +146,7 @@ void GroupCommit::commit(Transaction& transaction) {
   pass("group.after_commit_before_publish");
 }
 
-void GroupCommit::publish(Transaction& transaction) {
+void GroupCommit::publish(Transaction& transaction) const {
   if (hooks_.publish && transaction.has_events()) hooks_.publish(transaction.events());
 }
 
@@ -170,7 +171,7 @@ std::optional<store::Session::Ticket> GroupCommit::append_events(Transaction& tr
                      json::encode(Value::string(event.data)));
     }
     rows += ']';
-    const store::Param params[] = {{"count", count}, {"at", transaction.now_text()}, {"rows", rows}};
+    const auto params = std::to_array<store::Param>({{"count", count}, {"at", transaction.now_text()}, {"rows", rows}});
     return session_.send(Sql::events_append, params);
   }
   std::int64_t seq = session_.query_number(Sql::events_reserve, {{"count", count}}) - count;

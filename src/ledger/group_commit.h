@@ -41,7 +41,7 @@ class GroupCommit {
                                        std::chrono::steady_clock::time_point give_up);
   std::optional<store::Session::Ticket> append_events(Transaction& transaction);
   void number_events(store::Session::Ticket ticket, std::vector<StoredEvent>& events);
-  void publish(Transaction& transaction);
+  void publish(Transaction& transaction) const;
   void commit(Transaction& transaction);
   void pass(std::string_view point) const;
 

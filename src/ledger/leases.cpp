@@ -1,5 +1,7 @@
 #include "ledger/leases.h"
 
+#include <array>
+
 namespace reeve::ledger {
 
 using store::Row;
@@ -14,7 +16,7 @@ enum class Standing { lost, held, spawned };
 // Locks the claim's execution, so that what is read next stays so until the commit.
 Standing look_at(Transaction& transaction, const Claim& claim) {
   store::Session& session = transaction.session();
-  const store::Param execution[] = {{"execution", claim.execution.number()}};
+  const auto execution = std::to_array<store::Param>({{"execution", claim.execution.number()}});
   const bool is_locked = session.query(Sql::execution_lock, execution, [](const Row&) {}) > 0;
   if (!is_locked) {
     const bool exists = session.query(Sql::execution_exists, execution, [](const Row&) {}) > 0;

@@ -101,7 +101,7 @@ void Ledger::run() {
 }
 
 // Those that may try again. Another daemon is done within milliseconds; who waits for longer is told.
-Group Ledger::keep_busy(Group busy) {
+Group Ledger::keep_busy(Group busy) const {
   const auto now = steady_clock::now();
   Group kept;
   for (std::unique_ptr<Unit>& unit : busy) {

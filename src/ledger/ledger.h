@@ -54,7 +54,7 @@ class Ledger {
   void wait(bool has_retries);
   void look_outside();
   bool must_look(std::chrono::steady_clock::time_point now);
-  Group keep_busy(Group busy);
+  Group keep_busy(Group busy) const;
   Group take_group(Group& retries);
 
   std::unique_ptr<store::Session> session_;

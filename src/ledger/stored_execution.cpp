@@ -1,6 +1,7 @@
 #include "ledger/stored_execution.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -56,12 +57,12 @@ ExecutionTickets StoredExecution::send(store::Session& session, std::int64_t num
                                        std::span<const NodeIndex> nodes) {
   ExecutionTickets tickets;
   if (header == Header::send) {
-    const store::Param params[] = {{"execution", number}};
+    const auto params = std::to_array<store::Param>({{"execution", number}});
     tickets.header = session.send(Sql::execution_lock, params);
   }
   if (!nodes.empty()) {
     const std::string slots = slots_of(number, nodes);
-    const store::Param params[] = {{"slots", slots}};
+    const auto params = std::to_array<store::Param>({{"slots", slots}});
     tickets.nodes = session.send(Sql::nodes_load, params);
   }
   return tickets;

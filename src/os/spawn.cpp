@@ -85,7 +85,7 @@ std::expected<std::filesystem::path, int> look_up(const SpawnPlan& plan) {
   int error = ENOENT;
   for (const std::string_view folder : base::split(folders, ':')) {
     // Beside the child's own folder, not beside this program's.
-    const std::filesystem::path path = plan.folder / std::filesystem::path(folder.empty() ? "." : folder) / name;
+    std::filesystem::path path = plan.folder / std::filesystem::path(folder.empty() ? "." : folder) / name;
     if (is_executable_file(path)) return path;
     if (std::filesystem::exists(path)) error = EACCES;
   }

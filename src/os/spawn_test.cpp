@@ -50,7 +50,7 @@ TEST(Spawn, tells_why_it_could_not_begin) {
   const auto plain = scratch.write("plain", "not a program");
   const auto script = scratch.write("script", "#!/no/such/interpreter\n");
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  const auto failure = [&](SpawnPlan plan) { return spawn(plan).error(); };
+  const auto failure = [&](const SpawnPlan& plan) { return spawn(plan).error(); };
   EXPECT_EQ(failure({.argv = {"no-such-program"}}).error_number, ENOENT);
   EXPECT_EQ(failure({.argv = {"no-such-program"}}).stage, Stage::lookup);
   EXPECT_EQ(failure({.argv = {"plain"}, .environment = {"PATH=" + scratch.path().string()}}).error_number, EACCES);
@@ -91,7 +91,7 @@ TEST(Spawn, leads_a_session_of_its_own) {
 
 // RUN-9: a real terminal with a size.
 TEST(Spawn, a_terminal_is_a_real_one) {
-  Pty pty(40, 123);
+  const Pty pty(40, 123);
   auto process = spawn({.argv = {"/bin/sh", "-c", "tty -s && stty size </dev/tty"},
                         .environment = {"PATH=/usr/bin:/bin"},
                         .terminal = pty.slave()});

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <dirent.h>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -26,16 +26,13 @@ namespace {
 
 std::vector<ProcessStat> read_all_stats() {
   std::vector<ProcessStat> all;
-  DIR* folder = ::opendir("/proc");
-  if (folder == nullptr) base::throw_errno("os.failed", "cannot read /proc", errno, "mount /proc");
-  while (const dirent* entry = ::readdir(folder)) {
-    const std::string_view name = entry->d_name;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename().string();
     pid_t pid = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (error != std::errc() || end != name.data() + name.size()) continue;
     if (const auto stat = read_process_stat(pid)) all.push_back(*stat);
   }
-  ::closedir(folder);
   return all;
 }
 

@@ -21,6 +21,6 @@ struct ApprovalRow {
 ApprovalRow read_approval(const Row& row);
 std::optional<ApprovalRow> find_approval(Session& session, base::ApprovalId id);
 // Its id is given by the store; statuses and times of a decision are not looked at.
-base::ApprovalId insert_approval(Session& session, const ApprovalRow& approval, const std::string& now);
+base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const std::string& now);
 
 }  // namespace reeve::store

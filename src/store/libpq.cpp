@@ -14,6 +14,7 @@ namespace {
 constexpr const char* file_name = "libpq.so.5";
 
 [[noreturn]] void fail() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc has one per thread.
   const char* words = ::dlerror();
   throw base::Error("store.no_libpq",
                     fmt::format("cannot load {} for a PostgreSQL store: {}", file_name, words != nullptr ? words : "?"),

@@ -39,7 +39,7 @@ namespace reeve::store {
   use(PQcmdTuples)
 
 struct Libpq {
-#define REEVE_LIBPQ_MEMBER(name) decltype(&::name) name = nullptr
+#define REEVE_LIBPQ_MEMBER(name) decltype (&::name)(name) = nullptr
   REEVE_LIBPQ_FUNCTIONS(REEVE_LIBPQ_MEMBER);
 #undef REEVE_LIBPQ_MEMBER
 };

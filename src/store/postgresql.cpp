@@ -128,7 +128,7 @@ class PostgresqlSession final : public Session {
       // As many as share the transaction may need one, and under load the next ones too: numbers may have gaps.
       constexpr std::size_t few = 8;
       const std::size_t count = units_ > few ? units_ * 4 : units_;
-      const store::Param params[] = {{"table", table}, {"count", static_cast<std::int64_t>(count)}};
+      const auto params = std::to_array<Param>({{"table", table}, {"count", static_cast<std::int64_t>(count)}});
       query(Sql::numbers_take, Params(params), [&](const Row& row) { numbers.push_back(row.integer(0)); });
     }
     const std::int64_t number = numbers.front();
@@ -204,11 +204,11 @@ class PostgresqlSession final : public Session {
 
   void mark_transaction() {
     const std::string at = base::format_time(now());
-    const Param mark[] = {{"nonce", nonce_}, {"transactions", ++transactions_}, {"at", at}};
+    const auto mark = std::to_array<Param>({{"nonce", nonce_}, {"transactions", ++transactions_}, {"at", at}});
     pipeline_.send(Sql::writer_mark, Form::plain, mark, Pipeline::Expect::done);
     if (std::exchange(has_forgotten_, true)) return;
     const std::string before = base::format_time(now() - std::chrono::days(7));
-    const Param old[] = {{"before", before}};
+    const auto old = std::to_array<Param>({{"before", before}});
     pipeline_.send(Sql::writers_forget, Form::plain, old, Pipeline::Expect::done);
   }
 
@@ -217,6 +217,7 @@ class PostgresqlSession final : public Session {
     const auto until = std::chrono::steady_clock::now() + options_.patience;
     constexpr base::Milliseconds pause(50);
     const std::string lost = pipeline_.backend();
+    std::string why = "the lost session lives on";
     while (std::chrono::steady_clock::now() < until) {
       try {
         connect();
@@ -229,15 +230,16 @@ class PostgresqlSession final : public Session {
                      [&](const Row& row) { transactions = row.integer(0); });
           return transactions == transactions_;
         }
-      } catch (const base::Error&) {
-        // Not now, and not known: look again.
+      } catch (const base::Error& error) {
+        why = error.message();
       }
       // The server starts again, or the lost session is still being wound up.
       std::this_thread::sleep_for(pause);
     }
-    throw base::Error("store.unknown_outcome",
-                      "the database went away while it was committing, and nobody knows whether it did",
-                      "look at the record before asking again");
+    throw base::Error(
+        "store.unknown_outcome",
+        fmt::format("the database went away while it was committing, and nobody knows whether it did ({})", why),
+        "look at the record before asking again");
   }
 
   // --- many rows at once ---
@@ -287,7 +289,7 @@ class PostgresqlSession final : public Session {
   void send_gathered() {
     for (auto& [statement, gathered] : std::exchange(gathered_, {})) {
       gathered.rows += ']';
-      const Param params[] = {{"rows", gathered.rows}, {"expected_rows", gathered.count}};
+      const auto params = std::to_array<Param>({{"rows", gathered.rows}, {"expected_rows", gathered.count}});
       pipeline_.send(statement, Form::many, params, Pipeline::Expect::changes);
     }
   }

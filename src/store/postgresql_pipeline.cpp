@@ -94,9 +94,9 @@ std::int64_t read_rows(const PGresult* result, const RowReader& read) {
 ConnectionHandle open_connection(const PostgresqlOptions& options) {
   // Before the address: what stands there counts more.
   const std::string patience = std::to_string(options.patience.count());
-  const char* const names[] = {"connect_timeout", "tcp_user_timeout", "dbname", nullptr};
-  const char* const values[] = {"10", patience.c_str(), options.url.c_str(), nullptr};
-  ConnectionHandle connection(libpq().PQconnectdbParams(names, values, 1));
+  const std::array<const char*, 4> names = {"connect_timeout", "tcp_user_timeout", "dbname", nullptr};
+  const std::array<const char*, 4> values = {"10", patience.c_str(), options.url.c_str(), nullptr};
+  ConnectionHandle connection(libpq().PQconnectdbParams(names.data(), values.data(), 1));
   if (!connection || libpq().PQstatus(connection.get()) != CONNECTION_OK) {
     throw base::Error("store.unavailable",
                       fmt::format("cannot reach the database: {}",
@@ -116,7 +116,7 @@ void run_command(PGconn* connection, const std::string& text) {
   if (libpq().PQresultStatus(result.get()) != PGRES_COMMAND_OK) throw_result(result.get(), text);
 }
 
-Pipeline::Pipeline(const PostgresqlOptions& options) : options_(options) {
+Pipeline::Pipeline(PostgresqlOptions options) : options_(std::move(options)) {
   statements_.resize(sql_texts().size());
   connect();
 }

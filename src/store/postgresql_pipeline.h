@@ -43,7 +43,7 @@ class Pipeline {
   // What is expected of an answer: nothing; rows, to be taken; rows changed, counted here unless the form counts them.
   enum class Expect { done, rows, changes };
 
-  explicit Pipeline(const PostgresqlOptions& options);
+  explicit Pipeline(PostgresqlOptions options);
 
   bool is_alive() const;
   // Everything that was under way is gone with the old connection.
