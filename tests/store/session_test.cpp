@@ -118,6 +118,23 @@ TEST_P(ReaderTest, readers_see_only_what_is_committed) {
   EXPECT_NE(code_of([&] { reader->run_script("DELETE FROM daemons"); }), "");
 }
 
+// A reader that takes its time looks at one moment, and keeps nobody from writing.
+TEST_P(ReaderTest, a_slow_reader_blocks_nobody) {
+  const auto writer = store_.open_writer();
+  const auto reader = store_.open_reader();
+  reader->run_script(store_.is_postgresql() ? "BEGIN ISOLATION LEVEL REPEATABLE READ" : "BEGIN");
+  EXPECT_EQ(testing::read_column(*reader, "SELECT count(*) FROM daemons"), "0\n");
+  for (int i = 0; i < 3; ++i) {
+    writer->begin();
+    writer->insert(Sql::daemon_insert, "daemons",
+                   {{"host", "h"}, {"boot_id", "b"}, {"now", "n"}, {"lease_until", "l"}});
+    writer->commit();
+  }
+  EXPECT_EQ(testing::read_column(*reader, "SELECT count(*) FROM daemons"), "0\n") << "still the moment it began with";
+  reader->run_script("COMMIT");
+  EXPECT_EQ(testing::read_column(*reader, "SELECT count(*) FROM daemons"), "3\n");
+}
+
 // --- migrations ---
 
 // STO-2: what was released is never edited. A new migration adds a line.
