@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/text.h"
 #include "engine/condition.h"
 #include "engine/draft.h"
@@ -24,6 +25,9 @@ using model::EdgeState;
 using model::ExecutionStatus;
 using model::NodeStatus;
 using model::NodeType;
+
+// Nodes that may end within one decision: more than a workflow has, so that only a loop gets there.
+constexpr std::size_t most_settled = 5 * base::limits::workflow_nodes;
 
 void sort_and_unite(std::vector<NodeIndex>& nodes) {
   std::ranges::sort(nodes);
@@ -390,7 +394,11 @@ class Decider {
   }
 
   void propagate() {
-    while (!ended_.empty() && !model::is_over(status_)) {
+    for (std::size_t done = 0; !ended_.empty() && !model::is_over(status_); ++done) {
+      // A loop of nodes that need nobody would turn within one decision as often as its limit allows.
+      if (done >= most_settled) {
+        return end(ExecutionStatus::failed, "it turns without anything to do: a loop needs a task, a gate or a person");
+      }
       const NodeIndex node = ended_.front();
       ended_.pop_front();
       settle(node);

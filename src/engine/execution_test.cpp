@@ -485,5 +485,25 @@ TEST(Execution, a_subgraph_runs_as_a_child) {
   EXPECT_TRUE(retried.children[0].resumes) << "the child goes on at what failed there";
 }
 
+// Every decision is bounded: a loop that nobody has anything to do in ends it, whatever its limit says.
+TEST(Execution, a_loop_without_work_ends) {
+  Flow flow(R"(
+id: spin
+name: spin
+entry_point: split
+nodes:
+  - {id: split, type: parallel, parallel_config: {branches: [check]}}
+  - {id: check, type: branch, branch_config: {condition: {field: x, operator: "==", value: 1, max_iterations: 1000000}, on_true: done, on_false: split}}
+  - {id: done, type: task, task_config: {role: r}}
+edges:
+  - {id: e1, source: split, target: check}
+  - {id: e2, source: check, target: done}
+  - {id: back, source: check, target: split, is_loop_edge: true}
+)",
+            R"({"x": 2})");
+  EXPECT_EQ(flow.status(), "failed");
+  EXPECT_NE(flow.execution().reason().find("without anything to do"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace reeve::engine

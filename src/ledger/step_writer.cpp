@@ -1,7 +1,6 @@
 #include "ledger/step_writer.h"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -103,7 +102,10 @@ bool StepWriter::step(std::int64_t execution, const ExecutionEvent& event, const
 
 void StepWriter::follow() {
   for (std::size_t done = 0; !follow_ups_.empty(); ++done) {
-    REEVE_ASSERT(done < most_follow_ups);
+    if (done >= most_follow_ups) {
+      throw base::Error("execution.endless", "this step reaches too many executions at once",
+                        "let a subgraph in a loop do something, or lower its max_iterations");
+    }
     const FollowUp next = std::move(follow_ups_.front());
     follow_ups_.pop_front();
     StoredExecution* view = executions_.open(transaction_, next.execution);

@@ -73,8 +73,8 @@ class PostgresqlSession final : public Session {
       pipeline_.sync_after_failure();
       pipeline_.send("ROLLBACK", Pipeline::Expect::done);
       pipeline_.sync();
-    } catch (const base::Error&) {
-      // The server has rolled back what it has lost sight of; the next begin() connects anew.
+    } catch (...) {
+      // Whatever it was: the server rolls back what it loses sight of, and the next begin() connects anew.
       pipeline_.disconnect();
     }
     pipeline_.drop_rows();

@@ -35,6 +35,8 @@ using StatementHandle = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
   std::_Exit(io_error);
 }
 
+bool is_lost_sync(int extended) { return extended == SQLITE_IOERR_FSYNC || extended == SQLITE_IOERR_DIR_FSYNC; }
+
 std::string code_of(int extended, int system_errno) {
   switch (extended & 0xff) {
     case SQLITE_BUSY:
@@ -193,9 +195,9 @@ class SqliteSession final : public Session {
   void configure() {
     run_script("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;");
     if (options_.is_memory) return;
-    // Small enough that a checkpoint is never long, large enough that it is rare.
-    run_script("PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 1000;");
+    run_script("PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;");
     if (options_.is_read_only) return;
+    ::sqlite3_wal_hook(database_.get(), checkpoint, nullptr);
     std::string mode;
     query_text("PRAGMA journal_mode = WAL", [&](const Row& row) { mode = row.text(0); });
     if (mode != "wal") {
@@ -208,10 +210,22 @@ class SqliteSession final : public Session {
     if (std::filesystem::exists(log)) watch_ = std::make_unique<os::WriteWatch>(log);
   }
 
+  // After each commit. SQLite's own would pass over an fsync of the database that fails, and throw the log away once a
+  // later one is told that all is well.
+  static int checkpoint(void* /*unused*/, sqlite3* database, const char* name, int pages) {
+    // Small enough that a checkpoint is never long, large enough that it is rare.
+    constexpr int most_pages = 1'000;
+    if (pages < most_pages) return SQLITE_OK;
+    const int status = ::sqlite3_wal_checkpoint_v2(database, name, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    if (is_lost_sync(status)) end_process("at a checkpoint");
+    // Anything else leaves the log as it is; the next commit tries again.
+    return SQLITE_OK;
+  }
+
   [[noreturn]] void fail(std::string_view doing) {
     const int extended = ::sqlite3_extended_errcode(database_.get());
     const char* words = ::sqlite3_errmsg(database_.get());
-    if (extended == SQLITE_IOERR_FSYNC || extended == SQLITE_IOERR_DIR_FSYNC) end_process(words);
+    if (is_lost_sync(extended)) end_process(words);
     const std::string code = code_of(extended, ::sqlite3_system_errno(database_.get()));
     throw base::Error(code, fmt::format("{}: {}", doing, words), fix_of(code));
   }

@@ -20,19 +20,11 @@ namespace reeve::ledger {
 namespace {
 
 using store::Place;
+using testing::code_of;
 using testing::read_column;
 using testing::TestLedger;
 
 REEVE_CONFORMANCE(FaultTest);
-
-std::string code_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const base::Error& error) {
-    return error.code();
-  }
-  return "";
-}
 
 void create(Transaction& transaction) { create_run(transaction, {.tool_name = "t"}); }
 
@@ -88,13 +80,26 @@ TEST(FsyncTest, an_error_ends_the_process) {
   const auto write = [&] {
     Ledger ledger(store.open_writer({.vfs = testing::FaultyDisk::name()}), {});
     ledger.call(create);
-    testing::FaultyDisk::break_sync(true);
+    testing::FaultyDisk::set_sync(testing::FaultyDisk::Sync::breaks);
     ledger.call(create);
   };
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(write(), ::testing::ExitedWithCode(74), "the next start reads the truth");
   Ledger ledger(store.open_writer(), {});
   EXPECT_EQ(code_of([&] { ledger.call(create); }), "");
+}
+
+// The same where it is easily passed over: the database's own file is synced at checkpoints only.
+TEST(FsyncTest, an_error_at_a_checkpoint_ends_the_process) {
+  const testing::TestStore store(Place::Kind::file);
+  const auto write = [&] {
+    Ledger ledger(store.open_writer({.vfs = testing::FaultyDisk::name()}), {});
+    testing::FaultyDisk::set_sync(testing::FaultyDisk::Sync::breaks_at_checkpoints);
+    // Far more than the log holds before it is written back.
+    for (int i = 0; i < 2'000; ++i) ledger.call(create);
+  };
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(write(), ::testing::ExitedWithCode(74), "the next start reads the truth");
 }
 
 // --- kill -9 ---

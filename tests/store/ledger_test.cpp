@@ -15,6 +15,7 @@ namespace {
 
 using base::Value;
 using testing::claims_of;
+using testing::code_of;
 using testing::execution_status;
 using testing::expect_consistent;
 using testing::make_chain;
@@ -25,15 +26,6 @@ using testing::read_column;
 using testing::TestLedger;
 
 REEVE_CONFORMANCE(LedgerTest);
-
-std::string code_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const base::Error& error) {
-    return error.code();
-  }
-  return "";
-}
 
 // GRF-13, GRF-14: one transition is one transaction; the next step begins in it.
 TEST_P(LedgerTest, a_chain_goes_from_step_to_step) {

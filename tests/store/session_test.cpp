@@ -20,18 +20,9 @@
 namespace reeve::store {
 namespace {
 
-REEVE_CONFORMANCE(SessionTest);
+using testing::code_of;
 
-std::string code_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const base::Error& error) {
-    return error.code();
-  } catch (const Conflict&) {
-    return "conflict";
-  }
-  return "";
-}
+REEVE_CONFORMANCE(SessionTest);
 
 // STO-1: one set of statements.
 TEST_P(SessionTest, every_statement_can_be_prepared) {

@@ -11,12 +11,13 @@ namespace reeve::testing {
 namespace {
 
 std::atomic<bool> is_full = false;
-std::atomic<bool> is_broken = false;
+std::atomic<FaultyDisk::Sync> sync_state = FaultyDisk::Sync::works;
 
 // An open file: ours first, the real one behind it in the same memory.
 struct FaultyFile {
   sqlite3_file base;
   sqlite3_io_methods methods;
+  bool is_database;
 };
 
 sqlite3_vfs* real_disk() {
@@ -34,7 +35,11 @@ int write(sqlite3_file* file, const void* bytes, int count, sqlite3_int64 offset
 }
 
 int sync(sqlite3_file* file, int flags) {
-  if (is_broken) return SQLITE_IOERR_FSYNC;
+  const FaultyDisk::Sync state = sync_state;
+  const bool is_database = reinterpret_cast<FaultyFile*>(file)->is_database;
+  const bool breaks =
+      state == FaultyDisk::Sync::breaks || (state == FaultyDisk::Sync::breaks_at_checkpoints && is_database);
+  if (breaks) return SQLITE_IOERR_FSYNC;
   return real_of(file)->pMethods->xSync(real_of(file), flags);
 }
 
@@ -43,6 +48,7 @@ int open(sqlite3_vfs* /*disk*/, const char* name, sqlite3_file* file, int flags,
   sqlite3_file* real = real_of(file);
   const int status = real_disk()->xOpen(real_disk(), name, real, flags, out_flags);
   if (status != SQLITE_OK) return status;
+  faulty->is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
   sqlite3_io_methods& methods = faulty->methods;
   methods.iVersion = 2;
   methods.xClose = [](sqlite3_file* f) { return real_of(f)->pMethods->xClose(real_of(f)); };
@@ -97,6 +103,6 @@ std::string FaultyDisk::name() {
 }
 
 void FaultyDisk::fill(bool full) { is_full = full; }
-void FaultyDisk::break_sync(bool broken) { is_broken = broken; }
+void FaultyDisk::set_sync(Sync sync) { sync_state = sync; }
 
 }  // namespace reeve::testing

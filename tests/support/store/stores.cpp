@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "store/postgresql.h"
 #include "store/sqlite.h"
 #include "tests/support/program.h"
@@ -106,6 +107,17 @@ std::string kind_name(store::Place::Kind kind) {
       return "postgresql";
   }
   return "?";
+}
+
+std::string code_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const base::Error& error) {
+    return error.code();
+  } catch (const store::Conflict&) {
+    return "conflict";
+  }
+  return "";
 }
 
 std::string read_column(store::Session& session, const std::string& sql) {

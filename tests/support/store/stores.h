@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -61,6 +62,9 @@ class TestStore {
 
 // "file", "memory", "postgresql": names of the parameterised tests.
 std::string kind_name(store::Place::Kind kind);
+
+// The code of the error that it throws, "conflict" for a conflict, else nothing.
+std::string code_of(const std::function<void()>& act);
 
 // What a query of one column gives, one value a line.
 std::string read_column(store::Session& session, const std::string& sql);
