@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
-#include "cli/project.h"
 #include "json/encode.h"
+#include "project/project.h"
 #include "view/table.h"
 
 namespace reeve::cli {
@@ -64,7 +64,7 @@ Value entry_record(const spec::ConfigEntry& entry) {
 }
 
 ExitCode run(const Call& call) {
-  const FoundConfig found = load_config(find_project("."), call.arguments.values("--set"));
+  const project::FoundConfig found = project::load_config(project::find_project("."), call.arguments.values("--set"));
   if (!found.loaded) {
     return refuse(call, "config.invalid", "the config is not valid", found.loaded.error(), "Nothing was changed.");
   }

@@ -7,10 +7,10 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
-#include "cli/project.h"
 #include "cli/workflow_record.h"
 #include "graph/draw.h"
 #include "os/terminal.h"
+#include "project/project.h"
 
 namespace reeve::cli {
 
@@ -35,7 +35,7 @@ std::size_t find_columns(const Call& call) {
 
 ExitCode run(const Call& call) {
   const std::size_t columns = find_columns(call);
-  const auto loaded = load_workflow(call.arguments.positional(0));
+  const auto loaded = project::load_workflow(call.arguments.positional(0));
   if (!loaded) return refuse(call, "flow.invalid", "the workflow is not valid", loaded.error(), "Nothing was drawn.");
   const graph::Graph graph(loaded->workflow);
   if (call.is_json) {

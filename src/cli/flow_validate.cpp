@@ -3,9 +3,9 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
-#include "cli/project.h"
 #include "cli/workflow_record.h"
 #include "graph/summary.h"
+#include "project/project.h"
 
 namespace reeve::cli {
 
@@ -13,7 +13,7 @@ namespace {
 
 ExitCode run(const Call& call) {
   const std::string file = call.arguments.positional(0);
-  const auto loaded = load_workflow(file);
+  const auto loaded = project::load_workflow(file);
   if (!loaded) return refuse(call, "flow.invalid", "the workflow is not valid", loaded.error(), "Nothing was started.");
   const model::Workflow& workflow = loaded->workflow;
   const graph::Graph graph(workflow);

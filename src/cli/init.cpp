@@ -6,8 +6,8 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/init_files.h"
-#include "cli/project.h"
 #include "os/file.h"
+#include "project/project.h"
 
 namespace reeve::cli {
 
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 ExitCode run(const Call& call) {
   const fs::path folder = ".reeve";
-  const auto around = find_project("..");
+  const auto around = project::find_project("..");
   const bool is_nested = !fs::is_directory(folder) && around.has_value();
   os::create_folders(folder / "workflows");
   base::Value created = base::Value::array();

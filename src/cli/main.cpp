@@ -13,8 +13,8 @@
 #include "cli/answer.h"
 #include "cli/command_line.h"
 #include "cli/help.h"
-#include "cli/project.h"
 #include "os/terminal.h"
+#include "project/project.h"
 #include "view/problem_text.h"
 #include "wire/problem.h"
 
@@ -22,8 +22,8 @@ namespace reeve::cli {
 
 namespace {
 
-bool is_set(const char* name) { return variable(name).has_value(); }
-bool equals(const char* name, std::string_view value) { return variable(name) == value; }
+bool is_set(const char* name) { return project::variable(name).has_value(); }
+bool equals(const char* name, std::string_view value) { return project::variable(name) == value; }
 
 // UX: on a terminal unless the person or the terminal says no; `always` and CLICOLOR_FORCE say yes.
 bool wants_color(std::string_view when, int fd) {
@@ -35,7 +35,7 @@ bool wants_color(std::string_view when, int fd) {
 
 bool locale_has_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const auto value = variable(name);
+    const auto value = project::variable(name);
     if (!value) continue;
     const std::string lower = base::to_ascii_lower(*value);
     return lower.find("utf-8") != std::string::npos || lower.find("utf8") != std::string::npos;
@@ -86,7 +86,7 @@ ExitCode show_usage_error(const UsageError& error, const Call& call) {
 
 ExitCode run(const std::vector<std::string>& words) {
   if (words.empty()) {
-    fmt::print("{}", welcome(find_project(".").has_value(), make_call({}).out));
+    fmt::print("{}", welcome(project::find_project(".").has_value(), make_call({}).out));
     return ExitCode::done;
   }
   ParsedLine line = parse_command_line(words);

@@ -4,15 +4,15 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
-#include "cli/project.h"
 #include "cli/workflow_record.h"
+#include "project/project.h"
 
 namespace reeve::cli {
 
 namespace {
 
 ExitCode run(const Call& call) {
-  const auto loaded = load_workflow(call.arguments.positional(0));
+  const auto loaded = project::load_workflow(call.arguments.positional(0));
   if (!loaded) return refuse(call, "flow.invalid", "the workflow is not valid", loaded.error(), "Nothing was started.");
   print_warnings(call, loaded->warnings);
   if (!call.arguments.has("--validate-only")) {

@@ -1,4 +1,4 @@
-#include "cli/project.h"
+#include "project/project.h"
 
 #include <cstdlib>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "os/file.h"
 
-namespace reeve::cli {
+namespace reeve::project {
 
 namespace {
 
@@ -157,4 +157,4 @@ base::Result<spec::WorkflowFile> load_workflow(const std::string& name) {
   return std::unexpected(std::move(problems));
 }
 
-}  // namespace reeve::cli
+}  // namespace reeve::project

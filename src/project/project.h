@@ -12,7 +12,7 @@
 #include "spec/workflow_file.h"
 
 // Where things are on this machine: the project, the config files, the workflows.
-namespace reeve::cli {
+namespace reeve::project {
 
 // The value of an environment variable that is set and not empty.
 std::optional<std::string> variable(const char* name);
@@ -38,4 +38,4 @@ std::filesystem::path user_config_path();
 // problems of both files at once.
 base::Result<spec::WorkflowFile> load_workflow(const std::string& name);
 
-}  // namespace reeve::cli
+}  // namespace reeve::project

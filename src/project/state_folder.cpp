@@ -1,0 +1,20 @@
+#include "project/state_folder.h"
+
+#include "base/error.h"
+#include "project/project.h"
+
+namespace reeve::project {
+
+namespace fs = std::filesystem;
+
+StateFolder find_state_folder(const std::optional<std::string>& wanted, const fs::path& start) {
+  const auto named = wanted ? wanted : variable("REEVE_STATE");
+  if (named) return {fs::absolute(*named).lexically_normal()};
+  if (const auto project = find_project(start)) return {*project / ".reeve" / "state"};
+  if (const auto state = variable("XDG_STATE_HOME")) return {fs::path(*state) / "reeve"};
+  if (const auto home = variable("HOME")) return {fs::path(*home) / ".local" / "state" / "reeve"};
+  throw base::Error("cli.no_state_folder", "there is no project here and no home folder to keep the state in",
+                    "name one: --state DIR or REEVE_STATE");
+}
+
+}  // namespace reeve::project

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+// The folder in which a daemon keeps everything (SPEC §7), and the names in it.
+namespace reeve::project {
+
+struct StateFolder {
+  // Absolute.
+  std::filesystem::path root;
+
+  std::filesystem::path socket() const { return root / "reeve.sock"; }
+  // Held by the one daemon of this folder.
+  std::filesystem::path lock() const { return root / "reeve.lock"; }
+  std::filesystem::path logs() const { return root / "logs"; }
+  // One folder per run.
+  std::filesystem::path runs() const { return root / "runs"; }
+  // Locks and sockets of the keepers.
+  std::filesystem::path keepers() const { return root / "keepers"; }
+};
+
+// `--state`, REEVE_STATE, `.reeve/state` of the project around `start`, else the user's own. Throws
+// `cli.no_state_folder` when none can be named.
+StateFolder find_state_folder(const std::optional<std::string>& wanted, const std::filesystem::path& start);
+
+}  // namespace reeve::project

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+#include "os/fd.h"
+#include "runtime/loop.h"
+
+// HTTP/1.1 without a word about what is asked: connections, bounds, time limits, streams. The only place that speaks
+// Beast on this side.
+namespace reeve::server {
+
+// Who is at the other end of a unix socket, as the kernel says; all -1 elsewhere.
+struct Peer {
+  pid_t pid = -1;
+  uid_t uid = static_cast<uid_t>(-1);
+  gid_t gid = static_cast<gid_t>(-1);
+};
+
+struct Request {
+  // "GET".
+  std::string method;
+  // Decoded, without the query: "/api/runs/TR-17".
+  std::string path;
+  // Decoded; of a name that comes twice the last.
+  std::map<std::string, std::string, std::less<>> query;
+  std::string body;
+  Peer peer;
+
+  // Any case of the name; nothing when it is not there.
+  std::optional<std::string> header(std::string_view name) const;
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
+struct Response {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body = {};
+  std::vector<std::pair<std::string, std::string>> headers = {};
+};
+
+// A response that is sent piece by piece (chunked). When the other side is gone, writes do nothing.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual void write(std::string bytes) = 0;
+  virtual void end() = 0;
+  // Bytes that were written and not yet taken by the other side. Whoever writes looks at it, stops beyond a bound of
+  // its own and goes on when told.
+  virtual std::size_t waiting() const noexcept = 0;
+  // Called when everything written has been taken; each time again.
+  virtual void on_drained(std::function<void()> drained) = 0;
+  // Called once when the other side has gone before the end.
+  virtual void on_closed(std::function<void()> closed) = 0;
+  virtual bool is_closed() const noexcept = 0;
+};
+
+// Answers one request: exactly one of the two, at once or later, on the loop's thread. One that is dropped without an
+// answer gives a 500. May outlive its connection.
+class Responder {
+ public:
+  virtual ~Responder() = default;
+  virtual void send(Response response) = 0;
+  virtual std::shared_ptr<Stream> begin(Response head) = 0;
+  // Called once when the other side has gone before the answer, so that nobody waits for it any more.
+  virtual void on_closed(std::function<void()> closed) = 0;
+};
+
+using Handler = std::function<void(Request request, std::shared_ptr<Responder> responder)>;
+
+class HttpServer {
+ public:
+  struct Limits {
+    std::size_t header_bytes = 64 * 1024;
+    std::size_t body_bytes = 16 * 1024 * 1024;
+    std::size_t connections = 1'024;
+    // For a whole request once its first byte came, and for a connection without one.
+    base::Milliseconds request_time = std::chrono::seconds(30);
+    base::Milliseconds idle_time = std::chrono::minutes(5);
+    // A stream whose other side takes nothing for so long is cut.
+    base::Milliseconds write_time = std::chrono::seconds(60);
+  };
+
+  // `handle` is called on the loop's thread, for each connection one request after the other.
+  HttpServer(runtime::Loop& loop, Handler handle, Limits limits);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  // Takes connections from a unix socket that listens already.
+  void accept(os::Fd listener);
+  std::size_t connections() const noexcept;
+  // No new connections or requests; what is being answered is finished, streams are ended. Calls when all are gone,
+  // after `patience` at the latest.
+  void close(base::Milliseconds patience, std::function<void()> closed);
+
+ private:
+  struct Core;
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace reeve::server
