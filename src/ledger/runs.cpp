@@ -88,6 +88,15 @@ bool is_current(Transaction& transaction, const model::Run& run, const AttemptCl
   return is_theirs;
 }
 
+void end_attempt(Transaction& transaction, base::RunId id, int attempt, const RunMove& move) {
+  transaction.session().write_any(Sql::attempt_end, {{"exit_code", move.exit_code},
+                                                     {"signal", move.signal},
+                                                     {"exec_errno", move.exec_errno},
+                                                     {"now", transaction.now_text()},
+                                                     {"run", id.number()},
+                                                     {"attempt", attempt}});
+}
+
 void close_questions(Transaction& transaction, base::RunId run) {
   std::vector<base::ApprovalId> open;
   transaction.session().query(Sql::approvals_of_run, {{"run", run.number()}},
@@ -96,6 +105,24 @@ void close_questions(Transaction& transaction, base::RunId run) {
     const auto asked = lock_question(transaction, id);
     if (asked) close_question(transaction, *asked, {.reason = "the run that asked is over"});
   }
+}
+
+void insert_attempt(Transaction& transaction, base::RunId id, int attempt, const AttemptStart& start) {
+  const std::optional<std::int64_t> grant = start.grant ? std::optional(start.grant->number()) : std::nullopt;
+  const std::optional<std::int64_t> daemon = start.daemon != 0 ? std::optional(start.daemon) : std::nullopt;
+  transaction.session().write(Sql::attempt_insert, {{"run", id.number()},
+                                                    {"attempt", attempt},
+                                                    {"state", model::AttemptState::spawned},
+                                                    {"daemon", daemon},
+                                                    {"epoch", start.epoch},
+                                                    {"host", start.keeper.host},
+                                                    {"boot_id", start.keeper.boot_id},
+                                                    {"keeper_pid", start.keeper.pid},
+                                                    {"keeper_started", start.keeper.started},
+                                                    {"nonce", start.nonce},
+                                                    {"approval", grant},
+                                                    {"deadline_ms", start.deadline_ms},
+                                                    {"now", transaction.now_text()}});
 }
 
 }  // namespace
@@ -115,11 +142,7 @@ std::optional<model::Run> move_run(Transaction& transaction, base::RunId id, con
   write_move(transaction, row, move, row.run.attempt);
   const bool is_over = is_final(move.to);
   if (is_over || move.to == RunStatus::queued || move.ends_attempt) {
-    transaction.session().write_any(Sql::attempt_end, {{"exit_code", move.exit_code},
-                                                       {"signal", move.signal},
-                                                       {"now", transaction.now_text()},
-                                                       {"run", id.number()},
-                                                       {"attempt", row.run.attempt}});
+    end_attempt(transaction, id, row.run.attempt, move);
   }
   if (is_over) close_questions(transaction, id);
   return row.run;
@@ -139,19 +162,24 @@ AttemptResult begin_attempt(Transaction& transaction, base::RunId id, const Atte
     if (const auto* voided = std::get_if<engine::Voided>(&used)) return {{}, voided->reason, {}};
   }
   write_move(transaction, row, {.to = RunStatus::running}, attempt);
-  const std::optional<std::int64_t> grant = start.grant ? std::optional(start.grant->number()) : std::nullopt;
-  const std::optional<std::int64_t> daemon = start.daemon != 0 ? std::optional(start.daemon) : std::nullopt;
-  transaction.session().write(Sql::attempt_insert, {{"run", id.number()},
-                                                    {"attempt", attempt},
-                                                    {"state", model::AttemptState::spawned},
-                                                    {"daemon", daemon},
-                                                    {"epoch", start.epoch},
-                                                    {"host", start.host},
-                                                    {"boot_id", start.boot_id},
-                                                    {"nonce", start.nonce},
-                                                    {"approval", grant},
-                                                    {"now", transaction.now_text()}});
+  insert_attempt(transaction, id, attempt, start);
   return {attempt, {}, {}};
+}
+
+std::optional<int> rerun_attempt(Transaction& transaction, base::RunId id, const AttemptClaim& lost,
+                                 const AttemptStart& start) {
+  store::RunRow row = lock_run(transaction, id);
+  if (!is_current(transaction, row.run, lost)) return std::nullopt;
+  end_attempt(transaction, id, lost.attempt, {});
+  const int attempt = lost.attempt + 1;
+  if (row.run.status == RunStatus::running) {
+    // RUN-2 has no move from a status to itself: only the attempt is another.
+    transaction.session().write(Sql::run_attempt, {{"attempt", attempt}, {"run", id.number()}});
+  } else {
+    write_move(transaction, row, {.to = RunStatus::running}, attempt);
+  }
+  insert_attempt(transaction, id, attempt, start);
+  return attempt;
 }
 
 }  // namespace reeve::ledger

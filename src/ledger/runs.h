@@ -19,6 +19,7 @@ struct RunMove {
   std::optional<model::Outcome> outcome = {};
   std::optional<int> exit_code = {};
   std::optional<int> signal = {};
+  std::optional<int> exec_errno = {};
   std::optional<std::string> last_error = {};
   // For a run that goes back to the queue (RUN-18).
   std::optional<base::WallTime> not_before = {};
@@ -39,12 +40,21 @@ struct AttemptClaim {
 std::optional<model::Run> move_run(Transaction& transaction, base::RunId id, const RunMove& move,
                                    const std::optional<AttemptClaim>& claim = {});
 
+// Who holds an attempt: never a pid alone.
+struct KeeperIdentity {
+  std::string host = {};
+  std::string boot_id = {};
+  std::int64_t pid = 0;
+  std::int64_t started = 0;
+};
+
 struct AttemptStart {
   std::int64_t daemon = 0;
   std::int64_t epoch = 0;
-  std::string host;
-  std::string boot_id;
-  std::string nonce;
+  KeeperIdentity keeper = {};
+  std::string nonce = {};
+  // Of the hard timeout, by the kernel's clock since the boot.
+  std::optional<std::int64_t> deadline_ms = {};
   // The grant that it is started on, and what would run (APR-7).
   std::optional<base::ApprovalId> grant = {};
   std::optional<std::string> digest = {};
@@ -58,5 +68,10 @@ struct AttemptResult {
   std::optional<engine::GrantRefusal> refusal;
 };
 AttemptResult begin_attempt(Transaction& transaction, base::RunId id, const AttemptStart& start);
+
+// The next attempt of a run whose last one was lost, without anybody having been asked (RUN-13, `rerun`). The attempt's
+// number; nothing when the claim is not the run's any more.
+std::optional<int> rerun_attempt(Transaction& transaction, base::RunId id, const AttemptClaim& lost,
+                                 const AttemptStart& start);
 
 }  // namespace reeve::ledger

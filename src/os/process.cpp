@@ -2,14 +2,14 @@
 
 #include <cerrno>
 #include <csignal>
-#include <fstream>
+#include <string_view>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-
-#include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "os/process_stat.h"
+#include "os/pseudo_file.h"
 
 namespace reeve::os {
 
@@ -19,18 +19,16 @@ std::optional<ProcessId> identify(pid_t pid) {
 }
 
 std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  if (!std::getline(file, id) || id.empty()) {
-    throw base::Error("os.failed", "the kernel does not tell its boot id", "mount /proc");
-  }
+  std::string id = read_pseudo_file("/proc/sys/kernel/random/boot_id");
+  while (id.ends_with('\n')) id.pop_back();
+  if (id.empty()) base::throw_errno("os.failed", "the kernel does not tell its boot id", ENOENT, "mount /proc");
   return id;
 }
 
 Process::Process(pid_t child) : pid_(child) {
   // Not waited for yet, so that the number is still this child's.
   pidfd_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-  if (!pidfd_) base::throw_errno("os.failed", fmt::format("cannot hold process {}", child), errno);
+  if (!pidfd_) base::throw_errno("os.failed", "cannot hold process " + std::to_string(child), errno);
 }
 
 bool Process::signal(int number) noexcept {
@@ -45,7 +43,7 @@ std::optional<ExitStatus> Process::wait_with(int options) {
   if (status_) return status_;
   siginfo_t info{};
   while (::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(pidfd_.get()), &info, WEXITED | options) != 0) {
-    if (errno != EINTR) base::throw_errno("os.failed", fmt::format("cannot wait for process {}", pid_), errno);
+    if (errno != EINTR) base::throw_errno("os.failed", "cannot wait for process " + std::to_string(pid_), errno);
   }
   if (info.si_pid == 0) return std::nullopt;
   status_.emplace();

@@ -1,20 +1,16 @@
 #include "os/process_stat.h"
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
+#include "os/pseudo_file.h"
 
 namespace reeve::os {
 
 std::optional<ProcessStat> read_process_stat(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
+  const std::string line = read_pseudo_file(proc_path(pid, "stat").c_str());
   // The name is in parentheses and may hold anything: fields are counted from behind it.
   const std::size_t end = line.rfind(") ");
   if (end == std::string::npos) return std::nullopt;
@@ -31,11 +27,7 @@ std::optional<ProcessStat> read_process_stat(pid_t pid) {
   constexpr std::size_t last_time = 14;
   constexpr std::size_t started = 19;
   if (fields.size() <= started || fields[0].empty()) return std::nullopt;
-  const auto number = [&](std::size_t field) {
-    std::uint64_t value = 0;
-    std::from_chars(fields[field].data(), fields[field].data() + fields[field].size(), value);
-    return value;
-  };
+  const auto number = [&](std::size_t field) { return parse_unsigned(fields[field]); };
   std::uint64_t ticks = 0;
   for (std::size_t field = first_time; field <= last_time; ++field) ticks += number(field);
   return ProcessStat{{pid, number(started)}, static_cast<pid_t>(number(parent)), fields[0][0], ticks};

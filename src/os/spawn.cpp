@@ -1,5 +1,6 @@
 #include "os/spawn.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -10,7 +11,6 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "base/text.h"
 
 namespace reeve::os {
 
@@ -68,13 +68,13 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   return pointers;
 }
 
-bool is_executable_file(const std::filesystem::path& path) {
+bool is_executable_file(const std::string& path) {
   struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
 // As execvp does it, in the child's own PATH. Something that is there but may not be run is told as such.
-std::expected<std::filesystem::path, int> look_up(const SpawnPlan& plan) {
+std::expected<std::string, int> look_up(const SpawnPlan& plan) {
   const std::string& name = plan.argv.front();
   if (name.find('/') != std::string::npos) return name;
   constexpr std::string_view variable = "PATH=";
@@ -83,13 +83,17 @@ std::expected<std::filesystem::path, int> look_up(const SpawnPlan& plan) {
     if (entry.starts_with(variable)) folders = std::string_view(entry).substr(variable.size());
   }
   int error = ENOENT;
-  for (const std::string_view folder : base::split(folders, ':')) {
+  while (true) {
+    const std::size_t colon = std::min(folders.find(':'), folders.size());
+    const std::string_view folder = folders.substr(0, colon);
     // Beside the child's own folder, not beside this program's.
-    std::filesystem::path path = plan.folder / std::filesystem::path(folder.empty() ? "." : folder) / name;
+    std::string path = folder.starts_with('/') ? std::string() : plan.folder + '/';
+    path.append(folder.empty() ? "." : folder).append("/").append(name);
     if (is_executable_file(path)) return path;
-    if (std::filesystem::exists(path)) error = EACCES;
+    if (::access(path.c_str(), F_OK) == 0) error = EACCES;
+    if (colon == folders.size()) return std::unexpected(error);
+    folders.remove_prefix(colon + 1);
   }
-  return std::unexpected(error);
 }
 
 }  // namespace
@@ -109,9 +113,10 @@ Pty::Pty(int rows, int columns) : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_C
   resize(rows, columns);
 }
 
-void Pty::resize(int rows, int columns) {
+void Pty::resize(int rows, int columns) noexcept {
   const winsize size{static_cast<unsigned short>(rows), static_cast<unsigned short>(columns), 0, 0};
-  if (::ioctl(master_.get(), TIOCSWINSZ, &size) != 0) base::throw_errno("os.failed", "cannot size a terminal", errno);
+  // Nothing but a closed terminal refuses it, and that one has no size any more.
+  ::ioctl(master_.get(), TIOCSWINSZ, &size);
 }
 
 std::expected<Process, SpawnFailure> spawn(const SpawnPlan& plan) {

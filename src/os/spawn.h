@@ -1,7 +1,6 @@
 #pragma once
 
 #include <expected>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -24,12 +23,12 @@ class Pty {
 
   // Ends with EIO when no process has the other end open any more.
   const Fd& master() const noexcept { return master_; }
-  const std::filesystem::path& slave() const noexcept { return slave_; }
-  void resize(int rows, int columns);
+  const std::string& slave() const noexcept { return slave_; }
+  void resize(int rows, int columns) noexcept;
 
  private:
   Fd master_;
-  std::filesystem::path slave_;
+  std::string slave_;
 };
 
 struct SpawnPlan {
@@ -37,13 +36,13 @@ struct SpawnPlan {
   std::vector<std::string> argv;
   // "NAME=value", exactly these.
   std::vector<std::string> environment = {};
-  std::filesystem::path folder = "/";
+  std::string folder = "/";
   // Standard input, output and error: descriptors of this process, -1 for /dev/null. Not looked at with a terminal.
   int input = -1;
   int output = -1;
   int error = -1;
   // The slave of a Pty: all three, and the controlling terminal of a session of its own.
-  std::filesystem::path terminal = {};
+  std::string terminal = {};
 };
 
 // Why it could not begin.

@@ -1,59 +1,70 @@
 #include "os/tree.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
-#include <unordered_map>
-#include <unordered_set>
-
-#include <fmt/format.h>
 
 #include "base/error.h"
 #include "os/process_stat.h"
+#include "os/pseudo_file.h"
 
 namespace reeve::os {
 
 namespace {
 
-std::vector<ProcessStat> read_all_stats() {
-  std::vector<ProcessStat> all;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename().string();
-    pid_t pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error != std::errc() || end != name.data() + name.size()) continue;
-    if (const auto stat = read_process_stat(pid)) all.push_back(*stat);
-  }
-  return all;
-}
-
 bool is_over(const ProcessStat& stat) { return stat.state == 'Z' || stat.state == 'X'; }
 
 // In the order in which they are reached from the root.
 std::vector<ProcessStat> find_below(pid_t root) {
-  std::unordered_map<pid_t, std::vector<ProcessStat>> children;
-  for (const ProcessStat& stat : read_all_stats()) children[stat.parent].push_back(stat);
-  std::vector<ProcessStat> found;
-  std::vector<pid_t> queue = {root};
-  std::unordered_set<pid_t> seen = {root};
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    for (const ProcessStat& child : children[queue[i]]) {
-      if (!seen.insert(child.id.pid).second) continue;
-      queue.push_back(child.id.pid);
-      if (!is_over(child)) found.push_back(child);
-    }
+  std::vector<ProcessStat> all;
+  for (const pid_t pid : list_processes()) {
+    if (const auto stat = read_process_stat(pid)) all.push_back(*stat);
   }
-  return found;
+  const auto by_parent = [](const ProcessStat& a, const ProcessStat& b) { return a.parent < b.parent; };
+  std::sort(all.begin(), all.end(), by_parent);
+  std::vector<ProcessStat> reached;
+  pid_t parent = root;
+  for (std::size_t next = 0;; ++next) {
+    // What is read one after the other may show a process as the child of its own descendant: numbers are reused.
+    const auto is_new = [&](const ProcessStat& stat) {
+      return stat.id.pid != root && std::none_of(reached.begin(), reached.end(),
+                                                 [&](const ProcessStat& known) { return known.id.pid == stat.id.pid; });
+    };
+    const auto [first, last] = std::equal_range(all.begin(), all.end(), ProcessStat{.parent = parent}, by_parent);
+    std::copy_if(first, last, std::back_inserter(reached), is_new);
+    if (next == reached.size()) break;
+    parent = reached[next].id.pid;
+  }
+  std::erase_if(reached, is_over);
+  return reached;
 }
+
+std::uint64_t read_io_bytes(pid_t pid) {
+  const std::string text = read_pseudo_file(proc_path(pid, "io").c_str());
+  std::uint64_t bytes = 0;
+  for (const std::string_view name : {"rchar: ", "wchar: "}) {
+    const std::size_t at = text.find(name);
+    if (at == std::string::npos) continue;
+    const std::string_view rest = std::string_view(text).substr(at + name.size());
+    bytes += parse_unsigned(rest.substr(0, rest.find('\n')));
+  }
+  return bytes;
+}
+
+std::chrono::nanoseconds monotonic_now() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+}  // namespace
 
 bool signal_exactly(const ProcessId& id, int number) {
   const Fd held(static_cast<int>(::syscall(SYS_pidfd_open, id.pid, 0)));
@@ -62,27 +73,17 @@ bool signal_exactly(const ProcessId& id, int number) {
   return ::syscall(SYS_pidfd_send_signal, held.get(), number, nullptr, 0) == 0;
 }
 
-// Children that have ended, but for one that somebody else waits for.
-void collect_children(pid_t keep) {
+void collect_children(pid_t keep) noexcept {
   while (true) {
     siginfo_t info{};
-    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 || info.si_pid == keep) return;
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+    if (info.si_pid == keep) {
+      // It hides those behind it; they are found when it has been waited for.
+      return;
+    }
     ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
   }
 }
-
-std::uint64_t read_io_bytes(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/io", pid));
-  std::uint64_t bytes = 0;
-  std::string name;
-  std::uint64_t value = 0;
-  while (file >> name >> value) {
-    if (name == "rchar:" || name == "wchar:") bytes += value;
-  }
-  return bytes;
-}
-
-}  // namespace
 
 void become_subreaper() {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) base::throw_errno("os.failed", "cannot take in orphans", errno);
@@ -100,40 +101,45 @@ std::size_t signal_descendants(pid_t root, int number) {
   return reached;
 }
 
-TreeEnd kill_descendants(std::chrono::milliseconds patience, pid_t keep) {
-  const auto give_up = std::chrono::steady_clock::now() + patience;
-  constexpr std::chrono::milliseconds pause(1);
+TreeEnd kill_found(const std::function<std::vector<ProcessId>()>& find, std::chrono::milliseconds patience) {
+  const auto give_up = monotonic_now() + patience;
   TreeEnd end;
-  std::unordered_set<pid_t> known;
   while (true) {
-    const std::vector<ProcessId> found = find_descendants(::getpid());
+    const std::vector<ProcessId> found = find();
     // One that is stopped makes no more children, so that the rounds come to an end.
     for (const ProcessId& id : found) signal_exactly(id, SIGSTOP);
     for (const ProcessId& id : found) {
       signal_exactly(id, SIGKILL);
-      if (known.insert(id.pid).second) end.ended.push_back(id);
+      if (std::find(end.ended.begin(), end.ended.end(), id) == end.ended.end()) end.ended.push_back(id);
     }
-    collect_children(keep);
     if (found.empty()) return end;
-    if (std::chrono::steady_clock::now() >= give_up) {
+    if (monotonic_now() >= give_up) {
       end.is_gone = false;
       return end;
     }
     // Dying takes the kernel a moment, and orphans have no event of their own before they are collected.
-    std::this_thread::sleep_for(pause);
+    const timespec pause{0, 1'000'000};
+    ::nanosleep(&pause, nullptr);
   }
+}
+
+TreeEnd kill_descendants(std::chrono::milliseconds patience, pid_t keep) {
+  return kill_found(
+      [keep] {
+        collect_children(keep);
+        return find_descendants(::getpid());
+      },
+      patience);
 }
 
 TreeActivity measure_activity(pid_t root) {
   static const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
   TreeActivity activity;
   std::uint64_t ticks = 0;
-  const auto add = [&](const ProcessStat& stat) {
+  for (const ProcessStat& stat : find_below(root)) {
     ticks += stat.cpu_ticks;
     activity.io_bytes += read_io_bytes(stat.id.pid);
-  };
-  if (const auto own = read_process_stat(root)) add(*own);
-  for (const ProcessStat& stat : find_below(root)) add(stat);
+  }
   activity.cpu = std::chrono::milliseconds(ticks * 1'000 / ticks_per_second);
   return activity;
 }

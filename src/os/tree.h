@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <sys/types.h>
 #include <vector>
 
 #include "os/process.h"
@@ -16,8 +18,10 @@ void become_subreaper();
 // Living descendants, without `root` itself; those that have ended and only wait to be collected do not count.
 std::vector<ProcessId> find_descendants(pid_t root);
 
-// Sends it to every descendant that is there now; how many it reached. Each is held by a descriptor and compared with
-// its start time before, so that no stranger with a reused number is hit.
+// Whether it reached exactly this process: held by a descriptor and compared with its start time before, so that no
+// stranger with a reused number is hit.
+bool signal_exactly(const ProcessId& id, int number);
+// Sends it to every descendant that is there now; how many it reached.
 std::size_t signal_descendants(pid_t root, int number);
 
 struct TreeEnd {
@@ -27,12 +31,17 @@ struct TreeEnd {
   bool is_gone = true;
 };
 
-// Ends all descendants of this process, which must be a subreaper: stopped first, so that none can fork on, then
-// killed, again and again until none is left. Collects its children on the way, but for `keep`.
+// Ends what `find` finds: stopped first, so that none can fork on, then killed, again and again until nothing is found.
+TreeEnd kill_found(const std::function<std::vector<ProcessId>()>& find, std::chrono::milliseconds patience);
+
+// Ends all descendants of this process, which must be a subreaper. Collects its children on the way, but for `keep`.
 TreeEnd kill_descendants(std::chrono::milliseconds patience, pid_t keep = 0);
 
-// What the descendants of a process and itself have used so far, with the CPU time of children that were waited for.
-// What ended otherwise is not in it any more.
+// Collects children of this process that have ended, but for one that somebody else waits for.
+void collect_children(pid_t keep) noexcept;
+
+// What the descendants of a process have used so far, with the CPU time of children that were waited for. What ended
+// otherwise is not in it any more.
 struct TreeActivity {
   std::chrono::milliseconds cpu{0};
   std::uint64_t io_bytes = 0;

@@ -1,5 +1,7 @@
 #include "store/runs.h"
 
+#include <limits>
+
 #include "json/encode.h"
 #include "store/stored_json.h"
 
@@ -37,6 +39,28 @@ RunRow read_run(const Row& row) {
 std::optional<RunRow> find_run(Session& session, base::RunId id) {
   std::optional<RunRow> found;
   session.query(Sql::run_load, {{"run", id.number()}}, [&](const Row& row) { found = read_run(row); });
+  return found;
+}
+
+std::vector<model::Run> list_runs(Session& session, const RunFilter& filter) {
+  // ",running,stalled,"
+  std::string statuses;
+  for (const model::RunStatus status : filter.statuses) {
+    statuses += statuses.empty() ? "," : "";
+    statuses += base::spell(status);
+    statuses += ',';
+  }
+  const std::int64_t before = filter.before ? filter.before->number() : std::numeric_limits<std::int64_t>::max();
+  std::vector<model::Run> found;
+  session.query(Sql::runs_list, {{"before", before}, {"statuses", statuses}, {"most", filter.most}},
+                [&](const Row& row) { found.push_back(read_run(row).run); });
+  return found;
+}
+
+std::vector<model::Run> find_queued_runs(Session& session, base::RunId after, std::int64_t most) {
+  std::vector<model::Run> found;
+  session.query(Sql::runs_queued, {{"after", after.number()}, {"most", most}},
+                [&](const Row& row) { found.push_back(read_run(row).run); });
   return found;
 }
 

@@ -210,7 +210,14 @@ CREATE TABLE run_attempts (
   nonce text,
   -- The grant that it was started on: one grant, one attempt (APR-7).
   approval bigint UNIQUE REFERENCES approvals (number) DEFERRABLE INITIALLY DEFERRED,
-  output_offset bigint NOT NULL DEFAULT 0,
+  -- What was printed on standard output and on standard error has been dealt with up to there.
+  out_offset bigint NOT NULL DEFAULT 0,
+  err_offset bigint NOT NULL DEFAULT 0,
+  -- What its lines said that counts at its end (RUN-6, RUN-17).
+  failure_marker bigint NOT NULL DEFAULT 0 CHECK (failure_marker = 0 OR failure_marker = 1),
+  result text,
+  -- When it is over its hard timeout, in milliseconds of the kernel's clock since the boot.
+  deadline_ms bigint,
   exit_code bigint,
   signal bigint,
   exec_errno bigint,

@@ -180,7 +180,14 @@ CREATE TABLE run_attempts (
   nonce TEXT,
   -- The grant that it was started on: one grant, one attempt (APR-7).
   approval INTEGER UNIQUE REFERENCES approvals (number) DEFERRABLE INITIALLY DEFERRED,
-  output_offset INTEGER NOT NULL DEFAULT 0,
+  -- What was printed on standard output and on standard error has been dealt with up to there.
+  out_offset INTEGER NOT NULL DEFAULT 0,
+  err_offset INTEGER NOT NULL DEFAULT 0,
+  -- What its lines said that counts at its end (RUN-6, RUN-17).
+  failure_marker INTEGER NOT NULL DEFAULT 0 CHECK (failure_marker = 0 OR failure_marker = 1),
+  result TEXT,
+  -- When it is over its hard timeout, in milliseconds of the kernel's clock since the boot.
+  deadline_ms INTEGER,
   exit_code INTEGER,
   signal INTEGER,
   exec_errno INTEGER,

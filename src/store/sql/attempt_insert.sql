@@ -1,2 +1,4 @@
-INSERT INTO run_attempts (run, attempt, state, daemon, epoch, host, boot_id, nonce, approval, started_at)
-VALUES (:run, :attempt, :state, :daemon, :epoch, :host, :boot_id, :nonce, :approval, :now)
+INSERT INTO run_attempts (run, attempt, state, daemon, epoch, host, boot_id, keeper_pid, keeper_started, nonce, approval,
+  deadline_ms, started_at)
+VALUES (:run, :attempt, :state, :daemon, :epoch, :host, :boot_id, :keeper_pid, :keeper_started, :nonce, :approval,
+  :deadline_ms, :now)

@@ -1,0 +1,50 @@
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+#include "base/error.h"
+#include "keeper/crash_point.h"
+#include "keeper/guard.h"
+#include "keeper/holder.h"
+
+// The keeper: the same small program holds one run, or watches over the daemon. It has no exceptions: a failure of the
+// world before anything was started ends it, and the one who started it sees that.
+namespace reeve::base {
+
+void throw_errno(std::string /*code*/, std::string_view doing, int error_number, std::string /*fix*/) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread.
+  std::fprintf(stderr, "reeve-keeper: %.*s: %s\n", static_cast<int>(doing.size()), doing.data(),
+               std::strerror(error_number));
+  std::_Exit(EXIT_FAILURE);
+}
+
+void assertion_failed(const char* expression, std::source_location where) noexcept {
+  std::fprintf(stderr, "reeve-keeper: bug: %s does not hold (%s:%u)\n", expression, where.file_name(), where.line());
+  std::abort();
+}
+
+}  // namespace reeve::base
+
+int main(int count, char** words) {
+  using namespace reeve;
+  const std::string_view task = count > 1 ? words[1] : "";
+  if (task == "hold" && count >= 3) {
+    if (count > 3) keeper::set_crash_point(words[3]);
+    // The socket to the daemon is standard input.
+    os::Fd daemon(::dup(STDIN_FILENO));
+    ::close(STDIN_FILENO);
+    return keeper::hold_run(std::move(daemon), words[2]);
+  }
+  if (task == "guard" && count >= 4 && std::strcmp(words[2], "--") == 0) {
+    std::vector<std::string> environment;
+    for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+    return keeper::guard_daemon({words + 3, words + count}, environment);
+  }
+  std::fprintf(stderr, "reeve-keeper holds one run, or watches over the daemon; reeve starts it.\n");
+  return 2;
+}

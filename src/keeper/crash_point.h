@@ -1,0 +1,16 @@
+#pragma once
+
+// Places at which a test lets the program die as if by kill -9 (DESIGN §4). Compiled in only with REEVE_CRASH_POINTS,
+// which no released build has.
+namespace reeve::keeper {
+
+#ifdef REEVE_CRASH_POINTS
+// The one that this process dies at; nullptr for none.
+void set_crash_point(const char* name) noexcept;
+void crash_point(const char* name) noexcept;
+#else
+inline void set_crash_point(const char* /*name*/) noexcept {}
+inline void crash_point(const char* /*name*/) noexcept {}
+#endif
+
+}  // namespace reeve::keeper

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+// What a tool printed, as it lies in the run's output files: frames one after the other, `u32 length | u8 stream |
+// u8 flags | u16 header checksum | i64 unix_ns | bytes`, little endian. A position counts the bytes of all files from
+// the first frame on, also of those that were dropped; a file is named after the position of its first byte and holds
+// whole frames.
+namespace reeve::keeper {
+
+inline constexpr std::size_t frame_header_bytes = 16;
+// With its header.
+inline constexpr std::size_t frame_bytes = 64UL * 1024;
+
+struct FrameHeader {
+  std::uint32_t length = 0;
+  // 0 standard output or the terminal, 1 standard error.
+  std::uint8_t stream = 0;
+  std::uint8_t flags = 0;
+  std::int64_t unix_ns = 0;
+  friend bool operator==(const FrameHeader&, const FrameHeader&) = default;
+};
+
+void write_header(const FrameHeader& header, std::span<char, frame_header_bytes> out) noexcept;
+// Nothing for what is no header: the readable part ends there.
+std::optional<FrameHeader> read_header(std::span<const char, frame_header_bytes> bytes) noexcept;
+
+// "out-00000000000fffe0".
+std::string segment_name(std::uint64_t position);
+std::optional<std::uint64_t> segment_position(const char* name) noexcept;
+
+}  // namespace reeve::keeper

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+// What a daemon and a keeper say to each other: whole packets over a unix socket, the daemon's own pair at first, later
+// whoever connects to the keeper's name in the state folder (0600).
+namespace reeve::keeper {
+
+// With its head; what goes in one call of send().
+inline constexpr std::size_t message_bytes = 64UL * 1024;
+inline constexpr std::size_t input_bytes = 32UL * 1024;
+
+// To the keeper.
+
+// The attempt that it will hold. Nothing is started before Go.
+struct Assign {
+  // The run's folder, and the attempt's beneath it; both exist.
+  std::string run_folder;
+  std::string attempt_folder;
+  std::string nonce;
+  enum class Mode : std::uint8_t { pipe, pty, stream } mode = Mode::pipe;
+  std::uint16_t rows = 24;
+  std::uint16_t columns = 80;
+  std::uint32_t kill_grace_ms = 5'000;
+  bool keep_descendants = false;
+  std::uint64_t output_cap = 1ULL << 30U;
+  // By BOOTTIME; 0 for none. The deadline counts only while no daemon is connected, the lease is renewed by one.
+  std::int64_t deadline_ns = 0;
+  std::int64_t lease_ns = 0;
+  // Added to the launch: "NAME=value" and words.
+  std::vector<std::string> environment;
+  std::vector<std::string> words;
+  // Where a control group for the tree may be made; empty: the tree is walked.
+  std::string cgroup_parent;
+};
+struct Go {};
+// What was printed up to there has been dealt with; also the answer to Grew.
+struct Consumed {
+  std::uint64_t position = 0;
+};
+// For the terminal or the open standard input.
+struct Input {
+  std::uint32_t ticket = 0;
+  std::string bytes;
+};
+struct CloseInput {};
+struct Resize {
+  std::uint16_t rows = 24;
+  std::uint16_t columns = 80;
+};
+// To the tool's process group.
+struct Signal {
+  std::int32_t number = 0;
+};
+// SIGTERM to the whole tree, SIGKILL after the grace.
+struct Stop {
+  std::uint32_t grace_ms = 5'000;
+};
+struct Deadline {
+  std::int64_t boot_ns = 0;
+};
+struct Lease {
+  std::int64_t boot_ns = 0;
+};
+
+// From the keeper.
+
+struct Hello {
+  std::int32_t pid = 0;
+  std::uint64_t started = 0;
+};
+// The tool runs.
+struct Started {
+  std::int32_t pid = 0;
+  std::uint64_t started = 0;
+};
+// There is more output. Not said again before the answer, however much comes.
+struct Grew {
+  std::uint64_t position = 0;
+};
+// Whether there was room for what was sent.
+struct InputTaken {
+  std::uint32_t ticket = 0;
+  bool is_taken = false;
+};
+// Output cannot be written: the tool is held until it can.
+struct Trouble {
+  std::int32_t error_number = 0;
+};
+// The exit record is there. The keeper leaves.
+struct Exited {};
+
+using ToKeeper = std::variant<Assign, Go, Consumed, Input, CloseInput, Resize, Signal, Stop, Deadline, Lease>;
+using FromKeeper = std::variant<Hello, Started, Grew, InputTaken, Trouble, Exited>;
+
+std::string encode(const ToKeeper& message);
+std::string encode(const FromKeeper& message);
+// Nothing for what is no message.
+std::optional<ToKeeper> decode_to_keeper(std::string_view bytes);
+std::optional<FromKeeper> decode_from_keeper(std::string_view bytes);
+
+// The names of a keeper's lock and socket in their folder.
+std::string seat_name(std::int32_t pid, std::uint64_t started);
+
+}  // namespace reeve::keeper

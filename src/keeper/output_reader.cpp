@@ -1,0 +1,111 @@
+#include "keeper/output_reader.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+namespace reeve::keeper {
+
+namespace {
+
+constexpr std::size_t read_bytes = 4 * frame_bytes;
+
+std::vector<std::uint64_t> list_segments(const os::Folder& folder) {
+  std::vector<std::uint64_t> starts;
+  auto fd = folder.open_file(".", O_RDONLY | O_DIRECTORY);
+  if (!fd) return starts;
+  DIR* entries = ::fdopendir(::dup(fd->get()));
+  if (entries == nullptr) return starts;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own.
+  while (const dirent* entry = ::readdir(entries)) {
+    if (const auto start = segment_position(entry->d_name)) starts.push_back(*start);
+  }
+  ::closedir(entries);
+  std::sort(starts.begin(), starts.end());
+  return starts;
+}
+
+}  // namespace
+
+bool OutputReader::open_segment(std::uint64_t start) {
+  auto file = folder_->open_file(segment_name(start), O_RDONLY);
+  if (!file) return false;
+  file_ = std::move(*file);
+  segment_ = start;
+  position_ = start;
+  begin_ = end_ = 0;
+  return true;
+}
+
+bool OutputReader::seek(std::uint64_t position) {
+  const std::vector<std::uint64_t> starts = list_segments(*folder_);
+  if (starts.empty()) return false;
+  const auto after = std::upper_bound(starts.begin(), starts.end(), position);
+  // The last that begins at or before it; when the oldest begins behind it, a part was dropped.
+  if (!open_segment(after == starts.begin() ? starts.front() : *(after - 1))) return false;
+  while (position_ < position) {
+    const auto header = peek_header();
+    if (!header) break;
+    const std::uint64_t frame_end = position_ + frame_header_bytes + header->length;
+    if (frame_end > position) break;
+    // Over the frame, without reading it where it is not in the buffer already.
+    const std::size_t length = frame_end - position_;
+    if (end_ - begin_ >= length) {
+      begin_ += length;
+    } else {
+      begin_ = end_ = 0;
+    }
+    position_ = frame_end;
+  }
+  return true;
+}
+
+std::optional<Frame> OutputReader::next() {
+  if (!file_ && !seek(position_)) return std::nullopt;
+  auto header = peek_header();
+  if (!header && position_ > segment_ && begin_ == end_) {
+    // The file ends with a whole frame: the next file, if there is one, begins here.
+    if (!open_segment(position_) && !(is_dropped() && seek(position_))) return std::nullopt;
+    header = peek_header();
+  }
+  if (!header || !fill(frame_header_bytes + header->length)) return std::nullopt;
+  Frame frame{*header, position_, {buffer_.data() + begin_ + frame_header_bytes, header->length}};
+  begin_ += frame_header_bytes + header->length;
+  position_ = frame.end();
+  return frame;
+}
+
+// The file it reads was dropped while it did, and perhaps more behind it.
+bool OutputReader::is_dropped() const noexcept {
+  struct stat status{};
+  return ::fstat(file_.get(), &status) == 0 && status.st_nlink == 0;
+}
+
+// At least so many bytes from the position on, if the file has them.
+bool OutputReader::fill(std::size_t wanted) {
+  if (end_ - begin_ >= wanted) return true;
+  if (buffer_.empty()) buffer_.resize(read_bytes);
+  std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  end_ -= begin_;
+  begin_ = 0;
+  while (end_ < wanted) {
+    const auto at = static_cast<off_t>(position_ - segment_ + end_);
+    const ssize_t count = ::pread(file_.get(), buffer_.data() + end_, buffer_.size() - end_, at);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    end_ += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+std::optional<FrameHeader> OutputReader::peek_header() {
+  if (!fill(frame_header_bytes)) return std::nullopt;
+  return read_header(std::span<const char, frame_header_bytes>(buffer_.data() + begin_, frame_header_bytes));
+}
+
+}  // namespace reeve::keeper

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "keeper/frame.h"
+#include "os/beneath.h"
+
+namespace reeve::keeper {
+
+// A frame as it is read: its bytes are valid until the next call.
+struct Frame {
+  FrameHeader header;
+  // Of the frame, and of its first byte behind the header.
+  std::uint64_t position = 0;
+  std::string_view bytes;
+
+  std::uint64_t payload_position() const noexcept { return position + frame_header_bytes; }
+  std::uint64_t end() const noexcept { return payload_position() + bytes.size(); }
+};
+
+// Reads the output files of an attempt while they are written, from any position, over the borders of files. What is
+// not wholly there yet is not shown.
+class OutputReader {
+ public:
+  // The folder must outlive it.
+  explicit OutputReader(const os::Folder& folder) : folder_(&folder) {}
+
+  // To the frame that holds this position, or the first one behind it that still is there: then a gap lies between.
+  // What lies beyond the end is the end. False when there is no output yet.
+  bool seek(std::uint64_t position);
+  // The next whole frame; nothing when there is none yet.
+  std::optional<Frame> next();
+  // Of the next frame.
+  std::uint64_t position() const noexcept { return position_; }
+
+ private:
+  bool open_segment(std::uint64_t start);
+  bool fill(std::size_t wanted);
+  bool is_dropped() const noexcept;
+  std::optional<FrameHeader> peek_header();
+
+  const os::Folder* folder_;
+  os::Fd file_;
+  std::uint64_t segment_ = 0;
+  std::uint64_t position_ = 0;
+  // Bytes of the file from position_ on.
+  std::string buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+}  // namespace reeve::keeper

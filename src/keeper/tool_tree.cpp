@@ -1,0 +1,59 @@
+#include "keeper/tool_tree.h"
+
+#include <csignal>
+#include <unistd.h>
+
+#include "os/pseudo_file.h"
+
+namespace reeve::keeper {
+
+namespace {
+
+std::string describe(const os::ProcessId& id) {
+  std::string name = os::read_pseudo_file(os::proc_path(id.pid, "comm").c_str(), 64);
+  while (name.ends_with('\n')) name.pop_back();
+  return std::to_string(id.pid) + " " + name;
+}
+
+}  // namespace
+
+ToolTree::ToolTree(const std::string& cgroup_parent, const std::string& name) {
+  if (!cgroup_parent.empty()) group_ = os::Cgroup::make(cgroup_parent, name);
+}
+
+ToolTree::~ToolTree() {
+  if (group_) group_->remove();
+}
+
+std::expected<os::Process, os::SpawnFailure> ToolTree::spawn(const os::SpawnPlan& plan) {
+  // What is started begins in the group of the one who starts it; a group that cannot be entered is none.
+  const bool is_inside = group_ && group_->enter();
+  if (group_ && !is_inside) {
+    group_->remove();
+    group_.reset();
+  }
+  auto process = os::spawn(plan);
+  if (is_inside && !group_->leave()) group_.reset();
+  return process;
+}
+
+void ToolTree::terminate() {
+  os::signal_descendants(::getpid(), SIGTERM);
+  os::signal_descendants(::getpid(), SIGCONT);
+}
+
+bool ToolTree::is_empty() const { return os::find_descendants(::getpid()).empty(); }
+
+ToolTree::End ToolTree::kill(std::chrono::milliseconds patience, pid_t keep) {
+  End end;
+  for (const os::ProcessId& id : os::find_descendants(::getpid())) {
+    if (id.pid != keep) end.names.push_back(describe(id));
+  }
+  if (group_) group_->kill();
+  const os::TreeEnd walked = os::kill_descendants(patience, keep);
+  end.is_gone = walked.is_gone;
+  if (group_ && !group_->wait_empty(patience)) end.is_gone = false;
+  return end;
+}
+
+}  // namespace reeve::keeper

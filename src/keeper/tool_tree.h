@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "os/cgroup.h"
+#include "os/spawn.h"
+#include "os/tree.h"
+
+namespace reeve::keeper {
+
+// The tool and all that comes out of it, ended as a whole: through a control group where one can be made, and by
+// walking the descendants of this process, which is their subreaper.
+class ToolTree {
+ public:
+  // `cgroup_parent` empty: only by walking.
+  ToolTree(const std::string& cgroup_parent, const std::string& name);
+  ~ToolTree();
+  ToolTree(const ToolTree&) = delete;
+  ToolTree& operator=(const ToolTree&) = delete;
+
+  std::expected<os::Process, os::SpawnFailure> spawn(const os::SpawnPlan& plan);
+  // To everything that is there; also wakes what is stopped, so that it can act on it.
+  void terminate();
+  bool is_empty() const;
+  // Whatever is left, named "pid name". `keep`: a child that is waited for elsewhere.
+  struct End {
+    std::vector<std::string> names;
+    bool is_gone = true;
+  };
+  End kill(std::chrono::milliseconds patience, pid_t keep);
+  // Empty when there is none.
+  std::string cgroup() const { return group_ ? group_->path() : std::string(); }
+
+ private:
+  std::optional<os::Cgroup> group_;
+};
+
+}  // namespace reeve::keeper

@@ -1,0 +1,102 @@
+#include "ledger/attempts.h"
+
+#include "json/describe.h"
+#include "json/encode.h"
+
+namespace reeve::ledger {
+
+using store::Row;
+using store::Sql;
+
+namespace {
+
+// The epoch of an attempt that lives.
+std::optional<std::int64_t> find_epoch(store::Session& session, base::RunId run, int attempt) {
+  std::optional<std::int64_t> epoch;
+  session.query(Sql::attempt_load, {{"run", run.number()}, {"attempt", attempt}}, [&](const Row& row) {
+    if (row.word<model::AttemptState>(0) != model::AttemptState::ended) epoch = row.integer(1);
+  });
+  return epoch;
+}
+
+template <class T>
+std::optional<std::string> encoded(const std::optional<T>& value) {
+  return value ? std::optional(json::encode(json::to_value(*value))) : std::nullopt;
+}
+
+std::optional<std::string> text_of(const std::optional<base::WallTime>& time) {
+  return time ? std::optional(base::format_time(*time)) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<LiveAttempt> find_live_attempts(store::Session& session) {
+  std::vector<LiveAttempt> found;
+  session.query(Sql::attempts_live, {}, [&](const Row& row) {
+    LiveAttempt& live = found.emplace_back();
+    live.run = base::RunId(row.integer(0));
+    live.claim = {static_cast<int>(row.integer(1)), row.integer(2)};
+    live.keeper = {row.find_text(3).value_or(""), row.find_text(4).value_or(""), row.find_integer(5).value_or(0),
+                   row.find_integer(6).value_or(0)};
+    live.nonce = row.find_text(7).value_or("");
+    live.out_offset = row.integer(8);
+    live.err_offset = row.integer(9);
+    live.has_failure_marker = row.integer(10) != 0;
+    live.has_result = !row.is_null(11);
+    live.deadline_ms = row.find_integer(12);
+  });
+  return found;
+}
+
+std::optional<std::int64_t> adopt_attempt(Transaction& transaction, base::RunId run, const AttemptClaim& claim,
+                                          std::int64_t daemon) {
+  if (find_epoch(transaction.session(), run, claim.attempt) != claim.epoch) return std::nullopt;
+  transaction.session().write(
+      Sql::attempt_adopt,
+      {{"daemon", daemon}, {"run", run.number()}, {"attempt", claim.attempt}, {"epoch", claim.epoch}});
+  return claim.epoch + 1;
+}
+
+std::optional<std::int64_t> reassign_attempt(Transaction& transaction, base::RunId run, const AttemptClaim& claim,
+                                             const AttemptStart& start) {
+  if (find_epoch(transaction.session(), run, claim.attempt) != claim.epoch) return std::nullopt;
+  transaction.session().write(Sql::attempt_reassign, {{"daemon", start.daemon},
+                                                      {"host", start.keeper.host},
+                                                      {"boot_id", start.keeper.boot_id},
+                                                      {"keeper_pid", start.keeper.pid},
+                                                      {"keeper_started", start.keeper.started},
+                                                      {"nonce", start.nonce},
+                                                      {"deadline_ms", start.deadline_ms},
+                                                      {"run", run.number()},
+                                                      {"attempt", claim.attempt},
+                                                      {"epoch", claim.epoch}});
+  return claim.epoch + 1;
+}
+
+bool record_news(Transaction& transaction, base::RunId run, const AttemptClaim& claim, const AttemptNews& news) {
+  if (find_epoch(transaction.session(), run, claim.attempt) != claim.epoch) return false;
+  transaction.session().write(Sql::attempt_progress, {{"out_offset", news.out_offset},
+                                                      {"err_offset", news.err_offset},
+                                                      {"failure_marker", news.has_failure_marker ? 1 : 0},
+                                                      {"result", news.result},
+                                                      {"deadline_ms", news.deadline_ms},
+                                                      {"run", run.number()},
+                                                      {"attempt", claim.attempt}});
+  const auto last_output = text_of(news.last_output_at);
+  const auto last_heartbeat = text_of(news.last_heartbeat_at);
+  const auto progress = encoded(news.progress);
+  const auto usage = encoded(news.usage);
+  const auto tool_errors = encoded(news.tool_errors);
+  const bool is_told = last_output || last_heartbeat || news.last_error || progress || usage || tool_errors;
+  if (!is_told) return true;
+  transaction.session().write(Sql::run_progress, {{"last_output_at", last_output},
+                                                  {"last_heartbeat_at", last_heartbeat},
+                                                  {"last_error", news.last_error},
+                                                  {"progress", progress},
+                                                  {"usage", usage},
+                                                  {"tool_errors", tool_errors},
+                                                  {"run", run.number()}});
+  return true;
+}
+
+}  // namespace reeve::ledger

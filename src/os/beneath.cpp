@@ -1,0 +1,63 @@
+#include "os/beneath.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace reeve::os {
+
+Folder Folder::open(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) base::throw_errno("os.failed", "cannot open the folder '" + path + "'", errno);
+  return Folder(std::move(fd));
+}
+
+std::expected<Fd, int> Folder::open_file(const std::string& name, int flags, mode_t mode) const {
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
+  how.mode = (flags & O_CREAT) != 0 ? mode : 0;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  while (true) {
+    const long fd = ::syscall(SYS_openat2, fd_.get(), name.c_str(), &how, sizeof(how));
+    if (fd >= 0) return Fd(static_cast<int>(fd));
+    // A rename elsewhere in the tree made the kernel unsure: it asks to be asked again.
+    if (errno != EAGAIN) return std::unexpected(errno);
+  }
+}
+
+std::expected<Folder, int> Folder::open_folder(const std::string& name) const {
+  auto fd = open_file(name, O_PATH | O_DIRECTORY);
+  if (!fd) return std::unexpected(fd.error());
+  return Folder(std::move(*fd));
+}
+
+bool Folder::make_folder(const std::string& name, mode_t mode) const {
+  return ::mkdirat(fd_.get(), name.c_str(), mode) == 0 || errno == EEXIST;
+}
+
+bool Folder::replace_file(const std::string& name, const std::string& content) const {
+  const std::string fresh = name + ".new";
+  {
+    const auto file = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC);
+    if (!file) return false;
+    std::string_view rest = content;
+    while (!rest.empty()) {
+      const ssize_t count = ::write(file->get(), rest.data(), rest.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return false;
+      rest.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+  return ::renameat(fd_.get(), fresh.c_str(), fd_.get(), name.c_str()) == 0;
+}
+
+bool Folder::remove(const std::string& name) const noexcept { return ::unlinkat(fd_.get(), name.c_str(), 0) == 0; }
+
+}  // namespace reeve::os

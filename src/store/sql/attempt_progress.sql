@@ -1,0 +1,4 @@
+UPDATE run_attempts SET out_offset = :out_offset, err_offset = :err_offset,
+  failure_marker = CASE WHEN :failure_marker = 1 THEN 1 ELSE failure_marker END,
+  result = COALESCE(:result, result), deadline_ms = COALESCE(:deadline_ms, deadline_ms)
+WHERE run = :run AND attempt = :attempt

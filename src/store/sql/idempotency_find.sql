@@ -1,0 +1,1 @@
+SELECT request_hash, response FROM idempotency_keys WHERE key = :key
