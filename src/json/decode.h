@@ -91,6 +91,17 @@ class Decoder {
     return read_word(value, out, base::Id<Noun>::parse, base::Id<Noun>::prefix);
   }
 
+  // A type that files write as one word, as json/describe.h writes it.
+  template <class T>
+    requires requires(const T* type) {
+      { parse_config_word(std::string_view(), type) } -> std::same_as<std::optional<T>>;
+    }
+  bool read(const base::Value& value, T& out) {
+    return read_word(
+        value, out, [](std::string_view word) { return parse_config_word(word, static_cast<const T*>(nullptr)); },
+        "one of its words");
+  }
+
   template <class T>
   bool read(const base::Value& value, std::optional<T>& out) {
     out.reset();

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -246,6 +247,12 @@ void Holder::start() {
   os::SpawnPlan plan{.argv = std::move(launch.argv), .environment = std::move(launch.environment)};
   plan.folder = launch.folder;
   open_streams(launch, plan);
+  if (assign_->open_files != 0) {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = std::min<rlim_t>(assign_->open_files, limit.rlim_max);
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
   auto process = tree_->spawn(plan);
   for (const int fd : {plan.input, plan.output, plan.error}) {
     if (fd >= 0) ::close(fd);

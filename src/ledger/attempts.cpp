@@ -44,6 +44,7 @@ std::vector<LiveAttempt> find_live_attempts(store::Session& session) {
     live.has_failure_marker = row.integer(10) != 0;
     live.has_result = !row.is_null(11);
     live.deadline_ms = row.find_integer(12);
+    live.ending = row.find_text(13);
   });
   return found;
 }
@@ -71,6 +72,13 @@ std::optional<std::int64_t> reassign_attempt(Transaction& transaction, base::Run
                                                       {"attempt", claim.attempt},
                                                       {"epoch", claim.epoch}});
   return claim.epoch + 1;
+}
+
+bool record_ending(Transaction& transaction, base::RunId run, const AttemptClaim& claim, const std::string& ending) {
+  if (find_epoch(transaction.session(), run, claim.attempt) != claim.epoch) return false;
+  transaction.session().write(Sql::attempt_ending,
+                              {{"ending", ending}, {"run", run.number()}, {"attempt", claim.attempt}});
+  return true;
 }
 
 bool record_news(Transaction& transaction, base::RunId run, const AttemptClaim& claim, const AttemptNews& news) {

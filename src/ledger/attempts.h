@@ -19,6 +19,8 @@ struct LiveAttempt {
   bool has_failure_marker = false;
   bool has_result = false;
   std::optional<std::int64_t> deadline_ms;
+  // As record_ending stored it.
+  std::optional<std::string> ending;
 };
 
 // All that have not ended, of every host.
@@ -30,6 +32,10 @@ std::optional<std::int64_t> adopt_attempt(Transaction& transaction, base::RunId 
 // It provably never ran: the same attempt in another keeper's hands.
 std::optional<std::int64_t> reassign_attempt(Transaction& transaction, base::RunId run, const AttemptClaim& claim,
                                              const AttemptStart& start);
+
+// It is about to be ended from outside: why, as JSON, stored before anything is done to it. False when the claim is not
+// the attempt's any more.
+bool record_ending(Transaction& transaction, base::RunId run, const AttemptClaim& claim, const std::string& ending);
 
 // What an attempt's output said, and up to where it was read: stored together, so that nothing counts twice.
 struct AttemptNews {

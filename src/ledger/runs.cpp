@@ -148,6 +148,15 @@ std::optional<model::Run> move_run(Transaction& transaction, base::RunId id, con
   return row.run;
 }
 
+bool warn_of_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim, const std::string& reason) {
+  const auto row = store::find_run(transaction.session(), id);
+  if (!row || !is_current(transaction, row->run, claim)) return false;
+  model::Run told = row->run;
+  told.reason = reason;
+  tell_run(transaction, told);
+  return true;
+}
+
 AttemptResult begin_attempt(Transaction& transaction, base::RunId id, const AttemptStart& start) {
   store::RunRow row = lock_run(transaction, id);
   // A run that waited for a usage limit is queued too, and has had attempts (RUN-18).

@@ -48,6 +48,10 @@ struct KeeperIdentity {
   std::int64_t started = 0;
 };
 
+// Tells that something about a run is worth knowing though its status stays (RUN-5). False when the claim is not the
+// run's any more.
+bool warn_of_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim, const std::string& reason);
+
 struct AttemptStart {
   std::int64_t daemon = 0;
   std::int64_t epoch = 0;

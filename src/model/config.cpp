@@ -12,6 +12,10 @@ std::optional<OnPrompt> parse_on_prompt(std::string_view text) {
   return OnPrompt{*action, {}};
 }
 
+std::optional<OnPrompt> parse_config_word(std::string_view text, const OnPrompt* /*type*/) {
+  return parse_on_prompt(text);
+}
+
 std::string format_config_word(const OnPrompt& on_prompt) {
   if (on_prompt.action != PromptAction::answer) return std::string(base::spell(on_prompt.action));
   return fmt::format("answer={}", on_prompt.text);

@@ -25,6 +25,7 @@ struct OnPrompt {
 };
 std::optional<OnPrompt> parse_on_prompt(std::string_view text);
 std::string format_config_word(const OnPrompt& on_prompt);
+std::optional<OnPrompt> parse_config_word(std::string_view text, const OnPrompt*);
 
 struct ToolProfile {
   std::vector<std::string> command;

@@ -218,6 +218,8 @@ CREATE TABLE run_attempts (
   result text,
   -- When it is over its hard timeout, in milliseconds of the kernel's clock since the boot.
   deadline_ms bigint,
+  -- It is being ended: what its status will be then, as JSON, so that the next daemon knows why.
+  ending text,
   exit_code bigint,
   signal bigint,
   exec_errno bigint,

@@ -188,6 +188,8 @@ CREATE TABLE run_attempts (
   result TEXT,
   -- When it is over its hard timeout, in milliseconds of the kernel's clock since the boot.
   deadline_ms INTEGER,
+  -- It is being ended: what its status will be then, as JSON, so that the next daemon knows why.
+  ending TEXT,
   exit_code INTEGER,
   signal INTEGER,
   exec_errno INTEGER,

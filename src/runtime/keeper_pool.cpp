@@ -1,0 +1,110 @@
+#include "runtime/keeper_pool.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "os/spawn.h"
+#include "os/unix_socket.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+// So many in a row that never said hello: more would not either.
+constexpr int most_failures = 3;
+
+}  // namespace
+
+KeeperPool::KeeperPool(Loop& loop, Options options) : loop_(loop), options_(std::move(options)) { fill(); }
+
+void KeeperPool::take(Taken taken) {
+  if (!idle_.empty()) {
+    IdleKeeper keeper = std::move(idle_.front().second);
+    idle_.pop_front();
+    fill();
+    taken(std::move(keeper));
+    return;
+  }
+  waiting_.push_back(std::move(taken));
+  failures_ = 0;
+  fill();
+}
+
+void KeeperPool::close() {
+  is_closed_ = true;
+  idle_.clear();
+  starting_.clear();
+}
+
+void KeeperPool::fill() {
+  while (!is_closed_ && failures_ < most_failures &&
+         idle_.size() + starting_.size() < options_.size + waiting_.size()) {
+    start_one();
+  }
+  while (failures_ >= most_failures && !waiting_.empty()) {
+    const Taken taken = std::move(waiting_.front());
+    waiting_.pop_front();
+    taken(std::unexpected(base::Error("daemon.no_keeper", fmt::format("{} does not start", options_.program),
+                                      "see logs/daemon.log in the state folder; `reeve doctor` looks for the cause")));
+  }
+}
+
+void KeeperPool::start_one() {
+  os::SocketPair pair = os::make_socket_pair(os::SocketKind::packets);
+  os::SpawnPlan plan{.argv = {options_.program, "hold", options_.seats}};
+  if (!options_.crash_point.empty()) plan.argv.push_back(options_.crash_point);
+  plan.input = pair.theirs.get();
+  plan.error = options_.complaints;
+  auto process = os::spawn(plan);
+  if (!process) {
+    ++failures_;
+    return;
+  }
+  const std::uint64_t number = next_number_++;
+  const pid_t pid = process->pid();
+  const int fd = process->fd();
+  children_.emplace(pid, Child{std::move(*process), {}});
+  children_.at(pid).watch = loop_.watch(fd, [this, pid] { collect(pid); });
+  KeeperLink::Events events;
+  events.message = [this, number](const keeper::FromKeeper& message) {
+    if (const auto* hello = std::get_if<keeper::Hello>(&message)) greeted(number, *hello);
+  };
+  events.gone = [this, number] { lost(number); };
+  starting_.emplace(number,
+                    Starting{std::make_unique<KeeperLink>(loop_, std::move(pair.ours), std::move(events)), pid});
+}
+
+void KeeperPool::greeted(std::uint64_t number, const keeper::Hello& hello) {
+  const auto found = starting_.find(number);
+  if (found == starting_.end()) return;
+  failures_ = 0;
+  IdleKeeper keeper{{options_.host, options_.boot_id, hello.pid, static_cast<std::int64_t>(hello.started)},
+                    std::move(found->second.link)};
+  starting_.erase(found);
+  if (waiting_.empty()) {
+    idle_.emplace_back(number, std::move(keeper));
+    return;
+  }
+  const Taken taken = std::move(waiting_.front());
+  waiting_.pop_front();
+  taken(std::move(keeper));
+}
+
+void KeeperPool::lost(std::uint64_t number) {
+  // Later, because its own link tells it.
+  loop_.post([this, number] {
+    if (starting_.erase(number) > 0) ++failures_;
+    std::erase_if(idle_, [&](const auto& entry) { return entry.first == number; });
+    fill();
+  });
+}
+
+void KeeperPool::collect(pid_t pid) {
+  const auto found = children_.find(pid);
+  if (found == children_.end() || !found->second.process.try_wait()) return;
+  loop_.post([this, pid] { children_.erase(pid); });
+  found->second.watch = {};
+}
+
+}  // namespace reeve::runtime

@@ -1,0 +1,455 @@
+#include "runtime/live_run.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "json/encode.h"
+#include "os/file.h"
+#include "os/tree.h"
+#include "runtime/store_task.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+using base::BootTime;
+using model::RunStatus;
+using std::chrono::seconds;
+
+// RUN-7: not more often than that when nothing but the times changed; and not later when much was read, because what is
+// not stored is read again after a crash.
+constexpr auto news_pause = seconds(1);
+constexpr std::uint64_t news_bytes = 1ULL << 20U;
+constexpr std::size_t most_tool_errors = 100;
+
+std::int64_t ns_of(BootTime time) { return time.time_since_epoch().count(); }
+
+std::shared_ptr<const base::SecretSet> prepare_secrets(const std::vector<std::string>& values) {
+  auto set = std::make_shared<base::SecretSet>();
+  for (const std::string& value : values) {
+    set->add(value);
+    // What is printed is looked at line by line, so that one of many lines is hidden line by line.
+    if (value.find('\n') == std::string::npos) continue;
+    for (const std::string_view line : base::split(value, '\n')) set->add(line);
+  }
+  set->prepare();
+  return set;
+}
+
+}  // namespace
+
+std::string run_folder(const Surroundings& around, base::RunId run) {
+  return (around.folder.runs() / run.text()).string();
+}
+
+std::string attempt_folder(const Surroundings& around, base::RunId run, int attempt) {
+  return fmt::format("{}/{}", run_folder(around, run), attempt);
+}
+
+LiveRun::LiveRun(Surroundings& around, Start start, Events events)
+    : around_(around), start_(std::move(start)), events_(std::move(events)) {
+  secrets_ = prepare_secrets(find_secrets(start_.plan));
+  news_.out_offset = static_cast<std::int64_t>(start_.out_offset);
+  news_.err_offset = static_cast<std::int64_t>(start_.err_offset);
+  position_ = stored_position_ = std::min(start_.out_offset, start_.err_offset);
+  news_stored_at_ = around_.loop.now();
+  silence_.since = around_.loop.now();
+}
+
+void LiveRun::open_intake() {
+  const base::RunId id = record().tool_run_id;
+  IntakeStart intake{.run = id,
+                     .attempt = claim().attempt,
+                     .folder = attempt_folder(around_, id, claim().attempt),
+                     .tool = start_.plan.tool,
+                     .execution = record().execution_id,
+                     .secret_values = find_secrets(start_.plan),
+                     .secrets = secrets_,
+                     .secrets_file = run_folder(around_, id) + "/secrets",
+                     .failure_markers = start_.plan.profile.failure_markers,
+                     .out_offset = start_.out_offset,
+                     .err_offset = start_.err_offset};
+  around_.log.open(std::move(intake));
+}
+
+KeeperLink::Events LiveRun::link_events() {
+  return {.message = [this](const keeper::FromKeeper& message) { hear(message); }, .gone = [this] { see_gone(); }};
+}
+
+void LiveRun::begin(std::unique_ptr<KeeperLink> link) {
+  const base::RunId id = record().tool_run_id;
+  const model::ToolProfile& profile = start_.plan.profile;
+  open_intake();
+  link_ = std::move(link);
+  link_->set_events(link_events());
+  keeper::Assign assign{.run_folder = run_folder(around_, id),
+                        .attempt_folder = attempt_folder(around_, id, claim().attempt),
+                        .nonce = start_.nonce};
+  assign.mode = profile.mode == model::RunMode::pty      ? keeper::Assign::Mode::pty
+                : profile.mode == model::RunMode::stream ? keeper::Assign::Mode::stream
+                                                         : keeper::Assign::Mode::pipe;
+  assign.rows = static_cast<std::uint16_t>(start_.plan.rows);
+  assign.columns = static_cast<std::uint16_t>(start_.plan.columns);
+  assign.kill_grace_ms = static_cast<std::uint32_t>(profile.kill_grace.count());
+  assign.keep_descendants = profile.keep_descendants;
+  assign.output_cap = profile.output_cap.bytes;
+  if (start_.deadline) assign.deadline_ns = ns_of(*start_.deadline);
+  assign.environment =
+      attempt_environment(id, record().execution_id, record().node_id, claim().attempt, assign.attempt_folder);
+  assign.open_files = around_.open_files;
+  assign.cgroup_parent = around_.cgroup_parent.value_or("");
+  link_->send(assign);
+  around_.crash_point("run.after_assign");
+  link_->send(keeper::Go{});
+  set_deadline_timer();
+  renew_silence();
+}
+
+void LiveRun::adopt(os::Fd socket) {
+  open_intake();
+  link_ = std::make_unique<KeeperLink>(around_.loop, std::move(socket), link_events());
+  has_begun_ = true;
+  around_.log.grew(record().tool_run_id);
+  set_deadline_timer();
+  renew_silence();
+  // It was being ended when the daemon before this one died.
+  if (start_.ending) stop(start_.plan.profile.kill_grace);
+}
+
+void LiveRun::conclude(keeper::ExitRecord exit) {
+  open_intake();
+  exit_ = std::move(exit);
+  finish_intake();
+}
+
+void LiveRun::hear(const keeper::FromKeeper& message) {
+  const base::RunId id = record().tool_run_id;
+  if (std::holds_alternative<keeper::Grew>(message)) {
+    around_.log.grew(id);
+    events_.output();
+  } else if (std::holds_alternative<keeper::Started>(message)) {
+    has_begun_ = true;
+  } else if (const auto* taken = std::get_if<keeper::InputTaken>(&message)) {
+    const auto ticket = tickets_.find(taken->ticket);
+    if (ticket == tickets_.end()) return;
+    const auto done = std::move(ticket->second);
+    tickets_.erase(ticket);
+    done(taken->is_taken);
+  } else if (const auto* trouble = std::get_if<keeper::Trouble>(&message)) {
+    news_.last_error = fmt::format("its output cannot be written ({}): the tool is held until it can",
+                                   std::generic_category().message(trouble->error_number));
+    has_news_ = true;
+    store_news();
+  } else if (std::holds_alternative<keeper::Exited>(message)) {
+    if (!exit_ && read_exit_record()) finish_intake();
+  }
+}
+
+void LiveRun::see_gone() {
+  for (auto& [_, done] : std::exchange(tickets_, {})) done(false);
+  if (exit_) return;
+  if (read_exit_record()) {
+    finish_intake();
+    return;
+  }
+  events_.interrupted();
+}
+
+bool LiveRun::read_exit_record() {
+  const std::string path =
+      attempt_folder(around_, record().tool_run_id, claim().attempt) + "/" + std::string(keeper::exit_name);
+  try {
+    auto found = keeper::decode_exit(os::read_file(path, keeper::record_bytes));
+    if (!found || found->nonce != start_.nonce) return false;
+    exit_ = std::move(*found);
+    return true;
+  } catch (const base::Error&) {
+    return false;
+  }
+}
+
+void LiveRun::finish_intake() {
+  deadline_timer_ = {};
+  silence_timer_ = {};
+  result_timer_ = {};
+  output_end_ = exit_->output_end;
+  around_.log.finish(record().tool_run_id, *output_end_);
+  events_.output();
+}
+
+void LiveRun::take(Digest digest) {
+  news_.out_offset = static_cast<std::int64_t>(digest.out_offset);
+  news_.err_offset = static_cast<std::int64_t>(digest.err_offset);
+  position_ = std::max(position_, digest.position);
+  if (digest.last_output_at) news_.last_output_at = digest.last_output_at;
+  if (digest.has_heartbeat) news_.last_heartbeat_at = around_.clock.wall_now();
+  if (digest.has_failure_marker) start_.has_failure_marker = news_.has_failure_marker = true;
+  // An error event says more than a line that looks like one (RUN-7).
+  has_error_event_ = has_error_event_ || digest.last_error;
+  if (digest.last_error) {
+    news_.last_error = digest.last_error;
+  } else if (digest.error_line && !has_error_event_) {
+    news_.last_error = digest.error_line;
+  }
+  if (digest.last_stderr_line) last_stderr_line_ = digest.last_stderr_line;
+  if (digest.progress) news_.progress = digest.progress;
+  if (digest.usage) {
+    model::Usage& usage = start_.record.usage.emplace(start_.record.usage.value_or(model::Usage{}));
+    usage.input_tokens += digest.usage->input_tokens;
+    usage.output_tokens += digest.usage->output_tokens;
+    if (digest.usage->cost_usd) usage.cost_usd = usage.cost_usd.value_or(0) + *digest.usage->cost_usd;
+    news_.usage = usage;
+  }
+  for (const ToolUseError& error : digest.tool_errors) {
+    if (start_.record.tool_errors.size() >= most_tool_errors) break;
+    start_.record.tool_errors.push_back({start_.plan.tool, error.message});
+    news_.tool_errors = start_.record.tool_errors;
+  }
+  if (digest.report && digest.report->kind == Report::Kind::result) {
+    start_.has_result = true;
+    news_.result = digest.report->data ? json::encode(*digest.report->data) : "null";
+    const auto grace = start_.plan.profile.result_grace;
+    result_timer_ = around_.loop.at(around_.loop.now() + grace, [this] {
+      end({RunStatus::completed, "", model::Outcome::did_not_exit}, start_.plan.profile.kill_grace, [](auto) {});
+    });
+  }
+  const bool is_sign_of_life = digest.last_output_at || digest.has_heartbeat;
+  if (is_sign_of_life) {
+    has_news_ = true;
+    silence_ = {around_.loop.now(), {}};
+    if (record().status == RunStatus::stalled) mark_running();
+  }
+  const bool has_effect = digest.has_effect();
+  has_news_ = has_news_ || has_effect || digest.is_final;
+  if (digest.is_final) {
+    is_intake_final_ = true;
+    store_end();
+    return;
+  }
+  if (link_) link_->send(keeper::Consumed{stored_position_});
+  const bool is_due = around_.loop.now() - news_stored_at_ >= news_pause;
+  if (has_effect || is_due || position_ - stored_position_ >= news_bytes) {
+    store_news();
+  } else if (has_news_ && !news_timer_) {
+    news_timer_ = around_.loop.at(news_stored_at_ + news_pause, [this] {
+      news_timer_ = {};
+      store_news();
+    });
+  }
+  events_.output();
+}
+
+void LiveRun::store_news() {
+  if (is_storing_news_ || !has_news_ || is_storing_end_) return;
+  is_storing_news_ = true;
+  has_news_ = false;
+  news_timer_ = {};
+  news_stored_at_ = around_.loop.now();
+  const std::uint64_t position = position_;
+  const base::RunId id = record().tool_run_id;
+  ask_store(
+      around_.ledger, around_.loop,
+      [id, claim = claim(), news = news_](ledger::Transaction& transaction) {
+        return ledger::record_news(transaction, id, claim, news);
+      },
+      [this, alive = std::weak_ptr(alive_), position, news = news_](std::expected<bool, base::Error> stored) {
+        if (alive.expired()) return;
+        is_storing_news_ = false;
+        if (!stored || !*stored) {
+          // Kept, and stored with what comes next.
+          has_news_ = true;
+          return;
+        }
+        stored_position_ = position;
+        around_.log.stored(record().tool_run_id, position);
+        if (link_) link_->send(keeper::Consumed{position});
+        model::Run& run = start_.record;
+        if (news.last_output_at) run.last_output_at = news.last_output_at;
+        if (news.last_heartbeat_at) run.last_heartbeat_at = news.last_heartbeat_at;
+        if (news.last_error) run.last_error = news.last_error;
+        if (news.progress) run.progress = news.progress;
+        if (is_intake_final_) store_end();
+      });
+}
+
+void LiveRun::store_end() {
+  // What is being stored at this moment is stored first: the end carries the last word.
+  if (!exit_ || !is_intake_final_ || is_storing_end_ || is_storing_news_) return;
+  is_storing_end_ = true;
+  around_.crash_point("run.before_tx_exit");
+  AttemptEnd end{.run = record().tool_run_id, .claim = claim(), .record = *exit_, .ending = start_.ending};
+  end.has_failure_marker = start_.has_failure_marker;
+  end.has_result = start_.has_result;
+  if (!has_error_event_ && !record().last_error && !news_.last_error) end.last_stderr_line = last_stderr_line_;
+  ask_store(
+      around_.ledger, around_.loop,
+      [end, news = news_, tool = start_.plan.tool, argv = start_.plan.argv,
+       cwd = start_.plan.cwd](ledger::Transaction& transaction) -> std::optional<model::Run> {
+        if (!ledger::record_news(transaction, end.run, end.claim, news)) return std::nullopt;
+        return store_attempt_end(transaction, end, tool, argv, cwd);
+      },
+      [this, alive = std::weak_ptr(alive_)](std::expected<std::optional<model::Run>, base::Error> stored) {
+        if (alive.expired()) return;
+        if (!stored) {
+          // The store will have it when it can: the record of the end lies in the run's folder.
+          is_storing_end_ = false;
+          news_timer_ = around_.loop.at(around_.loop.now() + news_pause, [this] { store_end(); });
+          return;
+        }
+        around_.crash_point("run.after_tx_exit");
+        if (*stored) {
+          start_.record = std::move(**stored);
+          events_.changed(record());
+        }
+        around_.log.close(record().tool_run_id);
+        events_.over();
+      });
+}
+
+void LiveRun::set_deadline_timer() {
+  if (!start_.deadline) return;
+  deadline_timer_ = around_.loop.at(*start_.deadline, [this] {
+    end({RunStatus::failed_timeout, "timeout", {}}, start_.plan.profile.kill_grace, [](auto) {});
+  });
+}
+
+void LiveRun::renew_silence() {
+  silence_ = {around_.loop.now(), {}};
+  const auto limit = start_.plan.profile.no_output_timeout.after;
+  if (limit) watch_silence(silence_.since + *limit / 2);
+}
+
+void LiveRun::watch_silence(BootTime when) {
+  silence_timer_ = around_.loop.at(when, [this] { look_at_silence(); });
+}
+
+void LiveRun::look_at_silence() {
+  const model::ToolProfile& profile = start_.plan.profile;
+  const BootTime now = around_.loop.now();
+  engine::Activity seen;
+  if (profile.liveness == model::Liveness::activity && engine::is_due(profile.no_output_timeout, silence_, now)) {
+    const os::TreeActivity activity = os::measure_activity(start_.keeper_pid);
+    seen = {activity.cpu, activity.io_bytes};
+  }
+  const engine::StallDecision decision =
+      engine::check_stall(profile.no_output_timeout, profile.liveness, silence_, now, seen);
+  const std::string limit = base::format_duration(*profile.no_output_timeout.after);
+  switch (decision.verdict) {
+    case engine::StallVerdict::wait:
+      break;
+    case engine::StallVerdict::half_time: {
+      silence_.at_half = seen;
+      const std::string reason = fmt::format("no output or heartbeat for {}, half of its limit",
+                                             base::format_duration(*profile.no_output_timeout.after / 2));
+      ask_store(
+          around_.ledger, around_.loop,
+          [id = record().tool_run_id, claim = claim(), reason](ledger::Transaction& transaction) {
+            return ledger::warn_of_run(transaction, id, claim, reason);
+          },
+          [](auto) {});
+      break;
+    }
+    case engine::StallVerdict::at_work:
+      silence_ = {now, {}};
+      break;
+    case engine::StallVerdict::stalled:
+      mark_stalled(limit);
+      break;
+  }
+  if (decision.look_again) watch_silence(*decision.look_again);
+}
+
+void LiveRun::mark_stalled(const std::string& limit) {
+  const model::ToolProfile& profile = start_.plan.profile;
+  const auto silent_s = std::chrono::duration_cast<seconds>(*profile.no_output_timeout.after).count();
+  if (profile.on_stall == model::OnStall::kill) {
+    end({RunStatus::failed_timeout, fmt::format("no output or heartbeat for {} s", silent_s), {}}, profile.kill_grace,
+        [](auto) {});
+    return;
+  }
+  const bool looks_at_activity = profile.liveness == model::Liveness::activity;
+  move({.to = RunStatus::stalled,
+        .reason = fmt::format("no output or heartbeat{} for {}", looks_at_activity ? ", no CPU or I/O" : "", limit)});
+}
+
+void LiveRun::mark_running() {
+  move({.to = RunStatus::running});
+  const auto limit = start_.plan.profile.no_output_timeout.after;
+  if (limit) watch_silence(silence_.since + *limit / 2);
+}
+
+void LiveRun::move(ledger::RunMove move) {
+  ask_store(
+      around_.ledger, around_.loop,
+      [id = record().tool_run_id, claim = claim(), move](ledger::Transaction& transaction) {
+        return ledger::move_run(transaction, id, move, claim);
+      },
+      [this, alive = std::weak_ptr(alive_)](std::expected<std::optional<model::Run>, base::Error> moved) {
+        if (alive.expired() || !moved || !*moved) return;
+        start_.record.status = (*moved)->status;
+        start_.record.reason = (*moved)->reason;
+        events_.changed(record());
+        // It spoke while this was being stored.
+        const bool spoke = record().status == RunStatus::stalled && silence_.since > news_stored_at_ && !exit_ &&
+                           around_.loop.now() - silence_.since < seconds(1);
+        if (spoke) mark_running();
+      });
+}
+
+void LiveRun::end(Ending ending, base::Milliseconds grace, Done done) {
+  if (exit_) {
+    done(std::unexpected(base::Error("run.not_running", fmt::format("{} has ended", record().tool_run_id.text()))));
+    return;
+  }
+  if (start_.ending) {
+    // It is being ended; the first reason stands. Only the patience may be less than before.
+    if (grace.count() == 0) stop(grace);
+    done(record());
+    return;
+  }
+  start_.ending = ending;
+  ask_store(
+      around_.ledger, around_.loop,
+      [id = record().tool_run_id, claim = claim(), text = encode_ending(ending)](ledger::Transaction& transaction) {
+        return ledger::record_ending(transaction, id, claim, text);
+      },
+      [this, alive = std::weak_ptr(alive_), grace, done](std::expected<bool, base::Error> stored) {
+        if (alive.expired()) return;
+        if (!stored) {
+          start_.ending.reset();
+          done(std::unexpected(stored.error()));
+          return;
+        }
+        stop(grace);
+        done(record());
+      });
+}
+
+void LiveRun::stop(base::Milliseconds grace) {
+  if (link_) link_->send(keeper::Stop{static_cast<std::uint32_t>(grace.count())});
+}
+
+void LiveRun::input(std::string bytes, std::function<void(bool)> done) {
+  constexpr std::size_t most_tickets = 64;
+  const bool has_place = link_ && !exit_ && tickets_.size() < most_tickets && bytes.size() <= keeper::input_bytes;
+  if (!has_place) {
+    done(false);
+    return;
+  }
+  const std::uint32_t ticket = next_ticket_++;
+  tickets_.emplace(ticket, std::move(done));
+  link_->send(keeper::Input{ticket, std::move(bytes)});
+}
+
+void LiveRun::resize(int rows, int columns) {
+  if (link_) link_->send(keeper::Resize{static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)});
+}
+
+void LiveRun::signal(int number) {
+  if (link_) link_->send(keeper::Signal{number});
+}
+
+}  // namespace reeve::runtime

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/run_exit.h"
+#include "engine/stall.h"
+#include "keeper/records.h"
+#include "ledger/attempts.h"
+#include "ledger/ledger.h"
+#include "model/run.h"
+#include "os/beneath.h"
+#include "project/state_folder.h"
+#include "runtime/keeper_link.h"
+#include "runtime/keeper_pool.h"
+#include "runtime/log_thread.h"
+#include "runtime/loop.h"
+#include "runtime/run_end.h"
+#include "runtime/run_plan.h"
+
+namespace reeve::runtime {
+
+// What everything that runs in the daemon shares.
+struct Surroundings {
+  Loop& loop;
+  ledger::Ledger& ledger;
+  const base::Clock& clock;
+  LogThread& log;
+  KeeperPool& keepers;
+  project::StateFolder folder;
+  std::int64_t daemon = 0;
+  std::string host;
+  std::string boot_id;
+  // Where control groups may be made; nothing: trees are walked.
+  std::optional<std::string> cgroup_parent;
+  // The soft limit that the person who started the daemon had.
+  std::uint64_t open_files = 0;
+  model::Supervision supervision;
+  // For tests: where the process may die.
+  std::function<void(const char*)> crash_point = [](const char*) {};
+};
+
+std::string run_folder(const Surroundings& around, base::RunId run);
+std::string attempt_folder(const Surroundings& around, base::RunId run, int attempt);
+
+// An attempt that has begun, from its keeper's first word to its stored end: clocks, what its lines say, its end. Lives
+// on the loop.
+class LiveRun {
+ public:
+  struct Start {
+    model::Run record;
+    ledger::AttemptClaim claim;
+    std::string nonce;
+    RunPlan plan;
+    pid_t keeper_pid = 0;
+    std::optional<base::BootTime> deadline = {};
+    // Of one that is adopted.
+    std::uint64_t out_offset = 0;
+    std::uint64_t err_offset = 0;
+    bool has_failure_marker = false;
+    bool has_result = false;
+    std::optional<Ending> ending = {};
+  };
+  struct Events {
+    // Its record changed, after the commit.
+    std::function<void(const model::Run&)> changed;
+    // More output can be read, or it is known where it ends.
+    std::function<void()> output;
+    // The attempt is stored as ended; the run may be over, or wait. The object may be destroyed, not before the call
+    // returns.
+    std::function<void()> over;
+    // The keeper went without a word (RUN-13).
+    std::function<void()> interrupted;
+  };
+
+  LiveRun(Surroundings& around, Start start, Events events);
+  LiveRun(const LiveRun&) = delete;
+  LiveRun& operator=(const LiveRun&) = delete;
+
+  // The keeper that has been assigned nothing yet: from here on the tool runs.
+  void begin(std::unique_ptr<KeeperLink> link);
+  // One that held the run before this daemon was there.
+  void adopt(os::Fd socket);
+  // It ended while no daemon was there.
+  void conclude(keeper::ExitRecord record);
+
+  void take(Digest digest);
+  // Stored before it is done. `grace` 0: at once.
+  using Done = std::function<void(std::expected<model::Run, base::Error>)>;
+  void end(Ending ending, base::Milliseconds grace, Done done);
+  // False when there is no room, or nothing that reads.
+  void input(std::string bytes, std::function<void(bool)> done);
+  void resize(int rows, int columns);
+  void signal(int number);
+
+  const model::Run& record() const noexcept { return start_.record; }
+  const ledger::AttemptClaim& claim() const noexcept { return start_.claim; }
+  const RunPlan& plan() const noexcept { return start_.plan; }
+  const std::shared_ptr<const base::SecretSet>& secrets() const noexcept { return secrets_; }
+  // Where the output ends, once that is known.
+  std::optional<std::uint64_t> output_end() const noexcept { return output_end_; }
+  // The keeper's word that the tool runs.
+  bool has_begun() const noexcept { return has_begun_; }
+
+ private:
+  void open_intake();
+  KeeperLink::Events link_events();
+  void hear(const keeper::FromKeeper& message);
+  void see_gone();
+  // Whether there is one with this attempt's nonce.
+  bool read_exit_record();
+  void finish_intake();
+  void store_end();
+  void store_news();
+  void set_deadline_timer();
+  void renew_silence();
+  void watch_silence(base::BootTime when);
+  void look_at_silence();
+  void mark_stalled(const std::string& reason);
+  void mark_running();
+  void move(ledger::RunMove move);
+  void stop(base::Milliseconds grace);
+
+  Surroundings& around_;
+  Start start_;
+  Events events_;
+  std::shared_ptr<const base::SecretSet> secrets_;
+  std::unique_ptr<KeeperLink> link_;
+  bool has_begun_ = false;
+  std::optional<keeper::ExitRecord> exit_;
+  std::optional<std::uint64_t> output_end_;
+  bool is_intake_final_ = false;
+  bool is_storing_end_ = false;
+
+  // Heard, and not stored yet.
+  ledger::AttemptNews news_;
+  bool has_news_ = false;
+  bool is_storing_news_ = false;
+  std::uint64_t position_ = 0;
+  std::uint64_t stored_position_ = 0;
+  base::BootTime news_stored_at_;
+  std::optional<std::string> last_stderr_line_;
+  bool has_error_event_ = false;
+
+  engine::Silence silence_;
+  Loop::Hold deadline_timer_;
+  Loop::Hold silence_timer_;
+  Loop::Hold result_timer_;
+  Loop::Hold news_timer_;
+  std::uint32_t next_ticket_ = 1;
+  std::map<std::uint32_t, std::function<void(bool)>> tickets_;
+  // What is called back later finds out whether this still is.
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+};
+
+}  // namespace reeve::runtime

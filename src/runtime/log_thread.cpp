@@ -1,0 +1,364 @@
+#include "runtime/log_thread.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "json/parse.h"
+#include "keeper/output_reader.h"
+#include "keeper/packing.h"
+#include "os/beneath.h"
+#include "runtime/combined_log.h"
+#include "runtime/line_splitter.h"
+#include "runtime/log_line.h"
+#include "runtime/tool_line_failure.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+// Of one run before the next one has its turn.
+constexpr std::size_t turn_bytes = 1UL << 20U;
+// Read and not stored: what a crash makes the next daemon read and compare again.
+constexpr std::uint64_t most_unstored = 4ULL << 20U;
+constexpr std::size_t tail_bytes = 64UL << 20U;
+constexpr std::size_t most_questions = 64;
+constexpr std::size_t most_tool_errors = 64;
+constexpr std::chrono::milliseconds retry_pause(200);
+
+std::size_t index_of(model::Stream stream) { return stream == model::Stream::out ? 0 : 1; }
+
+void merge_event(Digest& digest, ToolEvent event) {
+  if (std::holds_alternative<Heartbeat>(event)) {
+    digest.has_heartbeat = true;
+  } else if (auto* error = std::get_if<ErrorReport>(&event)) {
+    digest.last_error = std::move(error->message);
+    digest.has_failure_marker = digest.has_failure_marker || error->fatal;
+  } else if (auto* question = std::get_if<Question>(&event)) {
+    if (digest.questions.size() < most_questions) digest.questions.push_back(std::move(*question));
+  } else if (auto* progress = std::get_if<model::Progress>(&event)) {
+    digest.progress = std::move(*progress);
+  } else if (const auto* usage = std::get_if<model::Usage>(&event)) {
+    model::Usage sum = digest.usage.value_or(model::Usage{});
+    sum.input_tokens += usage->input_tokens;
+    sum.output_tokens += usage->output_tokens;
+    if (usage->cost_usd) sum.cost_usd = sum.cost_usd.value_or(0) + *usage->cost_usd;
+    digest.usage = sum;
+  } else if (auto* report = std::get_if<Report>(&event)) {
+    digest.report = std::move(*report);
+  } else if (auto* tool_error = std::get_if<ToolUseError>(&event)) {
+    if (digest.tool_errors.size() < most_tool_errors) digest.tool_errors.push_back(std::move(*tool_error));
+  }
+}
+
+}  // namespace
+
+bool Digest::has_effect() const noexcept {
+  return has_heartbeat || has_failure_marker || last_error || progress || usage || report || !questions.empty() ||
+         !tool_errors.empty();
+}
+
+struct LogThread::File {
+  CombinedLog log;
+};
+
+struct LogThread::Command {
+  enum class Kind { open, grew, finish, close, stored, write } kind;
+  base::RunId run{0};
+  std::uint64_t position = 0;
+  std::unique_ptr<IntakeStart> start = {};
+  std::string lines = {};
+};
+
+// One attempt that is read.
+struct LogThread::Intake {
+  IntakeStart start;
+  os::Folder folder;
+  keeper::OutputReader reader;
+  FailureMarkers markers;
+  OutputLineWriter writer;
+  // By stream.
+  std::array<std::unique_ptr<LineSplitter>, 2> splitters;
+  std::array<base::Redactor, 2> redactors;
+  std::array<std::uint64_t, 2> offsets;
+  // Behind the last byte that each splitter was given.
+  std::array<std::uint64_t, 2> fed;
+  // Lines that begin before it are in the log since before the last crash.
+  std::array<std::uint64_t, 2> logged{};
+  std::set<std::size_t> seen_secrets;
+
+  Digest digest;
+  std::string text;
+  std::string timestamp;
+  std::uint64_t stored = 0;
+  std::optional<std::uint64_t> output_end;
+  bool is_asked = false;
+  bool is_done = false;
+
+  Intake(IntakeStart begun, os::Folder opened)
+      : start(std::move(begun)),
+        folder(std::move(opened)),
+        reader(folder),
+        markers(start.failure_markers),
+        writer(start.tool, start.run, start.execution, start.attempt),
+        redactors{base::Redactor(*start.secrets), base::Redactor(*start.secrets)},
+        offsets{start.out_offset, start.err_offset},
+        fed(offsets),
+        stored(std::min(start.out_offset, start.err_offset)) {}
+
+  std::uint64_t position() const { return std::min(offsets[0], offsets[1]); }
+  bool must_wait() const { return !output_end && position() > stored + most_unstored; }
+  void note_secrets(std::string_view line);
+};
+
+// Told by a line that was changed: which of them it held.
+void LogThread::Intake::note_secrets(std::string_view line) {
+  const std::size_t before = seen_secrets.size();
+  for (std::size_t i = 0; i < start.secret_values.size(); ++i) {
+    const std::string& value = start.secret_values[i];
+    // One of many lines is known by any of them.
+    const std::string_view part = std::string_view(value).substr(0, value.find('\n'));
+    if (!value.empty() && line.find(part) != std::string_view::npos) seen_secrets.insert(i);
+  }
+  if (seen_secrets.size() == before || start.secrets_file.empty()) return;
+  std::vector<std::string> values;
+  for (const std::size_t i : seen_secrets) values.push_back(start.secret_values[i]);
+  const std::size_t slash = start.secrets_file.rfind('/');
+  os::Folder::open(start.secrets_file.substr(0, slash))
+      .replace_file(start.secrets_file.substr(slash + 1), keeper::Packer().put(values).bytes());
+}
+
+LogThread::LogThread(Options options) : options_(std::move(options)) {
+  file_ = std::make_unique<File>(CombinedLog(options_.path, options_.settings));
+  read_log_tail();
+  thread_ = std::thread([this] { run(); });
+}
+
+LogThread::~LogThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void LogThread::open(IntakeStart start) {
+  const base::RunId run = start.run;
+  const std::lock_guard lock(mutex_);
+  commands_.push_back(
+      {.kind = Command::Kind::open, .run = run, .start = std::make_unique<IntakeStart>(std::move(start))});
+  wake_.notify_one();
+}
+
+void LogThread::grew(base::RunId run) {
+  const std::lock_guard lock(mutex_);
+  commands_.push_back({.kind = Command::Kind::grew, .run = run});
+  wake_.notify_one();
+}
+
+void LogThread::finish(base::RunId run, std::uint64_t output_end) {
+  const std::lock_guard lock(mutex_);
+  commands_.push_back({.kind = Command::Kind::finish, .run = run, .position = output_end});
+  wake_.notify_one();
+}
+
+void LogThread::close(base::RunId run) {
+  const std::lock_guard lock(mutex_);
+  commands_.push_back({.kind = Command::Kind::close, .run = run});
+  wake_.notify_one();
+}
+
+void LogThread::stored(base::RunId run, std::uint64_t position) {
+  const std::lock_guard lock(mutex_);
+  commands_.push_back({.kind = Command::Kind::stored, .run = run, .position = position});
+  wake_.notify_one();
+}
+
+void LogThread::write(std::string lines) {
+  const std::lock_guard lock(mutex_);
+  commands_.push_back({.kind = Command::Kind::write, .lines = std::move(lines)});
+  wake_.notify_one();
+}
+
+void LogThread::run() {
+  std::deque<Command> taken;
+  bool has_more = false;
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return has_more || is_ending_ || !commands_.empty(); });
+      if (commands_.empty() && is_ending_) return;
+      std::swap(taken, commands_);
+    }
+    for (Command& command : taken) obey(command);
+    taken.clear();
+    has_more = false;
+    for (auto& [_, intake] : intakes_) {
+      if (read_some(*intake)) has_more = true;
+    }
+  }
+}
+
+void LogThread::obey(Command& command) {
+  using Kind = Command::Kind;
+  if (command.kind == Kind::write) {
+    append(command.lines);
+    return;
+  }
+  if (command.kind == Kind::open) {
+    const base::RunId run = command.run;
+    os::Folder folder = os::Folder::open(command.start->folder);
+    auto intake = std::make_unique<Intake>(std::move(*command.start), std::move(folder));
+    Intake& self = *intake;
+    for (const model::Stream stream : {model::Stream::out, model::Stream::err}) {
+      const std::size_t i = index_of(stream);
+      const auto logged = logged_.find({run.number(), self.start.attempt, static_cast<int>(i)});
+      if (logged != logged_.end()) self.logged[i] = logged->second + 1;
+      self.splitters[i] = std::make_unique<LineSplitter>([this, &self, stream, i](const Line& line) {
+        Digest& digest = self.digest;
+        if (line.is_whole()) {
+          if (auto event = lines_.read(line.text)) merge_event(digest, std::move(*event));
+        }
+        if (self.markers.match(line.text)) digest.has_failure_marker = true;
+        const bool is_hidden_of = !self.start.secrets->empty();
+        std::string shown;
+        if (is_hidden_of) {
+          shown = self.redactors[i].feed(line.text);
+          if (!line.is_partial) shown += self.redactors[i].finish();
+          if (shown != line.text) self.note_secrets(line.text);
+        }
+        Line told = line;
+        if (is_hidden_of) told.text = shown;
+        if (stream == model::Stream::err && !told.text.empty()) {
+          constexpr std::size_t longest = 4'096;
+          std::string text = base::replace_invalid_utf8(base::truncate_utf8(told.text, longest));
+          if (looks_like_error(told.text)) digest.error_line = text;
+          digest.last_stderr_line = std::move(text);
+        }
+        if (line.position >= self.logged[i]) self.writer.append(self.text, self.timestamp, stream, told);
+      });
+    }
+    self.reader.seek(self.position());
+    intakes_.insert_or_assign(run, std::move(intake));
+    return;
+  }
+  const auto found = intakes_.find(command.run);
+  if (found == intakes_.end()) return;
+  Intake& intake = *found->second;
+  switch (command.kind) {
+    case Kind::grew:
+      intake.is_asked = true;
+      break;
+    case Kind::finish:
+      intake.output_end = command.position;
+      intake.is_asked = true;
+      break;
+    case Kind::stored:
+      intake.stored = std::max(intake.stored, command.position);
+      break;
+    case Kind::close:
+      intakes_.erase(found);
+      break;
+    case Kind::open:
+    case Kind::write:
+      break;
+  }
+}
+
+// Whether there may be more to read at once.
+bool LogThread::read_some(Intake& intake) {
+  if (!intake.is_asked || intake.is_done || intake.must_wait()) return false;
+  intake.digest = {.run = intake.start.run, .attempt = intake.start.attempt};
+  std::size_t read = 0;
+  bool is_at_end = false;
+  while (read < turn_bytes) {
+    const auto frame = intake.reader.next();
+    if (!frame) {
+      is_at_end = true;
+      break;
+    }
+    read += frame->bytes.size();
+    const std::size_t i = frame->header.stream;
+    std::string_view bytes = frame->bytes;
+    std::uint64_t position = frame->payload_position();
+    // Dealt with before the last crash.
+    if (frame->end() <= intake.fed[i]) continue;
+    if (position < intake.fed[i]) {
+      bytes.remove_prefix(intake.fed[i] - position);
+      position = intake.fed[i];
+    }
+    const auto at =
+        base::WallTime(std::chrono::duration_cast<base::Milliseconds>(std::chrono::nanoseconds(frame->header.unix_ns)));
+    intake.digest.last_output_at = at;
+    intake.timestamp = base::format_time(at);
+    intake.fed[i] = position + bytes.size();
+    intake.splitters[i]->feed(position, bytes);
+  }
+  intake.is_asked = !is_at_end;
+  const bool is_over = is_at_end && intake.output_end;
+  if (is_over) {
+    for (const auto& splitter : intake.splitters) splitter->finish();
+    intake.digest.is_final = true;
+    intake.is_done = true;
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    // A stream that has nothing pending need not be read again up to where the other one is.
+    const std::uint64_t consumed = intake.splitters[i]->consumed();
+    const bool has_pending = !is_over && consumed != 0 && consumed < intake.fed[i];
+    intake.offsets[i] = has_pending ? consumed : std::max(intake.offsets[i], intake.reader.position());
+  }
+  intake.digest.out_offset = intake.offsets[0];
+  intake.digest.err_offset = intake.offsets[1];
+  intake.digest.position = intake.position();
+  if (!intake.text.empty()) append(intake.text);
+  intake.text.clear();
+  if (options_.crash_point && read > 0) options_.crash_point("output.after_log_before_tx");
+  options_.digest(std::move(intake.digest));
+  return !is_at_end;
+}
+
+void LogThread::append(std::string_view lines) {
+  bool has_complained = false;
+  while (true) {
+    try {
+      file_->log.append(lines);
+      return;
+    } catch (const base::Error& error) {
+      // Nothing is dropped: reading stops, and with it, when their files are full, the tools.
+      if (!has_complained) options_.complain(error.message());
+      has_complained = true;
+      std::unique_lock lock(mutex_);
+      if (wake_.wait_for(lock, retry_pause, [&] { return is_ending_; })) return;
+    }
+  }
+}
+
+void LogThread::read_log_tail() {
+  const std::string tail = file_->log.read_tail(tail_bytes);
+  for (std::size_t at = 0; at < tail.size();) {
+    const std::size_t end = std::min(tail.find('\n', at), tail.size());
+    const std::string_view line = std::string_view(tail).substr(at, end - at);
+    at = end + 1;
+    const auto value = json::parse(line);
+    if (!value) continue;
+    if (const base::Value* seq = value->find("seq")) {
+      if (seq->as_integer() != nullptr) last_event_ = *seq->as_integer();
+      continue;
+    }
+    const base::Value* run = value->find("tool_run_id");
+    const base::Value* offset = value->find("offset");
+    const base::Value* attempt = value->find("attempt");
+    const base::Value* stream = value->find("stream");
+    if (run == nullptr || offset == nullptr || attempt == nullptr || stream == nullptr) continue;
+    const auto id = run->as_string() != nullptr ? base::RunId::parse(*run->as_string()) : std::nullopt;
+    if (!id || offset->as_integer() == nullptr || attempt->as_integer() == nullptr) continue;
+    const int index = stream->as_string() != nullptr && *stream->as_string() == "stderr" ? 1 : 0;
+    logged_[{id->number(), static_cast<int>(*attempt->as_integer()), index}] =
+        static_cast<std::uint64_t>(*offset->as_integer());
+  }
+}
+
+}  // namespace reeve::runtime

@@ -1,0 +1,301 @@
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "os/cgroup.h"
+#include "os/file.h"
+#include "os/lock.h"
+#include "os/process_stat.h"
+#include "os/pseudo_file.h"
+#include "os/tree.h"
+#include "os/unix_socket.h"
+#include "runtime/store_task.h"
+#include "runtime/supervisor.h"
+#include "store/runs.h"
+
+// RUN-13: what becomes of each run that the store believes alive, by the table of docs/ARCHITECTURE.md.
+namespace reeve::runtime {
+
+namespace {
+
+using base::Error;
+using model::Run;
+
+constexpr auto kill_patience = std::chrono::seconds(10);
+
+std::optional<std::string> read_if_there(const std::string& path, std::size_t most) {
+  try {
+    return os::read_file(path, most);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<keeper::ExitRecord> find_exit(const std::string& folder, const std::string& nonce) {
+  const auto bytes = read_if_there(folder + "/" + keeper::exit_name, keeper::record_bytes);
+  auto record = bytes ? keeper::decode_exit(*bytes) : std::nullopt;
+  return record && record->nonce == nonce ? record : std::nullopt;
+}
+
+std::optional<keeper::ExecMarker> find_marker(const std::string& folder) {
+  const auto bytes = read_if_there(folder + "/" + keeper::marker_name, keeper::record_bytes);
+  return bytes ? keeper::decode_marker(*bytes) : std::nullopt;
+}
+
+// Processes with exactly this entry in the environment they were started with.
+bool has_entry(pid_t pid, const std::string& entry) {
+  const std::string all = '\0' + os::read_pseudo_file(os::proc_path(pid, "environ").c_str(), 4UL << 20U) + '\0';
+  return all.find('\0' + entry + '\0') != std::string::npos;
+}
+
+void add_with_descendants(std::vector<os::ProcessId>& found, const os::ProcessId& id) {
+  const auto add = [&](const os::ProcessId& one) {
+    if (std::find(found.begin(), found.end(), one) == found.end()) found.push_back(one);
+  };
+  add(id);
+  for (const os::ProcessId& child : os::find_descendants(id.pid)) add(child);
+}
+
+}  // namespace
+
+void Supervisor::recover(std::function<void()> done) {
+  ask_store(
+      around_.ledger, around_.loop,
+      [](ledger::Transaction& transaction) {
+        std::vector<Found> all;
+        for (ledger::LiveAttempt& attempt : ledger::find_live_attempts(transaction.session())) {
+          auto row = store::find_run(transaction.session(), attempt.run);
+          if (row) all.push_back({std::move(attempt), std::move(row->run)});
+        }
+        return all;
+      },
+      [this, done](std::expected<std::vector<Found>, Error> all) {
+        if (!all) throw all.error();
+        auto left = std::make_shared<std::size_t>(1);
+        const auto one_less = [left, done] {
+          if (--*left == 0) done();
+        };
+        for (Found& found : *all) {
+          // Another host's are its own daemon's, or taken over when its lease is over.
+          if (found.attempt.keeper.host != around_.host) continue;
+          ++*left;
+          recover_one(std::move(found), one_less);
+          around_.crash_point("recovery.after_each_run");
+        }
+        one_less();
+      });
+}
+
+LiveRun::Start Supervisor::make_start(const Found& found, RunPlan plan) const {
+  LiveRun::Start start{.record = found.record,
+                       .claim = found.attempt.claim,
+                       .nonce = found.attempt.nonce,
+                       .plan = std::move(plan),
+                       .keeper_pid = static_cast<pid_t>(found.attempt.keeper.pid)};
+  if (found.attempt.deadline_ms) {
+    start.deadline = base::BootTime(base::Milliseconds(*found.attempt.deadline_ms));
+  }
+  start.out_offset = static_cast<std::uint64_t>(found.attempt.out_offset);
+  start.err_offset = static_cast<std::uint64_t>(found.attempt.err_offset);
+  start.has_failure_marker = found.attempt.has_failure_marker;
+  start.has_result = found.attempt.has_result;
+  start.ending = decode_ending(found.attempt.ending);
+  return start;
+}
+
+void Supervisor::recover_one(Found found, std::function<void()> done) {
+  const std::string folder = attempt_folder(around_, found.attempt.run, found.attempt.claim.attempt);
+  const auto launch = read_if_there(run_folder(around_, found.attempt.run) + "/" + std::string(keeper::launch_name),
+                                    keeper::launch_bytes);
+  auto plan = launch ? read_plan(*launch) : std::nullopt;
+  const std::string seat =
+      (around_.folder.keepers() / keeper::seat_name(static_cast<std::int32_t>(found.attempt.keeper.pid),
+                                                    static_cast<std::uint64_t>(found.attempt.keeper.started)))
+          .string();
+  const bool is_same_boot = found.attempt.keeper.boot_id == around_.boot_id;
+  const bool is_held = is_same_boot && os::FileLock::query(seat + ".lock") == os::FileLock::State::held;
+  std::optional<os::Fd> socket;
+  if (is_held) socket = os::connect_to(seat + ".sock", os::SocketKind::packets);
+  // Looked at after the lock: a keeper writes its record before it lets go.
+  const auto exit = find_exit(folder, found.attempt.nonce);
+  const auto marker = find_marker(folder);
+  const bool is_marked = is_same_boot && marker && marker->nonce == found.attempt.nonce;
+  // Without its launch nothing can be said about how to go on, but what happened can.
+  if (!plan) plan.emplace(RunPlan{.tool = found.record.tool_name, .argv = found.record.argv, .cwd = found.record.cwd});
+
+  if (!exit && is_held && !is_marked) {
+    look_again(std::move(found), socket ? std::move(*socket) : os::Fd(), std::move(done));
+    return;
+  }
+  if (!exit && is_same_boot && !is_held && !is_marked) {
+    if (launch) {
+      start_again(std::move(found), std::move(*plan), std::move(done));
+    } else {
+      interrupt(std::move(found), std::move(done));
+    }
+    return;
+  }
+  if (!exit && !(is_held && socket)) {
+    interrupt(std::move(found), std::move(done));
+    return;
+  }
+  auto kept = std::make_shared<std::optional<os::Fd>>(std::move(socket));
+  ask_store(
+      around_.ledger, around_.loop,
+      [run = found.attempt.run, claim = found.attempt.claim, daemon = around_.daemon](
+          ledger::Transaction& transaction) { return ledger::adopt_attempt(transaction, run, claim, daemon); },
+      [this, found, plan, kept, exit, done](std::expected<std::optional<std::int64_t>, Error> epoch) mutable {
+        if (epoch && *epoch) {
+          found.attempt.claim.epoch = **epoch;
+          LiveRun& live = add(make_start(found, std::move(*plan)));
+          if (exit) {
+            live.conclude(std::move(*exit));
+          } else {
+            live.adopt(std::move(**kept));
+          }
+        }
+        done();
+      });
+}
+
+// The keeper is there and has not been told to start: the word of its old daemon was the last it waited for, so that it
+// leaves; or it has been told, and its marker comes.
+void Supervisor::look_again(Found found, os::Fd socket, std::function<void()> done) {
+  const auto again = [this, found, done] {
+    around_.loop.post([this, found, done] {
+      lookers_.erase(static_cast<std::uint64_t>(found.attempt.run.number()));
+      recover_one(found, done);
+    });
+  };
+  if (!socket) {
+    // Its socket is gone, its lock not yet: it is on its way out.
+    auto pause = std::make_shared<Loop::Hold>();
+    *pause = around_.loop.at(around_.loop.now() + std::chrono::milliseconds(20), [pause, again] { again(); });
+    return;
+  }
+  KeeperLink::Events events;
+  events.message = [again](const keeper::FromKeeper& message) {
+    if (std::holds_alternative<keeper::Started>(message)) again();
+  };
+  events.gone = again;
+  lookers_.insert_or_assign(static_cast<std::uint64_t>(found.attempt.run.number()),
+                            std::make_unique<KeeperLink>(around_.loop, std::move(socket), std::move(events)));
+}
+
+void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> done) {
+  auto shared = std::make_shared<RunPlan>(std::move(plan));
+  around_.keepers.take([this, found, shared, done](std::expected<IdleKeeper, Error> keeper) {
+    if (!keeper) throw keeper.error();
+    auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));
+    const auto deadline = deadline_for(*shared);
+    ledger::AttemptStart start{.daemon = around_.daemon, .keeper = kept->identity, .nonce = make_nonce()};
+    if (deadline) {
+      start.deadline_ms = std::chrono::duration_cast<base::Milliseconds>(deadline->time_since_epoch()).count();
+    }
+    ask_store(
+        around_.ledger, around_.loop,
+        [found, start](ledger::Transaction& transaction) {
+          return ledger::reassign_attempt(transaction, found.attempt.run, found.attempt.claim, start);
+        },
+        [this, found, shared, kept, start, deadline,
+         done](std::expected<std::optional<std::int64_t>, Error> epoch) mutable {
+          if (epoch && *epoch) {
+            found.attempt.claim.epoch = **epoch;
+            found.attempt.nonce = start.nonce;
+            found.attempt.keeper = kept->identity;
+            LiveRun::Start live = make_start(found, std::move(*shared));
+            live.deadline = deadline;
+            add(std::move(live)).begin(std::move(kept->link));
+          }
+          done();
+        });
+  });
+}
+
+void Supervisor::interrupt(Found found, std::function<void()> done) {
+  kill_leftovers(found);
+  const auto launch = read_if_there(run_folder(around_, found.attempt.run) + "/" + std::string(keeper::launch_name),
+                                    keeper::launch_bytes);
+  auto plan = launch ? read_plan(*launch) : std::nullopt;
+  const auto policy = plan ? plan->profile.on_interrupted : model::OnInterrupted::fail;
+  if (plan && policy == model::OnInterrupted::rerun) {
+    rerun(found, std::move(*plan), std::move(done));
+    return;
+  }
+  ask_store(
+      around_.ledger, around_.loop,
+      [found, policy](ledger::Transaction& transaction) {
+        return store_interruption(transaction, found.attempt.run, found.attempt.claim, found.record.tool_name, policy);
+      },
+      [this, done](std::expected<std::optional<Run>, Error> stored) {
+        if (stored && *stored) tell_changed(**stored);
+        done();
+      });
+}
+
+void Supervisor::rerun(const Found& found, RunPlan plan, std::function<void()> done) {
+  auto shared = std::make_shared<RunPlan>(std::move(plan));
+  around_.keepers.take([this, found, shared, done](std::expected<IdleKeeper, Error> keeper) {
+    if (!keeper) throw keeper.error();
+    auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));
+    const auto deadline = deadline_for(*shared);
+    ledger::AttemptStart start{.daemon = around_.daemon, .keeper = kept->identity, .nonce = make_nonce()};
+    if (deadline) {
+      start.deadline_ms = std::chrono::duration_cast<base::Milliseconds>(deadline->time_since_epoch()).count();
+    }
+    const std::string next = std::to_string(found.attempt.claim.attempt + 1);
+    if (!os::Folder::open(run_folder(around_, found.attempt.run)).make_folder(next)) {
+      base::throw_errno("run.unwritable", "cannot make the folder of the next attempt", errno);
+    }
+    ask_store(
+        around_.ledger, around_.loop,
+        [found, start](ledger::Transaction& transaction) {
+          return ledger::rerun_attempt(transaction, found.attempt.run, found.attempt.claim, start);
+        },
+        [this, found, shared, kept, start, deadline, done](std::expected<std::optional<int>, Error> attempt) {
+          if (attempt && *attempt) {
+            Run record = found.record;
+            record.attempt = **attempt;
+            record.status = model::RunStatus::running;
+            LiveRun& live = add({.record = std::move(record),
+                                 .claim = {**attempt, start.epoch},
+                                 .nonce = start.nonce,
+                                 .plan = *shared,
+                                 .keeper_pid = static_cast<pid_t>(kept->identity.pid),
+                                 .deadline = deadline});
+            live.begin(std::move(kept->link));
+          }
+          done();
+        });
+  });
+}
+
+// What the keeper would have ended: its control group, the tool and all beneath it, and whoever was started with this
+// attempt's name in its environment.
+void Supervisor::kill_leftovers(const Found& found) const {
+  if (found.attempt.keeper.boot_id != around_.boot_id && !found.attempt.keeper.boot_id.empty()) return;
+  const std::string folder = attempt_folder(around_, found.attempt.run, found.attempt.claim.attempt);
+  const auto marker = find_marker(folder);
+  if (marker && !marker->cgroup.empty()) {
+    const std::filesystem::path path = marker->cgroup;
+    os::Cgroup group = os::Cgroup::at(path.parent_path().string(), path.filename().string());
+    group.kill();
+    group.wait_empty(kill_patience);
+    group.remove();
+  }
+  const std::string entry = fmt::format("REEVE_OUTPUT={}/{}", folder, keeper::result_name);
+  os::kill_found(
+      [&] {
+        std::vector<os::ProcessId> left;
+        for (const pid_t pid : os::list_processes()) {
+          const auto stat = os::read_process_stat(pid);
+          if (!stat || stat->state == 'Z' || stat->state == 'X') continue;
+          const bool is_tool = marker && marker->pid == pid && marker->started == stat->id.started;
+          if (is_tool || has_entry(pid, entry)) add_with_descendants(left, stat->id);
+        }
+        return left;
+      },
+      kill_patience);
+}
+
+}  // namespace reeve::runtime

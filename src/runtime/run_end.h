@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "keeper/records.h"
+#include "ledger/attempts.h"
+#include "ledger/runs.h"
+#include "runtime/run_plan.h"
+
+// What the end of an attempt means for its run, in the transaction that stores it (RUN-6, RUN-13, RUN-17).
+namespace reeve::runtime {
+
+// Why an attempt is being ended from outside, stored before anything is done to it.
+struct Ending {
+  model::RunStatus status = model::RunStatus::cancelled;
+  std::string reason;
+  std::optional<model::Outcome> outcome;
+};
+BOOST_DESCRIBE_STRUCT(Ending, (), (status, reason, outcome))
+std::string encode_ending(const Ending& ending);
+std::optional<Ending> decode_ending(const std::optional<std::string>& text);
+
+struct AttemptEnd {
+  base::RunId run{0};
+  ledger::AttemptClaim claim;
+  keeper::ExitRecord record;
+  std::optional<Ending> ending;
+  bool has_failure_marker = false;
+  bool has_result = false;
+  // For `last_error` when nothing better was said (RUN-7).
+  std::optional<std::string> last_stderr_line;
+};
+
+// The run as it is then; nothing when the attempt is another's by now.
+std::optional<model::Run> store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& end,
+                                            const std::string& tool, const std::vector<std::string>& argv,
+                                            const std::string& cwd);
+
+// RUN-13: begun and lost. By `on_interrupted` the run asks, or has failed; `rerun` is for the caller.
+std::optional<model::Run> store_interruption(ledger::Transaction& transaction, base::RunId run,
+                                             const ledger::AttemptClaim& claim, const std::string& tool,
+                                             model::OnInterrupted policy);
+
+// Why a command could not be started, in words, and the code that a shell would give.
+struct StartFailure {
+  std::string reason;
+  int exit_code = 126;
+};
+StartFailure explain_start_failure(const keeper::ExitRecord& record, const std::string& command,
+                                   const std::string& cwd);
+
+}  // namespace reeve::runtime

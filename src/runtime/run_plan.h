@@ -1,0 +1,48 @@
+#pragma once
+
+#include <expected>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/redaction.h"
+#include "keeper/records.h"
+#include "model/config.h"
+#include "wire/run_request.h"
+
+// How a run is to be started: the request held against the config, and frozen.
+namespace reeve::runtime {
+
+struct RunPlan {
+  std::string tool;
+  // The tool's, with what the request says on top.
+  model::ToolProfile profile;
+  std::vector<std::string> argv;
+  std::string cwd;
+  std::map<std::string, std::string> environment;
+  // For standard input.
+  std::optional<std::string> prompt;
+  int rows = 24;
+  int columns = 80;
+  std::optional<base::ExecutionId> execution;
+  std::map<std::string, std::string> metadata;
+};
+
+// RUN-3, RUN-8, RUN-11. Errors: `run.no_command`, `run.unknown_tool`, `run.headless_unsupported`, `run.bad_request`.
+std::expected<RunPlan, base::Error> make_plan(const model::Config& config, const wire::RunRequest& request);
+
+// What the child gets beside its launch: who it is (RUN-8).
+std::vector<std::string> attempt_environment(base::RunId run, const std::optional<base::ExecutionId>& execution,
+                                             const std::optional<std::string>& node, int attempt,
+                                             const std::string& attempt_folder);
+
+// The plan as the file that lies in the run's folder, and back. Nothing when the bytes are no whole launch.
+keeper::Launch make_launch(const RunPlan& plan);
+std::optional<RunPlan> read_plan(std::string_view bytes);
+
+// LOG-4: values that must not be shown.
+std::vector<std::string> find_secrets(const RunPlan& plan);
+
+}  // namespace reeve::runtime

@@ -1,0 +1,260 @@
+#include "runtime/supervisor.h"
+
+#include <array>
+#include <filesystem>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "json/decode.h"
+#include "json/describe.h"
+#include "json/encode.h"
+#include "json/parse.h"
+#include "os/beneath.h"
+#include "runtime/store_task.h"
+#include "store/runs.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using base::Error;
+using model::Run;
+using store::Sql;
+
+// Everything that must lie on the disk before the run may be believed to exist.
+void write_launch(const std::string& runs, base::RunId run, int attempt, const RunPlan& plan) {
+  const os::Folder all = os::Folder::open(runs);
+  const auto fail = [&](std::string_view what) {
+    base::throw_errno("run.unwritable", fmt::format("cannot write {} of {} in {}", what, run.text(), runs), errno,
+                      "is the disk full, or the state folder not writable?");
+  };
+  if (!all.make_folder(run.text())) fail("the folder");
+  const auto folder = all.open_folder(run.text());
+  if (!folder) fail("the folder");
+  if (!folder->replace_file(keeper::launch_name, keeper::encode_launch(make_launch(plan)))) fail("the launch");
+  if (plan.prompt && !folder->replace_file(keeper::prompt_name, *plan.prompt)) fail("the prompt");
+  if (!folder->make_folder(std::to_string(attempt))) fail("the folder");
+}
+
+// The answer that was given to the same request before; nothing when there was none.
+std::optional<Run> find_answered(ledger::Transaction& transaction, const Supervisor::Idempotency& idempotency) {
+  std::optional<base::RunId> answered;
+  transaction.session().query(Sql::idempotency_find, {{"key", idempotency.key}}, [&](const store::Row& row) {
+    if (row.text(0) != idempotency.request_hash) {
+      throw Error("api.key_reused", "this Idempotency-Key was used for another request", "send a new key");
+    }
+    answered = base::RunId::parse(row.text(1));
+  });
+  if (!answered) return std::nullopt;
+  const auto found = store::find_run(transaction.session(), *answered);
+  return found ? std::optional(found->run) : std::nullopt;
+}
+
+std::optional<std::int64_t> deadline_ms(const std::optional<base::BootTime>& deadline) {
+  if (!deadline) return std::nullopt;
+  return std::chrono::duration_cast<base::Milliseconds>(deadline->time_since_epoch()).count();
+}
+
+}  // namespace
+
+Supervisor::Supervisor(Surroundings& around) : around_(around) {}
+
+std::string Supervisor::make_nonce() const {
+  base::SystemRandom random;
+  std::array<std::byte, 16> bytes{};
+  random.fill(bytes);
+  std::string text;
+  for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  return text;
+}
+
+std::optional<base::BootTime> Supervisor::deadline_for(const RunPlan& plan) const {
+  const auto limit = plan.profile.timeout.after;
+  return limit ? std::optional(around_.loop.now() + *limit) : std::nullopt;
+}
+
+void Supervisor::start(RunPlan plan, std::optional<Idempotency> idempotency, RunAnswer answer) {
+  auto shared = std::make_shared<RunPlan>(std::move(plan));
+  around_.keepers.take([this, shared, idempotency = std::move(idempotency),
+                        answer = std::move(answer)](std::expected<IdleKeeper, Error> keeper) {
+    if (!keeper) {
+      answer(std::unexpected(keeper.error()));
+      return;
+    }
+    start_with(std::move(*shared), idempotency, std::move(*keeper), answer);
+  });
+}
+
+void Supervisor::start_with(RunPlan plan, std::optional<Idempotency> idempotency, IdleKeeper keeper, RunAnswer answer) {
+  struct Stored {
+    Run record;
+    bool is_new = true;
+  };
+  const std::optional<base::BootTime> deadline = deadline_for(plan);
+  const ledger::AttemptStart attempt{
+      .daemon = around_.daemon, .keeper = keeper.identity, .nonce = make_nonce(), .deadline_ms = deadline_ms(deadline)};
+  auto kept = std::make_shared<IdleKeeper>(std::move(keeper));
+  auto shared = std::make_shared<const RunPlan>(std::move(plan));
+  ask_store(
+      around_.ledger, around_.loop,
+      [shared, attempt, idempotency,
+       runs = around_.folder.runs().string()](ledger::Transaction& transaction) -> Stored {
+        if (idempotency) {
+          if (auto answered = find_answered(transaction, *idempotency)) return {std::move(*answered), false};
+        }
+        Run run;
+        run.tool_name = shared->tool;
+        run.execution_id = shared->execution;
+        run.argv = shared->argv;
+        run.cwd = shared->cwd;
+        run.metadata = shared->metadata;
+        const base::RunId id = ledger::create_run(transaction, run);
+        write_launch(runs, id, 1, *shared);
+        ledger::begin_attempt(transaction, id, attempt);
+        if (idempotency) {
+          transaction.session().write(Sql::idempotency_insert, {{"key", idempotency->key},
+                                                                {"request_hash", idempotency->request_hash},
+                                                                {"response", id.text()},
+                                                                {"now", transaction.now_text()}});
+        }
+        return {store::find_run(transaction.session(), id).value().run};
+      },
+      [this, kept, shared, attempt, deadline, answer](std::expected<Stored, Error> stored) {
+        if (!stored) {
+          answer(std::unexpected(stored.error()));
+          return;
+        }
+        if (!stored->is_new) {
+          answer(std::move(stored->record));
+          return;
+        }
+        around_.crash_point("run.after_tx_spawned");
+        const Run record = stored->record;
+        LiveRun& live = add({.record = record,
+                             .claim = {record.attempt, attempt.epoch},
+                             .nonce = attempt.nonce,
+                             .plan = *shared,
+                             .keeper_pid = static_cast<pid_t>(kept->identity.pid),
+                             .deadline = deadline});
+        live.begin(std::move(kept->link));
+        answer(record);
+        tell_changed(record);
+      });
+}
+
+LiveRun& Supervisor::add(LiveRun::Start start) {
+  const base::RunId id = start.record.tool_run_id;
+  LiveRun::Events events;
+  events.changed = [this](const Run& run) { tell_changed(run); };
+  events.output = [this, id] {
+    const auto found = followers_.find(id);
+    if (found == followers_.end()) return;
+    // A copy: whoever is told may stop following.
+    const auto told = found->second;
+    for (const auto& [_, more] : told) more();
+  };
+  events.over = [this, id] { forget(id); };
+  events.interrupted = [this, id] {
+    LiveRun* live = find(id);
+    if (live == nullptr) return;
+    Found found{{.run = id, .claim = live->claim()}, live->record()};
+    // Later: its own link tells it.
+    around_.loop.post([this, found] {
+      around_.log.close(found.attempt.run);
+      runs_.erase(found.attempt.run);
+      interrupt(found, [] {});
+    });
+  };
+  auto live = std::make_unique<LiveRun>(around_, std::move(start), std::move(events));
+  return *runs_.insert_or_assign(id, std::move(live)).first->second;
+}
+
+LiveRun* Supervisor::find(base::RunId run) noexcept {
+  const auto found = runs_.find(run);
+  return found != runs_.end() ? found->second.get() : nullptr;
+}
+
+void Supervisor::take(Digest digest) {
+  LiveRun* live = find(digest.run);
+  if (live != nullptr && live->claim().attempt == digest.attempt) live->take(std::move(digest));
+}
+
+void Supervisor::tell_changed(const Run& run) {
+  std::vector<std::function<void(const Run&)>> told;
+  std::erase_if(waiters_, [&](auto& entry) {
+    const Waiter& waiter = entry.second;
+    if (waiter.wait.run != run.tool_run_id) return false;
+    const bool is_over =
+        is_final(run.status) || (!waiter.wait.through_approvals && run.status == model::RunStatus::waiting_approval);
+    if (is_over) told.push_back(waiter.over);
+    return is_over;
+  });
+  if (is_final(run.status)) clean_up(run.tool_run_id);
+  for (const auto& over : told) over(run);
+}
+
+void Supervisor::forget(base::RunId run) {
+  // Later: it is one of its own functions that says so.
+  around_.loop.post([this, run] {
+    runs_.erase(run);
+    const auto found = followers_.find(run);
+    if (found == followers_.end()) return;
+    const auto told = found->second;
+    for (const auto& [_, more] : told) more();
+  });
+}
+
+// What only a run that may still be started needs (DESIGN: the launch holds its environment).
+void Supervisor::clean_up(base::RunId run) {
+  const std::string folder = run_folder(around_, run);
+  ::unlink((folder + "/" + keeper::launch_name).c_str());
+  ::unlink((folder + "/" + keeper::prompt_name).c_str());
+}
+
+Loop::Hold Supervisor::wait(Wait wait, std::function<void(const Run&)> over) {
+  const std::uint64_t number = next_hold_++;
+  waiters_.emplace(number, Waiter{wait, std::move(over)});
+  return Loop::Hold([this, number] { waiters_.erase(number); });
+}
+
+Loop::Hold Supervisor::follow_output(base::RunId run, std::function<void()> more) {
+  const std::uint64_t number = next_hold_++;
+  followers_[run].emplace(number, std::move(more));
+  return Loop::Hold([this, run, number] {
+    const auto found = followers_.find(run);
+    if (found == followers_.end()) return;
+    found->second.erase(number);
+    if (found->second.empty()) followers_.erase(found);
+  });
+}
+
+void Supervisor::cancel(base::RunId run, Cancellation cancellation, RunAnswer answer) {
+  std::string reason = fmt::format("cancelled by {}", cancellation.by);
+  if (cancellation.reason) reason += ": " + *cancellation.reason;
+  if (LiveRun* live = find(run)) {
+    const auto grace = cancellation.kill ? base::Milliseconds(0) : live->plan().profile.kill_grace;
+    live->end({model::RunStatus::cancelled, reason, {}}, grace, std::move(answer));
+    return;
+  }
+  // It waits, for its turn or for an answer: there is no process to end.
+  ask_store(
+      around_.ledger, around_.loop,
+      [run, reason](ledger::Transaction& transaction) {
+        const auto found = store::find_run(transaction.session(), run);
+        if (found && is_final(found->run.status)) {
+          throw Error("run.not_running",
+                      fmt::format("{} is {} already. Nothing changed.", run.text(), base::spell(found->run.status)));
+        }
+        return ledger::move_run(transaction, run, {.to = model::RunStatus::cancelled, .reason = reason}).value();
+      },
+      [this, answer](std::expected<Run, Error> moved) {
+        if (moved) tell_changed(*moved);
+        answer(std::move(moved));
+      });
+}
+
+}  // namespace reeve::runtime

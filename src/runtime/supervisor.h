@@ -1,0 +1,101 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/live_run.h"
+
+namespace reeve::runtime {
+
+// All runs of this daemon: starts them (RUN-1), takes over those of its predecessor (RUN-13), ends them, and tells what
+// becomes of them.
+class Supervisor {
+ public:
+  explicit Supervisor(Surroundings& around);
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  using RunAnswer = std::function<void(std::expected<model::Run, base::Error>)>;
+
+  // Called by a client that may ask again with the same key: it is answered with the run that the first one made.
+  struct Idempotency {
+    std::string key;
+    std::string request_hash;
+  };
+  // The one way in which anything is started for a person. The run exists in the store before its process does.
+  void start(RunPlan plan, std::optional<Idempotency> idempotency, RunAnswer answer);
+
+  // RUN-13, once, before anything is started. Calls when every run has been looked at.
+  void recover(std::function<void()> done);
+
+  // RUN-15. `kill`: without grace.
+  struct Cancellation {
+    std::string by;
+    std::optional<std::string> reason;
+    bool kill = false;
+  };
+  void cancel(base::RunId run, Cancellation cancellation, RunAnswer answer);
+
+  // A run that lives in this daemon's hands; nullptr for all others.
+  LiveRun* find(base::RunId run) noexcept;
+  // Calls once, when the run is over (or, without `through_approvals`, waits for an approval), and with nothing when
+  // `patience` is over. The hold ends the wait.
+  struct Wait {
+    base::RunId run{0};
+    bool through_approvals = true;
+  };
+  [[nodiscard]] Loop::Hold wait(Wait wait, std::function<void(const model::Run&)> over);
+  // Calls whenever there is more output of the run, or it is known where it ends.
+  [[nodiscard]] Loop::Hold follow_output(base::RunId run, std::function<void()> more);
+
+  void take(Digest digest);
+  std::size_t live_runs() const noexcept { return runs_.size(); }
+
+ private:
+  struct Waiter {
+    Wait wait;
+    std::function<void(const model::Run&)> over;
+  };
+  // A run that has been stored, and who will hold it.
+  struct Begun {
+    model::Run record;
+    ledger::AttemptClaim claim;
+    std::string nonce;
+    std::optional<base::BootTime> deadline;
+  };
+
+  void start_with(RunPlan plan, std::optional<Idempotency> idempotency, IdleKeeper keeper, RunAnswer answer);
+  LiveRun& add(LiveRun::Start start);
+  void tell_changed(const model::Run& run);
+  void forget(base::RunId run);
+  void clean_up(base::RunId run);
+  std::optional<base::BootTime> deadline_for(const RunPlan& plan) const;
+  std::string make_nonce() const;
+
+  // RUN-13.
+  struct Found {
+    ledger::LiveAttempt attempt;
+    model::Run record;
+  };
+  void recover_one(Found found, std::function<void()> done);
+  void look_again(Found found, os::Fd socket, std::function<void()> done);
+  void start_again(Found found, RunPlan plan, std::function<void()> done);
+  void interrupt(Found found, std::function<void()> done);
+  void rerun(const Found& found, RunPlan plan, std::function<void()> done);
+  void kill_leftovers(const Found& found) const;
+  LiveRun::Start make_start(const Found& found, RunPlan plan) const;
+
+  Surroundings& around_;
+  std::map<base::RunId, std::unique_ptr<LiveRun>> runs_;
+  std::uint64_t next_hold_ = 1;
+  std::map<std::uint64_t, Waiter> waiters_;
+  std::map<base::RunId, std::map<std::uint64_t, std::function<void()>>> followers_;
+  std::map<std::uint64_t, std::unique_ptr<KeeperLink>> lookers_;
+};
+
+}  // namespace reeve::runtime

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/config.h"
+
+namespace reeve::wire {
+
+// The body of POST /api/runs.
+struct RunRequest {
+  // The command; with a tool, words appended to that of its profile.
+  std::vector<std::string> argv;
+  std::optional<std::string> tool;
+  std::optional<std::string> prompt;
+  std::string cwd;
+  // The caller's, and what it adds.
+  std::map<std::string, std::string> environment;
+  std::map<std::string, std::string> env;
+  bool clean_env = false;
+  std::optional<base::TimeLimit> timeout;
+  std::optional<base::TimeLimit> no_output_timeout;
+  std::optional<model::OnStall> on_stall;
+  std::optional<model::Liveness> liveness;
+  std::optional<model::RunMode> mode;
+  std::optional<model::OnPrompt> on_prompt;
+  std::optional<base::ExecutionId> execution_id;
+  std::map<std::string, std::string> metadata;
+  int rows = 24;
+  int columns = 80;
+};
+BOOST_DESCRIBE_STRUCT(RunRequest, (),
+                      (argv, tool, prompt, cwd, environment, env, clean_env, timeout, no_output_timeout, on_stall,
+                       liveness, mode, on_prompt, execution_id, metadata, rows, columns))
+
+}  // namespace reeve::wire
