@@ -1,0 +1,95 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/value.h"
+#include "model/approval.h"
+#include "model/run.h"
+
+// What one line of a tool says to Reeve (SPEC §1, «Lines that tools may print»). All of it is a request, never a fact:
+// ids that a line gives are not read, except the tool's own name for its question.
+namespace reeve::runtime {
+
+namespace limits {
+inline constexpr std::size_t line_bytes = std::size_t{1} << 20U;
+inline constexpr std::size_t question_bytes = std::size_t{16} << 10U;
+inline constexpr std::size_t option_count = 64;
+inline constexpr std::size_t option_bytes = 1024;
+inline constexpr std::size_t message_bytes = 4096;
+// Names and ids that a tool gives.
+inline constexpr std::size_t reference_bytes = 1024;
+// Of one report; they are added up.
+inline constexpr std::int64_t tokens = 1'000'000'000'000;
+}  // namespace limits
+
+struct Heartbeat {
+  friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
+};
+
+struct ErrorReport {
+  std::string message;
+  // A failure marker (RUN-6).
+  bool fatal = false;
+  friend bool operator==(const ErrorReport&, const ErrorReport&) = default;
+};
+
+struct Question {
+  std::string question;
+  // Empty when it names none.
+  std::vector<model::ApprovalOption> options;
+  std::optional<std::string> default_value;
+  std::optional<std::chrono::seconds> expires_in;
+  // The tool's own id of the question.
+  std::optional<std::string> tool_ref;
+  friend bool operator==(const Question&, const Question&) = default;
+};
+
+struct Report {
+  enum class Kind { result, phase_complete, task_complete };
+  Kind kind = Kind::result;
+  std::optional<base::Value> data;
+  friend bool operator==(const Report&, const Report&) = default;
+};
+
+struct ToolCall {
+  std::string tool;
+  // An object.
+  base::Value arguments;
+  std::optional<std::string> id;
+  friend bool operator==(const ToolCall&, const ToolCall&) = default;
+};
+
+// What stood between <tool_use_error> and its end (TOOL-6).
+struct ToolUseError {
+  std::string message;
+  friend bool operator==(const ToolUseError&, const ToolUseError&) = default;
+};
+
+using ToolEvent =
+    std::variant<Heartbeat, ErrorReport, Question, model::Progress, model::Usage, Report, ToolCall, ToolUseError>;
+
+// Reads lines one after the other; of stdout and stderr alike. Keeps buffers between them and nothing else.
+class LineReader {
+ public:
+  LineReader();
+  ~LineReader();
+  LineReader(LineReader&&) noexcept;
+  LineReader& operator=(LineReader&&) noexcept;
+
+  // A whole line without its end, any bytes. Nothing: plain output, which is also what a line with wrong types, a
+  // duplicate key or more than limits::line_bytes is. Texts over their limits are cut between characters.
+  std::optional<ToolEvent> read(std::string_view line);
+
+ private:
+  struct Scanner;
+  std::unique_ptr<Scanner> scanner_;
+};
+
+}  // namespace reeve::runtime
