@@ -58,14 +58,16 @@ TEST(Client, encodes_all_that_is_not_unreserved) {
 
 TEST(Client, takes_every_shape_of_an_answer) {
   Canned canned({
-      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\ntw\r\n1;x\r\no\r\n0\r\nTrailer: x\r\n\r\n",
+      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\n"
+      "Connection: close\r\nContent-Length: 3\r\n\r\none",
+      "HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\ntw\r\n1;x\r\no\r\n0\r\nTrailer: "
+      "x\r\n\r\n",
       "HTTP/1.0 200 OK\r\nX-A: 1\r\nx-a: 2\r\n\r\nthree",
       "HTTP/1.1 204 No Content\r\n\r\n",
   });
   Connection connection(canned.path());
   EXPECT_EQ(connection.ask({.target = "/"}).body, "one");
-  // Each connection gives one answer: the next is asked over another.
+  // The other side said that it closes: the next is asked over another connection.
   const Answer two = connection.ask({.target = "/"});
   EXPECT_EQ(two.body, "two");
   EXPECT_EQ(two.header("trailer"), std::nullopt);
