@@ -325,6 +325,7 @@ void LogThread::append(std::string_view lines) {
   while (true) {
     try {
       file_->log.append(lines);
+      options_.wrote(lines);
       return;
     } catch (const base::Error& error) {
       // Nothing is dropped: reading stops, and with it, when their files are full, the tools.

@@ -78,6 +78,8 @@ class LogThread {
     // Called on this thread.
     std::function<void(Digest)> digest;
     std::function<void(const std::string& complaint)> complain;
+    // Called with whole lines once they are in the log.
+    std::function<void(std::string_view)> wrote = [](std::string_view) {};
     // For tests: where the process may die.
     std::function<void(const char*)> crash_point = {};
   };

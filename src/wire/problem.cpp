@@ -1,5 +1,9 @@
 #include "wire/problem.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace reeve::wire {
@@ -41,6 +45,30 @@ Value document(std::string_view code, std::string_view title, int status, std::s
 
 }  // namespace
 
+int http_status(std::string_view code) noexcept {
+  constexpr auto known = std::to_array<std::pair<std::string_view, int>>({
+      {"cli.usage", 400},
+      {"api.bad_request", 400},
+      {"api.no_route", 404},
+      {"api.method_not_allowed", 405},
+      {"api.unsupported_media_type", 415},
+      {"api.key_reused", 422},
+      {"run.bad_request", 422},
+      {"run.no_command", 422},
+      {"run.unknown_tool", 422},
+      {"run.headless_unsupported", 422},
+      {"run.not_running", 409},
+      {"run.illegal_move", 409},
+      {"run.no_input", 409},
+      {"store.busy", 503},
+      {"store.unavailable", 503},
+      {"daemon.stopping", 503},
+  });
+  if (code.ends_with(".not_found")) return 404;
+  const auto found = std::ranges::find(known, code, &std::pair<std::string_view, int>::first);
+  return found != known.end() ? found->second : 500;
+}
+
 Value problem_list(const base::Problems& problems) {
   Value::Array list;
   for (const base::Problem& problem : problems.list()) list.push_back(record(problem));
@@ -55,8 +83,7 @@ Value problem_document(std::string_view code, std::string_view title, const base
 }
 
 Value problem_document(const base::Error& error) {
-  const int status = error.code().ends_with(".not_found") ? 404 : error.code() == "cli.usage" ? 400 : 500;
-  Value object = document(error.code(), error.message(), status, error.message(), error.fix());
+  Value object = document(error.code(), error.message(), http_status(error.code()), error.message(), error.fix());
   object.set("errors", Value::array());
   return object;
 }

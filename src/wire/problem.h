@@ -13,6 +13,9 @@ namespace reeve::wire {
 base::Value problem_document(std::string_view code, std::string_view title, const base::Problems& problems);
 base::Value problem_document(const base::Error& error);
 
+// What HTTP says to an error of this code.
+int http_status(std::string_view code) noexcept;
+
 // The problems alone, as a list.
 base::Value problem_list(const base::Problems& problems);
 

@@ -180,11 +180,14 @@ TEST(House, every_error_code_is_documented) {
     }
   }
   const std::regex literal(
-      R"re("((?:yaml|file|cli|daemon|os|flow|config|pipeline|store|run|execution|approval|log)\.[a-z_0-9]+)")re");
+      R"re("((?:yaml|file|cli|daemon|os|flow|config|pipeline|store|run|execution|approval|log|http|api)\.)re"
+      R"re([a-z_0-9]+)")re");
   for (const SourceFile& file : code_files()) {
     if (!file.name.starts_with("src/") || file.name.ends_with("_test.cpp")) continue;
     for (std::sregex_iterator it(file.text.begin(), file.text.end(), literal), end; it != end; ++it) {
-      if ((*it)[1] != "config.yaml") codes.insert((*it)[1]);
+      // Places where a test may let the program die are named alike.
+      const bool is_crash_point = it->prefix().str().ends_with("crash_point(");
+      if ((*it)[1] != "config.yaml" && !is_crash_point) codes.insert((*it)[1]);
     }
   }
   EXPECT_GE(codes.size(), 80);

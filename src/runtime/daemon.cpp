@@ -1,0 +1,191 @@
+#include "runtime/daemon.h"
+
+#include <array>
+#include <csignal>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ledger/leases.h"
+#include "os/cgroup.h"
+#include "os/file.h"
+#include "runtime/store_task.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+using store::Sql;
+
+// Of a log that was deleted, the last events are written anew, not all of them.
+constexpr std::int64_t most_missed = 10'000;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("localhost");
+}
+
+ledger::StoredEvent read_event(const store::Row& row) {
+  return {row.integer(0), std::string(row.text(1)), row.word<model::EventKind>(2), std::string(row.text(3))};
+}
+
+}  // namespace
+
+std::string event_line(const ledger::StoredEvent& event) {
+  std::string line =
+      fmt::format(R"({{"event":"{}","timestamp":"{}","seq":{})", base::spell(event.kind), event.at, event.seq);
+  // The rest of the object, without its opening brace.
+  const std::string_view data = event.data;
+  if (data.size() > 2) {
+    line += ',';
+    line += data.substr(1);
+  } else {
+    line += '}';
+  }
+  line += '\n';
+  return line;
+}
+
+Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(clock_.wall_now()) {
+  const auto crash_point = make_crash_point();
+  os::create_folders(options_.folder.logs());
+  os::create_folders(options_.folder.runs());
+  os::create_folders(options_.folder.keepers());
+  LogThread::Options log{.path = (options_.folder.logs() / "combined.log").string(), .settings = options_.config.log};
+  log.digest = [this](Digest digest) {
+    auto shared = std::make_shared<Digest>(std::move(digest));
+    loop_.post([this, shared] {
+      if (supervisor_) supervisor_->take(std::move(*shared));
+    });
+  };
+  log.complain = options_.complain;
+  log.wrote = [this](std::string_view lines) {
+    if (!has_log_followers_) return;
+    loop_.post([this, text = std::string(lines)] {
+      const auto told = log_followers_;
+      for (const auto& [_, follow] : told) follow(text);
+    });
+  };
+  log.crash_point = crash_point;
+  log_ = std::make_unique<LogThread>(std::move(log));
+
+  const auto place = store::parse_place(options_.store, options_.folder.root.string());
+  if (!place) {
+    throw base::Error("config.invalid", fmt::format("`store: {}` is no store", base::mask_address(options_.store)),
+                      "write sqlite or postgresql://user@host/db");
+  }
+  ledger::Ledger::Options ledger;
+  ledger.hooks.publish = [this](std::span<const ledger::StoredEvent> events) { publish(events); };
+  ledger.hooks.crash_point = [crash_point](std::string_view point) { crash_point(std::string(point).c_str()); };
+  ledger.poll = options_.config.supervision.poll_interval;
+  ledger_ = std::make_unique<ledger::Ledger>(store::open_writer(*place, clock_), std::move(ledger));
+
+  const std::string host = host_name();
+  const std::string boot = os::boot_id();
+  const std::int64_t number = ledger_->call([&](ledger::Transaction& transaction) {
+    return ledger::register_daemon(transaction, {host, boot}, options_.config.supervision.lease);
+  });
+  write_missed_events();
+  keepers_ = std::make_unique<KeeperPool>(loop_, KeeperPool::Options{.program = options_.keeper_program,
+                                                                     .seats = options_.folder.keepers().string(),
+                                                                     .host = host,
+                                                                     .boot_id = boot,
+                                                                     .complaints = options_.complaints,
+                                                                     .crash_point = options_.crash_point});
+  around_ = std::make_unique<Surroundings>(Surroundings{.loop = loop_,
+                                                        .ledger = *ledger_,
+                                                        .clock = clock_,
+                                                        .log = *log_,
+                                                        .keepers = *keepers_,
+                                                        .folder = options_.folder,
+                                                        .daemon = number,
+                                                        .host = host,
+                                                        .boot_id = boot,
+                                                        .cgroup_parent = os::Cgroup::find_parent(),
+                                                        .open_files = options_.open_files,
+                                                        .supervision = options_.config.supervision,
+                                                        .crash_point = crash_point});
+  supervisor_ = std::make_unique<Supervisor>(*around_);
+}
+
+Daemon::~Daemon() {
+  const std::int64_t number = around_->daemon;
+  try {
+    ledger_->call([number](ledger::Transaction& transaction) { ledger::end_lease(transaction, number); });
+  } catch (const base::Error& error) {
+    options_.complain(error.message());
+  }
+  // What the two threads still finish is posted to a loop that turns no more.
+  supervisor_.reset();
+  keepers_.reset();
+  ledger_.reset();
+  log_.reset();
+}
+
+std::function<void(const char*)> Daemon::make_crash_point() const {
+#ifdef REEVE_CRASH_POINTS
+  return [wanted = options_.crash_point](const char* point) {
+    if (wanted == point) ::kill(::getpid(), SIGKILL);
+  };
+#else
+  return [](const char*) {};
+#endif
+}
+
+void Daemon::publish(std::span<const ledger::StoredEvent> events) {
+  std::string lines;
+  for (const ledger::StoredEvent& event : events) lines += event_line(event);
+  if (!lines.empty()) log_->write(std::move(lines));
+  // One word is enough for all that were committed before it is heard.
+  if (is_told_.exchange(true)) return;
+  loop_.post([this] {
+    is_told_ = false;
+    const auto told = event_followers_;
+    for (const auto& [_, more] : told) more();
+  });
+}
+
+void Daemon::write_missed_events() {
+  const std::int64_t seen = log_->last_event().value_or(0);
+  auto missed = ledger_->call([seen](ledger::Transaction& transaction) {
+    store::Session& session = transaction.session();
+    const std::int64_t last = session.query_number(Sql::events_last, {});
+    std::vector<ledger::StoredEvent> events;
+    session.query(Sql::events_since, {{"after", std::max(seen, last - most_missed)}, {"most", most_missed}},
+                  [&](const store::Row& row) { events.push_back(read_event(row)); });
+    return events;
+  });
+  std::string lines;
+  for (const ledger::StoredEvent& event : missed) lines += event_line(event);
+  if (!lines.empty()) log_->write(std::move(lines));
+}
+
+Loop::Hold Daemon::follow_events(std::function<void()> more) {
+  const std::uint64_t number = next_hold_++;
+  event_followers_.emplace(number, std::move(more));
+  return Loop::Hold([this, number] { event_followers_.erase(number); });
+}
+
+Loop::Hold Daemon::follow_log(std::function<void(const std::string&)> lines) {
+  const std::uint64_t number = next_hold_++;
+  log_followers_.emplace(number, std::move(lines));
+  has_log_followers_ = true;
+  return Loop::Hold([this, number] {
+    log_followers_.erase(number);
+    has_log_followers_ = !log_followers_.empty();
+  });
+}
+
+void Daemon::ask_idle(std::function<void(bool)> answer) {
+  if (supervisor_->live_runs() > 0) {
+    answer(false);
+    return;
+  }
+  ask_store(
+      *ledger_, loop_,
+      [](ledger::Transaction& transaction) { return transaction.session().query_number(Sql::work_unfinished, {}); },
+      [answer](std::expected<std::int64_t, base::Error> unfinished) { answer(unfinished && *unfinished == 0); });
+}
+
+}  // namespace reeve::runtime

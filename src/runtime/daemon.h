@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/supervisor.h"
+#include "store/store.h"
+
+namespace reeve::runtime {
+
+// Everything of the daemon but its doors. One per state folder, which its lock proves.
+class Daemon {
+ public:
+  struct Options {
+    project::StateFolder folder;
+    // `sqlite`, `postgresql://…`.
+    std::string store = "sqlite";
+    model::Config config;
+    // Read anew at each start of a run; what is wrong with it by then is told to whoever starts one.
+    std::function<std::expected<model::Config, base::Error>()> reload;
+    std::string keeper_program;
+    std::uint64_t open_files = 0;
+    // For messages that nobody waits for.
+    std::function<void(const std::string&)> complain;
+    int complaints = -1;
+    std::string crash_point = {};
+  };
+
+  explicit Daemon(Options options);
+  // Runs go on: their keepers hold them.
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  Loop& loop() noexcept { return loop_; }
+  ledger::Ledger& ledger() noexcept { return *ledger_; }
+  Supervisor& supervisor() noexcept { return *supervisor_; }
+  const Surroundings& around() const noexcept { return *around_; }
+  const Options& options() const noexcept { return options_; }
+  base::WallTime started_at() const noexcept { return started_at_; }
+
+  void recover(std::function<void()> done) { supervisor_->recover(std::move(done)); }
+
+  // Calls after each commit that has events; they are read from the store.
+  [[nodiscard]] Loop::Hold follow_events(std::function<void()> more);
+  // Calls with each stretch of whole lines that goes into the log.
+  [[nodiscard]] Loop::Hold follow_log(std::function<void(const std::string&)> lines);
+
+  // Whether nothing is left to do: no run or approval that is not over.
+  void ask_idle(std::function<void(bool)> answer);
+
+ private:
+  std::function<void(const char*)> make_crash_point() const;
+  void publish(std::span<const ledger::StoredEvent> events);
+  void write_missed_events();
+
+  Options options_;
+  base::SystemClock clock_;
+  base::WallTime started_at_;
+  Loop loop_;
+  std::uint64_t next_hold_ = 1;
+  std::map<std::uint64_t, std::function<void()>> event_followers_;
+  std::map<std::uint64_t, std::function<void(const std::string&)>> log_followers_;
+  std::atomic<bool> has_log_followers_ = false;
+  std::atomic<bool> is_told_ = false;
+  std::unique_ptr<LogThread> log_;
+  std::unique_ptr<ledger::Ledger> ledger_;
+  std::unique_ptr<KeeperPool> keepers_;
+  std::unique_ptr<Surroundings> around_;
+  std::unique_ptr<Supervisor> supervisor_;
+};
+
+// One event as a line of the log and of the API: {"event":…,"timestamp":…,"seq":…, …}.
+std::string event_line(const ledger::StoredEvent& event);
+
+}  // namespace reeve::runtime

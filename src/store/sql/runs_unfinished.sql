@@ -1,2 +1,0 @@
-SELECT COUNT(*) FROM tool_runs
-WHERE status = 'queued' OR status = 'running' OR status = 'stalled' OR status = 'waiting_approval'
