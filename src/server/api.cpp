@@ -1,0 +1,121 @@
+#include "server/api.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "json/encode.h"
+#include "json/parse.h"
+#include "os/user.h"
+#include "wire/problem.h"
+
+namespace reeve::server {
+
+namespace {
+
+using base::Error;
+
+// The parts that stars stand for; nothing when the path is another.
+std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {
+  const auto wanted = base::split(pattern, '/');
+  const auto found = base::split(path, '/');
+  if (wanted.size() != found.size()) return std::nullopt;
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == "*" && !found[i].empty()) {
+      parts.emplace_back(found[i]);
+    } else if (wanted[i] != found[i]) {
+      return std::nullopt;
+    }
+  }
+  return parts;
+}
+
+Error bad_request(std::string message, std::string fix = {}) {
+  return {"api.bad_request", std::move(message), std::move(fix)};
+}
+
+}  // namespace
+
+std::optional<std::string> Exchange::query(std::string_view name) const {
+  const auto found = request.query.find(name);
+  return found != request.query.end() ? std::optional(found->second) : std::nullopt;
+}
+
+std::int64_t Exchange::query_integer(std::string_view name, std::int64_t fallback, std::int64_t least,
+                                     std::int64_t most) const {
+  const auto text = query(name);
+  if (!text) return fallback;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (error != std::errc() || end != text->data() + text->size() || number < least || number > most) {
+    throw bad_request(fmt::format("`{}` must be a whole number from {} to {}", name, least, most));
+  }
+  return number;
+}
+
+bool Exchange::query_flag(std::string_view name) const {
+  const auto text = query(name);
+  return text && *text != "0" && *text != "false";
+}
+
+base::Value Exchange::body() const {
+  auto value = json::parse(request.body.empty() ? "{}" : std::string_view(request.body));
+  if (!value) throw bad_request(fmt::format("the body is no JSON: {}", value.error().text()));
+  if (value->as_object() == nullptr) throw bad_request("the body must be a JSON object");
+  return std::move(*value);
+}
+
+base::RunId Exchange::run_id() const {
+  const auto id = base::RunId::parse(parts.at(0));
+  if (!id)
+    throw Error("run.not_found", fmt::format("there is no run {}", base::quoted(parts.at(0))), "ids look like TR-17");
+  return *id;
+}
+
+void Exchange::send(int status, const base::Value& document) const {
+  responder->send({.status = status, .body = json::encode(document)});
+}
+
+void Exchange::refuse(const Error& error) const {
+  responder->send({.status = wire::http_status(error.code()),
+                   .content_type = "application/problem+json",
+                   .body = json::encode(wire::problem_document(error))});
+}
+
+Api::Api(runtime::Daemon& daemon) : daemon_(daemon) {
+  for (const auto& routes : {run_routes(), output_routes(), event_routes(), daemon_routes()}) {
+    routes_.insert(routes_.end(), routes.begin(), routes.end());
+  }
+}
+
+void Api::handle(Request request, std::shared_ptr<Responder> responder) {
+  auto exchange = std::make_shared<Exchange>(Exchange{daemon_, std::move(request), std::move(responder), {}, {}});
+  exchange->actor = os::user_name(exchange->request.peer.uid);
+  try {
+    bool is_known = false;
+    for (const Route& route : routes_) {
+      auto parts = match(route.path, exchange->request.path);
+      if (!parts) continue;
+      is_known = true;
+      if (route.method != exchange->request.method) continue;
+      const auto type = exchange->request.header("content-type");
+      // A page of another origin can send forms without being asked; it cannot send this.
+      if (route.method == "POST" && (!type || !type->starts_with("application/json"))) {
+        throw Error("api.unsupported_media_type", "changes are sent as application/json",
+                    "set Content-Type: application/json");
+      }
+      exchange->parts = std::move(*parts);
+      route.handle(exchange);
+      return;
+    }
+    if (is_known) throw Error("api.method_not_allowed", "this resource has no such method");
+    throw Error("api.no_route", fmt::format("there is nothing at {}", base::quoted(exchange->request.path)));
+  } catch (const Error& error) {
+    exchange->refuse(error);
+  }
+}
+
+}  // namespace reeve::server

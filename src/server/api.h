@@ -1,0 +1,63 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/value.h"
+#include "runtime/daemon.h"
+#include "server/http.h"
+
+// What the daemon answers to, one file per resource.
+namespace reeve::server {
+
+// One request on its way to its answer. Shared by what works on it.
+struct Exchange {
+  runtime::Daemon& daemon;
+  Request request;
+  std::shared_ptr<Responder> responder;
+  // The parts of the path that the route leaves open: {"TR-17"}.
+  std::vector<std::string> parts;
+  // Who asks, from the credential (APR-12).
+  std::string actor;
+
+  std::optional<std::string> query(std::string_view name) const;
+  // Throws `api.bad_request` for what is none.
+  std::int64_t query_integer(std::string_view name, std::int64_t fallback, std::int64_t least, std::int64_t most) const;
+  bool query_flag(std::string_view name) const;
+  // The body as a JSON object; throws `api.bad_request`.
+  base::Value body() const;
+  base::RunId run_id() const;
+
+  void send(int status, const base::Value& document) const;
+  void refuse(const base::Error& error) const;
+};
+using SharedExchange = std::shared_ptr<Exchange>;
+
+struct Route {
+  std::string_view method;
+  // "/api/runs/*/output": a star for one part.
+  std::string_view path;
+  // May throw base::Error.
+  void (*handle)(SharedExchange exchange);
+};
+
+std::vector<Route> run_routes();
+std::vector<Route> output_routes();
+std::vector<Route> event_routes();
+std::vector<Route> daemon_routes();
+
+// Finds the route and answers what goes wrong.
+class Api {
+ public:
+  explicit Api(runtime::Daemon& daemon);
+  void handle(Request request, std::shared_ptr<Responder> responder);
+
+ private:
+  runtime::Daemon& daemon_;
+  std::vector<Route> routes_;
+};
+
+}  // namespace reeve::server

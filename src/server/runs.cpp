@@ -1,0 +1,259 @@
+#include "store/runs.h"
+
+#include <charconv>
+#include <csignal>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "json/decode.h"
+#include "json/describe.h"
+#include "runtime/store_task.h"
+#include "server/api.h"
+#include "server/base64.h"
+#include "wire/run_request.h"
+
+// /api/runs
+namespace reeve::server {
+
+namespace {
+
+using base::Error;
+using base::Value;
+using model::Run;
+
+constexpr std::int64_t most_listed = 500;
+constexpr auto longest_wait = std::chrono::minutes(5);
+
+template <class T>
+T decode_body(const Exchange& exchange) {
+  auto decoded = json::from_value<T>(exchange.body());
+  if (!decoded) throw Error("api.bad_request", decoded.error());
+  return std::move(*decoded);
+}
+
+auto answer_with(SharedExchange exchange, int status) {
+  return [exchange, status](std::expected<Run, Error> run) {
+    if (run) {
+      exchange->send(status, json::to_value(*run));
+    } else {
+      exchange->refuse(run.error());
+    }
+  };
+}
+
+void create(SharedExchange exchange) {
+  const auto request = decode_body<wire::RunRequest>(*exchange);
+  auto config = exchange->daemon.options().reload();
+  if (!config) throw config.error();
+  auto plan = runtime::make_plan(*config, request);
+  if (!plan) throw plan.error();
+  std::optional<runtime::Supervisor::Idempotency> idempotency;
+  if (auto key = exchange->request.header("idempotency-key")) {
+    constexpr std::size_t longest_key = 255;
+    if (key->empty() || key->size() > longest_key) throw Error("api.bad_request", "Idempotency-Key: 1 to 255 bytes");
+    idempotency = {std::move(*key), base::sha256_hex("POST /api/runs\n" + exchange->request.body)};
+  }
+  exchange->daemon.supervisor().start(std::move(*plan), std::move(idempotency), answer_with(exchange, 201));
+}
+
+std::vector<model::RunStatus> parse_statuses(const std::optional<std::string>& text) {
+  std::vector<model::RunStatus> statuses;
+  if (!text || text->empty()) return statuses;
+  for (const std::string_view word : base::split(*text, ',')) {
+    const auto status = base::find_enum<model::RunStatus>(word);
+    if (!status) {
+      throw Error("api.bad_request", fmt::format("there is no status {}", base::quoted(word)),
+                  fmt::format("statuses are {}", fmt::join(base::spellings<model::RunStatus>(), ", ")));
+    }
+    statuses.push_back(*status);
+  }
+  return statuses;
+}
+
+void list(SharedExchange exchange) {
+  store::RunFilter filter{.statuses = parse_statuses(exchange->query("status")),
+                          .most = exchange->query_integer("limit", 50, 1, most_listed)};
+  if (const auto cursor = exchange->query("cursor")) {
+    filter.before = base::RunId::parse(*cursor);
+    if (!filter.before) throw Error("api.bad_request", "`cursor` is none that was given out");
+  }
+  // One more than asked for tells whether there are more.
+  const std::int64_t asked = filter.most++;
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [filter](ledger::Transaction& transaction) { return store::list_runs(transaction.session(), filter); },
+      [exchange, asked](std::expected<std::vector<Run>, Error> runs) {
+        if (!runs) return exchange->refuse(runs.error());
+        const bool has_more = static_cast<std::int64_t>(runs->size()) > asked;
+        if (has_more) runs->pop_back();
+        Value document = Value::object();
+        document.set("next_cursor", has_more ? Value::string(runs->back().tool_run_id.text()) : Value());
+        document.set("items", json::to_value(*runs));
+        exchange->send(200, document);
+      });
+}
+
+// As it is stored; `then` has the run.
+template <class Then>
+void load(SharedExchange exchange, Then then) {
+  const base::RunId id = exchange->run_id();
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id](ledger::Transaction& transaction) {
+        auto found = store::find_run(transaction.session(), id);
+        if (!found) {
+          throw Error("run.not_found", fmt::format("there is no run {}", id.text()),
+                      "`reeve runs` shows those there are");
+        }
+        return std::move(found->run);
+      },
+      [exchange, then](std::expected<Run, Error> run) {
+        if (!run) return exchange->refuse(run.error());
+        then(std::move(*run));
+      });
+}
+
+void show(SharedExchange exchange) {
+  load(exchange, [exchange](Run run) { exchange->send(200, json::to_value(run)); });
+}
+
+void cancel(SharedExchange exchange) {
+  struct Body {
+    std::optional<std::string> reason;
+    bool kill = false;
+  };
+  const Value body = exchange->body();
+  runtime::Supervisor::Cancellation cancellation{.by = exchange->actor};
+  if (const Value* reason = body.find("reason"); reason != nullptr && !reason->is_null()) {
+    if (reason->as_string() == nullptr) throw Error("api.bad_request", "`reason` must be a string");
+    cancellation.reason = std::string(base::truncate_utf8(*reason->as_string(), 4'096));
+  }
+  if (const Value* kill = body.find("kill")) cancellation.kill = kill->as_bool() != nullptr && *kill->as_bool();
+  exchange->daemon.supervisor().cancel(exchange->run_id(), std::move(cancellation), answer_with(exchange, 200));
+}
+
+// The run in this daemon's hands; one that is not is refused with what it is instead.
+void with_live(SharedExchange exchange, const std::function<void(runtime::LiveRun&)>& act) {
+  if (runtime::LiveRun* live = exchange->daemon.supervisor().find(exchange->run_id())) {
+    act(*live);
+    return;
+  }
+  load(exchange, [exchange](const Run& run) {
+    exchange->refuse(Error("run.not_running", fmt::format("{} is {}: there is no process", run.tool_run_id.text(),
+                                                          base::spell(run.status))));
+  });
+}
+
+void send_nothing(const SharedExchange& exchange) { exchange->send(200, Value::object()); }
+
+void input(SharedExchange exchange) {
+  const Value body = exchange->body();
+  const Value* text = body.find("text");
+  const Value* encoded = body.find("base64");
+  std::string bytes;
+  if (text != nullptr && text->as_string() != nullptr) {
+    bytes = *text->as_string();
+  } else if (encoded != nullptr && encoded->as_string() != nullptr) {
+    auto decoded = decode_base64(*encoded->as_string());
+    if (!decoded) throw Error("api.bad_request", "`base64` is no base64");
+    bytes = std::move(*decoded);
+  } else {
+    throw Error("api.bad_request", "`text` or `base64` is needed");
+  }
+  with_live(exchange, [&](runtime::LiveRun& live) {
+    live.input(std::move(bytes), [exchange](bool is_taken) {
+      if (is_taken) return send_nothing(exchange);
+      exchange->refuse(Error("run.no_input", "the tool takes no input: it reads none, or too much waits for it",
+                             "start it with --pty to type into it"));
+    });
+  });
+}
+
+void resize(SharedExchange exchange) {
+  struct Size {
+    int rows = 0;
+    int columns = 0;
+  };
+  const Value body = exchange->body();
+  const auto number = [&](std::string_view name) {
+    const Value* found = body.find(name);
+    const std::int64_t* value = found != nullptr ? found->as_integer() : nullptr;
+    if (value == nullptr || *value < 1 || *value > 1'000) {
+      throw Error("api.bad_request", fmt::format("`{}` must be a whole number from 1 to 1000", name));
+    }
+    return static_cast<int>(*value);
+  };
+  const Size size{number("rows"), number("columns")};
+  with_live(exchange, [&](runtime::LiveRun& live) {
+    live.resize(size.rows, size.columns);
+    send_nothing(exchange);
+  });
+}
+
+void signal(SharedExchange exchange) {
+  static const std::map<std::string, int, std::less<>> names = {
+      {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"KILL", SIGKILL}, {"USR1", SIGUSR1},  {"USR2", SIGUSR2},
+      {"TERM", SIGTERM}, {"STOP", SIGSTOP}, {"CONT", SIGCONT}, {"TSTP", SIGTSTP}, {"WINCH", SIGWINCH}};
+  const Value body = exchange->body();
+  const Value* wanted = body.find("signal");
+  std::string name = wanted != nullptr && wanted->as_string() != nullptr ? *wanted->as_string() : "";
+  if (name.starts_with("SIG")) name.erase(0, 3);
+  const auto found = names.find(name);
+  if (found == names.end()) {
+    throw Error("api.bad_request",
+                "`signal` must be one of HUP, INT, QUIT, KILL, USR1, USR2, TERM, STOP, CONT, TSTP, WINCH");
+  }
+  with_live(exchange, [&](runtime::LiveRun& live) {
+    live.signal(found->second);
+    send_nothing(exchange);
+  });
+}
+
+void wait(SharedExchange exchange) {
+  const base::RunId id = exchange->run_id();
+  const bool through = exchange->query("through_approvals").value_or("1") != "0";
+  auto patience = base::parse_duration(exchange->query("timeout").value_or("60s"));
+  if (!patience) throw Error("api.bad_request", fmt::format("`timeout` must be {}", base::duration_forms));
+  patience = std::min<base::Milliseconds>(*patience, longest_wait);
+  struct Waiting {
+    runtime::Loop::Hold over;
+    runtime::Loop::Hold timer;
+  };
+  auto waiting = std::make_shared<Waiting>();
+  runtime::Daemon& daemon = exchange->daemon;
+  // First the ear, then the look: what happens in between is heard.
+  const auto finish = [exchange, waiting](const Run& run) {
+    exchange->send(200, json::to_value(run));
+    exchange->daemon.loop().post([waiting] { *waiting = {}; });
+  };
+  waiting->over = daemon.supervisor().wait({id, through}, finish);
+  exchange->responder->on_closed([waiting, &daemon] { daemon.loop().post([waiting] { *waiting = {}; }); });
+  load(exchange, [exchange, waiting, finish, through, patience, &daemon](const Run& run) {
+    if (!waiting->over) return;
+    const bool is_over = is_final(run.status) || (!through && run.status == model::RunStatus::waiting_approval);
+    if (is_over || patience->count() == 0) {
+      waiting->over = {};
+      finish(run);
+      return;
+    }
+    waiting->timer = daemon.loop().at(daemon.loop().now() + *patience, [exchange, waiting] {
+      waiting->over = {};
+      show(exchange);
+      exchange->daemon.loop().post([waiting] { *waiting = {}; });
+    });
+  });
+}
+
+}  // namespace
+
+std::vector<Route> run_routes() {
+  return {{"POST", "/api/runs", create},          {"GET", "/api/runs", list},
+          {"GET", "/api/runs/*", show},           {"POST", "/api/runs/*/cancel", cancel},
+          {"POST", "/api/runs/*/input", input},   {"POST", "/api/runs/*/resize", resize},
+          {"POST", "/api/runs/*/signal", signal}, {"GET", "/api/runs/*/wait", wait}};
+}
+
+}  // namespace reeve::server

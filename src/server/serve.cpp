@@ -1,0 +1,251 @@
+#include "server/serve.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "keeper/crash_point.h"
+#include "keeper/guard.h"
+#include "os/file.h"
+#include "os/lock.h"
+#include "os/pseudo_file.h"
+#include "os/unix_socket.h"
+#include "project/project.h"
+#include "server/api.h"
+
+namespace reeve::server {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using base::Error;
+
+constexpr auto close_patience = std::chrono::seconds(2);
+
+// What the daemon was started with and must not hand on.
+struct Inherited {
+  std::optional<std::string> notify_socket;
+  std::string crash_point;
+  std::uint64_t open_files = 0;
+};
+
+// Its own environment decides nothing from here on but where the user's files are; what runs need comes with them.
+Inherited clear_environment() {
+  Inherited inherited;
+  inherited.notify_socket = project::variable("NOTIFY_SOCKET");
+  inherited.crash_point = project::variable("REEVE_CRASH_POINT").value_or("");
+  std::vector<std::pair<std::string, std::string>> kept;
+  for (const char* name : {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "LANG", "TZ", "TMPDIR"}) {
+    if (auto value = project::variable(name)) kept.emplace_back(name, std::move(*value));
+  }
+  ::clearenv();
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has begun.
+  for (const auto& [name, value] : kept) ::setenv(name.c_str(), value.c_str(), 1);
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    inherited.open_files = limit.rlim_cur;
+    // Two descriptors a run; tools get the limit that the person had.
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  return inherited;
+}
+
+void prepare_folder(const fs::path& root) {
+  os::create_folders(root);
+  // Only the owner may look in: the socket and the launches are there.
+  if (::chmod(root.c_str(), 0700) != 0) {
+    base::throw_errno("daemon.state_folder", fmt::format("cannot make {} private", root.string()), errno,
+                      "is it yours? choose another with --state");
+  }
+}
+
+os::FileLock take_lock(const project::StateFolder& folder) {
+  auto lock = os::FileLock::try_take(folder.lock().string());
+  if (!lock) {
+    const std::string pid = os::read_pseudo_file(folder.lock().c_str(), 32);
+    throw Error("daemon.already_running",
+                fmt::format("another daemon{} has the state folder {}", pid.empty() ? "" : " (pid " + pid + ")",
+                            folder.root.string()),
+                "`reeve stop` ends it; or choose another folder with --state");
+  }
+  const std::string pid = std::to_string(::getpid());
+  if (::ftruncate(lock->file().get(), 0) != 0 ||
+      ::pwrite(lock->file().get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+    base::throw_errno("daemon.state_folder", fmt::format("cannot write {}", folder.lock().string()), errno,
+                      "is the disk full?");
+  }
+  return std::move(*lock);
+}
+
+std::string first_problem(const base::Problems& problems) {
+  const base::Problem& problem = problems.list().front();
+  return problem.place ? fmt::format("{}:{}: {}", problem.place->file, problem.place->line, problem.message)
+                       : problem.message;
+}
+
+// Of the project that the state folder belongs to, or of the user alone.
+std::expected<model::Config, Error> load_config(const project::StateFolder& folder) {
+  const fs::path around = folder.root.parent_path();
+  const bool is_of_project = around.filename() == ".reeve" && folder.root.filename() == "state";
+  auto found = project::load_config(is_of_project ? std::optional(around.parent_path()) : std::nullopt, {});
+  if (found.loaded) return found.loaded->config();
+  return std::unexpected(Error("config.invalid",
+                               fmt::format("the config is not valid: {}", first_problem(found.loaded.error())),
+                               "`reeve config show` tells everything that is wrong"));
+}
+
+// systemd's protocol is one datagram.
+void notify(const std::optional<std::string>& socket, std::string_view text) {
+  if (!socket || socket->size() >= sizeof(sockaddr_un::sun_path)) return;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::copy(socket->begin(), socket->end(), address.sun_path);
+  // An abstract name begins with NUL, written as @.
+  if (socket->front() == '@') address.sun_path[0] = '\0';
+  const os::Fd end(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket->size());
+  ::sendto(end.get(), text.data(), text.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), length);
+}
+
+class Server {
+ public:
+  Server(const ServeOptions& options, Inherited inherited)
+      : options_(options),
+        inherited_(std::move(inherited)),
+        complaints_(
+            ::open((options.folder.logs() / "daemon.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)),
+        daemon_(make_options()),
+        api_(daemon_),
+        http_(daemon_.loop(),
+              [this](Request request, std::shared_ptr<Responder> responder) {
+                used_at_ = daemon_.loop().now();
+                api_.handle(std::move(request), std::move(responder));
+              },
+              {}) {}
+
+  void run() {
+    sigset_t watched;
+    ::sigemptyset(&watched);
+    for (const int number : {SIGTERM, SIGINT}) ::sigaddset(&watched, number);
+    const os::Fd signals(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+    const runtime::Loop::Hold watch = daemon_.loop().watch(signals.get(), [&] {
+      std::array<char, sizeof(signalfd_siginfo)> bytes{};
+      while (::read(signals.get(), bytes.data(), bytes.size()) > 0) {
+      }
+      leave();
+    });
+    daemon_.recover([this] { open_doors(); });
+    used_at_ = daemon_.loop().now();
+    daemon_.loop().run();
+  }
+
+ private:
+  runtime::Daemon::Options make_options() {
+    auto config = load_config(options_.folder);
+    if (!config) throw config.error();
+    runtime::Daemon::Options made{
+        .folder = options_.folder,
+        .store = options_.store.value_or(config->store),
+        .config = std::move(*config),
+        .reload = [folder = options_.folder] { return load_config(folder); },
+        .keeper_program = (fs::read_symlink("/proc/self/exe").parent_path() / "reeve-keeper").string(),
+        .open_files = inherited_.open_files,
+        .complain = [this](const std::string& text) { complain(text); },
+        .complaints = complaints_.get(),
+        .crash_point = inherited_.crash_point};
+    idle_exit_ = made.config.supervision.idle_exit;
+    return made;
+  }
+
+  void complain(const std::string& text) const {
+    const std::string line = fmt::format("{} {}\n", base::format_time(base::SystemClock().wall_now()), text);
+    if (::write(complaints_.get(), line.data(), line.size()) < 0) return;
+  }
+
+  void open_doors() {
+    http_.accept(os::listen_at(options_.folder.socket().string(), os::SocketKind::stream));
+    if (options_.is_background) {
+      // Whoever started this waits for the end of these.
+      const os::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+      ::dup2(null.get(), STDOUT_FILENO);
+      ::dup2(complaints_.get(), STDERR_FILENO);
+      watch_idle();
+    } else {
+      fmt::print(stderr, "reeve: listening at {}\n", options_.folder.socket().string());
+    }
+    notify(inherited_.notify_socket, "READY=1");
+  }
+
+  void watch_idle() {
+    if (!idle_exit_.after) return;
+    idle_timer_ = daemon_.loop().at(used_at_ + *idle_exit_.after, [this] {
+      const auto now = daemon_.loop().now();
+      if (http_.connections() > 0 || daemon_.supervisor().live_runs() > 0) used_at_ = now;
+      if (used_at_ + *idle_exit_.after > now) return watch_idle();
+      daemon_.ask_idle([this](bool is_idle) {
+        if (is_idle && http_.connections() == 0) return leave();
+        used_at_ = daemon_.loop().now();
+        watch_idle();
+      });
+    });
+  }
+
+  void leave() {
+    if (is_leaving_) return;
+    is_leaving_ = true;
+    notify(inherited_.notify_socket, "STOPPING=1");
+    // While the lock is held: the name cannot be that of a successor.
+    ::unlink(options_.folder.socket().c_str());
+    http_.close(close_patience, [this] { daemon_.loop().stop(); });
+  }
+
+  const ServeOptions& options_;
+  Inherited inherited_;
+  os::Fd complaints_;
+  base::TimeLimit idle_exit_;
+  base::BootTime used_at_;
+  bool is_leaving_ = false;
+  runtime::Daemon daemon_;
+  Api api_;
+  HttpServer http_;
+  runtime::Loop::Hold idle_timer_;
+};
+
+}  // namespace
+
+int serve(const ServeOptions& options) {
+  try {
+    sigset_t blocked;
+    ::sigemptyset(&blocked);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&blocked, number);
+    // Before any thread begins, so that all have it.
+    ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+    Inherited inherited = clear_environment();
+    prepare_folder(options.folder.root);
+    const os::FileLock lock = take_lock(options.folder);
+    os::create_folders(options.folder.logs());
+    Server(options, std::move(inherited)).run();
+    return EXIT_SUCCESS;
+  } catch (const Error& error) {
+    std::string text = fmt::format("error[{}]: {}\n", error.code(), error.message());
+    if (!error.fix().empty()) text += fmt::format("  = {}\n", error.fix());
+    fmt::print(stderr, "{}", text);
+    return error.code() == "daemon.already_running" ? keeper::daemon_refused : keeper::daemon_cannot_begin;
+  }
+}
+
+}  // namespace reeve::server
