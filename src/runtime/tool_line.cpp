@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <simdjson.h>
 
@@ -32,7 +33,8 @@ std::optional<ToolEvent> read_progress(std::string_view line) {
   model::Progress progress;
   double percent = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), percent, std::chars_format::fixed);
-  if (error == std::errc() && end != rest.data() + rest.size() && *end == '%') {
+  const bool is_number = error == std::errc() && std::isfinite(percent);
+  if (is_number && end != rest.data() + rest.size() && *end == '%') {
     progress.percent = std::clamp(percent, 0.0, 100.0);
     rest = base::trim(rest.substr(static_cast<std::size_t>(end - rest.data()) + 1));
   }

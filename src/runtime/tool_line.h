@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,8 +26,9 @@ inline constexpr std::size_t option_bytes = 1024;
 inline constexpr std::size_t message_bytes = 4096;
 // Names and ids that a tool gives.
 inline constexpr std::size_t reference_bytes = 1024;
-// Of one report; they are added up.
+// Of one report of usage: they are added up.
 inline constexpr std::int64_t tokens = 1'000'000'000'000;
+inline constexpr double cost_usd = 1e9;
 }  // namespace limits
 
 struct Heartbeat {

@@ -154,7 +154,8 @@ std::optional<ToolEvent> read_usage(const Value& object) {
   usage.input_tokens = members.get_count("input_tokens", limits::tokens);
   usage.output_tokens = members.get_count("output_tokens", limits::tokens);
   usage.cost_usd = members.find_number("cost_usd");
-  if (usage.cost_usd.value_or(0) < 0) return std::nullopt;
+  const double cost = usage.cost_usd.value_or(0);
+  if (cost < 0 || cost > limits::cost_usd) return std::nullopt;
   return members.is_good() ? std::optional<ToolEvent>(usage) : std::nullopt;
 }
 

@@ -59,6 +59,8 @@ TEST(ToolLine, reads_progress_as_event_and_as_text) {
   EXPECT_EQ(get<model::Progress>("[PROGRESS] 300% more"), (model::Progress{100.0, "more"}));
   EXPECT_EQ(get<model::Progress>("[PROGRESS] bad \xff"), (model::Progress{{}, "bad \uFFFD"}));
   EXPECT_EQ(get<model::Progress>(R"({"event":"progress","percent":-3})"), (model::Progress{0.0, {}}));
+  EXPECT_EQ(get<model::Progress>("[PROGRESS] nan% inf%"), (model::Progress{{}, "nan% inf%"}));
+  EXPECT_EQ(get<model::Progress>("[PROGRESS]"), model::Progress());
   expect_plain("say [PROGRESS] 45%");
 }
 
@@ -69,6 +71,7 @@ TEST(ToolLine, reads_usage_within_bounds) {
   expect_plain(R"({"event":"usage","input_tokens":9223372036854775807,"output_tokens":2})");
   expect_plain(R"({"event":"usage","input_tokens":1.5,"output_tokens":2})");
   expect_plain(R"({"event":"usage","input_tokens":1,"output_tokens":2,"cost_usd":-1})");
+  expect_plain(R"({"event":"usage","input_tokens":1,"output_tokens":2,"cost_usd":1e300})");
 }
 
 TEST(ToolLine, reads_reports) {
