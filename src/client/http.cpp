@@ -38,9 +38,15 @@ std::string_view view(boost::beast::string_view text) { return {text.data(), tex
 class AnswerParser final : public http::basic_parser<false> {
  public:
   AnswerParser() {
-    eager(true);
     header_limit(header_bytes);
     body_limit(boost::none);
+  }
+
+  // Whether the base can go on with so little. In front of a chunk it asserts that there are at least five bytes when
+  // it comes to the last one again; and with less than that nothing ends.
+  bool can_take(std::size_t bytes) const {
+    const bool before_chunk = is_header_done() && chunked() && chunk_left_ == 0;
+    return bytes >= (before_chunk ? 5 : 1);
   }
 
   // The body is what has come of it.
@@ -56,8 +62,9 @@ class AnswerParser final : public http::basic_parser<false> {
   void on_header_impl(error_code&) override { has_header_ = true; }
   void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
   std::size_t on_body_impl(boost::beast::string_view bytes, error_code&) override { return take(bytes); }
-  void on_chunk_header_impl(std::uint64_t, boost::beast::string_view, error_code&) override {}
+  void on_chunk_header_impl(std::uint64_t size, boost::beast::string_view, error_code&) override { chunk_left_ = size; }
   std::size_t on_chunk_body_impl(std::uint64_t, boost::beast::string_view bytes, error_code&) override {
+    chunk_left_ -= bytes.size();
     return take(bytes);
   }
   void on_finish_impl(error_code&) override {}
@@ -68,6 +75,7 @@ class AnswerParser final : public http::basic_parser<false> {
   }
 
   bool has_header_ = false;
+  std::uint64_t chunk_left_ = 0;
 };
 
 os::Fd open_socket(const std::filesystem::path& path) {
@@ -203,7 +211,7 @@ struct Connection::Core {
 
   void parse() {
     std::size_t taken = 0;
-    while (taken < filled && !parser->is_done()) {
+    while (!parser->is_done() && parser->can_take(filled - taken)) {
       error_code error;
       taken += parser->put(boost::asio::buffer(buffer.data() + taken, filled - taken), error);
       if (error == http::error::need_more) break;

@@ -56,7 +56,9 @@ class Watches {
     std::array<epoll_event, 64> events;
     const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
     for (int i = 0; i < count; ++i) {
-      const auto found = watches_.find(events[static_cast<std::size_t>(i)].data.u64);
+      // By value: the kernel's struct is packed.
+      const std::uint64_t id = events[static_cast<std::size_t>(i)].data.u64;
+      const auto found = watches_.find(id);
       // An earlier one of this turn may have ended it.
       if (found == watches_.end()) continue;
       const auto task = found->second.ready;

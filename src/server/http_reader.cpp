@@ -1,5 +1,6 @@
 #include "server/http_reader.h"
 
+#include <limits>
 #include <utility>
 
 #include <boost/beast/http/basic_parser.hpp>
@@ -22,23 +23,20 @@ std::string_view view(boost::beast::string_view text) { return {text.data(), tex
 
 struct RequestReader::Parser final : http::basic_parser<true> {
   explicit Parser(const HttpServer::Limits& bounds) : limits(bounds) {
-    eager(true);
-    header_limit(static_cast<std::uint32_t>(limits.header_bytes));
+    // The base bounds only what it has not taken yet; put() counts all.
+    header_limit(std::numeric_limits<std::uint32_t>::max());
     body_limit(limits.body_bytes);
   }
 
-  // The base bounds only what it has not taken yet.
-  void count_header(std::size_t bytes, error_code& error) {
-    header_bytes += bytes;
-    if (header_bytes > limits.header_bytes) error = http::error::header_limit;
-  }
+  // Whether the base can go on with so little. In front of a chunk it asserts that there are at least five bytes when
+  // it comes to the last one again; and with less than that nothing ends.
+  bool can_take(std::size_t bytes) const { return bytes >= (is_before_chunk() ? 5 : 1); }
+  bool is_before_chunk() const { return is_header_done() && chunked() && chunk_left == 0; }
 
   void on_request_impl(http::verb, boost::beast::string_view method, boost::beast::string_view target, int version,
                        error_code& error) override {
     is_http_1_0 = version == 10;
     request.method = view(method);
-    count_header(method.size() + target.size(), error);
-    if (error) return;
     auto parsed = server::parse_target(view(target));
     if (!parsed) {
       refusal = bad_request(std::move(parsed.error()));
@@ -52,10 +50,9 @@ struct RequestReader::Parser final : http::basic_parser<true> {
   void on_response_impl(int, boost::beast::string_view, int, error_code&) override {}
 
   void on_field_impl(http::field field, boost::beast::string_view name, boost::beast::string_view value,
-                     error_code& error) override {
-    count_header(name.size() + value.size() + 4, error);
+                     error_code&) override {
     // What comes behind a chunked body is no header of the request.
-    if (error || has_header) return;
+    if (has_header) return;
     if (field == http::field::transfer_encoding) has_encoding = true;
     if (field == http::field::expect) expects_continue = base::to_ascii_lower(view(value)) == "100-continue";
     request.headers.emplace_back(view(name), view(value));
@@ -76,9 +73,10 @@ struct RequestReader::Parser final : http::basic_parser<true> {
     return bytes.size();
   }
 
-  void on_chunk_header_impl(std::uint64_t, boost::beast::string_view, error_code&) override {}
+  void on_chunk_header_impl(std::uint64_t size, boost::beast::string_view, error_code&) override { chunk_left = size; }
 
   std::size_t on_chunk_body_impl(std::uint64_t, boost::beast::string_view bytes, error_code&) override {
+    chunk_left -= bytes.size();
     request.body.append(bytes.data(), bytes.size());
     return bytes.size();
   }
@@ -100,6 +98,7 @@ struct RequestReader::Parser final : http::basic_parser<true> {
   Request request;
   std::optional<Refusal> refusal;
   std::size_t header_bytes = 0;
+  std::uint64_t chunk_left = 0;
   bool has_header = false;
   bool has_encoding = false;
   bool expects_continue = false;
@@ -114,14 +113,22 @@ RequestReader& RequestReader::operator=(RequestReader&&) noexcept = default;
 std::size_t RequestReader::put(std::string_view bytes) {
   Parser& parser = *parser_;
   std::size_t taken = 0;
-  while (taken < bytes.size() && !parser.is_done() && !parser.refusal) {
+  while (!parser.is_done() && !parser.refusal && parser.can_take(bytes.size() - taken)) {
+    const bool is_header = !parser.is_header_done();
+    const bool is_before_chunk = parser.is_before_chunk();
     error_code error;
-    taken += parser.put(boost::asio::buffer(bytes.data() + taken, bytes.size() - taken), error);
+    const std::size_t some = parser.put(boost::asio::buffer(bytes.data() + taken, bytes.size() - taken), error);
+    taken += some;
+    if (is_header) parser.header_bytes += some;
+    const std::size_t bounded = is_before_chunk ? some : parser.header_bytes;
+    if (bounded > parser.limits.header_bytes) error = http::error::header_limit;
     if (error == http::error::need_more) break;
     if (error) parser.refuse(error);
   }
-  // Of what is not whole nothing may be longer than all headers together.
-  if (!parser.is_done() && bytes.size() - taken > parser.limits.header_bytes) parser.refuse(http::error::header_limit);
+  if (parser.is_done()) return taken;
+  // What is not whole yet is part of the header, or of what stands between chunks and gets no more room than that.
+  const std::size_t pending = bytes.size() - taken + (parser.is_header_done() ? 0 : parser.header_bytes);
+  if (pending > parser.limits.header_bytes) parser.refuse(http::error::header_limit);
   return taken;
 }
 

@@ -114,6 +114,9 @@ TEST(HttpServer, takes_requests_in_pieces_of_any_size) {
     for (const char c : text) EXPECT_TRUE(socket.send({&c, 1}));
     EXPECT_EQ(body_of(socket.read_answer()), "POST /a [b]=[c] hello");
   }
+  for (const char c : std::string("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"))
+    socket.send({&c, 1});
+  EXPECT_EQ(body_of(socket.read_answer()), "POST /");
 }
 
 TEST(HttpServer, answers_pipelined_requests_in_their_order) {
