@@ -52,7 +52,7 @@ class Loop {
   };
 
   // Calls whenever the descriptor is readable (or at its end), until the hold is gone. The descriptor stays the
-  // caller's and must stay open as long. `ready` may destroy the hold.
+  // caller's, as it is, and must stay open as long; one watch at a time. `ready` may destroy the hold.
   [[nodiscard]] Hold watch(int fd, Task ready);
   // Calls once, not before that time by BOOTTIME, which goes on while the machine sleeps.
   [[nodiscard]] Hold at(base::BootTime when, Task task);

@@ -46,7 +46,9 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
-// A response that is sent piece by piece (chunked). When the other side is gone, writes do nothing.
+// A response that is sent piece by piece (chunked). When the other side is gone, writes do nothing. One that is dropped
+// without its end breaks the connection, so that the other side sees that something is missing. Calls back only from
+// the loop, never from within its own functions.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -57,7 +59,7 @@ class Stream {
   virtual std::size_t waiting() const noexcept = 0;
   // Called when everything written has been taken; each time again.
   virtual void on_drained(std::function<void()> drained) = 0;
-  // Called once when the other side has gone before the end.
+  // Called once when the other side has gone before the end, or the server has ended the stream because it closes.
   virtual void on_closed(std::function<void()> closed) = 0;
   virtual bool is_closed() const noexcept = 0;
 };

@@ -1,0 +1,284 @@
+#include "client/http.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <optional>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <system_error>
+
+#include <boost/beast/http/basic_parser.hpp>
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "os/fd.h"
+
+namespace reeve::client {
+
+namespace {
+
+namespace http = boost::beast::http;
+using boost::system::error_code;
+
+constexpr std::size_t answer_bytes = 64 * 1024 * 1024;
+constexpr std::size_t header_bytes = 1024 * 1024;
+constexpr std::size_t read_bytes = 64 * 1024;
+
+[[noreturn]] void lose(std::string_view doing, int error_number) {
+  throw Lost{fmt::format("{}: {}", doing, std::generic_category().message(error_number))};
+}
+
+std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+// An answer as its bytes come.
+class AnswerParser final : public http::basic_parser<false> {
+ public:
+  AnswerParser() {
+    eager(true);
+    header_limit(header_bytes);
+    body_limit(boost::none);
+  }
+
+  // The body is what has come of it.
+  Answer answer;
+
+ private:
+  void on_request_impl(http::verb, boost::beast::string_view, boost::beast::string_view, int, error_code&) override {}
+  void on_response_impl(int status, boost::beast::string_view, int, error_code&) override { answer.status = status; }
+  void on_field_impl(http::field, boost::beast::string_view name, boost::beast::string_view value,
+                     error_code&) override {
+    if (!has_header_) answer.headers.emplace_back(view(name), view(value));
+  }
+  void on_header_impl(error_code&) override { has_header_ = true; }
+  void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
+  std::size_t on_body_impl(boost::beast::string_view bytes, error_code&) override { return take(bytes); }
+  void on_chunk_header_impl(std::uint64_t, boost::beast::string_view, error_code&) override {}
+  std::size_t on_chunk_body_impl(std::uint64_t, boost::beast::string_view bytes, error_code&) override {
+    return take(bytes);
+  }
+  void on_finish_impl(error_code&) override {}
+
+  std::size_t take(boost::beast::string_view bytes) {
+    answer.body.append(bytes.data(), bytes.size());
+    return bytes.size();
+  }
+
+  bool has_header_ = false;
+};
+
+os::Fd open_socket(const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::string name = path.string();
+  os::Fd folder;
+  if (name.size() >= sizeof address.sun_path) {
+    const auto parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    folder = os::Fd(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!folder) lose(fmt::format("cannot open {}", base::quoted(parent.string())), errno);
+    name = fmt::format("/proc/self/fd/{}/{}", folder.get(), path.filename().string());
+  }
+  if (name.size() >= sizeof address.sun_path)
+    lose(fmt::format("cannot connect to {}", base::quoted(name)), ENAMETOOLONG);
+  std::ranges::copy(name, std::begin(address.sun_path));
+
+  os::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) lose("cannot open a socket", errno);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what the interface asks for.
+  while (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    if (errno != EINTR) lose(fmt::format("cannot connect to {}", base::quoted(path.string())), errno);
+  }
+  return socket;
+}
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+// Nothing in a target or header can end its line.
+void append_clean(std::string& text, std::string_view part) {
+  for (const char c : part) text += is_control(c) ? ' ' : c;
+}
+
+std::string request_text(const Question& question) {
+  std::string text;
+  text.reserve(256 + question.body.size());
+  append_clean(text, question.method);
+  text += ' ';
+  for (const char c : question.target) {
+    if (is_control(c) || c == ' ') {
+      text += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    } else {
+      text += c;
+    }
+  }
+  text += " HTTP/1.1\r\nHost: reeve\r\n";
+  for (const auto& [name, value] : question.headers) {
+    append_clean(text, name);
+    text += ": ";
+    append_clean(text, value);
+    text += "\r\n";
+  }
+  const bool has_length = !question.body.empty() || (question.method != "GET" && question.method != "DELETE");
+  if (has_length) text += fmt::format("Content-Length: {}\r\n", question.body.size());
+  text += "\r\n";
+  text += question.body;
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> Answer::header(std::string_view name) const {
+  const std::string wanted = base::to_ascii_lower(name);
+  const auto found =
+      std::ranges::find_if(headers, [&](const auto& one) { return base::to_ascii_lower(one.first) == wanted; });
+  if (found == headers.end()) return std::nullopt;
+  return found->second;
+}
+
+std::string encode_part(std::string_view text) {
+  std::string encoded;
+  for (const char c : text) {
+    const bool is_unreserved =
+        base::is_ascii_letter(c) || base::is_ascii_digit(c) || std::string_view("-._~").contains(c);
+    if (is_unreserved) {
+      encoded += c;
+    } else {
+      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return encoded;
+}
+
+struct Connection::Core {
+  explicit Core(std::filesystem::path where) : path(std::move(where)), socket(open_socket(path)) {}
+
+  void ask(const Question& question) {
+    if (parser && !parser->is_done() && !is_ended) throw Lost{"the answer before was not read to its end"};
+    // The daemon closes a connection after a while without a question: nothing was asked on it that could be lost.
+    if (!is_open()) socket = open_socket(path);
+    is_ended = false;
+    parser.emplace();
+    filled = 0;
+    const int failure = send(request_text(question));
+    // One who refuses a question need not read all of it; what it says about it can be there all the same.
+    try {
+      while (!parser->is_header_done() || is_interim()) receive();
+    } catch (const Lost&) {
+      if (failure == 0) throw;
+      lose("the connection to the daemon broke while asking", failure);
+    }
+  }
+
+  // 0, or why it could not be sent.
+  int send(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t sent = ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
+      if (sent < 0 && errno != EINTR) return errno;
+      if (sent > 0) text.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    return 0;
+  }
+
+  // Waits for bytes and takes apart all that have come.
+  void receive() {
+    if (buffer.size() - filled < read_bytes) buffer.resize(filled + read_bytes);
+    ssize_t got = -1;
+    do {
+      got = ::recv(socket.get(), buffer.data() + filled, buffer.size() - filled, 0);
+    } while (got < 0 && errno == EINTR);
+    is_ended = got <= 0;
+    if (got < 0) lose("the connection to the daemon broke", errno);
+    if (got == 0) return take_end();
+    filled += static_cast<std::size_t>(got);
+    parse();
+  }
+
+  void take_end() {
+    error_code error;
+    if (parser->got_some()) parser->put_eof(error);
+    if (error || !parser->is_done()) throw Lost{"the daemon closed the connection"};
+  }
+
+  void parse() {
+    std::size_t taken = 0;
+    while (taken < filled && !parser->is_done()) {
+      error_code error;
+      taken += parser->put(boost::asio::buffer(buffer.data() + taken, filled - taken), error);
+      if (error == http::error::need_more) break;
+      is_ended = error.failed();
+      if (error) throw Lost{fmt::format("the daemon's answer cannot be understood: {}", error.message())};
+    }
+    std::memmove(buffer.data(), buffer.data() + taken, filled - taken);
+    filled -= taken;
+  }
+
+  // "100 Continue": the answer itself comes behind it.
+  bool is_interim() {
+    if (parser->answer.status / 100 != 1) return false;
+    parser.emplace();
+    parse();
+    return !parser->is_header_done() || is_interim();
+  }
+
+  bool is_open() {
+    if (is_ended || (parser && !parser->keep_alive())) return false;
+    pollfd state{socket.get(), POLLIN, 0};
+    return ::poll(&state, 1, 0) == 0;
+  }
+
+  void read_all() {
+    while (!parser->is_done()) {
+      receive();
+      if (parser->answer.body.size() <= answer_bytes) continue;
+      is_ended = true;
+      throw Lost{"the daemon's answer is larger than 64 MiB"};
+    }
+  }
+
+  std::filesystem::path path;
+  os::Fd socket;
+  // Its first bytes are not taken apart yet: never a whole anything.
+  std::vector<char> buffer;
+  std::size_t filled = 0;
+  // Broken, or closed by the other side.
+  bool is_ended = false;
+  std::optional<AnswerParser> parser;
+};
+
+Connection::Connection(const std::filesystem::path& socket) : core_(std::make_unique<Core>(socket)) {}
+Connection::~Connection() = default;
+Connection::Connection(Connection&&) noexcept = default;
+Connection& Connection::operator=(Connection&&) noexcept = default;
+
+Answer Connection::ask(const Question& question) {
+  core_->ask(question);
+  core_->read_all();
+  return std::exchange(core_->parser->answer, {});
+}
+
+Answer Connection::begin(const Question& question) {
+  core_->ask(question);
+  Answer& answer = core_->parser->answer;
+  if (answer.status != 200) {
+    core_->read_all();
+    return std::exchange(answer, {});
+  }
+  return {answer.status, answer.headers, {}};
+}
+
+std::string Connection::read() {
+  if (!core_->parser) return {};
+  std::string& body = core_->parser->answer.body;
+  while (body.empty() && !core_->parser->is_done()) core_->receive();
+  return std::exchange(body, {});
+}
+
+bool Connection::has_buffered() const {
+  return !core_->parser || core_->parser->is_done() || !core_->parser->answer.body.empty();
+}
+
+int Connection::fd() const noexcept { return core_->socket.get(); }
+
+}  // namespace reeve::client

@@ -1,0 +1,206 @@
+#include "runtime/loop.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <map>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unordered_map>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+
+#include "base/error.h"
+#include "os/fd.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+namespace asio = boost::asio;
+
+os::Fd checked(int fd, std::string_view doing) {
+  if (fd < 0) base::throw_errno("os.failed", doing, errno, "raise the limit of open files (ulimit -n)");
+  return os::Fd(fd);
+}
+
+// Watched descriptors in an epoll of their own, which Asio watches in turn. Asio's own objects for descriptors would
+// make them non-blocking, and with that everything that shares their open file.
+class Watches {
+ public:
+  Watches() : epoll_(checked(::epoll_create1(EPOLL_CLOEXEC), "cannot wait for descriptors")) {}
+
+  std::uint64_t add(int fd, Loop::Task ready) {
+    const std::uint64_t id = next_id_++;
+    epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+      base::throw_errno("os.failed", "cannot wait for a descriptor", errno);
+    }
+    watches_.emplace(id, Watch{fd, std::make_shared<Loop::Task>(std::move(ready))});
+    return id;
+  }
+
+  void remove(std::uint64_t id) {
+    const auto found = watches_.find(id);
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second.fd, nullptr);
+    // Last: what the task holds may come back here when it is destroyed.
+    const auto task = std::move(found->second.ready);
+    watches_.erase(found);
+  }
+
+  // Calls those that are ready. When one throws, the others are still ready the next time.
+  void turn() {
+    std::array<epoll_event, 64> events;
+    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+    for (int i = 0; i < count; ++i) {
+      const auto found = watches_.find(events[static_cast<std::size_t>(i)].data.u64);
+      // An earlier one of this turn may have ended it.
+      if (found == watches_.end()) continue;
+      const auto task = found->second.ready;
+      (*task)();
+    }
+  }
+
+  int fd() const noexcept { return epoll_.get(); }
+
+ private:
+  struct Watch {
+    int fd;
+    // Shared with the call, so that a task can end its own watch.
+    std::shared_ptr<Loop::Task> ready;
+  };
+
+  os::Fd epoll_;
+  std::uint64_t next_id_ = 0;
+  std::unordered_map<std::uint64_t, Watch> watches_;
+};
+
+// Tasks by their time, of which a timerfd knows the first.
+class Timers {
+ public:
+  using Key = std::pair<base::BootTime, std::uint64_t>;
+
+  Timers() : fd_(checked(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK), "cannot create a timer")) {}
+
+  Key add(base::BootTime when, Loop::Task task) {
+    const Key key{when, next_id_++};
+    tasks_.emplace(key, std::move(task));
+    if (when < armed_) arm(when);
+    return key;
+  }
+
+  // The timerfd stays as it is: timers are mostly cancelled and made anew, and one wake-up for nothing is cheaper than
+  // a system call each time.
+  void remove(const Key& key) { const auto gone = tasks_.extract(key); }
+
+  void turn(base::BootTime now) {
+    std::uint64_t count = 0;
+    if (::read(fd_.get(), &count, sizeof count) > 0) armed_ = base::BootTime::max();
+    // Those that tasks of this turn add wait for the next, or a task that adds itself again would never end it.
+    const std::uint64_t first_new = next_id_;
+    try {
+      while (!tasks_.empty() && tasks_.begin()->first.first <= now && tasks_.begin()->first.second < first_new) {
+        const auto due = tasks_.extract(tasks_.begin());
+        due.mapped()();
+      }
+    } catch (...) {
+      rearm();
+      throw;
+    }
+    rearm();
+  }
+
+  int fd() const noexcept { return fd_.get(); }
+
+ private:
+  void rearm() {
+    if (!tasks_.empty() && tasks_.begin()->first.first < armed_) arm(tasks_.begin()->first.first);
+  }
+
+  void arm(base::BootTime when) {
+    // Zero would disarm it.
+    const auto since_boot = std::max(when.time_since_epoch(), std::chrono::nanoseconds(1));
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(since_boot);
+    itimerspec at{};
+    at.it_value.tv_sec = seconds.count();
+    at.it_value.tv_nsec = (since_boot - seconds).count();
+    REEVE_ASSERT(::timerfd_settime(fd_.get(), TFD_TIMER_ABSTIME, &at, nullptr) == 0);
+    armed_ = when;
+  }
+
+  os::Fd fd_;
+  base::BootTime armed_ = base::BootTime::max();
+  std::uint64_t next_id_ = 0;
+  std::map<Key, Loop::Task> tasks_;
+};
+
+// What holds refer to; they may outlive the loop.
+struct Waiting {
+  Watches watches;
+  Timers timers;
+};
+
+}  // namespace
+
+struct Loop::Core {
+  Core() : epoll(context, waiting->watches.fd()) {
+    waiting->watches.add(waiting->timers.fd(), [this] { waiting->timers.turn(clock.boot_now()); });
+    wait();
+  }
+  // Asio would close it.
+  ~Core() { epoll.release(); }
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  // Always under way, which also keeps run() from ending by itself.
+  void wait() {
+    epoll.async_wait(asio::posix::descriptor_base::wait_read, [this](const boost::system::error_code& error) {
+      REEVE_ASSERT(!error);
+      // Before the tasks, so that one that throws does not end it.
+      wait();
+      waiting->watches.turn();
+    });
+  }
+
+  base::SystemClock clock;
+  std::shared_ptr<Waiting> waiting = std::make_shared<Waiting>();
+  asio::io_context context;
+  asio::posix::stream_descriptor epoll;
+};
+
+Loop::Loop() : core_(std::make_unique<Core>()) {}
+
+Loop::~Loop() = default;
+
+void Loop::run() {
+  core_->context.run();
+  // Only now, so that a stop() before run() is not lost.
+  core_->context.restart();
+}
+
+void Loop::stop() { core_->context.stop(); }
+
+void Loop::post(Task task) { asio::post(core_->context, std::move(task)); }
+
+Loop::Hold Loop::watch(int fd, Task ready) {
+  const std::uint64_t id = core_->waiting->watches.add(fd, std::move(ready));
+  return Hold([waiting = std::weak_ptr(core_->waiting), id] {
+    if (const auto alive = waiting.lock()) alive->watches.remove(id);
+  });
+}
+
+Loop::Hold Loop::at(base::BootTime when, Task task) {
+  const Timers::Key key = core_->waiting->timers.add(when, std::move(task));
+  return Hold([waiting = std::weak_ptr(core_->waiting), key] {
+    if (const auto alive = waiting.lock()) alive->timers.remove(key);
+  });
+}
+
+base::BootTime Loop::now() const { return core_->clock.boot_now(); }
+
+boost::asio::io_context& Loop::context() noexcept { return core_->context; }
+
+}  // namespace reeve::runtime

@@ -1,0 +1,192 @@
+#include "runtime/loop.h"
+
+#include <fcntl.h>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "os/spawn.h"
+
+namespace reeve::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+void put(const os::Fd& fd, std::string_view text) {
+  ASSERT_EQ(::write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+}
+
+TEST(Loop, posts_run_in_their_order_from_any_thread) {
+  Loop loop;
+  std::vector<int> seen;
+  loop.post([&] { seen.push_back(1); });
+  std::jthread other;
+  loop.post([&] {
+    seen.push_back(2);
+    loop.post([&] { seen.push_back(3); });
+    // The other thread's post comes after the one above, though this task still runs.
+    other = std::jthread([&] { loop.post([&] { seen.push_back(4), loop.stop(); }); });
+    other.join();
+  });
+  loop.run();
+  EXPECT_EQ(seen, (std::vector{1, 2, 3, 4}));
+}
+
+TEST(Loop, a_stop_before_the_run_is_not_lost) {
+  Loop loop;
+  loop.stop();
+  loop.run();
+  loop.post([&] { loop.stop(); });
+  loop.run();
+}
+
+TEST(Loop, what_a_task_throws_comes_out_and_nothing_is_lost) {
+  Loop loop;
+  const os::Pipe pipe = os::make_pipe();
+  int reads = 0;
+  const Loop::Hold watch = loop.watch(pipe.read.get(), [&] {
+    if (++reads == 1) throw std::runtime_error("watch");
+    loop.stop();
+  });
+  bool later = false;
+  const Loop::Hold bad = loop.at(loop.now(), [] { throw std::runtime_error("timer"); });
+  const Loop::Hold good = loop.at(loop.now() + 1ms, [&] { later = true, put(pipe.write, "x"); });
+  loop.post([] { throw base::Error("os.failed", "post"); });
+  EXPECT_THROW(loop.run(), base::Error);
+  EXPECT_THROW(loop.run(), std::runtime_error);
+  EXPECT_THROW(loop.run(), std::runtime_error);
+  EXPECT_TRUE(later);
+  loop.run();
+  EXPECT_EQ(reads, 2);
+}
+
+TEST(Loop, timers_come_in_the_order_of_their_times_and_never_early) {
+  Loop loop;
+  const base::BootTime start = loop.now();
+  std::string order;
+  const auto note = [&](char name, Loop::Hold& self) {
+    order += name;
+    self = {};
+  };
+  Loop::Hold a;
+  Loop::Hold b;
+  Loop::Hold c;
+  Loop::Hold past;
+  const Loop::Hold last = loop.at(start + 30ms, [&] {
+    EXPECT_GE(loop.now(), start + 30ms);
+    loop.stop();
+  });
+  b = loop.at(start + 20ms, [&] { note('b', b); });
+  a = loop.at(start + 10ms, [&] { note('a', a); });
+  c = loop.at(start + 20ms, [&] { note('c', c); });
+  past = loop.at(base::BootTime(), [&] { note('p', past); });
+  const Loop::Hold never = loop.at(base::BootTime::max(), [&] { order += '!'; });
+  loop.run();
+  EXPECT_EQ(order, "pabc");
+}
+
+TEST(Loop, a_hold_that_is_gone_is_never_called) {
+  Loop loop;
+  const base::BootTime soon = loop.now() + 5ms;
+  const os::Pipe one = os::make_pipe();
+  const os::Pipe two = os::make_pipe();
+  bool called = false;
+  Loop::Hold second = loop.at(soon + 1ns, [&] { called = true; });
+  // Both descriptors are ready in the same turn: the first that is called ends the other.
+  int watched = 0;
+  Loop::Hold left;
+  Loop::Hold right;
+  left = loop.watch(one.read.get(), [&] { ++watched, right = {}, left = {}; });
+  right = loop.watch(two.read.get(), [&] { ++watched, left = {}, right = {}; });
+  const Loop::Hold first = loop.at(soon, [&] {
+    second = {};
+    put(one.write, "x");
+    put(two.write, "x");
+  });
+  const Loop::Hold end = loop.at(soon + 20ms, [&] { loop.stop(); });
+  loop.run();
+  EXPECT_FALSE(called);
+  EXPECT_EQ(watched, 1);
+}
+
+TEST(Loop, a_timer_that_sets_itself_again_starves_nobody) {
+  Loop loop;
+  Loop::Hold again;
+  std::function<void()> repeat = [&] { again = loop.at(base::BootTime(), repeat); };
+  repeat();
+  const os::Pipe pipe = os::make_pipe();
+  put(pipe.write, "x");
+  const Loop::Hold watch = loop.watch(pipe.read.get(), [&] { loop.stop(); });
+  loop.run();
+}
+
+TEST(Loop, a_watch_is_called_until_all_is_read_and_leaves_the_descriptor_as_it_is) {
+  Loop loop;
+  os::Pipe pipe = os::make_pipe();
+  const int flags = ::fcntl(pipe.read.get(), F_GETFL);
+  put(pipe.write, "abc");
+  std::string text;
+  Loop::Hold watch = loop.watch(pipe.read.get(), [&] {
+    char sign = 0;
+    if (::read(pipe.read.get(), &sign, 1) == 1) {
+      text += sign;
+    } else {
+      loop.stop();
+    }
+    if (text.size() == 3) pipe.write = os::Fd();
+  });
+  loop.run();
+  EXPECT_EQ(text, "abc");
+  EXPECT_EQ(::fcntl(pipe.read.get(), F_GETFL), flags);
+  watch = {};
+  EXPECT_GE(::fcntl(pipe.read.get(), F_GETFD), 0) << "the descriptor stays open";
+  EXPECT_TRUE(loop.watch(pipe.read.get(), [] {})) << "and can be watched again";
+}
+
+TEST(Loop, refuses_what_cannot_be_waited_for) {
+  Loop loop;
+  const os::Fd file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+  EXPECT_THROW(auto hold = loop.watch(file.get(), [] {}), base::Error);
+  EXPECT_THROW(auto hold = loop.watch(-1, [] {}), base::Error);
+}
+
+TEST(Loop, holds_may_outlive_it_and_tasks_may_hold_holds) {
+  Loop::Hold outer;
+  const os::Pipe pipe = os::make_pipe();
+  {
+    Loop loop;
+    outer = loop.watch(pipe.read.get(), [] {});
+    auto inner = std::make_shared<Loop::Hold>(loop.at(loop.now() + 1h, [] {}));
+    auto nested = std::make_shared<Loop::Hold>(loop.at(loop.now() + 1h, [inner] {}));
+    loop.post([nested] {});
+  }
+  outer = {};
+}
+
+// The processor's time of a thread that has nothing to do.
+TEST(Loop, does_not_wake_when_idle) {
+  Loop loop;
+  // A timer that is cancelled costs one wake-up at most.
+  {
+    const Loop::Hold cancelled = loop.at(loop.now() + 1ms, [] {});
+  }
+  timespec used{};
+  const auto read_used = [&] {
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+  };
+  std::chrono::nanoseconds before{};
+  const Loop::Hold start = loop.at(loop.now() + 10ms, [&] { before = read_used(); });
+  const Loop::Hold end = loop.at(loop.now() + 110ms, [&] {
+    EXPECT_LT(read_used() - before, 20ms);
+    loop.stop();
+  });
+  loop.run();
+}
+
+}  // namespace
+}  // namespace reeve::runtime

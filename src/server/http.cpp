@@ -1,0 +1,136 @@
+#include "server/http.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <list>
+#include <sys/socket.h>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "server/http_connection.h"
+#include "server/http_head.h"
+
+namespace reeve::server {
+
+namespace {
+
+// Connections accepted before others have their turn.
+constexpr int accepted_at_once = 64;
+// How long no connections are taken when the system has no room for one.
+constexpr base::Milliseconds pause(100);
+
+bool equal_ignoring_case(std::string_view left, std::string_view right) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
+  return std::ranges::equal(left, right, {}, lower, lower);
+}
+
+// Without a look at what is asked: reading it would need what there is not enough of.
+void turn_away(const os::Fd& socket, std::size_t connections) {
+  const Response response = refusal_response(overloaded(connections));
+  const std::string text = head_text(response, Framing::length, Persistence::close) + response.body;
+  ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+}  // namespace
+
+std::optional<std::string> Request::header(std::string_view name) const {
+  const auto found =
+      std::ranges::find_if(headers, [&](const auto& one) { return equal_ignoring_case(one.first, name); });
+  if (found == headers.end()) return std::nullopt;
+  return found->second;
+}
+
+struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
+  using Host::Host;
+
+  struct Listener {
+    os::Fd socket;
+    // On the socket, or until it is looked at again.
+    runtime::Loop::Hold waiting;
+  };
+
+  void wait(Listener& listener) {
+    listener.waiting = loop.watch(listener.socket.get(), [this, &listener] { accept_some(listener); });
+  }
+
+  void accept_some(Listener& listener) {
+    for (int i = 0; i < accepted_at_once; ++i) {
+      os::Fd socket(::accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!socket) {
+        const bool passes = errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+        // No descriptors or memory: the listener stays readable, so waiting for that would never rest.
+        if (!passes) listener.waiting = loop.at(loop.now() + pause, [this, &listener] { wait(listener); });
+        return;
+      }
+      if (connections.size() >= limits.connections) {
+        turn_away(socket, connections.size());
+        continue;
+      }
+      const auto connection = open_connection(shared_from_this(), std::move(socket));
+      connections.emplace(connection.get(), connection);
+    }
+  }
+
+  void gone(Connection& connection) override {
+    connections.erase(&connection);
+    if (is_closing && connections.empty()) tell_closed();
+  }
+
+  // By a post, so that whoever is told may destroy everything.
+  void tell_closed() {
+    patience = {};
+    loop.post([weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (self && self->closed) std::exchange(self->closed, nullptr)();
+    });
+  }
+
+  // For each of those that are there now; `act` may end any of them.
+  void for_each(void (Connection::*act)()) {
+    std::vector<std::shared_ptr<Connection>> all;
+    all.reserve(connections.size());
+    for (const auto& [_, connection] : connections) all.push_back(connection);
+    for (const auto& connection : all) (connection.get()->*act)();
+  }
+
+  // Their addresses are in the tasks that wait for them.
+  std::list<Listener> listeners;
+  std::unordered_map<Connection*, std::shared_ptr<Connection>> connections;
+  runtime::Loop::Hold patience;
+  std::function<void()> closed;
+};
+
+HttpServer::HttpServer(runtime::Loop& loop, Handler handle, Limits limits)
+    : core_(std::make_shared<Core>(loop, std::move(handle), limits)) {}
+
+HttpServer::~HttpServer() {
+  core_->listeners.clear();
+  core_->patience = {};
+  core_->closed = nullptr;
+  core_->for_each(&Connection::drop);
+}
+
+void HttpServer::accept(os::Fd listener) {
+  const int flags = ::fcntl(listener.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(listener.get(), F_SETFL, flags | O_NONBLOCK) < 0) {
+    base::throw_errno("os.failed", "cannot listen", errno);
+  }
+  core_->wait(core_->listeners.emplace_back(std::move(listener), runtime::Loop::Hold()));
+}
+
+std::size_t HttpServer::connections() const noexcept { return core_->connections.size(); }
+
+void HttpServer::close(base::Milliseconds patience, std::function<void()> closed) {
+  REEVE_ASSERT(!core_->is_closing);
+  core_->is_closing = true;
+  core_->listeners.clear();
+  core_->closed = std::move(closed);
+  if (core_->connections.empty()) return core_->tell_closed();
+  Core& core = *core_;
+  core.patience = core.loop.at(core.loop.now() + patience, [&core] { core.for_each(&Connection::cut); });
+  core.for_each(&Connection::finish);
+}
+
+}  // namespace reeve::server

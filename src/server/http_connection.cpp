@@ -1,0 +1,514 @@
+#include "server/http_connection.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <sys/socket.h>
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "server/http_head.h"
+#include "server/http_outbox.h"
+#include "server/http_reader.h"
+
+namespace reeve::server {
+
+namespace {
+
+namespace asio = boost::asio;
+using base::BootTime;
+using boost::system::error_code;
+
+constexpr std::size_t header_read_bytes = 4 * 1024;
+constexpr std::size_t body_read_bytes = 64 * 1024;
+// Written before other connections have their turn.
+constexpr std::size_t turn_bytes = 1024 * 1024;
+constexpr std::size_t texts_at_once = 16;
+// How long what a refused one still sends is read and thrown away. Without that, closing would take the refusal away
+// from somebody who is still sending.
+constexpr base::Milliseconds linger_time = std::chrono::seconds(5);
+
+Peer peer_of(int socket) {
+  ucred credentials{};
+  socklen_t length = sizeof credentials;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return {};
+  return {credentials.pid, credentials.uid, credentials.gid};
+}
+
+class HttpConnection;
+
+class HttpResponder final : public Responder, public std::enable_shared_from_this<HttpResponder> {
+ public:
+  HttpResponder(runtime::Loop& loop, std::weak_ptr<HttpConnection> connection)
+      : loop_(loop), connection_(std::move(connection)) {}
+  ~HttpResponder() override;
+  HttpResponder(const HttpResponder&) = delete;
+  HttpResponder& operator=(const HttpResponder&) = delete;
+
+  void send(Response response) override;
+  std::shared_ptr<Stream> begin(Response head) override;
+  void on_closed(std::function<void()> closed) override;
+
+  bool is_answered() const noexcept { return is_answered_; }
+  void tell_closed() {
+    if (closed_) std::exchange(closed_, nullptr)();
+  }
+
+ private:
+  // The connection, if it still waits for this answer, which then has been given.
+  std::shared_ptr<HttpConnection> answer();
+
+  runtime::Loop& loop_;
+  std::weak_ptr<HttpConnection> connection_;
+  std::function<void()> closed_;
+  bool is_answered_ = false;
+};
+
+class HttpStream final : public Stream, public std::enable_shared_from_this<HttpStream> {
+ public:
+  HttpStream(runtime::Loop& loop, std::weak_ptr<HttpConnection> connection)
+      : loop_(loop), connection_(std::move(connection)) {}
+  ~HttpStream() override;
+  HttpStream(const HttpStream&) = delete;
+  HttpStream& operator=(const HttpStream&) = delete;
+
+  void write(std::string bytes) override;
+  void end() override;
+  std::size_t waiting() const noexcept override;
+  void on_drained(std::function<void()> drained) override { drained_ = std::move(drained); }
+  void on_closed(std::function<void()> closed) override;
+  bool is_closed() const noexcept override { return !is_ended_ && !connection(); }
+
+  void tell_drained() {
+    // A copy: the call may end the stream, and with it what is called.
+    const auto drained = drained_;
+    if (drained) drained();
+  }
+  // Nothing that is written after that reaches the connection, which may serve others already.
+  void tell_closed() {
+    connection_.reset();
+    drained_ = nullptr;
+    if (closed_) std::exchange(closed_, nullptr)();
+  }
+
+ private:
+  // Nothing when the other side is gone.
+  std::shared_ptr<HttpConnection> connection() const noexcept;
+
+  runtime::Loop& loop_;
+  std::weak_ptr<HttpConnection> connection_;
+  std::function<void()> drained_;
+  std::function<void()> closed_;
+  bool is_ended_ = false;
+};
+
+// One thing after the other: a request is read, answered, and only then the next is looked at. All that goes out passes
+// through the outbox. While nothing is read, the end of the other side is seen by the hang-up of its socket.
+class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
+ public:
+  HttpConnection(std::shared_ptr<Host> host, os::Fd socket)
+      : host_(std::move(host)),
+        peer_(peer_of(socket.get())),
+        socket_(host_->loop.context(), asio::generic::stream_protocol(AF_UNIX, 0), socket.release()) {
+    socket_.non_blocking(true);
+  }
+
+  void start();
+  void finish() override;
+  void cut() override;
+  void drop() override { close(); }
+
+  bool is_closed() const noexcept { return state_ == State::closed; }
+
+  void send(Response response);
+  std::shared_ptr<Stream> begin(const Response& head);
+  void write(std::string bytes);
+  void end();
+  std::size_t waiting() const noexcept { return staged_.size() + outbox_.size(); }
+
+ private:
+  enum class State {
+    idle,       // no byte of a request yet
+    receiving,  // some of it
+    answering,  // the handler has it
+    streaming,  // the answer comes in pieces
+    sending,    // the answer is whole and on its way
+    refusing,   // what comes is thrown away
+    closed,
+  };
+
+  void watch_peer();
+  void start_read();
+  void take_bytes(const error_code& error, std::size_t count);
+  void parse();
+  void handle();
+  void refuse(const Refusal& refusal);
+  void next_request();
+
+  void stage();
+  void schedule_flush();
+  void flush();
+  void flushed();
+  void wait_writable();
+
+  void close();
+  void set_deadline(BootTime deadline);
+  void set_deadline_in(base::Milliseconds time) { set_deadline(host_->loop.now() + time); }
+  void expire();
+  Persistence persistence() const noexcept;
+
+  std::shared_ptr<Host> host_;
+  Peer peer_;
+  asio::generic::stream_protocol::socket socket_;
+  State state_ = State::idle;
+
+  boost::beast::flat_buffer buffer_;
+  bool is_reading_ = false;
+  std::optional<RequestReader> reader_;
+  std::weak_ptr<HttpResponder> responder_;
+  std::weak_ptr<HttpStream> stream_;
+  bool is_head_request_ = false;
+  bool is_http_1_0_ = false;
+  bool keeps_alive_ = true;
+  bool has_hung_up_ = false;
+
+  Outbox outbox_;
+  // What was written to the stream since the last flush: becomes one chunk.
+  std::string staged_;
+  bool owes_drained_ = false;
+  bool is_flush_scheduled_ = false;
+  bool waits_writable_ = false;
+
+  // The timer is set anew only when it would come too late: most deadlines move on long before they are reached.
+  BootTime deadline_ = BootTime::max();
+  BootTime timer_at_ = BootTime::max();
+  runtime::Loop::Hold timer_;
+};
+
+void HttpConnection::start() {
+  watch_peer();
+  set_deadline_in(host_->limits.idle_time);
+  start_read();
+}
+
+// For the whole life of the connection. Completes when both directions are shut; one who only ends its sending still
+// gets its answer.
+void HttpConnection::watch_peer() {
+  socket_.async_wait(asio::socket_base::wait_error, [self = shared_from_this()](const error_code& error) {
+    if (error || self->state_ == State::closed) return;
+    self->has_hung_up_ = true;
+    const State state = self->state_;
+    // Whoever still reads finds the end by itself, behind what had been sent before.
+    if (state == State::answering || state == State::streaming || state == State::sending) self->cut();
+  });
+}
+
+void HttpConnection::start_read() {
+  if (std::exchange(is_reading_, true)) return;
+  const bool is_long = state_ == State::refusing || (reader_ && reader_->is_in_body());
+  socket_.async_read_some(
+      buffer_.prepare(is_long ? body_read_bytes : header_read_bytes),
+      [self = shared_from_this()](const error_code& error, std::size_t count) { self->take_bytes(error, count); });
+}
+
+void HttpConnection::take_bytes(const error_code& error, std::size_t count) {
+  is_reading_ = false;
+  if (state_ == State::closed) return;
+  if (error) return close();
+  buffer_.commit(count);
+  if (state_ != State::refusing) return parse();
+  buffer_.clear();
+  start_read();
+}
+
+void HttpConnection::parse() {
+  if (!reader_) reader_.emplace(host_->limits);
+  const auto bytes = buffer_.cdata();
+  buffer_.consume(reader_->put({static_cast<const char*>(bytes.data()), bytes.size()}));
+  if (reader_->refusal()) return refuse(Refusal(*reader_->refusal()));
+  if (reader_->is_complete()) return handle();
+  if (state_ == State::idle) {
+    state_ = State::receiving;
+    set_deadline_in(host_->limits.request_time);
+  }
+  if (reader_->take_expectation()) {
+    outbox_.push("HTTP/1.1 100 Continue\r\n\r\n");
+    flush();
+    if (state_ == State::closed) return;
+  }
+  start_read();
+}
+
+void HttpConnection::handle() {
+  const auto self = shared_from_this();
+  state_ = State::answering;
+  set_deadline(BootTime::max());
+  keeps_alive_ = reader_->keeps_alive();
+  is_http_1_0_ = reader_->is_http_1_0();
+  Request request = reader_->take();
+  reader_.reset();
+  is_head_request_ = request.method == "HEAD";
+  request.peer = peer_;
+  auto responder = std::make_shared<HttpResponder>(host_->loop, weak_from_this());
+  responder_ = responder;
+  try {
+    host_->handle(std::move(request), responder);
+  } catch (const std::exception& error) {
+    if (!responder->is_answered()) responder->send(refusal_response(no_answer(error.what())));
+  }
+  // Answers, if nobody else has it.
+  responder.reset();
+  if (has_hung_up_ && state_ != State::closed) cut();
+}
+
+void HttpConnection::refuse(const Refusal& refusal) {
+  state_ = State::refusing;
+  keeps_alive_ = false;
+  reader_.reset();
+  buffer_.clear();
+  set_deadline_in(host_->limits.write_time);
+  Response response = refusal_response(refusal);
+  outbox_.push(head_text(response, Framing::length, Persistence::close));
+  outbox_.push(std::move(response.body));
+  flush();
+}
+
+void HttpConnection::next_request() {
+  if (!keeps_alive_ || host_->is_closing) return close();
+  state_ = State::idle;
+  set_deadline_in(host_->limits.idle_time);
+  if (buffer_.size() == 0) return start_read();
+  // By a post: many requests that came at once take turns with other connections.
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    if (self->state_ == State::idle) self->parse();
+  });
+}
+
+Persistence HttpConnection::persistence() const noexcept {
+  if (!keeps_alive_ || host_->is_closing) return Persistence::close;
+  return is_http_1_0_ ? Persistence::keep_alive : Persistence::as_usual;
+}
+
+void HttpConnection::send(Response response) {
+  state_ = State::sending;
+  outbox_.push(head_text(response, Framing::length, persistence()));
+  if (!is_head_request_ && has_body(response.status)) outbox_.push(std::move(response.body));
+  flush();
+}
+
+std::shared_ptr<Stream> HttpConnection::begin(const Response& head) {
+  state_ = State::streaming;
+  // Chunks came with 1.1.
+  if (is_http_1_0_) keeps_alive_ = false;
+  outbox_.push(head_text(head, is_http_1_0_ ? Framing::until_close : Framing::chunks, persistence()));
+  const auto stream = std::make_shared<HttpStream>(host_->loop, weak_from_this());
+  stream_ = stream;
+  write(head.body);
+  schedule_flush();
+  return stream;
+}
+
+void HttpConnection::write(std::string bytes) {
+  if (bytes.empty() || is_head_request_) return;
+  owes_drained_ = true;
+  if (staged_.empty()) {
+    staged_ = std::move(bytes);
+  } else {
+    staged_ += bytes;
+  }
+  schedule_flush();
+}
+
+void HttpConnection::end() {
+  stage();
+  if (!is_http_1_0_ && !is_head_request_) outbox_.push("0\r\n\r\n");
+  stream_.reset();
+  state_ = State::sending;
+  schedule_flush();
+}
+
+void HttpConnection::stage() {
+  if (staged_.empty()) return;
+  if (!is_http_1_0_) outbox_.push(fmt::format("{:x}\r\n", staged_.size()));
+  outbox_.push(std::exchange(staged_, {}));
+  if (!is_http_1_0_) outbox_.push("\r\n");
+}
+
+// Never at once: what is written in one go shares chunks and system calls, and nobody is called back while writing.
+void HttpConnection::schedule_flush() {
+  if (is_flush_scheduled_ || waits_writable_) return;
+  is_flush_scheduled_ = true;
+  asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    self->is_flush_scheduled_ = false;
+    if (self->state_ != State::closed) self->flush();
+  });
+}
+
+void HttpConnection::flush() {
+  if (waits_writable_) return;
+  stage();
+  std::size_t sent = 0;
+  while (!outbox_.is_empty()) {
+    std::array<asio::const_buffer, texts_at_once> texts;
+    const std::size_t count = std::min(texts.size(), outbox_.texts().size());
+    for (std::size_t i = 0; i < count; ++i) texts[i] = asio::buffer(outbox_.texts()[i]);
+    texts[0] += outbox_.offset();
+    error_code error;
+    const std::size_t taken = socket_.write_some(std::span(texts).first(count), error);
+    if (error == asio::error::would_block) return wait_writable();
+    if (error == asio::error::interrupted) continue;
+    if (error) return cut();
+    outbox_.consume(taken);
+    sent += taken;
+    // The time for a request goes on while it is told to go on.
+    if (state_ != State::receiving) deadline_ = BootTime::max();
+    if (sent >= turn_bytes && !outbox_.is_empty()) return wait_writable();
+  }
+  flushed();
+}
+
+void HttpConnection::flushed() {
+  if (state_ == State::sending) return next_request();
+  if (state_ == State::refusing) {
+    error_code error;
+    socket_.shutdown(asio::socket_base::shutdown_send, error);
+    set_deadline_in(std::min(linger_time, host_->limits.request_time));
+    return start_read();
+  }
+  if (state_ != State::streaming || !std::exchange(owes_drained_, false)) return;
+  if (const auto stream = stream_.lock()) stream->tell_drained();
+}
+
+void HttpConnection::wait_writable() {
+  waits_writable_ = true;
+  if (deadline_ == BootTime::max()) set_deadline_in(host_->limits.write_time);
+  socket_.async_wait(asio::socket_base::wait_write, [self = shared_from_this()](const error_code&) {
+    self->waits_writable_ = false;
+    if (self->state_ != State::closed) self->flush();
+  });
+}
+
+void HttpConnection::finish() {
+  if (state_ == State::idle || state_ == State::receiving || state_ == State::refusing) return close();
+  if (state_ != State::streaming) return;
+  const auto stream = stream_.lock();
+  end();
+  if (stream) stream->tell_closed();
+}
+
+void HttpConnection::cut() {
+  if (state_ == State::closed) return;
+  const auto responder = responder_.lock();
+  const auto stream = stream_.lock();
+  const bool answering = state_ == State::answering;
+  close();
+  if (answering && responder) responder->tell_closed();
+  if (stream) stream->tell_closed();
+}
+
+void HttpConnection::close() {
+  if (state_ == State::closed) return;
+  const auto self = shared_from_this();
+  state_ = State::closed;
+  timer_ = {};
+  error_code error;
+  socket_.close(error);
+  outbox_.clear();
+  staged_.clear();
+  reader_.reset();
+  host_->gone(*this);
+}
+
+void HttpConnection::set_deadline(BootTime deadline) {
+  deadline_ = deadline;
+  if (deadline_ >= timer_at_) return;
+  timer_at_ = deadline_;
+  timer_ = host_->loop.at(timer_at_, [this] { expire(); });
+}
+
+void HttpConnection::expire() {
+  const auto self = shared_from_this();
+  timer_at_ = BootTime::max();
+  timer_ = {};
+  if (host_->loop.now() < deadline_) return set_deadline(deadline_);
+  if (state_ == State::receiving) return refuse(timed_out());
+  cut();
+}
+
+HttpResponder::~HttpResponder() {
+  if (is_answered_) return;
+  if (const auto connection = answer()) connection->send(refusal_response(no_answer("nobody took it up")));
+}
+
+std::shared_ptr<HttpConnection> HttpResponder::answer() {
+  REEVE_ASSERT(!is_answered_);
+  is_answered_ = true;
+  closed_ = nullptr;
+  auto connection = connection_.lock();
+  return connection && !connection->is_closed() ? connection : nullptr;
+}
+
+void HttpResponder::send(Response response) {
+  if (const auto connection = answer()) connection->send(std::move(response));
+}
+
+std::shared_ptr<Stream> HttpResponder::begin(Response head) {
+  const auto connection = answer();
+  if (!connection) return std::make_shared<HttpStream>(loop_, connection_);
+  return connection->begin(head);
+}
+
+void HttpResponder::on_closed(std::function<void()> closed) {
+  if (is_answered_) return;
+  closed_ = std::move(closed);
+  const auto connection = connection_.lock();
+  if (connection && !connection->is_closed()) return;
+  loop_.post([self = shared_from_this()] { self->tell_closed(); });
+}
+
+HttpStream::~HttpStream() {
+  const auto connection = this->connection();
+  if (connection) connection->drop();
+}
+
+std::shared_ptr<HttpConnection> HttpStream::connection() const noexcept {
+  auto connection = is_ended_ ? nullptr : connection_.lock();
+  return connection && !connection->is_closed() ? connection : nullptr;
+}
+
+void HttpStream::on_closed(std::function<void()> closed) {
+  closed_ = std::move(closed);
+  if (is_closed()) loop_.post([self = shared_from_this()] { self->tell_closed(); });
+}
+
+void HttpStream::write(std::string bytes) {
+  if (const auto connection = this->connection()) connection->write(std::move(bytes));
+}
+
+void HttpStream::end() {
+  const auto connection = this->connection();
+  is_ended_ = true;
+  drained_ = nullptr;
+  closed_ = nullptr;
+  if (connection) connection->end();
+}
+
+std::size_t HttpStream::waiting() const noexcept {
+  const auto connection = this->connection();
+  return connection ? connection->waiting() : 0;
+}
+
+}  // namespace
+
+std::shared_ptr<Connection> open_connection(std::shared_ptr<Host> host, os::Fd socket) {
+  auto connection = std::make_shared<HttpConnection>(std::move(host), std::move(socket));
+  connection->start();
+  return connection;
+}
+
+}  // namespace reeve::server

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+
+#include "os/fd.h"
+#include "server/http.h"
+
+namespace reeve::server {
+
+class Connection;
+
+// What connections need of their server. Lives as long as any of them.
+struct Host {
+  Host(runtime::Loop& the_loop, Handler handler, HttpServer::Limits bounds)
+      : loop(the_loop), handle(std::move(handler)), limits(bounds) {}
+  virtual ~Host() = default;
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  // The connection is closed; called once for each.
+  virtual void gone(Connection& connection) = 0;
+
+  runtime::Loop& loop;
+  Handler handle;
+  HttpServer::Limits limits;
+  // No more requests.
+  bool is_closing = false;
+};
+
+// One connection from its first byte to its end.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  // Ends as soon as what is being answered is: at once, when that is nothing.
+  virtual void finish() = 0;
+  // Ends now; whoever answers is told.
+  virtual void cut() = 0;
+  // Ends now; nobody is told.
+  virtual void drop() = 0;
+};
+
+// Serves a socket that was accepted.
+std::shared_ptr<Connection> open_connection(std::shared_ptr<Host> host, os::Fd socket);
+
+}  // namespace reeve::server

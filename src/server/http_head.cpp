@@ -1,0 +1,95 @@
+#include "server/http_head.h"
+
+#include <iterator>
+
+#include <boost/beast/http/status.hpp>
+#include <fmt/format.h>
+
+#include "base/value.h"
+#include "json/encode.h"
+
+namespace reeve::server {
+
+namespace {
+
+void append_clean(std::string& text, std::string_view part) {
+  for (const char c : part) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+}
+
+void append_header(std::string& text, std::string_view name, std::string_view value) {
+  append_clean(text, name);
+  text += ": ";
+  append_clean(text, value);
+  text += "\r\n";
+}
+
+std::string_view reason(int status) {
+  const auto text = boost::beast::http::obsolete_reason(static_cast<boost::beast::http::status>(status));
+  return {text.data(), text.size()};
+}
+
+}  // namespace
+
+bool has_body(int status) noexcept { return status >= 200 && status != 204 && status != 304; }
+
+std::string head_text(const Response& response, Framing framing, Persistence persistence) {
+  std::string text;
+  text.reserve(256);
+  fmt::format_to(std::back_inserter(text), "HTTP/1.1 {} {}\r\n", response.status, reason(response.status));
+  if (has_body(response.status)) {
+    append_header(text, "Content-Type", response.content_type);
+    if (framing == Framing::length) {
+      fmt::format_to(std::back_inserter(text), "Content-Length: {}\r\n", response.body.size());
+    }
+    if (framing == Framing::chunks) text += "Transfer-Encoding: chunked\r\n";
+  }
+  if (persistence == Persistence::keep_alive) text += "Connection: keep-alive\r\n";
+  if (persistence == Persistence::close) text += "Connection: close\r\n";
+  for (const auto& [name, value] : response.headers) append_header(text, name, value);
+  text += "\r\n";
+  return text;
+}
+
+Refusal bad_request(std::string detail) {
+  return {400, "http.bad_request", "this is no request that can be understood", std::move(detail),
+          "send HTTP/1.1 with a path that begins with / and escapes of the form %2F"};
+}
+
+Refusal body_too_large(std::size_t most) {
+  return {413, "http.too_large", "the body is too large", fmt::format("at most {} bytes are taken", most),
+          "send less at once"};
+}
+
+Refusal header_too_large(std::size_t most) {
+  return {431, "http.too_large", "the headers are too large", fmt::format("at most {} bytes are taken", most),
+          "send fewer or shorter headers, or what is long in the body"};
+}
+
+Refusal timed_out() {
+  return {408, "http.timeout", "the request did not come to its end in time", "it began and was not finished",
+          "send it again, at once"};
+}
+
+Refusal overloaded(std::size_t connections) {
+  return {503, "http.overloaded", "too many connections",
+          fmt::format("{} are open already, more are not taken", connections), "close some, then try again"};
+}
+
+Refusal no_answer(std::string detail) {
+  return {500, "http.no_answer", "the request was not answered", std::move(detail),
+          "look into the daemon's log; a bug worth reporting"};
+}
+
+Response refusal_response(const Refusal& refusal) {
+  using base::Value;
+  Value document = Value::object();
+  document.set("type", Value::string(fmt::format("urn:reeve:problem:{}", refusal.code)));
+  document.set("title", Value::string(refusal.title));
+  document.set("status", Value::integer(refusal.status));
+  document.set("code", Value::string(refusal.code));
+  document.set("detail", Value::string(refusal.detail));
+  document.set("fix", Value::string(refusal.fix));
+  return {.status = refusal.status, .content_type = "application/problem+json", .body = json::encode(document)};
+}
+
+}  // namespace reeve::server

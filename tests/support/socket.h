@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace reeve::testing {
+
+// A unix socket that listens there, however long the path is; the caller closes it.
+int listen_at(const std::filesystem::path& path);
+
+// One end of a connection that says exactly what it is told to. Waits for at most 20 s, then the test fails.
+class RawSocket {
+ public:
+  explicit RawSocket(const std::filesystem::path& path);
+  // Takes a connection from a listener.
+  explicit RawSocket(int listener);
+  ~RawSocket();
+  RawSocket(const RawSocket&) = delete;
+  RawSocket& operator=(const RawSocket&) = delete;
+
+  // Whether all of it could be sent.
+  bool send(std::string_view bytes) const;
+  // No more comes from here; what the other side says can still be read.
+  void finish_sending() const;
+  void close();
+
+  // What has come, waiting for it; empty at the end.
+  std::string read_some() const;
+  std::string read_to_end();
+  // Up to and with that mark, or to the end.
+  std::string read_until(std::string_view mark);
+  // One answer with a Content-Length: head and body.
+  std::string read_answer();
+  // Whether something can be read within that time.
+  bool is_readable(int milliseconds) const;
+
+ private:
+  int fd_ = -1;
+  // Read and not yet given out.
+  std::string rest_;
+};
+
+}  // namespace reeve::testing
