@@ -39,9 +39,11 @@ std::string time_or_empty(const std::optional<WallTime>& time, const std::option
 }
 
 std::string duration_of(const Run& run, const std::optional<WallTime>& now) {
-  if (run.duration_ms) {
-    return now ? span_text(base::Milliseconds(*run.duration_ms)) : fmt::format("{}", *run.duration_ms);
-  }
+  const bool is_over = run.started_at && run.completed_at;
+  const auto took = run.duration_ms ? run.duration_ms
+                    : is_over       ? std::optional((*run.completed_at - *run.started_at).count())
+                                    : std::nullopt;
+  if (took) return now ? span_text(base::Milliseconds(*took)) : fmt::format("{}", *took);
   const bool runs_now = now && run.started_at && !run.completed_at;
   return runs_now ? span_text(*now - *run.started_at) : std::string();
 }
