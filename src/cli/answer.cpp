@@ -21,6 +21,16 @@ void print_json(const Call& call, const base::Value& document) {
   fmt::print("{}\n", call.out_is_terminal ? json::encode_pretty(document) : json::encode(document));
 }
 
+void JsonListing::add(const base::Value& record) {
+  const std::string_view before = form_ == Form::lines ? "" : is_empty_ ? "[" : ",\n";
+  fmt::print("{}{}{}", before, json::encode(record), form_ == Form::lines ? "\n" : "");
+  is_empty_ = false;
+}
+
+void JsonListing::end() {
+  if (form_ == Form::array) fmt::print("{}]\n", is_empty_ ? "[" : "");
+}
+
 void print_next(const Call& call, std::string_view what) {
   if (!call.is_json) print_aside("{}\n", call.err.paint(view::Tint::dim, fmt::format("next: {}", what)));
 }

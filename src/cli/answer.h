@@ -21,6 +21,19 @@ void print_aside(fmt::format_string<Args...> format, Args&&... args) {
 
 // One JSON document: indented on a terminal, one line otherwise.
 void print_json(const Call& call, const base::Value& document);
+// Records that come one by one: one array, or where there is no end to wait for, one document a line. Each is handed on
+// when the caller flushes.
+class JsonListing {
+ public:
+  enum class Form { array, lines };
+  explicit JsonListing(Form form) : form_(form) {}
+  void add(const base::Value& record);
+  void end();
+
+ private:
+  Form form_;
+  bool is_empty_ = true;
+};
 // A hint on standard error: "next: reeve flow graph x.yaml". Not with --json.
 void print_next(const Call& call, std::string_view what);
 // The problems of a file: text on standard error, or with --json the problem document on standard output. `ending` says

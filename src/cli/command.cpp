@@ -23,8 +23,10 @@ void Arguments::add_option(std::string_view name, std::vector<std::string> value
 
 const std::vector<Command>& all_commands() {
   static const std::vector<Command> commands = {
-      make_init(),        make_flow_validate(), make_flow_graph(), make_run_graph(),
-      make_config_show(), make_completion(),    make_version(),    make_help(),
+      make_run(),        make_runs(),       make_show(),        make_logs(),   make_attach(),
+      make_cancel(),     make_wait(),       make_events(),      make_init(),   make_flow_validate(),
+      make_flow_graph(), make_run_graph(),  make_config_show(), make_doctor(), make_serve(),
+      make_stop(),       make_completion(), make_version(),     make_help(),
   };
   return commands;
 }
@@ -36,6 +38,7 @@ const std::vector<Option>& common_options() {
        .value = "WHEN",
        .help = "colour: auto (on a terminal), always, never",
        .choices = {"auto", "always", "never"}},
+      {.name = "--state", .value = "DIR", .help = "the state folder (else REEVE_STATE, the project's, your own)"},
       {.name = "--ascii", .help = "no signs beyond ASCII"},
       {.name = "--help", .help = "the full help (-h: the short one)"},
   };

@@ -21,6 +21,8 @@ struct Option {
   std::vector<std::string_view> choices = {};
   bool is_repeatable = false;
   bool is_required = false;
+  // "-f", if it has one.
+  std::string_view brief = {};
 };
 
 struct Positional {
@@ -30,6 +32,8 @@ struct Positional {
   bool is_required = true;
   bool is_repeatable = false;
   bool is_file = false;
+  // Only after `--`: the words of another command, whose options are none of ours.
+  bool is_foreign = false;
 };
 
 struct Example {
@@ -55,7 +59,7 @@ class Arguments {
   std::vector<std::string> positionals_;
 };
 
-// SPEC §7.
+// SPEC §7. `reeve run`, `attach` and `wait` also give the tool's own code, and 128 + N for signal N.
 enum class ExitCode {
   done = 0,
   failed = 1,
@@ -64,6 +68,9 @@ enum class ExitCode {
   conflict = 4,
   denied = 5,
   no_daemon = 6,
+  waiting = 90,
+  timed_out = 124,
+  cancelled = 130,
 };
 
 // What a command needs beside its arguments.

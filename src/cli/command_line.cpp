@@ -74,12 +74,21 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return meant ? fmt::format("did you mean `{}{}`?", prefix, *meant) : std::string();
 }
 
+bool takes_foreign_words(const Command& command) {
+  return !command.positionals.empty() && command.positionals.back().is_foreign;
+}
+
 UsageError unknown_option(const Command& command, std::string_view word) {
   std::vector<std::string> known = {"-h"};
-  for (const Option& option : command.options) known.emplace_back(option.name);
+  for (const Option& option : command.options) {
+    known.emplace_back(option.name);
+    if (!option.brief.empty()) known.emplace_back(option.brief);
+  }
   for (const Option& option : common_options()) known.emplace_back(option.name);
   const std::string_view name = word.substr(0, word.find('='));
-  return {fmt::format("`reeve {}` has no option {}", command.name, base::quoted(name)), did_you_mean(name, known, ""),
+  std::string hint = did_you_mean(name, known, "");
+  if (hint.empty() && takes_foreign_words(command)) hint = "options of the command come after `--`";
+  return {fmt::format("`reeve {}` has no option {}", command.name, base::quoted(name)), std::move(hint),
           std::string(command.name)};
 }
 
@@ -127,12 +136,14 @@ class CallParser {
 
  private:
   void add(const Option& option) {
+    std::string names(option.name);
+    if (!option.brief.empty()) names += fmt::format(",{}", option.brief);
     if (option.value.empty()) {
       switches_.push_back(false);
-      app_.add_flag(std::string(option.name), switches_.back());
+      app_.add_flag(names, switches_.back());
     } else {
       texts_.emplace_back();
-      app_.add_option(std::string(option.name), texts_.back())
+      app_.add_option(names, texts_.back())
           ->expected(1)
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
           ->allow_extra_args(false);
@@ -172,6 +183,11 @@ class CallParser {
     Arguments arguments;
     for (const std::string& word : app_.remaining()) {
       if (word.size() > 1 && word.starts_with('-')) return unknown_option(command_, word);
+      if (takes_foreign_words(command_)) {
+        return UsageError{fmt::format("{} stands before `--`", base::quoted(word)),
+                          fmt::format("put it behind: reeve {} [options] -- {} …", command_.name, base::visible(word)),
+                          std::string(command_.name)};
+      }
       arguments.add_positional(word);
     }
     for (std::string& word : verbatim) arguments.add_positional(std::move(word));
@@ -235,6 +251,24 @@ class CallParser {
   std::deque<std::vector<std::string>> texts_;
 };
 
+// Of a line without a command.
+std::optional<UsageError> check_common_options(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    const std::string name = words[i].substr(0, equals);
+    const Option* option = find_option(common_options(), name);
+    if (option == nullptr) {
+      if (name == "-h" || name == "--version") continue;
+      std::vector<std::string> known;
+      for (const Option& common : common_options()) known.emplace_back(common.name);
+      return UsageError{fmt::format("no option {}", base::quoted(words[i])), did_you_mean(name, known, ""), ""};
+    }
+    if (option->value.empty() || equals != std::string::npos) continue;
+    if (++i == words.size()) return UsageError{fmt::format("`{}` needs a value", name), "", ""};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 ParsedLine parse_command_line(const std::vector<std::string>& words) {
@@ -249,14 +283,9 @@ ParsedLine parse_command_line(const std::vector<std::string>& words) {
   if (const Command* command = find_command(split.path)) return CallParser(*command).parse(split.rest);
   if (is_given("--version")) return ParsedCall{find_command("version"), find_common_options(words)};
   if (split.path.empty() || is_given("-h") || is_given("--help")) {
-    for (const std::string& word : split.rest) {
-      const std::string name = word.substr(0, word.find('='));
-      const bool is_common = name == "-h" || find_option(common_options(), name) != nullptr;
-      if (!word.starts_with('-') || is_common) continue;
-      std::vector<std::string> known;
-      for (const Option& option : common_options()) known.emplace_back(option.name);
-      return UsageError{fmt::format("no option {}", base::quoted(word)), did_you_mean(name, known, ""), ""};
-    }
+    if (auto error = check_common_options(split.rest)) return std::move(*error);
+    const bool wants_help = is_given("-h") || is_given("--help");
+    if (!wants_help) return Alone{find_common_options(words)};
     return HelpWanted{.command = nullptr, .group = split.path, .is_full = is_given("--help")};
   }
   return UsageError{fmt::format("`reeve {}` needs another word", split.path),
@@ -275,8 +304,9 @@ Arguments find_common_options(const std::vector<std::string>& words) {
     }
     const bool is_apart = equals == std::string::npos && i + 1 < words.size();
     const std::string value = is_apart ? words[++i] : equals != std::string::npos ? words[i].substr(equals + 1) : "";
-    const bool is_known = std::ranges::find(option->choices, value) != option->choices.end();
-    if (is_known) arguments.add_option(option->name, {value});
+    const bool is_free = option->choices.empty() && !value.empty();
+    if (is_free || std::ranges::find(option->choices, value) != option->choices.end())
+      arguments.add_option(option->name, {value});
   }
   return arguments;
 }

@@ -30,7 +30,12 @@ struct UsageError {
   std::string command;
 };
 
-using ParsedLine = std::variant<ParsedCall, HelpWanted, UsageError>;
+// `reeve` without a command.
+struct Alone {
+  Arguments arguments;
+};
+
+using ParsedLine = std::variant<ParsedCall, HelpWanted, UsageError, Alone>;
 
 // `words` without the program's own name.
 ParsedLine parse_command_line(const std::vector<std::string>& words);

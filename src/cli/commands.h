@@ -5,6 +5,17 @@
 // One command, one file of the same name.
 namespace reeve::cli {
 
+Command make_run();
+Command make_runs();
+Command make_show();
+Command make_logs();
+Command make_attach();
+Command make_cancel();
+Command make_wait();
+Command make_events();
+Command make_doctor();
+Command make_serve();
+Command make_stop();
 Command make_flow_validate();
 Command make_flow_graph();
 Command make_run_graph();

@@ -215,6 +215,7 @@ complete -c reeve -f
     for (const Option& option : options_of(stop.command)) {
       text +=
           fmt::format("complete -c reeve -n {} -l {} -d {}", inside, option.name.substr(2), fish_quote(option.help));
+      if (!option.brief.empty()) text += fmt::format(" -s {}", option.brief.substr(1));
       if (!option.value.empty()) text += " -x";
       if (!option.choices.empty()) text += fmt::format(" -a {}", fish_quote(spaced(option.choices)));
       text += '\n';

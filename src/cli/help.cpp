@@ -15,22 +15,29 @@ using view::Tint;
 
 std::string usage_of(const Command& command) {
   std::string usage = fmt::format("reeve {}", command.name);
+  std::string foreign;
   for (const Positional& word : command.positionals) {
+    if (word.is_foreign) {
+      foreign = fmt::format(" -- {}…", word.name);
+      continue;
+    }
     usage += word.is_required ? fmt::format(" {}", word.name) : fmt::format(" [{}]", word.name);
     if (word.is_repeatable) usage += "…";
   }
   for (const Option& option : command.options) {
     if (option.is_required) usage += fmt::format(" {} {}", option.name, option.value);
   }
-  return usage + " [options]";
+  return usage + " [options]" + foreign;
 }
 
 std::string option_line(const Option& option) {
-  std::string words(option.name);
+  std::string words =
+      option.brief.empty() ? std::string(option.name) : fmt::format("{}, {}", option.brief, option.name);
   if (!option.value.empty()) words += fmt::format(" {}", option.value);
   std::string help(option.help);
   if (option.is_repeatable) help += " (may be repeated)";
-  return fmt::format("  {:<24}{}\n", words, help);
+  // A long one has the line to itself as far as it needs it.
+  return fmt::format("  {:<24}{}{}\n", words, words.size() >= 24 ? "  " : "", help);
 }
 
 }  // namespace
@@ -61,7 +68,8 @@ std::string overview(std::string_view group, const view::Style& style) {
             " runs AI command-line agents unattended, with a person at the gate.\n\n" +
             style.paint(Tint::bold, "Examples") + "\n";
     for (const Example& example :
-         {Example{"reeve init", "set up this folder"},
+         {Example{"reeve run -- pytest -q", "supervise a command"}, Example{"reeve", "what needs you now"},
+          Example{"reeve init", "set up this folder"},
           Example{"reeve flow validate release.yaml", "all mistakes at once, each with its fix"},
           Example{"reeve flow graph release.yaml", "see the workflow"}}) {
       text += fmt::format("  {:<40}{}\n", example.line, style.paint(Tint::dim, example.what));
@@ -84,13 +92,15 @@ std::string welcome(bool is_project, const view::Style& style) {
       style.paint(Tint::bold, "reeve") + " runs AI command-line agents unattended, with a person at the gate.\n\n";
   if (is_project) {
     text += "This folder is a Reeve project.\n\n";
+    text += "  reeve run -- COMMAND                           supervise a command\n";
     text += "  reeve flow graph .reeve/workflows/NAME.yaml    see a workflow\n";
     text += "  reeve config show --origin                     see the config and where it comes from\n";
     text += "  reeve --help                                   all commands\n";
   } else {
     text += "This folder is no Reeve project yet.\n\n";
-    text += "  reeve init        set it up: a commented config and a first workflow\n";
-    text += "  reeve --help      all commands\n";
+    text += "  reeve init               set it up: a commented config and a first workflow\n";
+    text += "  reeve run -- COMMAND     supervise a command\n";
+    text += "  reeve --help             all commands\n";
   }
   return style.words(text);
 }

@@ -12,7 +12,10 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/command_line.h"
+#include "cli/exit_code.h"
 #include "cli/help.h"
+#include "cli/overview.h"
+#include "client/refusal.h"
 #include "os/terminal.h"
 #include "project/project.h"
 #include "view/problem_text.h"
@@ -55,14 +58,6 @@ Call make_call(Arguments arguments) {
   return call;
 }
 
-ExitCode exit_code_of(const base::Error& error) {
-  if (error.code() == "cli.usage") return ExitCode::usage;
-  if (error.code() == "file.not_found") return ExitCode::not_found;
-  if (error.code() == "file.too_large" || error.code() == "file.unreadable") return ExitCode::usage;
-  if (error.code() == "daemon.unavailable") return ExitCode::no_daemon;
-  return ExitCode::failed;
-}
-
 ExitCode show_help(const HelpWanted& wanted, const Call& call) {
   if (wanted.command != nullptr) {
     fmt::print("{}", command_help(*wanted.command, wanted.is_full, call.out));
@@ -85,21 +80,20 @@ ExitCode show_usage_error(const UsageError& error, const Call& call) {
 }
 
 ExitCode run(const std::vector<std::string>& words) {
-  if (words.empty()) {
-    fmt::print("{}", welcome(project::find_project(".").has_value(), make_call({}).out));
-    return ExitCode::done;
-  }
   ParsedLine line = parse_command_line(words);
   const auto common = [&] { return make_call(find_common_options(words)); };
   if (const auto* error = std::get_if<UsageError>(&line)) return show_usage_error(*error, common());
   if (const auto* wanted = std::get_if<HelpWanted>(&line)) return show_help(*wanted, common());
-  auto& parsed = std::get<ParsedCall>(line);
-  const Call call = make_call(std::move(parsed.arguments));
+  auto* alone = std::get_if<Alone>(&line);
+  auto* parsed = std::get_if<ParsedCall>(&line);
+  const Call call = make_call(std::move(alone != nullptr ? alone->arguments : parsed->arguments));
   try {
-    return parsed.command->run(call);
+    return alone != nullptr ? show_overview(call) : parsed->command->run(call);
   } catch (const base::Error& error) {
+    const auto* refusal = dynamic_cast<const client::Refusal*>(&error);
     if (call.is_json) {
-      print_json(call, wire::problem_document(error));
+      // The daemon's own words, unchanged.
+      print_json(call, refusal != nullptr ? refusal->document() : wire::problem_document(error));
     } else {
       print_aside("{}", view::error_text(error, call.err));
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,15 +13,21 @@ class Table {
  public:
   explicit Table(std::vector<std::string> headings) : headings_(std::move(headings)) {}
 
+  struct Cell {
+    std::string text;
+    std::optional<Tint> tint = {};
+  };
+
   // As many cells as headings. What could harm a terminal or break a row is made visible.
   void add(const std::vector<std::string>& cells);
+  void add(std::vector<Cell> cells);
 
   std::string for_terminal(const Style& style) const;
   std::string for_pipe() const;
 
  private:
   std::vector<std::string> headings_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::vector<Cell>> rows_;
 };
 
 }  // namespace reeve::view

@@ -67,7 +67,8 @@ TEST_F(Cli, help_has_examples_first_and_knows_every_command) {
   const Outcome all = reeve({"--help"});
   EXPECT_EQ(all.code, 0);
   for (const char* command :
-       {"init", "flow validate", "flow graph", "run-graph", "config show", "completion", "version"}) {
+       {"run", "runs", "show", "logs", "attach", "cancel", "wait", "events", "init", "flow validate", "flow graph",
+        "run-graph", "config show", "doctor", "serve", "stop", "completion", "version"}) {
     EXPECT_THAT(all.out, HasSubstr(command));
     std::vector<std::string> words;
     for (std::string rest = command; !rest.empty();) {
@@ -119,6 +120,18 @@ TEST_F(Cli, mistakes_are_told_with_what_was_meant) {
       {{"version", "--json=false"}, "`--json` takes no value", ""},
       {{"--jsno"}, "no option `--jsno`", "did you mean `--json`?"},
       {{"help", "flo"}, "no command `flo`", "did you mean `reeve flow`?"},
+      {{"--state"}, "`--state` needs a value", ""},
+      {{"run"}, "there is no command to run", "reeve run -- COMMAND"},
+      {{"run", "make", "-j2"}, "has no option `-j2`", "come after `--`"},
+      {{"run", "make"}, "`make` stands before `--`", "reeve run [options] -- make"},
+      {{"run", "--timeout", "soon", "--", "true"}, "`soon` is not a value for `--timeout`", "90s, 5m, 2h, 3d, or off"},
+      {{"run", "--on-prompt", "ask", "--", "true"}, "`ask` is not a value for `--on-prompt`", "answer=TEXT"},
+      {{"run", "--env", "A", "--", "true"}, "`A` is not a value for `--env`", "NAME=VALUE"},
+      {{"run", "--execution", "TR-1", "--", "true"}, "`TR-1` is not a value for `--execution`", "EX-9"},
+      {{"runs", "--status", "runing"}, "`runing` is not a value for `--status`", "did you mean `running`?"},
+      {{"runs", "--limit", "0"}, "`0` is no number of runs", "from 1"},
+      {{"logs"}, "whose output?", "reeve logs --all"},
+      {{"events", "--since", "-1x"}, "is no number of an event", "0 for all"},
   };
   for (const Mistake& mistake : mistakes) {
     const Outcome outcome = reeve(mistake.words);
@@ -320,6 +333,32 @@ TEST_F(Cli, the_config_of_init_is_valid_without_its_comment_signs) {
   EXPECT_EQ(outcome.code, 0) << outcome.err << bare;
   EXPECT_THAT(outcome.out, HasSubstr("roles.implementer.tool\tclaude\n"));
   EXPECT_THAT(outcome.out, HasSubstr("policies.roles.mayor.git_commit\t"));
+}
+
+// DESIGN §1: a client inside a run starts no daemon.
+TEST_F(Cli, starts_no_daemon_inside_a_run) {
+  const Outcome outcome = reeve({"runs", "--state", "s"}, "", {{"REEVE_RUN_ID", "TR-1"}});
+  EXPECT_EQ(outcome.code, 6);
+  EXPECT_THAT(outcome.err, HasSubstr("a client inside a run starts none"));
+  EXPECT_FALSE(fs::exists(scratch_.path() / "s"));
+}
+
+TEST_F(Cli, looks_and_stops_without_starting_a_daemon) {
+  EXPECT_EQ(reeve({"--json", "--state", "s"}).out, "[]\n");
+  EXPECT_EQ(reeve({"stop", "--state=s"}).out, "no daemon runs here\n");
+  EXPECT_THAT(reeve({"stop", "--state=s", "--json"}).out, HasSubstr(R"("was_running":false)"));
+  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("daemon\tok\tnone runs"));
+  EXPECT_FALSE(fs::exists(scratch_.path() / "s"));
+}
+
+TEST_F(Cli, doctor_says_how_to_mend_it) {
+  fs::create_directory(scratch_.path() / "s");
+  fs::permissions(scratch_.path() / "s", fs::perms::owner_all | fs::perms::others_read);
+  const Outcome outcome = reeve({"doctor", "--state", "s"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("chmod 700"));
+  EXPECT_THAT(reeve({"doctor", "--state", "s", "--json"}).out,
+              HasSubstr(R"({"name":"state folder","status":"fail","detail":)"));
 }
 
 TEST_F(Cli, init_says_when_it_cannot) {

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace reeve::base {
+
+// RFC 4648, with padding: bytes of any kind within JSON.
+std::string encode_base64(std::string_view bytes);
+
+}  // namespace reeve::base

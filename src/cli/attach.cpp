@@ -1,0 +1,61 @@
+#include <csignal>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "cli/controls.h"
+#include "cli/exit_code.h"
+#include "cli/follow.h"
+
+namespace reeve::cli {
+
+namespace {
+
+// Enough to see where it stands.
+constexpr std::int64_t look_back_bytes = 64 * 1024;
+
+ExitCode run(const Call& call) {
+  client::Daemon daemon(daemon_place(call));
+  const base::RunId id = find_run(daemon, call.arguments.positional(0));
+  const auto present = client::get_run(daemon, id);
+  if (model::is_final(present.run.status)) {
+    throw base::Error("run.not_running", fmt::format("{} is over ({})", id.text(), base::spell(present.run.status)),
+                      fmt::format("see what it said: reeve logs {}", id.text()));
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  std::optional<Controls> controls(std::in_place, call, daemon.place(), Controls::Interrupt::leaves,
+                                   call.is_json ? Controls::Input::none : Controls::Input::everything);
+  controls->begin(id);
+  RunFollower follower(call, daemon, id, {.attempt = present.run.attempt, .offset = -look_back_bytes});
+  const auto record = follower.follow(client::Until::final);
+  controls.reset();
+  print_ending(call, record.run);
+  if (call.is_json) print_json(call, record.wire);
+  const ExitCode code = exit_code_of(record.run);
+  return code == ExitCode::done && follower.has_failed() ? ExitCode::failed : code;
+}
+
+}  // namespace
+
+Command make_attach() {
+  return {
+      .name = "attach",
+      .summary = "Sit at the terminal of a run",
+      .about = R"(Shows the last 64 KiB of its output and what comes, byte for byte, and hands on every key as it is
+pressed, Ctrl-C too, and the size of the terminal. Ctrl-P Ctrl-Q detaches: the run goes on, and the
+terminal is as it was. What comes from a pipe instead of a terminal goes to the run until its end.
+
+Exit codes: 0 detached; else as `reeve run` would have given it; 3 no such run, 4 it is over.)",
+      .examples = {{"reeve attach TR-17", "Ctrl-P Ctrl-Q leaves it running"},
+                   {"echo yes | reeve attach @last", "answer the newest run"}},
+      .positionals = {{.name = "ID", .help = "TR-17, or @last for the newest run"}},
+      .options = {},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

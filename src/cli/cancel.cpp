@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "client/runs.h"
+#include "view/status.h"
+
+namespace reeve::cli {
+
+namespace {
+
+ExitCode run(const Call& call) {
+  client::Daemon daemon(daemon_place(call));
+  const base::RunId id = find_run(daemon, call.arguments.positional(0));
+  const auto record = client::cancel_run(
+      daemon, id, {.reason = call.arguments.value("--reason"), .kill = call.arguments.has("--kill")});
+  if (call.is_json) {
+    print_json(call, record.wire);
+    return ExitCode::done;
+  }
+  // The tree may still use its grace time.
+  const bool is_over = model::is_final(record.run.status);
+  fmt::print("{} {}\n", id.text(), is_over ? view::status_text(record.run.status, call.out) : "is being cancelled");
+  if (!is_over) print_next(call, fmt::format("reeve wait {}", id.text()));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Command make_cancel() {
+  return {
+      .name = "cancel",
+      .summary = "End a run and everything it started",
+      .about =
+          R"(SIGTERM to the whole tree of processes, SIGKILL after the grace time of its tool; children that left the
+process group are ended too. The record says who and why.
+
+Exit codes: 0 done, 3 no such run, 4 it is over already.)",
+      .examples = {{"reeve cancel TR-17", ""}, {"reeve cancel @last --reason \"wrong branch\"", "say why"}},
+      .positionals = {{.name = "ID", .help = "TR-17, or @last for the newest run"}},
+      .options = {{.name = "--reason", .value = "TEXT", .help = "why, for the record"},
+                  {.name = "--kill", .help = "at once, without the grace time"}},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,214 @@
+#include "cli/doctor_checks.h"
+
+#include <cerrno>
+#include <fstream>
+#include <optional>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "os/process.h"
+#include "os/spawn.h"
+#include "project/project.h"
+#include "view/status.h"
+
+namespace reeve::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using base::limits::mib;
+
+Check ok(std::string name, std::string detail) { return {std::move(name), Health::ok, std::move(detail), {}}; }
+Check warn(std::string name, std::string detail, std::string fix) {
+  return {std::move(name), Health::warn, std::move(detail), std::move(fix)};
+}
+Check fail(std::string name, std::string detail, std::string fix) {
+  return {std::move(name), Health::fail, std::move(detail), std::move(fix)};
+}
+
+std::string words(int error) { return std::generic_category().message(error); }
+
+// The number in a file of the kernel, if it is there. Such a file gives its text to one read only.
+std::optional<std::int64_t> read_number(const char* path) {
+  std::ifstream file(path);
+  std::int64_t number = 0;
+  return file >> number ? std::optional(number) : std::nullopt;
+}
+
+// The cgroup of this process in the unified hierarchy, without the slash in front.
+std::optional<std::string> own_cgroup() {
+  std::ifstream file("/proc/self/cgroup");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.starts_with("0::/")) return line.substr(4);
+  }
+  return std::nullopt;
+}
+
+std::optional<fs::path> find_program(std::string_view name) {
+  for (const std::string_view folder : base::split(project::variable("PATH").value_or("/usr/bin:/bin"), ':')) {
+    const fs::path path = fs::path(folder) / name;
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return std::nullopt;
+}
+
+Check check_state_folder(const fs::path& folder) {
+  const std::string name = "state folder";
+  struct stat info{};
+  if (::stat(folder.c_str(), &info) != 0) {
+    if (errno == ENOENT) return ok(name, fmt::format("{} (not there yet)", folder.string()));
+    return fail(name, fmt::format("{}: {}", folder.string(), words(errno)), "name another: --state DIR");
+  }
+  if (!S_ISDIR(info.st_mode)) return fail(name, folder.string() + " is no folder", "name another: --state DIR");
+  if (info.st_uid != ::geteuid()) return fail(name, folder.string() + " belongs to somebody else", "--state DIR");
+  if ((info.st_mode & 0077U) != 0) {
+    return fail(name, folder.string() + " can be entered by others", fmt::format("chmod 700 {}", folder.string()));
+  }
+  return ok(name, folder.string());
+}
+
+Check check_disk(fs::path folder) {
+  const std::string name = "disk space";
+  std::error_code ignored;
+  while (!fs::exists(folder, ignored) && folder.has_relative_path()) folder = folder.parent_path();
+  struct statvfs info{};
+  if (::statvfs(folder.c_str(), &info) != 0) return warn(name, words(errno), "");
+  const std::uint64_t free_mib = info.f_bavail * info.f_frsize / mib;
+  const std::string detail = fmt::format("{} MiB free", free_mib);
+  const std::string fix = "make room, or name another place: --state DIR";
+  if (free_mib < 100) return fail(name, detail, fix);
+  return free_mib < 1024 ? warn(name, detail, fix) : ok(name, detail);
+}
+
+Check check_daemon(client::DaemonPlace place) {
+  const std::string name = "daemon";
+  place.no_start = "none is started to be looked at";
+  client::Daemon daemon(place);
+  if (!daemon.is_running()) return ok(name, "none runs; the next command that needs one starts it");
+  try {
+    const base::Value health = daemon.get("/healthz");
+    const base::Value* version = health.find("version");
+    const base::Value* pid = health.find("pid");
+    const base::Value* started = health.find("started_at");
+    const std::string release = version != nullptr && version->as_string() != nullptr ? *version->as_string() : "?";
+    std::string detail = fmt::format("version {}", release);
+    if (pid != nullptr && pid->as_integer() != nullptr) detail += fmt::format(", pid {}", *pid->as_integer());
+    const auto since =
+        started != nullptr && started->as_string() != nullptr ? base::parse_time(*started->as_string()) : std::nullopt;
+    if (since) detail += fmt::format(", up {}", view::age_text(base::SystemClock().wall_now() - *since));
+    if (release == REEVE_VERSION) return ok(name, detail);
+    return warn(name, fmt::format("{}; this program is {}", detail, REEVE_VERSION), "reeve stop; the next one is new");
+  } catch (const base::Error& error) {
+    return fail(name, error.message(), error.fix());
+  }
+}
+
+Check check_keeper() {
+  std::error_code error;
+  const fs::path keeper = fs::read_symlink("/proc/self/exe", error).parent_path() / "reeve-keeper";
+  if (::access(keeper.c_str(), X_OK) == 0) return ok("keeper", keeper.string());
+  return fail("keeper", fmt::format("{}: {}", keeper.string(), words(errno)), "install it beside reeve");
+}
+
+Check check_processes() {
+  if (os::identify(::getpid())) return ok("processes", "/proc tells pid and start time");
+  return fail("processes", "/proc cannot be read", "mount -t proc proc /proc");
+}
+
+Check check_pidfd() {
+  const os::Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  if (fd) return ok("pidfd", "processes are held by descriptors");
+  return fail("pidfd", words(errno), "needs Linux 5.4 or later, and no seccomp filter against pidfd_open");
+}
+
+Check check_cgroup() {
+  const std::string name = "cgroup";
+  const std::string fallback = "trees are found by walking /proc; works, but a cgroup misses nothing";
+  const auto own = own_cgroup();
+  if (!own) return warn(name, "no cgroup v2: " + fallback, "boot with systemd.unified_cgroup_hierarchy=1");
+  for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
+    const fs::path procs = fs::path(mount) / *own / "cgroup.procs";
+    if (::access((fs::path(mount) / "cgroup.procs").c_str(), F_OK) != 0) continue;
+    if (::access(procs.c_str(), W_OK) == 0)
+      return ok(name, fmt::format("v2, {} is writable", procs.parent_path().string()));
+    return warn(name, fmt::format("v2, but {} is not writable: {}", procs.parent_path().string(), fallback),
+                "run it in a delegated unit: systemd-run --user --scope -p Delegate=yes");
+  }
+  return warn(name, "cgroup v2 is not mounted: " + fallback, "mount -t cgroup2 none /sys/fs/cgroup");
+}
+
+Check check_sandbox() {
+  const std::string name = "sandbox";
+  const auto program = find_program("bwrap");
+  const bool has_namespaces = read_number("/proc/sys/user/max_user_namespaces").value_or(1) > 0 &&
+                              read_number("/proc/sys/kernel/unprivileged_userns_clone").value_or(1) > 0;
+  if (!program) return warn(name, "bubblewrap is missing: `sandbox: guard` cannot be used", "apt install bubblewrap");
+  if (!has_namespaces) return warn(name, "user namespaces are switched off", "sysctl user.max_user_namespaces=10000");
+  return ok(name, fmt::format("{}, user namespaces", program->string()));
+}
+
+Check check_pty() {
+  try {
+    const os::Pty pty(24, 80);
+    return ok("terminals", fmt::format("{} works", pty.slave().string()));
+  } catch (const base::Error& error) {
+    return fail("terminals", error.message(), "mount devpts at /dev/pts; see /proc/sys/kernel/pty/max");
+  }
+}
+
+Check check_descriptors() {
+  const std::string name = "descriptors";
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return warn(name, words(errno), "");
+  const std::string detail = fmt::format("{} open files, at most {}", limit.rlim_cur, limit.rlim_max);
+  const std::string fix = "raise it: ulimit -n 65536";
+  if (limit.rlim_max < 256) return fail(name, detail, fix);
+  return limit.rlim_max < 4096 ? warn(name, detail, fix) : ok(name, detail);
+}
+
+Check check_pipes() {
+  const auto pages = read_number("/proc/sys/fs/pipe-user-pages-soft");
+  if (!pages) return ok("pipes", "no limit told");
+  const std::string detail = *pages == 0 ? "unlimited" : fmt::format("{} pages for one user", *pages);
+  const bool is_small = *pages != 0 && *pages < 4096;
+  return is_small ? warn("pipes", detail, "sysctl fs.pipe-user-pages-soft=16384") : ok("pipes", detail);
+}
+
+Check check_inotify() {
+  const auto instances = read_number("/proc/sys/fs/inotify/max_user_instances");
+  const auto watches = read_number("/proc/sys/fs/inotify/max_user_watches");
+  if (!instances || !watches) {
+    return warn("inotify", "cannot be read: changes by others are noticed by looking now and then", "");
+  }
+  const std::string detail = fmt::format("{} instances, {} watches", *instances, *watches);
+  const bool is_small = *instances < 16 || *watches < 128;
+  return is_small ? warn("inotify", detail, "sysctl fs.inotify.max_user_instances=128") : ok("inotify", detail);
+}
+
+}  // namespace
+
+std::vector<Check> check_machine(const client::DaemonPlace& place) {
+  return {check_state_folder(place.folder),
+          check_disk(place.folder),
+          check_daemon(place),
+          check_keeper(),
+          check_processes(),
+          check_pidfd(),
+          check_cgroup(),
+          check_sandbox(),
+          check_pty(),
+          check_descriptors(),
+          check_pipes(),
+          check_inotify()};
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,120 @@
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "cli/watching.h"
+#include "client/lines.h"
+
+namespace reeve::cli {
+
+namespace {
+
+using base::Value;
+
+std::string text_of(const Value& event, std::string_view key) {
+  const Value* found = event.find(key);
+  return found != nullptr && found->as_string() != nullptr ? base::visible(*found->as_string()) : std::string();
+}
+
+std::int64_t number_of(const Value& event) {
+  const Value* found = event.find("seq");
+  return found != nullptr && found->as_integer() != nullptr ? *found->as_integer() : 0;
+}
+
+// What it is about: the nearest of its ids.
+std::string subject_of(const Value& event) {
+  for (const char* key : {"approval_id", "tool_run_id", "patch_id", "task_id", "agent_id", "node_id", "execution_id"}) {
+    if (std::string id = text_of(event, key); !id.empty()) return id;
+  }
+  return {};
+}
+
+void print_event(const Call& call, const Value& event) {
+  const std::array<std::string, 6> cells = {fmt::format("{}", number_of(event)),
+                                            text_of(event, "timestamp"),
+                                            text_of(event, "event"),
+                                            subject_of(event),
+                                            text_of(event, "status"),
+                                            text_of(event, "reason")};
+  if (!call.out_is_terminal) {
+    fmt::print("{}\n", fmt::join(cells, "\t"));
+    return;
+  }
+  // "2026-11-15T06:07:52.123Z" → the time of day.
+  const std::string time = cells[1].size() > 19 ? cells[1].substr(11, 8) : cells[1];
+  fmt::print("{}  {}  {:<24}  {:<8}  {}{}{}\n", call.out.paint(view::Tint::dim, fmt::format("{:>6}", cells[0])),
+             call.out.paint(view::Tint::dim, time), cells[2], cells[3], cells[4], cells[5].empty() ? "" : ": ",
+             cells[5]);
+}
+
+std::optional<std::int64_t> since_of(const Call& call) {
+  const auto word = call.arguments.value("--since");
+  if (!word) return std::nullopt;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), number);
+  if (error != std::errc() || end != word->data() + word->size() || number < 0) {
+    throw base::Error("cli.usage", fmt::format("{} is no number of an event", base::quoted(*word)),
+                      "0 for all, or the number of the last one seen");
+  }
+  return number;
+}
+
+ExitCode run(const Call& call) {
+  const bool follows = call.arguments.has("--follow");
+  std::optional<std::int64_t> since = since_of(call);
+  client::Daemon daemon(daemon_place(call));
+  const Watching watching("stopped watching");
+  JsonListing listing(follows ? JsonListing::Form::lines : JsonListing::Form::array);
+  client::JsonLines lines;
+  const auto question = [&] {
+    const std::string from = since ? fmt::format("since={}&", *since) : std::string();
+    return client::Question{.target = fmt::format("/api/events?{}follow={}", from, follows ? 1 : 0)};
+  };
+  const auto begin = [&](const client::Answer&) { lines.clear(); };
+  const auto take = [&](std::string_view bytes) {
+    lines.add(bytes);
+    while (const auto event = lines.next()) {
+      since = number_of(*event);
+      if (call.is_json) {
+        listing.add(*event);
+      } else {
+        print_event(call, *event);
+      }
+    }
+    return std::fflush(stdout) == 0;
+  };
+  daemon.follow({.question = question, .begin = begin, .take = take});
+  if (call.is_json) listing.end();
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Command make_events() {
+  return {
+      .name = "events",
+      .summary = "What happened, in its order",
+      .about = R"(Every change of a status is an event with a number, without gaps. `-f` goes on with what happens from
+now; `--since N` begins after the event of that number, so that a script misses nothing and sees nothing
+twice. In a pipe a line has, separated by tabs: number, time, event, what it is about, status, reason.
+
+With `--json` one array, with `-f` too one document a line.
+
+Exit codes: 0 done, 130 Ctrl-C.)",
+      .examples = {{"reeve events -f", "what happens from now on"},
+                   {"reeve events --since 0 --json", "everything, for a script"}},
+      .positionals = {},
+      .options = {{.name = "--follow", .help = "go on with what happens", .brief = "-f"},
+                  {.name = "--since", .value = "N", .help = "begin after the event of that number"}},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,66 @@
+#include "cli/exit_code.h"
+
+#include <gtest/gtest.h>
+
+#include "client/refusal.h"
+
+namespace reeve::cli {
+namespace {
+
+using model::Run;
+using model::RunStatus;
+
+int code_of(const Run& run) { return static_cast<int>(exit_code_of(run)); }
+
+// SPEC §7.
+TEST(ExitCode, of_a_run_is_what_became_of_it) {
+  EXPECT_EQ(code_of({.status = RunStatus::completed, .exit_code = 0}), 0);
+  EXPECT_EQ(code_of({.status = RunStatus::failed, .reason = "exit_code != 0", .exit_code = 7}), 7);
+  EXPECT_EQ(code_of({.status = RunStatus::failed, .reason = "failure marker", .exit_code = 0}), 1);
+  EXPECT_EQ(code_of({.status = RunStatus::failed, .reason = "signal 9"}), 137);
+  EXPECT_EQ(code_of({.status = RunStatus::failed, .reason = "signal 15 (SIGTERM)"}), 143);
+  EXPECT_EQ(code_of({.status = RunStatus::failed, .reason = "command not found: foo", .exit_code = 127}), 127);
+  EXPECT_EQ(code_of({.status = RunStatus::failed, .reason = "blocked on stdin"}), 1);
+  EXPECT_EQ(code_of({.status = RunStatus::failed_timeout, .reason = "timeout", .exit_code = 143}), 124);
+  EXPECT_EQ(code_of({.status = RunStatus::cancelled}), 130);
+  EXPECT_EQ(code_of({.status = RunStatus::waiting_approval, .exit_code = 90}), 90);
+}
+
+TEST(ExitCode, of_an_error_goes_by_its_code) {
+  EXPECT_EQ(exit_code_of(base::Error("run.not_found", "")), ExitCode::not_found);
+  EXPECT_EQ(exit_code_of(base::Error("run.illegal_move", "")), ExitCode::conflict);
+  EXPECT_EQ(exit_code_of(base::Error("run.not_running", "")), ExitCode::conflict);
+  EXPECT_EQ(exit_code_of(base::Error("approval.already_resolved", "")), ExitCode::conflict);
+  EXPECT_EQ(exit_code_of(base::Error("policy.denied", "")), ExitCode::denied);
+  EXPECT_EQ(exit_code_of(base::Error("cli.usage", "")), ExitCode::usage);
+  EXPECT_EQ(exit_code_of(base::Error("file.too_large", "")), ExitCode::usage);
+  EXPECT_EQ(exit_code_of(base::Error("daemon.unavailable", "")), ExitCode::no_daemon);
+  EXPECT_EQ(exit_code_of(base::Error("os.failed", "")), ExitCode::failed);
+}
+
+client::Refusal refused(int status, const std::string& body) {
+  return client::make_refusal({.status = status, .headers = {}, .body = body});
+}
+
+TEST(ExitCode, of_a_refusal_goes_by_its_status) {
+  const std::string body = R"({"code":"tool.unknown","title":"no tool `x`","detail":"","fix":"add it","errors":[]})";
+  EXPECT_EQ(exit_code_of(refused(422, body)), ExitCode::usage);
+  EXPECT_EQ(exit_code_of(refused(404, body)), ExitCode::not_found);
+  EXPECT_EQ(exit_code_of(refused(409, body)), ExitCode::conflict);
+  EXPECT_EQ(exit_code_of(refused(403, body)), ExitCode::denied);
+  EXPECT_EQ(exit_code_of(refused(500, body)), ExitCode::failed);
+}
+
+TEST(Refusal, keeps_what_the_daemon_said) {
+  const auto refusal = refused(
+      422, R"({"code":"run.invalid","title":"t","detail":"2 errors","fix":"mend it","errors":[{"message":"no `a`"},)"
+           R"({"message":"no `b`"}]})");
+  EXPECT_EQ(refusal.code(), "run.invalid");
+  EXPECT_EQ(refusal.message(), "2 errors: no `a`; no `b`");
+  EXPECT_EQ(refusal.fix(), "mend it");
+  EXPECT_NE(refusal.document().find("errors"), nullptr);
+  EXPECT_EQ(refused(502, "<html>").code(), "daemon.bad_answer");
+}
+
+}  // namespace
+}  // namespace reeve::cli

@@ -1,0 +1,76 @@
+#include "cli/overview.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/answer.h"
+#include "cli/connect.h"
+#include "cli/help.h"
+#include "client/runs.h"
+#include "project/project.h"
+#include "view/run_text.h"
+
+namespace reeve::cli {
+
+namespace {
+
+// A failure of last week is history, not news.
+constexpr auto failure_is_news = std::chrono::hours(24);
+constexpr std::size_t failures_shown = 10;
+constexpr std::size_t live_shown = 500;
+
+std::vector<client::RunRecord> find_news(client::Daemon& daemon, base::WallTime now) {
+  auto records = client::list_runs(daemon, {"waiting_approval", "stalled", "running", "queued"}, live_shown);
+  for (client::RunRecord& record : client::list_runs(daemon, {"failed", "failed_timeout"}, failures_shown)) {
+    const bool is_old = record.run.completed_at && now - *record.run.completed_at > failure_is_news;
+    if (!is_old) records.push_back(std::move(record));
+  }
+  return records;
+}
+
+std::optional<client::Daemon> find_daemon(const Call& call) {
+  try {
+    client::DaemonPlace place = daemon_place(call);
+    place.no_start = "none is started for a look";
+    client::Daemon daemon(std::move(place));
+    if (daemon.is_running()) return daemon;
+  } catch (const base::Error& error) {
+    // Where no state folder can be named there is no daemon either.
+    if (error.code() != "cli.no_state_folder") throw;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ExitCode show_overview(const Call& call) {
+  auto daemon = find_daemon(call);
+  if (!daemon) {
+    if (call.is_json) {
+      print_json(call, base::Value::array());
+    } else {
+      fmt::print("{}", welcome(project::find_project(".").has_value(), call.out));
+    }
+    return ExitCode::done;
+  }
+  const base::WallTime now = base::SystemClock().wall_now();
+  std::vector<model::Run> runs;
+  base::Value::Array wire;
+  for (client::RunRecord& record : find_news(*daemon, now)) {
+    runs.push_back(std::move(record.run));
+    wire.push_back(std::move(record.wire));
+  }
+  if (call.is_json) {
+    print_json(call, base::Value::array(std::move(wire)));
+  } else if (!call.out_is_terminal) {
+    fmt::print("{}", view::runs_table(view::by_attention(runs), call.out, {}).for_pipe());
+  } else {
+    const view::Overview overview = view::runs_overview(runs, call.out, now);
+    fmt::print("{}\n", overview.text);
+    print_next(call, overview.next.empty() ? "reeve runs" : overview.next);
+  }
+  return ExitCode::done;
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,87 @@
+#include "client/runs.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "view/run_text.h"
+
+namespace reeve::cli {
+
+namespace {
+
+constexpr std::size_t default_limit = 20;
+constexpr std::size_t most = 10'000;
+
+std::size_t limit_of(const Call& call) {
+  const auto word = call.arguments.value("--limit");
+  if (!word) return default_limit;
+  std::size_t limit = 0;
+  const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), limit);
+  if (error != std::errc() || end != word->data() + word->size() || limit == 0 || limit > most) {
+    throw base::Error("cli.usage", fmt::format("{} is no number of runs", base::quoted(*word)),
+                      fmt::format("from 1 to {}", most));
+  }
+  return limit;
+}
+
+ExitCode run(const Call& call) {
+  const std::size_t limit = limit_of(call);
+  client::Daemon daemon(daemon_place(call));
+  std::vector<model::Run> runs;
+  base::Value::Array wire;
+  for (client::RunRecord& record : client::list_runs(daemon, call.arguments.values("--status"), limit)) {
+    runs.push_back(std::move(record.run));
+    wire.push_back(std::move(record.wire));
+  }
+  if (call.is_json) {
+    print_json(call, base::Value::array(std::move(wire)));
+    return ExitCode::done;
+  }
+  runs = view::by_attention(std::move(runs));
+  if (!call.out_is_terminal) {
+    fmt::print("{}", view::runs_table(runs, call.out, {}).for_pipe());
+    return ExitCode::done;
+  }
+  if (runs.empty()) {
+    print_aside("no runs\n");
+    print_next(call, "reeve run -- COMMAND");
+    return ExitCode::done;
+  }
+  fmt::print("{}", view::runs_table(runs, call.out, base::SystemClock().wall_now()).for_terminal(call.out));
+  print_next(call, fmt::format("reeve show {}", runs.front().tool_run_id.text()));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Command make_runs() {
+  const auto& names = base::names_of<model::RunStatus>();
+  std::vector<std::string_view> statuses;
+  std::ranges::transform(names, std::back_inserter(statuses), [](const auto& entry) { return entry.name; });
+  return {
+      .name = "runs",
+      .summary = "The runs, the newest first",
+      .about = R"(What waits for a person stands first, then what has stalled, then the others, the newest first. In a
+pipe a line has, separated by tabs: id, status, tool, start, milliseconds it took, command, note.)",
+      .examples = {{"reeve runs", "the last 20"},
+                   {"reeve runs --status failed --status failed_timeout", "what went wrong"},
+                   {"reeve runs --limit 500 --json", "for a script"}},
+      .positionals = {},
+      .options = {{.name = "--status",
+                   .value = "STATUS",
+                   .help = "only those with it",
+                   .choices = std::move(statuses),
+                   .is_repeatable = true},
+                  {.name = "--limit", .value = "N", .help = "how many at most (20)"}},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,48 @@
+#include "cli/serve.h"
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "project/state_folder.h"
+
+namespace reeve::cli {
+
+namespace {
+
+Serve& the_serve() {
+  static Serve serve;
+  return serve;
+}
+
+ExitCode run(const Call& call) {
+  if (!the_serve()) throw base::Error("daemon.unavailable", "this program was built without the daemon");
+  return static_cast<ExitCode>(the_serve()({
+      .state = project::find_state_folder(call.arguments.value("--state"), ".").root,
+      .store = call.arguments.value("--store"),
+      .http = call.arguments.value("--http"),
+      .background = call.arguments.has("--background"),
+  }));
+}
+
+}  // namespace
+
+void set_serve(Serve serve) { the_serve() = std::move(serve); }
+
+Command make_serve() {
+  return {
+      .name = "serve",
+      .summary = "The daemon, in the foreground",
+      .about = R"(Whoever needs a daemon starts one; this is for those who want to see it or to run it under a service
+manager. One daemon has a state folder at a time.
+
+Exit codes: 0 stopped, 1 failed, 4 another daemon has the folder.)",
+      .examples = {{"reeve serve", "until Ctrl-C or reeve stop"},
+                   {"reeve serve --store postgresql://reeve@db/reeve", "with a shared store"}},
+      .positionals = {},
+      .options = {{.name = "--store", .value = "URL", .help = "sqlite, or postgresql://…, instead of the config's"},
+                  {.name = "--http", .value = "ADDR", .help = "also listen there: 127.0.0.1:7433"},
+                  {.name = "--background", .help = "how clients start it: silent once it can be reached"}},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

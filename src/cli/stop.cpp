@@ -1,0 +1,75 @@
+#include <poll.h>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+
+namespace reeve::cli {
+
+namespace {
+
+// What is being answered is finished first.
+constexpr auto patience = std::chrono::seconds(15);
+
+bool is_reachable(const client::DaemonPlace& place) {
+  std::error_code error;
+  return std::filesystem::exists(place.socket, error) && client::Daemon(place).is_running();
+}
+
+void wait_until_gone(const client::DaemonPlace& place) {
+  const base::SystemClock clock;
+  const base::BootTime deadline = clock.boot_now() + patience;
+  while (is_reachable(place)) {
+    if (clock.boot_now() > deadline) {
+      throw base::Error("daemon.busy",
+                        fmt::format("the daemon of {} has not stopped yet", base::quoted(place.folder.string())),
+                        "try again; `reeve doctor` names its process");
+    }
+    static_cast<void>(::poll(nullptr, 0, 20));
+  }
+}
+
+ExitCode run(const Call& call) {
+  client::DaemonPlace place = daemon_place(call);
+  place.no_start = "none is started to be stopped";
+  client::Daemon daemon(place);
+  const bool was_running = daemon.is_running();
+  if (was_running) {
+    daemon.post("/api/daemon/stop", base::Value::object());
+    daemon = client::Daemon(place);
+    wait_until_gone(place);
+  }
+  if (call.is_json) {
+    base::Value record = base::Value::object();
+    record.set("state", base::Value::string(place.folder.string()));
+    record.set("was_running", base::Value::boolean(was_running));
+    print_json(call, record);
+  } else {
+    fmt::print("{}\n", was_running ? "stopped; what runs goes on without it" : "no daemon runs here");
+  }
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Command make_stop() {
+  return {
+      .name = "stop",
+      .summary = "Stop the daemon",
+      .about = R"(Runs go on without it, each held by its keeper; the next daemon takes them over where this one left.
+Until then nobody watches over time limits and stalls, and nothing new begins. Any command that needs
+a daemon starts one.
+
+Exit codes: 0 none runs any more.)",
+      .examples = {{"reeve stop", ""}},
+      .positionals = {},
+      .options = {},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

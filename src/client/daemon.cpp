@@ -1,0 +1,174 @@
+#include "client/daemon.h"
+
+#include <algorithm>
+#include <array>
+#include <poll.h>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "client/refusal.h"
+#include "json/encode.h"
+#include "json/parse.h"
+
+namespace reeve::client {
+
+namespace {
+
+using base::BootTime;
+using base::Milliseconds;
+using base::Value;
+
+// Between two tries. Nothing tells when a socket will be there.
+constexpr Milliseconds pause_time{20};
+// How long a daemon that leaves may hold the folder before another is started.
+constexpr Milliseconds leave_time{200};
+
+BootTime now() { return base::SystemClock().boot_now(); }
+
+void pause() { static_cast<void>(::poll(nullptr, 0, static_cast<int>(pause_time.count()))); }
+
+std::string make_key() {
+  std::array<std::byte, 16> bytes{};
+  base::SystemRandom().fill(bytes);
+  std::string key;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) key += '-';
+    key += fmt::format("{:02x}", std::to_integer<unsigned>(bytes[i]));
+  }
+  return key;
+}
+
+bool is_repeatable(const Question& question) {
+  return question.method == "GET" ||
+         std::ranges::any_of(question.headers, [](const auto& header) { return header.first == "Idempotency-Key"; });
+}
+
+// The daemon leaves or is not ready, or still works on the first sending of the same question.
+bool says_later(const Answer& answer) {
+  if (answer.status == 503) return true;
+  return answer.status == 409 && answer.body.find("in_progress") != std::string::npos;
+}
+
+base::Error unavailable(const DaemonPlace& place, const std::string& why) {
+  return {"daemon.unavailable",
+          fmt::format("the daemon of {} does not answer: {}", base::quoted(place.folder.string()), why),
+          fmt::format("see what it says: reeve serve --state {}", place.folder.string())};
+}
+
+std::string words_of(const Starter& starter) {
+  const std::string_view text = base::trim(starter.text());
+  return text.empty() ? "it does not say why" : std::string(text);
+}
+
+}  // namespace
+
+void throw_bad_answer(const std::string& what) {
+  throw base::Error("daemon.bad_answer", fmt::format("the daemon's answer cannot be read: {}", what),
+                    "daemon and client may be of different versions: reeve stop");
+}
+
+bool Daemon::is_running() {
+  if (connection_) return true;
+  try {
+    connection_.emplace(place_.socket);
+    return true;
+  } catch (const Lost&) {
+    return false;
+  }
+}
+
+Connection Daemon::connect() { return connect_until(now() + place_.patience); }
+
+Connection Daemon::connect_until(BootTime deadline) {
+  std::optional<Starter> starter;
+  BootTime started_at;
+  while (true) {
+    try {
+      return Connection(place_.socket);
+    } catch (const Lost& lost) {
+      if (!place_.no_start.empty()) {
+        throw base::Error(
+            "daemon.unavailable",
+            fmt::format("no daemon answers for {}, and {}", base::quoted(place_.folder.string()), place_.no_start),
+            fmt::format("start one: reeve serve --state {}", place_.folder.string()));
+      }
+      // The start is over and the daemon cannot be reached.
+      const bool has_failed = starter && starter->is_done() && !starter->text().empty() && !starter->was_beaten();
+      if (has_failed) throw unavailable(place_, words_of(*starter));
+      if (now() >= deadline) throw unavailable(place_, starter ? words_of(*starter) : lost.what);
+    }
+    const bool is_over = starter && starter->is_done() && starter->was_beaten() && now() - started_at > leave_time;
+    if (!starter || is_over) {
+      starter.emplace(place_.folder, place_.programs);
+      started_at = now();
+    }
+    starter->wait(pause_time);
+  }
+}
+
+Answer Daemon::ask(const Question& question) {
+  const BootTime deadline = now() + place_.patience;
+  while (true) {
+    std::string why;
+    try {
+      if (!connection_) connection_ = connect_until(deadline);
+      Answer answer = connection_->ask(question);
+      if (!says_later(answer) || now() >= deadline) return answer;
+    } catch (const Lost& lost) {
+      connection_.reset();
+      why = lost.what;
+    }
+    const bool is_lost = !why.empty();
+    if (is_lost && !is_repeatable(question)) throw unavailable(place_, why + "; whether it acted is not known");
+    if (is_lost && now() >= deadline) throw unavailable(place_, why);
+    pause();
+  }
+}
+
+Value Daemon::get(const std::string& target) {
+  const Answer answer = ask({.target = target});
+  if (answer.status >= 400) throw make_refusal(answer);
+  auto document = json::parse(answer.body);
+  if (!document) throw_bad_answer(document.error().text());
+  return std::move(*document);
+}
+
+Value Daemon::post(const std::string& target, const Value& body) {
+  const Answer answer = ask({.method = "POST",
+                             .target = target,
+                             .body = json::encode(body),
+                             .headers = {{"Content-Type", "application/json"}, {"Idempotency-Key", make_key()}}});
+  if (answer.status >= 400) throw make_refusal(answer);
+  if (answer.body.empty()) return {};
+  auto document = json::parse(answer.body);
+  if (!document) throw_bad_answer(document.error().text());
+  return std::move(*document);
+}
+
+void Daemon::follow(const Stream& stream) {
+  std::optional<BootTime> lost_at;
+  while (true) {
+    try {
+      Connection connection = connect();
+      const Answer head = connection.begin(stream.question());
+      const bool is_later = says_later(head) && (!lost_at || now() - *lost_at < place_.patience);
+      if (!is_later) {
+        if (head.status != 200) throw make_refusal(head);
+        stream.begin(head);
+        while (true) {
+          const std::string bytes = connection.read();
+          if (bytes.empty()) return;
+          lost_at.reset();
+          if (!stream.take(bytes)) return;
+        }
+      }
+      if (!lost_at) lost_at = now();
+    } catch (const Lost& lost) {
+      if (!lost_at) lost_at = now();
+      if (now() - *lost_at >= place_.patience) throw unavailable(place_, lost.what);
+    }
+    pause();
+  }
+}
+
+}  // namespace reeve::client

@@ -1,0 +1,112 @@
+#include "client/runs.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/base64.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "client/frames.h"
+#include "client/refusal.h"
+
+namespace reeve::client {
+
+namespace {
+
+using base::Value;
+
+// What the daemon gives in one page (UX).
+constexpr std::size_t page_size = 500;
+
+std::string path_of(base::RunId id, std::string_view rest = {}) {
+  return fmt::format("/api/runs/{}{}", id.text(), rest);
+}
+
+RunRecord make_record(Value wire) {
+  auto run = decode<model::Run>(wire);
+  return {.wire = std::move(wire), .run = std::move(run)};
+}
+
+std::optional<std::uint64_t> offset_of(const Answer& head) {
+  const auto text = head.header("Reeve-Offset");
+  std::uint64_t offset = 0;
+  if (!text) return std::nullopt;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), offset);
+  return error == std::errc() ? std::optional(offset) : std::nullopt;
+}
+
+}  // namespace
+
+RunRecord create_run(Daemon& daemon, const Value& wish) { return make_record(daemon.post("/api/runs", wish)); }
+
+RunRecord get_run(Daemon& daemon, base::RunId id) { return make_record(daemon.get(path_of(id))); }
+
+std::vector<RunRecord> list_runs(Daemon& daemon, const std::vector<std::string>& statuses, std::size_t limit) {
+  std::vector<RunRecord> records;
+  std::string cursor;
+  while (records.size() < limit) {
+    std::string target = fmt::format("/api/runs?limit={}", std::min(limit - records.size(), page_size));
+    if (!statuses.empty()) target += fmt::format("&status={}", base::join(statuses, ","));
+    if (!cursor.empty()) target += fmt::format("&cursor={}", encode_part(cursor));
+    const Value page = daemon.get(target);
+    const Value* items = page.find("items");
+    if (items == nullptr || items->as_array() == nullptr) throw_bad_answer("no `items` in a page of runs");
+    for (const Value& item : *items->as_array()) records.push_back(make_record(item));
+    const Value* next = page.find("next_cursor");
+    const bool has_more = next != nullptr && next->as_string() != nullptr && !items->as_array()->empty();
+    if (!has_more) break;
+    cursor = *next->as_string();
+  }
+  return records;
+}
+
+RunRecord cancel_run(Daemon& daemon, base::RunId id, const Cancel& cancel) {
+  Value body = Value::object();
+  if (cancel.reason) body.set("reason", Value::string(*cancel.reason));
+  if (cancel.kill) body.set("kill", Value::boolean(true));
+  return make_record(daemon.post(path_of(id, "/cancel"), body));
+}
+
+RunRecord wait_run(Daemon& daemon, base::RunId id, Until until, base::Milliseconds time) {
+  return make_record(daemon.get(path_of(id, fmt::format("/wait?timeout={}&through_approvals={}",
+                                                        base::format_duration(time), until == Until::final ? 1 : 0))));
+}
+
+void send_input(Daemon& daemon, base::RunId id, std::string_view bytes) {
+  Value body = Value::object();
+  body.set("base64", Value::string(base::encode_base64(bytes)));
+  daemon.post(path_of(id, "/input"), body);
+}
+
+void resize_run(Daemon& daemon, base::RunId id, int rows, int columns) {
+  Value body = Value::object();
+  body.set("rows", Value::integer(rows));
+  body.set("columns", Value::integer(columns));
+  daemon.post(path_of(id, "/resize"), body);
+}
+
+void follow_output(Daemon& daemon, base::RunId id, OutputPlace& place, const WriteOutput& write, const NoteGap& gap) {
+  FrameDecoder decoder(0);
+  const auto question = [&] {
+    return Question{.target = path_of(id, fmt::format("/output?attempt={}&from={}&follow=1&format=frames",
+                                                      place.attempt, place.offset))};
+  };
+  const auto begin = [&](const Answer& head) {
+    const std::uint64_t wanted = place.offset > 0 ? static_cast<std::uint64_t>(place.offset) : 0;
+    const std::uint64_t first = offset_of(head).value_or(wanted);
+    if (first > wanted && place.offset >= 0) gap(first - wanted);
+    place.offset = static_cast<std::int64_t>(first);
+    decoder = FrameDecoder(first);
+  };
+  const auto take = [&](std::string_view bytes) {
+    decoder.add(bytes);
+    while (const auto frame = decoder.next()) {
+      if (!write(frame->stream, frame->bytes)) return false;
+      place.offset = static_cast<std::int64_t>(decoder.position());
+    }
+    return true;
+  };
+  daemon.follow({.question = question, .begin = begin, .take = take});
+}
+
+}  // namespace reeve::client

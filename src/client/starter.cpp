@@ -1,0 +1,95 @@
+#include "client/starter.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <poll.h>
+#include <sys/stat.h>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "os/file.h"
+#include "os/spawn.h"
+
+namespace reeve::client {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t most_text = 64 * 1024;
+
+// Everything a daemon needs of its first client, and nothing that belongs to that client alone.
+std::vector<std::string> daemon_environment() {
+  std::vector<std::string> environment;
+  for (const char* name :
+       {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "LANG", "TZ", "TMPDIR", "USER", "REEVE_STORE"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0') environment.push_back(fmt::format("{}={}", name, value));
+  }
+  return environment;
+}
+
+void create_state_folder(const fs::path& folder) {
+  try {
+    if (folder.has_parent_path()) os::create_folders(folder.parent_path());
+    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+      base::throw_errno("file.unwritable", "cannot create it", errno);
+    }
+  } catch (const base::Error& error) {
+    throw base::Error("daemon.unavailable",
+                      fmt::format("the state folder {}: {}", base::quoted(folder.string()), error.message()),
+                      "name another: --state DIR or REEVE_STATE");
+  }
+}
+
+Programs find_programs(Programs programs) {
+  std::error_code error;
+  if (programs.reeve.empty()) programs.reeve = fs::read_symlink("/proc/self/exe", error);
+  if (programs.keeper.empty()) programs.keeper = programs.reeve.parent_path() / "reeve-keeper";
+  if (!fs::exists(programs.keeper, error)) {
+    throw base::Error(
+        "daemon.unavailable",
+        fmt::format("no daemon runs, and none can be started: {} is missing", base::quoted(programs.keeper.string())),
+        "install reeve and reeve-keeper into the same folder");
+  }
+  return programs;
+}
+
+}  // namespace
+
+Starter::Starter(const fs::path& folder, Programs programs) {
+  create_state_folder(folder);
+  programs = find_programs(std::move(programs));
+  os::Pipe pipe = os::make_pipe();
+  const auto guard = os::spawn({.argv = {programs.keeper.string(), "guard", "--", programs.reeve.string(), "serve",
+                                         "--state", folder.string(), "--background"},
+                                .environment = daemon_environment(),
+                                .output = pipe.write.get(),
+                                .error = pipe.write.get()});
+  if (!guard) {
+    throw base::Error("daemon.unavailable", fmt::format("cannot start {}: {}", base::quoted(programs.keeper.string()),
+                                                        std::generic_category().message(guard.error().error_number)));
+  }
+  output_ = std::move(pipe.read);
+}
+
+void Starter::wait(base::Milliseconds time) {
+  pollfd wanted{.fd = output_ ? output_.get() : -1, .events = POLLIN, .revents = 0};
+  if (::poll(&wanted, 1, static_cast<int>(time.count())) <= 0 || !output_) return;
+  std::array<char, 4096> buffer{};
+  const ssize_t got = ::read(output_.get(), buffer.data(), buffer.size());
+  if (got < 0 && errno == EINTR) return;
+  if (got <= 0) {
+    output_ = os::Fd();
+  } else if (text_.size() < most_text) {
+    text_.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+}
+
+bool Starter::was_beaten() const { return text_.find("daemon.already_running") != std::string::npos; }
+
+}  // namespace reeve::client

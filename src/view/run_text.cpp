@@ -1,0 +1,244 @@
+#include "view/run_text.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "view/status.h"
+
+namespace reeve::view {
+
+namespace {
+
+using base::WallTime;
+using model::Run;
+using model::RunStatus;
+
+constexpr std::size_t command_columns = 40;
+constexpr std::size_t note_columns = 60;
+
+std::string failure_note(const Run& run) {
+  const bool is_own_code = run.exit_code && run.reason.value_or("exit_code").starts_with("exit_code");
+  std::string note = is_own_code ? fmt::format("exit {}", *run.exit_code) : run.reason.value_or("");
+  if (run.last_error && !run.last_error->empty()) note += (note.empty() ? "" : ": ") + *run.last_error;
+  return note;
+}
+
+std::string progress_note(const model::Progress& progress) {
+  std::string note = progress.percent ? fmt::format("{:.0f} %", *progress.percent) : std::string();
+  if (progress.message) note += (note.empty() ? "" : " ") + *progress.message;
+  return note;
+}
+
+std::string time_or_empty(const std::optional<WallTime>& time, const std::optional<WallTime>& now) {
+  if (!time) return {};
+  return now ? age_text(*now - *time) : base::format_time(*time);
+}
+
+std::string duration_of(const Run& run, const std::optional<WallTime>& now) {
+  const bool is_over = run.started_at && run.completed_at;
+  const auto took = run.duration_ms ? run.duration_ms
+                    : is_over       ? std::optional((*run.completed_at - *run.started_at).count())
+                                    : std::nullopt;
+  if (took) return now ? span_text(base::Milliseconds(*took)) : fmt::format("{}", *took);
+  const bool runs_now = now && run.started_at && !run.completed_at;
+  return runs_now ? span_text(*now - *run.started_at) : std::string();
+}
+
+int rank(const Run& run) {
+  switch (run.status) {
+    case RunStatus::waiting_approval:
+      return 0;
+    case RunStatus::stalled:
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+// A word of a shell, quoted where the shell would need it.
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view plain = "@%+=:,./-_";
+  const bool is_plain = !word.empty() && std::ranges::all_of(word, [&](char c) {
+    return base::is_ascii_letter(c) || base::is_ascii_digit(c) || plain.find(c) != std::string_view::npos;
+  });
+  if (is_plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string hint_for(const Run& run) {
+  switch (run.status) {
+    case RunStatus::waiting_approval:
+      return fmt::format("reeve show {}", run.tool_run_id.text());
+    case RunStatus::stalled:
+      return fmt::format("reeve attach {}", run.tool_run_id.text());
+    default:
+      return fmt::format("reeve logs {}", run.tool_run_id.text());
+  }
+}
+
+// In the order of attention (UX).
+constexpr auto groups = std::to_array<std::pair<RunStatus, std::string_view>>({
+    {RunStatus::waiting_approval, "waiting for you"},
+    {RunStatus::stalled, "stalled"},
+    {RunStatus::failed, "failed"},
+    {RunStatus::running, "running"},
+    {RunStatus::queued, "queued"},
+});
+
+std::string padded(std::string text, std::size_t width) {
+  return text.append(width - std::min(width, base::display_width(text)), ' ');
+}
+
+std::string needy_lines(const std::vector<const Run*>& runs, const Style& style, WallTime now) {
+  constexpr std::size_t tool_columns = 15;
+  constexpr std::size_t what_columns = 50;
+  const auto tool_of = [&](const Run& run) {
+    return base::fit_width(base::visible(run.tool_name), tool_columns, style.ascii);
+  };
+  std::size_t tool_width = 0;
+  std::size_t id_width = 0;
+  for (const Run* run : runs) {
+    id_width = std::max(id_width, run->tool_run_id.text().size());
+    tool_width = std::max(tool_width, base::display_width(tool_of(*run)));
+  }
+  std::string text;
+  for (const Run* run : runs) {
+    const std::string note = base::fit_width(base::visible(run_note(*run, now)), what_columns, style.ascii);
+    const auto since = run->completed_at ? run->completed_at : run->last_output_at;
+    text += fmt::format("  {}  {}  {}  {:>4}   {}\n", padded(run->tool_run_id.text(), id_width),
+                        padded(tool_of(*run), tool_width), padded(note, what_columns),
+                        since ? age_text(now - *since) : "", hint_for(*run));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string run_note(const Run& run, WallTime now) {
+  switch (run.status) {
+    case RunStatus::waiting_approval:
+      return "waits for an approval";
+    case RunStatus::stalled: {
+      const auto last = run.last_output_at ? run.last_output_at : run.started_at;
+      return last ? fmt::format("no output for {}", span_text(now - *last)) : "no sign of life";
+    }
+    case RunStatus::failed:
+    case RunStatus::failed_timeout:
+      return failure_note(run);
+    case RunStatus::cancelled:
+      return run.reason.value_or("");
+    default:
+      return run.progress ? progress_note(*run.progress) : run.reason.value_or("");
+  }
+}
+
+std::string command_text(const std::vector<std::string>& argv) {
+  std::string text;
+  for (const std::string& word : argv) text += (text.empty() ? "" : " ") + shell_word(word);
+  return text;
+}
+
+Table runs_table(const std::vector<Run>& runs, const Style& style, std::optional<WallTime> now) {
+  Table table({"ID", "STATUS", "TOOL", "AGE", "TOOK", "COMMAND", "NOTE"});
+  for (const Run& run : runs) {
+    const Look look = look_of(run.status);
+    std::string status(base::spell(run.status));
+    std::string command = command_text(run.argv);
+    std::string note = run_note(run, now.value_or(run.completed_at.value_or(run.last_output_at.value_or(WallTime()))));
+    if (now) {
+      status = fmt::format("{} {}", style.pick(look.sign, look.ascii), status);
+      command = base::fit_width(base::visible(command), command_columns, style.ascii);
+      note = base::fit_width(base::visible(note), note_columns, style.ascii);
+    }
+    table.add({{run.tool_run_id.text()},
+               {status, look.tint},
+               {run.tool_name},
+               {time_or_empty(run.started_at, now)},
+               {duration_of(run, now)},
+               {command},
+               {note}});
+  }
+  return table;
+}
+
+std::string run_details(const Run& run, const Style& style, std::optional<WallTime> now) {
+  std::string text;
+  const auto line = [&](std::string_view key, const std::string& value) {
+    if (value.empty()) return;
+    if (!now) {
+      text += fmt::format("{}\t{}\n", key, base::visible(value));
+    } else {
+      text += fmt::format("{}{}\n", style.paint(Tint::dim, fmt::format("{:<16}", key)), base::visible(value));
+    }
+  };
+  const auto time = [&](std::string_view key, const std::optional<WallTime>& moment) {
+    if (!moment) return;
+    line(key, now ? fmt::format("{} ({} ago)", base::format_time(*moment), age_text(*now - *moment))
+                  : base::format_time(*moment));
+  };
+  if (now) {
+    text += fmt::format("{}  {}  {}\n\n", style.paint(Tint::bold, run.tool_run_id.text()), base::visible(run.tool_name),
+                        status_text(run.status, style));
+  } else {
+    line("tool_run_id", run.tool_run_id.text());
+    line("tool_name", run.tool_name);
+    line("status", std::string(base::spell(run.status)));
+  }
+  line("reason", run.reason.value_or(""));
+  line("outcome", run.outcome ? std::string(base::spell(*run.outcome)) : "");
+  line("exit_code", run.exit_code ? fmt::format("{}", *run.exit_code) : "");
+  line("attempt", fmt::format("{}", run.attempt));
+  line("command", command_text(run.argv));
+  line("cwd", run.cwd);
+  line("execution_id", run.execution_id ? run.execution_id->text() : "");
+  line("node_id", run.node_id.value_or(""));
+  line("agent_id", run.agent_id ? run.agent_id->text() : "");
+  time("started_at", run.started_at);
+  time("completed_at", run.completed_at);
+  line(now ? "took" : "duration_ms", duration_of(run, now));
+  time("last_output_at", run.last_output_at);
+  time("last_heartbeat_at", run.last_heartbeat_at);
+  line("last_error", run.last_error.value_or(""));
+  line("progress", run.progress ? progress_note(*run.progress) : "");
+  if (run.usage) line("usage", fmt::format("{} in, {} out", run.usage->input_tokens, run.usage->output_tokens));
+  for (const model::ToolError& error : run.tool_errors) line("tool_error", error.tool + ": " + error.message);
+  for (const auto& [key, value] : run.metadata) line("meta." + key, value);
+  return text;
+}
+
+std::vector<Run> by_attention(std::vector<Run> runs) {
+  std::ranges::sort(runs, {}, [](const Run& run) { return std::pair(rank(run), -run.tool_run_id.number()); });
+  return runs;
+}
+
+Overview runs_overview(const std::vector<Run>& runs, const Style& style, WallTime now) {
+  Overview overview;
+  std::vector<const Run*> needy;
+  for (const auto& [wanted, words] : groups) {
+    std::size_t count = 0;
+    for (const Run& run : runs) {
+      const RunStatus status = run.status == RunStatus::failed_timeout ? RunStatus::failed : run.status;
+      if (status != wanted) continue;
+      ++count;
+      if (wanted != RunStatus::running && wanted != RunStatus::queued) needy.push_back(&run);
+    }
+    if (count == 0) continue;
+    const Look look = look_of(wanted);
+    overview.text += fmt::format("{}{} {} {}", overview.text.empty() ? "" : "   ",
+                                 style.paint(look.tint, style.pick(look.sign, look.ascii)), count, words);
+  }
+  if (overview.text.empty()) overview.text = "nothing runs and nothing waits for you";
+  overview.text += '\n';
+  if (needy.empty()) return overview;
+  overview.text += '\n' + needy_lines(needy, style, now);
+  overview.next = hint_for(*needy.front());
+  return overview;
+}
+
+}  // namespace reeve::view

@@ -1,0 +1,106 @@
+#include "view/run_text.h"
+
+#include <gtest/gtest.h>
+
+#include "view/status.h"
+
+namespace reeve::view {
+namespace {
+
+using base::RunId;
+using model::Run;
+using model::RunStatus;
+
+const base::WallTime now = *base::parse_time("2026-11-15T12:00:00.000Z");
+
+base::WallTime ago(base::Milliseconds time) { return now - time; }
+
+std::vector<Run> some_runs() {
+  using std::chrono::minutes;
+  using std::chrono::seconds;
+  return {
+      {.tool_run_id = RunId(91),
+       .tool_name = "pytest",
+       .status = RunStatus::running,
+       .argv = {"pytest", "-q"},
+       .started_at = ago(seconds(42)),
+       .progress = model::Progress{.percent = 45, .message = "collecting"}},
+      {.tool_run_id = RunId(90),
+       .tool_name = "aider",
+       .status = RunStatus::waiting_approval,
+       .argv = {"aider", "--message", "it's broken"},
+       .started_at = ago(minutes(20)),
+       .last_output_at = ago(minutes(3))},
+      {.tool_run_id = RunId(88),
+       .tool_name = "codex",
+       .status = RunStatus::stalled,
+       .argv = {"codex", "exec"},
+       .started_at = ago(minutes(30)),
+       .last_output_at = ago(seconds(372))},
+      {.tool_run_id = RunId(85),
+       .tool_name = "lint",
+       .status = RunStatus::failed,
+       .reason = "exit_code != 0",
+       .exit_code = 2,
+       .argv = {"make", "lint"},
+       .started_at = ago(minutes(61)),
+       .completed_at = ago(minutes(60)),
+       .duration_ms = 60'000,
+       .last_error = "3 errors in src/net.cpp\x1b[2J"},
+      {.tool_run_id = RunId(84),
+       .tool_name = "slow",
+       .status = RunStatus::failed_timeout,
+       .reason = "timeout",
+       .argv = {"slow"},
+       .started_at = ago(minutes(150)),
+       .completed_at = ago(minutes(120))},
+  };
+}
+
+// UX: every status has a sign, a word and a colour.
+TEST(RunText, statuses_have_a_sign_a_word_and_a_colour) {
+  EXPECT_EQ(status_text(RunStatus::running, {}), "● running");
+  EXPECT_EQ(status_text(RunStatus::waiting_approval, {.ascii = true}), "? waiting_approval");
+  EXPECT_EQ(status_text(RunStatus::failed, {.color = true}), "\x1b[31m✗ failed\x1b[0m");
+}
+
+TEST(RunText, times_are_short) {
+  using namespace std::chrono_literals;
+  EXPECT_EQ(age_text(59s), "59s");
+  EXPECT_EQ(age_text(12min), "12m");
+  EXPECT_EQ(age_text(47h), "47h");
+  EXPECT_EQ(age_text(72h), "3d");
+  EXPECT_EQ(age_text(-5s), "0s") << "clocks of two machines differ";
+  EXPECT_EQ(span_text(372s), "6m12s");
+  EXPECT_EQ(span_text(90min), "1h30m");
+  EXPECT_EQ(span_text(999ms), "999ms");
+}
+
+TEST(RunText, a_listing_on_a_terminal) {
+  EXPECT_EQ(runs_table(by_attention(some_runs()), {}, now).for_terminal({}),
+            "ID     STATUS              TOOL    AGE  TOOK    COMMAND                         NOTE\n"
+            "TR-90  ◆ waiting_approval  aider   20m  20m00s  aider --message 'it'\\''s broken'  waits for an approval\n"
+            "TR-88  ▲ stalled           codex   30m  30m00s  codex exec                      no output for 6m12s\n");
+}
+
+TEST(RunText, a_listing_in_a_pipe) {
+  EXPECT_EQ(runs_table({some_runs()[3]}, {}, {}).for_pipe(),
+            "TR-85\tfailed\tlint\t2026-11-15T10:59:00.000Z\t60000\tmake lint\t"
+            "exit 2: 3 errors in src/net.cpp\\x1b[2J\n");
+}
+
+TEST(RunText, what_needs_a_person_stands_first) {
+  const Overview overview = runs_overview(some_runs(), {}, now);
+  EXPECT_EQ(overview.text, "");
+  EXPECT_EQ(overview.next, "reeve show TR-90");
+  EXPECT_EQ(runs_overview({}, {}, now).text, "nothing runs and nothing waits for you\n");
+  EXPECT_EQ(runs_overview({some_runs()[0]}, {.ascii = true}, now).text, "> 1 running\n");
+}
+
+TEST(RunText, everything_about_one) {
+  EXPECT_EQ(run_details(some_runs()[3], {}, {}), "");
+  EXPECT_EQ(run_details(some_runs()[3], {}, now), "");
+}
+
+}  // namespace
+}  // namespace reeve::view

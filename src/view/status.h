@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "model/run.h"
+#include "view/style.h"
+
+// One vocabulary on every surface (UX): sign, word, colour.
+namespace reeve::view {
+
+struct Look {
+  std::string_view sign;
+  std::string_view ascii;
+  Tint tint;
+};
+Look look_of(model::RunStatus status) noexcept;
+// "● running", in its colour.
+std::string status_text(model::RunStatus status, const Style& style);
+
+// "12m": how long ago, in the largest unit.
+std::string age_text(base::Milliseconds age);
+// "6m12s": how long it took or lasts, in its two largest units.
+std::string span_text(base::Milliseconds span);
+
+}  // namespace reeve::view
