@@ -2,7 +2,14 @@
 #include <vector>
 
 #include "cli/main.h"
+#include "cli/serve.h"
+#include "server/serve.h"
 
-int main(int argc, char** argv) {
-  return reeve::cli::main(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+int main(int count, char** words) {
+  using namespace reeve;
+  // The daemon lies above the command line's layer.
+  cli::set_serve([](const cli::ServeOptions& options) {
+    return server::serve({.folder = {options.state}, .store = options.store, .is_background = options.background});
+  });
+  return cli::main(std::vector<std::string>(words + (count > 0 ? 1 : 0), words + count));
 }

@@ -159,7 +159,7 @@ Check check_sandbox() {
 Check check_pty() {
   try {
     const os::Pty pty(24, 80);
-    return ok("terminals", fmt::format("{} works", pty.slave().string()));
+    return ok("terminals", fmt::format("{} works", pty.slave()));
   } catch (const base::Error& error) {
     return fail("terminals", error.message(), "mount devpts at /dev/pts; see /proc/sys/kernel/pty/max");
   }

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <csignal>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -221,28 +222,41 @@ void wait(SharedExchange exchange) {
   struct Waiting {
     runtime::Loop::Hold over;
     runtime::Loop::Hold timer;
+    bool is_answered = false;
   };
   auto waiting = std::make_shared<Waiting>();
   runtime::Daemon& daemon = exchange->daemon;
   // First the ear, then the look: what happens in between is heard.
   const auto finish = [exchange, waiting](const Run& run) {
+    if (std::exchange(waiting->is_answered, true)) return;
     exchange->send(200, json::to_value(run));
-    exchange->daemon.loop().post([waiting] { *waiting = {}; });
+    exchange->daemon.loop().post([waiting] {
+      waiting->over = {};
+      waiting->timer = {};
+    });
   };
   waiting->over = daemon.supervisor().wait({id, through}, finish);
-  exchange->responder->on_closed([waiting, &daemon] { daemon.loop().post([waiting] { *waiting = {}; }); });
+  exchange->responder->on_closed([waiting, &daemon] {
+    waiting->is_answered = true;
+    daemon.loop().post([waiting] {
+      waiting->over = {};
+      waiting->timer = {};
+    });
+  });
   load(exchange, [exchange, waiting, finish, through, patience, &daemon](const Run& run) {
-    if (!waiting->over) return;
+    if (waiting->is_answered) return;
     const bool is_over = is_final(run.status) || (!through && run.status == model::RunStatus::waiting_approval);
     if (is_over || patience->count() == 0) {
-      waiting->over = {};
       finish(run);
       return;
     }
     waiting->timer = daemon.loop().at(daemon.loop().now() + *patience, [exchange, waiting] {
-      waiting->over = {};
+      if (std::exchange(waiting->is_answered, true)) return;
       show(exchange);
-      exchange->daemon.loop().post([waiting] { *waiting = {}; });
+      exchange->daemon.loop().post([waiting] {
+        waiting->over = {};
+        waiting->timer = {};
+      });
     });
   });
 }
