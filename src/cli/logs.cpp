@@ -45,7 +45,10 @@ class LinePrinter {
       fmt::print("{}{}{}", margin, text, margin.empty() || text.ends_with('\n') ? "" : "\n");
       return;
     }
-    fmt::print("{}{}\n", margin, view::safe_line(text));
+    // A piece of a long line is no line (RUN-16).
+    const Value* partial = line.find("partial");
+    const bool is_piece = partial != nullptr && partial->as_bool() != nullptr && *partial->as_bool();
+    fmt::print("{}{}{}", margin, view::safe_line(text), is_piece && margin.empty() ? "" : "\n");
   }
   void end() {
     if (call_.is_json) listing_.end();
