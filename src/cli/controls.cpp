@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/detach_keys.h"
 #include "cli/exit_code.h"
@@ -18,7 +19,6 @@
 #include "os/signals.h"
 #include "os/spawn.h"
 #include "os/terminal.h"
-#include "view/problem_text.h"
 
 namespace reeve::cli {
 
@@ -98,7 +98,7 @@ class Controls::Core {
       client::cancel_run(daemon_, run(), {.reason = "Ctrl-C", .kill = kill});
     } catch (const base::Error& error) {
       // It ended by itself meanwhile: whoever follows it sees how.
-      if (exit_code_of(error) != ExitCode::conflict) print_beside(call_, error.message());
+      if (exit_code_of(error) != ExitCode::conflict) print_beside(call_, base::visible(error.message()));
     }
   }
 
@@ -124,7 +124,7 @@ class Controls::Core {
       // Nobody takes keys any more; Ctrl-C shall be one again.
       takes_input_ = false;
       os::RawTerminal::restore();
-      if (exit_code_of(error) != ExitCode::no_daemon) print_beside(call_, error.message());
+      if (exit_code_of(error) != ExitCode::no_daemon) print_beside(call_, base::visible(error.message()));
     }
   }
 

@@ -45,7 +45,17 @@ class LinePrinter {
       fmt::print("{}{}{}", margin, text, margin.empty() || text.ends_with('\n') ? "" : "\n");
       return;
     }
-    fmt::print("{}{}\n", margin, view::safe_line(text));
+    // A piece of a long line is no line (RUN-16).
+    const Value* partial = line.find("partial");
+    const bool is_piece = partial != nullptr && partial->as_bool() != nullptr && *partial->as_bool();
+    std::string_view rest = text;
+    do {
+      const std::size_t end = rest.find('\n');
+      const bool is_last = end == std::string_view::npos || end + 1 == rest.size();
+      fmt::print("{}{}{}", margin, view::safe_line(rest.substr(0, end)),
+                 is_last && is_piece && margin.empty() ? "" : "\n");
+      rest.remove_prefix(is_last ? rest.size() : end + 1);
+    } while (!rest.empty());
   }
   void end() {
     if (call_.is_json) listing_.end();

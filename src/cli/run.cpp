@@ -42,6 +42,14 @@ Value pairs_of(const Call& call, std::string_view option) {
   return object;
 }
 
+// JSON carries text only. Whoever has other bytes in a command is told, before something else than meant is run.
+void require_text(std::string_view what, const std::string& word) {
+  if (base::find_invalid_utf8(word)) {
+    throw base::Error("cli.usage", fmt::format("{} {} is not UTF-8", what, base::quoted(word)),
+                      "call a script that has it: reeve run -- ./script");
+  }
+}
+
 // Of a name that is there twice the first, as getenv() has it.
 Value own_environment() {
   std::map<std::string, std::string> variables;
@@ -52,7 +60,13 @@ Value own_environment() {
     variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   Value object = Value::object();
-  for (const auto& [key, value] : variables) object.set(key, Value::string(value));
+  for (const auto& [key, value] : variables) {
+    if (base::find_invalid_utf8(key) || base::find_invalid_utf8(value)) {
+      print_aside("note: the variable {} is not UTF-8 and is left out\n", base::quoted(key));
+    } else {
+      object.set(key, Value::string(value));
+    }
+  }
   return object;
 }
 
@@ -82,11 +96,15 @@ Value make_wish(const Call& call) {
   }
   Value wish = Value::object();
   Value::Array words;
-  for (const std::string& word : argv) words.push_back(Value::string(word));
+  for (const std::string& word : argv) {
+    require_text("the word", word);
+    words.push_back(Value::string(word));
+  }
   wish.set("argv", Value::array(std::move(words)));
   if (tool) wish.set("tool", Value::string(*tool));
   if (const auto prompt = call.arguments.value("--prompt")) wish.set("prompt", Value::string(*prompt));
   const auto cwd = std::filesystem::absolute(call.arguments.value("--cwd").value_or(".")).lexically_normal();
+  require_text("the folder", cwd.string());
   // Without the slash at the end that "." leaves.
   wish.set("cwd", Value::string((cwd.has_filename() ? cwd : cwd.parent_path()).string()));
   wish.set("environment", own_environment());

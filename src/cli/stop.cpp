@@ -33,14 +33,22 @@ void wait_until_gone(const client::DaemonPlace& place) {
   }
 }
 
+void ask_to_stop(client::Daemon& daemon) {
+  try {
+    daemon.post("/api/daemon/stop", base::Value::object());
+  } catch (const base::Error& error) {
+    // It went before it had answered, which is what was asked for.
+    if (error.code() != "daemon.unavailable") throw;
+  }
+}
+
 ExitCode run(const Call& call) {
   client::DaemonPlace place = daemon_place(call);
   place.no_start = "none is started to be stopped";
   client::Daemon daemon(place);
   const bool was_running = daemon.is_running();
   if (was_running) {
-    daemon.post("/api/daemon/stop", base::Value::object());
-    daemon = client::Daemon(place);
+    ask_to_stop(daemon);
     wait_until_gone(place);
   }
   if (call.is_json) {

@@ -107,20 +107,22 @@ Connection Daemon::connect_until(BootTime deadline) {
 }
 
 Answer Daemon::ask(const Question& question) {
-  const BootTime deadline = now() + place_.patience;
+  // The patience begins with the loss: an answer itself may take as long as was asked for.
+  std::optional<BootTime> deadline;
   while (true) {
     std::string why;
     try {
-      if (!connection_) connection_ = connect_until(deadline);
+      if (!connection_) connection_ = connect_until(deadline.value_or(now() + place_.patience));
       Answer answer = connection_->ask(question);
-      if (!says_later(answer) || now() >= deadline) return answer;
+      const bool is_late = deadline && now() >= *deadline;
+      if (!says_later(answer) || is_late) return answer;
     } catch (const Lost& lost) {
       connection_.reset();
       why = lost.what;
+      if (!is_repeatable(question)) throw unavailable(place_, why + "; whether it acted is not known");
+      if (deadline && now() >= *deadline) throw unavailable(place_, why);
     }
-    const bool is_lost = !why.empty();
-    if (is_lost && !is_repeatable(question)) throw unavailable(place_, why + "; whether it acted is not known");
-    if (is_lost && now() >= deadline) throw unavailable(place_, why);
+    if (!deadline) deadline = now() + place_.patience;
     pause();
   }
 }

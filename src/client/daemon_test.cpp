@@ -33,6 +33,9 @@ std::string frame(std::string_view bytes) {
   return text.append(bytes);
 }
 
+// Thinks about it for longer than a patience of 100 ms, and then is gone.
+constexpr std::string_view late_and_lost = "late and lost";
+
 class DaemonTest : public ::testing::Test {
  protected:
   DaemonPlace place() const {
@@ -47,7 +50,11 @@ class DaemonTest : public ::testing::Test {
       for (const std::string& text : answers) {
         testing::RawSocket socket(listener.get());
         all.push_back(socket.read_until("\r\n\r\n"));
-        socket.send(text);
+        if (text == late_and_lost) {
+          static_cast<void>(socket.is_readable(150));
+        } else {
+          socket.send(text);
+        }
       }
       return all;
     });
@@ -90,6 +97,13 @@ TEST_F(DaemonTest, what_changes_something_is_asked_again_under_the_same_key) {
   EXPECT_THAT(key(0), ::testing::ContainsRegex("^Idempotency-Key: [0-9a-f]{8}-[0-9a-f]{4}-"));
   EXPECT_EQ(key(0), key(1));
   EXPECT_NE(key(1), key(2));
+}
+
+TEST_F(DaemonTest, the_patience_begins_with_the_loss) {
+  play({std::string(late_and_lost), answer(200, "{}")});
+  DaemonPlace wanted = place();
+  wanted.patience = std::chrono::milliseconds(100);
+  EXPECT_NO_THROW(Daemon(wanted).get("/api/runs/TR-1/wait?timeout=30s"));
 }
 
 TEST_F(DaemonTest, without_a_key_it_is_asked_once) {

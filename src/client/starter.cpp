@@ -48,7 +48,13 @@ void create_state_folder(const fs::path& folder) {
 
 Programs find_programs(Programs programs) {
   std::error_code error;
-  if (programs.reeve.empty()) programs.reeve = fs::read_symlink("/proc/self/exe", error);
+  if (programs.reeve.empty()) {
+    std::string self = fs::read_symlink("/proc/self/exe", error).string();
+    // Replaced by another version while this one runs: the new one is meant.
+    constexpr std::string_view gone = " (deleted)";
+    if (self.ends_with(gone)) self.resize(self.size() - gone.size());
+    programs.reeve = self;
+  }
   if (programs.keeper.empty()) programs.keeper = programs.reeve.parent_path() / "reeve-keeper";
   if (!fs::exists(programs.keeper, error)) {
     throw base::Error(

@@ -174,7 +174,7 @@ std::string run_details(const Run& run, const Style& style, std::optional<WallTi
     if (!now) {
       text += fmt::format("{}\t{}\n", key, base::visible(value));
     } else {
-      text += fmt::format("{}{}\n", style.paint(Tint::dim, fmt::format("{:<16}", key)), base::visible(value));
+      text += fmt::format("{}{}\n", style.paint(Tint::dim, fmt::format("{:<19}", key)), base::visible(value));
     }
   };
   const auto time = [&](std::string_view key, const std::optional<WallTime>& moment) {

@@ -77,10 +77,14 @@ TEST(RunText, times_are_short) {
 }
 
 TEST(RunText, a_listing_on_a_terminal) {
-  EXPECT_EQ(runs_table(by_attention(some_runs()), {}, now).for_terminal({}),
-            "ID     STATUS              TOOL    AGE  TOOK    COMMAND                         NOTE\n"
-            "TR-90  ◆ waiting_approval  aider   20m  20m00s  aider --message 'it'\\''s broken'  waits for an approval\n"
-            "TR-88  ▲ stalled           codex   30m  30m00s  codex exec                      no output for 6m12s\n");
+  EXPECT_EQ("\n" + runs_table(by_attention(some_runs()), {}, now).for_terminal({}), R"(
+ID     STATUS              TOOL    AGE  TOOK    COMMAND                           NOTE
+TR-90  ◆ waiting_approval  aider   20m  20m00s  aider --message 'it'\''s broken'  waits for an approval
+TR-88  ▲ stalled           codex   30m  30m00s  codex exec                        no output for 6m12s
+TR-91  ● running           pytest  42s  42s     pytest -q                         45 % collecting
+TR-85  ✗ failed            lint    1h   1m00s   make lint                         exit 2: 3 errors in src/net.cpp\x1b[2J
+TR-84  ◔ failed_timeout    slow    2h   30m00s  slow                              timeout
+)");
 }
 
 TEST(RunText, a_listing_in_a_pipe) {
@@ -91,15 +95,36 @@ TEST(RunText, a_listing_in_a_pipe) {
 
 TEST(RunText, what_needs_a_person_stands_first) {
   const Overview overview = runs_overview(some_runs(), {}, now);
-  EXPECT_EQ(overview.text, "");
+  EXPECT_EQ("\n" + overview.text, R"(
+◆ 1 waiting for you   ▲ 1 stalled   ✗ 2 failed   ● 1 running
+
+  TR-90  aider  waits for an approval                                 3m   reeve show TR-90
+  TR-88  codex  no output for 6m12s                                   6m   reeve attach TR-88
+  TR-85  lint   exit 2: 3 errors in src/net.cpp\x1b[2J                1h   reeve logs TR-85
+  TR-84  slow   timeout                                               2h   reeve logs TR-84
+)");
   EXPECT_EQ(overview.next, "reeve show TR-90");
   EXPECT_EQ(runs_overview({}, {}, now).text, "nothing runs and nothing waits for you\n");
   EXPECT_EQ(runs_overview({some_runs()[0]}, {.ascii = true}, now).text, "> 1 running\n");
 }
 
 TEST(RunText, everything_about_one) {
-  EXPECT_EQ(run_details(some_runs()[3], {}, {}), "");
-  EXPECT_EQ(run_details(some_runs()[3], {}, now), "");
+  EXPECT_EQ(run_details(some_runs()[1], {}, {}),
+            "tool_run_id\tTR-90\ntool_name\taider\nstatus\twaiting_approval\nattempt\t1\n"
+            "command\taider --message 'it'\\''s broken'\nstarted_at\t2026-11-15T11:40:00.000Z\n"
+            "last_output_at\t2026-11-15T11:57:00.000Z\n");
+  EXPECT_EQ("\n" + run_details(some_runs()[3], {}, now), R"(
+TR-85  lint  ✗ failed
+
+reason             exit_code != 0
+exit_code          2
+attempt            1
+command            make lint
+started_at         2026-11-15T10:59:00.000Z (1h ago)
+completed_at       2026-11-15T11:00:00.000Z (1h ago)
+took               1m00s
+last_error         3 errors in src/net.cpp\x1b[2J
+)");
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ TEST_F(Cli, mistakes_are_told_with_what_was_meant) {
       {{"help", "flo"}, "no command `flo`", "did you mean `reeve flow`?"},
       {{"--state"}, "`--state` needs a value", ""},
       {{"run"}, "there is no command to run", "reeve run -- COMMAND"},
-      {{"run", "make", "-j2"}, "has no option `-j2`", "come after `--`"},
+      {{"run", "-j2", "--", "make"}, "has no option `-j2`", "come after `--`"},
       {{"run", "make"}, "`make` stands before `--`", "reeve run [options] -- make"},
       {{"run", "--timeout", "soon", "--", "true"}, "`soon` is not a value for `--timeout`", "90s, 5m, 2h, 3d, or off"},
       {{"run", "--on-prompt", "ask", "--", "true"}, "`ask` is not a value for `--on-prompt`", "answer=TEXT"},
