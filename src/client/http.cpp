@@ -24,9 +24,9 @@ namespace {
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-constexpr std::size_t answer_bytes = 64 * 1024 * 1024;
-constexpr std::size_t header_bytes = 1024 * 1024;
-constexpr std::size_t read_bytes = 64 * 1024;
+constexpr std::size_t answer_bytes = 64UZ * 1024 * 1024;
+constexpr std::size_t header_bytes = 1024UZ * 1024;
+constexpr std::size_t read_bytes = 64UZ * 1024;
 
 [[noreturn]] void lose(std::string_view doing, int error_number) {
   throw Lost{fmt::format("{}: {}", doing, std::generic_category().message(error_number))};
@@ -95,7 +95,6 @@ os::Fd open_socket(const std::filesystem::path& path) {
 
   os::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) lose("cannot open a socket", errno);
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what the interface asks for.
   while (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     if (errno != EINTR) lose(fmt::format("cannot connect to {}", base::quoted(path.string())), errno);
   }

@@ -80,8 +80,8 @@ using Handler = std::function<void(Request request, std::shared_ptr<Responder> r
 class HttpServer {
  public:
   struct Limits {
-    std::size_t header_bytes = 64 * 1024;
-    std::size_t body_bytes = 16 * 1024 * 1024;
+    std::size_t header_bytes = 64UZ * 1024;
+    std::size_t body_bytes = 16UZ * 1024 * 1024;
     std::size_t connections = 1'024;
     // For a whole request once its first byte came, and for a connection without one.
     base::Milliseconds request_time = std::chrono::seconds(30);

@@ -24,10 +24,10 @@ namespace asio = boost::asio;
 using base::BootTime;
 using boost::system::error_code;
 
-constexpr std::size_t header_read_bytes = 4 * 1024;
-constexpr std::size_t body_read_bytes = 64 * 1024;
+constexpr std::size_t header_read_bytes = 4UZ * 1024;
+constexpr std::size_t body_read_bytes = 64UZ * 1024;
 // Written before other connections have their turn.
-constexpr std::size_t turn_bytes = 1024 * 1024;
+constexpr std::size_t turn_bytes = 1024UZ * 1024;
 constexpr std::size_t texts_at_once = 16;
 // How long what a refused one still sends is read and thrown away. Without that, closing would take the refusal away
 // from somebody who is still sending.
@@ -376,7 +376,7 @@ void HttpConnection::flushed() {
   if (state_ == State::sending) return next_request();
   if (state_ == State::refusing) {
     error_code error;
-    socket_.shutdown(asio::socket_base::shutdown_send, error);
+    static_cast<void>(socket_.shutdown(asio::socket_base::shutdown_send, error));
     set_deadline_in(std::min(linger_time, host_->limits.request_time));
     return start_read();
   }
@@ -417,7 +417,7 @@ void HttpConnection::close() {
   state_ = State::closed;
   timer_ = {};
   error_code error;
-  socket_.close(error);
+  static_cast<void>(socket_.close(error));
   outbox_.clear();
   staged_.clear();
   reader_.reset();

@@ -16,9 +16,8 @@ using testing::Event;
 using ::testing::HasSubstr;
 using testing::RawSocket;
 using testing::Service;
-using ::testing::StartsWith;
 
-constexpr std::size_t mib = 1024 * 1024;
+constexpr std::size_t mib = 1024UZ * 1024;
 
 // Begins a stream for whoever asks for one, and hands it over.
 struct StreamHandler {
@@ -157,7 +156,7 @@ TEST(HttpStream, tells_when_the_reader_goes) {
 TEST(HttpStream, cuts_a_reader_that_takes_nothing) {
   StreamHandler streams;
   Service service(streams.handler(), {.write_time = 100ms});
-  RawSocket reader(service.path());
+  const RawSocket reader(service.path());
   reader.send("GET /stream HTTP/1.1\r\n\r\n");
   ASSERT_TRUE(streams.begun.wait());
   service.on_loop([&] { streams.stream->write(std::string(8 * mib, 'x')); });

@@ -21,7 +21,7 @@ using testing::RawSocket;
 using testing::Service;
 using ::testing::StartsWith;
 
-constexpr std::size_t mib = 1024 * 1024;
+constexpr std::size_t mib = 1024UZ * 1024;
 
 // Says what was asked.
 void echo(const Request& request, const std::shared_ptr<Responder>& responder) {
@@ -58,7 +58,7 @@ TEST(HttpServer, answers_over_one_connection) {
 }
 
 TEST(HttpServer, decodes_path_and_query) {
-  Service service(echo);
+  const Service service(echo);
   client::Connection connection(service.path());
   const auto ask = [&](const std::string& target) { return connection.ask({.target = target}).body; };
   EXPECT_EQ(ask("/a%20b/%c3%A4+"), "GET /a b/ä+");
@@ -67,7 +67,7 @@ TEST(HttpServer, decodes_path_and_query) {
 }
 
 TEST(HttpServer, refuses_what_is_no_request) {
-  Service service(echo);
+  const Service service(echo);
   const std::vector<std::string> requests = {
       "HELLO\r\n\r\n",
       "GET / HTTP/2.0\r\n\r\n",
@@ -105,7 +105,7 @@ TEST(HttpServer, refuses_what_is_no_request) {
 }
 
 TEST(HttpServer, takes_requests_in_pieces_of_any_size) {
-  Service service(echo);
+  const Service service(echo);
   RawSocket socket(service.path());
   const std::string request = "POST /a?b=c HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello";
   const std::string chunked =
@@ -138,7 +138,7 @@ TEST(HttpServer, answers_pipelined_requests_in_their_order) {
 }
 
 TEST(HttpServer, refuses_what_is_too_large) {
-  Service service(echo);
+  const Service service(echo);
   client::Connection connection(service.path());
   const client::Answer answer = connection.ask({.method = "POST", .target = "/", .body = std::string(20 * mib, 'x')});
   EXPECT_EQ(answer.status, 413);
@@ -161,7 +161,7 @@ TEST(HttpServer, refuses_what_is_too_large) {
 }
 
 TEST(HttpServer, cuts_one_that_never_finishes_its_request) {
-  Service service(echo, {.request_time = 100ms});
+  const Service service(echo, {.request_time = 100ms});
   RawSocket silent(service.path());
   silent.send("GET / HTTP/1.1\r\nX-");
   EXPECT_THAT(silent.read_to_end(), StartsWith("HTTP/1.1 408 "));
@@ -174,7 +174,7 @@ TEST(HttpServer, cuts_one_that_never_finishes_its_request) {
 }
 
 TEST(HttpServer, closes_a_connection_without_a_request) {
-  Service service(echo, {.idle_time = 50ms});
+  const Service service(echo, {.idle_time = 50ms});
   RawSocket fresh(service.path());
   EXPECT_EQ(fresh.read_to_end(), "");
   RawSocket used(service.path());
@@ -189,7 +189,7 @@ TEST(HttpServer, closes_a_connection_without_a_request) {
 }
 
 TEST(HttpServer, tells_to_go_on_only_whom_it_lets) {
-  Service service(echo);
+  const Service service(echo);
   RawSocket socket(service.path());
   socket.send("POST / HTTP/1.1\r\nExpect: 100-Continue\r\nContent-Length: 2\r\n\r\n");
   EXPECT_EQ(socket.read_answer(), "HTTP/1.1 100 Continue\r\n\r\n");
@@ -200,7 +200,7 @@ TEST(HttpServer, tells_to_go_on_only_whom_it_lets) {
 }
 
 TEST(HttpServer, closes_when_the_other_side_says_so) {
-  Service service(echo);
+  const Service service(echo);
   RawSocket socket(service.path());
   socket.send("GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(socket.read_to_end(), HasSubstr("\r\nConnection: close\r\n"));
@@ -216,7 +216,7 @@ TEST(HttpServer, closes_when_the_other_side_says_so) {
 }
 
 TEST(HttpServer, gives_no_body_where_none_may_be) {
-  Service service([](const Request& request, const std::shared_ptr<Responder>& responder) {
+  const Service service([](const Request& request, const std::shared_ptr<Responder>& responder) {
     responder->send({.status = request.path == "/none" ? 204 : 200, .body = "body"});
   });
   RawSocket socket(service.path());
@@ -252,7 +252,7 @@ TEST(HttpServer, answers_for_a_handler_that_does_not) {
 }
 
 TEST(HttpServer, turns_away_more_connections_than_it_may_have) {
-  Service service(echo, {.connections = 2});
+  const Service service(echo, {.connections = 2});
   client::Connection one(service.path());
   client::Connection two(service.path());
   EXPECT_EQ(one.ask({.target = "/1"}).status, 200);

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -38,14 +38,14 @@ int with_address(const std::filesystem::path& path, Act act) {
 int listen_at(const std::filesystem::path& path) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   EXPECT_EQ(with_address(path, [&](auto address, auto size) { return ::bind(fd, address, size); }), 0)
-      << std::strerror(errno);
+      << std::generic_category().message(errno);
   EXPECT_EQ(::listen(fd, 128), 0);
   return fd;
 }
 
 RawSocket::RawSocket(const std::filesystem::path& path) : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   EXPECT_EQ(with_address(path, [&](auto address, auto size) { return ::connect(fd_, address, size); }), 0)
-      << std::strerror(errno);
+      << std::generic_category().message(errno);
 }
 
 RawSocket::RawSocket(int listener) : fd_(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC)) {}
