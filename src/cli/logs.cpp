@@ -81,18 +81,20 @@ void stream_lines(client::Daemon& daemon, const std::function<std::string()>& ta
 
 struct RunLog {
   base::RunId id;
-  client::OutputPlace place;
+  int attempt = 1;
+  // As the daemon gave it.
+  std::string next = "0";
 };
 
 // One attempt, from where `log` is to its present or, with `follows`, its real end.
 void show_attempt(client::Daemon& daemon, RunLog& log, bool follows, LinePrinter& printer) {
   const auto target = [&] {
-    return fmt::format("/api/runs/{}/output?attempt={}&from={}&follow={}&format=json", log.id.text(), log.place.attempt,
-                       log.place.offset, follows ? 1 : 0);
+    return fmt::format("/api/runs/{}/output?attempt={}&from={}&follow={}&format=json", log.id.text(), log.attempt,
+                       log.next, follows ? 1 : 0);
   };
   const auto print = [&](const Value& line) {
     printer.print(line, "");
-    if (const auto next = integer_of(line, "next")) log.place.offset = *next;
+    if (std::string next = text_of(line, "next"); !next.empty()) log.next = std::move(next);
   };
   try {
     stream_lines(daemon, target, print);
@@ -118,14 +120,14 @@ void show_run(const Call& call, client::Daemon& daemon, bool follows, LinePrinte
   constexpr base::Milliseconds glance = std::chrono::seconds(2);
   const base::RunId id = find_run(daemon, call.arguments.positional(0));
   const auto record = client::get_run(daemon, id);
-  RunLog log{.id = id, .place = {.attempt = attempt_of(call, record.run)}};
+  RunLog log{.id = id, .attempt = attempt_of(call, record.run)};
   const bool goes_on = follows && !call.arguments.has("--attempt");
   while (true) {
     show_attempt(daemon, log, follows, printer);
     if (!goes_on) return;
     const auto now = client::wait_run(daemon, id, client::Until::final, glance);
-    if (now.run.attempt > log.place.attempt) {
-      log.place = {.attempt = log.place.attempt + 1};
+    if (now.run.attempt > log.attempt) {
+      log = {.id = log.id, .attempt = log.attempt + 1};
     } else if (model::is_final(now.run.status)) {
       return;
     }

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "runtime/combined_log.h"
 #include "runtime/store_task.h"
 #include "server/api.h"
 
@@ -13,6 +14,7 @@ using base::Error;
 constexpr std::int64_t page = 500;
 // Written and not taken: a client that does not read is waited for, not filled up.
 constexpr std::size_t most_waiting = 1UL << 20U;
+constexpr std::size_t longest_tail = 16UL << 20U;
 
 // One client that reads events from the store, from a number on.
 struct EventFollower : std::enable_shared_from_this<EventFollower> {
@@ -65,8 +67,7 @@ struct EventFollower : std::enable_shared_from_this<EventFollower> {
   }
 };
 
-void events(SharedExchange exchange) {
-  const std::int64_t since = exchange->query_integer("since", 0, 0, std::numeric_limits<std::int64_t>::max());
+void begin_events(SharedExchange exchange, std::int64_t since) {
   auto stream = exchange->responder->begin({.content_type = "application/x-ndjson"});
   auto follower = std::make_shared<EventFollower>(exchange->daemon, stream, since, exchange->query_flag("follow"));
   if (follower->follows) {
@@ -80,7 +81,29 @@ void events(SharedExchange exchange) {
   follower->pump();
 }
 
+void events(SharedExchange exchange) {
+  const bool begins_now = exchange->query_flag("follow") && !exchange->query("since");
+  if (!begins_now) {
+    begin_events(exchange, exchange->query_integer("since", 0, 0, std::numeric_limits<std::int64_t>::max()));
+    return;
+  }
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [](ledger::Transaction& transaction) { return transaction.session().query_number(store::Sql::events_last, {}); },
+      [exchange](std::expected<std::int64_t, Error> last) {
+        if (!last) return exchange->refuse(last.error());
+        begin_events(exchange, *last);
+      });
+}
+
 void log(SharedExchange exchange) {
+  if (!exchange->query_flag("follow")) {
+    // What the file has, as far as one answer may be long.
+    const auto path = exchange->daemon.options().folder.logs() / "combined.log";
+    exchange->responder->send(
+        {.content_type = "application/x-ndjson", .body = runtime::read_log_tail(path, longest_tail)});
+    return;
+  }
   auto stream = exchange->responder->begin({.content_type = "application/x-ndjson"});
   auto hold = std::make_shared<runtime::Loop::Hold>();
   auto skipped = std::make_shared<bool>(false);

@@ -30,8 +30,17 @@ constexpr std::size_t piece_bytes = 256UL << 10U;
 // Where to go on: of both streams, which differ when one of them stands within a line.
 using Place = std::array<std::uint64_t, 2>;
 
+// "-65536": so far before the end of what there is, at the start of a frame.
+std::optional<std::uint64_t> parse_back(const std::optional<std::string>& text) {
+  std::uint64_t back = 0;
+  if (!text || !text->starts_with('-')) return std::nullopt;
+  const char* end = text->data() + text->size();
+  const auto read = std::from_chars(text->data() + 1, end, back);
+  return read.ec == std::errc() && read.ptr == end ? std::optional(back) : std::nullopt;
+}
+
 Place parse_place(const std::optional<std::string>& text) {
-  if (!text) return {0, 0};
+  if (!text || parse_back(text)) return {0, 0};
   Place place{};
   const char* end = text->data() + text->size();
   const auto first = std::from_chars(text->data(), end, place[0]);
@@ -69,6 +78,8 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
     base::RunId run{0};
     int attempt = 1;
     Place from{};
+    // Instead: so far before the end.
+    std::optional<std::uint64_t> back = {};
     bool follows = false;
     bool is_frames = false;
   };
@@ -80,7 +91,12 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
         secrets_(std::move(secrets)),
         redactors_{base::Redactor(*secrets_), base::Redactor(*secrets_)},
         fed_(start.from) {
-    reader_.seek(std::min(start.from[0], start.from[1]));
+    std::uint64_t from = std::min(start.from[0], start.from[1]);
+    if (start.back) {
+      reader_.seek(std::numeric_limits<std::uint64_t>::max());
+      from = reader_.position() - std::min(*start.back, reader_.position());
+    }
+    reader_.seek(from);
     for (std::size_t i = 0; i < 2; ++i) {
       splitters_[i] =
           std::make_unique<runtime::LineSplitter>([this, i](const runtime::Line& line) { add_line(i, line); });
@@ -171,7 +187,11 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
     record.set("offset", Value::integer(static_cast<std::int64_t>(line.position)));
     record.set("next", Value::string(fmt::format("{}.{}", next_[0], next_[1])));
     record.set("at", Value::string(at_));
-    if (line.is_partial) record.set("partial", Value::boolean(true));
+    if (line.is_partial) {
+      record.set("partial", Value::boolean(true));
+    } else {
+      text += '\n';
+    }
     record.set("text", Value::string(base::replace_invalid_utf8(text)));
     piece_ += json::encode(record);
     piece_ += '\n';
@@ -223,7 +243,9 @@ void send_output(SharedExchange exchange, const model::Run& run, OutputFollower:
 
 void output(SharedExchange exchange) {
   const base::RunId id = exchange->run_id();
-  OutputFollower::Start start{.from = parse_place(exchange->query("from")), .follows = exchange->query_flag("follow")};
+  OutputFollower::Start start{.from = parse_place(exchange->query("from")),
+                              .back = parse_back(exchange->query("from")),
+                              .follows = exchange->query_flag("follow")};
   start.attempt = static_cast<int>(exchange->query_integer("attempt", 0, 0, std::numeric_limits<int>::max()));
   const std::string format = exchange->query("format").value_or("json");
   if (format != "json" && format != "frames") throw Error("api.bad_request", "`format` must be json or frames");

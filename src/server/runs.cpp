@@ -7,13 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "json/decode.h"
 #include "json/describe.h"
 #include "runtime/store_task.h"
 #include "server/api.h"
-#include "server/base64.h"
 #include "wire/run_request.h"
 
 // /api/runs
@@ -158,7 +158,7 @@ void input(SharedExchange exchange) {
   if (text != nullptr && text->as_string() != nullptr) {
     bytes = *text->as_string();
   } else if (encoded != nullptr && encoded->as_string() != nullptr) {
-    auto decoded = decode_base64(*encoded->as_string());
+    auto decoded = base::decode_base64(*encoded->as_string());
     if (!decoded) throw Error("api.bad_request", "`base64` is no base64");
     bytes = std::move(*decoded);
   } else {
