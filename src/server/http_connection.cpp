@@ -376,7 +376,7 @@ void HttpConnection::flushed() {
   if (state_ == State::sending) return next_request();
   if (state_ == State::refusing) {
     error_code error;
-    static_cast<void>(socket_.shutdown(asio::socket_base::shutdown_send, error));
+    error = socket_.shutdown(asio::socket_base::shutdown_send, error);
     set_deadline_in(std::min(linger_time, host_->limits.request_time));
     return start_read();
   }
@@ -417,7 +417,7 @@ void HttpConnection::close() {
   state_ = State::closed;
   timer_ = {};
   error_code error;
-  static_cast<void>(socket_.close(error));
+  error = socket_.close(error);
   outbox_.clear();
   staged_.clear();
   reader_.reset();
