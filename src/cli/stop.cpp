@@ -7,6 +7,8 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "os/lock.h"
+#include "project/state_folder.h"
 
 namespace reeve::cli {
 
@@ -15,15 +17,16 @@ namespace {
 // What is being answered is finished first.
 constexpr auto patience = std::chrono::seconds(15);
 
-bool is_reachable(const client::DaemonPlace& place) {
-  std::error_code error;
-  return std::filesystem::exists(place.socket, error) && client::Daemon(place).is_running();
+// Gone means that the next one can begin: its lock is free, not only its socket away.
+bool is_there(const client::DaemonPlace& place) {
+  const project::StateFolder folder{place.folder};
+  return os::FileLock::query(folder.lock().string()) == os::FileLock::State::held;
 }
 
 void wait_until_gone(const client::DaemonPlace& place) {
   const base::SystemClock clock;
   const base::BootTime deadline = clock.boot_now() + patience;
-  while (is_reachable(place)) {
+  while (is_there(place)) {
     if (clock.boot_now() > deadline) {
       throw base::Error("daemon.busy",
                         fmt::format("the daemon of {} has not stopped yet", base::quoted(place.folder.string())),

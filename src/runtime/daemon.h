@@ -43,7 +43,8 @@ class Daemon {
   const Options& options() const noexcept { return options_; }
   base::WallTime started_at() const noexcept { return started_at_; }
 
-  void recover(std::function<void()> done) { supervisor_->recover(std::move(done)); }
+  // RUN-13, before anything else is done.
+  void recover(std::function<void()> done);
 
   // Calls after each commit that has events; they are read from the store.
   [[nodiscard]] Loop::Hold follow_events(std::function<void()> more);
@@ -67,6 +68,8 @@ class Daemon {
   std::map<std::uint64_t, std::function<void(const std::string&)>> log_followers_;
   std::atomic<bool> has_log_followers_ = false;
   std::atomic<bool> is_told_ = false;
+  // Whether a crash point counts yet.
+  std::shared_ptr<std::atomic<bool>> is_armed_ = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<LogThread> log_;
   std::unique_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<KeeperPool> keepers_;

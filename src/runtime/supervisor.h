@@ -72,6 +72,7 @@ class Supervisor {
   void start_with(RunPlan plan, std::optional<Idempotency> idempotency, IdleKeeper keeper, RunAnswer answer);
   LiveRun& add(LiveRun::Start start);
   void tell_changed(const model::Run& run);
+  void tell_followers(base::RunId run);
   void forget(base::RunId run);
   void clean_up(base::RunId run);
   std::optional<base::BootTime> deadline_for(const RunPlan& plan) const;
@@ -82,7 +83,9 @@ class Supervisor {
     ledger::LiveAttempt attempt;
     model::Run record;
   };
+  static std::vector<Found> find_attempts(ledger::Transaction& transaction, std::optional<base::RunId> only);
   void recover_one(Found found, std::function<void()> done);
+  void lose(base::RunId run);
   void look_again(Found found, os::Fd socket, std::function<void()> done);
   void start_again(Found found, RunPlan plan, std::function<void()> done);
   void interrupt(Found found, std::function<void()> done);
@@ -96,6 +99,8 @@ class Supervisor {
   std::map<std::uint64_t, Waiter> waiters_;
   std::map<base::RunId, std::map<std::uint64_t, std::function<void()>>> followers_;
   std::map<std::uint64_t, std::unique_ptr<KeeperLink>> lookers_;
+  // How often a run that never began was started again.
+  std::map<base::RunId, int> starts_;
 };
 
 }  // namespace reeve::runtime
