@@ -45,7 +45,12 @@ std::string fix_for(const model::Run& run) {
   const std::string reason = run.reason.value_or("");
   const std::string id = run.tool_run_id.text();
   if (run.status == RunStatus::failed_timeout) return fmt::format("see `reeve logs {}`, or give it more time", id);
-  if (reason.find("not found") != std::string::npos) return "is it installed, and in PATH?";
+  if (reason.starts_with("command not found")) return "is it installed, and in PATH?";
+  if (reason.starts_with("not executable")) return "make it executable: chmod +x";
+  if (reason.starts_with("no program")) return "does it lack a #! line?";
+  if (reason.find("working folder") != std::string::npos) return "name one that exists: --cwd";
+  if (reason.find("rgument list too long") != std::string::npos) return "pass it by a file, or with --prompt";
+  if (reason.find("interpreter") != std::string::npos) return "install it, or mend its #! line";
   if (reason.find("stdin") != std::string::npos) return "answer it live: reeve run --pty, or see --on-prompt";
   return fmt::format("see what it said: reeve logs {}", id);
 }

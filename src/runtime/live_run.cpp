@@ -219,6 +219,7 @@ void LiveRun::take(Digest digest) {
   const bool is_sign_of_life = digest.last_output_at || digest.has_heartbeat;
   if (is_sign_of_life) {
     has_news_ = true;
+    has_warned_ = false;
     silence_ = {around_.loop.now(), {}};
     if (record().status == RunStatus::stalled) mark_running();
   }
@@ -342,6 +343,8 @@ void LiveRun::look_at_silence() {
       break;
     case engine::StallVerdict::half_time: {
       silence_.at_half = seen;
+      // One warning, until something is heard: what works in silence does not warn all day.
+      if (std::exchange(has_warned_, true)) break;
       const std::string reason = fmt::format("no output or heartbeat for {}, half of its limit",
                                              base::format_duration(*profile.no_output_timeout.after / 2));
       ask_store(

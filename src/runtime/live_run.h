@@ -148,6 +148,7 @@ class LiveRun {
   bool has_error_event_ = false;
 
   engine::Silence silence_;
+  bool has_warned_ = false;
   Loop::Hold deadline_timer_;
   Loop::Hold silence_timer_;
   Loop::Hold result_timer_;

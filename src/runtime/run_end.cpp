@@ -90,7 +90,6 @@ std::optional<model::Run> store_attempt_end(ledger::Transaction& transaction, co
     const StartFailure failure = explain_start_failure(end.record, argv.empty() ? tool : argv.front(), cwd);
     RunMove move{.to = RunStatus::failed, .reason = failure.reason, .exit_code = failure.exit_code};
     move.exec_errno = end.record.exec_errno;
-    move.last_error = failure.reason;
     return ledger::move_run(transaction, end.run, move, end.claim);
   }
   if (const auto forced = make_forced_move(end)) return ledger::move_run(transaction, end.run, *forced, end.claim);
@@ -134,11 +133,11 @@ StartFailure explain_start_failure(const keeper::ExitRecord& record, const std::
     return {fmt::format("cannot start in the working folder {}: {}", base::visible(cwd), words), 126};
   }
   if (stage == Stage::lookup && error == ENOENT) {
-    return {fmt::format("command not found: {}; is it installed, and in PATH?", name), 127};
+    return {fmt::format("command not found: {}", name), 127};
   }
-  if (error == EACCES) return {fmt::format("not executable: {}: {}; chmod +x it?", name, words), 126};
-  if (error == E2BIG) return {fmt::format("{}: {}: pass it by a file or the prompt", name, words), 126};
-  if (error == ENOEXEC) return {fmt::format("no program: {}: {}; does it lack a #! line?", name, words), 126};
+  if (error == EACCES) return {fmt::format("not executable: {}: {}", name, words), 126};
+  if (error == E2BIG) return {fmt::format("cannot start {}: {}", name, words), 126};
+  if (error == ENOEXEC) return {fmt::format("no program: {}: {}", name, words), 126};
   if (error == ENOENT && command.find('/') != std::string::npos) {
     return {fmt::format("command not found: {}, or the interpreter of its #! line is missing", name), 127};
   }

@@ -244,7 +244,10 @@ int serve(const ServeOptions& options) {
     std::string text = fmt::format("error[{}]: {}\n", error.code(), error.message());
     if (!error.fix().empty()) text += fmt::format("  = {}\n", error.fix());
     fmt::print(stderr, "{}", text);
-    return error.code() == "daemon.already_running" ? keeper::daemon_refused : keeper::daemon_cannot_begin;
+    const bool is_refused = error.code() == "daemon.already_running";
+    // To the guard that it is not to be tried again, to a person what SPEC §7 has for it.
+    if (options.is_background) return is_refused ? keeper::daemon_refused : keeper::daemon_cannot_begin;
+    return is_refused ? 4 : 1;
   }
 }
 

@@ -62,7 +62,6 @@ int http_status(std::string_view code) noexcept {
       {"run.no_input", 409},
       {"store.busy", 503},
       {"store.unavailable", 503},
-      {"daemon.stopping", 503},
   });
   if (code.ends_with(".not_found")) return 404;
   const auto found = std::ranges::find(known, code, &std::pair<std::string_view, int>::first);
