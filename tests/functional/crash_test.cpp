@@ -40,6 +40,15 @@ class Crash : public testing::DaemonTest {
     ASSERT_GT(pid, 0);
     ASSERT_EQ(::kill(pid, SIGKILL), 0);
   }
+  // With the guard, which would start it again.
+  void kill_daemon_for_good() const {
+    for (const testing::FoundProcess& process : processes()) {
+      if (process.command.find(" guard ") != std::string::npos) ::kill(process.pid, SIGKILL);
+    }
+    const pid_t pid = daemon_pid();
+    kill_daemon();
+    ASSERT_TRUE(testing::eventually([&] { return !testing::is_alive(pid); }));
+  }
   // The keepers that have their seats: the pool's and those of runs.
   void kill_keepers() const {
     for (const testing::FoundProcess& process : processes()) {
@@ -146,7 +155,7 @@ TEST_F(Crash, the_daemon_dies_while_it_recovers) {
   const std::string file = (scratch().path() / "go").string();
   std::vector<std::string> ids;
   for (int i = 0; i < 4; ++i) ids.push_back(detach({}, {"wait-file", file}));
-  kill_daemon();
+  kill_daemon_for_good();
   auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "recovery.after_each_run"}});
   EXPECT_EQ(daemon->wait(), 128 + SIGKILL);
   std::ofstream(file) << "x";
