@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -19,6 +20,7 @@
 #include "keeper/guard.h"
 #include "os/file.h"
 #include "os/lock.h"
+#include "os/process_stat.h"
 #include "os/pseudo_file.h"
 #include "os/unix_socket.h"
 #include "project/project.h"
@@ -33,6 +35,7 @@ namespace fs = std::filesystem;
 using base::Error;
 
 constexpr auto close_patience = std::chrono::seconds(2);
+constexpr auto dying_patience = std::chrono::seconds(5);
 
 // What the daemon was started with and must not hand on.
 struct Inherited {
@@ -72,14 +75,26 @@ void prepare_folder(const fs::path& root) {
   }
 }
 
+bool is_living(pid_t pid) {
+  const auto stat = os::read_process_stat(pid);
+  return stat && stat->state != 'Z' && stat->state != 'X';
+}
+
 os::FileLock take_lock(const project::StateFolder& folder) {
-  auto lock = os::FileLock::try_take(folder.lock().string());
-  if (!lock) {
-    const std::string pid = os::read_pseudo_file(folder.lock().c_str(), 32);
-    throw Error("daemon.already_running",
-                fmt::format("another daemon{} has the state folder {}", pid.empty() ? "" : " (pid " + pid + ")",
-                            folder.root.string()),
-                "`reeve stop` ends it; or choose another folder with --state");
+  const base::SystemClock clock;
+  const base::BootTime give_up = clock.boot_now() + dying_patience;
+  std::optional<os::FileLock> lock;
+  while (!(lock = os::FileLock::try_take(folder.lock().string()))) {
+    const std::string holder = os::read_pseudo_file(folder.lock().c_str(), 32);
+    // One that was killed keeps it until the last of its threads is gone, a moment after itself.
+    const bool is_dying = !is_living(static_cast<pid_t>(os::parse_unsigned(holder)));
+    if (!is_dying || clock.boot_now() > give_up) {
+      throw Error("daemon.already_running",
+                  fmt::format("another daemon{} has the state folder {}", holder.empty() ? "" : " (pid " + holder + ")",
+                              folder.root.string()),
+                  "`reeve stop` ends it; or choose another folder with --state");
+    }
+    ::poll(nullptr, 0, 5);
   }
   const std::string pid = std::to_string(::getpid());
   if (::ftruncate(lock->file().get(), 0) != 0 ||
