@@ -107,6 +107,28 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
                                                         .supervision = options_.config.supervision,
                                                         .crash_point = crash_point});
   supervisor_ = std::make_unique<Supervisor>(*around_);
+  // A file has one daemon, which its lock proves; where many share a store, others count on the lease.
+  if (place->kind == store::Place::Kind::postgresql) {
+    around_->lease = options_.config.supervision.lease;
+    renew_lease();
+  }
+}
+
+void Daemon::renew_lease() {
+  const base::Milliseconds lease = *around_->lease;
+  ask_store(
+      *ledger_, loop_,
+      [number = around_->daemon, lease](ledger::Transaction& transaction) {
+        return ledger::renew_lease(transaction, number, lease);
+      },
+      [this, lease](std::expected<bool, base::Error> renewed) {
+        if (renewed && !*renewed) {
+          // What it covered may be another's by now: begun anew, it finds out.
+          throw base::Error("daemon.lease_lost", "the lease was not renewed in time: the store was out of reach");
+        }
+        if (renewed) supervisor_->renew_leases();
+        lease_timer_ = loop_.at(loop_.now() + lease / 3, [this] { renew_lease(); });
+      });
 }
 
 Daemon::~Daemon() {

@@ -56,6 +56,7 @@ class Daemon {
 
  private:
   std::function<void(const char*)> make_crash_point() const;
+  void renew_lease();
   void publish(std::span<const ledger::StoredEvent> events);
   void write_missed_events();
 
@@ -75,6 +76,7 @@ class Daemon {
   std::unique_ptr<KeeperPool> keepers_;
   std::unique_ptr<Surroundings> around_;
   std::unique_ptr<Supervisor> supervisor_;
+  Loop::Hold lease_timer_;
 };
 
 // One event as a line of the log and of the API: {"event":…,"timestamp":…,"seq":…, …}.

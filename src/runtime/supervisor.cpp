@@ -182,6 +182,10 @@ void Supervisor::take(Digest digest) {
   if (live != nullptr && live->claim().attempt == digest.attempt) live->take(std::move(digest));
 }
 
+void Supervisor::renew_leases() {
+  for (const auto& [_, live] : runs_) live->renew_lease();
+}
+
 void Supervisor::tell_changed(const Run& run) {
   std::vector<std::function<void(const Run&)>> told;
   std::erase_if(waiters_, [&](auto& entry) {

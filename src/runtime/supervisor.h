@@ -54,6 +54,7 @@ class Supervisor {
   [[nodiscard]] Loop::Hold follow_output(base::RunId run, std::function<void()> more);
 
   void take(Digest digest);
+  void renew_leases();
   std::size_t live_runs() const noexcept { return runs_.size(); }
 
  private:

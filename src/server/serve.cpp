@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -151,7 +152,8 @@ class Server {
               },
               {}) {}
 
-  void run() {
+  // Once it has begun, what it cannot go on with ends it: the guard starts the next one, which reads the truth.
+  int run() {
     sigset_t watched;
     ::sigemptyset(&watched);
     for (const int number : {SIGTERM, SIGINT}) ::sigaddset(&watched, number);
@@ -164,7 +166,13 @@ class Server {
     });
     daemon_.recover([this] { open_doors(); });
     used_at_ = daemon_.loop().now();
-    daemon_.loop().run();
+    try {
+      daemon_.loop().run();
+      return EXIT_SUCCESS;
+    } catch (const Error& error) {
+      complain(fmt::format("error[{}]: {}", error.code(), error.message()));
+      return EX_SOFTWARE;
+    }
   }
 
  private:
@@ -253,8 +261,7 @@ int serve(const ServeOptions& options) {
     prepare_folder(options.folder.root);
     const os::FileLock lock = take_lock(options.folder);
     os::create_folders(options.folder.logs());
-    Server(options, std::move(inherited)).run();
-    return EXIT_SUCCESS;
+    return Server(options, std::move(inherited)).run();
   } catch (const Error& error) {
     std::string text = fmt::format("error[{}]: {}\n", error.code(), error.message());
     if (!error.fix().empty()) text += fmt::format("  = {}\n", error.fix());
