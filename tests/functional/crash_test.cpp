@@ -290,5 +290,48 @@ TEST_F(Crash, interrupted_runs_do_what_their_profile_says) {
   EXPECT_EQ(daemon->wait(), 0);
 }
 
+// RUN-4, RUN-15: why it is being ended outlives the daemon that was told.
+TEST_F(Crash, the_daemon_dies_between_the_cancel_and_the_end) {
+  configure(store_line() +
+            fmt::format("tools:\n  stubborn: {{command: [{}, hang], kill_grace: 1s}}\n", testing::zoo_binary()));
+  ASSERT_EQ(reeve({"run", "--detach", "--tool", "stubborn"}).code, 0);
+  const std::string id = only_run();
+  wait_for_output(id, "ready");
+  ASSERT_EQ(reeve({"cancel", id, "--reason", "enough"}).code, 0);
+  kill_daemon();
+  const Members run = finish(id);
+  EXPECT_EQ(run.at("status"), "cancelled");
+  EXPECT_NE(run.at("reason").find("enough"), std::string::npos) << run.at("reason");
+  EXPECT_TRUE(tools().empty());
+}
+
+// The keeper's backstop: with nobody there the hard timeout still holds.
+TEST_F(Crash, a_run_without_a_daemon_ends_at_its_deadline) {
+  ASSERT_EQ(reeve({"run", "--detach", "--timeout", "2", "--", testing::zoo_binary(), "silent", "1000"}).code, 0);
+  const std::string id = only_run();
+  ASSERT_TRUE(testing::eventually([&] { return !tools().empty(); }));
+  kill_daemon_for_good();
+  EXPECT_TRUE(testing::eventually([&] { return processes().empty(); })) << "nobody ended it";
+  const Members run = finish(id);
+  EXPECT_EQ(run.at("status"), "failed_timeout");
+  EXPECT_EQ(run.at("reason"), "timeout");
+}
+
+// DESIGN «Spawn protocol»: the environment lies on the disk for as long as it may be needed, for the owner alone.
+TEST_F(Crash, the_launch_is_private_and_gone_at_the_end) {
+  const std::string file = (scratch().path() / "go").string();
+  const std::string id = detach({}, {"wait-file", file});
+  wait_for_output(id, "waiting");
+  const std::filesystem::path launch = state() / "runs" / id / "launch";
+  const auto mode = std::filesystem::status(launch).permissions();
+  EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(std::filesystem::status(state()).permissions(), std::filesystem::perms::owner_all);
+  // Also when it ends while nobody is there to see it.
+  kill_daemon_for_good();
+  std::ofstream(file) << "x";
+  EXPECT_EQ(finish(id).at("status"), "completed");
+  EXPECT_TRUE(testing::eventually([&] { return !std::filesystem::exists(launch); }));
+}
+
 }  // namespace
 }  // namespace reeve
