@@ -106,13 +106,7 @@ void Supervisor::start_with(RunPlan plan, std::optional<Idempotency> idempotency
         if (idempotency) {
           if (auto answered = find_answered(transaction, *idempotency)) return {std::move(*answered), false};
         }
-        Run run;
-        run.tool_name = shared->tool;
-        run.execution_id = shared->execution;
-        run.argv = shared->argv;
-        run.cwd = shared->cwd;
-        run.metadata = shared->metadata;
-        const base::RunId id = ledger::create_run(transaction, run);
+        const base::RunId id = ledger::create_run(transaction, make_run(*shared));
         write_launch(runs, id, 1, *shared);
         ledger::begin_attempt(transaction, id, attempt);
         if (idempotency) {
