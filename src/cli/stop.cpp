@@ -1,4 +1,7 @@
+#include <cstdint>
+#include <optional>
 #include <poll.h>
+#include <sys/stat.h>
 
 #include <fmt/format.h>
 
@@ -15,15 +18,25 @@ namespace {
 // What is being answered is finished first.
 constexpr auto patience = std::chrono::seconds(15);
 
-bool is_reachable(const client::DaemonPlace& place) {
-  std::error_code error;
-  return std::filesystem::exists(place.socket, error) && client::Daemon(place).is_running();
+// Which daemon it is: each makes its own socket. Nothing when there is none.
+struct SocketIdentity {
+  ino_t inode = 0;
+  std::int64_t changed_s = 0;
+  std::int64_t changed_ns = 0;
+  bool operator==(const SocketIdentity&) const = default;
+};
+
+std::optional<SocketIdentity> identify_socket(const client::DaemonPlace& place) {
+  struct stat status{};
+  if (::stat(place.socket.c_str(), &status) != 0) return std::nullopt;
+  return SocketIdentity{status.st_ino, status.st_ctim.tv_sec, status.st_ctim.tv_nsec};
 }
 
-void wait_until_gone(const client::DaemonPlace& place) {
+// Somebody who follows a run starts the next daemon as soon as this one is gone: that one was not meant.
+void wait_until_gone(const client::DaemonPlace& place, const std::optional<SocketIdentity>& meant) {
   const base::SystemClock clock;
   const base::BootTime deadline = clock.boot_now() + patience;
-  while (is_reachable(place)) {
+  while (meant && identify_socket(place) == meant && client::Daemon(place).is_running()) {
     if (clock.boot_now() > deadline) {
       throw base::Error("daemon.busy",
                         fmt::format("the daemon of {} has not stopped yet", base::quoted(place.folder.string())),
@@ -46,10 +59,11 @@ ExitCode run(const Call& call) {
   client::DaemonPlace place = daemon_place(call);
   place.no_start = "none is started to be stopped";
   client::Daemon daemon(place);
+  const auto meant = identify_socket(place);
   const bool was_running = daemon.is_running();
   if (was_running) {
     ask_to_stop(daemon);
-    wait_until_gone(place);
+    wait_until_gone(place, meant);
   }
   if (call.is_json) {
     base::Value record = base::Value::object();
