@@ -97,7 +97,7 @@ void DaemonTest::TearDown() {
 void DaemonTest::print_logs() const {
   for (const char* name : {"daemon.log", "combined.log"}) {
     const std::string text = read_quietly(state() / "logs" / name);
-    constexpr std::size_t most = 8'000;
+    constexpr std::size_t most = 3'000;
     std::cerr << "--- " << name << ":\n" << text.substr(text.size() - std::min(most, text.size())) << "\n";
   }
 }
