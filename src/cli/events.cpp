@@ -54,12 +54,18 @@ void print_event(const Call& call, const Value& event) {
              cells[5]);
 }
 
+std::optional<std::int64_t> parse_number(std::string_view word) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  const bool is_number = error == std::errc() && end == word.data() + word.size() && number >= 0;
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
 std::optional<std::int64_t> since_of(const Call& call) {
   const auto word = call.arguments.value("--since");
   if (!word) return std::nullopt;
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), number);
-  if (error != std::errc() || end != word->data() + word->size() || number < 0) {
+  const auto number = parse_number(*word);
+  if (!number) {
     throw base::Error("cli.usage", fmt::format("{} is no number of an event", base::quoted(*word)),
                       "0 for all, or the number of the last one seen");
   }
@@ -77,7 +83,11 @@ ExitCode run(const Call& call) {
     const std::string from = since ? fmt::format("since={}&", *since) : std::string();
     return client::Question{.target = fmt::format("/api/events?{}follow={}", from, follows ? 1 : 0)};
   };
-  const auto begin = [&](const client::Answer&) { lines.clear(); };
+  const auto begin = [&](const client::Answer& head) {
+    lines.clear();
+    const auto began = head.header("Reeve-Since");
+    if (!since && began) since = parse_number(*began);
+  };
   const auto take = [&](std::string_view bytes) {
     lines.add(bytes);
     while (const auto event = lines.next()) {

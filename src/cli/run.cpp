@@ -111,7 +111,8 @@ Value make_wish(const Call& call) {
   wish.set("env", pairs_of(call, "--env"));
   wish.set("clean_env", Value::boolean(call.arguments.has("--clean-env")));
   set_limits(call, wish);
-  wish.set("mode", Value::string(call.arguments.has("--pty") ? "pty" : "pipe"));
+  // Else the profile says.
+  if (call.arguments.has("--pty")) wish.set("mode", Value::string("pty"));
   if (const auto word = call.arguments.value("--execution")) {
     const auto id = base::ExecutionId::parse(*word);
     if (!id) refuse_value("--execution", *word, "ids of executions look like EX-9");

@@ -1,3 +1,4 @@
+#include <optional>
 #include <poll.h>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "os/file.h"
 #include "os/lock.h"
 #include "project/state_folder.h"
 
@@ -17,16 +19,18 @@ namespace {
 // What is being answered is finished first.
 constexpr auto patience = std::chrono::seconds(15);
 
-// Gone means that the next one can begin: its lock is free, not only its socket away.
-bool is_there(const client::DaemonPlace& place) {
+// Who has the folder; nothing when nobody has: then the next one can begin, which a socket that is away does not tell.
+std::optional<std::string> find_holder(const client::DaemonPlace& place) {
   const project::StateFolder folder{place.folder};
-  return os::FileLock::query(folder.lock().string()) == os::FileLock::State::held;
+  if (os::FileLock::query(folder.lock().string()) == os::FileLock::State::free) return std::nullopt;
+  return os::read_file(folder.lock(), 32);
 }
 
-void wait_until_gone(const client::DaemonPlace& place) {
+// Somebody who follows a run starts the next daemon as soon as this one is gone: that one was not meant.
+void wait_until_gone(const client::DaemonPlace& place, const std::optional<std::string>& meant) {
   const base::SystemClock clock;
   const base::BootTime deadline = clock.boot_now() + patience;
-  while (is_there(place)) {
+  while (meant && find_holder(place) == meant) {
     if (clock.boot_now() > deadline) {
       throw base::Error("daemon.busy",
                         fmt::format("the daemon of {} has not stopped yet", base::quoted(place.folder.string())),
@@ -49,10 +53,11 @@ ExitCode run(const Call& call) {
   client::DaemonPlace place = daemon_place(call);
   place.no_start = "none is started to be stopped";
   client::Daemon daemon(place);
+  const auto meant = find_holder(place);
   const bool was_running = daemon.is_running();
   if (was_running) {
     ask_to_stop(daemon);
-    wait_until_gone(place);
+    wait_until_gone(place, meant);
   }
   if (call.is_json) {
     base::Value record = base::Value::object();

@@ -76,7 +76,12 @@ bool is_executable_file(const std::string& path) {
 // As execvp does it, in the child's own PATH. Something that is there but may not be run is told as such.
 std::expected<std::string, int> look_up(const SpawnPlan& plan) {
   const std::string& name = plan.argv.front();
-  if (name.find('/') != std::string::npos) return name;
+  if (name.find('/') != std::string::npos) {
+    // By posix_spawn this and a missing interpreter would be one error.
+    const std::string path = name.starts_with('/') ? name : plan.folder + '/' + name;
+    const bool is_missing = ::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+    return is_missing ? std::unexpected(ENOENT) : std::expected<std::string, int>(name);
+  }
   constexpr std::string_view variable = "PATH=";
   std::string_view folders = "/usr/local/bin:/usr/bin:/bin";
   for (const std::string& entry : plan.environment) {

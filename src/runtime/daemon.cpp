@@ -63,8 +63,9 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   log.wrote = [this](std::string_view lines) {
     if (!has_log_followers_) return;
     loop_.post([this, text = std::string(lines)] {
-      const auto told = log_followers_;
-      for (const auto& [_, follow] : told) follow(text);
+      const auto told = log_followers_.find({});
+      has_log_followers_ = !told.empty();
+      for (const auto& follow : told) follow(text);
     });
   };
   log.crash_point = crash_point;
@@ -172,8 +173,7 @@ void Daemon::publish(std::span<const ledger::StoredEvent> events) {
   if (is_told_.exchange(true)) return;
   loop_.post([this] {
     is_told_ = false;
-    const auto told = event_followers_;
-    for (const auto& [_, more] : told) more();
+    for (const auto& more : event_followers_.find({})) more();
   });
 }
 
@@ -192,20 +192,11 @@ void Daemon::write_missed_events() {
   if (!lines.empty()) log_->write(std::move(lines));
 }
 
-Loop::Hold Daemon::follow_events(std::function<void()> more) {
-  const std::uint64_t number = next_hold_++;
-  event_followers_.emplace(number, std::move(more));
-  return Loop::Hold([this, number] { event_followers_.erase(number); });
-}
+Loop::Hold Daemon::follow_events(std::function<void()> more) { return event_followers_.add({}, std::move(more)); }
 
 Loop::Hold Daemon::follow_log(std::function<void(const std::string&)> lines) {
-  const std::uint64_t number = next_hold_++;
-  log_followers_.emplace(number, std::move(lines));
   has_log_followers_ = true;
-  return Loop::Hold([this, number] {
-    log_followers_.erase(number);
-    has_log_followers_ = !log_followers_.empty();
-  });
+  return log_followers_.add({}, std::move(lines));
 }
 
 void Daemon::ask_idle(std::function<void(bool)> answer) {

@@ -2,10 +2,10 @@
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "runtime/supervisor.h"
 #include "store/store.h"
@@ -64,9 +64,8 @@ class Daemon {
   base::SystemClock clock_;
   base::WallTime started_at_;
   Loop loop_;
-  std::uint64_t next_hold_ = 1;
-  std::map<std::uint64_t, std::function<void()>> event_followers_;
-  std::map<std::uint64_t, std::function<void(const std::string&)>> log_followers_;
+  HoldMap<std::monostate, std::function<void()>> event_followers_;
+  HoldMap<std::monostate, std::function<void(const std::string&)>> log_followers_;
   std::atomic<bool> has_log_followers_ = false;
   std::atomic<bool> is_told_ = false;
   // Whether a crash point counts yet.

@@ -27,18 +27,6 @@ constexpr std::size_t most_tool_errors = 100;
 
 std::int64_t ns_of(BootTime time) { return time.time_since_epoch().count(); }
 
-std::shared_ptr<const base::SecretSet> prepare_secrets(const std::vector<std::string>& values) {
-  auto set = std::make_shared<base::SecretSet>();
-  for (const std::string& value : values) {
-    set->add(value);
-    // What is printed is looked at line by line, so that one of many lines is hidden line by line.
-    if (value.find('\n') == std::string::npos) continue;
-    for (const std::string_view line : base::split(value, '\n')) set->add(line);
-  }
-  set->prepare();
-  return set;
-}
-
 }  // namespace
 
 std::string run_folder(const Surroundings& around, base::RunId run) {
@@ -289,7 +277,7 @@ void LiveRun::store_end() {
   if (!has_error_event_ && !record().last_error && !news_.last_error) end.last_stderr_line = last_stderr_line_;
   ask_store(
       around_.ledger, around_.loop,
-      [end, news = news_, tool = start_.plan.tool, argv = start_.plan.argv,
+      [end, news = news_, tool = start_.plan.tool, argv = record().argv,
        cwd = start_.plan.cwd](ledger::Transaction& transaction) -> std::optional<model::Run> {
         if (!ledger::record_news(transaction, end.run, end.claim, news)) return std::nullopt;
         return store_attempt_end(transaction, end, tool, argv, cwd);

@@ -138,9 +138,6 @@ StartFailure explain_start_failure(const keeper::ExitRecord& record, const std::
   if (error == EACCES) return {fmt::format("not executable: {}: {}", name, words), 126};
   if (error == E2BIG) return {fmt::format("cannot start {}: {}", name, words), 126};
   if (error == ENOEXEC) return {fmt::format("no program: {}: {}", name, words), 126};
-  if (error == ENOENT && command.find('/') != std::string::npos) {
-    return {fmt::format("command not found: {}, or the interpreter of its #! line is missing", name), 127};
-  }
   if (error == ENOENT) return {fmt::format("the interpreter in the #! line of {} does not exist", name), 126};
   return {fmt::format("cannot start {}: {}", name, words), 126};
 }

@@ -204,4 +204,31 @@ std::vector<std::string> find_secrets(const RunPlan& plan) {
   return values;
 }
 
+std::shared_ptr<const base::SecretSet> prepare_secrets(const std::vector<std::string>& values) {
+  auto set = std::make_shared<base::SecretSet>();
+  for (const std::string& value : values) {
+    set->add(value);
+    // What is printed is looked at line by line, so that one of many lines is hidden line by line.
+    if (value.find('\n') == std::string::npos) continue;
+    for (const std::string_view line : base::split(value, '\n')) set->add(line);
+  }
+  set->prepare();
+  return set;
+}
+
+model::Run make_run(const RunPlan& plan) {
+  const auto secrets = prepare_secrets(find_secrets(plan));
+  const auto hide = [&](const std::string& text) {
+    base::Redactor redactor(*secrets);
+    return redactor.feed(text) + redactor.finish();
+  };
+  model::Run run;
+  run.tool_name = plan.tool;
+  run.execution_id = plan.execution;
+  for (const std::string& word : plan.argv) run.argv.push_back(hide(word));
+  run.cwd = plan.cwd;
+  for (const auto& [name, value] : plan.metadata) run.metadata.emplace(name, hide(value));
+  return run;
+}
+
 }  // namespace reeve::runtime

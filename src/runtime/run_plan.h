@@ -2,6 +2,7 @@
 
 #include <expected>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/redaction.h"
 #include "keeper/records.h"
 #include "model/config.h"
+#include "model/run.h"
 #include "wire/run_request.h"
 
 // How a run is to be started: the request held against the config, and frozen.
@@ -44,5 +46,8 @@ std::optional<RunPlan> read_plan(std::string_view bytes);
 
 // LOG-4: values that must not be shown.
 std::vector<std::string> find_secrets(const RunPlan& plan);
+std::shared_ptr<const base::SecretSet> prepare_secrets(const std::vector<std::string>& values);
+// The run as it is stored and shown, without its secrets: the launch alone has the command as it is.
+model::Run make_run(const RunPlan& plan);
 
 }  // namespace reeve::runtime

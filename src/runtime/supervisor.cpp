@@ -106,13 +106,7 @@ void Supervisor::start_with(RunPlan plan, std::optional<Idempotency> idempotency
         if (idempotency) {
           if (auto answered = find_answered(transaction, *idempotency)) return {std::move(*answered), false};
         }
-        Run run;
-        run.tool_name = shared->tool;
-        run.execution_id = shared->execution;
-        run.argv = shared->argv;
-        run.cwd = shared->cwd;
-        run.metadata = shared->metadata;
-        const base::RunId id = ledger::create_run(transaction, run);
+        const base::RunId id = ledger::create_run(transaction, make_run(*shared));
         write_launch(runs, id, 1, *shared);
         ledger::begin_attempt(transaction, id, attempt);
         if (idempotency) {
@@ -187,17 +181,11 @@ void Supervisor::renew_leases() {
 }
 
 void Supervisor::tell_changed(const Run& run) {
-  std::vector<std::function<void(const Run&)>> told;
-  std::erase_if(waiters_, [&](auto& entry) {
-    const Waiter& waiter = entry.second;
-    if (waiter.wait.run != run.tool_run_id) return false;
-    const bool is_over =
-        is_final(run.status) || (!waiter.wait.through_approvals && run.status == model::RunStatus::waiting_approval);
-    if (is_over) told.push_back(waiter.over);
-    return is_over;
+  const auto told = waiters_.take(run.tool_run_id, [&](const Waiter& waiter) {
+    return is_final(run.status) || (!waiter.wait.through_approvals && run.status == model::RunStatus::waiting_approval);
   });
   if (is_final(run.status)) clean_up(run.tool_run_id);
-  for (const auto& over : told) over(run);
+  for (const Waiter& waiter : told) waiter.over(run);
 }
 
 void Supervisor::forget(base::RunId run) {
@@ -210,11 +198,7 @@ void Supervisor::forget(base::RunId run) {
 }
 
 void Supervisor::tell_followers(base::RunId run) {
-  const auto found = followers_.find(run);
-  if (found == followers_.end()) return;
-  // A copy: whoever is told may stop following.
-  const auto told = found->second;
-  for (const auto& [_, more] : told) more();
+  for (const auto& more : followers_.find(run)) more();
 }
 
 // What only a run that may still be started needs (DESIGN: the launch holds its environment).
@@ -225,20 +209,11 @@ void Supervisor::clean_up(base::RunId run) {
 }
 
 Loop::Hold Supervisor::wait(Wait wait, std::function<void(const Run&)> over) {
-  const std::uint64_t number = next_hold_++;
-  waiters_.emplace(number, Waiter{wait, std::move(over)});
-  return Loop::Hold([this, number] { waiters_.erase(number); });
+  return waiters_.add(wait.run, Waiter{wait, std::move(over)});
 }
 
 Loop::Hold Supervisor::follow_output(base::RunId run, std::function<void()> more) {
-  const std::uint64_t number = next_hold_++;
-  followers_[run].emplace(number, std::move(more));
-  return Loop::Hold([this, run, number] {
-    const auto found = followers_.find(run);
-    if (found == followers_.end()) return;
-    found->second.erase(number);
-    if (found->second.empty()) followers_.erase(found);
-  });
+  return followers_.add(run, std::move(more));
 }
 
 void Supervisor::cancel(base::RunId run, Cancellation cancellation, RunAnswer answer) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/hold_map.h"
 #include "runtime/live_run.h"
 
 namespace reeve::runtime {
@@ -96,9 +97,8 @@ class Supervisor {
 
   Surroundings& around_;
   std::map<base::RunId, std::unique_ptr<LiveRun>> runs_;
-  std::uint64_t next_hold_ = 1;
-  std::map<std::uint64_t, Waiter> waiters_;
-  std::map<base::RunId, std::map<std::uint64_t, std::function<void()>>> followers_;
+  HoldMap<base::RunId, Waiter> waiters_;
+  HoldMap<base::RunId, std::function<void()>> followers_;
   std::map<std::uint64_t, std::unique_ptr<KeeperLink>> lookers_;
   // How often a run that never began was started again.
   std::map<base::RunId, int> starts_;

@@ -68,7 +68,9 @@ struct EventFollower : std::enable_shared_from_this<EventFollower> {
 };
 
 void begin_events(SharedExchange exchange, std::int64_t since) {
-  auto stream = exchange->responder->begin({.content_type = "application/x-ndjson"});
+  // One who began «now» asks again by that number, also when no event has come yet.
+  auto stream = exchange->responder->begin(
+      {.content_type = "application/x-ndjson", .headers = {{"Reeve-Since", std::to_string(since)}}});
   auto follower = std::make_shared<EventFollower>(exchange->daemon, stream, since, exchange->query_flag("follow"));
   if (follower->follows) {
     follower->hold = exchange->daemon.follow_events([follower] {

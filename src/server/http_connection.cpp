@@ -380,6 +380,7 @@ void HttpConnection::flushed() {
     set_deadline_in(std::min(linger_time, host_->limits.request_time));
     return start_read();
   }
+  if (state_ == State::streaming && host_->is_closing) return cut();
   if (state_ != State::streaming || !std::exchange(owes_drained_, false)) return;
   if (const auto stream = stream_.lock()) stream->tell_drained();
 }
@@ -396,8 +397,10 @@ void HttpConnection::wait_writable() {
 void HttpConnection::finish() {
   if (state_ == State::idle || state_ == State::receiving || state_ == State::refusing) return close();
   if (state_ != State::streaming) return;
+  // What was written goes out, without the chunk that would say that this is all: whoever reads asks the next daemon.
   const auto stream = stream_.lock();
-  end();
+  stream_.reset();
+  schedule_flush();
   if (stream) stream->tell_closed();
 }
 

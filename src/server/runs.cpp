@@ -97,9 +97,9 @@ void list(SharedExchange exchange) {
       });
 }
 
-// As it is stored; `then` has the run.
-template <class Then>
-void load(SharedExchange exchange, Then then) {
+// As it is stored; `then` has the run, `otherwise` is called when there is none.
+template <class Then, class Otherwise>
+void load(SharedExchange exchange, Then then, Otherwise otherwise) {
   const base::RunId id = exchange->run_id();
   runtime::ask_store(
       exchange->daemon.ledger(), exchange->daemon.loop(),
@@ -111,10 +111,16 @@ void load(SharedExchange exchange, Then then) {
         }
         return std::move(found->run);
       },
-      [exchange, then](std::expected<Run, Error> run) {
-        if (!run) return exchange->refuse(run.error());
-        then(std::move(*run));
+      [exchange, then, otherwise](std::expected<Run, Error> run) {
+        if (run) return then(std::move(*run));
+        otherwise();
+        exchange->refuse(run.error());
       });
+}
+
+template <class Then>
+void load(SharedExchange exchange, Then then) {
+  load(std::move(exchange), std::move(then), [] {});
 }
 
 void show(SharedExchange exchange) {
@@ -243,22 +249,29 @@ void wait(SharedExchange exchange) {
       waiting->timer = {};
     });
   });
-  load(exchange, [exchange, waiting, finish, through, patience, &daemon](const Run& run) {
-    if (waiting->is_answered) return;
-    const bool is_over = is_final(run.status) || (!through && run.status == model::RunStatus::waiting_approval);
-    if (is_over || patience->count() == 0) {
-      finish(run);
-      return;
-    }
-    waiting->timer = daemon.loop().at(daemon.loop().now() + *patience, [exchange, waiting] {
-      if (std::exchange(waiting->is_answered, true)) return;
-      show(exchange);
-      exchange->daemon.loop().post([waiting] {
+  load(
+      exchange,
+      [exchange, waiting, finish, through, patience, &daemon](const Run& run) {
+        if (waiting->is_answered) return;
+        const bool is_over = is_final(run.status) || (!through && run.status == model::RunStatus::waiting_approval);
+        if (is_over || patience->count() == 0) {
+          finish(run);
+          return;
+        }
+        waiting->timer = daemon.loop().at(daemon.loop().now() + *patience, [exchange, waiting] {
+          if (std::exchange(waiting->is_answered, true)) return;
+          show(exchange);
+          exchange->daemon.loop().post([waiting] {
+            waiting->over = {};
+            waiting->timer = {};
+          });
+        });
+      },
+      // Nobody would ever end this wait.
+      [waiting] {
+        waiting->is_answered = true;
         waiting->over = {};
-        waiting->timer = {};
       });
-    });
-  });
 }
 
 }  // namespace

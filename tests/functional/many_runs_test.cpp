@@ -42,7 +42,8 @@ class ManyRuns : public testing::DaemonTest {
       const std::string name = entry.path().filename().string();
       if (name.find_first_not_of("0123456789") != std::string::npos) continue;
       std::ifstream file(entry.path() / "stat");
-      const std::string line((std::istreambuf_iterator<char>(file)), {});
+      std::string line;
+      std::getline(file, line);
       const std::size_t end = line.rfind(") ");
       if (end == std::string::npos) continue;
       if (line[end + 2] == 'Z' && line.substr(end + 4).starts_with(std::to_string(parent) + " ")) ++count;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <sstream>
 #include <unistd.h>
 
 namespace reeve::testing {
@@ -18,8 +19,11 @@ constexpr std::chrono::seconds leave_time{15};
 
 // Also of what is not there any more.
 std::string read_quietly(const fs::path& path) {
+  // Through a stream: a process that goes away while it is read ends the text, and nothing more.
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 std::string describe(const std::vector<FoundProcess>& found) {
@@ -97,7 +101,7 @@ void DaemonTest::TearDown() {
 void DaemonTest::print_logs() const {
   for (const char* name : {"daemon.log", "combined.log"}) {
     const std::string text = read_quietly(state() / "logs" / name);
-    constexpr std::size_t most = 8'000;
+    constexpr std::size_t most = 3'000;
     std::cerr << "--- " << name << ":\n" << text.substr(text.size() - std::min(most, text.size())) << "\n";
   }
 }

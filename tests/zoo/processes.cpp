@@ -48,14 +48,23 @@ int stop_self(const Words&) {
 
 int double_fork(const Words& words) {
   const std::string file = word_at(words, 0);
+  std::array<int, 2> written{};
+  if (::pipe(written.data()) != 0) fail("pipe");
   if (const pid_t child = fork_or_fail(); child > 0) {
+    ::close(written[1]);
     ::waitpid(child, nullptr, 0);
+    // Its end says that the pid is in the file: whoever supervises may end the grandchild as soon as this one leaves.
+    char byte = 0;
+    while (::read(written[0], &byte, 1) < 0 && errno == EINTR) {
+    }
     say(std::to_string(::getpid()));
     return 0;
   }
   ::setsid();
   if (fork_or_fail() > 0) std::_Exit(0);
   write_file(file, std::to_string(::getpid()) + "\n");
+  ::close(written[0]);
+  ::close(written[1]);
   sleep_for_ever();
 }
 

@@ -1,0 +1,220 @@
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/daemon.h"
+
+// Where the state folder lies and whose it is: nobody's, full, or another user's. Run as root, the tests put an
+// unprivileged user in its place, because root hides refusals.
+namespace reeve {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::Outcome;
+using testing::Words;
+
+constexpr unsigned nobody = 65534;
+constexpr std::uint64_t mib = 1ULL << 20U;
+
+class DaemonPlace : public testing::DaemonTest {
+ protected:
+  DaemonPlace() {
+    // For a user who may not look into the folder of the build.
+    const fs::path built = fs::path(testing::reeve_binary()).parent_path();
+    fs::create_directories(programs());
+    for (const char* name : {"reeve", "reeve-keeper", "reeve_zoo"}) fs::copy_file(built / name, programs() / name);
+    fs::permissions(scratch().path(), fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
+  }
+  fs::path programs() const { return scratch().path() / "programs"; }
+  std::string zoo() const { return programs() / "reeve_zoo"; }
+  // A folder that the unprivileged user owns.
+  fs::path own_folder(const std::string& name) const {
+    const fs::path folder = scratch().path() / name;
+    fs::create_directories(folder);
+    if (::geteuid() == 0) EXPECT_EQ(::chown(folder.c_str(), nobody, nobody), 0);
+    return folder;
+  }
+  // `reeve` by that user, at home in `home`.
+  Outcome unprivileged(const fs::path& home, const Words& words) const {
+    testing::Launch start{.argv = {}, .folder = home};
+    if (::geteuid() == 0) {
+      const std::string id = std::to_string(nobody);
+      start.argv = {"setpriv", "--reuid=" + id, "--regid=" + id, "--clear-groups"};
+    }
+    start.argv.push_back(programs() / "reeve");
+    start.argv.insert(start.argv.end(), words.begin(), words.end());
+    start.environment = {{"HOME", home.string()}, {"PATH", "/usr/bin:/bin"}, {"LANG", "C.UTF-8"}};
+    return testing::run_program(start);
+  }
+};
+
+// DESIGN: tests run unprivileged as well.
+TEST_F(DaemonPlace, an_ordinary_user_needs_no_more) {
+  const fs::path home = own_folder("home-of-nobody");
+  const std::string pids = home / "pids";
+  Outcome outcome = unprivileged(home, {"run", "--", zoo(), "lines", "3"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "line 000001\nline 000002\nline 000003\n");
+  EXPECT_EQ(unprivileged(home, {"run", "--", zoo(), "exit", "7"}).code, 7);
+  EXPECT_EQ(unprivileged(home, {"run", "--pty", "--", "sh", "-c", "test -t 0"}).code, 0);
+  outcome = unprivileged(home, {"run", "--timeout", "500ms", "--", zoo(), "spawn-children", "5", pids});
+  EXPECT_EQ(outcome.code, 124) << outcome.err;
+  EXPECT_EQ(unprivileged(home, {"run", "--", zoo(), "double-fork", pids}).code, 0);
+  EXPECT_EQ(
+      unprivileged(home, {"run", "--no-output-timeout", "1s", "--on-stall", "kill", "--", zoo(), "busy", "3"}).code, 0);
+  EXPECT_THAT(testing::find_processes(zoo()), ::testing::IsEmpty());
+  EXPECT_EQ(unprivileged(home, {"run", "--cwd", "/root/no", "--", "true"}).code, 126);
+  EXPECT_THAT(unprivileged(home, {"logs", "TR-1"}).out, HasSubstr("line 000003\n"));
+  EXPECT_TRUE(fs::exists(home / ".local/state/reeve/reeve.db"));
+  EXPECT_EQ(unprivileged(home, {"stop"}).code, 0);
+}
+
+// §7: 6, with what to do; no hang.
+TEST_F(DaemonPlace, a_folder_that_is_not_ones_own) {
+  const fs::path home = own_folder("home-of-nobody");
+  const fs::path locked = scratch().path() / "locked";
+  fs::create_directories(locked);
+  fs::permissions(locked, fs::perms::owner_read | fs::perms::owner_exec);
+  for (const std::string& place :
+       {(locked / "state").string(), std::string("/proc/state"), std::string("/dev/null/x")}) {
+    const Outcome outcome = unprivileged(home, {"run", "--state", place, "--", "true"});
+    EXPECT_EQ(outcome.code, 6) << outcome.err;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("error[daemon.unavailable]"), HasSubstr("state"))) << place;
+    EXPECT_THAT(outcome.err, HasSubstr("--state")) << place;
+    EXPECT_LE(testing::count_of(outcome.err, "\n"), 4) << outcome.err;
+  }
+  // One that is there and may not be written.
+  const fs::path read_only = scratch().path() / "read-only";
+  fs::create_directories(read_only);
+  fs::permissions(read_only,
+                  fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read | fs::perms::others_exec);
+  const Outcome outcome = unprivileged(home, {"run", "--state", read_only.string(), "--", "true"});
+  EXPECT_EQ(outcome.code, 6) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr(read_only.string()));
+  fs::permissions(locked, fs::perms::owner_all);
+  fs::permissions(read_only, fs::perms::owner_all);
+}
+
+// A disk of its own for the state folder, seen by this process and what it starts alone.
+class FullDisk : public testing::DaemonTest {
+ protected:
+  bool mount_disk(std::uint64_t bytes) {
+    fs::create_directories(state());
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+    const std::string size = "mode=700,size=" + std::to_string(bytes);
+    is_mounted_ = ::mount("reeve-test", state().c_str(), "tmpfs", 0, size.c_str()) == 0;
+    return is_mounted_;
+  }
+  void TearDown() override {
+    testing::DaemonTest::TearDown();
+    if (is_mounted_) ::umount2(state().c_str(), MNT_DETACH);
+  }
+  std::uint64_t free_bytes() const {
+    struct statvfs status{};
+    EXPECT_EQ(::statvfs(state().c_str(), &status), 0);
+    return status.f_bavail * status.f_frsize;
+  }
+  fs::path ballast() const { return state() / "ballast"; }
+  void fill(std::uint64_t leave) const {
+    const int file = ::open(ballast().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    EXPECT_EQ(::posix_fallocate(file, 0, static_cast<off_t>(free_bytes() - leave)), 0);
+    ::close(file);
+  }
+
+  bool is_mounted_ = false;
+};
+
+// RUN-12: output is never lost: the tool is held while there is no space, and goes on when there is.
+TEST_F(FullDisk, a_tool_is_held_until_there_is_space) {
+  constexpr int lines = 200'000;
+  if (::geteuid() != 0) {
+    // Without a disk of one's own: a folder whose files cannot be made.
+    fs::create_directories(state() / "runs");
+    fs::permissions(state() / "runs", fs::perms::owner_read | fs::perms::owner_exec);
+    const Outcome outcome = run({}, {"lines", "1"});
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_THAT(outcome.err, HasSubstr("error["));
+    fs::permissions(state() / "runs", fs::perms::owner_all);
+    return;
+  }
+  ASSERT_TRUE(mount_disk(128 * mib)) << std::strerror(errno);
+  EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
+  fill(16 * mib);
+  // 2.4 MB of output, and 38 MB of log.
+  const auto client = start(run_words({}, {"lines", std::to_string(lines)}));
+  ASSERT_TRUE(client->wait_for("line 000001\n"));
+  ASSERT_TRUE(eventually([&] { return free_bytes() < 64 * 1024; }));
+  // Whoever asks is answered.
+  EXPECT_EQ(reeve({"show", "TR-2", "--json"}).code, 0);
+  fs::remove(ballast());
+  EXPECT_EQ(client->wait(), 0) << client->err();
+  EXPECT_EQ(testing::count_of(client->out(), "\n"), lines);
+  EXPECT_EQ(show("TR-2")["status"], "completed");
+  EXPECT_EQ(testing::count_of(logs("TR-2"), "\n"), lines);
+  int logged = 0;
+  ASSERT_TRUE(eventually([&] {
+    logged = 0;
+    for (auto& line : combined_log()) logged += line["event"] == "tool_output" ? 1 : 0;
+    return logged >= lines;
+  })) << logged;
+  EXPECT_EQ(logged, lines);
+}
+
+// §7: a clear error, no hang, and no run that nobody knows of.
+TEST_F(FullDisk, nothing_begins_where_nothing_can_be_kept) {
+  if (::geteuid() != 0) {
+    fs::create_directories(state() / "logs");
+    fs::permissions(state() / "logs", fs::perms::owner_read | fs::perms::owner_exec);
+    const Outcome outcome = run({}, {"lines", "1"});
+    EXPECT_EQ(outcome.code, 6);
+    EXPECT_THAT(outcome.err, HasSubstr("error["));
+    fs::permissions(state() / "logs", fs::perms::owner_all);
+    return;
+  }
+  ASSERT_TRUE(mount_disk(16 * mib)) << std::strerror(errno);
+  EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
+  fill(0);
+  const fs::path effects = project() / "effects";
+  const Outcome outcome = run({}, {"effect", effects.string(), "x"});
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("error["));
+  EXPECT_FALSE(fs::exists(effects)) << outcome.err;
+  fs::remove(ballast());
+  EXPECT_EQ(run({}, {"effect", effects.string(), "y"}).code, 0);
+  EXPECT_EQ(testing::lines_of(testing::read_text(effects)).size(), 1U);
+  EXPECT_EQ(testing::count_of(reeve({"runs"}).out, "completed"), 2);
+}
+
+// §7: a daemon that cannot begin says why.
+TEST_F(FullDisk, a_daemon_cannot_begin_on_a_full_disk) {
+  if (::geteuid() != 0) {
+    fs::create_directories(state());
+    fs::permissions(state(), fs::perms::none);
+    EXPECT_EQ(reeve({"runs"}).code, 6);
+    fs::permissions(state(), fs::perms::owner_all);
+    return;
+  }
+  ASSERT_TRUE(mount_disk(16 * mib)) << std::strerror(errno);
+  fill(0);
+  const Outcome outcome = reeve({"runs"});
+  EXPECT_EQ(outcome.code, 6) << outcome.err;
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("error["), HasSubstr("full")));
+  fs::remove(ballast());
+  EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
+}
+
+}  // namespace
+}  // namespace reeve

@@ -1,0 +1,184 @@
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/daemon.h"
+
+// What the log keeps from being seen, what nobody can make it say, and how it is followed.
+namespace reeve {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::Members;
+using ::testing::Not;
+using testing::Outcome;
+using testing::Session;
+using testing::Variables;
+using testing::Words;
+
+constexpr const char* secret = "hunter2-correct-horse";
+
+class RunLog : public testing::DaemonTest {
+ protected:
+  // Nowhere but in the output file and the launch, which are the owner's alone.
+  void expect_no_secret(const std::string& id) const {
+    EXPECT_THAT(logs(id), Not(HasSubstr(secret)));
+    EXPECT_THAT(reeve({"logs", id, "--json"}).out, Not(HasSubstr(secret)));
+    EXPECT_THAT(reeve({"logs", "--all"}).out, Not(HasSubstr(secret)));
+    EXPECT_THAT(reeve({"show", id, "--json"}).out, Not(HasSubstr(secret)));
+    EXPECT_THAT(reeve({"runs", "--json"}).out, Not(HasSubstr(secret)));
+    EXPECT_THAT(reeve({"events"}).out, Not(HasSubstr(secret)));
+    EXPECT_THAT(testing::read_text(state() / "logs/combined.log"), Not(HasSubstr(secret)));
+    EXPECT_THAT(testing::read_text(state() / "logs/daemon.log"), Not(HasSubstr(secret)));
+    EXPECT_THAT(testing::read_text(state() / "reeve.db"), Not(HasSubstr(secret)));
+    EXPECT_THAT(testing::read_text(state() / "reeve.db-wal"), Not(HasSubstr(secret)));
+  }
+};
+
+// LOG-4
+TEST_F(RunLog, a_secret_is_seen_by_nobody_but_who_runs_it) {
+  const Outcome outcome =
+      reeve({"run", "--", "sh", "-c", "echo \"a $MY_TOKEN b\"; echo \"error: $MY_TOKEN\" >&2; exit 1"},
+            {{"MY_TOKEN", secret}});
+  EXPECT_EQ(outcome.out, std::string("a ") + secret + " b\n");
+  EXPECT_THAT(outcome.err, HasSubstr(secret));
+  EXPECT_THAT(logs("TR-1"), AllOf(HasSubstr("a *** b\n"), HasSubstr("error: ***\n")));
+  EXPECT_EQ(show("TR-1")["last_error"], "error: ***");
+  expect_no_secret("TR-1");
+}
+
+// LOG-4: also when split over two writes.
+TEST_F(RunLog, a_secret_in_two_pieces_is_one) {
+  for (const Words& options : {Words{}, Words{"--pty"}}) {
+    const Outcome outcome = reeve(run_words(options, {"secret-split"}), {{"MY_TOKEN", secret}});
+    EXPECT_THAT(outcome.out, HasSubstr(secret));
+    const std::string id = show("@last")["tool_run_id"];
+    EXPECT_THAT(logs(id), HasSubstr("***"));
+    expect_no_secret(id);
+  }
+}
+
+// LOG-4: by the patterns, and by the profile.
+TEST_F(RunLog, what_is_a_secret) {
+  configure("tools:\n  zoo: {command: [" + testing::zoo_binary() +
+            "], secrets: [PLAIN], pass_env: [PLAIN, OTHER, API_KEY, MY_TOKEN, A_SECRET, DB_PASSWORD_2]}\n");
+  const std::string value = secret;
+  const Variables variables = {{"PLAIN", value + "1"},    {"API_KEY", value + "2"},       {"MY_TOKEN", value + "3"},
+                               {"A_SECRET", value + "4"}, {"DB_PASSWORD_2", value + "5"}, {"OTHER", "all may see"}};
+  const Outcome outcome = reeve(run_words({"--tool", "zoo"}, {"env"}), variables);
+  for (const char* digit : {"1", "2", "3", "4", "5"}) EXPECT_THAT(outcome.out, HasSubstr(value + digit));
+  EXPECT_THAT(logs("TR-1"), AllOf(HasSubstr("PLAIN=***"), HasSubstr("API_KEY=***"), HasSubstr("A_SECRET=***"),
+                                  HasSubstr("DB_PASSWORD_2=***"), HasSubstr("OTHER=all may see")));
+  expect_no_secret("TR-1");
+}
+
+// LOG-4: the API shows the command too.
+TEST_F(RunLog, a_secret_in_the_command_is_not_shown) {
+  const Outcome outcome =
+      reeve(run_words({"--meta", std::string("note=") + secret}, {"args", secret}), {{"MY_TOKEN", secret}});
+  EXPECT_THAT(outcome.out, HasSubstr(secret));
+  expect_no_secret("TR-1");
+}
+
+// What a child says is a request, never a fact: it speaks for its own run alone.
+TEST_F(RunLog, forged_lines_change_nothing) {
+  const std::string victim = detach({}, {"wait-file", (project() / "go").string()});
+  wait_for_output(victim, "waiting");
+  run({"--no-wait"}, {"forge", victim});
+  Members record = show(victim);
+  EXPECT_EQ(record["status"], "running");
+  EXPECT_EQ(record["last_heartbeat_at"], "null");
+  EXPECT_NE(show("@last")["last_heartbeat_at"], "null");
+  for (Members& line : combined_log()) {
+    EXPECT_NE(line["event"], "approval_status_change");
+    if (line["event"] == "tool_status_change") EXPECT_NE(line["tool"], "x");
+    if (line["event"] == "approval_needed") EXPECT_NE(line["tool_run_id"], victim);
+  }
+  scratch().write("project/go", "");
+  EXPECT_EQ(finish(victim)["status"], "completed");
+}
+
+// §1: the rest of what a tool may say about itself.
+TEST_F(RunLog, what_a_tool_says_about_itself_is_kept) {
+  const Outcome outcome = reeve(
+      {"run", "--", "printf", R"(%s\n)", R"({"event":"progress","percent":40,"message":"half way"})",
+       R"({"event":"usage","input_tokens":10,"output_tokens":5,"cost_usd":0.25})",
+       R"({"event":"usage","input_tokens":1,"output_tokens":2})", "<tool_use_error>no such file</tool_use_error>"});
+  EXPECT_EQ(outcome.code, 0);
+  Members record = show("TR-1");
+  EXPECT_THAT(record["progress"], AllOf(HasSubstr("40"), HasSubstr("half way")));
+  EXPECT_THAT(record["usage"], AllOf(HasSubstr(R"("input_tokens":11)"), HasSubstr(R"("output_tokens":7)")));
+  EXPECT_THAT(record["tool_errors"], HasSubstr("no such file"));
+}
+
+// §7
+TEST_F(RunLog, follow_goes_on_until_the_end) {
+  const std::string id = detach({}, {"wait-file", (project() / "go").string()});
+  const auto follower = start({"logs", "-f", id});
+  ASSERT_TRUE(follower->wait_for("waiting\n"));
+  EXPECT_FALSE(follower->is_over());
+  // Without -f only what is there.
+  EXPECT_EQ(logs(id), "waiting\n");
+  scratch().write("project/go", "");
+  EXPECT_EQ(follower->wait(), 0);
+  EXPECT_EQ(follower->out(), "waiting\ngo\n");
+  EXPECT_EQ(reeve({"logs", "-f", id}).out, "waiting\ngo\n");
+}
+
+// UX: who watches leaves, and says that the run goes on.
+TEST_F(RunLog, control_c_while_watching_ends_the_watching) {
+  const std::string id = detach({}, {"wait-file", (project() / "go").string()});
+  const auto follower = start({"logs", "-f", id});
+  ASSERT_TRUE(follower->wait_for("waiting\n"));
+  follower->signal(SIGINT);
+  EXPECT_EQ(follower->wait(), 130);
+  EXPECT_THAT(follower->err(), HasSubstr("stopped watching"));
+  EXPECT_EQ(show(id)["status"], "running");
+  scratch().write("project/go", "");
+  EXPECT_EQ(finish(id)["status"], "completed");
+}
+
+// §7
+TEST_F(RunLog, all_runs_can_be_followed_at_once) {
+  const auto follower = start({"logs", "--all", "-f"});
+  // From when it listens on: nobody says when that is.
+  int runs = 0;
+  ASSERT_TRUE(testing::eventually([&] {
+    run({}, {"lines", "1"});
+    ++runs;
+    return follower->out().contains("line 000001");
+  }));
+  run({}, {"lines", "3", "--start", "500"});
+  ASSERT_TRUE(follower->wait_for("TR-" + std::to_string(runs + 1) + " │ line 000502\n"));
+  EXPECT_FALSE(follower->is_over());
+  follower->signal(SIGINT);
+  EXPECT_EQ(follower->wait(), 130);
+  EXPECT_THAT(reeve({"logs", "--all"}).out, HasSubstr("TR-1 │ line 000001\n"));
+}
+
+// §7: a daemon that stops while somebody follows: the follower finds the next one.
+TEST_F(RunLog, followers_survive_a_restart_of_the_daemon) {
+  const std::string id = detach({}, {"wait-file", (project() / "go").string()});
+  const auto log = start({"logs", "-f", id});
+  const auto all = start({"logs", "--all", "-f"});
+  const auto events = start({"events", "-f"});
+  const auto wait = start({"wait", id});
+  ASSERT_TRUE(log->wait_for("waiting\n"));
+  EXPECT_EQ(reeve({"stop"}).code, 0);
+  scratch().write("project/go", "");
+  EXPECT_EQ(log->wait(), 0);
+  EXPECT_EQ(wait->wait(), 0);
+  EXPECT_EQ(log->out(), "waiting\ngo\n");
+  ASSERT_TRUE(events->wait_for("completed"));
+  for (Session* watcher : {all.get(), events.get()}) {
+    EXPECT_FALSE(watcher->is_over());
+    watcher->signal(SIGINT);
+    EXPECT_EQ(watcher->wait(), 130);
+  }
+  EXPECT_THAT(testing::read_text(state() / "logs/daemon.log"), Not(HasSubstr("corruption")));
+}
+
+}  // namespace
+}  // namespace reeve
