@@ -1,11 +1,11 @@
 #include "tests/support/daemon.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <csignal>
-#include <fstream>
+#include <fcntl.h>
 #include <iostream>
-#include <iterator>
 #include <unistd.h>
 
 namespace reeve::testing {
@@ -16,10 +16,16 @@ namespace {
 
 constexpr std::chrono::seconds leave_time{15};
 
-// Also of what is not there any more.
+// As far as it goes: a process may leave while its files are read.
 std::string read_quietly(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string text;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::array<char, 16'384> block{};
+  for (ssize_t count = 0; file >= 0 && (count = ::read(file, block.data(), block.size())) > 0;) {
+    text.append(block.data(), static_cast<std::size_t>(count));
+  }
+  if (file >= 0) ::close(file);
+  return text;
 }
 
 std::string describe(const std::vector<FoundProcess>& found) {
