@@ -96,16 +96,17 @@ TEST_F(DaemonPlace, a_folder_that_is_not_ones_own) {
     EXPECT_THAT(outcome.err, HasSubstr("--state")) << place;
     EXPECT_LE(testing::count_of(outcome.err, "\n"), 4) << outcome.err;
   }
-  // One that is there and may not be written.
-  const fs::path read_only = scratch().path() / "read-only";
+  // One that is there and another's.
+  const fs::path read_only = ::geteuid() == 0 ? scratch().path() / "read-only" : fs::path("/usr/share");
   fs::create_directories(read_only);
-  fs::permissions(read_only,
-                  fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read | fs::perms::others_exec);
+  if (::geteuid() == 0) {
+    fs::permissions(read_only,
+                    fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read | fs::perms::others_exec);
+  }
   const Outcome outcome = unprivileged(home, {"run", "--state", read_only.string(), "--", "true"});
   EXPECT_EQ(outcome.code, 6) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr(read_only.string()));
   fs::permissions(locked, fs::perms::owner_all);
-  fs::permissions(read_only, fs::perms::owner_all);
 }
 
 // A disk of its own for the state folder, seen by this process and what it starts alone.
@@ -201,10 +202,8 @@ TEST_F(FullDisk, nothing_begins_where_nothing_can_be_kept) {
 // §7: a daemon that cannot begin says why.
 TEST_F(FullDisk, a_daemon_cannot_begin_on_a_full_disk) {
   if (::geteuid() != 0) {
-    fs::create_directories(state());
-    fs::permissions(state(), fs::perms::none);
+    scratch().write("project/.reeve/state/logs", "a file where a folder is needed");
     EXPECT_EQ(reeve({"runs"}).code, 6);
-    fs::permissions(state(), fs::perms::owner_all);
     return;
   }
   ASSERT_TRUE(mount_disk(16 * mib)) << std::strerror(errno);

@@ -29,15 +29,12 @@ class RunPty : public testing::DaemonTest {
   // Sits down at a terminal; keys typed before it is raw would be the terminal's own.
   std::unique_ptr<Session> sit_down(const Words& words) {
     auto terminal = start(words, Session::Ends::terminal, {{"TERM", "xterm"}});
-    // Nobody was faster than this: the daemon has not even been asked.
-    before_ = terminal->modes();
-    EXPECT_FALSE(is_raw(*terminal));
     EXPECT_TRUE(testing::eventually([&] { return is_raw(*terminal) || terminal->is_over(); }));
     return terminal;
   }
-  void expect_restored(const Session& terminal) const { EXPECT_TRUE(are_same(terminal.modes(), before_)); }
-
-  termios before_{};
+  static void expect_restored(const Session& terminal) {
+    EXPECT_TRUE(are_same(terminal.modes(), terminal.first_modes()));
+  }
 };
 
 // RUN-9

@@ -78,6 +78,7 @@ Session::Session(const Launch& launch, Ends ends) {
     slave_ = ::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC);
     in_ = ::fcntl(out_, F_DUPFD_CLOEXEC, 3);
     resize(24, 80);
+    first_modes_ = modes();
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, name.data(), O_RDWR, 0);
     posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDERR_FILENO);

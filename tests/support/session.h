@@ -44,8 +44,9 @@ class Session {
   void resize(int rows, int columns);
   void signal(int number) const;
   pid_t pid() const noexcept { return pid_; }
-  // Of its terminal.
+  // Of its terminal: now, and before the program began.
   termios modes() const;
+  const termios& first_modes() const noexcept { return first_modes_; }
 
  private:
   // Takes what has come, waiting for it a moment.
@@ -60,6 +61,7 @@ class Session {
   int err_ = -1;
   // Held, so that the modes can be asked for after the program has left.
   int slave_ = -1;
+  termios first_modes_{};
   int status_ = 0;
   bool has_ended_ = false;
   std::string out_text_;
