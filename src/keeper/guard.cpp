@@ -21,12 +21,12 @@ namespace {
 constexpr int first_pause_ms = 100;
 constexpr int longest_pause_ms = 30'000;
 // One that lived so long had begun well: the next pause is short again.
-constexpr time_t good_life_s = 60;
+constexpr std::int64_t good_life_ms = 60'000;
 
-time_t now_s() noexcept {
+std::int64_t now_ms() noexcept {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return now.tv_sec;
+  return now.tv_sec * 1'000LL + now.tv_nsec / 1'000'000;
 }
 
 }  // namespace
@@ -40,11 +40,12 @@ int guard_daemon(const std::vector<std::string>& argv, const std::vector<std::st
   const os::Fd signals(::signalfd(-1, &watched, SFD_CLOEXEC));
   int pause_ms = first_pause_ms;
   bool is_leaving = false;
+  bool is_first = true;
   os::SpawnPlan plan{.argv = argv, .environment = environment};
   plan.output = STDOUT_FILENO;
   plan.error = STDERR_FILENO;
   while (true) {
-    const time_t began = now_s();
+    const std::int64_t began = now_ms();
     auto daemon = os::spawn(plan);
     if (!daemon) return daemon_cannot_begin;
     // Whoever started this waits for the end of these.
@@ -62,14 +63,22 @@ int guard_daemon(const std::vector<std::string>& argv, const std::vector<std::st
       }
       os::collect_children(daemon->pid());
     }
-    const bool is_done =
-        status->code == 0 || status->code == daemon_refused || status->code == daemon_cannot_begin || is_leaving;
+    // One that had begun before may begin again when what is in its way is gone: a full disk, a mistake in a file.
+    const bool cannot_begin = status->code == daemon_cannot_begin && is_first;
+    const bool is_done = status->code == 0 || status->code == daemon_refused || cannot_begin || is_leaving;
     if (is_done) return status->code.value_or(1);
-    pause_ms = now_s() - began >= good_life_s ? first_pause_ms : std::min(pause_ms * 2, longest_pause_ms);
-    pollfd wait{signals.get(), POLLIN, 0};
-    // A signal to leave cuts the pause short; a child that ended meanwhile only shortens it.
-    ::poll(&wait, 1, pause_ms);
-    os::collect_children(0);
+    is_first = false;
+    pause_ms = now_ms() - began >= good_life_ms ? first_pause_ms : std::min(pause_ms * 2, longest_pause_ms);
+    const std::int64_t until = now_ms() + pause_ms;
+    for (std::int64_t left = pause_ms; left > 0 && !is_leaving; left = until - now_ms()) {
+      pollfd wait{signals.get(), POLLIN, 0};
+      signalfd_siginfo info{};
+      const bool is_told = ::poll(&wait, 1, static_cast<int>(left)) > 0 &&
+                           ::read(signals.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info));
+      if (is_told && info.ssi_signo != SIGCHLD) is_leaving = true;
+      os::collect_children(0);
+    }
+    if (is_leaving) return 0;
   }
 }
 

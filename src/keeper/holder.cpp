@@ -13,8 +13,10 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -88,7 +90,11 @@ class Holder {
   void act(std::size_t index, ToKeeper message);
   void take_input(std::size_t index, Input input);
   void write_input();
-  void read_source(Source& source);
+  // False when there is nothing to read now, or no room for it.
+  bool read_source(Source& source);
+  bool is_folder_gone() const noexcept;
+  bool is_own_tree(pid_t pid) const;
+  void give_up();
   void take_signals();
   void see_exit();
   void stop(EndedBy why, std::uint32_t grace_ms);
@@ -122,6 +128,8 @@ class Holder {
   bool closes_input_ = false;
 
   std::optional<os::Process> tool_;
+  // It has been waited for: its number may be another's from then on.
+  bool is_reaped_ = false;
   bool has_ended_ = false;
   ExitRecord record_;
   std::int64_t kill_at_ = never;
@@ -281,7 +289,7 @@ std::size_t Holder::gather(std::array<pollfd, 4 + most_connections + 2>& ends) {
   ends[0] = {signals_.get(), POLLIN, 0};
   ends[1] = {timer_.get(), POLLIN, 0};
   ends[2] = {connections_.size() < most_connections ? listener_.get() : -1, POLLIN, 0};
-  ends[3] = {tool_ && !has_ended_ ? tool_->fd() : -1, POLLIN, 0};
+  ends[3] = {tool_ && !is_reaped_ ? tool_->fd() : -1, POLLIN, 0};
   const int input = pty_ ? pty_->master().get() : input_.get();
   for (std::size_t i = 0; i < 2; ++i) {
     auto events = static_cast<short>(can_read ? POLLIN : 0);
@@ -321,8 +329,8 @@ void Holder::turn() {
   tell_growth();
 }
 
-void Holder::read_source(Source& source) {
-  if (!source.is_open() || !output_->is_ready()) return;
+bool Holder::read_source(Source& source) {
+  if (!source.is_open() || !output_->is_ready()) return false;
   const std::span<char> room = output_->room();
   const ssize_t count = ::read(source.fd, room.data(), room.size());
   if (count > 0) {
@@ -331,11 +339,31 @@ void Holder::read_source(Source& source) {
       retry_at_ = boot_now() + retry_ns;
       tell_all(Trouble{output_->error_number()});
     }
-    return;
+    return true;
   }
-  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return false;
   // The end: of a pipe when nobody writes, of a terminal (EIO) when nobody has it open.
   close_source(source);
+  return false;
+}
+
+// Somebody has deleted it: there is no place for output or a record any more.
+bool Holder::is_folder_gone() const noexcept {
+  struct stat status{};
+  return ::fstat(folder_->fd(), &status) == 0 && status.st_nlink == 0;
+}
+
+void Holder::give_up() {
+  if (tool_ && !is_reaped_) tree_->kill(kill_patience, 0);
+  for (Source& source : sources_) close_source(source);
+  is_reaped_ = has_ended_ = true;
+  output_.reset();
+}
+
+// The tool and what it started may connect to this socket, being of the same user; they are no daemon.
+bool Holder::is_own_tree(pid_t pid) const {
+  const std::vector<os::ProcessId> own = os::find_descendants(::getpid());
+  return std::any_of(own.begin(), own.end(), [&](const os::ProcessId& id) { return id.pid == pid; });
 }
 
 void Holder::close_source(Source& source) noexcept {
@@ -350,7 +378,9 @@ bool Holder::is_drained() const noexcept {
 
 void Holder::accept_connection() {
   os::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket || os::peer_of(socket.get()).uid != ::getuid()) return;
+  if (!socket) return;
+  const os::PeerCredentials peer = os::peer_of(socket.get());
+  if (peer.uid != ::getuid() || is_own_tree(peer.pid)) return;
   connections_.push_back({.socket = std::move(socket)});
   if (tool_) {
     const auto id = os::identify(tool_->pid());
@@ -385,7 +415,7 @@ void Holder::act(std::size_t index, ToKeeper message) {
     if (pty_) pty_->resize(size->rows, size->columns);
   } else if (const auto* wanted = std::get_if<Signal>(&message)) {
     // The group's number cannot be another's while its leader has not been waited for.
-    if (tool_ && !has_ended_) ::kill(-tool_->pid(), wanted->number);
+    if (tool_ && !is_reaped_) ::kill(-tool_->pid(), wanted->number);
   } else if (const auto* wanted_stop = std::get_if<Stop>(&message)) {
     stop(EndedBy::stop, wanted_stop->grace_ms);
   } else if (const auto* deadline = std::get_if<Deadline>(&message)) {
@@ -423,10 +453,9 @@ void Holder::take_signals() {
   while (::read(signals_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
     if (info.ssi_signo != SIGCHLD) stop(EndedBy::signal, assign_->kill_grace_ms);
   }
-  os::collect_children(tool_ ? tool_->pid() : 0);
+  os::collect_children(tool_ && !is_reaped_ ? tool_->pid() : 0);
   // It was asked to end and has; what it started has its grace too, until none is left.
-  const bool is_waiting = tool_ && !has_ended_ && tool_->try_wait() && kill_at_ != never;
-  if (is_waiting && tree_->is_empty()) see_exit();
+  if (is_reaped_ && !has_ended_) see_exit();
 }
 
 void Holder::stop(EndedBy why, std::uint32_t grace_ms) {
@@ -443,11 +472,13 @@ void Holder::stop(EndedBy why, std::uint32_t grace_ms) {
 void Holder::see_exit() {
   const auto status = tool_->try_wait();
   if (!status) return;
+  if (!std::exchange(is_reaped_, true)) os::collect_children(0);
   // While it is being stopped, what it started may end in its own time.
   if (kill_at_ != never && boot_now() < kill_at_ && !tree_->is_empty()) return;
   record_.code = status->code;
   record_.signal = status->signal;
   has_ended_ = true;
+  output_->lift_cap();
   if (!assign_->keep_descendants) {
     ToolTree::End end = tree_->kill(kill_patience, 0);
     record_.descendants = std::move(end.names);
@@ -464,23 +495,30 @@ void Holder::check_clock() {
   const std::int64_t now = boot_now();
   if (now >= retry_at_) {
     retry_at_ = output_->retry() ? never : now + retry_ns;
+    if (retry_at_ != never && is_folder_gone()) return give_up();
   }
-  if (now >= drained_by_ && output_->is_ready()) {
-    for (Source& source : sources_) close_source(source);
+  if (now >= drained_by_) {
+    // What is there is taken first; whoever still holds the other end is not waited for.
+    for (Source& source : sources_) {
+      while (read_source(source)) {
+      }
+      if (output_->is_ready()) close_source(source);
+    }
   }
   if (!tool_ || has_ended_) return;
   if (now >= lease_ && !has_daemon()) stop(EndedBy::lease, assign_->kill_grace_ms);
   if (now >= deadline_ && !has_daemon()) stop(EndedBy::deadline, assign_->kill_grace_ms);
   if (now >= kill_at_) {
-    tree_->kill(kill_patience, tool_->pid());
+    tree_->kill(kill_patience, is_reaped_ ? 0 : tool_->pid());
     see_exit();
-    // It cannot be killed: tried again, as long as it takes.
+    // It cannot be killed: tried again, for as long as it takes.
     if (!has_ended_) kill_at_ = now + nanoseconds(seconds(1)).count();
   }
 }
 
 void Holder::set_timer() {
-  std::int64_t at = std::min(retry_at_, drained_by_);
+  // Nothing is drained while nothing can be written.
+  std::int64_t at = std::min(retry_at_, output_->is_ready() ? drained_by_ : never);
   if (tool_ && !has_ended_) {
     at = std::min(at, kill_at_);
     // They count only while no daemon is there; one that leaves wakes this process by it.
@@ -505,6 +543,7 @@ void Holder::tell_all(const FromKeeper& message) noexcept {
 }
 
 void Holder::tell_growth() noexcept {
+  if (!output_) return;
   for (Connection& connection : connections_) {
     if (connection.owes_answer || connection.told == output_->position()) continue;
     connection.told = output_->position();
@@ -519,7 +558,7 @@ void Holder::finish() {
   tree_.reset();
   crash_point("keeper.before_rename");
   // Without the record the run would count as interrupted: a full disk is waited out.
-  while (folder_ && !folder_->replace_file(exit_name, encode_exit(record_))) {
+  while (folder_ && !folder_->replace_file(exit_name, encode_exit(record_)) && !is_folder_gone()) {
     const timespec pause{0, retry_ns};
     ::nanosleep(&pause, nullptr);
   }

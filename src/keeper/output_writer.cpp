@@ -39,7 +39,7 @@ void OutputWriter::append(std::uint8_t stream, std::size_t length, std::int64_t 
 bool OutputWriter::is_ready() noexcept {
   if (pending_begin_ != pending_end_) return false;
   if (segments_.empty()) return true;
-  while (position_ - segments_.front() + frame_bytes > cap_) {
+  while (position_ - segments_.front() > cap_ - std::min<std::uint64_t>(cap_, frame_bytes)) {
     const bool may_go = segments_.size() > 1 && segments_[1] <= consumed_;
     if (!may_go) return false;
     drop_oldest();

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -29,6 +30,8 @@ class OutputWriter {
   // Tries again what could not be written.
   bool retry() noexcept;
   void consume(std::uint64_t position) noexcept;
+  // The tool has ended: what is left of its output is little, and nobody is held by waiting with it.
+  void lift_cap() noexcept { cap_ = std::numeric_limits<std::uint64_t>::max(); }
 
   // Behind the last whole frame.
   std::uint64_t position() const noexcept { return position_; }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -10,7 +11,9 @@
 #include "ledger/leases.h"
 #include "os/cgroup.h"
 #include "os/file.h"
+#include "os/lock.h"
 #include "runtime/store_task.h"
+#include "store/runs.h"
 
 namespace reeve::runtime {
 
@@ -20,6 +23,9 @@ using store::Sql;
 
 // Of a log that was deleted, the last events are written anew, not all of them.
 constexpr std::int64_t most_missed = 10'000;
+constexpr std::size_t most_swept = 100'000;
+
+namespace fs = std::filesystem;
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -88,6 +94,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
     return ledger::register_daemon(transaction, {host, boot}, options_.config.supervision.lease);
   });
   write_missed_events();
+  sweep_seats();
   keepers_ = std::make_unique<KeeperPool>(loop_, KeeperPool::Options{.program = options_.keeper_program,
                                                                      .seats = options_.folder.keepers().string(),
                                                                      .host = host,
@@ -113,6 +120,43 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
     around_->lease = options_.config.supervision.lease;
     renew_lease();
   }
+}
+
+// Of keepers that were killed: nobody else removes their names.
+void Daemon::sweep_seats() const {
+  for (const auto& file : os::list_files(options_.folder.keepers(), {".lock"}, most_swept)) {
+    if (os::FileLock::query(file.string()) == os::FileLock::State::held) continue;
+    fs::path socket = file;
+    socket.replace_extension(".sock");
+    std::error_code error;
+    fs::remove(socket, error);
+    fs::remove(file, error);
+  }
+}
+
+// Of runs that were over, or never began to exist, when the last daemon died: they hold whole environments.
+void Daemon::sweep_launches() {
+  std::vector<base::RunId> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(options_.folder.runs(), error)) {
+    const auto id = base::RunId::parse(entry.path().filename().string());
+    if (id && fs::exists(entry.path() / keeper::launch_name, error)) found.push_back(*id);
+  }
+  if (found.empty()) return;
+  ask_store(
+      *ledger_, loop_,
+      [found](ledger::Transaction& transaction) {
+        std::vector<base::RunId> over;
+        for (const base::RunId id : found) {
+          const auto run = store::find_run(transaction.session(), id);
+          if (!run || is_final(run->run.status)) over.push_back(id);
+        }
+        return over;
+      },
+      [this](std::expected<std::vector<base::RunId>, base::Error> over) {
+        if (!over) return;
+        for (const base::RunId id : *over) supervisor_->clean_up(id);
+      });
 }
 
 void Daemon::renew_lease() {
@@ -148,6 +192,7 @@ Daemon::~Daemon() {
 
 void Daemon::recover(std::function<void()> done) {
   supervisor_->recover([this, done] {
+    sweep_launches();
     // Tests look at what happens to a daemon that works, not to one that begins.
     *is_armed_ = true;
     done();

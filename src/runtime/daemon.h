@@ -57,6 +57,8 @@ class Daemon {
  private:
   std::function<void(const char*)> make_crash_point() const;
   void renew_lease();
+  void sweep_seats() const;
+  void sweep_launches();
   void publish(std::span<const ledger::StoredEvent> events);
   void write_missed_events();
 

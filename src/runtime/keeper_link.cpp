@@ -18,8 +18,20 @@ KeeperLink::KeeperLink(Loop& loop, os::Fd socket, Events events)
   watch_ = loop_.watch(socket_.get(), [this] { receive(); });
 }
 
+void KeeperLink::set_events(Events events) {
+  events_ = std::move(events);
+  if (!is_gone_) return;
+  loop_.post([this, alive = std::weak_ptr(alive_)] {
+    if (alive.expired()) return;
+    const auto gone = std::move(events_.gone);
+    if (gone) gone();
+  });
+}
+
 void KeeperLink::send(const keeper::ToKeeper& message) {
-  if (is_gone_ || queue_.size() >= most_waiting) return;
+  const bool may_wait = queue_.size() < most_waiting || std::holds_alternative<keeper::Stop>(message) ||
+                        std::holds_alternative<keeper::Deadline>(message);
+  if (is_gone_ || !may_wait) return;
   queue_.push_back(keeper::encode(message));
   flush();
 }

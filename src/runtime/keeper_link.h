@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "keeper/message.h"
@@ -23,10 +24,10 @@ class KeeperLink {
   KeeperLink(const KeeperLink&) = delete;
   KeeperLink& operator=(const KeeperLink&) = delete;
 
-  void set_events(Events events) { events_ = std::move(events); }
-  // Queued while the keeper is busy; more than it can ever owe is not kept.
+  // One that has gone before tells the new ones too.
+  void set_events(Events events);
+  // Queued while the keeper is busy. Beyond a bound, input and words about output are not kept; orders are.
   void send(const keeper::ToKeeper& message);
-  std::size_t waiting() const noexcept { return queue_.size(); }
 
  private:
   void receive();
@@ -39,6 +40,7 @@ class KeeperLink {
   Loop::Hold retry_;
   std::deque<std::string> queue_;
   bool is_gone_ = false;
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 
 }  // namespace reeve::runtime

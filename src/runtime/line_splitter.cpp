@@ -71,6 +71,10 @@ void LineSplitter::finish() {
   pending_ = std::string();
 }
 
+void LineSplitter::flush() {
+  if (!pending_.empty()) cut_pending();
+}
+
 void LineSplitter::deliver(Line line) {
   line.is_continuation = is_inside_;
   is_inside_ = line.is_partial;

@@ -41,6 +41,8 @@ class LineSplitter {
   void feed(std::uint64_t position, std::string_view bytes);
   // The stream is over: delivers what has no newline.
   void finish();
+  // Delivers what is held back now as a piece, so that no more of the stream must be read again after a crash.
+  void flush();
 
   // From where this stream must be read again to go on after a crash. Not to be asked while a line is delivered: what
   // follows that line begins at its `end`.

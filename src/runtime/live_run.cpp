@@ -49,7 +49,10 @@ LiveRun::LiveRun(Surroundings& around, Start start, Events events)
 
 void LiveRun::open_intake() {
   const base::RunId id = record().tool_run_id;
-  IntakeStart intake{.run = id,
+  static std::uint64_t last_intake = 0;
+  intake_ = ++last_intake;
+  IntakeStart intake{.number = intake_,
+                     .run = id,
                      .attempt = claim().attempt,
                      .folder = attempt_folder(around_, id, claim().attempt),
                      .tool = start_.plan.tool,
@@ -58,6 +61,7 @@ void LiveRun::open_intake() {
                      .secrets = secrets_,
                      .secrets_file = run_folder(around_, id) + "/secrets",
                      .failure_markers = start_.plan.profile.failure_markers,
+                     .output_cap = start_.plan.profile.output_cap.bytes,
                      .out_offset = start_.out_offset,
                      .err_offset = start_.err_offset};
   around_.log.open(std::move(intake));
@@ -100,11 +104,11 @@ void LiveRun::begin(std::unique_ptr<KeeperLink> link) {
 void LiveRun::adopt(os::Fd socket) {
   open_intake();
   link_ = std::make_unique<KeeperLink>(around_.loop, std::move(socket), link_events());
-  has_begun_ = true;
   around_.log.grew(record().tool_run_id);
   if (around_.lease) renew_lease();
   set_deadline_timer();
   renew_silence();
+  if (start_.has_result) await_exit_after_result();
   // It was being ended when the daemon before this one died.
   if (start_.ending) stop(start_.plan.profile.kill_grace);
 }
@@ -121,7 +125,6 @@ void LiveRun::hear(const keeper::FromKeeper& message) {
     around_.log.grew(id);
     events_.output();
   } else if (std::holds_alternative<keeper::Started>(message)) {
-    has_begun_ = true;
   } else if (const auto* taken = std::get_if<keeper::InputTaken>(&message)) {
     const auto ticket = tickets_.find(taken->ticket);
     if (ticket == tickets_.end()) return;
@@ -129,10 +132,8 @@ void LiveRun::hear(const keeper::FromKeeper& message) {
     tickets_.erase(ticket);
     done(taken->is_taken);
   } else if (const auto* trouble = std::get_if<keeper::Trouble>(&message)) {
-    news_.last_error = fmt::format("its output cannot be written ({}): the tool is held until it can",
-                                   std::generic_category().message(trouble->error_number));
-    has_news_ = true;
-    store_news();
+    warn(fmt::format("its output cannot be written ({}): the tool is held until it can",
+                     std::generic_category().message(trouble->error_number)));
   } else if (std::holds_alternative<keeper::Exited>(message)) {
     if (!exit_ && read_exit_record()) finish_intake();
   }
@@ -171,6 +172,7 @@ void LiveRun::finish_intake() {
 }
 
 void LiveRun::take(Digest digest) {
+  if (digest.intake != intake_) return;
   news_.out_offset = static_cast<std::int64_t>(digest.out_offset);
   news_.err_offset = static_cast<std::int64_t>(digest.err_offset);
   position_ = std::max(position_, digest.position);
@@ -201,10 +203,7 @@ void LiveRun::take(Digest digest) {
   if (digest.report && digest.report->kind == Report::Kind::result) {
     start_.has_result = true;
     news_.result = digest.report->data ? json::encode(*digest.report->data) : "null";
-    const auto grace = start_.plan.profile.result_grace;
-    result_timer_ = around_.loop.at(around_.loop.now() + grace, [this] {
-      end({RunStatus::completed, "", model::Outcome::did_not_exit}, start_.plan.profile.kill_grace, [](auto) {});
-    });
+    await_exit_after_result();
   }
   const bool is_sign_of_life = digest.last_output_at || digest.has_heartbeat;
   if (is_sign_of_life) {
@@ -250,8 +249,13 @@ void LiveRun::store_news() {
         if (alive.expired()) return;
         is_storing_news_ = false;
         if (!stored || !*stored) {
-          // Kept, and stored with what comes next.
+          // Kept, and tried again: what is not stored is not consumed either, and holds the tool in the end.
           has_news_ = true;
+          if (is_intake_final_) return store_end();
+          news_timer_ = around_.loop.at(around_.loop.now() + news_pause, [this] {
+            news_timer_ = {};
+            store_news();
+          });
           return;
         }
         stored_position_ = position;
@@ -273,7 +277,6 @@ void LiveRun::store_end() {
   around_.crash_point("run.before_tx_exit");
   AttemptEnd end{.run = record().tool_run_id, .claim = claim(), .record = *exit_, .ending = start_.ending};
   end.has_failure_marker = start_.has_failure_marker;
-  end.has_result = start_.has_result;
   if (!has_error_event_ && !record().last_error && !news_.last_error) end.last_stderr_line = last_stderr_line_;
   ask_store(
       around_.ledger, around_.loop,
@@ -300,11 +303,24 @@ void LiveRun::store_end() {
       });
 }
 
+// RUN-17.
+void LiveRun::await_exit_after_result() {
+  result_timer_ = around_.loop.at(around_.loop.now() + start_.plan.profile.result_grace,
+                                  [this] { end_by_itself({RunStatus::completed, "", model::Outcome::did_not_exit}); });
+}
+
+void LiveRun::end_by_itself(Ending ending) {
+  end(ending, start_.plan.profile.kill_grace, [this, alive = std::weak_ptr(alive_), ending](const auto& ended) {
+    if (alive.expired() || ended || exit_) return;
+    // The store is out of reach: the limit holds all the same, as soon as it can be written down.
+    end_timer_ = around_.loop.at(around_.loop.now() + news_pause, [this, ending] { end_by_itself(ending); });
+  });
+}
+
 void LiveRun::set_deadline_timer() {
   if (!start_.deadline) return;
-  deadline_timer_ = around_.loop.at(*start_.deadline, [this] {
-    end({RunStatus::failed_timeout, "timeout", {}}, start_.plan.profile.kill_grace, [](auto) {});
-  });
+  deadline_timer_ =
+      around_.loop.at(*start_.deadline, [this] { end_by_itself({RunStatus::failed_timeout, "timeout", {}}); });
 }
 
 void LiveRun::renew_silence() {
@@ -337,12 +353,7 @@ void LiveRun::look_at_silence() {
       if (std::exchange(has_warned_, true)) break;
       const std::string reason = fmt::format("no output or heartbeat for {}, half of its limit",
                                              base::format_duration(*profile.no_output_timeout.after / 2));
-      ask_store(
-          around_.ledger, around_.loop,
-          [id = record().tool_run_id, claim = claim(), reason](ledger::Transaction& transaction) {
-            return ledger::warn_of_run(transaction, id, claim, reason);
-          },
-          [](auto) {});
+      warn(reason);
       break;
     }
     case engine::StallVerdict::at_work:
@@ -355,15 +366,24 @@ void LiveRun::look_at_silence() {
   if (decision.look_again) watch_silence(*decision.look_again);
 }
 
+void LiveRun::warn(const std::string& reason) {
+  ask_store(
+      around_.ledger, around_.loop,
+      [id = record().tool_run_id, claim = claim(), reason](ledger::Transaction& transaction) {
+        return ledger::warn_of_run(transaction, id, claim, reason);
+      },
+      [](auto) {});
+}
+
 void LiveRun::mark_stalled(const std::string& limit) {
   const model::ToolProfile& profile = start_.plan.profile;
   const auto silent_s = std::chrono::duration_cast<seconds>(*profile.no_output_timeout.after).count();
   if (profile.on_stall == model::OnStall::kill) {
-    end({RunStatus::failed_timeout, fmt::format("no output or heartbeat for {} s", silent_s), {}}, profile.kill_grace,
-        [](auto) {});
+    end_by_itself({RunStatus::failed_timeout, fmt::format("no output or heartbeat for {} s", silent_s), {}});
     return;
   }
   const bool looks_at_activity = profile.liveness == model::Liveness::activity;
+  stall_decided_at_ = around_.loop.now();
   move({.to = RunStatus::stalled,
         .reason = fmt::format("no output or heartbeat{} for {}", looks_at_activity ? ", no CPU or I/O" : "", limit)});
 }
@@ -381,13 +401,16 @@ void LiveRun::move(ledger::RunMove move) {
         return ledger::move_run(transaction, id, move, claim);
       },
       [this, alive = std::weak_ptr(alive_)](std::expected<std::optional<model::Run>, base::Error> moved) {
-        if (alive.expired() || !moved || !*moved) return;
+        if (alive.expired() || exit_) return;
+        if (!moved && moved.error().code().starts_with("store.")) {
+          silence_timer_ = around_.loop.at(around_.loop.now() + news_pause, [this] { look_at_silence(); });
+        }
+        if (!moved || !*moved) return;
         start_.record.status = (*moved)->status;
         start_.record.reason = (*moved)->reason;
         events_.changed(record());
         // It spoke while this was being stored.
-        const bool spoke = record().status == RunStatus::stalled && silence_.since > news_stored_at_ && !exit_ &&
-                           around_.loop.now() - silence_.since < seconds(1);
+        const bool spoke = record().status == RunStatus::stalled && silence_.since > stall_decided_at_;
         if (spoke) mark_running();
       });
 }

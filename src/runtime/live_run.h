@@ -108,8 +108,6 @@ class LiveRun {
   const std::shared_ptr<const base::SecretSet>& secrets() const noexcept { return secrets_; }
   // Where the output ends, once that is known.
   std::optional<std::uint64_t> output_end() const noexcept { return output_end_; }
-  // The keeper's word that the tool runs.
-  bool has_begun() const noexcept { return has_begun_; }
 
  private:
   void open_intake();
@@ -125,9 +123,13 @@ class LiveRun {
   void renew_silence();
   void watch_silence(base::BootTime when);
   void look_at_silence();
-  void mark_stalled(const std::string& reason);
+  void warn(const std::string& reason);
+  void mark_stalled(const std::string& limit);
   void mark_running();
   void move(ledger::RunMove move);
+  // By Reeve itself: tried again until it can be stored.
+  void end_by_itself(Ending ending);
+  void await_exit_after_result();
   void stop(base::Milliseconds grace);
   // When the keeper may end it; 0 for never.
   std::int64_t lease_end_ns() const;
@@ -137,7 +139,6 @@ class LiveRun {
   Events events_;
   std::shared_ptr<const base::SecretSet> secrets_;
   std::unique_ptr<KeeperLink> link_;
-  bool has_begun_ = false;
   std::optional<keeper::ExitRecord> exit_;
   std::optional<std::uint64_t> output_end_;
   bool is_intake_final_ = false;
@@ -155,6 +156,9 @@ class LiveRun {
 
   engine::Silence silence_;
   bool has_warned_ = false;
+  base::BootTime stall_decided_at_;
+  Loop::Hold end_timer_;
+  std::uint64_t intake_ = 0;
   Loop::Hold deadline_timer_;
   Loop::Hold silence_timer_;
   Loop::Hold result_timer_;

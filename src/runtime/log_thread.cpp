@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -24,6 +24,8 @@ constexpr std::size_t turn_bytes = 1UL << 20U;
 // Read and not stored: what a crash makes the next daemon read and compare again.
 constexpr std::uint64_t most_unstored = 4ULL << 20U;
 constexpr std::size_t tail_bytes = 64UL << 20U;
+// So far a line without an end may lie behind what has been read.
+constexpr std::uint64_t most_pending = 1ULL << 20U;
 constexpr std::size_t most_questions = 64;
 constexpr std::size_t most_tool_errors = 64;
 constexpr std::chrono::milliseconds retry_pause(200);
@@ -87,7 +89,7 @@ struct LogThread::Intake {
   std::array<std::uint64_t, 2> fed;
   // Lines that begin before it are in the log since before the last crash.
   std::array<std::uint64_t, 2> logged{};
-  std::set<std::size_t> seen_secrets;
+  bool has_noted_secrets = false;
 
   Digest digest;
   std::string text;
@@ -110,24 +112,21 @@ struct LogThread::Intake {
 
   std::uint64_t position() const { return std::min(offsets[0], offsets[1]); }
   bool must_wait() const { return !output_end && position() > stored + most_unstored; }
-  void note_secrets(std::string_view line);
+  void note_secrets();
 };
 
-// Told by a line that was changed: which of them it held.
-void LogThread::Intake::note_secrets(std::string_view line) {
-  const std::size_t before = seen_secrets.size();
-  for (std::size_t i = 0; i < start.secret_values.size(); ++i) {
-    const std::string& value = start.secret_values[i];
-    // One of many lines is known by any of them.
-    const std::string_view part = std::string_view(value).substr(0, value.find('\n'));
-    if (!value.empty() && line.find(part) != std::string_view::npos) seen_secrets.insert(i);
-  }
-  if (seen_secrets.size() == before || start.secrets_file.empty()) return;
-  std::vector<std::string> values;
-  for (const std::size_t i : seen_secrets) values.push_back(start.secret_values[i]);
+// Told by a line that was changed. All of them are kept then: of which one a part was printed cannot always be said.
+void LogThread::Intake::note_secrets() {
+  if (has_noted_secrets || start.secrets_file.empty()) return;
+  has_noted_secrets = true;
   const std::size_t slash = start.secrets_file.rfind('/');
-  os::Folder::open(start.secrets_file.substr(0, slash))
-      .replace_file(start.secrets_file.substr(slash + 1), keeper::Packer().put(values).bytes());
+  try {
+    os::Folder::open(start.secrets_file.substr(0, slash))
+        .replace_file(start.secrets_file.substr(slash + 1), keeper::Packer().put(start.secret_values).bytes());
+  } catch (const base::Error&) {
+    // Next time.
+    has_noted_secrets = false;
+  }
 }
 
 LogThread::LogThread(Options options) : options_(std::move(options)) {
@@ -189,16 +188,43 @@ void LogThread::run() {
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return has_more || is_ending_ || !commands_.empty(); });
+      const auto is_due = [&] { return has_more || is_ending_ || !commands_.empty(); };
+      if (deferred_.empty()) {
+        wake_.wait(lock, is_due);
+      } else {
+        wake_.wait_for(lock, retry_pause, is_due);
+      }
       if (commands_.empty() && is_ending_) return;
       std::swap(taken, commands_);
     }
-    for (Command& command : taken) obey(command);
+    retry_deferred();
+    for (Command& command : taken) {
+      try {
+        obey(command);
+      } catch (const base::Error& error) {
+        options_.complain(error.message());
+        deferred_.push_back(std::move(command));
+      }
+    }
     taken.clear();
     has_more = false;
     for (auto& [_, intake] : intakes_) {
       if (read_some(*intake)) has_more = true;
     }
+  }
+}
+
+void LogThread::retry_deferred() {
+  if (deferred_.empty()) return;
+  std::deque<Command> again = std::exchange(deferred_, {});
+  while (!again.empty()) {
+    try {
+      obey(again.front());
+    } catch (const base::Error&) {
+      // It goes on waiting, and with it what comes behind it.
+      deferred_.push_back(std::move(again.front()));
+    }
+    again.pop_front();
   }
 }
 
@@ -208,41 +234,14 @@ void LogThread::obey(Command& command) {
     append(command.lines);
     return;
   }
+  const bool is_behind =
+      std::ranges::any_of(deferred_, [&](const Command& earlier) { return earlier.run == command.run; });
+  if (is_behind) {
+    deferred_.push_back(std::move(command));
+    return;
+  }
   if (command.kind == Kind::open) {
-    const base::RunId run = command.run;
-    os::Folder folder = os::Folder::open(command.start->folder);
-    auto intake = std::make_unique<Intake>(std::move(*command.start), std::move(folder));
-    Intake& self = *intake;
-    for (const model::Stream stream : {model::Stream::out, model::Stream::err}) {
-      const std::size_t i = index_of(stream);
-      const auto logged = logged_.find({run.number(), self.start.attempt, static_cast<int>(i)});
-      if (logged != logged_.end()) self.logged[i] = logged->second + 1;
-      self.splitters[i] = std::make_unique<LineSplitter>([this, &self, stream, i](const Line& line) {
-        Digest& digest = self.digest;
-        if (line.is_whole()) {
-          if (auto event = lines_.read(line.text)) merge_event(digest, std::move(*event));
-        }
-        if (self.markers.match(line.text)) digest.has_failure_marker = true;
-        const bool is_hidden_of = !self.start.secrets->empty();
-        std::string shown;
-        if (is_hidden_of) {
-          shown = self.redactors[i].feed(line.text);
-          if (!line.is_partial) shown += self.redactors[i].finish();
-          if (shown != line.text) self.note_secrets(line.text);
-        }
-        Line told = line;
-        if (is_hidden_of) told.text = shown;
-        if (stream == model::Stream::err && !told.text.empty()) {
-          constexpr std::size_t longest = 4'096;
-          std::string text = base::replace_invalid_utf8(base::truncate_utf8(told.text, longest));
-          if (looks_like_error(told.text)) digest.error_line = text;
-          digest.last_stderr_line = std::move(text);
-        }
-        if (line.position >= self.logged[i]) self.writer.append(self.text, self.timestamp, stream, told);
-      });
-    }
-    self.reader.seek(self.position());
-    intakes_.insert_or_assign(run, std::move(intake));
+    open_intake(command);
     return;
   }
   const auto found = intakes_.find(command.run);
@@ -268,10 +267,48 @@ void LogThread::obey(Command& command) {
   }
 }
 
+void LogThread::open_intake(Command& command) {
+  const base::RunId run = command.run;
+  os::Folder folder = os::Folder::open(command.start->folder);
+  auto intake = std::make_unique<Intake>(std::move(*command.start), std::move(folder));
+  Intake& self = *intake;
+  for (const model::Stream stream : {model::Stream::out, model::Stream::err}) {
+    const std::size_t i = index_of(stream);
+    const auto logged = logged_.find({run.number(), self.start.attempt, static_cast<int>(i)});
+    if (logged != logged_.end()) self.logged[i] = logged->second + 1;
+    self.splitters[i] = std::make_unique<LineSplitter>([this, &self, stream, i](const Line& line) {
+      Digest& digest = self.digest;
+      const bool has_secrets = !self.start.secrets->empty();
+      std::string shown;
+      if (has_secrets) {
+        shown = self.redactors[i].feed(line.text);
+        if (!line.is_partial) shown += self.redactors[i].finish();
+        if (shown != line.text) self.note_secrets();
+      }
+      Line told = line;
+      if (has_secrets) told.text = shown;
+      // What a tool says to Reeve is shown as well: nothing of it may be a secret.
+      if (line.is_whole()) {
+        if (auto event = lines_.read(told.text)) merge_event(digest, std::move(*event));
+      }
+      if (self.markers.match(line.text)) digest.has_failure_marker = true;
+      if (stream == model::Stream::err && !told.text.empty()) {
+        constexpr std::size_t longest = 4'096;
+        std::string text = base::replace_invalid_utf8(base::truncate_utf8(told.text, longest));
+        if (looks_like_error(told.text)) digest.error_line = text;
+        digest.last_stderr_line = std::move(text);
+      }
+      if (line.position >= self.logged[i]) self.writer.append(self.text, self.timestamp, stream, told);
+    });
+  }
+  self.reader.seek(self.position());
+  intakes_.insert_or_assign(run, std::move(intake));
+}
+
 // Whether there may be more to read at once.
 bool LogThread::read_some(Intake& intake) {
   if (!intake.is_asked || intake.is_done || intake.must_wait()) return false;
-  intake.digest = {.run = intake.start.run, .attempt = intake.start.attempt};
+  intake.digest = {.run = intake.start.run, .intake = intake.start.number, .attempt = intake.start.attempt};
   std::size_t read = 0;
   bool is_at_end = false;
   while (read < turn_bytes) {
@@ -304,7 +341,11 @@ bool LogThread::read_some(Intake& intake) {
     intake.digest.is_final = true;
     intake.is_done = true;
   }
+  const std::uint64_t longest_wait = std::min(most_pending, intake.start.output_cap / 4);
   for (std::size_t i = 0; i < 2; ++i) {
+    const std::uint64_t begun = intake.splitters[i]->consumed();
+    const bool waits_long = begun != 0 && begun < intake.fed[i] && begun + longest_wait < intake.reader.position();
+    if (waits_long && !is_over) intake.splitters[i]->flush();
     // A stream that has nothing pending need not be read again up to where the other one is.
     const std::uint64_t consumed = intake.splitters[i]->consumed();
     const bool has_pending = !is_over && consumed != 0 && consumed < intake.fed[i];

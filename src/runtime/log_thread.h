@@ -22,6 +22,8 @@ namespace reeve::runtime {
 
 // What to read of one attempt.
 struct IntakeStart {
+  // Tells digests of this reading from those of an earlier one of the same attempt.
+  std::uint64_t number = 0;
   base::RunId run{0};
   int attempt = 1;
   // Of the attempt: where its output lies.
@@ -34,6 +36,8 @@ struct IntakeStart {
   std::shared_ptr<const base::SecretSet> secrets;
   std::string secrets_file;
   std::vector<std::string> failure_markers;
+  // A line without an end is not waited for beyond a part of it: the tool would be held for ever.
+  std::uint64_t output_cap = 1ULL << 30U;
   // From where on each stream has not been dealt with.
   std::uint64_t out_offset = 0;
   std::uint64_t err_offset = 0;
@@ -42,6 +46,7 @@ struct IntakeStart {
 // What a stretch of output said, all of it at once: later words about the same thing replace earlier ones.
 struct Digest {
   base::RunId run{0};
+  std::uint64_t intake = 0;
   int attempt = 1;
   // To be stored with what follows from it.
   std::uint64_t out_offset = 0;
@@ -109,6 +114,9 @@ class LogThread {
   struct Command;
   void run();
   void obey(Command& command);
+  // Throws when the files cannot be opened.
+  void open_intake(Command& command);
+  void retry_deferred();
   bool read_some(Intake& intake);
   void append(std::string_view lines);
   void read_log_tail();
@@ -121,6 +129,8 @@ class LogThread {
   struct File;
   std::unique_ptr<File> file_;
   LineReader lines_;
+  // Of runs whose files could not be opened (too many are open): tried again, in their order.
+  std::deque<Command> deferred_;
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,6 +24,7 @@ using model::Run;
 
 constexpr auto kill_patience = std::chrono::seconds(10);
 constexpr int most_starts = 3;
+constexpr auto look_pause = std::chrono::milliseconds(50);
 
 std::optional<std::string> read_if_there(const std::string& path, std::size_t most) {
   try {
@@ -127,8 +129,14 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
   // Without its launch nothing can be said about how to go on, but what happened can.
   if (!plan) plan.emplace(RunPlan{.tool = found.record.tool_name, .argv = found.record.argv, .cwd = found.record.cwd});
 
-  if (!exit && is_held && !is_marked) {
+  // While somebody holds it nothing is decided about it.
+  if (!exit && is_held && !(is_marked && socket)) {
     look_again(std::move(found), socket ? std::move(*socket) : os::Fd(), std::move(done));
+    return;
+  }
+  // It was being ended: that stands, and nothing of it is started again.
+  if (!exit && !is_held && found.attempt.ending) {
+    finish_ending(std::move(found), std::move(done));
     return;
   }
   if (!exit && is_same_boot && !is_held && !is_marked) {
@@ -140,7 +148,7 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
     }
     return;
   }
-  if (!exit && !(is_held && socket)) {
+  if (!exit && !is_held) {
     interrupt(std::move(found), std::move(done));
     return;
   }
@@ -150,7 +158,8 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
       [run = found.attempt.run, claim = found.attempt.claim, daemon = around_.daemon](
           ledger::Transaction& transaction) { return ledger::adopt_attempt(transaction, run, claim, daemon); },
       [this, found, plan, kept, exit, done](std::expected<std::optional<std::int64_t>, Error> epoch) mutable {
-        if (epoch && *epoch) {
+        if (!epoch) return try_later(found, done);
+        if (*epoch) {
           found.attempt.claim.epoch = **epoch;
           LiveRun& live = add(make_start(found, std::move(*plan)));
           if (exit) {
@@ -166,16 +175,23 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
 // The keeper is there and has not been told to start: the word of its old daemon was the last it waited for, so that it
 // leaves; or it has been told, and its marker comes.
 void Supervisor::look_again(Found found, os::Fd socket, std::function<void()> done) {
-  const auto again = [this, found, done] {
-    around_.loop.post([this, found, done] {
-      lookers_.erase(static_cast<std::uint64_t>(found.attempt.run.number()));
-      recover_one(found, done);
+  // Whoever waits for the recovery does not wait for a keeper that may be stopped.
+  done();
+  auto is_posted = std::make_shared<bool>(false);
+  const auto again = [this, found, is_posted] {
+    if (std::exchange(*is_posted, true)) return;
+    around_.loop.post([this, found] {
+      lookers_.erase(found.attempt.run);
+      recover_one(found, [this, run = found.attempt.run] { tell_followers(run); });
     });
   };
   if (!socket) {
-    // Its socket is gone, its lock not yet: it is on its way out.
-    auto pause = std::make_shared<Loop::Hold>();
-    *pause = around_.loop.at(around_.loop.now() + std::chrono::milliseconds(20), [pause, again] { again(); });
+    // Its socket is gone or full, its lock not free: it is on its way out, or busy.
+    const std::uint64_t number = next_pause_++;
+    pauses_[number] = around_.loop.at(around_.loop.now() + look_pause, [this, number, again] {
+      around_.loop.post([this, number] { pauses_.erase(number); });
+      again();
+    });
     return;
   }
   KeeperLink::Events events;
@@ -183,14 +199,14 @@ void Supervisor::look_again(Found found, os::Fd socket, std::function<void()> do
     if (std::holds_alternative<keeper::Started>(message)) again();
   };
   events.gone = again;
-  lookers_.insert_or_assign(static_cast<std::uint64_t>(found.attempt.run.number()),
+  lookers_.insert_or_assign(found.attempt.run,
                             std::make_unique<KeeperLink>(around_.loop, std::move(socket), std::move(events)));
 }
 
 void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> done) {
   auto shared = std::make_shared<RunPlan>(std::move(plan));
   around_.keepers.take([this, found, shared, done](std::expected<IdleKeeper, Error> keeper) {
-    if (!keeper) throw keeper.error();
+    if (!keeper) return try_later(found, done);
     auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));
     const auto deadline = deadline_for(*shared);
     ledger::AttemptStart start{.daemon = around_.daemon, .keeper = kept->identity, .nonce = make_nonce()};
@@ -222,18 +238,52 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
   const auto launch = read_if_there(run_folder(around_, found.attempt.run) + "/" + std::string(keeper::launch_name),
                                     keeper::launch_bytes);
   auto plan = launch ? read_plan(*launch) : std::nullopt;
-  const auto policy = plan ? plan->profile.on_interrupted : model::OnInterrupted::fail;
-  if (plan && policy == model::OnInterrupted::rerun) {
+  auto policy = plan ? plan->profile.on_interrupted : model::OnInterrupted::fail;
+  const bool may_rerun = found.attempt.claim.attempt <= around_.supervision.resume_attempts;
+  if (plan && policy == model::OnInterrupted::rerun && may_rerun) {
     rerun(found, std::move(*plan), std::move(done));
     return;
   }
+  // What is interrupted again and again is a question after all.
+  if (policy == model::OnInterrupted::rerun) policy = model::OnInterrupted::ask;
   ask_store(
       around_.ledger, around_.loop,
       [found, policy](ledger::Transaction& transaction) {
         return store_interruption(transaction, found.attempt.run, found.attempt.claim, found.record.tool_name, policy);
       },
-      [this, done](std::expected<std::optional<Run>, Error> stored) {
-        if (stored && *stored) tell_changed(**stored);
+      [this, found, done](std::expected<std::optional<Run>, Error> stored) {
+        if (!stored) return try_later(found, done);
+        if (*stored) tell_changed(**stored);
+        done();
+      });
+}
+
+// The store did not take it: looked at once more.
+void Supervisor::try_later(Found found, std::function<void()> done) {
+  const std::uint64_t number = next_pause_++;
+  pauses_[number] = around_.loop.at(around_.loop.now() + std::chrono::seconds(1), [this, number, found, done] {
+    around_.loop.post([this, number] { pauses_.erase(number); });
+    recover_one(found, done);
+  });
+}
+
+void Supervisor::finish_ending(Found found, std::function<void()> done) {
+  kill_leftovers(found);
+  const auto ending = decode_ending(found.attempt.ending);
+  ledger::RunMove move{.to = model::RunStatus::failed, .reason = "interrupted while it was being ended"};
+  if (ending) {
+    move.to = ending->status;
+    move.reason = ending->reason.empty() ? std::nullopt : std::optional(ending->reason);
+    move.outcome = ending->outcome;
+  }
+  ask_store(
+      around_.ledger, around_.loop,
+      [run = found.attempt.run, claim = found.attempt.claim, move](ledger::Transaction& transaction) {
+        return ledger::move_run(transaction, run, move, claim);
+      },
+      [this, found, done](std::expected<std::optional<Run>, Error> stored) {
+        if (!stored) return try_later(found, done);
+        if (*stored) tell_changed(**stored);
         done();
       });
 }
@@ -241,7 +291,7 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
 void Supervisor::rerun(const Found& found, RunPlan plan, std::function<void()> done) {
   auto shared = std::make_shared<RunPlan>(std::move(plan));
   around_.keepers.take([this, found, shared, done](std::expected<IdleKeeper, Error> keeper) {
-    if (!keeper) throw keeper.error();
+    if (!keeper) return try_later(found, done);
     auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));
     const auto deadline = deadline_for(*shared);
     ledger::AttemptStart start{.daemon = around_.daemon, .keeper = kept->identity, .nonce = make_nonce()};
@@ -258,7 +308,8 @@ void Supervisor::rerun(const Found& found, RunPlan plan, std::function<void()> d
           return ledger::rerun_attempt(transaction, found.attempt.run, found.attempt.claim, start);
         },
         [this, found, shared, kept, start, deadline, done](std::expected<std::optional<int>, Error> attempt) {
-          if (attempt && *attempt) {
+          if (!attempt) return try_later(found, done);
+          if (*attempt) {
             Run record = found.record;
             record.attempt = **attempt;
             record.status = model::RunStatus::running;

@@ -1,5 +1,6 @@
 #include "runtime/run_end.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -32,9 +33,24 @@ void ask(ledger::Transaction& transaction, base::RunId run, int attempt, model::
   ledger::open_question(transaction, {.approval = std::move(approval), .kind = model::ApprovalKind::question});
 }
 
+// RUN-17: what lived on after the tool, named.
+std::string describe_descendants(const keeper::ExitRecord& record) {
+  constexpr std::size_t most_named = 10;
+  if (record.descendants.empty()) return {};
+  std::vector<std::string> named(
+      record.descendants.begin(),
+      record.descendants.begin() + static_cast<std::ptrdiff_t>(std::min(most_named, record.descendants.size())));
+  if (named.size() < record.descendants.size()) named.emplace_back("…");
+  const std::string names = base::visible(base::replace_invalid_utf8(base::join(named, ", ")));
+  return fmt::format("left behind and {}: {}", record.is_tree_gone ? "killed" : "not all killed", names);
+}
+
 RunMove make_ordinary_move(const AttemptEnd& end, const engine::ExitVerdict& verdict) {
   RunMove move{.to = verdict.status, .outcome = verdict.outcome};
   if (!verdict.reason.empty()) move.reason = verdict.reason;
+  if (const std::string left = describe_descendants(end.record); !left.empty()) {
+    move.reason = move.reason ? *move.reason + "; " + left : left;
+  }
   move.exit_code = end.record.code;
   move.signal = end.record.signal;
   move.ends_attempt = true;

@@ -27,7 +27,6 @@ struct AttemptEnd {
   keeper::ExitRecord record;
   std::optional<Ending> ending;
   bool has_failure_marker = false;
-  bool has_result = false;
   // For `last_error` when nothing better was said (RUN-7).
   std::optional<std::string> last_stderr_line;
 };

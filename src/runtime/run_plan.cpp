@@ -223,7 +223,7 @@ model::Run make_run(const RunPlan& plan) {
     return redactor.feed(text) + redactor.finish();
   };
   model::Run run;
-  run.tool_name = plan.tool;
+  run.tool_name = hide(plan.tool);
   run.execution_id = plan.execution;
   for (const std::string& word : plan.argv) run.argv.push_back(hide(word));
   run.cwd = plan.cwd;

@@ -161,6 +161,7 @@ void Supervisor::lose(base::RunId run) {
   ask_store(
       around_.ledger, around_.loop, [run](ledger::Transaction& transaction) { return find_attempts(transaction, run); },
       [this, run](std::expected<std::vector<Found>, Error> found) {
+        // What cannot be read now is read by the next daemon, which begins at once.
         if (!found) throw found.error();
         for (Found& one : *found) recover_one(std::move(one), [this, run] { tell_followers(run); });
       });
@@ -232,6 +233,12 @@ void Supervisor::cancel(base::RunId run, Cancellation cancellation, RunAnswer an
         if (found && is_final(found->run.status)) {
           throw Error("run.not_running",
                       fmt::format("{} is {} already. Nothing changed.", run.text(), base::spell(found->run.status)));
+        }
+        const bool has_process = found && found->run.status != model::RunStatus::queued &&
+                                 found->run.status != model::RunStatus::waiting_approval;
+        if (has_process) {
+          throw Error("run.not_here", fmt::format("{} is not in this daemon's hands at the moment", run.text()),
+                      "it is being taken over, or another machine's: try again in a moment, or there");
         }
         return ledger::move_run(transaction, run, {.to = model::RunStatus::cancelled, .reason = reason}).value();
       },

@@ -56,6 +56,8 @@ class Supervisor {
 
   void take(Digest digest);
   void renew_leases();
+  // Removes what only a run that may still be started needs.
+  void clean_up(base::RunId run);
   std::size_t live_runs() const noexcept { return runs_.size(); }
 
  private:
@@ -76,7 +78,6 @@ class Supervisor {
   void tell_changed(const model::Run& run);
   void tell_followers(base::RunId run);
   void forget(base::RunId run);
-  void clean_up(base::RunId run);
   std::optional<base::BootTime> deadline_for(const RunPlan& plan) const;
   std::string make_nonce() const;
 
@@ -91,6 +92,8 @@ class Supervisor {
   void look_again(Found found, os::Fd socket, std::function<void()> done);
   void start_again(Found found, RunPlan plan, std::function<void()> done);
   void interrupt(Found found, std::function<void()> done);
+  void finish_ending(Found found, std::function<void()> done);
+  void try_later(Found found, std::function<void()> done);
   void rerun(const Found& found, RunPlan plan, std::function<void()> done);
   void kill_leftovers(const Found& found) const;
   LiveRun::Start make_start(const Found& found, RunPlan plan) const;
@@ -99,7 +102,9 @@ class Supervisor {
   std::map<base::RunId, std::unique_ptr<LiveRun>> runs_;
   HoldMap<base::RunId, Waiter> waiters_;
   HoldMap<base::RunId, std::function<void()>> followers_;
-  std::map<std::uint64_t, std::unique_ptr<KeeperLink>> lookers_;
+  std::map<base::RunId, std::unique_ptr<KeeperLink>> lookers_;
+  std::uint64_t next_pause_ = 1;
+  std::map<std::uint64_t, Loop::Hold> pauses_;
   // How often a run that never began was started again.
   std::map<base::RunId, int> starts_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -75,11 +76,13 @@ base::RunId Exchange::run_id() const {
   return *id;
 }
 
-void Exchange::send(int status, const base::Value& document) const {
+void Exchange::send(int status, const base::Value& document) {
+  if (std::exchange(is_answered, true)) return;
   responder->send({.status = status, .body = json::encode(document)});
 }
 
-void Exchange::refuse(const Error& error) const {
+void Exchange::refuse(const Error& error) {
+  if (std::exchange(is_answered, true)) return;
   responder->send({.status = wire::http_status(error.code()),
                    .content_type = "application/problem+json",
                    .body = json::encode(wire::problem_document(error))});

@@ -31,8 +31,10 @@ struct Exchange {
   base::Value body() const;
   base::RunId run_id() const;
 
-  void send(int status, const base::Value& document) const;
-  void refuse(const base::Error& error) const;
+  // The first of them is the answer; what comes later is not sent.
+  void send(int status, const base::Value& document);
+  void refuse(const base::Error& error);
+  bool is_answered = false;
 };
 using SharedExchange = std::shared_ptr<Exchange>;
 

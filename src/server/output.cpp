@@ -55,20 +55,13 @@ Place parse_place(const std::optional<std::string>& text) {
 
 // Those that the run printed, kept for as long as its output is.
 std::shared_ptr<const base::SecretSet> read_secrets(const std::string& folder) {
-  auto set = std::make_shared<base::SecretSet>();
+  std::vector<std::string> values;
   try {
-    std::vector<std::string> values;
     keeper::Unpacker(os::read_file(folder + "/secrets", base::limits::json_bytes)).get(values);
-    for (const std::string& value : values) {
-      set->add(value);
-      if (value.find('\n') == std::string::npos) continue;
-      for (const std::string_view line : base::split(value, '\n')) set->add(line);
-    }
   } catch (const Error&) {
     // It printed none.
   }
-  set->prepare();
-  return set;
+  return runtime::prepare_secrets(values);
 }
 
 // One client that reads the output of one attempt.

@@ -68,6 +68,14 @@ Inherited clear_environment() {
 }
 
 void prepare_folder(const fs::path& root) {
+  std::error_code error;
+  const bool is_foreign =
+      fs::exists(root, error) && !fs::is_empty(root, error) && !fs::exists(root / "reeve.lock", error);
+  if (is_foreign) {
+    throw Error("daemon.state_folder",
+                fmt::format("{} is no state folder of Reeve: other things lie in it", root.string()),
+                "choose an empty or a new folder with --state");
+  }
   os::create_folders(root);
   // Only the owner may look in: the socket and the launches are there.
   if (::chmod(root.c_str(), 0700) != 0) {

@@ -60,6 +60,7 @@ int http_status(std::string_view code) noexcept {
       {"run.not_running", 409},
       {"run.illegal_move", 409},
       {"run.no_input", 409},
+      {"run.not_here", 409},
       {"store.busy", 503},
       {"store.unavailable", 503},
   });
