@@ -1,7 +1,5 @@
-#include <cstdint>
 #include <optional>
 #include <poll.h>
-#include <sys/stat.h>
 
 #include <fmt/format.h>
 
@@ -10,6 +8,9 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "os/file.h"
+#include "os/lock.h"
+#include "project/state_folder.h"
 
 namespace reeve::cli {
 
@@ -18,25 +19,18 @@ namespace {
 // What is being answered is finished first.
 constexpr auto patience = std::chrono::seconds(15);
 
-// Which daemon it is: each makes its own socket. Nothing when there is none.
-struct SocketIdentity {
-  ino_t inode = 0;
-  std::int64_t changed_s = 0;
-  std::int64_t changed_ns = 0;
-  bool operator==(const SocketIdentity&) const = default;
-};
-
-std::optional<SocketIdentity> identify_socket(const client::DaemonPlace& place) {
-  struct stat status{};
-  if (::stat(place.socket.c_str(), &status) != 0) return std::nullopt;
-  return SocketIdentity{status.st_ino, status.st_ctim.tv_sec, status.st_ctim.tv_nsec};
+// Who has the folder; nothing when nobody has: then the next one can begin, which a socket that is away does not tell.
+std::optional<std::string> find_holder(const client::DaemonPlace& place) {
+  const project::StateFolder folder{place.folder};
+  if (os::FileLock::query(folder.lock().string()) == os::FileLock::State::free) return std::nullopt;
+  return os::read_file(folder.lock(), 32);
 }
 
 // Somebody who follows a run starts the next daemon as soon as this one is gone: that one was not meant.
-void wait_until_gone(const client::DaemonPlace& place, const std::optional<SocketIdentity>& meant) {
+void wait_until_gone(const client::DaemonPlace& place, const std::optional<std::string>& meant) {
   const base::SystemClock clock;
   const base::BootTime deadline = clock.boot_now() + patience;
-  while (meant && identify_socket(place) == meant && client::Daemon(place).is_running()) {
+  while (meant && find_holder(place) == meant) {
     if (clock.boot_now() > deadline) {
       throw base::Error("daemon.busy",
                         fmt::format("the daemon of {} has not stopped yet", base::quoted(place.folder.string())),
@@ -59,7 +53,7 @@ ExitCode run(const Call& call) {
   client::DaemonPlace place = daemon_place(call);
   place.no_start = "none is started to be stopped";
   client::Daemon daemon(place);
-  const auto meant = identify_socket(place);
+  const auto meant = find_holder(place);
   const bool was_running = daemon.is_running();
   if (was_running) {
     ask_to_stop(daemon);

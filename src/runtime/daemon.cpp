@@ -108,6 +108,28 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
                                                         .supervision = options_.config.supervision,
                                                         .crash_point = crash_point});
   supervisor_ = std::make_unique<Supervisor>(*around_);
+  // A file has one daemon, which its lock proves; where many share a store, others count on the lease.
+  if (place->kind == store::Place::Kind::postgresql) {
+    around_->lease = options_.config.supervision.lease;
+    renew_lease();
+  }
+}
+
+void Daemon::renew_lease() {
+  const base::Milliseconds lease = *around_->lease;
+  ask_store(
+      *ledger_, loop_,
+      [number = around_->daemon, lease](ledger::Transaction& transaction) {
+        return ledger::renew_lease(transaction, number, lease);
+      },
+      [this, lease](std::expected<bool, base::Error> renewed) {
+        if (renewed && !*renewed) {
+          // What it covered may be another's by now: begun anew, it finds out.
+          throw base::Error("daemon.lease_lost", "the lease was not renewed in time: the store was out of reach");
+        }
+        if (renewed) supervisor_->renew_leases();
+        lease_timer_ = loop_.at(loop_.now() + lease / 3, [this] { renew_lease(); });
+      });
 }
 
 Daemon::~Daemon() {
@@ -124,10 +146,19 @@ Daemon::~Daemon() {
   log_.reset();
 }
 
+void Daemon::recover(std::function<void()> done) {
+  supervisor_->recover([this, done] {
+    // Tests look at what happens to a daemon that works, not to one that begins.
+    *is_armed_ = true;
+    done();
+  });
+}
+
 std::function<void(const char*)> Daemon::make_crash_point() const {
 #ifdef REEVE_CRASH_POINTS
-  return [wanted = options_.crash_point](const char* point) {
-    if (wanted == point) ::kill(::getpid(), SIGKILL);
+  return [wanted = options_.crash_point, is_armed = is_armed_](const char* point) {
+    const bool may_die = *is_armed || wanted.starts_with("recovery.");
+    if (may_die && wanted == point) ::kill(::getpid(), SIGKILL);
   };
 #else
   return [](const char*) {};

@@ -43,7 +43,8 @@ class Daemon {
   const Options& options() const noexcept { return options_; }
   base::WallTime started_at() const noexcept { return started_at_; }
 
-  void recover(std::function<void()> done) { supervisor_->recover(std::move(done)); }
+  // RUN-13, before anything else is done.
+  void recover(std::function<void()> done);
 
   // Calls after each commit that has events; they are read from the store.
   [[nodiscard]] Loop::Hold follow_events(std::function<void()> more);
@@ -55,6 +56,7 @@ class Daemon {
 
  private:
   std::function<void(const char*)> make_crash_point() const;
+  void renew_lease();
   void publish(std::span<const ledger::StoredEvent> events);
   void write_missed_events();
 
@@ -66,11 +68,14 @@ class Daemon {
   HoldMap<std::monostate, std::function<void(const std::string&)>> log_followers_;
   std::atomic<bool> has_log_followers_ = false;
   std::atomic<bool> is_told_ = false;
+  // Whether a crash point counts yet.
+  std::shared_ptr<std::atomic<bool>> is_armed_ = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<LogThread> log_;
   std::unique_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<KeeperPool> keepers_;
   std::unique_ptr<Surroundings> around_;
   std::unique_ptr<Supervisor> supervisor_;
+  Loop::Hold lease_timer_;
 };
 
 // One event as a line of the log and of the API: {"event":…,"timestamp":…,"seq":…, …}.

@@ -16,7 +16,10 @@ constexpr int most_failures = 3;
 
 }  // namespace
 
-KeeperPool::KeeperPool(Loop& loop, Options options) : loop_(loop), options_(std::move(options)) { fill(); }
+KeeperPool::KeeperPool(Loop& loop, Options options) : loop_(loop), options_(std::move(options)) {
+  if (!options_.crash_point.empty()) options_.size = 1;
+  fill();
+}
 
 void KeeperPool::take(Taken taken) {
   if (!idle_.empty()) {
@@ -53,7 +56,8 @@ void KeeperPool::fill() {
 void KeeperPool::start_one() {
   os::SocketPair pair = os::make_socket_pair(os::SocketKind::packets);
   os::SpawnPlan plan{.argv = {options_.program, "hold", options_.seats}};
-  if (!options_.crash_point.empty()) plan.argv.push_back(options_.crash_point);
+  // The first one only: what follows its death is what a test looks at.
+  if (next_number_ == 1 && !options_.crash_point.empty()) plan.argv.push_back(options_.crash_point);
   plan.input = pair.theirs.get();
   plan.error = options_.complaints;
   auto process = os::spawn(plan);

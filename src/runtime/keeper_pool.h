@@ -30,7 +30,7 @@ class KeeperPool {
     std::string boot_id;
     // Where keepers complain; -1 for nowhere.
     int complaints = -1;
-    // For tests: the point at which each keeper dies.
+    // For tests: the point at which the first keeper dies.
     std::string crash_point = {};
     std::size_t size = 3;
   };

@@ -85,6 +85,7 @@ void LiveRun::begin(std::unique_ptr<KeeperLink> link) {
   assign.keep_descendants = profile.keep_descendants;
   assign.output_cap = profile.output_cap.bytes;
   if (start_.deadline) assign.deadline_ns = ns_of(*start_.deadline);
+  assign.lease_ns = lease_end_ns();
   assign.environment =
       attempt_environment(id, record().execution_id, record().node_id, claim().attempt, assign.attempt_folder);
   assign.open_files = around_.open_files;
@@ -101,6 +102,7 @@ void LiveRun::adopt(os::Fd socket) {
   link_ = std::make_unique<KeeperLink>(around_.loop, std::move(socket), link_events());
   has_begun_ = true;
   around_.log.grew(record().tool_run_id);
+  if (around_.lease) renew_lease();
   set_deadline_timer();
   renew_silence();
   // It was being ended when the daemon before this one died.
@@ -433,6 +435,14 @@ void LiveRun::input(std::string bytes, std::function<void(bool)> done) {
   const std::uint32_t ticket = next_ticket_++;
   tickets_.emplace(ticket, std::move(done));
   link_->send(keeper::Input{ticket, std::move(bytes)});
+}
+
+std::int64_t LiveRun::lease_end_ns() const {
+  return around_.lease ? ns_of(around_.loop.now() + around_.supervision.adopt_grace) : 0;
+}
+
+void LiveRun::renew_lease() {
+  if (link_) link_->send(keeper::Lease{lease_end_ns()});
 }
 
 void LiveRun::resize(int rows, int columns) {

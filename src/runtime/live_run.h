@@ -41,6 +41,9 @@ struct Surroundings {
   // The soft limit that the person who started the daemon had.
   std::uint64_t open_files = 0;
   model::Supervision supervision;
+  // Of a store that many daemons share; a keeper whose daemon is gone for `adopt_grace` then ends its tree, because by
+  // then others may decide about the run.
+  std::optional<base::Milliseconds> lease = {};
   // For tests: where the process may die.
   std::function<void(const char*)> crash_point = [](const char*) {};
 };
@@ -95,6 +98,7 @@ class LiveRun {
   void end(Ending ending, base::Milliseconds grace, Done done);
   // False when there is no room, or nothing that reads.
   void input(std::string bytes, std::function<void(bool)> done);
+  void renew_lease();
   void resize(int rows, int columns);
   void signal(int number);
 
@@ -125,6 +129,8 @@ class LiveRun {
   void mark_running();
   void move(ledger::RunMove move);
   void stop(base::Milliseconds grace);
+  // When the keeper may end it; 0 for never.
+  std::int64_t lease_end_ns() const;
 
   Surroundings& around_;
   Start start_;

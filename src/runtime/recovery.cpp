@@ -22,6 +22,7 @@ using base::Error;
 using model::Run;
 
 constexpr auto kill_patience = std::chrono::seconds(10);
+constexpr int most_starts = 3;
 
 std::optional<std::string> read_if_there(const std::string& path, std::size_t most) {
   try {
@@ -58,17 +59,20 @@ void add_with_descendants(std::vector<os::ProcessId>& found, const os::ProcessId
 
 }  // namespace
 
+std::vector<Supervisor::Found> Supervisor::find_attempts(ledger::Transaction& transaction,
+                                                         std::optional<base::RunId> only) {
+  std::vector<Found> all;
+  for (ledger::LiveAttempt& attempt : ledger::find_live_attempts(transaction.session())) {
+    if (only && attempt.run != *only) continue;
+    auto row = store::find_run(transaction.session(), attempt.run);
+    if (row) all.push_back({std::move(attempt), std::move(row->run)});
+  }
+  return all;
+}
+
 void Supervisor::recover(std::function<void()> done) {
   ask_store(
-      around_.ledger, around_.loop,
-      [](ledger::Transaction& transaction) {
-        std::vector<Found> all;
-        for (ledger::LiveAttempt& attempt : ledger::find_live_attempts(transaction.session())) {
-          auto row = store::find_run(transaction.session(), attempt.run);
-          if (row) all.push_back({std::move(attempt), std::move(row->run)});
-        }
-        return all;
-      },
+      around_.ledger, around_.loop, [](ledger::Transaction& transaction) { return find_attempts(transaction, {}); },
       [this, done](std::expected<std::vector<Found>, Error> all) {
         if (!all) throw all.error();
         auto left = std::make_shared<std::size_t>(1);
@@ -128,7 +132,8 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
     return;
   }
   if (!exit && is_same_boot && !is_held && !is_marked) {
-    if (launch) {
+    // One that is lost again and again before it begins is no accident any more.
+    if (launch && ++starts_[found.attempt.run] <= most_starts) {
       start_again(std::move(found), std::move(*plan), std::move(done));
     } else {
       interrupt(std::move(found), std::move(done));

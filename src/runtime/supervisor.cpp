@@ -144,23 +144,26 @@ LiveRun& Supervisor::add(LiveRun::Start start) {
   const base::RunId id = start.record.tool_run_id;
   LiveRun::Events events;
   events.changed = [this](const Run& run) { tell_changed(run); };
-  events.output = [this, id] {
-    for (const auto& more : followers_.find(id)) more();
-  };
+  events.output = [this, id] { tell_followers(id); };
   events.over = [this, id] { forget(id); };
   events.interrupted = [this, id] {
-    LiveRun* live = find(id);
-    if (live == nullptr) return;
-    Found found{{.run = id, .claim = live->claim()}, live->record()};
     // Later: its own link tells it.
-    around_.loop.post([this, found] {
-      around_.log.close(found.attempt.run);
-      runs_.erase(found.attempt.run);
-      interrupt(found, [] {});
-    });
+    around_.loop.post([this, id] { lose(id); });
   };
   auto live = std::make_unique<LiveRun>(around_, std::move(start), std::move(events));
   return *runs_.insert_or_assign(id, std::move(live)).first->second;
+}
+
+// Its keeper is gone without a word: looked at as after a restart.
+void Supervisor::lose(base::RunId run) {
+  around_.log.close(run);
+  runs_.erase(run);
+  ask_store(
+      around_.ledger, around_.loop, [run](ledger::Transaction& transaction) { return find_attempts(transaction, run); },
+      [this, run](std::expected<std::vector<Found>, Error> found) {
+        if (!found) throw found.error();
+        for (Found& one : *found) recover_one(std::move(one), [this, run] { tell_followers(run); });
+      });
 }
 
 LiveRun* Supervisor::find(base::RunId run) noexcept {
@@ -171,6 +174,10 @@ LiveRun* Supervisor::find(base::RunId run) noexcept {
 void Supervisor::take(Digest digest) {
   LiveRun* live = find(digest.run);
   if (live != nullptr && live->claim().attempt == digest.attempt) live->take(std::move(digest));
+}
+
+void Supervisor::renew_leases() {
+  for (const auto& [_, live] : runs_) live->renew_lease();
 }
 
 void Supervisor::tell_changed(const Run& run) {
@@ -185,8 +192,13 @@ void Supervisor::forget(base::RunId run) {
   // Later: it is one of its own functions that says so.
   around_.loop.post([this, run] {
     runs_.erase(run);
-    for (const auto& more : followers_.find(run)) more();
+    starts_.erase(run);
+    tell_followers(run);
   });
+}
+
+void Supervisor::tell_followers(base::RunId run) {
+  for (const auto& more : followers_.find(run)) more();
 }
 
 // What only a run that may still be started needs (DESIGN: the launch holds its environment).

@@ -55,6 +55,7 @@ class Supervisor {
   [[nodiscard]] Loop::Hold follow_output(base::RunId run, std::function<void()> more);
 
   void take(Digest digest);
+  void renew_leases();
   std::size_t live_runs() const noexcept { return runs_.size(); }
 
  private:
@@ -73,6 +74,7 @@ class Supervisor {
   void start_with(RunPlan plan, std::optional<Idempotency> idempotency, IdleKeeper keeper, RunAnswer answer);
   LiveRun& add(LiveRun::Start start);
   void tell_changed(const model::Run& run);
+  void tell_followers(base::RunId run);
   void forget(base::RunId run);
   void clean_up(base::RunId run);
   std::optional<base::BootTime> deadline_for(const RunPlan& plan) const;
@@ -83,7 +85,9 @@ class Supervisor {
     ledger::LiveAttempt attempt;
     model::Run record;
   };
+  static std::vector<Found> find_attempts(ledger::Transaction& transaction, std::optional<base::RunId> only);
   void recover_one(Found found, std::function<void()> done);
+  void lose(base::RunId run);
   void look_again(Found found, os::Fd socket, std::function<void()> done);
   void start_again(Found found, RunPlan plan, std::function<void()> done);
   void interrupt(Found found, std::function<void()> done);
@@ -96,6 +100,8 @@ class Supervisor {
   HoldMap<base::RunId, Waiter> waiters_;
   HoldMap<base::RunId, std::function<void()>> followers_;
   std::map<std::uint64_t, std::unique_ptr<KeeperLink>> lookers_;
+  // How often a run that never began was started again.
+  std::map<base::RunId, int> starts_;
 };
 
 }  // namespace reeve::runtime

@@ -6,11 +6,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -19,6 +21,7 @@
 #include "keeper/guard.h"
 #include "os/file.h"
 #include "os/lock.h"
+#include "os/process_stat.h"
 #include "os/pseudo_file.h"
 #include "os/unix_socket.h"
 #include "project/project.h"
@@ -33,6 +36,7 @@ namespace fs = std::filesystem;
 using base::Error;
 
 constexpr auto close_patience = std::chrono::seconds(2);
+constexpr auto dying_patience = std::chrono::seconds(5);
 
 // What the daemon was started with and must not hand on.
 struct Inherited {
@@ -72,14 +76,26 @@ void prepare_folder(const fs::path& root) {
   }
 }
 
+bool is_living(pid_t pid) {
+  const auto stat = os::read_process_stat(pid);
+  return stat && stat->state != 'Z' && stat->state != 'X';
+}
+
 os::FileLock take_lock(const project::StateFolder& folder) {
-  auto lock = os::FileLock::try_take(folder.lock().string());
-  if (!lock) {
-    const std::string pid = os::read_pseudo_file(folder.lock().c_str(), 32);
-    throw Error("daemon.already_running",
-                fmt::format("another daemon{} has the state folder {}", pid.empty() ? "" : " (pid " + pid + ")",
-                            folder.root.string()),
-                "`reeve stop` ends it; or choose another folder with --state");
+  const base::SystemClock clock;
+  const base::BootTime give_up = clock.boot_now() + dying_patience;
+  std::optional<os::FileLock> lock;
+  while (!(lock = os::FileLock::try_take(folder.lock().string()))) {
+    const std::string holder = os::read_pseudo_file(folder.lock().c_str(), 32);
+    // One that was killed keeps it until the last of its threads is gone, a moment after itself.
+    const bool is_dying = !is_living(static_cast<pid_t>(os::parse_unsigned(holder)));
+    if (!is_dying || clock.boot_now() > give_up) {
+      throw Error("daemon.already_running",
+                  fmt::format("another daemon{} has the state folder {}", holder.empty() ? "" : " (pid " + holder + ")",
+                              folder.root.string()),
+                  "`reeve stop` ends it; or choose another folder with --state");
+    }
+    ::poll(nullptr, 0, 5);
   }
   const std::string pid = std::to_string(::getpid());
   if (::ftruncate(lock->file().get(), 0) != 0 ||
@@ -136,7 +152,8 @@ class Server {
               },
               {}) {}
 
-  void run() {
+  // Once it has begun, what it cannot go on with ends it: the guard starts the next one, which reads the truth.
+  int run() {
     sigset_t watched;
     ::sigemptyset(&watched);
     for (const int number : {SIGTERM, SIGINT}) ::sigaddset(&watched, number);
@@ -149,7 +166,13 @@ class Server {
     });
     daemon_.recover([this] { open_doors(); });
     used_at_ = daemon_.loop().now();
-    daemon_.loop().run();
+    try {
+      daemon_.loop().run();
+      return EXIT_SUCCESS;
+    } catch (const Error& error) {
+      complain(fmt::format("error[{}]: {}", error.code(), error.message()));
+      return EX_SOFTWARE;
+    }
   }
 
  private:
@@ -238,8 +261,7 @@ int serve(const ServeOptions& options) {
     prepare_folder(options.folder.root);
     const os::FileLock lock = take_lock(options.folder);
     os::create_folders(options.folder.logs());
-    Server(options, std::move(inherited)).run();
-    return EXIT_SUCCESS;
+    return Server(options, std::move(inherited)).run();
   } catch (const Error& error) {
     std::string text = fmt::format("error[{}]: {}\n", error.code(), error.message());
     if (!error.fix().empty()) text += fmt::format("  = {}\n", error.fix());

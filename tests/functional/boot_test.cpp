@@ -1,0 +1,125 @@
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/daemon.h"
+
+// A pid alone is never trusted (RUN-13): another boot, and a number that another process has got. Both are made by the
+// kernel itself, in namespaces of their own; the program has no branch for it.
+namespace reeve {
+namespace {
+
+using testing::Members;
+using testing::Words;
+
+class Boot : public testing::DaemonTest {
+ protected:
+  // A shell script in namespaces of its own; root in them, whoever runs the tests.
+  testing::Outcome run_inside(const Words& unshare_options, const std::string& script) const {
+    Words argv = {"/usr/bin/unshare"};
+    if (::getuid() != 0) argv.insert(argv.end(), {"--user", "--map-root-user"});
+    argv.insert(argv.end(), unshare_options.begin(), unshare_options.end());
+    argv.insert(argv.end(), {"--", "/bin/sh", "-eu", "-c", script});
+    testing::Launch wanted = launch({});
+    wanted.argv = std::move(argv);
+    return testing::run_program(wanted);
+  }
+  // Another boot id for everything that the script starts.
+  std::string with_other_boot(const std::string& script) const {
+    const std::filesystem::path id = scratch().write("boot_id", "11111111-2222-3333-4444-555555555555\n");
+    return fmt::format("mount --bind {} /proc/sys/kernel/random/boot_id; {}", id.string(), script);
+  }
+  pid_t number_in(const std::filesystem::path& file) const {
+    std::ifstream stream(file);
+    pid_t pid = 0;
+    stream >> pid;
+    return pid;
+  }
+  void kill_everything() const {
+    ASSERT_EQ(::kill(number_in(state() / "reeve.lock"), SIGKILL), 0);
+    for (const testing::FoundProcess& process : processes()) ::kill(process.pid, SIGKILL);
+    ASSERT_TRUE(testing::eventually([&] { return processes().empty(); }));
+  }
+  std::string reeve_command() const { return testing::reeve_binary(); }
+};
+
+// After a reboot a marker is not believed: it was interrupted, and a person is asked.
+TEST_F(Boot, of_another_boot_nothing_lives) {
+  const std::string id = detach({}, {"silent", "1000"});
+  ASSERT_TRUE(testing::eventually([&] { return !tools().empty(); }));
+  kill_everything();
+  const testing::Outcome outcome =
+      run_inside({"--mount"}, with_other_boot(fmt::format("{0} show {1} --json; {0} stop", reeve_command(), id)));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find(R"("waiting_approval")"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("interrupted after it began"), std::string::npos) << outcome.out;
+  EXPECT_EQ(reeve({"cancel", id}).code, 0);
+}
+
+// What was written down before the machine went down is true after it: the code, and every line.
+TEST_F(Boot, an_exit_record_is_believed_over_a_boot) {
+  const std::string file = (scratch().path() / "go").string();
+  const Words options = {"run", "--detach",
+                         "--",  "sh",
+                         "-c",  fmt::format("{0} wait-file {1}; {0} lines 5; exit 9", testing::zoo_binary(), file)};
+  const testing::Outcome started = reeve(options);
+  ASSERT_EQ(started.code, 0) << started.err;
+  wait_for_output("TR-1", "waiting");
+  // The daemon and its guard go, the keeper stays to the end of the tool.
+  for (const testing::FoundProcess& process : processes()) {
+    const bool is_daemon = process.command.find(" serve ") != std::string::npos;
+    if (is_daemon) ::kill(process.pid, SIGKILL);
+  }
+  std::ofstream(file) << "x";
+  ASSERT_TRUE(testing::eventually([&] { return processes().empty(); }));
+  const testing::Outcome outcome = run_inside(
+      {"--mount"}, with_other_boot(fmt::format("{0} wait TR-1 || true; {0} show TR-1 --json; {0} logs TR-1; {0} stop",
+                                               reeve_command())));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("exit_code != 0 (9)"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("line 000005"), std::string::npos) << outcome.out;
+}
+
+// The numbers of the keeper and of the tool are given to strangers: neither is taken for them, and none is harmed.
+TEST_F(Boot, a_number_that_another_process_has_got_is_a_stranger) {
+  const std::string script = fmt::format(R"(
+{0} run --detach -- {1} silent 1000 >/dev/null
+daemon=$(cat {2}/reeve.lock)
+keeper=
+while [ -z "$keeper" ]; do
+  tool=$(pgrep -f '^{1} silent' | head -n 1) || true
+  if [ -n "$tool" ]; then keeper=$(awk '{{print $4}}' /proc/$tool/stat); fi
+done
+guard=$(pgrep -f 'reeve-keeper guard' | head -n 1)
+kill -9 $guard $daemon $keeper $tool
+while [ -d /proc/$keeper ] && ! grep -q '^State:.Z' /proc/$keeper/status; do :; done
+# Numbers are given in their order: the next process gets the one behind the last.
+occupy() {{
+  while [ -d /proc/$1 ]; do :; done
+  echo $(($1 - 1)) >/proc/sys/kernel/ns_last_pid
+  sleep 987 &
+  [ $! = "$1" ]
+}}
+occupy $keeper
+occupy $tool
+{0} show TR-1 --json
+kill -0 $keeper
+kill -0 $tool
+echo strangers live
+{0} stop
+kill $keeper $tool
+)",
+                                         reeve_command(), testing::zoo_binary(), state().string());
+  const testing::Outcome outcome = run_inside({"--pid", "--fork", "--mount-proc", "--kill-child"}, script);
+  ASSERT_EQ(outcome.code, 0) << outcome.err << outcome.out;
+  EXPECT_NE(outcome.out.find("interrupted after it began"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("strangers live"), std::string::npos) << outcome.out;
+  EXPECT_EQ(reeve({"cancel", "TR-1"}).code, 0);
+}
+
+}  // namespace
+}  // namespace reeve
