@@ -1,12 +1,11 @@
 #include "tests/support/daemon.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <csignal>
-#include <fstream>
+#include <fcntl.h>
 #include <iostream>
-#include <iterator>
-#include <sstream>
 #include <unistd.h>
 
 namespace reeve::testing {
@@ -17,13 +16,16 @@ namespace {
 
 constexpr std::chrono::seconds leave_time{15};
 
-// Also of what is not there any more.
+// As far as it goes: a process may leave while its files are read.
 std::string read_quietly(const fs::path& path) {
-  // Through a stream: a process that goes away while it is read ends the text, and nothing more.
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  std::string text;
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::array<char, 16'384> block{};
+  for (ssize_t count = 0; file >= 0 && (count = ::read(file, block.data(), block.size())) > 0;) {
+    text.append(block.data(), static_cast<std::size_t>(count));
+  }
+  if (file >= 0) ::close(file);
+  return text;
 }
 
 std::string describe(const std::vector<FoundProcess>& found) {
