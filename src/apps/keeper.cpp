@@ -40,10 +40,10 @@ int main(int count, char** words) {
     ::close(STDIN_FILENO);
     return keeper::hold_run(std::move(daemon), words[2]);
   }
-  if (task == "guard" && count >= 4 && std::strcmp(words[2], "--") == 0) {
+  if (task == "guard" && count >= 5 && std::strcmp(words[3], "--") == 0) {
     std::vector<std::string> environment;
     for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-    return keeper::guard_daemon({words + 3, words + count}, environment);
+    return keeper::guard_daemon(words[2], {words + 4, words + count}, environment);
   }
   std::fprintf(stderr, "reeve-keeper holds one run, or watches over the daemon; reeve starts it.\n");
   return 2;

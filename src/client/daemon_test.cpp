@@ -186,7 +186,7 @@ TEST_F(DaemonTest, one_that_cannot_begin_says_why) {
   }
   const std::string folder = wanted.folder.string();
   EXPECT_EQ(testing::read_text(wanted.folder / "words"),
-            "guard -- /opt/reeve serve --state " + folder + " --background\n");
+            "guard " + folder + "/reeve.lock -- /opt/reeve serve --state " + folder + " --background\n");
   EXPECT_THAT(testing::read_text(wanted.folder / "environment"),
               AllOf(HasSubstr("PATH="), Not(HasSubstr("REEVE_TEST_SECRET"))));
   struct stat info{};

@@ -71,8 +71,8 @@ Starter::Starter(const fs::path& folder, Programs programs) {
   create_state_folder(folder);
   programs = find_programs(std::move(programs));
   os::Pipe pipe = os::make_pipe();
-  const auto guard = os::spawn({.argv = {programs.keeper.string(), "guard", "--", programs.reeve.string(), "serve",
-                                         "--state", folder.string(), "--background"},
+  const auto guard = os::spawn({.argv = {programs.keeper.string(), "guard", (folder / "reeve.lock").string(), "--",
+                                         programs.reeve.string(), "serve", "--state", folder.string(), "--background"},
                                 .environment = daemon_environment(),
                                 .output = pipe.write.get(),
                                 .error = pipe.write.get()});

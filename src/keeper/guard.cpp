@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "keeper/holder.h"
+#include "os/pseudo_file.h"
 #include "os/spawn.h"
 #include "os/tree.h"
 
@@ -31,7 +32,7 @@ std::int64_t now_ms() noexcept {
 
 }  // namespace
 
-int guard_daemon(const std::vector<std::string>& argv, const std::vector<std::string>& environment) {
+int guard_daemon(const char* lock, const std::vector<std::string>& argv, const std::vector<std::string>& environment) {
   os::become_subreaper();
   sigset_t watched;
   ::sigemptyset(&watched);
@@ -41,6 +42,7 @@ int guard_daemon(const std::vector<std::string>& argv, const std::vector<std::st
   int pause_ms = first_pause_ms;
   bool is_leaving = false;
   bool is_first = true;
+  std::vector<std::uint64_t> started;
   os::SpawnPlan plan{.argv = argv, .environment = environment};
   plan.output = STDOUT_FILENO;
   plan.error = STDERR_FILENO;
@@ -48,6 +50,7 @@ int guard_daemon(const std::vector<std::string>& argv, const std::vector<std::st
     const std::int64_t began = now_ms();
     auto daemon = os::spawn(plan);
     if (!daemon) return daemon_cannot_begin;
+    started.push_back(static_cast<std::uint64_t>(daemon->pid()));
     // Whoever started this waits for the end of these.
     const os::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
     ::dup2(null.get(), STDOUT_FILENO);
@@ -78,7 +81,9 @@ int guard_daemon(const std::vector<std::string>& argv, const std::vector<std::st
       if (is_told && info.ssi_signo != SIGCHLD) is_leaving = true;
       os::collect_children(0);
     }
-    if (is_leaving) return 0;
+    const std::uint64_t holder = os::parse_unsigned(os::read_pseudo_file(lock, 32));
+    const bool is_replaced = holder != 0 && std::find(started.begin(), started.end(), holder) == started.end();
+    if (is_leaving || is_replaced) return 0;
   }
 }
 

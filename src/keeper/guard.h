@@ -10,8 +10,9 @@ namespace reeve::keeper {
 inline constexpr int daemon_refused = 75;
 inline constexpr int daemon_cannot_begin = 78;
 
-// Starts the daemon, and again after each abnormal end, with growing pauses. Takes in orphans, so that no keeper that
-// ends without a daemon stays a zombie. Returns when the daemon left in order.
-int guard_daemon(const std::vector<std::string>& argv, const std::vector<std::string>& environment);
+// Starts the daemon, and again after each abnormal end, with growing pauses, unless another one has had its folder
+// since: `lock` names the holder. Takes in orphans, so that no keeper that ends without a daemon stays a zombie.
+// Returns when the daemon left in order.
+int guard_daemon(const char* lock, const std::vector<std::string>& argv, const std::vector<std::string>& environment);
 
 }  // namespace reeve::keeper
