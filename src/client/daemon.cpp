@@ -57,7 +57,8 @@ base::Error unavailable(const DaemonPlace& place, const std::string& why) {
 
 std::string words_of(const Starter& starter) {
   const std::string_view text = base::trim(starter.text());
-  return text.empty() ? "it does not say why" : std::string(text);
+  // One sentence: what it failed at. The rest is seen where the fix points to.
+  return text.empty() ? "it does not say why" : std::string(text.substr(0, text.find('\n')));
 }
 
 }  // namespace

@@ -221,7 +221,9 @@ void LiveRun::take(Digest digest) {
   }
   if (link_) link_->send(keeper::Consumed{stored_position_});
   const bool is_due = around_.loop.now() - news_stored_at_ >= news_pause;
-  if (has_effect || is_due || position_ - stored_position_ >= news_bytes) {
+  // A small cap is soon full: what was read must be stored for it to have room again.
+  const std::uint64_t much = std::min<std::uint64_t>(news_bytes, start_.plan.profile.output_cap.bytes / 4);
+  if (has_effect || is_due || position_ - stored_position_ >= much) {
     store_news();
   } else if (has_news_ && !news_timer_) {
     news_timer_ = around_.loop.at(news_stored_at_ + news_pause, [this] {

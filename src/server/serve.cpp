@@ -69,8 +69,10 @@ Inherited clear_environment() {
 
 void prepare_folder(const fs::path& root) {
   std::error_code error;
+  const bool is_private =
+      (fs::status(root, error).permissions() & (fs::perms::group_all | fs::perms::others_all)) == fs::perms::none;
   const bool is_foreign =
-      fs::exists(root, error) && !fs::is_empty(root, error) && !fs::exists(root / "reeve.lock", error);
+      fs::exists(root, error) && !is_private && !fs::is_empty(root, error) && !fs::exists(root / "reeve.lock", error);
   if (is_foreign) {
     throw Error("daemon.state_folder",
                 fmt::format("{} is no state folder of Reeve: other things lie in it", root.string()),

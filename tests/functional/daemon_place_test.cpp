@@ -7,6 +7,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <thread>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -213,6 +214,31 @@ TEST_F(FullDisk, a_daemon_cannot_begin_on_a_full_disk) {
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("error["), HasSubstr("full")));
   fs::remove(ballast());
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
+}
+
+// RUN-12, RUN-4: it ends while there is no space, and is over its time: nothing of what it printed is missing, and the
+// limit holds.
+TEST_F(FullDisk, an_end_without_space_loses_nothing) {
+  if (::geteuid() != 0) return;  // Shown by the tests of the writer: a disk of one's own needs rights.
+  ASSERT_TRUE(mount_disk(64 * mib)) << std::strerror(errno);
+  const std::string file = (scratch().path() / "go").string();
+  const testing::Outcome started =
+      reeve({"run", "--detach", "--", "sh", "-c",
+             testing::zoo_binary() + " wait-file " + file + "; for i in 1 2 3 4 5 6 7 8 9; do " +
+                 testing::zoo_binary() + " lines 1 --pad 4000; done"});
+  ASSERT_EQ(started.code, 0) << started.err;
+  wait_for_output("TR-1", "waiting");
+  const testing::Outcome late =
+      reeve({"run", "--detach", "--timeout", "2", "--", testing::zoo_binary(), "silent", "1000"});
+  ASSERT_EQ(late.code, 0) << late.err;
+  fill(0);
+  std::ofstream(file) << "x";
+  // Its keeper has tried for longer than it drains.
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  fs::remove(ballast());
+  EXPECT_EQ(finish("TR-1").at("status"), "completed");
+  EXPECT_EQ(testing::count_of(logs("TR-1"), "line 000001"), 9);
+  EXPECT_EQ(finish("TR-2").at("status"), "failed_timeout");
 }
 
 }  // namespace
