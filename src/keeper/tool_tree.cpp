@@ -42,10 +42,12 @@ void ToolTree::terminate() {
   os::signal_descendants(::getpid(), SIGCONT);
 }
 
-bool ToolTree::is_empty() const { return os::find_descendants(::getpid()).empty(); }
+bool ToolTree::is_empty() const { return !os::has_children() || os::find_descendants(::getpid()).empty(); }
 
 ToolTree::End ToolTree::kill(std::chrono::milliseconds patience, pid_t keep) {
   End end;
+  os::collect_children(keep);
+  if (!os::has_children() && (!group_ || group_->is_empty())) return end;
   for (const os::ProcessId& id : os::find_descendants(::getpid())) {
     if (id.pid != keep) end.names.push_back(describe(id));
   }
