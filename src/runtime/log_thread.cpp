@@ -241,7 +241,8 @@ void LogThread::obey(Command& command) {
         if (line.position >= self.logged[i]) self.writer.append(self.text, self.timestamp, stream, told);
       });
     }
-    self.reader.seek(self.position());
+    // A fresh one has no file yet: it is opened when it is read.
+    if (self.position() > 0) self.reader.seek(self.position());
     intakes_.insert_or_assign(run, std::move(intake));
     return;
   }
@@ -275,7 +276,8 @@ bool LogThread::read_some(Intake& intake) {
   std::size_t read = 0;
   bool is_at_end = false;
   while (read < turn_bytes) {
-    const auto frame = intake.reader.next();
+    const bool is_read = intake.output_end && intake.reader.position() >= *intake.output_end;
+    const auto frame = is_read ? std::nullopt : intake.reader.next();
     if (!frame) {
       is_at_end = true;
       break;
