@@ -223,7 +223,9 @@ void LogThread::obey(Command& command) {
           if (auto event = lines_.read(line.text)) merge_event(digest, std::move(*event));
         }
         if (self.markers.match(line.text)) digest.has_failure_marker = true;
-        const bool is_hidden_of = !self.start.secrets->empty();
+        // A piece of a line may hold a piece of a secret; of a whole one it is told at a glance.
+        const bool is_hidden_of =
+            line.is_whole() ? self.start.secrets->may_occur_in(line.text) : !self.start.secrets->empty();
         std::string shown;
         if (is_hidden_of) {
           shown = self.redactors[i].feed(line.text);
