@@ -10,8 +10,19 @@
 namespace reeve::base {
 
 namespace {
+
 constexpr std::string_view mark = "***";
+constexpr std::size_t longest_window = 24;
+constexpr std::size_t shift_count = 4'096;
+
+// Where the shift for two bytes is; others may share the place, with the smaller shift of both.
+std::size_t place_of(char first, char second) noexcept {
+  const auto a = static_cast<unsigned char>(first);
+  const auto b = static_cast<unsigned char>(second);
+  return ((std::size_t{a} << 5U) ^ b) % shift_count;
 }
+
+}  // namespace
 
 bool names_secret(std::string_view variable) {
   const std::string name = to_ascii_upper(variable);
@@ -67,6 +78,7 @@ SecretSet::Added SecretSet::add(std::string_view secret) {
     }
   }
   nodes_[state].match = static_cast<std::uint32_t>(secret.size());
+  starts_.emplace_back(secret.substr(0, longest_window));
   ++count_;
   return Added::yes;
 }
@@ -86,6 +98,30 @@ void SecretSet::prepare() {
       queue.push_back(edge.target);
     }
   }
+  prepare_shifts();
+}
+
+void SecretSet::prepare_shifts() {
+  if (starts_.empty()) return;
+  window_ = std::ranges::min(starts_, {}, &std::string::size).size();
+  shifts_.assign(shift_count, static_cast<std::uint8_t>(window_ - 1));
+  for (const std::string& start : starts_) {
+    for (std::size_t i = 0; i + 1 < window_; ++i) {
+      std::uint8_t& shift = shifts_[place_of(start[i], start[i + 1])];
+      shift = std::min(shift, static_cast<std::uint8_t>(window_ - 2 - i));
+    }
+  }
+  starts_ = {};
+}
+
+bool SecretSet::may_occur_in(std::string_view text) const noexcept {
+  if (empty()) return false;
+  for (std::size_t last = window_ - 1; last < text.size();) {
+    const std::size_t shift = shifts_[place_of(text[last - 1], text[last])];
+    if (shift == 0 && root_[static_cast<unsigned char>(text[last + 1 - window_])] != 0) return true;
+    last += std::max<std::size_t>(shift, 1);
+  }
+  return false;
 }
 
 const SecretSet::Edge* SecretSet::find_edge(const Node& node, unsigned char byte) noexcept {

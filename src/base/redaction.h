@@ -28,6 +28,8 @@ class SecretSet {
   // Must be called after the last add and before the first Redactor.
   void prepare();
   bool empty() const noexcept { return count_ == 0; }
+  // False: none of them is in this text. True: perhaps one is. Looks at few of its bytes.
+  bool may_occur_in(std::string_view text) const noexcept;
 
  private:
   friend class Redactor;
@@ -46,6 +48,7 @@ class SecretSet {
     std::uint32_t match = 0;
   };
 
+  void prepare_shifts();
   State step(State from, unsigned char byte) const noexcept;
   static const Edge* find_edge(const Node& node, unsigned char byte) noexcept;
 
@@ -53,6 +56,12 @@ class SecretSet {
   // From the root, where nearly all bytes of innocent text are decided.
   std::array<State, 256> root_{};
   std::size_t count_ = 0;
+  // How each begins, as far as that is looked at; only until they are prepared.
+  std::vector<std::string> starts_;
+  // Wu and Manber's search: by the last two bytes of a window as long as the shortest start, how far it may move on
+  // without passing over one.
+  std::vector<std::uint8_t> shifts_;
+  std::size_t window_ = 0;
 };
 
 // Replaces each secret in a stream by `***`, also one that is split over writes. What overlaps becomes one mark, so

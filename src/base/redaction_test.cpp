@@ -116,5 +116,25 @@ RC_GTEST_PROP(Redaction, agrees_with_the_plain_way_however_the_stream_is_cut, ()
   RC_ASSERT(shown == redact_plainly(secrets, text));
 }
 
+RC_GTEST_PROP(Redaction, a_glance_misses_no_secret, ()) {
+  const auto letters = rc::gen::container<std::string>(rc::gen::element('a', 'b', 'c', 'd', 'e'));
+  const auto secret = rc::gen::suchThat(letters, [](const std::string& s) { return s.size() >= 4; });
+  const auto secrets = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::string>>(secret));
+  const std::string before = *letters;
+  const std::string after = *letters;
+  const SecretSet set = make_secrets(secrets);
+  for (const std::string& each : secrets) RC_ASSERT(set.may_occur_in(before + each + after));
+  const std::string text = before + after;
+  if (!set.may_occur_in(text)) RC_ASSERT(redact_plainly(secrets, text) == text);
+}
+
+TEST(Redaction, a_glance_is_enough_for_ordinary_text) {
+  const SecretSet set = make_secrets({"sk-live-0123456789abcdef", "hunter2hunter2"});
+  EXPECT_FALSE(set.may_occur_in("compiling src/net/socket.cpp: 3 warnings, all is well so far"));
+  EXPECT_FALSE(set.may_occur_in(""));
+  EXPECT_TRUE(set.may_occur_in("hunter2hunter2"));
+  EXPECT_FALSE(SecretSet().may_occur_in("anything"));
+}
+
 }  // namespace
 }  // namespace reeve::base

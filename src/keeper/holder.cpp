@@ -37,6 +37,11 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr std::size_t most_connections = 8;
+// Of one stream before the others have their turn.
+constexpr int frames_per_turn = 16;
+// For a tool that prints faster than it is read; a stream that never fills its pipe keeps the kernel's 64 KiB, of which
+// a user has a limited number of pages.
+constexpr int busy_pipe_bytes = 512 * 1024;
 constexpr std::size_t most_input = 256UL * 1024;
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 // What a killed tree left in its pipes is there at once; only something that cannot be killed keeps them open longer.
@@ -65,6 +70,7 @@ struct Source {
   os::Fd own;
   int fd = -1;
   std::uint8_t stream = 0;
+  bool is_busy = false;
   bool is_open() const noexcept { return fd >= 0; }
 };
 
@@ -90,8 +96,9 @@ class Holder {
   void act(std::size_t index, ToKeeper message);
   void take_input(std::size_t index, Input input);
   void write_input();
-  // False when there is nothing to read now, or no room for it.
-  bool read_source(Source& source);
+  void read_source(Source& source);
+  // False when there is nothing more to read now, or no room for it.
+  bool read_frame(Source& source);
   bool is_folder_gone() const noexcept;
   bool is_own_tree(pid_t pid) const;
   void give_up();
@@ -137,6 +144,8 @@ class Holder {
   std::int64_t retry_at_ = never;
   std::int64_t deadline_ = never;
   std::int64_t lease_ = never;
+  // What the timer is set to.
+  std::int64_t timer_at_ = never;
 };
 
 Holder::Holder(os::Fd daemon, const std::string& seats) {
@@ -173,14 +182,15 @@ int Holder::run() {
 }
 
 bool Holder::wait_for_go() {
-  std::vector<char> bytes(message_bytes);
+  // Not touched before something is written to it: a silent run costs no page of it.
+  const std::unique_ptr<char[]> bytes(new char[message_bytes]);
   while (true) {
     pollfd end{connections_.front().socket.get(), POLLIN, 0};
     if (::poll(&end, 1, -1) < 0) continue;
-    const ssize_t count = ::recv(end.fd, bytes.data(), bytes.size(), 0);
+    const ssize_t count = ::recv(end.fd, bytes.get(), message_bytes, 0);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count <= 0) return false;
-    auto message = decode_to_keeper({bytes.data(), static_cast<std::size_t>(count)});
+    auto message = decode_to_keeper({bytes.get(), static_cast<std::size_t>(count)});
     if (!message) return false;
     if (auto* assign = std::get_if<Assign>(&*message)) assign_ = std::move(*assign);
     if (std::holds_alternative<Go>(*message)) return assign_.has_value();
@@ -329,7 +339,13 @@ void Holder::turn() {
   tell_growth();
 }
 
-bool Holder::read_source(Source& source) {
+void Holder::read_source(Source& source) {
+  for (int frame = 0; frame < frames_per_turn; ++frame) {
+    if (!read_frame(source)) return;
+  }
+}
+
+bool Holder::read_frame(Source& source) {
   if (!source.is_open() || !output_->is_ready()) return false;
   const std::span<char> room = output_->room();
   const ssize_t count = ::read(source.fd, room.data(), room.size());
@@ -339,11 +355,13 @@ bool Holder::read_source(Source& source) {
       retry_at_ = boot_now() + retry_ns;
       tell_all(Trouble{output_->error_number()});
     }
-    return true;
+    const bool is_full = static_cast<std::size_t>(count) == room.size();
+    if (is_full && !std::exchange(source.is_busy, true) && !pty_) ::fcntl(source.fd, F_SETPIPE_SZ, busy_pipe_bytes);
+    // A terminal gives less at a time than it has.
+    return is_full || has_ended_;
   }
-  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return false;
   // The end: of a pipe when nobody writes, of a terminal (EIO) when nobody has it open.
-  close_source(source);
+  if (count == 0 || (errno != EINTR && errno != EAGAIN)) close_source(source);
   return false;
 }
 
@@ -389,11 +407,11 @@ void Holder::accept_connection() {
 }
 
 void Holder::receive(std::size_t index) {
-  static std::vector<char> bytes(message_bytes);
-  const ssize_t count = ::recv(connections_[index].socket.get(), bytes.data(), bytes.size(), 0);
+  static const std::unique_ptr<char[]> bytes(new char[message_bytes]);
+  const ssize_t count = ::recv(connections_[index].socket.get(), bytes.get(), message_bytes, 0);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
   std::optional<ToKeeper> message;
-  if (count > 0) message = decode_to_keeper({bytes.data(), static_cast<std::size_t>(count)});
+  if (count > 0) message = decode_to_keeper({bytes.get(), static_cast<std::size_t>(count)});
   if (!message) {
     // Gone, or nobody who speaks this language.
     connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(index));
@@ -491,7 +509,7 @@ void Holder::see_exit() {
 
 void Holder::check_clock() {
   std::uint64_t expirations = 0;
-  if (::read(timer_.get(), &expirations, sizeof(expirations)) < 0) expirations = 0;
+  if (::read(timer_.get(), &expirations, sizeof(expirations)) > 0) timer_at_ = never;
   const std::int64_t now = boot_now();
   if (now >= retry_at_) {
     retry_at_ = output_->retry() ? never : now + retry_ns;
@@ -500,7 +518,7 @@ void Holder::check_clock() {
   if (now >= drained_by_) {
     // What is there is taken first; whoever still holds the other end is not waited for.
     for (Source& source : sources_) {
-      while (read_source(source)) {
+      while (read_frame(source)) {
       }
       if (output_->is_ready()) close_source(source);
     }
@@ -524,6 +542,8 @@ void Holder::set_timer() {
     // They count only while no daemon is there; one that leaves wakes this process by it.
     if (!has_daemon() && kill_at_ == never) at = std::min({at, deadline_, lease_});
   }
+  if (at == timer_at_) return;
+  timer_at_ = at;
   itimerspec when{};
   if (at != never) {
     const std::int64_t set = std::max<std::int64_t>(at, 1);

@@ -93,7 +93,13 @@ void Ledger::run() {
     Group group = take_group(retries);
     if (!group.empty()) {
       retries = keep_busy(commits_.run(std::move(group)));
+      worked_at_ = steady_clock::now();
+      is_at_rest_ = false;
       continue;
+    }
+    if (!is_at_rest_ && steady_clock::now() - worked_at_ >= options_.poll) {
+      session_->rest();
+      is_at_rest_ = true;
     }
     const std::lock_guard lock(mutex_);
     if (is_ending_ && queue_.empty()) return;

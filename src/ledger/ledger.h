@@ -69,6 +69,8 @@ class Ledger {
   std::chrono::steady_clock::time_point next_look_;
   base::Milliseconds look_pause_{0};
   std::chrono::steady_clock::time_point next_poll_;
+  std::chrono::steady_clock::time_point worked_at_;
+  bool is_at_rest_ = true;
   // Last: it uses all of the above.
   std::thread thread_;
 };

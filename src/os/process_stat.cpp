@@ -25,12 +25,13 @@ std::optional<ProcessStat> read_process_stat(pid_t pid) {
   constexpr std::size_t parent = 1;
   constexpr std::size_t first_time = 11;
   constexpr std::size_t last_time = 14;
+  constexpr std::size_t threads = 17;
   constexpr std::size_t started = 19;
   if (fields.size() <= started || fields[0].empty()) return std::nullopt;
   const auto number = [&](std::size_t field) { return parse_unsigned(fields[field]); };
   std::uint64_t ticks = 0;
   for (std::size_t field = first_time; field <= last_time; ++field) ticks += number(field);
-  return ProcessStat{{pid, number(started)}, static_cast<pid_t>(number(parent)), fields[0][0], ticks};
+  return ProcessStat{{pid, number(started)}, static_cast<pid_t>(number(parent)), fields[0][0], ticks, number(threads)};
 }
 
 }  // namespace reeve::os

@@ -15,6 +15,7 @@ struct ProcessStat {
   char state = '?';
   // Its own, and that of the children it has waited for.
   std::uint64_t cpu_ticks = 0;
+  std::uint64_t threads = 0;
 };
 
 // Nothing when there is no such process.

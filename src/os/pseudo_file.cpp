@@ -39,9 +39,11 @@ std::string proc_path(pid_t pid, const char* name) {
   return path;
 }
 
-std::vector<pid_t> list_processes() {
+std::vector<pid_t> list_processes() { return list_numbers("/proc"); }
+
+std::vector<pid_t> list_numbers(const char* path) {
   std::vector<pid_t> all;
-  DIR* folder = ::opendir("/proc");
+  DIR* folder = ::opendir(path);
   if (folder == nullptr) return all;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own.
   while (const dirent* entry = ::readdir(folder)) {

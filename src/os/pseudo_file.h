@@ -17,6 +17,8 @@ bool write_pseudo_file(const char* path, std::string_view text) noexcept;
 std::string proc_path(pid_t pid, const char* name);
 // All process ids that /proc shows now.
 std::vector<pid_t> list_processes();
+// The entries of a folder that are numbers: of /proc, or of /proc/PID/task.
+std::vector<pid_t> list_numbers(const char* path);
 // 0 for what is no number.
 std::uint64_t parse_unsigned(std::string_view text) noexcept;
 

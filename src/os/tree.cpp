@@ -19,16 +19,61 @@ namespace reeve::os {
 
 namespace {
 
-bool is_over(const ProcessStat& stat) { return stat.state == 'Z' || stat.state == 'X'; }
+// One whose first thread has ended while others go on is shown as a zombie too.
+bool is_over(const ProcessStat& stat) { return stat.state == 'X' || (stat.state == 'Z' && stat.threads <= 1); }
 
-// In the order in which they are reached from the root.
-std::vector<ProcessStat> find_below(pid_t root) {
+bool has_lower_parent(const ProcessStat& a, const ProcessStat& b) { return a.parent < b.parent; }
+
+// Whether the kernel lists the children of a process (CONFIG_PROC_CHILDREN); else all of /proc must be looked through.
+bool has_lists_of_children() {
+  static const bool has_them = ::access("/proc/thread-self/children", R_OK) == 0;
+  return has_them;
+}
+
+std::string read_whole(const std::string& path) {
+  for (std::size_t most = 4'096;; most *= 16) {
+    std::string text = read_pseudo_file(path.c_str(), most);
+    if (text.size() < most) return text;
+  }
+}
+
+// Of all its threads. One that ends at this moment may hide another.
+std::vector<ProcessStat> list_children(pid_t parent) {
+  std::vector<ProcessStat> children;
+  const std::string tasks = proc_path(parent, "task");
+  for (const pid_t task : list_numbers(tasks.c_str())) {
+    const std::string text = read_whole(tasks + "/" + std::to_string(task) + "/children");
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const std::size_t space = std::min(rest.find(' '), rest.size());
+      const auto stat = read_process_stat(static_cast<pid_t>(parse_unsigned(rest.substr(0, space))));
+      rest.remove_prefix(std::min(space + 1, rest.size()));
+      // The number may have been given to a stranger since.
+      if (stat && stat->parent == parent) children.push_back(*stat);
+    }
+  }
+  return children;
+}
+
+// By their parents.
+std::vector<ProcessStat> list_all() {
   std::vector<ProcessStat> all;
   for (const pid_t pid : list_processes()) {
     if (const auto stat = read_process_stat(pid)) all.push_back(*stat);
   }
-  const auto by_parent = [](const ProcessStat& a, const ProcessStat& b) { return a.parent < b.parent; };
-  std::sort(all.begin(), all.end(), by_parent);
+  std::sort(all.begin(), all.end(), has_lower_parent);
+  return all;
+}
+
+std::vector<ProcessStat> pick_children(const std::vector<ProcessStat>& all, pid_t parent) {
+  const auto [first, last] = std::equal_range(all.begin(), all.end(), ProcessStat{.parent = parent}, has_lower_parent);
+  return {first, last};
+}
+
+// In the order in which they are reached from the root.
+std::vector<ProcessStat> find_below(pid_t root) {
+  const bool has_lists = has_lists_of_children();
+  const std::vector<ProcessStat> all = has_lists ? std::vector<ProcessStat>() : list_all();
   std::vector<ProcessStat> reached;
   pid_t parent = root;
   for (std::size_t next = 0;; ++next) {
@@ -37,8 +82,8 @@ std::vector<ProcessStat> find_below(pid_t root) {
       return stat.id.pid != root && std::none_of(reached.begin(), reached.end(),
                                                  [&](const ProcessStat& known) { return known.id.pid == stat.id.pid; });
     };
-    const auto [first, last] = std::equal_range(all.begin(), all.end(), ProcessStat{.parent = parent}, by_parent);
-    std::copy_if(first, last, std::back_inserter(reached), is_new);
+    const std::vector<ProcessStat> children = has_lists ? list_children(parent) : pick_children(all, parent);
+    std::copy_if(children.begin(), children.end(), std::back_inserter(reached), is_new);
     if (next == reached.size()) break;
     parent = reached[next].id.pid;
   }
@@ -56,6 +101,11 @@ std::uint64_t read_io_bytes(pid_t pid) {
     bytes += parse_unsigned(rest.substr(0, rest.find('\n')));
   }
   return bytes;
+}
+
+void pause_briefly() noexcept {
+  const timespec pause{0, 1'000'000};
+  ::nanosleep(&pause, nullptr);
 }
 
 std::chrono::nanoseconds monotonic_now() noexcept {
@@ -118,16 +168,27 @@ TreeEnd kill_found(const std::function<std::vector<ProcessId>()>& find, std::chr
       return end;
     }
     // Dying takes the kernel a moment, and orphans have no event of their own before they are collected.
-    const timespec pause{0, 1'000'000};
-    ::nanosleep(&pause, nullptr);
+    pause_briefly();
   }
 }
 
+bool has_children() noexcept {
+  siginfo_t info{};
+  return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 || errno != ECHILD;
+}
+
 TreeEnd kill_descendants(std::chrono::milliseconds patience, pid_t keep) {
+  const auto give_up = monotonic_now() + patience;
   return kill_found(
-      [keep] {
-        collect_children(keep);
-        return find_descendants(::getpid());
+      [keep, give_up] {
+        while (true) {
+          collect_children(keep);
+          // Exact, where a list is not: a subreaper without a child has no descendant either.
+          if (!has_children()) return std::vector<ProcessId>();
+          std::vector<ProcessId> found = find_descendants(::getpid());
+          if (!found.empty() || keep != 0 || monotonic_now() >= give_up) return found;
+          pause_briefly();
+        }
       },
       patience);
 }

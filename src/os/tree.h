@@ -18,6 +18,10 @@ void become_subreaper();
 // Living descendants, without `root` itself; those that have ended and only wait to be collected do not count.
 std::vector<ProcessId> find_descendants(pid_t root);
 
+// Whether this process has a child, also one that has ended and was not collected. When it is a subreaper and has none,
+// it has no descendants.
+bool has_children() noexcept;
+
 // Whether it reached exactly this process: held by a descriptor and compared with its start time before, so that no
 // stranger with a reused number is hit.
 bool signal_exactly(const ProcessId& id, int number);

@@ -1,6 +1,7 @@
 #include "runtime/keeper_pool.h"
 
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,7 +26,7 @@ void KeeperPool::take(Taken taken) {
   if (!idle_.empty()) {
     IdleKeeper keeper = std::move(idle_.front().second);
     idle_.pop_front();
-    fill();
+    fill_later();
     taken(std::move(keeper));
     return;
   }
@@ -40,10 +41,12 @@ void KeeperPool::close() {
   starting_.clear();
 }
 
+// Starting one takes a millisecond, in which the loop does nothing else: one at a time, after what is due already.
 void KeeperPool::fill() {
-  while (!is_closed_ && failures_ < most_failures &&
-         idle_.size() + starting_.size() < options_.size + waiting_.size()) {
+  const std::size_t wanted = options_.size + waiting_.size();
+  if (!is_closed_ && failures_ < most_failures && idle_.size() + starting_.size() < wanted) {
     start_one();
+    if (idle_.size() + starting_.size() < wanted) fill_later();
   }
   while (failures_ >= most_failures && !waiting_.empty()) {
     const Taken taken = std::move(waiting_.front());
@@ -51,6 +54,14 @@ void KeeperPool::fill() {
     taken(std::unexpected(base::Error("daemon.no_keeper", fmt::format("{} does not start", options_.program),
                                       "see logs/daemon.log in the state folder; `reeve doctor` looks for the cause")));
   }
+}
+
+void KeeperPool::fill_later() {
+  if (std::exchange(is_fill_due_, true)) return;
+  loop_.post([this] {
+    is_fill_due_ = false;
+    fill();
+  });
 }
 
 void KeeperPool::start_one() {

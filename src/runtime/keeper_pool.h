@@ -51,6 +51,7 @@ class KeeperPool {
     pid_t pid = 0;
   };
   void fill();
+  void fill_later();
   void start_one();
   void greeted(std::uint64_t number, const keeper::Hello& hello);
   void lost(std::uint64_t number);
@@ -68,6 +69,7 @@ class KeeperPool {
   };
   std::map<pid_t, Child> children_;
   int failures_ = 0;
+  bool is_fill_due_ = false;
   bool is_closed_ = false;
 };
 

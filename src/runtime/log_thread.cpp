@@ -278,7 +278,9 @@ void LogThread::open_intake(Command& command) {
     if (logged != logged_.end()) self.logged[i] = logged->second + 1;
     self.splitters[i] = std::make_unique<LineSplitter>([this, &self, stream, i](const Line& line) {
       Digest& digest = self.digest;
-      const bool has_secrets = !self.start.secrets->empty();
+      // A piece of a line may hold a piece of a secret; of a whole one it is told at a glance.
+      const bool has_secrets =
+          line.is_whole() ? self.start.secrets->may_occur_in(line.text) : !self.start.secrets->empty();
       std::string shown;
       if (has_secrets) {
         shown = self.redactors[i].feed(line.text);
@@ -301,7 +303,8 @@ void LogThread::open_intake(Command& command) {
       if (line.position >= self.logged[i]) self.writer.append(self.text, self.timestamp, stream, told);
     });
   }
-  self.reader.seek(self.position());
+  // A fresh one has no file yet: it is opened when it is read.
+  if (self.position() > 0) self.reader.seek(self.position());
   intakes_.insert_or_assign(run, std::move(intake));
 }
 
@@ -312,7 +315,8 @@ bool LogThread::read_some(Intake& intake) {
   std::size_t read = 0;
   bool is_at_end = false;
   while (read < turn_bytes) {
-    const auto frame = intake.reader.next();
+    const bool is_read = intake.output_end && intake.reader.position() >= *intake.output_end;
+    const auto frame = is_read ? std::nullopt : intake.reader.next();
     if (!frame) {
       is_at_end = true;
       break;

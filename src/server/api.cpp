@@ -69,6 +69,8 @@ base::Value Exchange::body() const {
   return std::move(*value);
 }
 
+std::string Exchange::actor() const { return os::user_name(request.peer.uid); }
+
 base::RunId Exchange::run_id() const {
   const auto id = base::RunId::parse(parts.at(0));
   if (!id)
@@ -95,8 +97,7 @@ Api::Api(runtime::Daemon& daemon) : daemon_(daemon) {
 }
 
 void Api::handle(Request request, std::shared_ptr<Responder> responder) {
-  auto exchange = std::make_shared<Exchange>(Exchange{daemon_, std::move(request), std::move(responder), {}, {}});
-  exchange->actor = os::user_name(exchange->request.peer.uid);
+  auto exchange = std::make_shared<Exchange>(Exchange{daemon_, std::move(request), std::move(responder), {}});
   try {
     bool is_known = false;
     for (const Route& route : routes_) {

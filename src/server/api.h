@@ -20,9 +20,9 @@ struct Exchange {
   std::shared_ptr<Responder> responder;
   // The parts of the path that the route leaves open: {"TR-17"}.
   std::vector<std::string> parts;
-  // Who asks, from the credential (APR-12).
-  std::string actor;
 
+  // Who asks, from the credential (APR-12). Looked up in the system's files, so only for what keeps the name.
+  std::string actor() const;
   std::optional<std::string> query(std::string_view name) const;
   // Throws `api.bad_request` for what is none.
   std::int64_t query_integer(std::string_view name, std::int64_t fallback, std::int64_t least, std::int64_t most) const;

@@ -133,7 +133,7 @@ void cancel(SharedExchange exchange) {
     bool kill = false;
   };
   const Value body = exchange->body();
-  runtime::Supervisor::Cancellation cancellation{.by = exchange->actor};
+  runtime::Supervisor::Cancellation cancellation{.by = exchange->actor()};
   if (const Value* reason = body.find("reason"); reason != nullptr && !reason->is_null()) {
     if (reason->as_string() == nullptr) throw Error("api.bad_request", "`reason` must be a string");
     cancellation.reason = std::string(base::truncate_utf8(*reason->as_string(), 4'096));

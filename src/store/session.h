@@ -132,6 +132,9 @@ class Session {
   // Whether anybody but this session has committed since the last call.
   virtual bool was_changed_outside() = 0;
 
+  // Nothing was asked of it for a while: gives back the memory that only makes it faster.
+  virtual void rest() noexcept {}
+
   std::int64_t query(Sql statement, std::initializer_list<Param> params, const RowReader& read);
   std::int64_t query(Sql statement, Params params, const RowReader& read) {
     return take(send(statement, params), read);

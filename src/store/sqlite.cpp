@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <malloc.h>
 #include <utility>
 #include <vector>
 
@@ -189,6 +190,12 @@ class SqliteSession final : public Session {
   bool was_changed_outside() override {
     const std::int64_t version = read_data_version();
     return std::exchange(seen_version_, version) != version;
+  }
+
+  void rest() noexcept override {
+    ::sqlite3_db_release_memory(database_.get());
+    // From the allocator to the system.
+    ::malloc_trim(0);
   }
 
  private:

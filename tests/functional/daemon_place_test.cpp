@@ -211,7 +211,7 @@ TEST_F(FullDisk, a_daemon_cannot_begin_on_a_full_disk) {
   fill(0);
   const Outcome outcome = reeve({"runs"});
   EXPECT_EQ(outcome.code, 6) << outcome.err;
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("error["), HasSubstr("full")));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("error["), HasSubstr("No space left")));
   fs::remove(ballast());
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
 }

@@ -1,0 +1,157 @@
+#include "bench/daemon.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "base/value.h"
+#include "json/encode.h"
+#include "json/parse.h"
+#include "os/pseudo_file.h"
+
+namespace reeve::bench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using base::Value;
+
+[[noreturn]] void fail(const std::string& what) {
+  fmt::print(stderr, "reeve_run_bench: {}\n", what);
+  std::exit(1);
+}
+
+Value ask(client::Connection& connection, const client::Question& question) {
+  try {
+    const client::Answer answer = connection.ask(question);
+    auto document = json::parse(answer.body);
+    if (answer.status >= 400 || !document) fail(fmt::format("{}: {}", question.target, answer.body));
+    return std::move(*document);
+  } catch (const client::Lost& lost) {
+    fail(fmt::format("{}: {}", question.target, lost.what));
+  }
+}
+
+std::string text_of(const Value& document, std::string_view key) {
+  const Value* found = document.find(key);
+  return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
+}
+
+base::RunId id_of(const Value& document) {
+  const auto id = base::RunId::parse(text_of(document, "tool_run_id"));
+  if (!id) fail("an answer without a run");
+  return *id;
+}
+
+std::string wait_final(client::Connection& connection, base::RunId run) {
+  while (true) {
+    const Value record = ask(connection, {.target = fmt::format("/api/runs/{}/wait?timeout=60s", run.text())});
+    const std::string status = text_of(record, "status");
+    const auto known = base::find_enum<model::RunStatus>(status);
+    if (known && is_final(*known)) return status;
+  }
+}
+
+os::Process start(const Programs& programs, const fs::path& state) {
+  fs::create_directories(state);
+  auto process = os::spawn({.argv = {programs.reeve.string(), "serve", "--state", state.string()},
+                            .environment = {"PATH=/usr/bin:/bin", "HOME=" + state.string()}});
+  if (!process) fail("reeve does not start");
+  return std::move(*process);
+}
+
+}  // namespace
+
+Daemon::Daemon(const Programs& programs, fs::path state) : state_(std::move(state)), process_(start(programs, state_)) {
+  connect();
+}
+
+Daemon::~Daemon() {
+  process_.signal(SIGTERM);
+  process_.wait();
+  std::error_code ignored;
+  fs::remove_all(state_, ignored);
+}
+
+client::Connection Daemon::connect() const {
+  // It may be about to open its door.
+  for (int i = 0; i < 1'000; ++i) {
+    try {
+      return client::Connection(state_ / "reeve.sock");
+    } catch (const client::Lost&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  fail("the daemon does not answer");
+}
+
+base::RunId start_run(client::Connection& connection, const Wish& wish) {
+  Value::Array argv;
+  for (const std::string& word : wish.argv) argv.push_back(Value::string(word));
+  Value environment = Value::object();
+  for (const auto& [name, value] : wish.environment) environment.set(name, Value::string(value));
+  Value body = Value::object();
+  body.set("argv", Value::array(std::move(argv)));
+  body.set("cwd", Value::string("/"));
+  body.set("environment", std::move(environment));
+  body.set("mode", Value::string(wish.mode));
+  return id_of(ask(connection, {.method = "POST",
+                                .target = "/api/runs",
+                                .body = json::encode(body),
+                                .headers = {{"Content-Type", "application/json"}}}));
+}
+
+void wait_completed(client::Connection& connection, base::RunId run) {
+  const std::string status = wait_final(connection, run);
+  if (status != "completed") fail(fmt::format("{} is {}", run.text(), status));
+}
+
+void wait_over(client::Connection& connection, base::RunId run) { wait_final(connection, run); }
+
+void cancel_run(client::Connection& connection, base::RunId run) {
+  ask(connection, {.method = "POST",
+                   .target = fmt::format("/api/runs/{}/cancel", run.text()),
+                   .body = R"({"kill":true})",
+                   .headers = {{"Content-Type", "application/json"}}});
+}
+
+std::vector<base::RunId> list_runs(client::Connection& connection, model::RunStatus status) {
+  std::vector<base::RunId> runs;
+  std::string cursor;
+  do {
+    const Value page = ask(connection, {.target = fmt::format("/api/runs?limit=500&status={}{}", base::spell(status),
+                                                              cursor.empty() ? "" : "&cursor=" + cursor)});
+    const Value* items = page.find("items");
+    if (items == nullptr || items->as_array() == nullptr) fail("a list without items");
+    for (const Value& item : *items->as_array()) runs.push_back(id_of(item));
+    cursor = text_of(page, "next_cursor");
+  } while (!cursor.empty());
+  return runs;
+}
+
+std::int64_t pss_kib(pid_t pid) {
+  constexpr std::string_view name = "\nPss:";
+  const std::string text = os::read_pseudo_file(os::proc_path(pid, "smaps_rollup").c_str());
+  const std::size_t at = text.find(name);
+  return at == std::string::npos ? 0 : std::strtoll(text.c_str() + at + name.size(), nullptr, 10);
+}
+
+std::int64_t context_switches(pid_t pid) {
+  std::int64_t sum = 0;
+  for (const auto& task : fs::directory_iterator(os::proc_path(pid, "task"))) {
+    const std::string text = os::read_pseudo_file((task.path() / "status").c_str());
+    for (const std::string_view name : {"\nvoluntary_ctxt_switches:", "\nnonvoluntary_ctxt_switches:"}) {
+      const std::size_t at = text.find(name);
+      if (at != std::string::npos) sum += std::strtoll(text.c_str() + at + name.size(), nullptr, 10);
+    }
+  }
+  return sum;
+}
+
+}  // namespace reeve::bench
