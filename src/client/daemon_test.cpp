@@ -176,7 +176,7 @@ TEST_F(DaemonTest, none_is_started_where_none_may_be) {
 TEST_F(DaemonTest, one_that_cannot_begin_says_why) {
   ::setenv("REEVE_TEST_SECRET", "x", 1);
   const DaemonPlace wanted =
-      place_with_keeper("echo \"$@\" > $6/words; env > $6/environment; echo 'the config is not valid' >&2; exit 2\n");
+      place_with_keeper("echo \"$@\" > $7/words; env > $7/environment; echo 'the config is not valid' >&2; exit 2\n");
   try {
     Daemon(wanted).connect();
     FAIL();
@@ -196,7 +196,7 @@ TEST_F(DaemonTest, one_that_cannot_begin_says_why) {
 
 // Two clients start one each; the slower one's daemon finds the folder taken and both use the other.
 TEST_F(DaemonTest, one_that_was_beaten_leads_to_the_other) {
-  const DaemonPlace wanted = place_with_keeper("touch $6/started; echo 'error[daemon.already_running]: taken'\n");
+  const DaemonPlace wanted = place_with_keeper("touch $7/started; echo 'error[daemon.already_running]: taken'\n");
   auto other = std::async(std::launch::async, [&] {
     while (!std::filesystem::exists(wanted.folder / "started")) std::this_thread::yield();
     const os::Fd listener(testing::listen_at(wanted.socket));
