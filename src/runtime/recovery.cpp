@@ -204,6 +204,8 @@ void Supervisor::look_again(Found found, os::Fd socket, std::function<void()> do
 }
 
 void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> done) {
+  // Made before anything could begin in it.
+  if (around_.cgroup_parent) os::Cgroup::at(*around_.cgroup_parent, "reeve-" + found.attempt.nonce).remove();
   auto shared = std::make_shared<RunPlan>(std::move(plan));
   around_.keepers.take([this, found, shared, done](std::expected<IdleKeeper, Error> keeper) {
     if (!keeper) return try_later(found, done);
