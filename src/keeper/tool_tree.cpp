@@ -25,16 +25,18 @@ ToolTree::~ToolTree() {
   if (group_) group_->remove();
 }
 
-std::expected<os::Process, os::SpawnFailure> ToolTree::spawn(const os::SpawnPlan& plan) {
-  // What is started begins in the group of the one who starts it; a group that cannot be entered is none.
-  const bool is_inside = group_ && group_->enter();
-  if (group_ && !is_inside) {
-    group_->remove();
-    group_.reset();
+std::expected<os::Process, os::SpawnFailure> ToolTree::spawn(os::SpawnPlan plan) {
+  const os::Fd folder = group_ ? group_->open() : os::Fd();
+  if (folder) {
+    plan.group = folder.get();
+    auto process = os::spawn(plan);
+    if (process || process.error().stage != os::SpawnFailure::Stage::group) return process;
+    plan.group = -1;
   }
-  auto process = os::spawn(plan);
-  if (is_inside && !group_->leave()) group_.reset();
-  return process;
+  // A group in which nothing can begin is none.
+  if (group_) group_->remove();
+  group_.reset();
+  return os::spawn(plan);
 }
 
 void ToolTree::terminate() {

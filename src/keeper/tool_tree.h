@@ -21,7 +21,7 @@ class ToolTree {
   ToolTree(const ToolTree&) = delete;
   ToolTree& operator=(const ToolTree&) = delete;
 
-  std::expected<os::Process, os::SpawnFailure> spawn(const os::SpawnPlan& plan);
+  std::expected<os::Process, os::SpawnFailure> spawn(os::SpawnPlan plan);
   // To everything that is there; also wakes what is stopped, so that it can act on it.
   void terminate();
   bool is_empty() const;

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/fd.h"
 #include "os/pseudo_file.h"
 
 namespace reeve::os {
@@ -63,13 +62,13 @@ std::optional<std::string> Cgroup::find_parent() {
 }
 
 std::optional<Cgroup> Cgroup::make(const std::string& parent, const std::string& name) {
-  Cgroup group(parent, parent + "/" + name);
+  Cgroup group(parent + "/" + name);
   if (::mkdir(group.path_.c_str(), 0755) != 0) return std::nullopt;
   return group;
 }
 
-bool Cgroup::enter() noexcept { return write_pseudo_file((path_ + "/cgroup.procs").c_str(), "0"); }
-bool Cgroup::leave() noexcept { return write_pseudo_file((parent_ + "/cgroup.procs").c_str(), "0"); }
+Fd Cgroup::open() const noexcept { return Fd(::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); }
+
 bool Cgroup::kill() noexcept { return write_pseudo_file((path_ + "/cgroup.kill").c_str(), "1"); }
 bool Cgroup::remove() noexcept { return ::rmdir(path_.c_str()) == 0; }
 

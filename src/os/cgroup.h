@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "os/process.h"
+#include "os/fd.h"
 
 // A control group (v2) of its own for a tree of processes: the kernel ends all that is inside at once, and nothing gets
 // out by forking. Only where the caller may make one.
@@ -19,11 +19,10 @@ class Cgroup {
   // A new one beneath `parent`; nothing when it cannot be made.
   static std::optional<Cgroup> make(const std::string& parent, const std::string& name);
   // One that was made before, by whoever.
-  static Cgroup at(const std::string& parent, const std::string& name) { return {parent, parent + "/" + name}; }
+  static Cgroup at(const std::string& parent, const std::string& name) { return Cgroup(parent + "/" + name); }
 
-  // Moves this process into it, so that what it starts begins inside; and out again to the parent.
-  bool enter() noexcept;
-  bool leave() noexcept;
+  // Its folder, for SpawnPlan::group.
+  Fd open() const noexcept;
 
   // Signals everything inside. False when it could not.
   bool kill() noexcept;
@@ -35,9 +34,8 @@ class Cgroup {
   const std::string& path() const noexcept { return path_; }
 
  private:
-  Cgroup(std::string parent, std::string path) : parent_(std::move(parent)), path_(std::move(path)) {}
+  explicit Cgroup(std::string path) : path_(std::move(path)) {}
 
-  std::string parent_;
   std::string path_;
 };
 

@@ -6,9 +6,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
@@ -101,6 +105,89 @@ std::expected<std::string, int> look_up(const SpawnPlan& plan) {
   }
 }
 
+// All that is needed to become another program, made before the fork: afterwards there is only room for system calls.
+struct Program {
+  const char* path;
+  char* const* argv;
+  char* const* environment;
+};
+
+// What posix_spawn does with FileActions and Attributes below. Comes back with why it could not.
+int become(const SpawnPlan& plan, const Program& program) noexcept {
+  ::setsid();
+  struct sigaction standard{};
+  standard.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) ::sigaction(number, &standard, nullptr);
+  const std::array<int, 3> wanted = {plan.input, plan.output, plan.error};
+  for (int fd = 0; fd < 3; ++fd) {
+    const int given = wanted[static_cast<std::size_t>(fd)];
+    if (!plan.terminal.empty() && fd > 0) {
+      if (::dup2(STDIN_FILENO, fd) < 0) return errno;
+    } else if (plan.terminal.empty() && given >= 0) {
+      // With itself, dup2 would leave the mark that closes it.
+      if (given == fd ? ::fcntl(fd, F_SETFD, 0) != 0 : ::dup2(given, fd) < 0) return errno;
+    } else {
+      const bool is_terminal = !plan.terminal.empty();
+      const int opened = ::open(is_terminal ? plan.terminal.c_str() : "/dev/null", is_terminal          ? O_RDWR
+                                                                                   : fd == STDIN_FILENO ? O_RDONLY
+                                                                                                        : O_WRONLY);
+      if (opened < 0 || (opened != fd && ::dup2(opened, fd) < 0)) return errno;
+    }
+  }
+  ::close_range(STDERR_FILENO + 1, ~0U, 0);
+  if (::chdir(plan.folder.c_str()) != 0) return errno;
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execve(program.path, program.argv, program.environment);
+  return errno;
+}
+
+// One int that a child shares with its parent.
+class SharedNumber {
+ public:
+  SharedNumber() : at_(::mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    if (at_ == MAP_FAILED) base::throw_errno("os.failed", "cannot prepare a process", errno);
+  }
+  ~SharedNumber() { ::munmap(at_, sizeof(int)); }
+  SharedNumber(const SharedNumber&) = delete;
+  SharedNumber& operator=(const SharedNumber&) = delete;
+  volatile int& value() noexcept { return *static_cast<volatile int*>(at_); }
+
+ private:
+  void* at_;
+};
+
+// Born inside its group. To move there, as who starts it or afterwards, holds up every fork and exit of the machine
+// until the kernel has made sure that nobody looks (10 ms and more).
+std::expected<Process, SpawnFailure> spawn_in_group(const SpawnPlan& plan, const Program& program) {
+  using Stage = SpawnFailure::Stage;
+  SharedNumber error;
+  clone_args how{};
+  how.flags = CLONE_INTO_CGROUP | CLONE_VFORK;
+  how.exit_signal = SIGCHLD;
+  how.cgroup = static_cast<std::uint64_t>(plan.group);
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  // No handler of this program may run in the child.
+  ::sigprocmask(SIG_BLOCK, &all, &before);
+  // A copy of this process, not the same memory: the call returns twice.
+  const long child = ::syscall(SYS_clone3, &how, sizeof(how));
+  if (child == 0) {
+    error.value() = become(plan, program);
+    ::_exit(127);
+  }
+  const int refused = child < 0 ? errno : 0;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (child < 0) return std::unexpected(SpawnFailure{refused, Stage::group});
+  Process process(static_cast<pid_t>(child));
+  // The kernel let this process go on only when the child had become the program, or had ended.
+  if (error.value() == 0) return process;
+  process.wait();
+  return std::unexpected(SpawnFailure{error.value(), Stage::exec});
+}
+
 }  // namespace
 
 Pipe make_pipe() {
@@ -135,6 +222,10 @@ std::expected<Process, SpawnFailure> spawn(const SpawnPlan& plan) {
   const auto program = look_up(plan);
   if (!program) return std::unexpected(SpawnFailure{program.error(), Stage::lookup});
 
+  const std::vector<char*> argv = pointers_to(plan.argv);
+  const std::vector<char*> environment = pointers_to(plan.environment);
+  if (plan.group >= 0) return spawn_in_group(plan, {program->c_str(), argv.data(), environment.data()});
+
   FileActions actions;
   if (!plan.terminal.empty()) {
     // Opened as the leader of a new session, it becomes the controlling terminal.
@@ -156,8 +247,6 @@ std::expected<Process, SpawnFailure> spawn(const SpawnPlan& plan) {
   actions.close_from(STDERR_FILENO + 1);
   actions.change_folder(plan.folder.c_str());
   const Attributes attributes;
-  const std::vector<char*> argv = pointers_to(plan.argv);
-  const std::vector<char*> environment = pointers_to(plan.environment);
   pid_t child = 0;
   const int error =
       ::posix_spawn(&child, program->c_str(), actions.get(), attributes.get(), argv.data(), environment.data());

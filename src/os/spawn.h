@@ -43,13 +43,15 @@ struct SpawnPlan {
   int error = -1;
   // The slave of a Pty: all three, and the controlling terminal of a session of its own.
   std::string terminal = {};
+  // The folder of a control group (v2) in which it is to begin. Not to be had everywhere: then Stage::group.
+  int group = -1;
 };
 
 // Why it could not begin.
 struct SpawnFailure {
   // ENOENT, EACCES, ENOEXEC, E2BIG, …
   int error_number = 0;
-  enum class Stage { folder, lookup, exec } stage = Stage::exec;
+  enum class Stage { folder, lookup, exec, group } stage = Stage::exec;
 };
 
 // The child leads a session of its own, with default signal handling and nothing inherited but what the plan names.
