@@ -43,6 +43,7 @@ constexpr int frames_per_turn = 16;
 // a user has a limited number of pages.
 constexpr int busy_pipe_bytes = 512 * 1024;
 constexpr std::size_t most_input = 256UL * 1024;
+constexpr std::size_t terminal_bytes = 4'096;
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 // What a killed tree left in its pipes is there at once; only something that cannot be killed keeps them open longer.
 constexpr std::int64_t drain_ns = nanoseconds(seconds(2)).count();
@@ -348,7 +349,13 @@ void Holder::read_source(Source& source) {
 bool Holder::read_frame(Source& source) {
   if (!source.is_open() || !output_->is_ready()) return false;
   const std::span<char> room = output_->room();
-  const ssize_t count = ::read(source.fd, room.data(), room.size());
+  ssize_t count = ::read(source.fd, room.data(), room.size());
+  // A terminal gives a page at a time: what comes at once becomes one frame.
+  while (pty_ && count > 0 && room.size() - static_cast<std::size_t>(count) >= terminal_bytes) {
+    const ssize_t more = ::read(source.fd, room.data() + count, room.size() - static_cast<std::size_t>(count));
+    if (more <= 0) break;
+    count += more;
+  }
   if (count > 0) {
     output_->append(source.stream, static_cast<std::size_t>(count), read_clock(CLOCK_REALTIME));
     if (output_->error_number() != 0) {
