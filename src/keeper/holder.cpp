@@ -287,10 +287,10 @@ void Holder::start() {
   tool_ = std::move(*process);
   const auto id = os::identify(tool_->pid());
   if (id) {
-    // For the one who must find what is left when this process is killed.
+    // For the one who must find what is left when this process is killed, where no group tells it.
     marker.pid = id->pid;
     marker.started = id->started;
-    folder_->replace_file(marker_name, encode_marker(marker));
+    if (tree_->cgroup().empty()) folder_->replace_file(marker_name, encode_marker(marker));
     tell_all(Started{id->pid, id->started});
   }
 }

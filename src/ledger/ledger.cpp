@@ -16,6 +16,7 @@ namespace {
 
 // After a hint: at once, then after 1, 2, 4 … 128 ms. The write that hinted becomes visible a little later.
 constexpr Milliseconds first_pause(1);
+constexpr Milliseconds busy_look_pause(4);
 constexpr Milliseconds longest_pause(128);
 // Units whose execution another daemon held try again after this.
 constexpr Milliseconds busy_pause(1);
@@ -161,10 +162,12 @@ bool Ledger::must_look(steady_clock::time_point now) {
   bool is_due = now >= next_poll_;
   if (is_due) next_poll_ = now + options_.poll;
   if (session_->take_notice()) {
-    next_look_ = now;
+    // Its own commits are told of as well: while it is busy it looks now and then, not after each of them.
+    next_look_ = std::max(now, last_look_ + busy_look_pause);
     look_pause_ = first_pause;
   }
   if (look_pause_ == Milliseconds(0) || now < next_look_) return is_due;
+  last_look_ = now;
   is_due = session_->was_changed_outside() || is_due;
   next_look_ = now + look_pause_;
   look_pause_ = look_pause_ >= longest_pause ? Milliseconds(0) : look_pause_ * 2;

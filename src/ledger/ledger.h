@@ -67,6 +67,7 @@ class Ledger {
   bool is_ending_ = false;
   // The next look at whether somebody else wrote, and the pause after it; 0 when nothing hints at it.
   std::chrono::steady_clock::time_point next_look_;
+  std::chrono::steady_clock::time_point last_look_;
   base::Milliseconds look_pause_{0};
   std::chrono::steady_clock::time_point next_poll_;
   std::chrono::steady_clock::time_point worked_at_;
