@@ -23,6 +23,8 @@ using std::chrono::seconds;
 // not stored is read again after a crash.
 constexpr auto news_pause = seconds(1);
 constexpr std::uint64_t news_bytes = 1ULL << 20U;
+// What comes first is read at once; a stream of it in stretches, because each answer wakes three threads.
+constexpr auto answer_pause = std::chrono::milliseconds(4);
 constexpr std::size_t most_tool_errors = 100;
 
 std::int64_t ns_of(BootTime time) { return time.time_since_epoch().count(); }
@@ -219,7 +221,7 @@ void LiveRun::take(Digest digest) {
     store_end();
     return;
   }
-  if (link_) link_->send(keeper::Consumed{stored_position_});
+  answer_growth();
   const bool is_due = around_.loop.now() - news_stored_at_ >= news_pause;
   // A small cap is soon full: what was read must be stored for it to have room again.
   const std::uint64_t much = std::min<std::uint64_t>(news_bytes, start_.plan.profile.output_cap.bytes / 4);
@@ -232,6 +234,20 @@ void LiveRun::take(Digest digest) {
     });
   }
   events_.output();
+}
+
+void LiveRun::answer_growth() {
+  if (!link_ || answer_timer_) return;
+  const BootTime due = answered_at_ + answer_pause;
+  if (around_.loop.now() >= due) {
+    answered_at_ = around_.loop.now();
+    link_->send(keeper::Consumed{stored_position_});
+    return;
+  }
+  answer_timer_ = around_.loop.at(due, [this] {
+    answer_timer_ = {};
+    answer_growth();
+  });
 }
 
 void LiveRun::store_news() {
@@ -262,7 +278,7 @@ void LiveRun::store_news() {
         }
         stored_position_ = position;
         around_.log.stored(record().tool_run_id, position);
-        if (link_) link_->send(keeper::Consumed{position});
+        answer_growth();
         model::Run& run = start_.record;
         if (news.last_output_at) run.last_output_at = news.last_output_at;
         if (news.last_heartbeat_at) run.last_heartbeat_at = news.last_heartbeat_at;

@@ -118,6 +118,8 @@ class LiveRun {
   bool read_exit_record();
   void finish_intake();
   void store_end();
+  // Tells the keeper what is consumed, so that it tells of more.
+  void answer_growth();
   void store_news();
   void set_deadline_timer();
   void renew_silence();
@@ -158,6 +160,8 @@ class LiveRun {
   bool has_warned_ = false;
   base::BootTime stall_decided_at_;
   Loop::Hold end_timer_;
+  Loop::Hold answer_timer_;
+  base::BootTime answered_at_;
   std::uint64_t intake_ = 0;
   Loop::Hold deadline_timer_;
   Loop::Hold silence_timer_;
