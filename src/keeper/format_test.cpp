@@ -38,7 +38,8 @@ TEST(Frame, segments_are_named_by_their_position) {
 }
 
 TEST(Records, are_read_as_they_were_written) {
-  ExitRecord exit{.nonce = "abc", .code = 3, .ended_by = EndedBy::stop, .unix_ns = 9, .output_end = 77};
+  ExitRecord exit{
+      .nonce = "abc", .code = 3, .ended_by = EndedBy::stop, .unix_ns = 9, .output_begin = 5, .output_end = 77};
   exit.descendants = {"12 sleep", "13 x y"};
   exit.is_tree_gone = false;
   EXPECT_EQ(decode_exit(encode_exit(exit)), exit);

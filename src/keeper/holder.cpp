@@ -581,6 +581,7 @@ void Holder::tell_growth() noexcept {
 
 void Holder::finish() {
   record_.unix_ns = read_clock(CLOCK_REALTIME);
+  record_.output_begin = output_ ? output_->begin() : 0;
   record_.output_end = output_ ? output_->position() : 0;
   tree_.reset();
   crash_point("keeper.before_rename");

@@ -33,6 +33,8 @@ class OutputWriter {
   // The tool has ended: what is left of its output is little, and nobody is held by waiting with it.
   void lift_cap() noexcept { cap_ = std::numeric_limits<std::uint64_t>::max(); }
 
+  // Of the oldest frame that is kept.
+  std::uint64_t begin() const noexcept { return segments_.empty() ? 0 : segments_.front(); }
   // Behind the last whole frame.
   std::uint64_t position() const noexcept { return position_; }
 

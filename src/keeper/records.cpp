@@ -68,7 +68,8 @@ std::string encode_exit(const ExitRecord& record) {
   put_optional(packer, record.code);
   put_optional(packer, record.signal);
   put_optional(packer, record.exec_errno);
-  packer.put(record.exec_stage).put(record.ended_by).put(record.unix_ns).put(record.output_end);
+  packer.put(record.exec_stage).put(record.ended_by).put(record.unix_ns);
+  packer.put(record.output_begin).put(record.output_end);
   packer.put(record.descendants).put(static_cast<std::uint8_t>(record.is_tree_gone ? 1 : 0));
   return seal(Kind::exit, packer);
 }
@@ -82,7 +83,8 @@ std::optional<ExitRecord> decode_exit(std::string_view bytes) {
   record.signal = get_optional(*unpacker);
   record.exec_errno = get_optional(*unpacker);
   std::uint8_t is_tree_gone = 0;
-  unpacker->get(record.exec_stage).get(record.ended_by).get(record.unix_ns).get(record.output_end);
+  unpacker->get(record.exec_stage).get(record.ended_by).get(record.unix_ns);
+  unpacker->get(record.output_begin).get(record.output_end);
   unpacker->get(record.descendants).get(is_tree_gone);
   record.is_tree_gone = is_tree_gone != 0;
   return unpacker->is_whole() ? std::optional(std::move(record)) : std::nullopt;

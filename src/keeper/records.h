@@ -48,7 +48,8 @@ struct ExitRecord {
   std::uint8_t exec_stage = 0;
   EndedBy ended_by = EndedBy::itself;
   std::int64_t unix_ns = 0;
-  // Where the output ends.
+  // Where the output that is kept begins and ends: what came before was dropped (output_cap).
+  std::uint64_t output_begin = 0;
   std::uint64_t output_end = 0;
   // What had been left running and was killed: "pid name".
   std::vector<std::string> descendants;

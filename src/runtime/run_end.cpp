@@ -45,11 +45,17 @@ std::string describe_descendants(const keeper::ExitRecord& record) {
   return fmt::format("left behind and {}: {}", record.is_tree_gone ? "killed" : "not all killed", names);
 }
 
+// RUN-12: what the cap has cost.
+std::string describe_gap(const keeper::ExitRecord& record) {
+  if (record.output_begin == 0) return {};
+  return fmt::format("the first {} bytes of its output were dropped (output_cap)", record.output_begin);
+}
+
 RunMove make_ordinary_move(const AttemptEnd& end, const engine::ExitVerdict& verdict) {
   RunMove move{.to = verdict.status, .outcome = verdict.outcome};
   if (!verdict.reason.empty()) move.reason = verdict.reason;
-  if (const std::string left = describe_descendants(end.record); !left.empty()) {
-    move.reason = move.reason ? *move.reason + "; " + left : left;
+  for (const std::string& note : {describe_descendants(end.record), describe_gap(end.record)}) {
+    if (!note.empty()) move.reason = move.reason ? *move.reason + "; " + note : note;
   }
   move.exit_code = end.record.code;
   move.signal = end.record.signal;

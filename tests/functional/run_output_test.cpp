@@ -162,7 +162,9 @@ TEST_F(RunOutput, much_at_once_just_before_a_failure) {
 TEST_F(RunOutput, beyond_the_cap_the_oldest_goes) {
   configure("tools:\n  zoo: {command: [" + testing::zoo_binary() + "], output_cap: 1MiB}\nlog: {rotate_size: 1GiB}\n");
   const std::string id = detach({"--tool", "zoo"}, {"lines", "200000"});
-  EXPECT_EQ(finish(id)["status"], "completed");
+  Members run = finish(id);
+  EXPECT_EQ(run["status"], "completed");
+  EXPECT_THAT(run["reason"], HasSubstr("bytes of its output were dropped (output_cap)"));
   std::size_t kept = 0;
   for (const auto& file : std::filesystem::directory_iterator(state() / "runs" / id / "1")) kept += file.file_size();
   EXPECT_LE(kept, 2 * mib);
