@@ -95,15 +95,21 @@ while [ -z "$keeper" ]; do
   tool=$(pgrep -f '^{1} silent' | head -n 1) || true
   if [ -n "$tool" ]; then keeper=$(awk '{{print $4}}' /proc/$tool/stat); fi
 done
-guard=$(pgrep -f 'reeve-keeper guard' | head -n 1)
+guard=$(pgrep -f '^[^ ]*reeve-keeper guard' | head -n 1)
 kill -9 $guard $daemon $keeper $tool
 while [ -d /proc/$keeper ] && ! grep -q '^State:.Z' /proc/$keeper/status; do :; done
 # Numbers are given in their order: the next process gets the one behind the last.
+# Another process may come in between: then once more.
 occupy() {{
   while [ -d /proc/$1 ]; do :; done
-  echo $(($1 - 1)) >/proc/sys/kernel/ns_last_pid
-  sleep 987 &
-  [ $! = "$1" ]
+  for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    echo $(($1 - 1)) >/proc/sys/kernel/ns_last_pid
+    sleep 987 &
+    if [ $! = "$1" ]; then return 0; fi
+    kill $!
+  done
+  echo "number $1 was not to be had" >&2
+  return 1
 }}
 occupy $keeper
 occupy $tool
