@@ -211,10 +211,7 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
     if (!keeper) return try_later(found, done);
     auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));
     const auto deadline = deadline_for(*shared);
-    ledger::AttemptStart start{.daemon = around_.daemon, .keeper = kept->identity, .nonce = make_nonce()};
-    if (deadline) {
-      start.deadline_ms = std::chrono::duration_cast<base::Milliseconds>(deadline->time_since_epoch()).count();
-    }
+    const ledger::AttemptStart start = make_attempt(kept->identity, deadline);
     ask_store(
         around_.ledger, around_.loop,
         [found, start](ledger::Transaction& transaction) {
@@ -222,7 +219,8 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
         },
         [this, found, shared, kept, start, deadline,
          done](std::expected<std::optional<std::int64_t>, Error> epoch) mutable {
-          if (epoch && *epoch) {
+          if (!epoch) return try_later(found, done);
+          if (*epoch) {
             found.attempt.claim.epoch = **epoch;
             found.attempt.nonce = start.nonce;
             found.attempt.keeper = kept->identity;
@@ -296,14 +294,10 @@ void Supervisor::rerun(const Found& found, RunPlan plan, std::function<void()> d
     if (!keeper) return try_later(found, done);
     auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));
     const auto deadline = deadline_for(*shared);
-    ledger::AttemptStart start{.daemon = around_.daemon, .keeper = kept->identity, .nonce = make_nonce()};
-    if (deadline) {
-      start.deadline_ms = std::chrono::duration_cast<base::Milliseconds>(deadline->time_since_epoch()).count();
-    }
+    const ledger::AttemptStart start = make_attempt(kept->identity, deadline);
     const std::string next = std::to_string(found.attempt.claim.attempt + 1);
-    if (!os::Folder::open(run_folder(around_, found.attempt.run)).make_folder(next)) {
-      base::throw_errno("run.unwritable", "cannot make the folder of the next attempt", errno);
-    }
+    // A full disk, or no descriptor left: later.
+    if (!os::Folder::open(run_folder(around_, found.attempt.run)).make_folder(next)) return try_later(found, done);
     ask_store(
         around_.ledger, around_.loop,
         [found, start](ledger::Transaction& transaction) {

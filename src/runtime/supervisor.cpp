@@ -77,6 +77,11 @@ std::optional<base::BootTime> Supervisor::deadline_for(const RunPlan& plan) cons
   return limit ? std::optional(around_.loop.now() + *limit) : std::nullopt;
 }
 
+ledger::AttemptStart Supervisor::make_attempt(const ledger::KeeperIdentity& keeper,
+                                              const std::optional<base::BootTime>& deadline) const {
+  return {.daemon = around_.daemon, .keeper = keeper, .nonce = make_nonce(), .deadline_ms = deadline_ms(deadline)};
+}
+
 void Supervisor::start(RunPlan plan, std::optional<Idempotency> idempotency, RunAnswer answer) {
   auto shared = std::make_shared<RunPlan>(std::move(plan));
   around_.keepers.take([this, shared, idempotency = std::move(idempotency),
@@ -95,8 +100,7 @@ void Supervisor::start_with(RunPlan plan, std::optional<Idempotency> idempotency
     bool is_new = true;
   };
   const std::optional<base::BootTime> deadline = deadline_for(plan);
-  const ledger::AttemptStart attempt{
-      .daemon = around_.daemon, .keeper = keeper.identity, .nonce = make_nonce(), .deadline_ms = deadline_ms(deadline)};
+  const ledger::AttemptStart attempt = make_attempt(keeper.identity, deadline);
   auto kept = std::make_shared<IdleKeeper>(std::move(keeper));
   auto shared = std::make_shared<const RunPlan>(std::move(plan));
   ask_store(

@@ -80,6 +80,8 @@ class Supervisor {
   void forget(base::RunId run);
   std::optional<base::BootTime> deadline_for(const RunPlan& plan) const;
   std::string make_nonce() const;
+  ledger::AttemptStart make_attempt(const ledger::KeeperIdentity& keeper,
+                                    const std::optional<base::BootTime>& deadline) const;
 
   // RUN-13.
   struct Found {

@@ -128,10 +128,6 @@ void show(SharedExchange exchange) {
 }
 
 void cancel(SharedExchange exchange) {
-  struct Body {
-    std::optional<std::string> reason;
-    bool kill = false;
-  };
   const Value body = exchange->body();
   runtime::Supervisor::Cancellation cancellation{.by = exchange->actor()};
   if (const Value* reason = body.find("reason"); reason != nullptr && !reason->is_null()) {
