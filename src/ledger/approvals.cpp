@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "json/describe.h"
+#include "ledger/run_questions.h"
 #include "store/runs.h"
 
 namespace reeve::ledger {
@@ -19,9 +20,10 @@ using store::Sql;
 
 namespace {
 
-// GRF-12: the node that asked goes on. A question of a node that is past it, or asks again, moves nothing.
+// GRF-12, APR-5: the run or the node that asked goes on. A question of a node that is past it, or asks again, moves nothing.
 void go_on(Transaction& transaction, Executions& executions, const Worker& worker, const ApprovalRow& row,
            const Closing& closing, StepResult& result) {
+  if (auto consequence = follow_answer(transaction, row, closing)) result.runs.push_back(std::move(*consequence));
   if (row.kind != model::ApprovalKind::human || !row.node || !row.approval.execution_id) return;
   const bool is_approved = closing.status == ApprovalStatus::approved;
   Value outputs = Value::object();

@@ -45,6 +45,7 @@ std::vector<LiveAttempt> find_live_attempts(store::Session& session) {
     live.has_result = !row.is_null(11);
     live.deadline_ms = row.find_integer(12);
     live.ending = row.find_text(13);
+    live.time_left_ms = row.find_integer(14);
   });
   return found;
 }

@@ -19,6 +19,8 @@ struct LiveAttempt {
   bool has_failure_marker = false;
   bool has_result = false;
   std::optional<std::int64_t> deadline_ms;
+  // Instead, while it waits for an answer (RUN-3).
+  std::optional<std::int64_t> time_left_ms;
   // As record_ending stored it.
   std::optional<std::string> ending;
 };

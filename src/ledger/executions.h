@@ -11,6 +11,7 @@
 
 #include "base/id.h"
 #include "engine/execution.h"
+#include "ledger/run_consequence.h"
 #include "ledger/stored_execution.h"
 #include "ledger/unit.h"
 #include "ledger/workflows.h"
@@ -73,6 +74,8 @@ struct StepResult {
   // The event came too late, twice, or with an old claim: nothing was changed.
   bool is_stale = false;
   std::vector<Work> work;
+  // Of the run that asked, when a question was closed.
+  std::vector<RunConsequence> runs;
 };
 
 class Executions {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "json/describe.h"
 #include "ledger/approvals.h"
+#include "ledger/run_questions.h"
 #include "store/runs.h"
 
 namespace reeve::ledger {
@@ -27,21 +28,12 @@ void tell_run(Transaction& transaction, const model::Run& run) {
   transaction.tell(model::EventKind::tool_status_change, data);
 }
 
-// Locked to the end of the transaction.
-store::RunRow lock_run(Transaction& transaction, base::RunId id) {
-  std::optional<store::RunRow> found;
-  transaction.session().query(Sql::run_lock, {{"run", id.number()}},
-                              [&](const Row& row) { found = store::read_run(row); });
-  if (found) return *found;
-  if (store::find_run(transaction.session(), id)) throw AggregateBusy{};
-  throw base::Error("run.not_found", fmt::format("there is no run {}", id.text()),
-                    "`reeve runs` shows those there are");
-}
-
 void write_move(Transaction& transaction, store::RunRow& row, const RunMove& move, int attempt) {
   model::Run& run = row.run;
+  const bool is_left = run.status == RunStatus::waiting_approval && move.to == run.status && move.ends_attempt;
   const bool may_move =
-      can_move(run.status, move.to) && (move.to != RunStatus::queued || move.outcome == model::Outcome::limited);
+      is_left ||
+      (can_move(run.status, move.to) && (move.to != RunStatus::queued || move.outcome == model::Outcome::limited));
   if (!may_move) {
     throw base::Error("run.illegal_move", fmt::format("{} is {}: {} cannot follow", run.tool_run_id.text(),
                                                       base::spell(run.status), base::spell(move.to)));
@@ -77,17 +69,6 @@ void write_move(Transaction& transaction, store::RunRow& row, const RunMove& mov
   tell_run(transaction, run);
 }
 
-bool is_current(Transaction& transaction, const model::Run& run, const AttemptClaim& claim) {
-  if (run.attempt != claim.attempt) return false;
-  bool is_theirs = false;
-  transaction.session().query(Sql::attempt_load, {{"run", run.tool_run_id.number()}, {"attempt", claim.attempt}},
-                              [&](const Row& row) {
-                                const bool is_alive = row.word<model::AttemptState>(0) != model::AttemptState::ended;
-                                is_theirs = is_alive && row.integer(1) == claim.epoch;
-                              });
-  return is_theirs;
-}
-
 void end_attempt(Transaction& transaction, base::RunId id, int attempt, const RunMove& move) {
   transaction.session().write_any(Sql::attempt_end, {{"exit_code", move.exit_code},
                                                      {"signal", move.signal},
@@ -105,6 +86,7 @@ void close_questions(Transaction& transaction, base::RunId run) {
     const auto asked = lock_question(transaction, id);
     if (asked) close_question(transaction, *asked, {.reason = "the run that asked is over"});
   }
+  void_grants(transaction, run);
 }
 
 void insert_attempt(Transaction& transaction, base::RunId id, int attempt, const AttemptStart& start) {
@@ -126,6 +108,27 @@ void insert_attempt(Transaction& transaction, base::RunId id, int attempt, const
 }
 
 }  // namespace
+
+store::RunRow lock_run(Transaction& transaction, base::RunId id) {
+  std::optional<store::RunRow> found;
+  transaction.session().query(Sql::run_lock, {{"run", id.number()}},
+                              [&](const Row& row) { found = store::read_run(row); });
+  if (found) return *found;
+  if (store::find_run(transaction.session(), id)) throw AggregateBusy{};
+  throw base::Error("run.not_found", fmt::format("there is no run {}", id.text()),
+                    "`reeve runs` shows those there are");
+}
+
+bool is_current(Transaction& transaction, const model::Run& run, const AttemptClaim& claim) {
+  if (run.attempt != claim.attempt) return false;
+  bool is_theirs = false;
+  transaction.session().query(Sql::attempt_load, {{"run", run.tool_run_id.number()}, {"attempt", claim.attempt}},
+                              [&](const Row& row) {
+                                const bool is_alive = row.word<model::AttemptState>(0) != model::AttemptState::ended;
+                                is_theirs = is_alive && row.integer(1) == claim.epoch;
+                              });
+  return is_theirs;
+}
 
 base::RunId create_run(Transaction& transaction, const model::Run& run) {
   model::Run created = run;

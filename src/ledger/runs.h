@@ -6,6 +6,7 @@
 #include "engine/decision.h"
 #include "ledger/unit.h"
 #include "model/run.h"
+#include "store/runs.h"
 
 // Runs in the store (SPEC §1): what exists before its process does, and how it moves.
 namespace reeve::ledger {
@@ -24,7 +25,7 @@ struct RunMove {
   // For a run that goes back to the queue (RUN-18).
   std::optional<base::WallTime> not_before = {};
   // The process is over though the run is not: it left with a question. Every final status, and the queue, say so
-  // themselves.
+  // themselves. Only with it may a run that waits be moved to where it is.
   bool ends_attempt = false;
 };
 
@@ -33,6 +34,11 @@ struct AttemptClaim {
   int attempt = 1;
   std::int64_t epoch = 0;
 };
+
+// The run, locked to the end of the transaction. Throws `run.not_found`, and AggregateBusy while another has it.
+store::RunRow lock_run(Transaction& transaction, base::RunId id);
+// Whether the attempt lives and is the claim's.
+bool is_current(Transaction& transaction, const model::Run& run, const AttemptClaim& claim);
 
 // The run as it is now; nothing when the claim is not the run's any more. Without a claim a person speaks. A run that
 // is over closes its questions (RUN-6, APR-4). Throws `run.not_found`, and `run.illegal_move` where RUN-2 has no such

@@ -31,6 +31,11 @@ bool is_final(ApprovalUse use) noexcept;
 enum class ApprovalKind { question, tool_call, human };
 REEVE_DESCRIBE_ENUM(ApprovalKind, question, tool_call, human)
 
+// APR-5: how the answer reaches the one who asked. `rerun`: it left, and is started again with the answer; `live`: it
+// stayed, and reads it on its socket; `terminal`: it is typed; `node`: the workflow goes on.
+enum class Delivery { rerun, live, terminal, node };
+REEVE_DESCRIBE_ENUM(Delivery, rerun, live, terminal, node)
+
 struct ApprovalOption {
   std::string value;
   std::string label;
@@ -70,11 +75,16 @@ struct Approval {
   base::WallTime created_at;
   std::optional<base::WallTime> decided_at;
   std::optional<base::WallTime> expires_at;
+  Delivery delivery = Delivery::rerun;
+  // It asks for a secret, which is neither stored nor shown (RUN-10).
+  bool secret = false;
+  // Nothing keeps the tool from deciding by itself: no sandbox (APR-11).
+  bool advisory = true;
   friend bool operator==(const Approval&, const Approval&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Approval, (),
                       (approval_id, tool_run_id, execution_id, node_id, agent_id, tool_name, tool_ref, arguments,
                        question, options, default_value, status, chosen_value, comment, decided_by, digest, use,
-                       attempt, created_at, decided_at, expires_at))
+                       attempt, created_at, decided_at, expires_at, delivery, secret, advisory))
 
 }  // namespace reeve::model

@@ -95,16 +95,6 @@ std::optional<RunMove> make_forced_move(const AttemptEnd& end) {
 
 }  // namespace
 
-std::string encode_ending(const Ending& ending) { return json::encode(json::to_value(ending)); }
-
-std::optional<Ending> decode_ending(const std::optional<std::string>& text) {
-  if (!text) return std::nullopt;
-  const auto value = json::parse(*text);
-  if (!value) return std::nullopt;
-  auto ending = json::from_value<Ending>(*value);
-  return ending ? std::optional(std::move(*ending)) : std::nullopt;
-}
-
 std::optional<model::Run> store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& end,
                                             const std::string& tool, const std::vector<std::string>& argv,
                                             const std::string& cwd) {

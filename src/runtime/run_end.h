@@ -5,21 +5,16 @@
 
 #include "keeper/records.h"
 #include "ledger/attempts.h"
+#include "ledger/ending.h"
 #include "ledger/runs.h"
 #include "runtime/run_plan.h"
 
 // What the end of an attempt means for its run, in the transaction that stores it (RUN-6, RUN-13, RUN-17).
 namespace reeve::runtime {
 
-// Why an attempt is being ended from outside, stored before anything is done to it.
-struct Ending {
-  model::RunStatus status = model::RunStatus::cancelled;
-  std::string reason;
-  std::optional<model::Outcome> outcome;
-};
-BOOST_DESCRIBE_STRUCT(Ending, (), (status, reason, outcome))
-std::string encode_ending(const Ending& ending);
-std::optional<Ending> decode_ending(const std::optional<std::string>& text);
+using ledger::decode_ending;
+using ledger::encode_ending;
+using ledger::Ending;
 
 struct AttemptEnd {
   base::RunId run{0};

@@ -44,6 +44,10 @@ ApprovalRow read_approval(const Row& row) {
   approval.decided_at = row.is_null(22) ? std::nullopt : base::parse_time(row.text(22));
   approval.expires_at = row.find_time(23);
   result.is_settled = row.integer(24) != 0;
+  approval.delivery = row.word<model::Delivery>(25);
+  result.prompt = row.find_integer(26);
+  approval.secret = row.integer(27) != 0;
+  approval.advisory = row.integer(28) != 0;
   return result;
 }
 
@@ -60,6 +64,10 @@ base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const
   const std::optional<std::string> expires_at =
       approval.expires_at ? std::optional(base::format_time(*approval.expires_at)) : std::nullopt;
   const std::optional<std::int64_t> iteration = row.node ? std::optional<std::int64_t>(row.iteration) : std::nullopt;
+  std::optional<std::string> remind_at;
+  if (const auto created = base::parse_time(now); created && approval.expires_at && *approval.expires_at > *created) {
+    remind_at = base::format_time(*created + (*approval.expires_at - *created) / 2);
+  }
   const std::string options = json::encode(json::to_value(approval.options));
   return base::ApprovalId(session.insert(Sql::approval_insert, "approvals",
                                          {{"kind", row.kind},
@@ -78,7 +86,12 @@ base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const
                                           {"digest", approval.digest},
                                           {"attempt", approval.attempt},
                                           {"now", now},
-                                          {"expires_at", expires_at}}));
+                                          {"expires_at", expires_at},
+                                          {"delivery", approval.delivery},
+                                          {"prompt", row.prompt},
+                                          {"secret", std::int64_t{approval.secret}},
+                                          {"advisory", std::int64_t{approval.advisory}},
+                                          {"remind_at", remind_at}}));
 }
 
 }  // namespace reeve::store

@@ -1,1 +1,1 @@
-SELECT state, epoch FROM run_attempts WHERE run = :run AND attempt = :attempt
+SELECT state, epoch, approval FROM run_attempts WHERE run = :run AND attempt = :attempt

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "model/run.h"
+
+namespace reeve::ledger {
+
+// Why an attempt is being ended from outside, stored before anything is done to it: the next daemon then knows what its
+// end means.
+struct Ending {
+  model::RunStatus status = model::RunStatus::cancelled;
+  std::string reason;
+  std::optional<model::Outcome> outcome;
+};
+BOOST_DESCRIBE_STRUCT(Ending, (), (status, reason, outcome))
+
+std::string encode_ending(const Ending& ending);
+std::optional<Ending> decode_ending(const std::optional<std::string>& text);
+
+}  // namespace reeve::ledger

@@ -1,0 +1,1 @@
+UPDATE approvals SET remind_at = NULL WHERE number = :approval
