@@ -1,5 +1,3 @@
-#include <filesystem>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,8 +8,6 @@ namespace reeve {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
-using testing::eventually;
 using ::testing::HasSubstr;
 using testing::lines_of;
 using testing::Members;
@@ -26,10 +22,6 @@ class ApprovalsCli : public testing::ApprovalsTest {
  protected:
   std::unique_ptr<Session> at_terminal(const Words& words, const Variables& more = {}) const {
     return start(words, Session::Ends::terminal, more);
-  }
-  static std::string user() {
-    const char* name = ::getenv("USER");
-    return name != nullptr ? name : "root";
   }
 };
 
@@ -142,6 +134,46 @@ TEST_F(ApprovalsCli, nobody_is_asked_where_nobody_is) {
     EXPECT_EQ(session->wait(), 2) << session->out();
   }
   EXPECT_EQ(reeve({"reject", id}).code, 0);
+}
+
+// UX: a secret is never a word of the command line, and not shown while it is typed (RUN-10).
+TEST_F(ApprovalsCli, a_secret_is_asked_for_at_the_terminal_alone) {
+  reeve({"runs"});
+  const auto add = [&] {
+    sql("INSERT INTO approvals (kind, question, options_json, status, created_at, delivery, secret) VALUES ('question',"
+        "'Password for ana:', '[{\"value\":\"answer\",\"label\":\"\"},{\"value\":\"reject\",\"label\":\"\"}]',"
+        "'pending', '2026-01-01T00:00:00.000Z', 'terminal', 1)");
+  };
+  add();
+  const Outcome piped = reeve({"approve", "AP-1"});
+  EXPECT_EQ(piped.code, 2);
+  EXPECT_THAT(piped.err, AllOf(HasSubstr("approval.secret_needed"), HasSubstr("--secret-stdin")));
+  {
+    const auto left = at_terminal({"approve", "AP-1"});
+    ASSERT_TRUE(left->wait_for("the secret for AP-1: "));
+    left->type("abc\x03");
+    EXPECT_EQ(left->wait(), 130) << left->out();
+  }
+  EXPECT_EQ(show("AP-1")["status"], "pending");
+  const auto asked = at_terminal({"approve", "AP-1"});
+  ASSERT_TRUE(asked->wait_for("Password for ana:"));
+  ASSERT_TRUE(asked->wait_for("the secret for AP-1: "));
+  asked->type(
+      "wrong\x15hunter3\x7f"
+      "2\r");
+  EXPECT_EQ(asked->wait(), 0) << asked->out();
+  EXPECT_THAT(asked->out(), Not(HasSubstr("hunter")));
+  EXPECT_EQ(show("AP-1")["status"], "approved");
+  add();
+  testing::Launch launch = this->launch({"approve", "AP-2", "--secret-stdin"});
+  launch.input = "hunter2\n";
+  EXPECT_EQ(testing::run_program(launch).code, 0);
+  launch = this->launch({"approve", "AP-2", "--secret-stdin"});
+  launch.input = std::string(5'000, 'x');
+  EXPECT_EQ(testing::run_program(launch).code, 2);
+  for (const char* table : {"approvals", "audit_log", "events", "idempotency_keys"}) {
+    EXPECT_THAT(sql(std::string("SELECT * FROM ") + table), Not(HasSubstr("hunter"))) << table;
+  }
 }
 
 TEST_F(ApprovalsCli, several_are_decided_at_once_and_each_says_what_became_of_it) {
