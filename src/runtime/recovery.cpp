@@ -141,7 +141,7 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
   }
   if (!exit && is_same_boot && !is_held && !is_marked) {
     // One that is lost again and again before it begins is no accident any more.
-    if (launch && ++starts_[found.attempt.run] <= most_starts) {
+    if (launch && starts_[found.attempt.run] < most_starts) {
       start_again(std::move(found), std::move(*plan), std::move(done));
     } else {
       interrupt(std::move(found), std::move(done));
@@ -208,7 +208,11 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
   if (around_.cgroup_parent) os::Cgroup::at(*around_.cgroup_parent, "reeve-" + found.attempt.nonce).remove();
   auto shared = std::make_shared<RunPlan>(std::move(plan));
   around_.keepers.take([this, found, shared, done](std::expected<IdleKeeper, Error> keeper) {
-    if (!keeper) return try_later(found, done);
+    if (!keeper) {
+      // Keepers may never start again: that is told to a person in the end.
+      ++starts_[found.attempt.run];
+      return try_later(found, done);
+    }
     auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));
     const auto deadline = deadline_for(*shared);
     const ledger::AttemptStart start = make_attempt(kept->identity, deadline);
@@ -221,6 +225,7 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
          done](std::expected<std::optional<std::int64_t>, Error> epoch) mutable {
           if (!epoch) return try_later(found, done);
           if (*epoch) {
+            ++starts_[found.attempt.run];
             found.attempt.claim.epoch = **epoch;
             found.attempt.nonce = start.nonce;
             found.attempt.keeper = kept->identity;
