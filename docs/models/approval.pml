@@ -356,11 +356,14 @@ end_answer:
 }
 
 /* UPDATE approvals SET status = … WHERE … AND status = 'pending', daemon or no daemon. */
-proctype Outside(mtype answer) {
+proctype Outside() {
 end:
   atomic {
     ap[current].status == pending ->
-    ap[current].status = answer;
+    if
+    :: ap[current].status = approved
+    :: ap[current].status = rejected
+    fi;
     ap[current].is_settled = false;
     ap[current].was_late = ap[current].is_over;
     if
@@ -420,7 +423,7 @@ init {
     run Keeper(2);
     run Person(approved);
     run Person(rejected);
-    run Outside(approved);
+    run Outside();
     run Canceller();
     run World()
   }

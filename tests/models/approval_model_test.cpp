@@ -51,7 +51,7 @@ Verdict verify(Claim claim, const Words& defines = {}) {
     return outcome.out;
   };
   const bool is_progress = claim == Claim::progress;
-  // Without merging of statements, which would tell some as never reached.
+  // Without merging of statements: what was merged would be told as never reached.
   Words generate = {"spin", "-Pclang-19 -E -x c", "-o3"};
   if (is_progress) generate.emplace_back("-DPROGRESS");
   generate.insert(generate.end(), defines.begin(), defines.end());
@@ -77,7 +77,7 @@ TEST(ApprovalModel, what_must_never_happen_does_not) {
   EXPECT_GT(verdict.states, 500'000) << verdict.text;
   EXPECT_LT(verdict.states, 20'000'000) << verdict.text;
   EXPECT_THAT(verdict.text, Not(HasSubstr("max search depth too small")));
-  // Every step of it is taken somewhere: only the ends of processes that have none are not.
+  // Every kind of step is taken somewhere: only the ends of processes that have none are not.
   std::size_t at = 0;
   while ((at = verdict.text.find(", state ", at)) != std::string::npos) {
     const std::string line = verdict.text.substr(at, verdict.text.find('\n', at) - at);
