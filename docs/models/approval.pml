@@ -22,6 +22,20 @@
 #define MOST_STARTS 1
 #define NOBODY KEEPERS
 
+/* With -DMARKS the search tells which of these it has come to: a model that gets nowhere violates nothing. */
+#ifdef MARKS
+c_decl {
+  static char marks[32];
+  static void tell(int n) {
+    if (!marks[n]) printf("reached %d\n", n);
+    marks[n] = 1;
+  }
+}
+#define reached(n) c_code { tell(n); }
+#else
+#define reached(n) skip
+#endif
+
 mtype = { pending, approved, rejected, expired };          /* an approval's status */
 mtype = { unused, used, void_ };                           /* a grant's use */
 mtype = { waiting, running, completed, failed, cancelled } /* a run's status */
@@ -158,6 +172,7 @@ inline use_grant() {
 #ifndef BREAK_5
     :: ap[wanted].digest != digest_now ->
       ap[wanted].use = void_;
+      reached(1);
       let_go();
       ask()
     :: else ->
@@ -189,14 +204,15 @@ inline settle() {
     ap[current].is_settled = true;
     ap[current].is_faulty = false;
     ap[current].was_late = false;
+    reached(2);
     if
-    :: ap[current].is_over || is_final -> decide(current, expired)
+    :: ap[current].is_over || is_final -> reached(3); decide(current, expired)
     :: else
     fi
   :: else ->
     if
-    :: ap[current].status == approved -> decide(current, approved)
-    :: else -> decide(current, rejected)
+    :: ap[current].status == approved -> reached(4); decide(current, approved)
+    :: else -> reached(5); decide(current, rejected)
     fi
   fi
 }
@@ -213,14 +229,15 @@ inline look() {
   if
   :: exit_record[keeper] ->
     if
-    :: is_ending -> end_run(cancelled)
-    :: else -> end_run(completed)
+    :: is_ending -> reached(6); end_run(cancelled)
+    :: else -> reached(7); end_run(completed)
     fi;
     phase = idle
   :: !exit_record[keeper] && is_held(keeper) && is_marked ->
+    reached(8);
     hand = keeper;
     if
-    :: is_ending -> stop_sent[keeper] = true
+    :: is_ending -> reached(9); stop_sent[keeper] = true
     :: else
     fi;
     phase = watching
@@ -248,9 +265,13 @@ proctype Daemon() {
 end:
   do
   :: d_step { is_up && !ap[current].is_settled -> settle() }
-  :: d_step { is_up && ap[current].status == pending && ap[current].is_over -> decide(current, expired) }
+  :: d_step { is_up && ap[current].status == pending && ap[current].is_over ->
+              reached(10);
+              decide(current, expired) }
   /* APR-8 */
-  :: d_step { is_up && state == waiting && ap[current].is_settled && is_denied(current) -> end_run(failed) }
+  :: d_step { is_up && state == waiting && ap[current].is_settled && is_denied(current) ->
+              reached(11);
+              end_run(failed) }
 
   /* APR-13: whoever decided, and whichever daemon was there then. */
 #ifdef BREAK_4
@@ -287,6 +308,7 @@ end:
   :: d_step { phase == looking && may_look -> look() }
   /* It provably never ran: the same attempt, in other hands. */
   :: d_step { phase == again && has_free_keeper ->
+              reached(12);
               starts++;
               take_keeper();
               wanted = grant;
@@ -295,8 +317,8 @@ end:
   :: d_step { phase == killing ->
               alive = 0;
               if
-              :: is_ending -> end_run(cancelled)
-              :: else -> ask()
+              :: is_ending -> reached(13); end_run(cancelled)
+              :: else -> reached(14); ask()
               fi;
               forget();
               phase = idle }
@@ -319,7 +341,7 @@ end:
 proctype Keeper(byte k) {
 end:
   do
-  :: d_step { holder[k] == told && stop_sent[k] -> exit_record[k] = true; holder[k] = gone }
+  :: d_step { holder[k] == told && stop_sent[k] -> reached(16); exit_record[k] = true; holder[k] = gone }
   :: d_step { holder[k] == told -> marker[k] = true; holder[k] = marked }
   :: d_step { holder[k] == marked ->
               holder[k] = started;
@@ -330,7 +352,20 @@ end:
               assert(ap[paid_by[k]].effects == 1);
               assert(ap[paid_by[k]].status == approved && ap[paid_by[k]].is_settled && ap[paid_by[k]].wins == 1);
               assert(ap[paid_by[k]].use == used);
-              assert(state == running && grant == paid_by[k] && keeper == k) }
+              assert(state == running && grant == paid_by[k] && keeper == k);
+              /* For the second question; in other hands than the first; on a yes from before two crashes. */
+              if
+              :: paid_by[k] == 1 && ap[0].effects == 1 -> reached(17)
+              :: else
+              fi;
+              if
+              :: starts == 1 -> reached(18)
+              :: else
+              fi;
+              if
+              :: paid_by[k] == 0 && crashes == 2 -> reached(19)
+              :: else
+              fi }
   :: d_step { holder[k] == started -> alive--; exit_record[k] = true; holder[k] = gone }
   :: d_step { holder[k] != gone && kills < KILLS -> kills++; holder[k] = gone }
   od
@@ -381,7 +416,7 @@ end:
     /* Why it ends is stored before the keeper is told. */
     d_step {
       if
-      :: has_live_run && has_attempt && hand == keeper && holder[hand] != gone -> stop_sent[hand] = true
+      :: has_live_run && has_attempt && hand == keeper && holder[hand] != gone -> reached(15); stop_sent[hand] = true
       :: else
       fi
     }
