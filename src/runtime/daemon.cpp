@@ -234,7 +234,7 @@ void Daemon::publish(std::span<const ledger::StoredEvent> events) {
 }
 
 void Daemon::notify(std::span<const ledger::StoredEvent> events) {
-  // Never changed after this is called first, by the store thread.
+  // Read by the store thread: the options never change.
   if (options_.config.notify.empty()) return;
   std::vector<Notice> notices;
   for (const ledger::StoredEvent& event : events) {

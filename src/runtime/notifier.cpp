@@ -26,7 +26,8 @@ using model::Notification;
 using store::Sql;
 using Kind = WebhookVerdict::Kind;
 
-constexpr std::size_t most_active = 4;
+// Of one entry: what hangs in one holds up none of the others.
+constexpr int most_active = 4;
 constexpr std::size_t most_waiting = 1'000;
 // Of what a daemon missed while none was there, the last are looked at.
 constexpr std::int64_t most_missed = 10'000;
@@ -148,7 +149,8 @@ void Notifier::take(std::span<const Notice> notices) {
 
 void Notifier::queue(Entry& entry, const Notice& notice) {
   const bool is_wanted = std::ranges::find(entry.settings.on, notice.on) != entry.settings.on.end();
-  if (!is_wanted || notice.seq <= entry.seq || entry.done.contains(notice.seq)) return;
+  const bool is_known = notice.seq <= entry.seq || entry.done.contains(notice.seq) || entry.open.contains(notice.seq);
+  if (!is_wanted || is_known) return;
   entry.open.insert(notice.seq);
   entry.waiting.push_back({notice});
   if (entry.waiting.size() <= most_waiting) return;
@@ -167,20 +169,13 @@ bool Notifier::is_busy() const noexcept {
 
 // Commands run beside each other; a webhook gets one event after the other.
 bool Notifier::may_start(const Entry& entry) noexcept {
-  const bool is_turn = !entry.settings.webhook || entry.active == 0;
-  return is_turn && !entry.waiting.empty() && !entry.pause;
+  const int most = entry.settings.webhook ? 1 : most_active;
+  return entry.active < most && !entry.waiting.empty() && !entry.pause;
 }
 
 void Notifier::pump() {
-  bool has_started = true;
-  // One of each in turn, so that none starves another.
-  while (has_started) {
-    has_started = false;
-    for (std::size_t index = 0; index < entries_.size() && active_.size() < most_active; ++index) {
-      if (!may_start(entries_[index])) continue;
-      start(index);
-      has_started = true;
-    }
+  for (std::size_t index = 0; index < entries_.size(); ++index) {
+    while (may_start(entries_[index])) start(index);
   }
 }
 

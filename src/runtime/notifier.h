@@ -43,7 +43,7 @@ class Notifier {
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
 
-  // In the order of their numbers, each once.
+  // In the order of their numbers; one that is known already counts once.
   void take(std::span<const Notice> notices);
   // Whether something waits to be delivered.
   bool is_busy() const noexcept;

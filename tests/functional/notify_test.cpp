@@ -1,4 +1,5 @@
-#include <algorithm>
+#include <array>
+#include <csignal>
 #include <filesystem>
 #include <set>
 
@@ -154,6 +155,24 @@ TEST_F(Notify, nobody_is_told_twice_or_not_at_all_when_the_daemon_begins_anew) {
   EXPECT_THAT(runs, ElementsAre("TR-2", "TR-3", "TR-4"));
 }
 
+// At least once: the number tells what came before.
+TEST_F(Notify, what_waited_is_told_after_a_crash) {
+  int port = 0;
+  {
+    const WebReceiver receiver;
+    port = receiver.port();
+    notify(webhook(receiver, "failed"));
+  }
+  EXPECT_EQ(run({}, fails).code, 1);
+  EXPECT_TRUE(complains("tried again"));
+  const std::string killed = testing::read_text(state() / "reeve.lock");
+  const WebReceiver receiver([](std::size_t) { return 200; }, port);
+  ::kill(std::stoi(killed), SIGKILL);
+  // Its guard starts the next one, without anybody asking.
+  auto posts = receiver.wait_for(1);
+  EXPECT_EQ(testing::parse_object(posts.front().body).value()["tool_run_id"], "TR-1");
+}
+
 // An entry that is new begins with what is new.
 TEST_F(Notify, the_past_is_not_told) {
   EXPECT_EQ(run({}, fails).code, 1);
@@ -224,16 +243,25 @@ TEST_F(Notify, a_command_has_a_small_environment) {
   EXPECT_THAT(text, Not(HasSubstr("REEVE_")));
 }
 
+TEST_F(Notify, doctor_looks_for_what_webhooks_need) {
+  EXPECT_THAT(reeve({"doctor"}).out, Not(HasSubstr("curl\t")));
+  const WebReceiver receiver;
+  notify(webhook(receiver, "failed"));
+  EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("curl\tok\t"));
+  EXPECT_THAT(reeve({"doctor"}, {{"PATH", "/nowhere"}}).out, HasSubstr("curl\twarn\tmissing"));
+}
+
 // A missing command, one that fails, one that never ends, a server that is not there, one that says nothing, one that
 // is broken: runs go on, and the daemon ends when it is told to.
 TEST_F(Notify, what_is_wrong_with_a_notifier_harms_nothing) {
   const WebReceiver silent([](std::size_t) { return 0; });
   const WebReceiver broken([](std::size_t) { return 500; });
+  const WebReceiver healthy;
   const std::string on = "{on: [failed, approval_needed], ";
   notify(on + "command: [no-such-program, \"{summary}\"]}, " + on + "command: [sh, -c, \"echo oh no; exit 3\"]}, " +
          on + "command: [" + testing::zoo_binary() + ", silent, \"1000\"]}, " + on +
          "webhook: \"http://127.0.0.1:1/\"}, " + webhook(silent, "failed, approval_needed") + ", " +
-         webhook(broken, "failed"));
+         webhook(broken, "failed") + ", " + webhook(healthy, "failed, approval_needed"));
   for (int i = 0; i < 20; ++i) EXPECT_EQ(run({}, fails).code, 1);
   EXPECT_EQ(finish(detach({}, {"lines", "3"}))["status"], "completed");
   const std::string asking = detach({}, asks);
@@ -243,6 +271,8 @@ TEST_F(Notify, what_is_wrong_with_a_notifier_harms_nothing) {
   EXPECT_TRUE(complains("`sh`: exit code 3: oh no"));
   EXPECT_TRUE(complains("Failed to connect"));
   EXPECT_TRUE(complains("the server answers 500; tried again"));
+  // Who listens is told all the same, though the others hang.
+  EXPECT_THAT(healthy.wait_for(21), SizeIs(21));
   EXPECT_EQ(run({}, {"lines", "3"}).code, 0);
   EXPECT_EQ(reeve({"stop"}).code, 0);
 }
