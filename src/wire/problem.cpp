@@ -61,6 +61,12 @@ int http_status(std::string_view code) noexcept {
       {"run.illegal_move", 409},
       {"run.no_input", 409},
       {"run.not_here", 409},
+      {"approval.already_resolved", 409},
+      {"approval.expired", 409},
+      {"approval.unknown_choice", 422},
+      {"approval.choice_needed", 422},
+      {"approval.contradiction", 422},
+      {"approval.secret_needed", 422},
       {"store.busy", 503},
       {"store.unavailable", 503},
   });
