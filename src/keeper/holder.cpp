@@ -215,6 +215,7 @@ bool Holder::prepare(const Assign& assign, Launch& launch) {
   if (!decoded || decoded->argv.empty()) return false;
   launch = std::move(*decoded);
   launch.argv.insert(launch.argv.end(), assign.words.begin(), assign.words.end());
+  launch.argv.insert(launch.argv.begin(), assign.wrapper.begin(), assign.wrapper.end());
   launch.environment.insert(launch.environment.end(), assign.environment.begin(), assign.environment.end());
   return true;
 }
