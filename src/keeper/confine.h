@@ -13,8 +13,9 @@ inline constexpr const char* sandbox_name = "sandbox";
 // The number under which the second finds that file.
 inline constexpr int sandbox_fd = 9;
 
-// Becomes `command` (bubblewrap and its words). A signal for the tool's group or tree must not end bubblewrap, whose end
-// would kill the tool without grace: it is born deaf to all that can be ignored. Returns the exit code when it cannot.
+// Becomes `command` (bubblewrap and its words). A signal for the tool's group or tree must not end bubblewrap, whose
+// end would kill the tool without grace: it is born deaf to all that can be ignored. Returns the exit code when it
+// cannot.
 int confine(const char* status_file, char** command);
 // Inside: hears again, says that it is there and becomes `command`; with an empty one that was all.
 int enter_sandbox(char** command);

@@ -3,30 +3,29 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
-#include <ctime>
-#include <fcntl.h>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <poll.h>
+#include <span>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
+#include "keeper/clock.h"
+#include "keeper/connections.h"
 #include "keeper/crash_point.h"
+#include "keeper/launch.h"
 #include "keeper/message.h"
-#include "keeper/output_writer.h"
 #include "keeper/records.h"
+#include "keeper/tool_streams.h"
 #include "keeper/tool_tree.h"
 #include "os/lock.h"
-#include "os/unix_socket.h"
 
 namespace reeve::keeper {
 
@@ -36,44 +35,14 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr std::size_t most_connections = 8;
-// Of one stream before the others have their turn.
-constexpr int frames_per_turn = 16;
-// For a tool that prints faster than it is read; a stream that never fills its pipe keeps the kernel's 64 KiB, of which
-// a user has a limited number of pages.
-constexpr int busy_pipe_bytes = 512 * 1024;
-constexpr std::size_t most_input = 256UL * 1024;
-constexpr std::size_t terminal_bytes = 4'096;
-constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 // What a killed tree left in its pipes is there at once; only something that cannot be killed keeps them open longer.
 constexpr std::int64_t drain_ns = nanoseconds(seconds(2)).count();
 constexpr std::int64_t retry_ns = nanoseconds(milliseconds(200)).count();
 constexpr auto kill_patience = seconds(10);
 
-std::int64_t read_clock(clockid_t clock) noexcept {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
-std::int64_t boot_now() noexcept { return read_clock(CLOCK_BOOTTIME); }
-
-void make_nonblocking(int fd) noexcept { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
-
-struct Connection {
-  os::Fd socket;
-  // It was told of output and has not answered.
-  bool owes_answer = false;
-  std::uint64_t told = 0;
-};
-
-// A stream of the tool that is read from.
-struct Source {
-  os::Fd own;
-  int fd = -1;
-  std::uint8_t stream = 0;
-  bool is_busy = false;
-  bool is_open() const noexcept { return fd >= 0; }
-};
+// What poll() looks at: signals, the clock and the tool first.
+constexpr std::size_t own_ends = 3;
+constexpr std::size_t most_ends = own_ends + ToolStreams::ends + Connections::most_ends;
 
 class Holder {
  public:
@@ -88,52 +57,31 @@ class Holder {
   // Before Go: true when it came.
   bool wait_for_go();
   void start();
-  bool prepare(const Assign& assign, Launch& launch);
-  void open_streams(const Launch& launch, os::SpawnPlan& plan);
   void turn();
-  std::size_t gather(std::array<pollfd, 4 + most_connections + 2>& ends);
-  void accept_connection();
-  void receive(std::size_t index);
+  void greet();
   void act(std::size_t index, ToKeeper message);
-  void take_input(std::size_t index, Input input);
-  void write_input();
-  void read_source(Source& source);
-  // False when there is nothing more to read now, or no room for it.
-  bool read_frame(Source& source);
   bool is_folder_gone() const noexcept;
-  bool is_own_tree(pid_t pid) const;
   void give_up();
   void take_signals();
   void see_exit();
   void stop(EndedBy why, std::uint32_t grace_ms);
   void check_clock();
   void set_timer();
-  void close_source(Source& source) noexcept;
-  bool is_drained() const noexcept;
-  void tell(Connection& connection, const FromKeeper& message) noexcept;
-  void tell_all(const FromKeeper& message) noexcept;
-  void tell_growth() noexcept;
+  bool is_drained() const noexcept { return !streams_ || streams_->is_drained(); }
+  void see_trouble() noexcept;
   void finish();
-  bool has_daemon() const noexcept { return !connections_.empty(); }
+  bool has_daemon() const noexcept { return !connections_.is_empty(); }
 
   std::string seat_;
   std::optional<os::FileLock> lock_;
-  os::Fd listener_;
   os::Fd signals_;
   os::Fd timer_;
-  std::vector<Connection> connections_;
+  Connections connections_;
 
   std::optional<Assign> assign_;
   std::optional<os::Folder> folder_;
   std::unique_ptr<ToolTree> tree_;
-  std::unique_ptr<OutputWriter> output_;
-  std::optional<os::Pty> pty_;
-  // Held open while the tool lives: a tool that closes its terminal for a moment does not end it.
-  os::Fd slave_;
-  std::array<Source, 2> sources_;
-  os::Fd input_;
-  std::string pending_input_;
-  bool closes_input_ = false;
+  std::unique_ptr<ToolStreams> streams_;
 
   std::optional<os::Process> tool_;
   // It has been waited for: its number may be another's from then on.
@@ -164,9 +112,9 @@ Holder::Holder(os::Fd daemon, const std::string& seats) {
   seat_ = seats + "/" + seat_name(self->pid, self->started);
   lock_ = os::FileLock::try_take(seat_ + ".lock");
   if (!lock_) base::throw_errno("os.failed", "another process has the seat", EEXIST);
-  listener_ = os::listen_at(seat_ + ".sock", os::SocketKind::packets, static_cast<int>(most_connections));
-  connections_.push_back({.socket = std::move(daemon)});
-  tell_all(Hello{self->pid, self->started});
+  connections_.listen(seat_ + ".sock");
+  connections_.add(std::move(daemon));
+  connections_.tell_all(Hello{self->pid, self->started});
 }
 
 Holder::~Holder() {
@@ -183,90 +131,39 @@ int Holder::run() {
 }
 
 bool Holder::wait_for_go() {
-  // Not touched before something is written to it: a silent run costs no page of it.
-  const std::unique_ptr<char[]> bytes(new char[message_bytes]);
-  while (true) {
-    pollfd end{connections_.front().socket.get(), POLLIN, 0};
-    if (::poll(&end, 1, -1) < 0) continue;
-    const ssize_t count = ::recv(end.fd, bytes.get(), message_bytes, 0);
-    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (count <= 0) return false;
-    auto message = decode_to_keeper({bytes.get(), static_cast<std::size_t>(count)});
-    if (!message) return false;
+  while (!connections_.is_empty()) {
+    std::array<pollfd, Connections::most_ends> ends{};
+    connections_.watch(ends);
+    // Nobody else is listened to before there is something to hold.
+    if (::poll(&ends[1], 1, -1) < 0) continue;
+    auto message = connections_.receive(0);
+    if (!message) continue;
     if (auto* assign = std::get_if<Assign>(&*message)) assign_ = std::move(*assign);
     if (std::holds_alternative<Go>(*message)) return assign_.has_value();
   }
-}
-
-bool Holder::prepare(const Assign& assign, Launch& launch) {
-  folder_ = os::Folder::open(assign.attempt_folder);
-  output_ = std::make_unique<OutputWriter>(*folder_, assign.output_cap);
-  const auto run_folder = os::Folder::open(assign.run_folder);
-  const auto file = run_folder.open_file(launch_name, O_RDONLY);
-  if (!file) return false;
-  std::string bytes;
-  std::array<char, 16'384> part{};
-  while (bytes.size() <= launch_bytes) {
-    const ssize_t count = ::read(file->get(), part.data(), part.size());
-    if (count <= 0) break;
-    bytes.append(part.data(), static_cast<std::size_t>(count));
-  }
-  auto decoded = decode_launch(bytes);
-  if (!decoded || decoded->argv.empty()) return false;
-  launch = std::move(*decoded);
-  launch.argv.insert(launch.argv.end(), assign.words.begin(), assign.words.end());
-  launch.argv.insert(launch.argv.begin(), assign.wrapper.begin(), assign.wrapper.end());
-  launch.environment.insert(launch.environment.end(), assign.environment.begin(), assign.environment.end());
-  return true;
-}
-
-void Holder::open_streams(const Launch& launch, os::SpawnPlan& plan) {
-  if (assign_->mode == Assign::Mode::pty) {
-    pty_.emplace(assign_->rows, assign_->columns);
-    slave_ = os::Fd(::open(pty_->slave().c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC));
-    plan.terminal = pty_->slave();
-    make_nonblocking(pty_->master().get());
-    sources_[0].fd = pty_->master().get();
-    return;
-  }
-  for (std::uint8_t stream = 0; stream < 2; ++stream) {
-    os::Pipe pipe = os::make_pipe();
-    make_nonblocking(pipe.read.get());
-    sources_[stream].own = std::move(pipe.read);
-    sources_[stream].fd = sources_[stream].own.get();
-    sources_[stream].stream = stream;
-    // The other end lives in `plan` until the tool has its own copy.
-    (stream == 0 ? plan.output : plan.error) = ::fcntl(pipe.write.get(), F_DUPFD_CLOEXEC, 3);
-  }
-  if (assign_->mode == Assign::Mode::stream) {
-    os::Pipe pipe = os::make_pipe();
-    make_nonblocking(pipe.write.get());
-    input_ = std::move(pipe.write);
-    plan.input = ::fcntl(pipe.read.get(), F_DUPFD_CLOEXEC, 3);
-  } else if (launch.has_prompt) {
-    plan.input = ::open((assign_->run_folder + "/" + prompt_name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  }
+  return false;
 }
 
 void Holder::start() {
   record_.nonce = assign_->nonce;
   if (assign_->deadline_ns != 0) deadline_ = assign_->deadline_ns;
   if (assign_->lease_ns != 0) lease_ = assign_->lease_ns;
-  Launch launch;
-  const bool is_prepared = prepare(*assign_, launch);
-  tree_ = std::make_unique<ToolTree>(is_prepared ? assign_->cgroup_parent : std::string(), "reeve-" + assign_->nonce);
+  folder_ = os::Folder::open(assign_->attempt_folder);
+  streams_ = std::make_unique<ToolStreams>(*folder_, assign_->output_cap);
+  auto launch = read_launch(*assign_);
+  tree_ = std::make_unique<ToolTree>(launch ? assign_->cgroup_parent : std::string(), "reeve-" + assign_->nonce);
   crash_point("keeper.before_marker");
   ExecMarker marker{.nonce = assign_->nonce, .cgroup = tree_->cgroup()};
-  const bool is_marked = is_prepared && folder_->replace_file(marker_name, encode_marker(marker));
+  const bool is_marked = launch && folder_->replace_file(marker_name, encode_marker(marker));
   crash_point("keeper.after_marker");
   if (!is_marked) {
-    record_.exec_errno = is_prepared ? EIO : ENODATA;
+    record_.exec_errno = launch ? EIO : ENODATA;
     has_ended_ = true;
     return;
   }
-  os::SpawnPlan plan{.argv = std::move(launch.argv), .environment = std::move(launch.environment)};
-  plan.folder = launch.folder;
-  open_streams(launch, plan);
+  os::SpawnPlan plan{.argv = std::move(launch->argv), .environment = std::move(launch->environment)};
+  plan.folder = launch->folder;
+  streams_->open(*assign_, launch->has_prompt, plan);
   if (assign_->open_files != 0) {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -281,8 +178,8 @@ void Holder::start() {
     record_.exec_errno = process.error().error_number;
     record_.exec_stage = static_cast<std::uint8_t>(process.error().stage);
     has_ended_ = true;
-    slave_ = os::Fd();
-    for (Source& source : sources_) close_source(source);
+    streams_->release_terminal();
+    streams_->close_sources();
     return;
   }
   tool_ = std::move(*process);
@@ -292,85 +189,42 @@ void Holder::start() {
     marker.pid = id->pid;
     marker.started = id->started;
     if (tree_->cgroup().empty()) folder_->replace_file(marker_name, encode_marker(marker));
-    tell_all(Started{id->pid, id->started});
+    connections_.tell_all(Started{id->pid, id->started});
   }
-}
-
-std::size_t Holder::gather(std::array<pollfd, 4 + most_connections + 2>& ends) {
-  const bool can_read = output_->is_ready();
-  ends[0] = {signals_.get(), POLLIN, 0};
-  ends[1] = {timer_.get(), POLLIN, 0};
-  ends[2] = {connections_.size() < most_connections ? listener_.get() : -1, POLLIN, 0};
-  ends[3] = {tool_ && !is_reaped_ ? tool_->fd() : -1, POLLIN, 0};
-  const int input = pty_ ? pty_->master().get() : input_.get();
-  for (std::size_t i = 0; i < 2; ++i) {
-    auto events = static_cast<short>(can_read ? POLLIN : 0);
-    // A descriptor that is asked for nothing still tells its end, again and again.
-    ends[4 + i] = {can_read ? sources_[i].fd : -1, events, 0};
-  }
-  const bool wants_input = !pending_input_.empty() && input >= 0;
-  if (wants_input && pty_ && sources_[0].is_open()) {
-    ends[4].fd = sources_[0].fd;
-    ends[4].events = static_cast<short>(ends[4].events | POLLOUT);
-  }
-  std::size_t count = 6;
-  for (const Connection& connection : connections_) ends[count++] = {connection.socket.get(), POLLIN, 0};
-  // The open standard input of a tool in stream mode takes the place of a connection that is never there.
-  if (wants_input && !pty_ && count < ends.size()) ends[count++] = {input, POLLOUT, 0};
-  return count;
 }
 
 void Holder::turn() {
-  std::array<pollfd, 4 + most_connections + 2> ends{};
+  std::array<pollfd, most_ends> ends{};
+  const std::span all(ends);
+  const auto streams = all.subspan<own_ends, ToolStreams::ends>();
+  const auto peers = all.subspan<own_ends + ToolStreams::ends, Connections::most_ends>();
   set_timer();
-  const std::size_t count = gather(ends);
-  const std::size_t peers = connections_.size();
-  if (::poll(ends.data(), count, -1) < 0) return;
+  ends[0] = {signals_.get(), POLLIN, 0};
+  ends[1] = {timer_.get(), POLLIN, 0};
+  ends[2] = {tool_ && !is_reaped_ ? tool_->fd() : -1, POLLIN, 0};
+  streams_->watch(streams);
+  const std::size_t peer_ends = connections_.watch(peers);
+  if (::poll(ends.data(), own_ends + ToolStreams::ends + peer_ends, -1) < 0) return;
   // Output first: what was printed before the end belongs before it.
-  for (std::size_t i = 0; i < 2; ++i) {
-    if ((ends[4 + i].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && ends[4 + i].events != 0) read_source(sources_[i]);
-  }
-  if (!pending_input_.empty()) write_input();
+  streams_->act(streams, has_ended_);
+  see_trouble();
   if (ends[0].revents != 0) take_signals();
-  if (ends[3].revents != 0) see_exit();
-  for (std::size_t i = peers; i-- > 0;) {
-    if (ends[6 + i].revents != 0) receive(i);
+  if (ends[2].revents != 0) see_exit();
+  for (std::size_t i = peer_ends; i-- > 1;) {
+    if (peers[i].revents == 0) continue;
+    if (auto message = connections_.receive(i - 1)) act(i - 1, std::move(*message));
   }
-  if (ends[2].revents != 0) accept_connection();
+  if (peers[0].revents != 0) greet();
   if (ends[1].revents != 0) check_clock();
-  tell_growth();
+  if (streams_) connections_.tell_growth(streams_->output().position());
 }
 
-void Holder::read_source(Source& source) {
-  for (int frame = 0; frame < frames_per_turn; ++frame) {
-    if (!read_frame(source)) return;
-  }
-}
-
-bool Holder::read_frame(Source& source) {
-  if (!source.is_open() || !output_->is_ready()) return false;
-  const std::span<char> room = output_->room();
-  ssize_t count = ::read(source.fd, room.data(), room.size());
-  // A terminal gives a page at a time: what comes at once becomes one frame.
-  while (pty_ && count > 0 && room.size() - static_cast<std::size_t>(count) >= terminal_bytes) {
-    const ssize_t more = ::read(source.fd, room.data() + count, room.size() - static_cast<std::size_t>(count));
-    if (more <= 0) break;
-    count += more;
-  }
-  if (count > 0) {
-    output_->append(source.stream, static_cast<std::size_t>(count), read_clock(CLOCK_REALTIME));
-    if (output_->error_number() != 0) {
-      retry_at_ = boot_now() + retry_ns;
-      tell_all(Trouble{output_->error_number()});
-    }
-    const bool is_full = static_cast<std::size_t>(count) == room.size();
-    if (is_full && !std::exchange(source.is_busy, true) && !pty_) ::fcntl(source.fd, F_SETPIPE_SZ, busy_pipe_bytes);
-    // A terminal gives less at a time than it has.
-    return is_full || has_ended_;
-  }
-  // The end: of a pipe when nobody writes, of a terminal (EIO) when nobody has it open.
-  if (count == 0 || (errno != EINTR && errno != EAGAIN)) close_source(source);
-  return false;
+// Output cannot be written: it is tried again, and nothing is read before.
+void Holder::see_trouble() noexcept {
+  const int error = streams_->output().error_number();
+  if (error == 0 || retry_at_ != never) return;
+  retry_at_ = boot_now() + retry_ns;
+  connections_.tell_all(Trouble{error});
 }
 
 // Somebody has deleted it: there is no place for output or a record any more.
@@ -381,64 +235,30 @@ bool Holder::is_folder_gone() const noexcept {
 
 void Holder::give_up() {
   if (tool_ && !is_reaped_) tree_->kill(kill_patience, 0);
-  for (Source& source : sources_) close_source(source);
   is_reaped_ = has_ended_ = true;
-  output_.reset();
+  streams_.reset();
 }
 
-// The tool and what it started may connect to this socket, being of the same user; they are no daemon.
-bool Holder::is_own_tree(pid_t pid) const {
-  const std::vector<os::ProcessId> own = os::find_descendants(::getpid());
-  return std::any_of(own.begin(), own.end(), [&](const os::ProcessId& id) { return id.pid == pid; });
-}
-
-void Holder::close_source(Source& source) noexcept {
-  source.fd = -1;
-  source.own = os::Fd();
-}
-
-bool Holder::is_drained() const noexcept {
-  if (output_ && output_->error_number() != 0) return false;
-  return (!sources_[0].is_open() && !sources_[1].is_open());
-}
-
-void Holder::accept_connection() {
-  os::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket) return;
-  const os::PeerCredentials peer = os::peer_of(socket.get());
-  if (peer.uid != ::getuid() || is_own_tree(peer.pid)) return;
-  connections_.push_back({.socket = std::move(socket)});
-  if (tool_) {
-    const auto id = os::identify(tool_->pid());
-    if (id) tell(connections_.back(), Started{id->pid, id->started});
-  }
-}
-
-void Holder::receive(std::size_t index) {
-  static const std::unique_ptr<char[]> bytes(new char[message_bytes]);
-  const ssize_t count = ::recv(connections_[index].socket.get(), bytes.get(), message_bytes, 0);
-  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  std::optional<ToKeeper> message;
-  if (count > 0) message = decode_to_keeper({bytes.get(), static_cast<std::size_t>(count)});
-  if (!message) {
-    // Gone, or nobody who speaks this language.
-    connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(index));
-    return;
-  }
-  act(index, std::move(*message));
+// To one who has just connected: what it would know had it been here.
+void Holder::greet() {
+  const auto index = connections_.accept();
+  if (!index || !tool_) return;
+  const auto id = os::identify(tool_->pid());
+  if (id) connections_.tell(*index, Started{id->pid, id->started});
 }
 
 void Holder::act(std::size_t index, ToKeeper message) {
+  if (!streams_) return;
   if (const auto* consumed = std::get_if<Consumed>(&message)) {
-    output_->consume(consumed->position);
-    connections_[index].owes_answer = false;
+    streams_->output().consume(consumed->position);
+    connections_.take_answer(index);
   } else if (auto* input = std::get_if<Input>(&message)) {
-    take_input(index, std::move(*input));
+    connections_.tell(index, InputTaken{input->ticket, !has_ended_ && streams_->take_input(input->bytes)});
+    streams_->write_input();
   } else if (std::holds_alternative<CloseInput>(message)) {
-    closes_input_ = true;
-    write_input();
+    streams_->close_input();
   } else if (const auto* size = std::get_if<Resize>(&message)) {
-    if (pty_) pty_->resize(size->rows, size->columns);
+    if (streams_->pty()) streams_->pty()->resize(size->rows, size->columns);
   } else if (const auto* wanted = std::get_if<Signal>(&message)) {
     // The group's number cannot be another's while its leader has not been waited for.
     if (tool_ && !is_reaped_) ::kill(-tool_->pid(), wanted->number);
@@ -449,29 +269,6 @@ void Holder::act(std::size_t index, ToKeeper message) {
   } else if (const auto* lease = std::get_if<Lease>(&message)) {
     lease_ = lease->boot_ns != 0 ? lease->boot_ns : never;
   }
-}
-
-void Holder::take_input(std::size_t index, Input input) {
-  const bool has_place = (pty_ || input_) && !has_ended_ && pending_input_.size() + input.bytes.size() <= most_input;
-  if (has_place) pending_input_ += input.bytes;
-  tell(connections_[index], InputTaken{input.ticket, has_place});
-  write_input();
-}
-
-void Holder::write_input() {
-  const int fd = pty_ ? pty_->master().get() : input_.get();
-  while (!pending_input_.empty() && fd >= 0) {
-    const ssize_t count = ::write(fd, pending_input_.data(), pending_input_.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) return;
-    if (count <= 0) {
-      // It reads no more.
-      pending_input_.clear();
-      break;
-    }
-    pending_input_.erase(0, static_cast<std::size_t>(count));
-  }
-  if (closes_input_ && pending_input_.empty()) input_ = os::Fd();
 }
 
 void Holder::take_signals() {
@@ -504,13 +301,13 @@ void Holder::see_exit() {
   record_.code = status->code;
   record_.signal = status->signal;
   has_ended_ = true;
-  output_->lift_cap();
+  streams_->output().lift_cap();
   if (!assign_->keep_descendants) {
     ToolTree::End end = tree_->kill(kill_patience, 0);
     record_.descendants = std::move(end.names);
     record_.is_tree_gone = end.is_gone;
   }
-  slave_ = os::Fd();
+  streams_->release_terminal();
   // With somebody left who holds the other end there is no end to wait for: what is there now is taken.
   drained_by_ = boot_now() + (assign_->keep_descendants || !record_.is_tree_gone ? drain_ns / 10 : drain_ns);
 }
@@ -520,16 +317,12 @@ void Holder::check_clock() {
   if (::read(timer_.get(), &expirations, sizeof(expirations)) > 0) timer_at_ = never;
   const std::int64_t now = boot_now();
   if (now >= retry_at_) {
-    retry_at_ = output_->retry() ? never : now + retry_ns;
+    retry_at_ = streams_->output().retry() ? never : now + retry_ns;
     if (retry_at_ != never && is_folder_gone()) return give_up();
   }
   if (now >= drained_by_) {
-    // What is there is taken first; whoever still holds the other end is not waited for.
-    for (Source& source : sources_) {
-      while (read_frame(source)) {
-      }
-      if (output_->is_ready()) close_source(source);
-    }
+    streams_->drain();
+    see_trouble();
   }
   if (!tool_ || has_ended_) return;
   if (now >= lease_ && !has_daemon()) stop(EndedBy::lease, assign_->kill_grace_ms);
@@ -544,7 +337,7 @@ void Holder::check_clock() {
 
 void Holder::set_timer() {
   // Nothing is drained while nothing can be written.
-  std::int64_t at = std::min(retry_at_, output_->is_ready() ? drained_by_ : never);
+  std::int64_t at = std::min(retry_at_, streams_->output().is_ready() ? drained_by_ : never);
   if (tool_ && !has_ended_) {
     at = std::min(at, kill_at_);
     // They count only while no daemon is there; one that leaves wakes this process by it.
@@ -560,30 +353,10 @@ void Holder::set_timer() {
   ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
-void Holder::tell(Connection& connection, const FromKeeper& message) noexcept {
-  const std::string bytes = encode(message);
-  // One that does not take what little is said to it is as good as gone; it will read the files.
-  ::send(connection.socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
-void Holder::tell_all(const FromKeeper& message) noexcept {
-  for (Connection& connection : connections_) tell(connection, message);
-}
-
-void Holder::tell_growth() noexcept {
-  if (!output_) return;
-  for (Connection& connection : connections_) {
-    if (connection.owes_answer || connection.told == output_->position()) continue;
-    connection.told = output_->position();
-    connection.owes_answer = true;
-    tell(connection, Grew{connection.told});
-  }
-}
-
 void Holder::finish() {
-  record_.unix_ns = read_clock(CLOCK_REALTIME);
-  record_.output_begin = output_ ? output_->begin() : 0;
-  record_.output_end = output_ ? output_->position() : 0;
+  record_.unix_ns = unix_now();
+  record_.output_begin = streams_ ? streams_->output().begin() : 0;
+  record_.output_end = streams_ ? streams_->output().position() : 0;
   tree_.reset();
   crash_point("keeper.before_rename");
   // Without the record the run would count as interrupted: a full disk is waited out.
@@ -592,7 +365,7 @@ void Holder::finish() {
     ::nanosleep(&pause, nullptr);
   }
   crash_point("keeper.after_rename");
-  tell_all(Exited{});
+  connections_.tell_all(Exited{});
 }
 
 }  // namespace

@@ -73,10 +73,9 @@ void add_repository(Confinement& made) {
 std::vector<std::string> find_services() {
   std::vector<std::string> found;
   const std::string own = fmt::format("/run/user/{}", ::getuid());
-  for (const std::string& path :
-       {own + "/bus", own + "/systemd/private", own + "/podman/podman.sock", std::string("/run/dbus/system_bus_socket"),
-        std::string("/run/systemd/private"), std::string("/run/docker.sock"),
-        std::string("/run/containerd/containerd.sock")}) {
+  for (const std::string& path : {own + "/bus", own + "/systemd/private", own + "/podman/podman.sock",
+                                  std::string("/run/dbus/system_bus_socket"), std::string("/run/systemd/private"),
+                                  std::string("/run/docker.sock"), std::string("/run/containerd/containerd.sock")}) {
     std::error_code error;
     if (fs::is_socket(path, error)) found.push_back(path);
   }
@@ -183,8 +182,8 @@ std::vector<std::string> make_bubblewrap_words(const Confinement& confinement) {
   // Where it is seen anyway it can still be replaced by a build.
   for (const std::string& path : confinement.programs) {
     const auto covers = [&](const std::string& folder) { return lies_in(path, folder); };
-    const bool is_covered = std::ranges::any_of(confinement.private_folders, covers) ||
-                            std::ranges::any_of(confinement.hidden, covers);
+    const bool is_covered =
+        std::ranges::any_of(confinement.private_folders, covers) || std::ranges::any_of(confinement.hidden, covers);
     if (is_covered) words.bind_read_only(path);
   }
   words.add({"--chdir", confinement.start_folder});

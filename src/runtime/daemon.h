@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "runtime/sandbox.h"
 #include "runtime/supervisor.h"
 #include "store/store.h"
 
@@ -39,6 +40,8 @@ class Daemon {
   Loop& loop() noexcept { return loop_; }
   ledger::Ledger& ledger() noexcept { return *ledger_; }
   Supervisor& supervisor() noexcept { return *supervisor_; }
+  // Whether a tool with `sandbox: guard` can be started.
+  SandboxProbe& sandbox() noexcept { return *sandbox_; }
   const Surroundings& around() const noexcept { return *around_; }
   const Options& options() const noexcept { return options_; }
   base::WallTime started_at() const noexcept { return started_at_; }
@@ -76,6 +79,7 @@ class Daemon {
   std::unique_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<KeeperPool> keepers_;
   std::unique_ptr<Surroundings> around_;
+  std::unique_ptr<SandboxProbe> sandbox_;
   std::unique_ptr<Supervisor> supervisor_;
   Loop::Hold lease_timer_;
 };

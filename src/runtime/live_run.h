@@ -33,6 +33,8 @@ struct Surroundings {
   LogThread& log;
   KeeperPool& keepers;
   project::StateFolder folder;
+  // For the two ends of a sandbox.
+  std::string keeper_program;
   std::int64_t daemon = 0;
   std::string host;
   std::string boot_id;

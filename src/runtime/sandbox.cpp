@@ -78,8 +78,8 @@ void SandboxProbe::ask(const std::string& working_folder, Answer answer) {
   if (!confinement) {
     // A folder that is not there is told when it is started in, as without a sandbox.
     if (::access(working_folder.c_str(), F_OK) != 0) return answer(std::nullopt);
-    return answer(unavailable(fmt::format("{} holds what is kept from it; start it in a folder of its own",
-                                          base::quoted(working_folder))));
+    return answer(unavailable(
+        fmt::format("{} holds what is kept from it; start it in a folder of its own", base::quoted(working_folder))));
   }
   if (works_) return answer(std::nullopt);
   const auto bubblewrap = project::find_program(project::bubblewrap_name);
@@ -88,8 +88,8 @@ void SandboxProbe::ask(const std::string& working_folder, Answer answer) {
   if (process_) return;
   confinement->programs = {place_.keeper_program};
   os::Pipe pipe = os::make_pipe();
-  auto process = os::spawn(
-      {.argv = make_words(place_, "/dev/null", *bubblewrap, *confinement), .error = pipe.write.get()});
+  auto process =
+      os::spawn({.argv = make_words(place_, "/dev/null", *bubblewrap, *confinement), .error = pipe.write.get()});
   if (!process) return tell(unavailable(std::generic_category().message(process.error().error_number)));
   process_ = std::move(*process);
   complaints_ = std::move(pipe.read);

@@ -57,7 +57,17 @@ void create(SharedExchange exchange) {
     if (key->empty() || key->size() > longest_key) throw Error("api.bad_request", "Idempotency-Key: 1 to 255 bytes");
     idempotency = {std::move(*key), base::sha256_hex("POST /api/runs\n" + exchange->request.body)};
   }
-  exchange->daemon.supervisor().start(std::move(*plan), std::move(idempotency), answer_with(exchange, 201));
+  const bool is_guarded = plan->profile.sandbox == model::Sandbox::guard;
+  const std::string cwd = plan->cwd;
+  const auto start = [exchange, idempotency = std::move(idempotency), plan = std::move(*plan)] {
+    exchange->daemon.supervisor().start(plan, idempotency, answer_with(exchange, 201));
+  };
+  if (!is_guarded) return start();
+  // Before the run exists: one that cannot be kept in is not begun.
+  exchange->daemon.sandbox().ask(cwd, [exchange, start](const std::optional<Error>& error) {
+    if (error) return exchange->refuse(*error);
+    start();
+  });
 }
 
 std::vector<model::RunStatus> parse_statuses(const std::optional<std::string>& text) {

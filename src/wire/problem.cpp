@@ -57,6 +57,7 @@ int http_status(std::string_view code) noexcept {
       {"run.no_command", 422},
       {"run.unknown_tool", 422},
       {"run.headless_unsupported", 422},
+      {"run.sandbox_unavailable", 422},
       {"run.not_running", 409},
       {"run.illegal_move", 409},
       {"run.no_input", 409},
