@@ -55,6 +55,7 @@ void add_worktree(Confinement& made) {
   const auto back = read_line(fs::path(*own) / "gitdir");
   if (!back || resolve(*back) != link.string()) return;
   const fs::path common = fs::path(*own).parent_path().parent_path();
+  made.shown.push_back(common.string());
   made.writable.push_back(*own);
   for (const char* name : {"objects", "refs", "logs"}) add_if_there(made.writable, common / name);
 }
@@ -169,6 +170,7 @@ std::vector<std::string> make_bubblewrap_words(const Confinement& confinement) {
   words.add({"--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"});
   words.add({"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"});
   for (const std::string& path : confinement.private_folders) words.add({"--tmpfs", path});
+  for (const std::string& path : confinement.shown) words.bind_read_only(path);
   words.bind(confinement.working_folder);
   for (const std::string& path : confinement.writable) words.bind(path);
   for (const std::string& path : confinement.read_only) words.pin(confinement, path);

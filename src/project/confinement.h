@@ -17,7 +17,8 @@ struct Confinement {
   std::string start_folder;
   // Its own and empty: /tmp and the like.
   std::vector<std::string> private_folders;
-  // Beside the working folder.
+  // Beside the working folder: seen whatever is private, and in it what may be written to.
+  std::vector<std::string> shown;
   std::vector<std::string> writable;
   std::vector<std::string> read_only;
   // Folders that are empty inside.
