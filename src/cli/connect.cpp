@@ -1,9 +1,13 @@
 #include "cli/connect.h"
 
+#include <algorithm>
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "client/runs.h"
+#include "os/lineage.h"
 #include "project/project.h"
 #include "project/state_folder.h"
 
@@ -16,12 +20,21 @@ bool is_other_id(const std::string& word) {
          base::TaskId::parse(word) || base::PatchId::parse(word);
 }
 
+// By the variable, and by descent for whoever has dropped it.
+bool is_inside_run() {
+  if (project::variable("REEVE_RUN_ID")) return true;
+  const auto self = os::identify(::getpid());
+  const auto lineage = self ? os::find_lineage(*self) : std::vector<os::ProcessId>();
+  return std::ranges::any_of(lineage,
+                             [](const os::ProcessId& id) { return os::runs_program(id.pid, "reeve-keeper", "hold"); });
+}
+
 }  // namespace
 
 client::DaemonPlace daemon_place(const Call& call) {
   const project::StateFolder folder = project::find_state_folder(call.arguments.value("--state"), ".");
   client::DaemonPlace place{.folder = folder.root, .socket = folder.socket()};
-  if (project::variable("REEVE_RUN_ID")) place.no_start = "a client inside a run starts none";
+  if (is_inside_run()) place.no_start = "a client inside a run starts none";
   return place;
 }
 

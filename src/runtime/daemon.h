@@ -46,6 +46,9 @@ class Daemon {
   const Options& options() const noexcept { return options_; }
   base::WallTime started_at() const noexcept { return started_at_; }
 
+  // The run whose keeper that process is.
+  std::optional<base::RunId> find_held_by(pid_t keeper) const noexcept { return supervisor_->find_held_by(keeper); }
+
   // RUN-13, before anything else is done.
   void recover(std::function<void()> done);
 

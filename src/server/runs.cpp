@@ -14,6 +14,7 @@
 #include "json/describe.h"
 #include "runtime/store_task.h"
 #include "server/api.h"
+#include "server/insider.h"
 #include "wire/run_request.h"
 
 // /api/runs
@@ -163,6 +164,8 @@ void with_live(SharedExchange exchange, const std::function<void(runtime::LiveRu
 void send_nothing(const SharedExchange& exchange) { exchange->send(200, Value::object()); }
 
 void input(SharedExchange exchange) {
+  // Typing an answer is deciding.
+  refuse_insider(exchange, fmt::format("type into {}", exchange->run_id().text()));
   const Value body = exchange->body();
   const Value* text = body.find("text");
   const Value* encoded = body.find("base64");

@@ -62,6 +62,10 @@ int http_status(std::string_view code) noexcept {
       {"run.illegal_move", 409},
       {"run.no_input", 409},
       {"run.not_here", 409},
+      {"approval.inside_run", 403},
+      {"approval.one_at_a_time", 409},
+      {"api.peer_gone", 403},
+      {"api.not_from_a_run", 403},
       {"store.busy", 503},
       {"store.unavailable", 503},
   });
