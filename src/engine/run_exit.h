@@ -18,6 +18,9 @@ struct ProcessEnd {
   bool has_failure_marker = false;
   // A question of this attempt that nobody has answered yet.
   bool has_pending_question = false;
+  // What was decided, while the process lived, about a question whose answer it is started again for; nothing when that
+  // was not asked, or the answer was used before.
+  std::optional<model::ApprovalStatus> answer = {};
 };
 
 // What happens to the question of the attempt.
@@ -27,13 +30,17 @@ enum class QuestionFate {
   stays,
   // The tool asked by its exit code alone: the generic question is made (RUN-6).
   generic,
+  // It was answered before the tool left: it is started again on it.
+  granted,
+  // It was answered before the tool left, and that was no yes.
+  denied,
   // Nobody needs the answer any more.
   expires,
 };
 
 struct ExitVerdict {
   model::RunStatus status = model::RunStatus::failed;
-  // Empty for `completed` and `waiting_approval`.
+  // Empty for `completed` and `waiting_approval`, and where the answer itself is the reason (`denied`).
   std::string reason;
   std::optional<model::Outcome> outcome;
   QuestionFate question = QuestionFate::none;

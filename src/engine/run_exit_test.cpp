@@ -38,6 +38,23 @@ TEST(RunExit, any_other_end_fails_and_its_question_expires) {
   EXPECT_EQ(killed.question, QuestionFate::expires);
 }
 
+// Somebody was faster than the tool: what it leaves for has been answered.
+TEST(RunExit, an_answer_that_came_before_the_end_decides) {
+  using enum model::ApprovalStatus;
+  const auto leave = [](model::ApprovalStatus answer, int exit_code = 90) {
+    return classify_exit({.exit_code = exit_code, .answer = answer});
+  };
+  EXPECT_EQ(leave(approved).status, waiting_approval);
+  EXPECT_EQ(leave(approved).question, QuestionFate::granted) << "no second question for what was granted";
+  for (const auto no : {rejected, expired}) {
+    EXPECT_EQ(leave(no).status, failed);
+    EXPECT_EQ(leave(no).question, QuestionFate::denied);
+    EXPECT_EQ(leave(no).outcome, model::Outcome::denied);
+  }
+  EXPECT_EQ(leave(rejected, 0).status, completed) << "it went on without";
+  EXPECT_EQ(leave(approved, 2).status, failed);
+}
+
 // A tool that says it failed is not started again on somebody's yes.
 TEST(RunExit, a_failure_marker_outweighs_the_question) {
   EXPECT_EQ(code(90, true, true).status, failed);

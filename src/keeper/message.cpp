@@ -92,6 +92,28 @@ void fields(Io& io, Trouble& m) {
 }
 template <class Io>
 void fields(Io& /*io*/, Exited& /*m*/) {}
+template <class Io>
+void fields(Io& io, Answer& m) {
+  io(m.number);
+  io(m.serial);
+  io(m.bytes);
+}
+template <class Io>
+void fields(Io& io, Prompt& m) {
+  io(m.serial);
+  io(m.certainty);
+  pass(io, m.is_secret);
+  io(m.position);
+}
+template <class Io>
+void fields(Io& io, PromptOver& m) {
+  io(m.serial);
+}
+template <class Io>
+void fields(Io& io, AnswerTaken& m) {
+  io(m.number);
+  pass(io, m.is_taken);
+}
 
 template <class Variant>
 std::string encode_any(const Variant& message) {

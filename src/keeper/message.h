@@ -71,6 +71,13 @@ struct Deadline {
 struct Lease {
   std::int64_t boot_ns = 0;
 };
+// For the prompt `serial`, and for no other: typed only while that one stands, and only when `number` is greater than
+// that of the last one typed. Asked again with the number of the last one it is answered as taken, and not typed again.
+struct Answer {
+  std::uint64_t number = 0;
+  std::uint32_t serial = 0;
+  std::string bytes;
+};
 
 // From the keeper.
 
@@ -98,9 +105,28 @@ struct Trouble {
 };
 // The exit record is there. The keeper leaves.
 struct Exited {};
+// A process of the run waits at the terminal, and nothing moves. Also said to one that connects while it stands. Each
+// has a serial of its own, from 1 on.
+struct Prompt {
+  std::uint32_t serial = 0;
+  // It sits in a read; or it only watches the terminal among other things, or cannot be looked at.
+  enum class Certainty : std::uint8_t { certain, probable } certainty = Certainty::certain;
+  // Whole lines without echo: a password.
+  bool is_secret = false;
+  // Of the output when it was seen.
+  std::uint64_t position = 0;
+};
+// It moved on: somebody typed, it printed, or it ended.
+struct PromptOver {
+  std::uint32_t serial = 0;
+};
+struct AnswerTaken {
+  std::uint64_t number = 0;
+  bool is_taken = false;
+};
 
-using ToKeeper = std::variant<Assign, Go, Consumed, Input, CloseInput, Resize, Signal, Stop, Deadline, Lease>;
-using FromKeeper = std::variant<Hello, Started, Grew, InputTaken, Trouble, Exited>;
+using ToKeeper = std::variant<Assign, Go, Consumed, Input, CloseInput, Resize, Signal, Stop, Deadline, Lease, Answer>;
+using FromKeeper = std::variant<Hello, Started, Grew, InputTaken, Trouble, Exited, Prompt, PromptOver, AnswerTaken>;
 
 std::string encode(const ToKeeper& message);
 std::string encode(const FromKeeper& message);

@@ -156,6 +156,7 @@ void Ledger::look_outside() {
   const bool is_more = std::ssize(group) == most_outside;
   const bool is_busy = !group.empty() && !commits_.run(std::move(group)).empty();
   if (is_more || is_busy) next_poll_ = now + busy_pause;
+  options_.looked();
 }
 
 bool Ledger::must_look(steady_clock::time_point now) {

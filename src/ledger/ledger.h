@@ -25,6 +25,8 @@ class Ledger {
     Worker worker = {};
     // Told what was found to have been decided by a plain SQL update (APR-6).
     std::function<void(const OutsideResult&)> outside = {};
+    // Called after each look at what others may have written, and at each poll.
+    std::function<void()> looked = [] {};
     // A plain SQL update is noticed at once; this stands behind.
     base::Milliseconds poll = std::chrono::seconds(5);
     std::size_t most_waiting = 65'536;

@@ -32,15 +32,24 @@ base::ApprovalId open_question(Transaction& transaction, store::ApprovalRow row)
   model::Approval& approval = row.approval;
   approval.options = model::unique_options(std::move(approval.options));
   approval.approval_id = store::insert_approval(transaction.session(), row, transaction.now_text());
+  tell_question(transaction, approval, Telling::first);
+  return approval.approval_id;
+}
+
+void tell_question(Transaction& transaction, const model::Approval& approval, Telling telling) {
   Value data = describe_subject(approval);
   data.set("question", Value::string(approval.question));
   data.set("options", json::to_value(approval.options));
   data.set("default", json::to_value(approval.default_value));
   data.set("expires_at", json::to_value(approval.expires_at));
   data.set("digest", json::to_value(approval.digest));
+  if (telling == Telling::reminder) {
+    data.set("reminder", Value::boolean(true));
+    transaction.tell(model::EventKind::approval_needed, data);
+    return;
+  }
   transaction.tell(model::EventKind::approval_needed, data);
   transaction.record(model::AuditKind::approval_requested, "reeve", data);
-  return approval.approval_id;
 }
 
 std::optional<store::ApprovalRow> lock_question(Transaction& transaction, base::ApprovalId id) {

@@ -13,6 +13,10 @@ base::ApprovalId open_question(Transaction& transaction, store::ApprovalRow row)
 // else has it.
 std::optional<store::ApprovalRow> lock_question(Transaction& transaction, base::ApprovalId id);
 
+// Tells of a question that is open: when it is asked, and once more when half of its time is over.
+enum class Telling { first, reminder };
+void tell_question(Transaction& transaction, const model::Approval& approval, Telling telling);
+
 struct Closing {
   model::ApprovalStatus status = model::ApprovalStatus::expired;
   std::optional<std::string> chosen_value;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "model/approval.h"
 #include "model/run.h"
 
@@ -23,6 +26,8 @@ struct RunConsequence {
   Kind kind = Kind::over;
   model::Run run;
   model::Approval approval;
+  // Of one that is typed: the keeper's number of the prompt.
+  std::optional<std::int64_t> prompt;
 };
 
 }  // namespace reeve::ledger

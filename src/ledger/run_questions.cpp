@@ -24,9 +24,9 @@ using Kind = RunConsequence::Kind;
 
 bool is_attempt_alive(Transaction& transaction, base::RunId run, int attempt) {
   bool is_alive = false;
-  transaction.session().query(
-      Sql::attempt_load, {{"run", run.number()}, {"attempt", attempt}},
-      [&](const Row& row) { is_alive = row.word<model::AttemptState>(0) != model::AttemptState::ended; });
+  transaction.session().query(Sql::attempt_load, {{"run", run.number()}, {"attempt", attempt}}, [&](const Row& row) {
+    is_alive = row.word<model::AttemptState>(0) != model::AttemptState::ended;
+  });
   return is_alive;
 }
 
@@ -68,9 +68,9 @@ model::Approval frame_question(Transaction& transaction, const QuestionFrame& fr
   approval.advisory = frame.is_advisory;
   if (approval.options.empty()) approval.options = model::default_options();
   approval.options = model::unique_options(std::move(approval.options));
-  const bool is_among = approval.default_value && std::ranges::find(approval.options, *approval.default_value,
-                                                                    &model::ApprovalOption::value) !=
-                                                      approval.options.end();
+  const bool is_among = approval.default_value &&
+                        std::ranges::find(approval.options, *approval.default_value, &model::ApprovalOption::value) !=
+                            approval.options.end();
   if (!is_among) approval.default_value.reset();
   const auto expiry = expires_in ? std::optional<base::Milliseconds>(*expires_in) : frame.expiry.after;
   if (expiry) approval.expires_at = transaction.now() + *expiry;
@@ -103,9 +103,9 @@ Asked ask_for_run(Transaction& transaction, base::RunId id, RunQuestion question
   if (row.run.status != RunStatus::waiting_approval) {
     asked.run = move_run(transaction, id, {.to = RunStatus::waiting_approval, .outcome = row.run.outcome});
   }
-  transaction.session().write(Sql::attempt_hold, {{"time_left_ms", question.time_left_ms},
-                                                  {"run", id.number()},
-                                                  {"attempt", question.claim.attempt}});
+  transaction.session().write(
+      Sql::attempt_hold,
+      {{"time_left_ms", question.time_left_ms}, {"run", id.number()}, {"attempt", question.claim.attempt}});
   model::Approval& approval = asked.approval.emplace(std::move(question.approval));
   approval.tool_run_id = id;
   approval.execution_id = row.run.execution_id;
@@ -138,10 +138,10 @@ std::optional<RunConsequence> follow_answer(Transaction& transaction, const stor
   const base::RunId id = *row.approval.tool_run_id;
   const store::RunRow asked = lock_run(transaction, id);
   // Only the question that it waits for moves a run.
-  const bool is_awaited =
-      asked.run.status == RunStatus::waiting_approval && asked.run.attempt == row.approval.attempt;
+  const bool is_awaited = asked.run.status == RunStatus::waiting_approval && asked.run.attempt == row.approval.attempt;
   if (!is_awaited) return std::nullopt;
-  RunConsequence consequence{.run = asked.run, .approval = closed(row, closing, transaction.now())};
+  RunConsequence consequence{
+      .run = asked.run, .approval = closed(row, closing, transaction.now()), .prompt = row.prompt};
   const bool is_expired = closing.status == ApprovalStatus::expired;
   const bool is_approved = closing.status == ApprovalStatus::approved;
   if (!is_attempt_alive(transaction, id, asked.run.attempt)) {
@@ -158,8 +158,7 @@ std::optional<RunConsequence> follow_answer(Transaction& transaction, const stor
     // Silence never means yes: what waits for an answer that nobody gave is ended (APR-8).
     const Ending ending{RunStatus::failed, "approval expired", std::nullopt};
     transaction.session().write(
-        Sql::attempt_ending,
-        {{"ending", encode_ending(ending)}, {"run", id.number()}, {"attempt", asked.run.attempt}});
+        Sql::attempt_ending, {{"ending", encode_ending(ending)}, {"run", id.number()}, {"attempt", asked.run.attempt}});
     consequence.kind = Kind::end_process;
     return consequence;
   }
@@ -184,8 +183,8 @@ std::optional<model::Run> withdraw_question(Transaction& transaction, base::Appr
 
 void record_typed(Transaction& transaction, base::ApprovalId id, bool is_typed) {
   const auto row = lock_question(transaction, id);
-  const bool is_open = row && row->approval.status == ApprovalStatus::approved &&
-                       row->approval.use == model::ApprovalUse::unused;
+  const bool is_open =
+      row && row->approval.status == ApprovalStatus::approved && row->approval.use == model::ApprovalUse::unused;
   if (!is_open) return;
   const auto reason = is_typed ? std::nullopt : std::optional<std::string>("the prompt was gone: nothing was typed");
   use_now(transaction, row->approval, is_typed ? model::ApprovalUse::used : model::ApprovalUse::void_, reason);
@@ -203,10 +202,6 @@ void void_grants(Transaction& transaction, base::RunId run) {
 
 std::optional<store::ApprovalRow> find_question_of(store::Session& session, base::RunId run, int attempt) {
   return find_one(session, Sql::approval_of_attempt, run, attempt);
-}
-
-std::optional<store::ApprovalRow> find_typed_answer(store::Session& session, base::RunId run, int attempt) {
-  return find_one(session, Sql::approval_typed, run, attempt);
 }
 
 std::vector<model::Approval> find_approvals_of(store::Session& session, base::RunId run, std::int64_t most) {

@@ -71,8 +71,6 @@ void void_grants(Transaction& transaction, base::RunId run);
 
 // What the attempt asked last and a restart or its socket answers.
 std::optional<store::ApprovalRow> find_question_of(store::Session& session, base::RunId run, int attempt);
-// The answer that was decided last and is typed.
-std::optional<store::ApprovalRow> find_typed_answer(store::Session& session, base::RunId run, int attempt);
 // Newest first, at most so many.
 std::vector<model::Approval> find_approvals_of(store::Session& session, base::RunId run, std::int64_t most);
 

@@ -27,8 +27,9 @@ class Approvals {
     std::optional<Supervisor::Idempotency> idempotency = {};
   };
   using Answered = std::function<void(std::expected<model::Approval, base::Error>)>;
-  // APR-2, APR-3. Errors: `approval.not_found`, `approval.already_resolved` (with who decided what), `approval.expired`,
-  // `approval.unknown_choice`, `approval.choice_needed`, `approval.contradiction`, `approval.secret_needed`.
+  // APR-2, APR-3. Errors: `approval.not_found`, `approval.already_resolved` (with who decided what),
+  // `approval.expired`, `approval.unknown_choice`, `approval.choice_needed`, `approval.contradiction`,
+  // `approval.secret_needed`.
   void decide(base::ApprovalId id, Decision decision, Answered answered);
 
   // Calls once, when it has been decided or has expired; at once when it was before. Errors: `approval.not_found`. The
@@ -51,6 +52,7 @@ class Approvals {
   void look_at_time();
   void look_at_clock();
   void go_on_with_granted();
+  void look_at_waiting();
 
   Surroundings& around_;
   Supervisor& supervisor_;

@@ -86,6 +86,16 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   ledger.hooks.publish = [this](std::span<const ledger::StoredEvent> events) { publish(events); };
   ledger.hooks.crash_point = [crash_point](std::string_view point) { crash_point(std::string(point).c_str()); };
   ledger.poll = options_.config.supervision.poll_interval;
+  ledger.looked = [this] {
+    loop_.post([this] {
+      if (approvals_) approvals_->look();
+    });
+  };
+  ledger.outside = [this](const ledger::OutsideResult& result) {
+    loop_.post([this, result] {
+      if (approvals_) approvals_->take_outside(result);
+    });
+  };
   ledger_ = std::make_unique<ledger::Ledger>(store::open_writer(*place, clock_), std::move(ledger));
 
   const std::string host = host_name();
@@ -118,6 +128,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   // HOOK guard
   sandbox_ = std::make_unique<SandboxProbe>(loop_, SandboxPlace{options_.keeper_program, options_.folder});
   supervisor_ = std::make_unique<Supervisor>(*around_);
+  approvals_ = std::make_unique<Approvals>(*around_, *supervisor_);
   // A file has one daemon, which its lock proves; where many share a store, others count on the lease.
   if (place->kind == store::Place::Kind::postgresql) {
     around_->lease = options_.config.supervision.lease;
@@ -187,6 +198,7 @@ Daemon::~Daemon() {
     options_.complain(error.message());
   }
   // What the two threads still finish is posted to a loop that turns no more.
+  approvals_.reset();
   supervisor_.reset();
   keepers_.reset();
   ledger_.reset();
@@ -196,6 +208,7 @@ Daemon::~Daemon() {
 void Daemon::recover(std::function<void()> done) {
   supervisor_->recover([this, done] {
     sweep_launches();
+    approvals_->begin();
     // Tests look at what happens to a daemon that works, not to one that begins.
     *is_armed_ = true;
     done();

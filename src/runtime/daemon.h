@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "runtime/approvals.h"
 #include "runtime/sandbox.h"
 #include "runtime/supervisor.h"
 #include "store/store.h"
@@ -42,6 +43,7 @@ class Daemon {
   Supervisor& supervisor() noexcept { return *supervisor_; }
   // Whether a tool with `sandbox: guard` can be started.
   SandboxProbe& sandbox() noexcept { return *sandbox_; }
+  Approvals& approvals() noexcept { return *approvals_; }
   const Surroundings& around() const noexcept { return *around_; }
   const Options& options() const noexcept { return options_; }
   base::WallTime started_at() const noexcept { return started_at_; }
@@ -84,6 +86,7 @@ class Daemon {
   std::unique_ptr<Surroundings> around_;
   std::unique_ptr<SandboxProbe> sandbox_;
   std::unique_ptr<Supervisor> supervisor_;
+  std::unique_ptr<Approvals> approvals_;
   Loop::Hold lease_timer_;
 };
 

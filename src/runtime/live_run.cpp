@@ -28,6 +28,28 @@ constexpr std::uint64_t news_bytes = 1ULL << 20U;
 // What comes first is read at once; a stream of it in stretches, because each answer wakes three threads.
 constexpr auto answer_pause = std::chrono::milliseconds(4);
 constexpr std::size_t most_tool_errors = 100;
+constexpr std::size_t most_questions = 64;
+
+// What was printed since the last time, asked with the transaction that stores how far was read (APR-1, APR-9).
+struct PrintedQuestions {
+  std::size_t count = 0;
+  ledger::QuestionFrame frame;
+  ledger::RunQuestion first;
+  std::optional<std::chrono::seconds> expires_in;
+  ledger::Asked result;
+
+  ledger::Asked ask(ledger::Transaction& transaction, base::RunId run) const {
+    if (count == 0) return {};
+    ledger::RunQuestion question = first;
+    question.approval = ledger::frame_question(transaction, frame, first.approval, expires_in);
+    ledger::Asked asked = ledger::ask_for_run(transaction, run, std::move(question));
+    const std::size_t refused = asked.approval ? count - 1 : count;
+    if (asked.run && refused > 0) {
+      ledger::record_refused_questions(transaction, *asked.run, refused, first.approval.question);
+    }
+    return asked;
+  }
+};
 
 std::int64_t ns_of(BootTime time) { return time.time_since_epoch().count(); }
 
@@ -96,6 +118,11 @@ void LiveRun::begin(std::unique_ptr<KeeperLink> link) {
   assign.lease_ns = lease_end_ns();
   assign.environment =
       attempt_environment(id, record().execution_id, record().node_id, claim().attempt, assign.attempt_folder);
+  if (start_.resumption) {
+    const auto& more = start_.resumption->environment;
+    assign.environment.insert(assign.environment.end(), more.begin(), more.end());
+    assign.words = start_.resumption->words;
+  }
   // HOOK guard: what is the tool's own, and its sandbox.
   give_own_place(around_, start_.plan, id, assign);
   assign.open_files = around_.open_files;
@@ -112,8 +139,17 @@ void LiveRun::adopt(os::Fd socket) {
   link_ = std::make_unique<KeeperLink>(around_.loop, std::move(socket), link_events());
   around_.log.grew(record().tool_run_id);
   if (around_.lease) renew_lease();
-  set_deadline_timer();
-  renew_silence();
+  const bool waits = record().status == RunStatus::waiting_approval;
+  if (waits) {
+    hold_clock();
+  } else if (start_.time_left) {
+    // It was answered, and the daemon before this one died before its clock went on.
+    resume_clock();
+  } else {
+    set_deadline_timer();
+    renew_silence();
+  }
+  continue_questions();
   if (start_.has_result) await_exit_after_result();
   // It was being ended when the daemon before this one died.
   if (start_.ending) stop(start_.plan.profile.kill_grace);
@@ -131,6 +167,12 @@ void LiveRun::hear(const keeper::FromKeeper& message) {
     around_.log.grew(id);
     events_.output();
   } else if (std::holds_alternative<keeper::Started>(message)) {
+  } else if (const auto* prompt = std::get_if<keeper::Prompt>(&message)) {
+    see_prompt(*prompt);
+  } else if (const auto* over = std::get_if<keeper::PromptOver>(&message)) {
+    see_prompt_over(over->serial);
+  } else if (const auto* typed = std::get_if<keeper::AnswerTaken>(&message)) {
+    see_typed(typed->number, typed->is_taken);
   } else if (const auto* taken = std::get_if<keeper::InputTaken>(&message)) {
     const auto ticket = tickets_.find(taken->ticket);
     if (ticket == tickets_.end()) return;
@@ -205,6 +247,9 @@ void LiveRun::take(Digest digest) {
     if (digest.usage->cost_usd) usage.cost_usd = usage.cost_usd.value_or(0) + *digest.usage->cost_usd;
     news_.usage = usage;
   }
+  for (Question& question : digest.questions) {
+    if (questions_.size() < most_questions) questions_.push_back(std::move(question));
+  }
   for (const ToolUseError& error : digest.tool_errors) {
     if (start_.record.tool_errors.size() >= most_tool_errors) break;
     start_.record.tool_errors.push_back({start_.plan.tool, error.message});
@@ -259,21 +304,39 @@ void LiveRun::answer_growth() {
 }
 
 void LiveRun::store_news() {
-  if (is_storing_news_ || !has_news_ || is_storing_end_) return;
+  if (is_storing_news_ || !has_news_ || is_storing_end_) {
+    is_news_due_ = is_storing_news_ && has_news_;
+    return;
+  }
   is_storing_news_ = true;
+  is_news_due_ = false;
   has_news_ = false;
   news_timer_ = {};
   news_stored_at_ = around_.loop.now();
   const std::uint64_t position = position_;
   const base::RunId id = record().tool_run_id;
+  // Asked in the transaction that stores how far was read: a question is asked once.
+  auto asked = std::make_shared<PrintedQuestions>();
+  asked->count = questions_.size();
+  if (asked->count > 0) {
+    asked->frame = make_frame(true);
+    asked->first = {.claim = claim(), .approval = make_approval(questions_.front()), .time_left_ms = time_left_ms()};
+    asked->expires_in = questions_.front().expires_in;
+  }
   ask_store(
       around_.ledger, around_.loop,
-      [id, claim = claim(), news = news_](ledger::Transaction& transaction) {
-        return ledger::record_news(transaction, id, claim, news);
+      [id, claim = claim(), news = news_, asked](ledger::Transaction& transaction) {
+        if (!ledger::record_news(transaction, id, claim, news)) return false;
+        asked->result = asked->ask(transaction, id);
+        return true;
       },
-      [this, alive = std::weak_ptr(alive_), position, news = news_](std::expected<bool, base::Error> stored) {
+      [this, alive = std::weak_ptr(alive_), position, news = news_, asked](std::expected<bool, base::Error> stored) {
         if (alive.expired()) return;
         is_storing_news_ = false;
+        if (stored && *stored && asked->count > 0) {
+          questions_.erase(questions_.begin(), questions_.begin() + static_cast<std::ptrdiff_t>(asked->count));
+          if (asked->result.approval) see_asked(asked->result, [](const auto&) {});
+        }
         if (!stored || !*stored) {
           // Kept, and tried again: what is not stored is not consumed either, and holds the tool in the end.
           has_news_ = true;
@@ -292,7 +355,8 @@ void LiveRun::store_news() {
         if (news.last_heartbeat_at) run.last_heartbeat_at = news.last_heartbeat_at;
         if (news.last_error) run.last_error = news.last_error;
         if (news.progress) run.progress = news.progress;
-        if (is_intake_final_) store_end();
+        if (is_intake_final_) return store_end();
+        if (is_news_due_) store_news();
       });
 }
 
@@ -303,15 +367,25 @@ void LiveRun::store_end() {
   around_.crash_point("run.before_tx_exit");
   AttemptEnd end{.run = record().tool_run_id, .claim = claim(), .record = *exit_, .ending = start_.ending};
   end.has_failure_marker = start_.has_failure_marker;
+  // What it said last is asked before its end is looked at.
+  auto asked = std::make_shared<PrintedQuestions>();
+  asked->count = questions_.size();
+  const bool may_ask = asked->count > 0 || exit_->code == engine::approval_exit_code;
+  asked->frame = make_frame(may_ask);
+  if (asked->count > 0) {
+    asked->first = {.claim = claim(), .approval = make_approval(questions_.front()), .time_left_ms = {}};
+    asked->expires_in = questions_.front().expires_in;
+  }
   if (!has_error_event_ && !record().last_error && !news_.last_error) end.last_stderr_line = last_stderr_line_;
   ask_store(
       around_.ledger, around_.loop,
-      [end, news = news_, tool = start_.plan.tool, argv = record().argv,
-       cwd = start_.plan.cwd](ledger::Transaction& transaction) -> std::optional<model::Run> {
-        if (!ledger::record_news(transaction, end.run, end.claim, news)) return std::nullopt;
-        return store_attempt_end(transaction, end, tool, argv, cwd);
+      [end, news = news_, asked, command = record().argv.empty() ? start_.plan.tool : record().argv.front(),
+       cwd = start_.plan.cwd](ledger::Transaction& transaction) -> StoredEnd {
+        if (!ledger::record_news(transaction, end.run, end.claim, news)) return {};
+        asked->result = asked->ask(transaction, end.run);
+        return store_attempt_end(transaction, end, asked->frame, command, cwd);
       },
-      [this, alive = std::weak_ptr(alive_)](std::expected<std::optional<model::Run>, base::Error> stored) {
+      [this, alive = std::weak_ptr(alive_), asked](std::expected<StoredEnd, base::Error> stored) {
         if (alive.expired()) return;
         if (!stored) {
           // The store will have it when it can: the record of the end lies in the run's folder.
@@ -320,11 +394,14 @@ void LiveRun::store_end() {
           return;
         }
         around_.crash_point("run.after_tx_exit");
-        if (*stored) {
-          start_.record = std::move(**stored);
+        around_.log.close(record().tool_run_id);
+        if (stored->run) {
+          start_.record = std::move(*stored->run);
           events_.changed(record());
         }
-        around_.log.close(record().tool_run_id);
+        if (asked->result.approval && stored->run) events_.asked(*asked->result.approval);
+        if (stored->asked) events_.asked({.approval_id = *stored->asked});
+        if (stored->granted) events_.granted(*stored->granted);
         events_.over();
       });
 }
@@ -360,6 +437,7 @@ void LiveRun::watch_silence(BootTime when) {
 }
 
 void LiveRun::look_at_silence() {
+  if (record().status == RunStatus::waiting_approval) return;
   const model::ToolProfile& profile = start_.plan.profile;
   const BootTime now = around_.loop.now();
   engine::Activity seen;

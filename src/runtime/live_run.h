@@ -13,6 +13,7 @@
 #include "keeper/records.h"
 #include "ledger/attempts.h"
 #include "ledger/ledger.h"
+#include "ledger/run_questions.h"
 #include "model/run.h"
 #include "os/beneath.h"
 #include "project/state_folder.h"
@@ -20,8 +21,10 @@
 #include "runtime/keeper_pool.h"
 #include "runtime/log_thread.h"
 #include "runtime/loop.h"
+#include "runtime/resumption.h"
 #include "runtime/run_end.h"
 #include "runtime/run_plan.h"
+#include "term/question.h"
 
 namespace reeve::runtime {
 
@@ -52,6 +55,9 @@ struct Surroundings {
 
 std::string run_folder(const Surroundings& around, base::RunId run);
 std::string attempt_folder(const Surroundings& around, base::RunId run, int attempt);
+// What every question of the run has. With the digest of what would run, which is looked up on the disk and kept there.
+ledger::QuestionFrame make_question_frame(const Surroundings& around, const model::Run& run, const RunPlan& plan,
+                                          bool with_digest);
 
 // An attempt that has begun, from its keeper's first word to its stored end: clocks, what its lines say, its end. Lives
 // on the loop.
@@ -70,6 +76,13 @@ class LiveRun {
     bool has_failure_marker = false;
     bool has_result = false;
     std::optional<Ending> ending = {};
+    // It waits for an answer: what is left of its time (RUN-3).
+    std::optional<base::Milliseconds> time_left = {};
+    // What was asked last, and the keeper's number of the prompt.
+    std::optional<model::Approval> question = {};
+    std::optional<std::int64_t> prompt = {};
+    // Of one that is started on an answer.
+    std::optional<Resumption> resumption = {};
   };
   struct Events {
     // Its record changed, after the commit.
@@ -79,6 +92,10 @@ class LiveRun {
     // The attempt is stored as ended; the run may be over, or wait. The object may be destroyed, not before the call
     // returns.
     std::function<void()> over;
+    // A question was asked, after the commit.
+    std::function<void(const model::Approval&)> asked;
+    // It left with a question that had been granted before: to be started again on that. Before `over`.
+    std::function<void(base::ApprovalId)> granted;
     // The keeper went without a word (RUN-13).
     std::function<void()> interrupted;
   };
@@ -95,6 +112,15 @@ class LiveRun {
   void conclude(keeper::ExitRecord record);
 
   void take(Digest digest);
+
+  // APR-1. Errors: `approval.one_at_a_time` (APR-9), `run.not_running`.
+  using AskDone = std::function<void(std::expected<model::Approval, base::Error>)>;
+  void ask(Question question, AskDone done);
+  // As if it had printed it; questions are asked by ask().
+  void report(const ToolEvent& event);
+  // Its question was answered, and that is stored.
+  void follow(const ledger::RunConsequence& consequence, const std::optional<std::string>& secret);
+
   // Stored before it is done. `grace` 0: at once.
   using Done = std::function<void(std::expected<model::Run, base::Error>)>;
   void end(Ending ending, base::Milliseconds grace, Done done);
@@ -135,6 +161,29 @@ class LiveRun {
   // By Reeve itself: tried again until it can be stored.
   void end_by_itself(Ending ending);
   void await_exit_after_result();
+  // What belongs to questions is in live_run_questions.cpp.
+  struct Wanted {
+    model::Approval approval;
+    std::optional<std::chrono::seconds> expires_in;
+    std::optional<std::int64_t> prompt;
+    AskDone done;
+  };
+  std::string hide(const std::string& text) const;
+  // With the digest of what would run, which is looked up on the disk.
+  ledger::QuestionFrame make_frame(bool with_digest) const;
+  model::Approval make_approval(const Question& question) const;
+  void submit(Wanted wanted);
+  void see_asked(const ledger::Asked& asked, const AskDone& done);
+  std::optional<std::int64_t> time_left_ms() const;
+  void hold_clock();
+  void resume_clock();
+  void see_prompt(const keeper::Prompt& prompt);
+  void see_prompt_over(std::uint32_t serial);
+  void ask_at_terminal(const keeper::Prompt& prompt, const term::ScreenQuestion& seen);
+  std::string read_tail(std::uint64_t position) const;
+  void type(const model::Approval& approval, std::int64_t prompt, const std::optional<std::string>& secret);
+  void see_typed(std::uint64_t number, bool is_typed);
+  void continue_questions();
   void stop(base::Milliseconds grace);
   // When the keeper may end it; 0 for never.
   std::int64_t lease_end_ns() const;
@@ -153,11 +202,24 @@ class LiveRun {
   ledger::AttemptNews news_;
   bool has_news_ = false;
   bool is_storing_news_ = false;
+  // Something was heard meanwhile that does not wait.
+  bool is_news_due_ = false;
   std::uint64_t position_ = 0;
   std::uint64_t stored_position_ = 0;
   base::BootTime news_stored_at_;
   std::optional<std::string> last_stderr_line_;
   bool has_error_event_ = false;
+
+  // Printed and not asked yet: only the first of them can be (APR-9).
+  std::vector<Question> questions_;
+  // Open, of this attempt.
+  std::optional<base::ApprovalId> open_question_;
+  std::optional<std::int64_t> open_prompt_;
+  // The one that stands, as far as the keeper has told.
+  std::optional<keeper::Prompt> prompt_;
+  bool is_asking_ = false;
+  bool has_told_maybe_ = false;
+  Loop::Hold prompt_timer_;
 
   engine::Silence silence_;
   bool has_warned_ = false;

@@ -25,6 +25,7 @@ using model::Run;
 constexpr auto kill_patience = std::chrono::seconds(10);
 constexpr int most_starts = 3;
 constexpr auto look_pause = std::chrono::milliseconds(50);
+constexpr base::Milliseconds start_pause = std::chrono::milliseconds(500);
 
 std::optional<std::string> read_if_there(const std::string& path, std::size_t most) {
   try {
@@ -59,6 +60,15 @@ void add_with_descendants(std::vector<os::ProcessId>& found, const os::ProcessId
   for (const os::ProcessId& child : os::find_descendants(id.pid)) add(child);
 }
 
+// What the next daemon must know of it: open, or answered and perhaps not typed.
+std::optional<store::ApprovalRow> find_last_question(ledger::Transaction& transaction,
+                                                     const ledger::LiveAttempt& attempt) {
+  std::optional<store::ApprovalRow> found;
+  transaction.session().query(store::Sql::approval_last, {{"run", attempt.run.number()}},
+                              [&](const store::Row& row) { found = store::read_approval(row); });
+  return found && found->approval.attempt == attempt.claim.attempt ? found : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<Supervisor::Found> Supervisor::find_attempts(ledger::Transaction& transaction,
@@ -67,7 +77,9 @@ std::vector<Supervisor::Found> Supervisor::find_attempts(ledger::Transaction& tr
   for (ledger::LiveAttempt& attempt : ledger::find_live_attempts(transaction.session())) {
     if (only && attempt.run != *only) continue;
     auto row = store::find_run(transaction.session(), attempt.run);
-    if (row) all.push_back({std::move(attempt), std::move(row->run)});
+    if (!row) continue;
+    Found& found = all.emplace_back(Found{std::move(attempt), std::move(row->run), {}, {}});
+    found.question = find_last_question(transaction, found.attempt);
   }
   return all;
 }
@@ -106,6 +118,12 @@ LiveRun::Start Supervisor::make_start(const Found& found, RunPlan plan) const {
   start.has_failure_marker = found.attempt.has_failure_marker;
   start.has_result = found.attempt.has_result;
   start.ending = decode_ending(found.attempt.ending);
+  if (found.attempt.time_left_ms) start.time_left = base::Milliseconds(*found.attempt.time_left_ms);
+  if (found.question) {
+    start.question = found.question->approval;
+    start.prompt = found.question->prompt;
+  }
+  start.resumption = found.resumption;
   return start;
 }
 
@@ -140,11 +158,15 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
     return;
   }
   if (!exit && is_same_boot && !is_held && !is_marked) {
-    // One that is lost again and again before it begins is no accident any more.
-    if (launch && ++starts_[found.attempt.run] <= most_starts) {
-      start_again(std::move(found), std::move(*plan), std::move(done));
+    // APR-7: within the same attempt, with growing pauses; what is lost again and again is no accident any more.
+    const int starts = launch ? ++starts_[found.attempt.run] : most_starts + 1;
+    if (starts > most_starts) {
+      give_up(std::move(found), std::move(done));
+    } else if (starts > 1 && !std::exchange(found.has_paused, true)) {
+      --starts_[found.attempt.run];
+      try_later(std::move(found), std::move(done), start_pause * (1 << (starts - 2)));
     } else {
-      interrupt(std::move(found), std::move(done));
+      start_again(std::move(found), std::move(*plan), std::move(done));
     }
     return;
   }
@@ -203,6 +225,15 @@ void Supervisor::look_again(Found found, os::Fd socket, std::function<void()> do
                             std::make_unique<KeeperLink>(around_.loop, std::move(socket), std::move(events)));
 }
 
+namespace {
+
+struct Reassigned {
+  std::optional<std::int64_t> epoch;
+  std::optional<Resumption> resumption;
+};
+
+}  // namespace
+
 void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> done) {
   // Made before anything could begin in it.
   if (around_.cgroup_parent) os::Cgroup::at(*around_.cgroup_parent, "reeve-" + found.attempt.nonce).remove();
@@ -214,14 +245,17 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
     const ledger::AttemptStart start = make_attempt(kept->identity, deadline);
     ask_store(
         around_.ledger, around_.loop,
-        [found, start](ledger::Transaction& transaction) {
-          return ledger::reassign_attempt(transaction, found.attempt.run, found.attempt.claim, start);
+        [found, start, shared](ledger::Transaction& transaction) -> Reassigned {
+          const base::RunId run = found.attempt.run;
+          const auto epoch = ledger::reassign_attempt(transaction, run, found.attempt.claim, start);
+          const auto& words = shared->profile.resume_args;
+          return {epoch, find_resumption(transaction, run, found.attempt.claim.attempt, words)};
         },
-        [this, found, shared, kept, start, deadline,
-         done](std::expected<std::optional<std::int64_t>, Error> epoch) mutable {
-          if (!epoch) return try_later(found, done);
-          if (*epoch) {
-            found.attempt.claim.epoch = **epoch;
+        [this, found, shared, kept, start, deadline, done](std::expected<Reassigned, Error> stored) mutable {
+          if (!stored) return try_later(found, done);
+          if (stored->epoch) {
+            found.attempt.claim.epoch = *stored->epoch;
+            found.resumption = std::move(stored->resumption);
             found.attempt.nonce = start.nonce;
             found.attempt.keeper = kept->identity;
             LiveRun::Start live = make_start(found, std::move(*shared));
@@ -246,22 +280,42 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
   }
   // What is interrupted again and again is a question after all.
   if (policy == model::OnInterrupted::rerun) policy = model::OnInterrupted::ask;
+  ledger::QuestionFrame frame{.tool = found.record.tool_name};
+  if (plan) frame = make_question_frame(around_, found.record, *plan, true);
   ask_store(
       around_.ledger, around_.loop,
-      [found, policy](ledger::Transaction& transaction) {
-        return store_interruption(transaction, found.attempt.run, found.attempt.claim, found.record.tool_name, policy);
+      [found, policy, frame](ledger::Transaction& transaction) {
+        return store_interruption(transaction, found.attempt.run, found.attempt.claim, frame, policy);
+      },
+      [this, found, done](std::expected<StoredEnd, Error> stored) {
+        if (!stored) return try_later(found, done);
+        if (stored->run) tell_changed(*stored->run);
+        if (stored->asked) asked_({.approval_id = *stored->asked});
+        done();
+      });
+}
+
+// It never began, and would not.
+void Supervisor::give_up(Found found, std::function<void()> done) {
+  ask_store(
+      around_.ledger, around_.loop,
+      [found](ledger::Transaction& transaction) {
+        const ledger::RunMove move{.to = model::RunStatus::failed,
+                                   .reason = "it could not be started: its keepers ended before it began"};
+        return ledger::move_run(transaction, found.attempt.run, move, found.attempt.claim);
       },
       [this, found, done](std::expected<std::optional<Run>, Error> stored) {
         if (!stored) return try_later(found, done);
+        starts_.erase(found.attempt.run);
         if (*stored) tell_changed(**stored);
         done();
       });
 }
 
 // The store did not take it: looked at once more.
-void Supervisor::try_later(Found found, std::function<void()> done) {
+void Supervisor::try_later(Found found, std::function<void()> done, base::Milliseconds pause) {
   const std::uint64_t number = next_pause_++;
-  pauses_[number] = around_.loop.at(around_.loop.now() + std::chrono::seconds(1), [this, number, found, done] {
+  pauses_[number] = around_.loop.at(around_.loop.now() + pause, [this, number, found, done] {
     around_.loop.post([this, number] { pauses_.erase(number); });
     recover_one(found, done);
   });

@@ -8,11 +8,6 @@
 
 #include "base/text.h"
 #include "engine/run_exit.h"
-#include "json/decode.h"
-#include "json/describe.h"
-#include "json/encode.h"
-#include "json/parse.h"
-#include "ledger/questions.h"
 #include "os/spawn.h"
 
 namespace reeve::runtime {
@@ -22,15 +17,29 @@ namespace {
 using ledger::RunMove;
 using model::RunStatus;
 
-bool has_pending_question(ledger::Transaction& transaction, base::RunId run) {
-  return transaction.session().query(store::Sql::approvals_of_run, {{"run", run.number()}}, [](const store::Row&) {}) >
-         0;
+// Of the attempt that ends: what it asked, as far as the end depends on it. A question on its terminal needs no answer
+// once nobody reads there.
+struct AskedBefore {
+  bool is_pending = false;
+  std::optional<model::Approval> answered;
+};
+
+AskedBefore find_asked(ledger::Transaction& transaction, const AttemptEnd& end) {
+  AskedBefore asked;
+  auto row = ledger::find_question_of(transaction.session(), end.run, end.claim.attempt);
+  if (!row) return asked;
+  asked.is_pending = row->approval.status == model::ApprovalStatus::pending;
+  const bool is_open = !asked.is_pending && row->approval.use == model::ApprovalUse::unused;
+  if (is_open && row->approval.delivery == model::Delivery::rerun) asked.answered = std::move(row->approval);
+  return asked;
 }
 
-void ask(ledger::Transaction& transaction, base::RunId run, int attempt, model::Approval approval) {
-  approval.tool_run_id = run;
-  approval.attempt = attempt;
-  ledger::open_question(transaction, {.approval = std::move(approval), .kind = model::ApprovalKind::question});
+void withdraw_prompts(ledger::Transaction& transaction, base::RunId run) {
+  for (const model::Approval& approval : ledger::find_approvals_of(transaction.session(), run, 1)) {
+    const bool is_prompt =
+        approval.status == model::ApprovalStatus::pending && approval.delivery == model::Delivery::terminal;
+    if (is_prompt) ledger::withdraw_question(transaction, approval.approval_id, "the tool left its prompt");
+  }
 }
 
 // RUN-17: what lived on after the tool, named.
@@ -95,45 +104,60 @@ std::optional<RunMove> make_forced_move(const AttemptEnd& end) {
 
 }  // namespace
 
-std::optional<model::Run> store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& end,
-                                            const std::string& tool, const std::vector<std::string>& argv,
-                                            const std::string& cwd) {
+StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& end, const ledger::QuestionFrame& frame,
+                            const std::string& command, const std::string& cwd) {
   if (end.record.exec_errno) {
-    const StartFailure failure = explain_start_failure(end.record, argv.empty() ? tool : argv.front(), cwd);
+    const StartFailure failure = explain_start_failure(end.record, command, cwd);
     RunMove move{.to = RunStatus::failed, .reason = failure.reason, .exit_code = failure.exit_code};
     move.exec_errno = end.record.exec_errno;
     // HOOK guard: bubblewrap's own words.
     const bool has_words = end.record.exec_stage == keeper::sandbox_stage && end.last_stderr_line;
     if (has_words) move.reason = *move.reason + ": " + *end.last_stderr_line;
-    return ledger::move_run(transaction, end.run, move, end.claim);
+    return {.run = ledger::move_run(transaction, end.run, move, end.claim)};
   }
-  if (const auto forced = make_forced_move(end)) return ledger::move_run(transaction, end.run, *forced, end.claim);
-  const engine::ExitVerdict verdict =
-      engine::classify_exit({.exit_code = end.record.code,
+  if (!ledger::is_current(transaction, ledger::lock_run(transaction, end.run).run, end.claim)) return {};
+  if (const auto forced = make_forced_move(end)) {
+    return {.run = ledger::move_run(transaction, end.run, *forced, end.claim)};
+  }
+  withdraw_prompts(transaction, end.run);
+  const AskedBefore asked = find_asked(transaction, end);
+  engine::ProcessEnd process{.exit_code = end.record.code,
                              .signal = end.record.signal,
                              .has_failure_marker = end.has_failure_marker,
-                             .has_pending_question = has_pending_question(transaction, end.run)});
-  auto moved = ledger::move_run(transaction, end.run, make_ordinary_move(end, verdict), end.claim);
-  if (moved && verdict.question == engine::QuestionFate::generic) {
-    ask(transaction, end.run, end.claim.attempt, engine::make_generic_question(tool));
+                             .has_pending_question = asked.is_pending};
+  if (asked.answered) process.answer = asked.answered->status;
+  const engine::ExitVerdict verdict = engine::classify_exit(process);
+  RunMove move = make_ordinary_move(end, verdict);
+  if (verdict.question == engine::QuestionFate::denied) move.reason = ledger::describe_denial(*asked.answered);
+  StoredEnd stored{.run = ledger::move_run(transaction, end.run, move, end.claim)};
+  if (!stored.run) return stored;
+  if (verdict.question == engine::QuestionFate::generic) {
+    stored.asked =
+        ledger::ask_after_end(transaction, *stored.run,
+                              ledger::frame_question(transaction, frame, engine::make_generic_question(frame.tool)));
   }
-  return moved;
+  if (verdict.question == engine::QuestionFate::granted) stored.granted = asked.answered->approval_id;
+  return stored;
 }
 
-std::optional<model::Run> store_interruption(ledger::Transaction& transaction, base::RunId run,
-                                             const ledger::AttemptClaim& claim, const std::string& tool,
-                                             model::OnInterrupted policy) {
-  const bool asks = policy == model::OnInterrupted::ask;
+StoredEnd store_interruption(ledger::Transaction& transaction, base::RunId run, const ledger::AttemptClaim& claim,
+                             const ledger::QuestionFrame& frame, model::OnInterrupted policy) {
+  if (!ledger::is_current(transaction, ledger::lock_run(transaction, run).run, claim)) return {};
+  withdraw_prompts(transaction, run);
+  const auto before = ledger::find_question_of(transaction.session(), run, claim.attempt);
+  // What it has asked for goes before: a yes to that starts it again.
+  const bool has_asked = before && before->approval.status == model::ApprovalStatus::pending;
+  const bool asks = has_asked || policy == model::OnInterrupted::ask;
   const RunMove move{.to = asks ? RunStatus::waiting_approval : RunStatus::failed,
                      .reason = "interrupted after it began",
                      .ends_attempt = true};
-  auto moved = ledger::move_run(transaction, run, move, claim);
-  if (moved && asks) {
-    model::Approval approval = engine::make_generic_question(tool);
-    approval.question = fmt::format("{} ({}) was interrupted after it began; run it again?", tool, run.text());
-    ask(transaction, run, claim.attempt, std::move(approval));
-  }
-  return moved;
+  StoredEnd stored{.run = ledger::move_run(transaction, run, move, claim)};
+  if (!stored.run || !asks || has_asked) return stored;
+  model::Approval approval = engine::make_generic_question(frame.tool);
+  approval.question = fmt::format("{} ({}) was interrupted after it began; run it again?", frame.tool, run.text());
+  stored.asked =
+      ledger::ask_after_end(transaction, *stored.run, ledger::frame_question(transaction, frame, std::move(approval)));
+  return stored;
 }
 
 StartFailure explain_start_failure(const keeper::ExitRecord& record, const std::string& command,

@@ -6,6 +6,7 @@
 #include "keeper/records.h"
 #include "ledger/attempts.h"
 #include "ledger/ending.h"
+#include "ledger/run_questions.h"
 #include "ledger/runs.h"
 #include "runtime/run_plan.h"
 
@@ -26,15 +27,20 @@ struct AttemptEnd {
   std::optional<std::string> last_stderr_line;
 };
 
-// The run as it is then; nothing when the attempt is another's by now.
-std::optional<model::Run> store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& end,
-                                            const std::string& tool, const std::vector<std::string>& argv,
-                                            const std::string& cwd);
+struct StoredEnd {
+  // As it is then; nothing when the attempt is another's by now.
+  std::optional<model::Run> run;
+  // It was answered before it left: to be started again on this.
+  std::optional<base::ApprovalId> granted;
+  // What is asked now.
+  std::optional<base::ApprovalId> asked;
+};
+StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& end, const ledger::QuestionFrame& frame,
+                            const std::string& command, const std::string& cwd);
 
 // RUN-13: begun and lost. By `on_interrupted` the run asks, or has failed; `rerun` is for the caller.
-std::optional<model::Run> store_interruption(ledger::Transaction& transaction, base::RunId run,
-                                             const ledger::AttemptClaim& claim, const std::string& tool,
-                                             model::OnInterrupted policy);
+StoredEnd store_interruption(ledger::Transaction& transaction, base::RunId run, const ledger::AttemptClaim& claim,
+                             const ledger::QuestionFrame& frame, model::OnInterrupted policy);
 
 // Why a command could not be started, in words, and the code that a shell would give.
 struct StartFailure {

@@ -12,6 +12,7 @@
 #include "json/encode.h"
 #include "json/parse.h"
 #include "os/beneath.h"
+#include "runtime/approved_thing.h"
 #include "runtime/store_task.h"
 #include "store/runs.h"
 
@@ -150,6 +151,11 @@ LiveRun& Supervisor::add(LiveRun::Start start) {
   events.changed = [this](const Run& run) { tell_changed(run); };
   events.output = [this, id] { tell_followers(id); };
   events.over = [this, id] { forget(id); };
+  events.asked = [this](const model::Approval& approval) { asked_(approval); };
+  events.granted = [this, id](base::ApprovalId grant) {
+    // Later: its last attempt is forgotten first.
+    around_.loop.post([this, id, grant] { resume(id, grant); });
+  };
   events.interrupted = [this, id] {
     // Later: its own link tells it.
     around_.loop.post([this, id] { lose(id); });
@@ -219,9 +225,13 @@ void Supervisor::tell_followers(base::RunId run) {
 
 // What only a run that may still be started needs (DESIGN: the launch holds its environment).
 void Supervisor::clean_up(base::RunId run) {
-  const std::string folder = run_folder(around_, run);
-  ::unlink((folder + "/" + keeper::launch_name).c_str());
-  ::unlink((folder + "/" + keeper::prompt_name).c_str());
+  const fs::path folder = run_folder(around_, run);
+  std::error_code error;
+  fs::remove(folder / keeper::launch_name, error);
+  fs::remove(folder / keeper::prompt_name, error);
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().filename().string().starts_with(thing_name({}))) fs::remove(entry.path(), error);
+  }
 }
 
 Loop::Hold Supervisor::wait(Wait wait, std::function<void(const Run&)> over) {

@@ -13,6 +13,9 @@
 
 namespace reeve::runtime {
 
+// Granted and not begun, looked at in one go; there are as many as people say yes while no daemon is there.
+inline constexpr std::int64_t most_granted = 10'000;
+
 // All runs of this daemon: starts them (RUN-1), takes over those of its predecessor (RUN-13), ends them, and tells what
 // becomes of them.
 class Supervisor {
@@ -62,10 +65,19 @@ class Supervisor {
   // Calls whenever there is more output of the run, or it is known where it ends.
   [[nodiscard]] Loop::Hold follow_output(base::RunId run, std::function<void()> more);
 
+  // The answer to a run's question is stored: what is to be done now (APR-5). `secret` is typed and kept nowhere.
+  void follow(const ledger::RunConsequence& consequence, const std::optional<std::string>& secret);
+  // The next attempt of a run that has left, on a grant (APR-7). Harmless when somebody was faster.
+  void resume(base::RunId run, base::ApprovalId grant);
+  // Told of each question that a run asks.
+  void set_asked(std::function<void(const model::Approval&)> asked) { asked_ = std::move(asked); }
+
   void take(Digest digest);
   void renew_leases();
   // Removes what only a run that may still be started needs.
   void clean_up(base::RunId run);
+  // Runs in this daemon's hands that wait for an answer, as it knows.
+  std::vector<base::RunId> find_waiting() const;
   std::size_t live_runs() const noexcept { return runs_.size(); }
 
  private:
@@ -91,10 +103,19 @@ class Supervisor {
   ledger::AttemptStart make_attempt(const ledger::KeeperIdentity& keeper,
                                     const std::optional<base::BootTime>& deadline) const;
 
+  void resume_with(base::RunId run, base::ApprovalId grant, RunPlan plan, IdleKeeper keeper);
+  void resume_later(base::RunId run, base::ApprovalId grant);
+  void fail_resume(base::RunId run, base::ApprovalId grant);
+
   // RUN-13.
   struct Found {
     ledger::LiveAttempt attempt;
     model::Run record;
+    // What it asked last.
+    std::optional<store::ApprovalRow> question;
+    // What the attempt was started on.
+    std::optional<Resumption> resumption;
+    bool has_paused = false;
   };
   static std::vector<Found> find_attempts(ledger::Transaction& transaction, std::optional<base::RunId> only);
   void recover_one(Found found, std::function<void()> done);
@@ -103,7 +124,8 @@ class Supervisor {
   void start_again(Found found, RunPlan plan, std::function<void()> done);
   void interrupt(Found found, std::function<void()> done);
   void finish_ending(Found found, std::function<void()> done);
-  void try_later(Found found, std::function<void()> done);
+  void give_up(Found found, std::function<void()> done);
+  void try_later(Found found, std::function<void()> done, base::Milliseconds pause = std::chrono::seconds(1));
   void rerun(const Found& found, RunPlan plan, std::function<void()> done);
   void kill_leftovers(const Found& found) const;
   LiveRun::Start make_start(const Found& found, RunPlan plan) const;
@@ -118,6 +140,7 @@ class Supervisor {
   std::map<std::uint64_t, Loop::Hold> pauses_;
   // How often a run that never began was started again.
   std::map<base::RunId, int> starts_;
+  std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
 };
 
 }  // namespace reeve::runtime

@@ -1,7 +1,4 @@
--- What was decided last of those that are typed.
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
   settled, delivery, prompt, secret, advisory
-FROM approvals WHERE run = :run AND attempt = :attempt AND delivery = 'terminal'
-  AND (status = 'approved' OR status = 'rejected') AND settled = 1
-ORDER BY number DESC LIMIT 1
+FROM approvals WHERE run = :run ORDER BY number DESC LIMIT 1

@@ -1,0 +1,105 @@
+#include "ledger/expiry.h"
+
+#include <algorithm>
+
+#include "json/describe.h"
+#include "ledger/run_questions.h"
+#include "store/runs.h"
+
+namespace reeve::ledger {
+
+using store::Row;
+using store::Sql;
+
+namespace {
+
+constexpr auto jump = std::chrono::seconds(60);
+constexpr std::int64_t most_shifted = 1'000;
+
+std::optional<base::WallTime> find_next(Transaction& transaction) {
+  std::optional<base::WallTime> next;
+  for (const Sql statement : {Sql::approvals_next_expiry, Sql::approvals_next_reminder}) {
+    transaction.session().query(statement, {}, [&](const Row& row) {
+      const auto time = row.find_time(0);
+      if (time && (!next || *time < *next)) next = time;
+    });
+  }
+  return next;
+}
+
+void remind(Transaction& transaction, std::int64_t most) {
+  std::vector<base::ApprovalId> due;
+  transaction.session().query(Sql::approvals_to_remind, {{"now", base::format_time(transaction.now())}, {"most", most}},
+                              [&](const Row& row) { due.emplace_back(row.integer(0)); });
+  for (const base::ApprovalId id : due) {
+    const auto row = lock_question(transaction, id);
+    if (!row || row->approval.status != model::ApprovalStatus::pending) continue;
+    transaction.session().write(Sql::approval_reminded, {{"approval", id.number()}});
+    tell_question(transaction, row->approval, Telling::reminder);
+  }
+}
+
+}  // namespace
+
+TimePassed pass_time(Transaction& transaction, Executions& executions, const Worker& worker, std::int64_t most) {
+  TimePassed passed;
+  for (const base::ApprovalId id : find_overdue(transaction.session(), transaction.now(), most)) {
+    auto expired = expire_approval(transaction, executions, worker, id, passed.step);
+    if (expired) passed.expired.push_back(std::move(*expired));
+  }
+  remind(transaction, most);
+  passed.next = find_next(transaction);
+  return passed;
+}
+
+bool note_clock(Transaction& transaction, const std::string& host, const std::string& boot_id,
+                base::Milliseconds offset) {
+  std::optional<base::Milliseconds> before;
+  transaction.session().query(Sql::clock_load, {{"host", host}, {"boot_id", boot_id}},
+                              [&](const Row& row) { before = base::Milliseconds(row.integer(0)); });
+  transaction.session().write(Sql::clock_write, {{"host", host}, {"boot_id", boot_id}, {"offset_ms", offset.count()}});
+  if (!before || std::chrono::abs(offset - *before) <= jump) return false;
+  const base::Milliseconds shift = offset - *before;
+  struct Timed {
+    std::int64_t number = 0;
+    base::WallTime expires_at;
+    std::optional<base::WallTime> remind_at;
+  };
+  for (std::int64_t after = 0;;) {
+    std::vector<Timed> timed;
+    transaction.session().query(Sql::approvals_timed, {{"after", after}, {"most", most_shifted}}, [&](const Row& row) {
+      timed.push_back({row.integer(0), row.time(1), row.find_time(2)});
+    });
+    for (const Timed& one : timed) {
+      const auto remind_at = one.remind_at ? std::optional(base::format_time(*one.remind_at + shift)) : std::nullopt;
+      transaction.session().write(Sql::approval_shift, {{"expires_at", base::format_time(one.expires_at + shift)},
+                                                        {"remind_at", remind_at},
+                                                        {"approval", one.number}});
+    }
+    if (std::ssize(timed) < most_shifted) return true;
+    after = timed.back().number;
+  }
+}
+
+std::vector<RunConsequence> find_answered(Transaction& transaction, const std::vector<base::RunId>& waiting) {
+  using Kind = RunConsequence::Kind;
+  std::vector<RunConsequence> answered;
+  for (const base::RunId id : waiting) {
+    const auto run = store::find_run(transaction.session(), id);
+    std::optional<store::ApprovalRow> last;
+    transaction.session().query(Sql::approval_last, {{"run", id.number()}},
+                                [&](const Row& row) { last = store::read_approval(row); });
+    const bool is_closed = run && last && last->approval.status != model::ApprovalStatus::pending && last->is_settled &&
+                           last->approval.attempt == run->run.attempt;
+    if (!is_closed) continue;
+    RunConsequence consequence{.run = run->run, .approval = last->approval, .prompt = last->prompt};
+    const bool is_typed = last->approval.delivery == model::Delivery::terminal;
+    consequence.kind = last->approval.status == model::ApprovalStatus::expired ? Kind::end_process
+                       : is_typed                                              ? Kind::type
+                                                                               : Kind::go_on;
+    answered.push_back(std::move(consequence));
+  }
+  return answered;
+}
+
+}  // namespace reeve::ledger

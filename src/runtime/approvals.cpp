@@ -1,0 +1,293 @@
+#include "runtime/approvals.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "json/describe.h"
+#include "ledger/expiry.h"
+#include "runtime/store_task.h"
+#include "store/approvals.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+using base::Error;
+using ledger::Transaction;
+using model::Approval;
+using store::Sql;
+
+constexpr std::int64_t most_at_once = 100;
+
+Error not_found(base::ApprovalId id) {
+  return {"approval.not_found", fmt::format("there is no approval {}", id.text()),
+          "`reeve approvals --all` shows those there are"};
+}
+
+std::string list_options(const Approval& approval) {
+  std::vector<std::string> values;
+  for (const model::ApprovalOption& option : approval.options) values.push_back(base::quoted(option.value));
+  return fmt::format("choose one of {}", base::join(values, ", "));
+}
+
+// UX: «AP-31 was already approved by ana at 14:04:58 ("ship it"). Nothing changed.»
+std::string describe_resolved(const Approval& approval) {
+  std::string text = fmt::format("{} {} {}", approval.approval_id.text(),
+                                 approval.status == model::ApprovalStatus::expired ? "has" : "was already",
+                                 base::spell(approval.status));
+  if (approval.decided_by) text += " by " + *approval.decided_by;
+  if (approval.decided_at) {
+    constexpr std::size_t day = 11;
+    constexpr std::size_t time = 8;
+    text += " at " + base::format_time(*approval.decided_at).substr(day, time) + " UTC";
+  }
+  if (approval.comment && !approval.comment->empty()) text += fmt::format(" (\"{}\")", *approval.comment);
+  return text + ". Nothing changed.";
+}
+
+Error explain(engine::Refusal refusal, const Approval& approval, const engine::Answer& answer) {
+  const std::string id = approval.approval_id.text();
+  switch (refusal) {
+    case engine::Refusal::already_resolved:
+      return {"approval.already_resolved", describe_resolved(approval)};
+    case engine::Refusal::expired:
+      return {"approval.expired", fmt::format("{} has expired: nobody answered in time. Nothing changed.", id)};
+    case engine::Refusal::unknown_choice:
+      return {"approval.unknown_choice",
+              fmt::format("{} is none of the options of {}", base::quoted(answer.choice.value_or("")), id),
+              list_options(approval)};
+    case engine::Refusal::choice_needed:
+      return {"approval.choice_needed", fmt::format("{} can be answered in several ways", id), list_options(approval)};
+    case engine::Refusal::contradiction:
+      return {"approval.contradiction", fmt::format("{} says the opposite", base::quoted(answer.choice.value_or(""))),
+              list_options(approval)};
+  }
+  return {"approval.not_found", id};
+}
+
+// A secret is asked for once the answer is a yes; a no needs none.
+void check_secret(Transaction& transaction, base::ApprovalId id, const Approvals::Decision& decision) {
+  const auto row = store::find_approval(transaction.session(), id);
+  if (!row || !row->approval.secret || row->approval.status != model::ApprovalStatus::pending) return;
+  const auto decided = engine::decide(row->approval, decision.answer, transaction.now());
+  const auto* choice = std::get_if<engine::Decided>(&decided);
+  if (choice != nullptr && choice->status == model::ApprovalStatus::approved && !decision.secret) {
+    throw Error("approval.secret_needed", fmt::format("{} asks for a secret", id.text()),
+                "`reeve approve` asks for it on the terminal; it is neither stored nor shown");
+  }
+}
+
+struct Outcome {
+  ledger::DecisionResult result;
+  bool is_repeated = false;
+};
+
+Outcome decide_once(Transaction& transaction, ledger::Executions& executions, const ledger::Worker& worker,
+                    base::ApprovalId id, const Approvals::Decision& decision) {
+  if (decision.idempotency) {
+    bool is_known = false;
+    transaction.session().query(
+        Sql::idempotency_find, {{"key", decision.idempotency->key}}, [&](const store::Row& row) {
+          if (row.text(0) != decision.idempotency->request_hash) {
+            throw Error("api.key_reused", "this Idempotency-Key was used for another request", "send a new key");
+          }
+          is_known = true;
+        });
+    if (is_known) {
+      Outcome repeated{.is_repeated = true};
+      if (auto row = store::find_approval(transaction.session(), id)) {
+        repeated.result.approval = std::move(row->approval);
+      }
+      return repeated;
+    }
+  }
+  check_secret(transaction, id, decision);
+  Outcome outcome{.result = ledger::decide_approval(transaction, executions, worker, id, decision.answer)};
+  const bool is_decided = outcome.result.approval && !outcome.result.refusal;
+  if (is_decided && decision.idempotency) {
+    transaction.session().write(Sql::idempotency_insert, {{"key", decision.idempotency->key},
+                                                          {"request_hash", decision.idempotency->request_hash},
+                                                          {"response", id.text()},
+                                                          {"now", transaction.now_text()}});
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Approvals::Approvals(Surroundings& around, Supervisor& supervisor) : around_(around), supervisor_(supervisor) {
+  supervisor_.set_asked([this](const Approval& approval) { note_opened(approval); });
+}
+
+void Approvals::decide(base::ApprovalId id, Decision decision, Answered answered) {
+  auto shared = std::make_shared<Decision>(std::move(decision));
+  ask_store(
+      around_.ledger, around_.loop,
+      [id, shared, &ledger = around_.ledger](Transaction& transaction) {
+        return decide_once(transaction, ledger.executions(), ledger.worker(), id, *shared);
+      },
+      [this, id, shared, answered = std::move(answered)](std::expected<Outcome, Error> outcome) {
+        if (!outcome) return answered(std::unexpected(outcome.error()));
+        ledger::DecisionResult& result = outcome->result;
+        if (!result.approval) return answered(std::unexpected(not_found(id)));
+        if (result.refusal) {
+          return answered(std::unexpected(explain(*result.refusal, *result.approval, shared->answer)));
+        }
+        if (!outcome->is_repeated) {
+          around_.crash_point("approval.after_decide");
+          act(result.step, shared->secret);
+          tell(*result.approval);
+        }
+        answered(std::move(*result.approval));
+      });
+}
+
+void Approvals::act(const ledger::StepResult& step, const std::optional<std::string>& secret) {
+  for (const ledger::RunConsequence& consequence : step.runs) supervisor_.follow(consequence, secret);
+}
+
+void Approvals::tell(const Approval& approval) {
+  for (const Answered& over : waiters_.take(approval.approval_id, [](const Answered&) { return true; })) {
+    over(approval);
+  }
+}
+
+Loop::Hold Approvals::wait(base::ApprovalId id, Answered over) {
+  Loop::Hold hold = waiters_.add(id, std::move(over));
+  ask_store(
+      around_.ledger, around_.loop,
+      [id](Transaction& transaction) { return store::find_approval(transaction.session(), id); },
+      [this, id](std::expected<std::optional<store::ApprovalRow>, Error> row) {
+        const bool is_open = row && *row && (*row)->approval.status == model::ApprovalStatus::pending;
+        if (is_open) return;
+        for (const Answered& waiter : waiters_.take(id, [](const Answered&) { return true; })) {
+          if (!row) {
+            waiter(std::unexpected(row.error()));
+          } else if (!*row) {
+            waiter(std::unexpected(not_found(id)));
+          } else {
+            waiter((*row)->approval);
+          }
+        }
+      });
+  return hold;
+}
+
+void Approvals::begin() {
+  look_at_clock();
+  look_at_time();
+  go_on_with_granted();
+}
+
+void Approvals::take_outside(const ledger::OutsideResult& result) {
+  act(result.step, std::nullopt);
+  if (result.approval && result.approval->status != model::ApprovalStatus::pending) tell(*result.approval);
+}
+
+void Approvals::note_opened(const Approval& approval) {
+  if (!approval.expires_at) {
+    // Known by its id alone: its time is read.
+    look_at_time();
+    return;
+  }
+  const base::WallTime half = approval.created_at + (*approval.expires_at - approval.created_at) / 2;
+  set_timer(due_ ? std::min(*due_, half) : half);
+}
+
+void Approvals::set_timer(std::optional<base::WallTime> due) {
+  due_ = due;
+  timer_ = {};
+  if (!due_) return;
+  const auto left = std::max(*due_ - around_.clock.wall_now(), base::Milliseconds(0));
+  timer_ = around_.loop.at(around_.loop.now() + left, [this] { look_at_time(); });
+}
+
+// APR-4: expires what is overdue, reminds of what has used half of its time, and finds the next of both.
+void Approvals::look_at_time() {
+  if (std::exchange(is_looking_, true)) return;
+  timer_ = {};
+  ask_store(
+      around_.ledger, around_.loop,
+      [&ledger = around_.ledger](Transaction& transaction) {
+        return ledger::pass_time(transaction, ledger.executions(), ledger.worker(), most_at_once);
+      },
+      [this](std::expected<ledger::TimePassed, Error> passed) {
+        is_looking_ = false;
+        if (!passed) {
+          // Logged by whoever looks at the store; the next poll tries again.
+          set_timer(around_.clock.wall_now() + std::chrono::seconds(1));
+          return;
+        }
+        act(passed->step, std::nullopt);
+        for (const Approval& approval : passed->expired) tell(approval);
+        set_timer(passed->next);
+      });
+}
+
+// DESIGN «Time»: a jump of the wall clock is no reason to call somebody too late.
+void Approvals::look_at_clock() {
+  // Where many machines share a store its own clock counts.
+  if (around_.lease) return;
+  const auto boot = std::chrono::duration_cast<base::Milliseconds>(around_.clock.boot_now().time_since_epoch());
+  const base::Milliseconds offset = around_.clock.wall_now().time_since_epoch() - boot;
+  const bool is_same = clock_offset_ && std::chrono::abs(offset - *clock_offset_) < std::chrono::seconds(1);
+  if (is_same) return;
+  clock_offset_ = offset;
+  ask_store(
+      around_.ledger, around_.loop,
+      [host = around_.host, boot_id = around_.boot_id, offset](Transaction& transaction) {
+        return ledger::note_clock(transaction, host, boot_id, offset);
+      },
+      [this](std::expected<bool, Error> shifted) {
+        if (!shifted) {
+          clock_offset_.reset();
+        } else if (*shifted) {
+          look_at_time();
+        }
+      });
+}
+
+void Approvals::go_on_with_granted() {
+  ask_store(
+      around_.ledger, around_.loop,
+      [host = around_.host](Transaction& transaction) {
+        return ledger::find_granted(transaction.session(), host, most_granted);
+      },
+      [this](std::expected<std::vector<ledger::GrantedRun>, Error> granted) {
+        if (!granted) return;
+        for (const ledger::GrantedRun& one : *granted) supervisor_.resume(one.run, one.approval);
+      });
+}
+
+void Approvals::look() {
+  look_at_clock();
+  const bool is_due = due_ && *due_ <= around_.clock.wall_now();
+  // Others may have asked, decided or expired something.
+  if (is_due || around_.lease) look_at_time();
+  if (around_.lease) {
+    go_on_with_granted();
+    look_at_waiting();
+  }
+}
+
+// Of runs in this daemon's hands whose question another daemon has closed.
+void Approvals::look_at_waiting() {
+  const std::vector<base::RunId> waiting = supervisor_.find_waiting();
+  if (waiting.empty()) return;
+  ask_store(
+      around_.ledger, around_.loop,
+      [waiting](Transaction& transaction) { return ledger::find_answered(transaction, waiting); },
+      [this](std::expected<std::vector<ledger::RunConsequence>, Error> answered) {
+        if (!answered) return;
+        for (const ledger::RunConsequence& consequence : *answered) {
+          // One that was typed by nobody yet: the keeper knows.
+          supervisor_.follow(consequence, std::nullopt);
+          tell(consequence.approval);
+        }
+      });
+}
+
+}  // namespace reeve::runtime

@@ -1,0 +1,329 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "json/describe.h"
+#include "keeper/output_reader.h"
+#include "runtime/approved_thing.h"
+#include "runtime/live_run.h"
+#include "runtime/store_task.h"
+#include "runtime/terminal_answer.h"
+
+// Of a run whose process lives: its questions (APR-1), prompts on its terminal (RUN-10), and what an answer does.
+namespace reeve::runtime {
+
+namespace {
+
+using base::Error;
+using model::RunStatus;
+
+// What the screen is made from: the last of what was printed.
+constexpr std::uint64_t tail_bytes = 256ULL * 1024;
+
+Error one_at_a_time(base::RunId run) {
+  return {"approval.one_at_a_time", fmt::format("another question of {} is open", run.text()),
+          "wait for its answer, then ask the next"};
+}
+
+}  // namespace
+
+ledger::QuestionFrame make_question_frame(const Surroundings& around, const model::Run& run, const RunPlan& plan,
+                                          bool with_digest) {
+  ledger::QuestionFrame frame{.tool = run.tool_name,
+                              .is_advisory = plan.profile.sandbox != model::Sandbox::guard,
+                              .expiry = around.supervision.approval_expiry.question};
+  if (!with_digest) return frame;
+  const std::string folder = run_folder(around, run.tool_run_id);
+  const engine::ApprovedThing thing = describe_thing(plan, folder);
+  frame.digest = engine::digest_of(thing);
+  try {
+    // Only for the words of a later question: without it that says less.
+    os::Folder::open(folder).replace_file(thing_name(*frame.digest), encode_thing(thing));
+  } catch (const Error&) {
+  }
+  return frame;
+}
+
+// LOG-4: what a tool asks is shown on every screen.
+std::string LiveRun::hide(const std::string& text) const {
+  base::Redactor redactor(*secrets_);
+  return redactor.feed(text) + redactor.finish();
+}
+
+ledger::QuestionFrame LiveRun::make_frame(bool with_digest) const {
+  return make_question_frame(around_, record(), start_.plan, with_digest);
+}
+
+void LiveRun::ask(Question question, AskDone done) {
+  if (exit_ || start_.ending) {
+    done(std::unexpected(Error("run.not_running", fmt::format("{} is ending", record().tool_run_id.text()))));
+    return;
+  }
+  Wanted wanted{.approval = make_approval(question), .expires_in = question.expires_in, .prompt = {}, .done = done};
+  submit(std::move(wanted));
+}
+
+model::Approval LiveRun::make_approval(const Question& question) const {
+  model::Approval approval;
+  approval.question = hide(question.question);
+  for (const model::ApprovalOption& option : question.options) {
+    approval.options.push_back({hide(option.value), hide(option.label), option.approves});
+  }
+  approval.default_value = question.default_value;
+  if (question.tool_ref) approval.tool_ref = hide(*question.tool_ref);
+  approval.delivery =
+      start_.plan.profile.resume == model::ResumeWay::live ? model::Delivery::live : model::Delivery::rerun;
+  return approval;
+}
+
+void LiveRun::submit(Wanted wanted) {
+  is_asking_ = true;
+  ledger::RunQuestion question{
+      .claim = claim(), .approval = {}, .prompt = wanted.prompt, .time_left_ms = time_left_ms()};
+  ask_store(
+      around_.ledger, around_.loop,
+      [id = record().tool_run_id, frame = make_frame(true), question, approval = wanted.approval,
+       expires_in = wanted.expires_in](ledger::Transaction& transaction) mutable {
+        ledger::RunQuestion asked = question;
+        asked.approval = ledger::frame_question(transaction, frame, approval, expires_in);
+        ledger::Asked result = ledger::ask_for_run(transaction, id, std::move(asked));
+        if (result.run && !result.approval) {
+          ledger::record_refused_questions(transaction, *result.run, 1, approval.question);
+        }
+        return result;
+      },
+      [this, alive = std::weak_ptr(alive_), done = wanted.done](std::expected<ledger::Asked, Error> asked) {
+        if (alive.expired()) return;
+        is_asking_ = false;
+        if (!asked) {
+          done(std::unexpected(asked.error()));
+          return;
+        }
+        see_asked(*asked, done);
+      });
+}
+
+void LiveRun::see_asked(const ledger::Asked& asked, const AskDone& done) {
+  const base::RunId id = record().tool_run_id;
+  if (!asked.run) {
+    done(std::unexpected(Error("run.not_running", fmt::format("{} is over", id.text()))));
+    return;
+  }
+  if (!asked.approval) {
+    done(std::unexpected(one_at_a_time(id)));
+    return;
+  }
+  start_.record.status = asked.run->status;
+  start_.record.reason = asked.run->reason;
+  open_question_ = asked.approval->approval_id;
+  open_prompt_.reset();
+  hold_clock();
+  events_.changed(record());
+  events_.asked(*asked.approval);
+  done(*asked.approval);
+}
+
+void LiveRun::report(const ToolEvent& event) {
+  Digest digest{.run = record().tool_run_id, .intake = intake_, .attempt = claim().attempt};
+  digest.out_offset = static_cast<std::uint64_t>(news_.out_offset);
+  digest.err_offset = static_cast<std::uint64_t>(news_.err_offset);
+  digest.position = position_;
+  // What it says on its socket is a sign of life, whatever it is.
+  digest.has_heartbeat = true;
+  if (const auto* error = std::get_if<ErrorReport>(&event)) {
+    digest.last_error = hide(error->message);
+    digest.has_failure_marker = error->fatal;
+  } else if (const auto* progress = std::get_if<model::Progress>(&event)) {
+    digest.progress = *progress;
+    if (digest.progress->message) digest.progress->message = hide(*digest.progress->message);
+  } else if (const auto* usage = std::get_if<model::Usage>(&event)) {
+    digest.usage = *usage;
+  } else if (const auto* told = std::get_if<Report>(&event)) {
+    digest.report = *told;
+  } else if (const auto* failed = std::get_if<ToolUseError>(&event)) {
+    digest.tool_errors.push_back({hide(failed->message)});
+  }
+  take(std::move(digest));
+}
+
+std::optional<std::int64_t> LiveRun::time_left_ms() const {
+  if (!start_.deadline) return std::nullopt;
+  const auto left = std::chrono::duration_cast<base::Milliseconds>(*start_.deadline - around_.loop.now());
+  return std::max<std::int64_t>(left.count(), 0);
+}
+
+// RUN-3, RUN-5: neither clock counts while somebody else is asked.
+void LiveRun::hold_clock() {
+  if (const auto left = time_left_ms()) start_.time_left = base::Milliseconds(*left);
+  start_.deadline.reset();
+  deadline_timer_ = {};
+  silence_timer_ = {};
+  if (link_) link_->send(keeper::Deadline{0});
+}
+
+void LiveRun::resume_clock() {
+  if (exit_) return;
+  if (start_.time_left) {
+    start_.deadline = around_.loop.now() + *start_.time_left;
+    start_.time_left.reset();
+    news_.deadline_ms = std::chrono::duration_cast<base::Milliseconds>(start_.deadline->time_since_epoch()).count();
+    has_news_ = true;
+    if (link_) link_->send(keeper::Deadline{start_.deadline->time_since_epoch().count()});
+    set_deadline_timer();
+    store_news();
+  }
+  renew_silence();
+}
+
+void LiveRun::follow(const ledger::RunConsequence& consequence, const std::optional<std::string>& secret) {
+  using Kind = ledger::RunConsequence::Kind;
+  if (exit_ || consequence.approval.attempt != claim().attempt) return;
+  open_question_.reset();
+  open_prompt_.reset();
+  start_.record.status = consequence.run.status;
+  start_.record.reason = consequence.run.reason;
+  events_.changed(record());
+  switch (consequence.kind) {
+    case Kind::go_on:
+      resume_clock();
+      continue_questions();
+      break;
+    case Kind::type:
+      resume_clock();
+      type(consequence.approval, consequence.prompt.value_or(0), secret);
+      break;
+    case Kind::end_process:
+      start_.ending = Ending{RunStatus::failed, "approval expired", {}};
+      stop(start_.plan.profile.kill_grace);
+      break;
+    case Kind::start_next:
+    case Kind::over:
+      break;
+  }
+}
+
+// What was asked before this daemon was there.
+void LiveRun::continue_questions() {
+  const auto& question = start_.question;
+  if (question && question->attempt == claim().attempt) {
+    const bool is_typed = question->delivery == model::Delivery::terminal;
+    if (question->status == model::ApprovalStatus::pending) {
+      open_question_ = question->approval_id;
+      if (is_typed) open_prompt_ = start_.prompt;
+    } else if (is_typed && !question->secret && question->status != model::ApprovalStatus::expired) {
+      // The keeper types it unless it has: it remembers the number.
+      type(*question, start_.prompt.value_or(0), std::nullopt);
+    }
+  }
+  start_.question.reset();
+  const bool stands = prompt_ && !open_question_ && record().status == RunStatus::running;
+  if (stands) see_prompt(*prompt_);
+}
+
+void LiveRun::see_prompt(const keeper::Prompt& prompt) {
+  prompt_ = prompt;
+  // One question at a time: looked at again when that is answered.
+  if (exit_ || start_.ending || is_asking_ || open_question_) return;
+  const model::OnPrompt& policy = start_.plan.profile.on_prompt;
+  const term::ScreenQuestion seen =
+      term::read_question(read_tail(prompt.position), start_.plan.rows, start_.plan.columns, prompt.is_secret);
+  const bool is_certain = prompt.certainty == keeper::Prompt::Certainty::certain;
+  if (!is_certain && !seen.looks_like_question && !prompt.is_secret) {
+    if (std::exchange(has_told_maybe_, true)) return;
+    warn("it may be waiting at its terminal: reeve attach shows it");
+    return;
+  }
+  switch (policy.action) {
+    case model::PromptAction::fail:
+      end_by_itself({RunStatus::failed, "blocked on stdin", {}});
+      warn("it asks at its terminal: this profile is not safe for headless use");
+      break;
+    case model::PromptAction::answer:
+      link_->send(keeper::Answer{prompt.serial, prompt.serial, one_line(policy.text) + "\r"});
+      break;
+    case model::PromptAction::approve:
+      ask_at_terminal(prompt, seen);
+      break;
+  }
+}
+
+void LiveRun::ask_at_terminal(const keeper::Prompt& prompt, const term::ScreenQuestion& seen) {
+  model::Approval approval = make_terminal_question(start_.plan.tool, seen, prompt.is_secret);
+  approval.question = hide(approval.question);
+  for (model::ApprovalOption& option : approval.options) option.label = hide(option.label);
+  Wanted wanted{.approval = std::move(approval), .expires_in = {}, .prompt = prompt.serial, .done = {}};
+  wanted.done = [this, serial = prompt.serial](const auto& asked) {
+    if (asked) {
+      open_prompt_ = serial;
+      // It went on while this was being stored.
+      if (!prompt_ || prompt_->serial != serial) see_prompt_over(serial);
+      return;
+    }
+    const bool is_store = asked.error().code().starts_with("store.");
+    if (!is_store) return;
+    // Never unseen: tried again.
+    prompt_timer_ = around_.loop.at(around_.loop.now() + std::chrono::seconds(1), [this] {
+      if (prompt_) see_prompt(*prompt_);
+    });
+  };
+  submit(std::move(wanted));
+}
+
+void LiveRun::see_prompt_over(std::uint32_t serial) {
+  if (prompt_ && prompt_->serial <= serial) prompt_.reset();
+  if (!open_question_ || !open_prompt_ || *open_prompt_ > serial) return;
+  ask_store(
+      around_.ledger, around_.loop,
+      [id = *open_question_](ledger::Transaction& transaction) {
+        return ledger::withdraw_question(transaction, id, "it was answered at the terminal, or the tool went on");
+      },
+      [this, alive = std::weak_ptr(alive_),
+       id = *open_question_](std::expected<std::optional<model::Run>, Error> moved) {
+        // What was decided in this moment is told by the decision.
+        if (alive.expired() || !moved || !*moved || open_question_ != id) return;
+        open_question_.reset();
+        open_prompt_.reset();
+        start_.record.status = (*moved)->status;
+        start_.record.reason = (*moved)->reason;
+        events_.changed(record());
+        resume_clock();
+        if (prompt_) see_prompt(*prompt_);
+      });
+}
+
+std::string LiveRun::read_tail(std::uint64_t position) const {
+  std::string tail;
+  try {
+    const auto folder = os::Folder::open(attempt_folder(around_, record().tool_run_id, claim().attempt));
+    keeper::OutputReader reader(folder);
+    if (!reader.seek(position > tail_bytes ? position - tail_bytes : 0)) return tail;
+    while (const auto frame = reader.next()) {
+      if (frame->position >= position || tail.size() > 2 * tail_bytes) break;
+      tail.append(frame->bytes);
+    }
+  } catch (const Error&) {
+    // The question is asked without its words: better than not at all.
+  }
+  return tail;
+}
+
+void LiveRun::type(const model::Approval& approval, std::int64_t prompt, const std::optional<std::string>& secret) {
+  if (!link_) return;
+  const auto number = static_cast<std::uint64_t>(approval.approval_id.number());
+  link_->send(keeper::Answer{number, static_cast<std::uint32_t>(prompt), make_keystrokes(approval, secret)});
+}
+
+void LiveRun::see_typed(std::uint64_t number, bool is_typed) {
+  if (start_.plan.profile.on_prompt.action != model::PromptAction::approve) return;
+  if (!is_typed) warn("the prompt was gone when the answer came: nothing was typed");
+  ask_store(
+      around_.ledger, around_.loop,
+      [id = base::ApprovalId(static_cast<std::int64_t>(number)), is_typed](ledger::Transaction& transaction) {
+        ledger::record_typed(transaction, id, is_typed);
+      },
+      [](auto) {});
+}
+
+}  // namespace reeve::runtime

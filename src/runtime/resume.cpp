@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "os/file.h"
+#include "runtime/approved_thing.h"
+#include "runtime/store_task.h"
+#include "runtime/supervisor.h"
+#include "store/approvals.h"
+
+// APR-5, APR-7: what follows for a run from the answer to its question.
+namespace reeve::runtime {
+
+namespace {
+
+using base::Error;
+using model::Run;
+
+constexpr auto resume_pause = std::chrono::seconds(1);
+
+std::optional<RunPlan> read_launch(const std::string& folder) {
+  try {
+    return read_plan(os::read_file(folder + "/" + keeper::launch_name, keeper::launch_bytes));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// What has changed since it was asked, as far as that is known.
+std::string describe_change(const std::string& folder, const std::optional<std::string>& approved,
+                            const engine::ApprovedThing& now) {
+  std::string change;
+  try {
+    const auto kept = approved ? decode_thing(os::read_file(folder + "/" + thing_name(*approved), keeper::launch_bytes))
+                               : std::nullopt;
+    if (kept) change = find_change(*kept, now);
+  } catch (const Error&) {
+  }
+  return change.empty() ? "what would run" : change;
+}
+
+struct Resumed {
+  // Nothing when somebody was faster, or the grant does not hold.
+  std::optional<int> attempt;
+  std::optional<Run> run;
+  std::optional<Resumption> resumption;
+  // A new question instead.
+  std::optional<base::ApprovalId> asked;
+};
+
+// APR-10: the grant is void; somebody is asked anew, and told why.
+base::ApprovalId ask_anew(ledger::Transaction& transaction, const Run& run, const ledger::QuestionFrame& frame,
+                          const std::string& change) {
+  model::Approval approval;
+  approval.question = fmt::format("{} changed after {} ({}) was approved: nothing was started. Run it as it is now?",
+                                  change, frame.tool, run.tool_run_id.text());
+  approval.default_value = "reject";
+  return ledger::ask_after_end(transaction, run, ledger::frame_question(transaction, frame, std::move(approval)));
+}
+
+}  // namespace
+
+std::vector<base::RunId> Supervisor::find_waiting() const {
+  std::vector<base::RunId> waiting;
+  for (const auto& [id, live] : runs_) {
+    if (live->record().status == model::RunStatus::waiting_approval) waiting.push_back(id);
+  }
+  return waiting;
+}
+
+void Supervisor::follow(const ledger::RunConsequence& consequence, const std::optional<std::string>& secret) {
+  const base::RunId run = consequence.run.tool_run_id;
+  if (consequence.kind == ledger::RunConsequence::Kind::start_next) {
+    resume(run, consequence.approval.approval_id);
+    return;
+  }
+  if (LiveRun* live = find(run)) {
+    live->follow(consequence, secret);
+  } else {
+    tell_changed(consequence.run);
+  }
+}
+
+void Supervisor::resume(base::RunId run, base::ApprovalId grant) {
+  auto plan = read_launch(run_folder(around_, run));
+  if (!plan) {
+    // Another host's, which finds it there; or its launch is gone.
+    fail_resume(run, grant);
+    return;
+  }
+  auto shared = std::make_shared<RunPlan>(std::move(*plan));
+  around_.keepers.take([this, run, grant, shared](std::expected<IdleKeeper, Error> keeper) {
+    if (!keeper) return resume_later(run, grant);
+    resume_with(run, grant, std::move(*shared), std::move(*keeper));
+  });
+}
+
+void Supervisor::resume_later(base::RunId run, base::ApprovalId grant) {
+  const std::uint64_t number = next_pause_++;
+  pauses_[number] = around_.loop.at(around_.loop.now() + resume_pause, [this, number, run, grant] {
+    around_.loop.post([this, number] { pauses_.erase(number); });
+    resume(run, grant);
+  });
+}
+
+void Supervisor::resume_with(base::RunId run, base::ApprovalId grant, RunPlan plan, IdleKeeper keeper) {
+  const std::string folder = run_folder(around_, run);
+  const engine::ApprovedThing thing = describe_thing(plan, folder);
+  const auto deadline = deadline_for(plan);
+  ledger::AttemptStart start = make_attempt(keeper.identity, deadline);
+  start.grant = grant;
+  start.digest = engine::digest_of(thing);
+  auto kept = std::make_shared<IdleKeeper>(std::move(keeper));
+  auto shared = std::make_shared<const RunPlan>(std::move(plan));
+  Run subject;
+  subject.tool_run_id = run;
+  subject.tool_name = shared->tool;
+  const ledger::QuestionFrame frame = make_question_frame(around_, subject, *shared, true);
+  ask_store(
+      around_.ledger, around_.loop,
+      [run, grant, start, shared, frame, folder, thing](ledger::Transaction& transaction) -> Resumed {
+        const auto row = store::find_run(transaction.session(), run);
+        // Cancelled, or started by somebody faster.
+        if (!row || row->run.status != model::RunStatus::waiting_approval) return {};
+        const ledger::AttemptResult begun = ledger::begin_attempt(transaction, run, start);
+        if (begun.void_reason) {
+          const auto approval = store::find_approval(transaction.session(), grant);
+          const auto approved = approval ? approval->approval.digest : std::nullopt;
+          return {.asked = ask_anew(transaction, row->run, frame, describe_change(folder, approved, thing))};
+        }
+        if (!begun.attempt) return {};
+        if (!os::Folder::open(folder).make_folder(std::to_string(*begun.attempt))) {
+          base::throw_errno("run.unwritable", "cannot make the folder of the next attempt", errno);
+        }
+        return {.attempt = begun.attempt,
+                .run = store::find_run(transaction.session(), run).value().run,
+                .resumption = find_resumption(transaction, run, *begun.attempt, shared->profile.resume_args)};
+      },
+      [this, run, grant, kept, shared, start, deadline](std::expected<Resumed, Error> resumed) {
+        // A full disk, or a store that is out of reach: the grant is unused, and tried again.
+        if (!resumed) return resume_later(run, grant);
+        if (resumed->asked) asked_({.approval_id = *resumed->asked});
+        if (!resumed->attempt) return;
+        around_.crash_point("approval.after_use");
+        LiveRun& live = add({.record = *resumed->run,
+                             .claim = {*resumed->attempt, start.epoch},
+                             .nonce = start.nonce,
+                             .plan = *shared,
+                             .keeper_pid = static_cast<pid_t>(kept->identity.pid),
+                             .deadline = deadline,
+                             .resumption = std::move(resumed->resumption)});
+        live.begin(std::move(kept->link));
+        tell_changed(*resumed->run);
+        tell_followers(run);
+      });
+}
+
+void Supervisor::fail_resume(base::RunId run, base::ApprovalId grant) {
+  ask_store(
+      around_.ledger, around_.loop,
+      [run, grant, host = around_.host](ledger::Transaction& transaction) -> std::optional<Run> {
+        const auto granted = ledger::find_granted(transaction.session(), host, most_granted);
+        const bool is_ours = std::ranges::any_of(
+            granted, [&](const ledger::GrantedRun& one) { return one.run == run && one.approval == grant; });
+        if (!is_ours) return std::nullopt;
+        return ledger::move_run(transaction, run,
+                                {.to = model::RunStatus::failed, .reason = "its launch file is gone; start it anew"});
+      },
+      [this](std::expected<std::optional<Run>, Error> failed) {
+        if (failed && *failed) tell_changed(**failed);
+      });
+}
+
+}  // namespace reeve::runtime
