@@ -49,18 +49,24 @@ struct Split {
 
 Split split_words(const std::vector<std::string>& words) {
   Split split;
+  bool has_own_words = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    const bool is_complete = find_command(split.path) != nullptr || !split.unknown.empty();
+    const std::vector<std::string> known = next_words(split.path);
+    const bool is_known = std::ranges::find(known, word) != known.end();
+    // A command that others begin with (`approvals`) gives way to them, but not after words of its own.
+    const Command* command = find_command(split.path);
+    has_own_words = has_own_words || (command != nullptr && !is_known && (word == "--" || !word.starts_with('-')));
+    const bool is_complete = (command != nullptr && (!is_known || has_own_words)) || !split.unknown.empty();
     if (is_complete || word.starts_with('-')) {
       split.rest.push_back(word);
-      // The value of an option that every command takes does not name a command.
-      const Option* option = is_complete ? nullptr : find_option(common_options(), word);
+      // The value of an option does not name a command.
+      const Option* option = find_option(common_options(), word);
+      if (option == nullptr && command != nullptr) option = find_option(command->options, word);
       if (option != nullptr && !option->value.empty() && i + 1 < words.size()) split.rest.push_back(words[++i]);
       continue;
     }
-    const std::vector<std::string> known = next_words(split.path);
-    if (std::ranges::find(known, word) == known.end()) {
+    if (!is_known) {
       split.unknown = word;
     } else {
       split.path += (split.path.empty() ? "" : " ") + word;
@@ -238,7 +244,9 @@ class CallParser {
     }
     const bool takes_more = !wanted.empty() && wanted.back().is_repeatable;
     if (given.size() > wanted.size() && !takes_more) {
-      return UsageError{fmt::format("one word too many: {}", base::quoted(given[wanted.size()])), "",
+      const std::string& word = given[wanted.size()];
+      return UsageError{fmt::format("one word too many: {}", base::quoted(word)),
+                        did_you_mean(word, next_words(command_.name), fmt::format("reeve {} ", command_.name)),
                         std::string(command_.name)};
     }
     return std::nullopt;

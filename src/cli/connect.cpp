@@ -1,11 +1,13 @@
 #include "cli/connect.h"
 
 #include <algorithm>
+#include <charconv>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "client/approvals.h"
 #include "client/runs.h"
 #include "os/lineage.h"
 #include "project/project.h"
@@ -29,6 +31,23 @@ bool is_inside_run() {
                              [](const os::ProcessId& id) { return os::runs_program(id.pid, "reeve-keeper", "hold"); });
 }
 
+// "ap31", "31" and "AP_31" → AP-31.
+std::string meant_approval(const std::string& word) {
+  const std::size_t digits = word.find_first_of("123456789");
+  if (digits == std::string::npos) return {};
+  const std::string head = base::to_ascii_lower(word.substr(0, digits));
+  const bool is_near = head.empty() || head == "ap" || head == "ap_" || head == "ap " || head == "#" || head == "ap-0";
+  const auto id = is_near ? base::ApprovalId::parse("AP-" + word.substr(digits)) : std::nullopt;
+  return id ? fmt::format("did you mean `{}`?", id->text()) : std::string();
+}
+
+[[noreturn]] void refuse_run(client::Daemon& daemon, base::RunId run) {
+  const auto asked = client::list_approvals(daemon, {.run = run}, 1);
+  throw base::Error("cli.usage", fmt::format("{} is a run, not an approval", run.text()),
+                    asked.empty() ? "it asks nothing; `reeve approvals` lists what is asked"
+                                  : fmt::format("it asks {}: name that", asked.front().approval.approval_id.text()));
+}
+
 }  // namespace
 
 client::DaemonPlace daemon_place(const Call& call) {
@@ -46,11 +65,36 @@ base::RunId find_run(client::Daemon& daemon, const std::string& word) {
   }
   if (const auto id = base::RunId::parse(word)) return *id;
   if (is_other_id(word)) {
-    throw base::Error("run.not_found", fmt::format("{} is no run, and only runs can be shown yet", base::quoted(word)),
-                      "list them: reeve runs");
+    throw base::Error("run.not_found", fmt::format("{} is no run", base::quoted(word)), "list them: reeve runs");
   }
   throw base::Error("cli.usage", fmt::format("{} is no id of a run", base::quoted(word)),
                     "ids look like TR-17; @last is the newest; `reeve runs` lists them");
+}
+
+base::ApprovalId find_approval(client::Daemon& daemon, const std::string& word) {
+  if (word == "@last") {
+    const auto newest = client::list_approvals(daemon, {.all = true}, 1);
+    if (newest.empty()) throw base::Error("approval.not_found", "nothing was ever asked", "list them: reeve approvals");
+    return newest.front().approval.approval_id;
+  }
+  if (const auto id = base::ApprovalId::parse(word)) return *id;
+  if (const auto run = base::RunId::parse(word)) refuse_run(daemon, *run);
+  std::string fix = meant_approval(word);
+  if (fix.empty()) fix = "ids look like AP-4; @last is the newest; `reeve approvals` lists them";
+  throw base::Error("cli.usage", fmt::format("{} is no id of an approval", base::quoted(word)), std::move(fix));
+}
+
+std::size_t limit_of(const Call& call, std::string_view nouns, std::size_t fallback) {
+  constexpr std::size_t most = 10'000;
+  const auto word = call.arguments.value("--limit");
+  if (!word) return fallback;
+  std::size_t limit = 0;
+  const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), limit);
+  if (error != std::errc() || end != word->data() + word->size() || limit == 0 || limit > most) {
+    throw base::Error("cli.usage", fmt::format("{} is no number of {}", base::quoted(*word), nouns),
+                      fmt::format("from 1 to {}", most));
+  }
+  return limit;
 }
 
 }  // namespace reeve::cli

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "base/id.h"
 #include "cli/command.h"
@@ -13,5 +15,11 @@ client::DaemonPlace daemon_place(const Call& call);
 
 // The run that a word names: an id in any case, or `@last` for the newest. Throws `run.not_found`, `cli.usage`.
 base::RunId find_run(client::Daemon& daemon, const std::string& word);
+// The same of an approval. A run's id is no answer, but its question is named. Throws `approval.not_found`,
+// `cli.usage`.
+base::ApprovalId find_approval(client::Daemon& daemon, const std::string& word);
+
+// What `--limit` says, from 1 to 10,000. Throws `cli.usage`.
+std::size_t limit_of(const Call& call, std::string_view nouns, std::size_t fallback);
 
 }  // namespace reeve::cli

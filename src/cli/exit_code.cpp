@@ -33,6 +33,8 @@ constexpr auto by_ending = std::to_array<std::pair<std::string_view, ExitCode>>(
     {"not_running", ExitCode::conflict},
     {"denied", ExitCode::denied},
     {"usage", ExitCode::usage},
+    {"secret_needed", ExitCode::usage},
+    {"given_up", ExitCode::cancelled},
     {"too_large", ExitCode::usage},
     {"unreadable", ExitCode::usage},
 });

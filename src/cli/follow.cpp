@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/controls.h"
+#include "cli/question_teller.h"
 #include "client/refusal.h"
 #include "view/status.h"
 
@@ -58,24 +59,19 @@ std::string fix_for(const model::Run& run) {
 }  // namespace
 
 client::RunRecord RunFollower::follow(Until until) {
+  std::optional<QuestionTeller> teller;
+  if (until == Until::final && !call_.is_json) teller.emplace(call_, daemon_.place(), id_);
   while (true) {
     const bool passes_by = has_readers_ && !call_.is_json;
     if (passes_by) follow_attempt();
     auto record = client::wait_run(daemon_, id_, Until::final_or_waiting, passes_by ? glance : long_wait);
     if (record.run.attempt > place_.attempt) {
       place_ = {.attempt = place_.attempt + 1};
-      has_told_ = false;
       continue;
     }
     if (model::is_final(record.run.status)) return record;
     if (record.run.status != RunStatus::waiting_approval) continue;
     if (until == Until::final_or_waiting) return record;
-    if (!has_told_ && !call_.is_json) {
-      const view::Look look = view::look_of(RunStatus::waiting_approval);
-      print_beside(call_, fmt::format("{} {} waits for an approval",
-                                      call_.err.paint(look.tint, call_.err.pick(look.sign, look.ascii)), id_.text()));
-      has_told_ = true;
-    }
     client::wait_run(daemon_, id_, Until::final, glance);
   }
 }

@@ -26,7 +26,6 @@ class RunFollower {
   client::OutputPlace place_;
   bool has_readers_ = true;
   int failure_ = 0;
-  bool has_told_ = false;
 };
 
 // How it ended, on standard error, where the code of the tool alone does not say it: "✗ TR-17 failed: signal 9".

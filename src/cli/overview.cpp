@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "cli/advice.h"
 #include "cli/answer.h"
 #include "cli/connect.h"
 #include "cli/help.h"
+#include "client/approvals.h"
 #include "client/runs.h"
 #include "project/project.h"
 #include "view/run_text.h"
@@ -20,7 +22,7 @@ constexpr auto failure_is_news = std::chrono::hours(24);
 constexpr std::size_t failures_shown = 10;
 constexpr std::size_t live_shown = 500;
 
-std::vector<client::RunRecord> find_news(client::Daemon& daemon, base::WallTime now) {
+std::vector<client::RunRecord> find_runs(client::Daemon& daemon, base::WallTime now) {
   auto records = client::list_runs(daemon, {"waiting_approval", "stalled", "running", "queued"}, live_shown);
   for (client::RunRecord& record : client::list_runs(daemon, {"failed", "failed_timeout"}, failures_shown)) {
     const bool is_old = record.run.completed_at && now - *record.run.completed_at > failure_is_news;
@@ -55,19 +57,26 @@ ExitCode show_overview(const Call& call) {
     return ExitCode::done;
   }
   const base::WallTime now = base::SystemClock().wall_now();
-  std::vector<model::Run> runs;
+  view::News news;
   base::Value::Array wire;
-  for (client::RunRecord& record : find_news(*daemon, now)) {
-    runs.push_back(std::move(record.run));
+  for (client::ApprovalRecord& record : client::list_approvals(*daemon, {}, live_shown)) {
+    news.approvals.push_back(std::move(record.approval));
+    wire.push_back(std::move(record.wire));
+  }
+  for (client::RunRecord& record : find_runs(*daemon, now)) {
+    // Its question stands for it.
+    if (view::waits_for(record.run, news.approvals)) continue;
+    news.runs.push_back(std::move(record.run));
     wire.push_back(std::move(record.wire));
   }
   if (call.is_json) {
     print_json(call, base::Value::array(std::move(wire)));
   } else if (!call.out_is_terminal) {
-    fmt::print("{}", view::runs_table(view::by_attention(runs), call.out, {}).for_pipe());
+    fmt::print("{}", view::overview_table(news, call.out).for_pipe());
   } else {
-    const view::Overview overview = view::runs_overview(runs, call.out, now);
+    const view::Overview overview = view::make_overview(news, call.out, now);
     fmt::print("{}\n", overview.text);
+    print_advice(call, news.approvals);
     print_next(call, overview.next.empty() ? "reeve runs" : overview.next);
   }
   return ExitCode::done;

@@ -1,12 +1,9 @@
 #include "client/runs.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
-#include "base/error.h"
-#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
@@ -17,22 +14,9 @@ namespace reeve::cli {
 namespace {
 
 constexpr std::size_t default_limit = 20;
-constexpr std::size_t most = 10'000;
-
-std::size_t limit_of(const Call& call) {
-  const auto word = call.arguments.value("--limit");
-  if (!word) return default_limit;
-  std::size_t limit = 0;
-  const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), limit);
-  if (error != std::errc() || end != word->data() + word->size() || limit == 0 || limit > most) {
-    throw base::Error("cli.usage", fmt::format("{} is no number of runs", base::quoted(*word)),
-                      fmt::format("from 1 to {}", most));
-  }
-  return limit;
-}
 
 ExitCode run(const Call& call) {
-  const std::size_t limit = limit_of(call);
+  const std::size_t limit = limit_of(call, "runs", default_limit);
   client::Daemon daemon(daemon_place(call));
   std::vector<model::Run> runs;
   base::Value::Array wire;

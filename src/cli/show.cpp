@@ -3,7 +3,9 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "client/approvals.h"
 #include "client/runs.h"
+#include "view/approval_text.h"
 #include "view/run_text.h"
 
 namespace reeve::cli {
@@ -15,9 +17,8 @@ std::string next_for(const model::Run& run) {
   return model::is_final(run.status) ? "reeve logs " + id : "reeve logs -f " + id;
 }
 
-ExitCode run(const Call& call) {
-  client::Daemon daemon(daemon_place(call));
-  const auto record = client::get_run(daemon, find_run(daemon, call.arguments.positional(0)));
+ExitCode show_run(const Call& call, client::Daemon& daemon, const std::string& word) {
+  const auto record = client::get_run(daemon, find_run(daemon, word));
   if (call.is_json) {
     print_json(call, record.wire);
   } else if (!call.out_is_terminal) {
@@ -29,18 +30,52 @@ ExitCode run(const Call& call) {
   return ExitCode::done;
 }
 
+ExitCode show_approval(const Call& call, client::Daemon& daemon, base::ApprovalId id) {
+  const auto record = client::get_approval(daemon, id);
+  if (call.is_json) {
+    print_json(call, record.wire);
+    return ExitCode::done;
+  }
+  // What would happen is in the record of the run that asks.
+  std::optional<model::Run> run;
+  if (record.approval.tool_run_id) run = client::get_run(daemon, *record.approval.tool_run_id).run;
+  if (!call.out_is_terminal) {
+    fmt::print("{}", view::approval_details(record.approval, run, call.out, {}));
+    return ExitCode::done;
+  }
+  fmt::print("{}\n", view::approval_details(record.approval, run, call.out, base::SystemClock().wall_now()));
+  const bool is_pending = record.approval.status == model::ApprovalStatus::pending;
+  if (is_pending) {
+    print_next(call, fmt::format("reeve approve {}", id.text()));
+  } else if (run) {
+    print_next(call, fmt::format("reeve show {}", run->tool_run_id.text()));
+  }
+  return ExitCode::done;
+}
+
+ExitCode run(const Call& call) {
+  client::Daemon daemon(daemon_place(call));
+  const std::string word = call.arguments.positional(0);
+  if (const auto id = base::ApprovalId::parse(word)) return show_approval(call, daemon, *id);
+  return show_run(call, daemon, word);
+}
+
 }  // namespace
 
 Command make_show() {
   return {
       .name = "show",
-      .summary = "Everything about one run",
+      .summary = "Everything about one run or approval",
       .about = R"(In a pipe a line has a field's name and its value, separated by a tab; fields that do not apply are
 left out. With `--json` the record as the API has it.
 
-Exit codes: 0 done, 3 no such run.)",
-      .examples = {{"reeve show TR-17", ""}, {"reeve show @last --json", "the newest run, for a script"}},
-      .positionals = {{.name = "ID", .help = "TR-17, or @last for the newest run"}},
+Of an approval also what would run on a yes: command, folder, digest.
+
+Exit codes: 0 done, 3 no such record.)",
+      .examples = {{"reeve show TR-17", ""},
+                   {"reeve show AP-4", "the whole question, and what would run"},
+                   {"reeve show @last --json", "the newest run, for a script"}},
+      .positionals = {{.name = "ID", .help = "TR-17, AP-4, or @last for the newest run"}},
       .options = {},
       .run = run,
   };

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "json/encode.h"
 #include "json/parse.h"
@@ -78,6 +79,24 @@ base::RunId Exchange::run_id() const {
   return *id;
 }
 
+base::ApprovalId Exchange::approval_id() const {
+  const auto id = base::ApprovalId::parse(parts.at(0));
+  if (!id) {
+    throw Error("approval.not_found", fmt::format("there is no approval {}", base::quoted(parts.at(0))),
+                "ids look like AP-4");
+  }
+  return *id;
+}
+
+std::optional<runtime::Supervisor::Idempotency> Exchange::idempotency(std::string_view content) const {
+  constexpr std::size_t longest_key = 255;
+  auto key = request.header("idempotency-key");
+  if (!key) return std::nullopt;
+  if (key->empty() || key->size() > longest_key) throw bad_request("Idempotency-Key: 1 to 255 bytes");
+  return runtime::Supervisor::Idempotency{
+      std::move(*key), base::sha256_hex(fmt::format("{} {}\n{}", request.method, request.path, content))};
+}
+
 void Exchange::send(int status, const base::Value& document) {
   if (std::exchange(is_answered, true)) return;
   responder->send({.status = status, .body = json::encode(document)});
@@ -91,7 +110,8 @@ void Exchange::refuse(const Error& error) {
 }
 
 Api::Api(runtime::Daemon& daemon) : daemon_(daemon) {
-  for (const auto& routes : {run_routes(), output_routes(), event_routes(), daemon_routes()}) {
+  for (const auto& routes :
+       {run_routes(), approval_routes(), audit_routes(), output_routes(), event_routes(), daemon_routes()}) {
     routes_.insert(routes_.end(), routes.begin(), routes.end());
   }
 }

@@ -30,6 +30,9 @@ struct Exchange {
   // The body as a JSON object; throws `api.bad_request`.
   base::Value body() const;
   base::RunId run_id() const;
+  base::ApprovalId approval_id() const;
+  // What the client names the change by, if it does. `content`: what a repetition must not differ in.
+  std::optional<runtime::Supervisor::Idempotency> idempotency(std::string_view content) const;
 
   // The first of them is the answer; what comes later is not sent.
   void send(int status, const base::Value& document);
@@ -47,6 +50,8 @@ struct Route {
 };
 
 std::vector<Route> run_routes();
+std::vector<Route> approval_routes();
+std::vector<Route> audit_routes();
 std::vector<Route> output_routes();
 std::vector<Route> event_routes();
 std::vector<Route> daemon_routes();

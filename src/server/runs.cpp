@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "json/decode.h"
 #include "json/describe.h"
@@ -52,12 +51,7 @@ void create(SharedExchange exchange) {
   if (!config) throw config.error();
   auto plan = runtime::make_plan(*config, request);
   if (!plan) throw plan.error();
-  std::optional<runtime::Supervisor::Idempotency> idempotency;
-  if (auto key = exchange->request.header("idempotency-key")) {
-    constexpr std::size_t longest_key = 255;
-    if (key->empty() || key->size() > longest_key) throw Error("api.bad_request", "Idempotency-Key: 1 to 255 bytes");
-    idempotency = {std::move(*key), base::sha256_hex("POST /api/runs\n" + exchange->request.body)};
-  }
+  auto idempotency = exchange->idempotency(exchange->request.body);
   const bool is_guarded = plan->profile.sandbox == model::Sandbox::guard;
   const std::string cwd = plan->cwd;
   const auto start = [exchange, idempotency = std::move(idempotency), plan = std::move(*plan)] {

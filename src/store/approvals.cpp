@@ -1,5 +1,7 @@
 #include "store/approvals.h"
 
+#include <limits>
+
 #include "json/encode.h"
 #include "store/stored_json.h"
 
@@ -92,6 +94,38 @@ base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const
                                           {"secret", std::int64_t{approval.secret}},
                                           {"advisory", std::int64_t{approval.advisory}},
                                           {"remind_at", remind_at}}));
+}
+
+std::vector<model::Approval> list_approvals(Session& session, const ApprovalFilter& filter) {
+  std::vector<model::Approval> found;
+  const auto take = [&](const Row& row) { found.push_back(read_approval(row).approval); };
+  const bool is_pending = filter.statuses == std::vector{model::ApprovalStatus::pending};
+  if (is_pending) {
+    const std::int64_t after = filter.after ? filter.after->number() : 0;
+    if (filter.run) {
+      session.query(Sql::approvals_pending_of_run,
+                    {{"run", filter.run->number()}, {"after", after}, {"most", filter.most}}, take);
+    } else {
+      session.query(Sql::approvals_pending, {{"after", after}, {"most", filter.most}}, take);
+    }
+    return found;
+  }
+  // ",approved,rejected,"
+  std::string statuses;
+  for (const model::ApprovalStatus status : filter.statuses) {
+    statuses += statuses.empty() ? "," : "";
+    statuses += base::spell(status);
+    statuses += ',';
+  }
+  const std::int64_t before = filter.after ? filter.after->number() : std::numeric_limits<std::int64_t>::max();
+  if (filter.run) {
+    session.query(Sql::approvals_list_of_run,
+                  {{"run", filter.run->number()}, {"before", before}, {"statuses", statuses}, {"most", filter.most}},
+                  take);
+  } else {
+    session.query(Sql::approvals_list, {{"before", before}, {"statuses", statuses}, {"most", filter.most}}, take);
+  }
+  return found;
 }
 
 }  // namespace reeve::store

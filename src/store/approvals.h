@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "model/approval.h"
 #include "store/session.h"
@@ -22,8 +23,19 @@ struct ApprovalRow {
 
 ApprovalRow read_approval(const Row& row);
 std::optional<ApprovalRow> find_approval(Session& session, base::ApprovalId id);
-// Its id is given by the store; statuses and times of a decision are not looked at. Somebody is reminded of it when half
-// of its time is over.
+// Its id is given by the store; statuses and times of a decision are not looked at. Somebody is reminded of it when
+// half of its time is over.
 base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const std::string& now);
+
+struct ApprovalFilter {
+  // None: all.
+  std::vector<model::ApprovalStatus> statuses = {};
+  std::optional<base::RunId> run = {};
+  // Only those that come after it in the order of the listing.
+  std::optional<base::ApprovalId> after = {};
+  std::int64_t most = 50;
+};
+// Pending ones alone the oldest first (PIP-5): it waits longest. Every other selection the newest first.
+std::vector<model::Approval> list_approvals(Session& session, const ApprovalFilter& filter);
 
 }  // namespace reeve::store

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "view/approval_text.h"
 #include "view/status.h"
 
 namespace reeve::view {
@@ -95,25 +97,50 @@ std::string padded(std::string text, std::size_t width) {
   return text.append(width - std::min(width, base::display_width(text)), ' ');
 }
 
-std::string needy_lines(const std::vector<const Run*>& runs, const Style& style, WallTime now) {
-  constexpr std::size_t tool_columns = 15;
+// What needs a person, one a line.
+struct NeedyRow {
+  std::string id;
+  std::string who;
+  std::string what;
+  std::string age;
+  // What can be done, or when it is too late.
+  std::string hint;
+};
+
+NeedyRow needy_row(const Run& run, WallTime now) {
+  const auto since = run.completed_at ? run.completed_at : run.last_output_at;
+  return {.id = run.tool_run_id.text(),
+          .who = base::visible(run.tool_name),
+          .what = base::visible(run_note(run, now)),
+          .age = since ? age_text(now - *since) : "",
+          .hint = hint_for(run)};
+}
+
+NeedyRow needy_row(const model::Approval& approval, WallTime now) {
+  return {.id = approval.approval_id.text(),
+          .who = asker_text(approval),
+          .what = question_line(approval),
+          .age = age_text(now - approval.created_at),
+          .hint = until_text(approval, now)};
+}
+
+std::string needy_lines(std::vector<NeedyRow> rows, const Style& style) {
+  constexpr std::size_t who_columns = 20;
   constexpr std::size_t what_columns = 50;
-  const auto tool_of = [&](const Run& run) {
-    return base::fit_width(base::visible(run.tool_name), tool_columns, style.ascii);
-  };
-  std::size_t tool_width = 0;
+  std::size_t who_width = 0;
   std::size_t id_width = 0;
-  for (const Run* run : runs) {
-    id_width = std::max(id_width, run->tool_run_id.text().size());
-    tool_width = std::max(tool_width, base::display_width(tool_of(*run)));
+  for (NeedyRow& row : rows) {
+    row.who = base::fit_width(row.who, who_columns, style.ascii);
+    row.what = base::fit_width(row.what, what_columns, style.ascii);
+    id_width = std::max(id_width, row.id.size());
+    who_width = std::max(who_width, base::display_width(row.who));
   }
   std::string text;
-  for (const Run* run : runs) {
-    const std::string note = base::fit_width(base::visible(run_note(*run, now)), what_columns, style.ascii);
-    const auto since = run->completed_at ? run->completed_at : run->last_output_at;
-    text += fmt::format("  {}  {}  {}  {:>4}   {}\n", padded(run->tool_run_id.text(), id_width),
-                        padded(tool_of(*run), tool_width), padded(note, what_columns),
-                        since ? age_text(now - *since) : "", hint_for(*run));
+  for (const NeedyRow& row : rows) {
+    std::string line = fmt::format("  {}  {}  {}  {:>4}   {}", padded(row.id, id_width), padded(row.who, who_width),
+                                   padded(row.what, what_columns), row.age, row.hint);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
   }
   return text;
 }
@@ -144,8 +171,9 @@ std::string command_text(const std::vector<std::string>& argv) {
   return text;
 }
 
-Table runs_table(const std::vector<Run>& runs, const Style& style, std::optional<WallTime> now) {
-  Table table({"ID", "STATUS", "TOOL", "AGE", "TOOK", "COMMAND", "NOTE"});
+namespace {
+
+void add_runs(Table& table, const std::vector<Run>& runs, const Style& style, std::optional<WallTime> now) {
   for (const Run& run : runs) {
     const Look look = look_of(run.status);
     std::string status(base::spell(run.status));
@@ -164,6 +192,13 @@ Table runs_table(const std::vector<Run>& runs, const Style& style, std::optional
                {command},
                {note}});
   }
+}
+
+}  // namespace
+
+Table runs_table(const std::vector<Run>& runs, const Style& style, std::optional<WallTime> now) {
+  Table table({"ID", "STATUS", "TOOL", "AGE", "TOOK", "COMMAND", "NOTE"});
+  add_runs(table, runs, style, now);
   return table;
 }
 
@@ -217,16 +252,32 @@ std::vector<Run> by_attention(std::vector<Run> runs) {
   return runs;
 }
 
-Overview runs_overview(const std::vector<Run>& runs, const Style& style, WallTime now) {
+bool waits_for(const Run& run, const std::vector<model::Approval>& approvals) {
+  return run.status == RunStatus::waiting_approval &&
+         std::ranges::any_of(approvals, [&](const auto& approval) { return approval.tool_run_id == run.tool_run_id; });
+}
+
+Overview make_overview(const News& news, const Style& style, WallTime now) {
+  // Of a long queue the head; the listing has the rest.
+  constexpr std::size_t most_questions = 20;
   Overview overview;
-  std::vector<const Run*> needy;
+  std::vector<NeedyRow> rows;
+  for (const model::Approval& approval : news.approvals) {
+    if (rows.size() == most_questions) break;
+    rows.push_back(needy_row(approval, now));
+  }
+  const std::size_t hidden = news.approvals.size() - rows.size();
+  if (!rows.empty()) overview.next = fmt::format("reeve show {}", rows.front().id);
   for (const auto& [wanted, words] : groups) {
-    std::size_t count = 0;
-    for (const Run& run : runs) {
+    std::size_t count = wanted == RunStatus::waiting_approval ? news.approvals.size() : 0;
+    for (const Run& run : news.runs) {
       const RunStatus status = run.status == RunStatus::failed_timeout ? RunStatus::failed : run.status;
-      if (status != wanted) continue;
+      if (status != wanted || waits_for(run, news.approvals)) continue;
       ++count;
-      if (wanted != RunStatus::running && wanted != RunStatus::queued) needy.push_back(&run);
+      const bool is_needy = wanted != RunStatus::running && wanted != RunStatus::queued;
+      if (!is_needy) continue;
+      if (overview.next.empty()) overview.next = hint_for(run);
+      rows.push_back(needy_row(run, now));
     }
     if (count == 0) continue;
     const Look look = look_of(wanted);
@@ -235,10 +286,22 @@ Overview runs_overview(const std::vector<Run>& runs, const Style& style, WallTim
   }
   if (overview.text.empty()) overview.text = "nothing runs and nothing waits for you";
   overview.text += '\n';
-  if (needy.empty()) return overview;
-  overview.text += '\n' + needy_lines(needy, style, now);
-  overview.next = hint_for(*needy.front());
+  if (!rows.empty()) overview.text += '\n' + needy_lines(std::move(rows), style);
+  if (hidden > 0) overview.text += fmt::format("  and {} more that wait for you: reeve approvals\n", hidden);
   return overview;
+}
+
+Table overview_table(const News& news, const Style& style) {
+  std::vector<Run> others;
+  std::ranges::copy_if(news.runs, std::back_inserter(others),
+                       [&](const Run& run) { return !waits_for(run, news.approvals); });
+  Table table = runs_table({}, style, {});
+  for (const model::Approval& approval : news.approvals) {
+    table.add({approval.approval_id.text(), std::string(base::spell(approval.status)), asker_text(approval),
+               base::format_time(approval.created_at), "", "", question_line(approval)});
+  }
+  add_runs(table, by_attention(std::move(others)), style, {});
+  return table;
 }
 
 }  // namespace reeve::view

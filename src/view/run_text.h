@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "model/approval.h"
 #include "model/run.h"
 #include "view/style.h"
 #include "view/table.h"
@@ -23,14 +24,23 @@ Table runs_table(const std::vector<model::Run>& runs, const Style& style, std::o
 // Everything known about one, a field a line; what does not apply is left out. `now` as above.
 std::string run_details(const model::Run& run, const Style& style, std::optional<base::WallTime> now);
 
-// `reeve` alone: what needs a person now, what runs, and what to type. `runs` are those that are not over and those
-// that failed lately, the newest first.
+// `reeve` alone: what needs a person now, what runs, and what to type. `approvals` are those that wait, the oldest
+// first; `runs` those that are not over and those that failed lately, the newest first. A run that waits stands in the
+// line of its question.
 struct Overview {
   std::string text;
-  // "reeve attach TR-88"; empty when nothing needs anybody.
+  // "reeve show AP-31"; empty when nothing needs anybody.
   std::string next;
 };
-Overview runs_overview(const std::vector<model::Run>& runs, const Style& style, base::WallTime now);
+struct News {
+  std::vector<model::Approval> approvals = {};
+  std::vector<model::Run> runs = {};
+};
+Overview make_overview(const News& news, const Style& style, base::WallTime now);
+// Whether the run waits for an answer to one of these.
+bool waits_for(const model::Run& run, const std::vector<model::Approval>& approvals);
+// The same for a pipe, a line each: id, status, who, since (UTC), milliseconds it took, command, note or question.
+Table overview_table(const News& news, const Style& style);
 
 // In the order of attention: what waits for a person first (UX), else as they came.
 std::vector<model::Run> by_attention(std::vector<model::Run> runs);

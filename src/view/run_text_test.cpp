@@ -1,5 +1,7 @@
 #include "view/run_text.h"
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "view/status.h"
@@ -11,6 +13,8 @@ using base::RunId;
 using model::Run;
 using model::RunStatus;
 
+// Clocks on the wall, wherever the tests run.
+const bool is_utc = ::setenv("TZ", "UTC", 1) == 0;
 const base::WallTime now = *base::parse_time("2026-11-15T12:00:00.000Z");
 
 base::WallTime ago(base::Milliseconds time) { return now - time; }
@@ -93,19 +97,63 @@ TEST(RunText, a_listing_in_a_pipe) {
             "exit 2: 3 errors in src/net.cpp\\x1b[2J\n");
 }
 
+std::vector<model::Approval> some_questions() {
+  using std::chrono::minutes;
+  model::Approval human{.approval_id = base::ApprovalId(31),
+                        .execution_id = base::ExecutionId(9),
+                        .node_id = "deploy",
+                        .question = "Apply these 17 file changes to main?",
+                        .options = model::default_options(),
+                        .created_at = ago(minutes(12)),
+                        .expires_at = now + minutes(171)};
+  model::Approval tool{.approval_id = base::ApprovalId(32),
+                       .tool_run_id = RunId(90),
+                       .tool_name = "aider",
+                       .question = "Run `git push origin fix-login`?",
+                       .options = model::default_options(),
+                       .created_at = ago(minutes(3)),
+                       .expires_at = now + minutes(180)};
+  return {human, tool};
+}
+
+// UX: what waits for a person, what stalled, what failed; a run that waits stands in the line of its question.
 TEST(RunText, what_needs_a_person_stands_first) {
-  const Overview overview = runs_overview(some_runs(), {}, now);
+  const Overview overview = make_overview({some_questions(), some_runs()}, {}, now);
   EXPECT_EQ("\n" + overview.text, R"(
-◆ 1 waiting for you   ▲ 1 stalled   ✗ 2 failed   ● 1 running
+◆ 2 waiting for you   ▲ 1 stalled   ✗ 2 failed   ● 1 running
+
+  AP-31  EX-9/deploy  Apply these 17 file changes to main?                12m   until 14:51, then reject
+  AP-32  aider TR-90  Run `git push origin fix-login`?                     3m   until 15:00, then reject
+  TR-88  codex        no output for 6m12s                                  6m   reeve attach TR-88
+  TR-85  lint         exit 2: 3 errors in src/net.cpp\x1b[2J               1h   reeve logs TR-85
+  TR-84  slow         timeout                                              2h   reeve logs TR-84
+)");
+  EXPECT_EQ(overview.next, "reeve show AP-31");
+  EXPECT_EQ(make_overview({}, {}, now).text, "nothing runs and nothing waits for you\n");
+  EXPECT_EQ(make_overview({.runs = {some_runs()[0]}}, {.ascii = true}, now).text, "> 1 running\n");
+}
+
+TEST(RunText, a_run_whose_question_is_not_listed_is_not_forgotten) {
+  const Overview overview = make_overview({.runs = {some_runs()[1]}}, {}, now);
+  EXPECT_EQ("\n" + overview.text, R"(
+◆ 1 waiting for you
 
   TR-90  aider  waits for an approval                                 3m   reeve show TR-90
-  TR-88  codex  no output for 6m12s                                   6m   reeve attach TR-88
-  TR-85  lint   exit 2: 3 errors in src/net.cpp\x1b[2J                1h   reeve logs TR-85
-  TR-84  slow   timeout                                               2h   reeve logs TR-84
 )");
   EXPECT_EQ(overview.next, "reeve show TR-90");
-  EXPECT_EQ(runs_overview({}, {}, now).text, "nothing runs and nothing waits for you\n");
-  EXPECT_EQ(runs_overview({some_runs()[0]}, {.ascii = true}, now).text, "> 1 running\n");
+}
+
+TEST(RunText, of_a_long_queue_the_head_is_shown) {
+  const std::vector<model::Approval> many(50, some_questions()[0]);
+  const Overview overview = make_overview({.approvals = many}, {}, now);
+  EXPECT_TRUE(overview.text.starts_with("◆ 50 waiting for you\n"));
+  EXPECT_TRUE(overview.text.ends_with("  and 30 more that wait for you: reeve approvals\n")) << overview.text;
+}
+
+TEST(RunText, the_overview_in_a_pipe) {
+  EXPECT_EQ(overview_table({{some_questions()[1]}, {some_runs()[0], some_runs()[1]}}, {}).for_pipe(),
+            "AP-32\tpending\taider TR-90\t2026-11-15T11:57:00.000Z\t\t\tRun `git push origin fix-login`?\n"
+            "TR-91\trunning\tpytest\t2026-11-15T11:59:18.000Z\t\tpytest -q\t45 % collecting\n");
 }
 
 TEST(RunText, everything_about_one) {

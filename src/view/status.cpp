@@ -1,6 +1,8 @@
 #include "view/status.h"
 
 #include <algorithm>
+#include <array>
+#include <ctime>
 
 #include <fmt/format.h>
 
@@ -30,7 +32,27 @@ Look look_of(RunStatus status) noexcept {
   return {"?", "?", Tint::dim};
 }
 
+// One that waits looks as its run does; so does the end of one.
+Look look_of(model::ApprovalStatus status) noexcept {
+  switch (status) {
+    case model::ApprovalStatus::pending:
+      return look_of(RunStatus::waiting_approval);
+    case model::ApprovalStatus::approved:
+      return look_of(RunStatus::completed);
+    case model::ApprovalStatus::rejected:
+      return look_of(RunStatus::failed);
+    case model::ApprovalStatus::expired:
+      return look_of(RunStatus::cancelled);
+  }
+  return {"?", "?", Tint::dim};
+}
+
 std::string status_text(RunStatus status, const Style& style) {
+  const Look look = look_of(status);
+  return style.paint(look.tint, fmt::format("{} {}", style.pick(look.sign, look.ascii), base::spell(status)));
+}
+
+std::string status_text(model::ApprovalStatus status, const Style& style) {
   const Look look = look_of(status);
   return style.paint(look.tint, fmt::format("{} {}", style.pick(look.sign, look.ascii), base::spell(status)));
 }
@@ -51,6 +73,23 @@ std::string span_text(base::Milliseconds span) {
   if (seconds < 3600) return fmt::format("{}m{:02}s", seconds / 60, seconds % 60);
   if (seconds < 86400) return fmt::format("{}h{:02}m", seconds / 3600, seconds % 3600 / 60);
   return fmt::format("{}d{:02}h", seconds / 86400, seconds % 86400 / 3600);
+}
+
+std::string clock_text(base::WallTime time, base::WallTime now) {
+  constexpr std::array months = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto on_the_wall = [](base::WallTime moment) {
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(moment);
+    std::tm parts{};
+    ::localtime_r(&seconds, &parts);
+    return parts;
+  };
+  const std::tm then = on_the_wall(time);
+  const std::tm present = on_the_wall(now);
+  const std::string clock = fmt::format("{:02}:{:02}", then.tm_hour, then.tm_min);
+  if (then.tm_year == present.tm_year && then.tm_yday == present.tm_yday) return clock;
+  const std::string day = fmt::format("{} {}", then.tm_mday, months.at(static_cast<std::size_t>(then.tm_mon)));
+  return then.tm_year == present.tm_year ? fmt::format("{} {}", day, clock)
+                                         : fmt::format("{} {} {}", day, then.tm_year + 1900, clock);
 }
 
 }  // namespace reeve::view

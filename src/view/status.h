@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "model/approval.h"
 #include "model/run.h"
 #include "view/style.h"
 
@@ -17,12 +18,16 @@ struct Look {
   Tint tint;
 };
 Look look_of(model::RunStatus status) noexcept;
+Look look_of(model::ApprovalStatus status) noexcept;
 // "● running", in its colour.
 std::string status_text(model::RunStatus status, const Style& style);
+std::string status_text(model::ApprovalStatus status, const Style& style);
 
 // "12m": how long ago, in the largest unit.
 std::string age_text(base::Milliseconds age);
 // "6m12s": how long it took or lasts, in its two largest units.
 std::string span_text(base::Milliseconds span);
+// "14:51", and on another day "16 Nov 14:51": the clock on the person's wall.
+std::string clock_text(base::WallTime time, base::WallTime now);
 
 }  // namespace reeve::view

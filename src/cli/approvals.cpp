@@ -1,0 +1,96 @@
+#include "client/approvals.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/advice.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "view/approval_text.h"
+
+namespace reeve::cli {
+
+namespace {
+
+constexpr std::size_t default_limit = 50;
+
+ExitCode run(const Call& call) {
+  const std::size_t limit = limit_of(call, "approvals", default_limit);
+  client::Daemon daemon(daemon_place(call));
+  const client::ApprovalSelection selection{.statuses = call.arguments.values("--status"),
+                                            .all = call.arguments.has("--all")};
+  std::vector<model::Approval> approvals;
+  base::Value::Array wire;
+  for (client::ApprovalRecord& record : client::list_approvals(daemon, selection, limit)) {
+    approvals.push_back(std::move(record.approval));
+    wire.push_back(std::move(record.wire));
+  }
+  if (call.is_json) {
+    print_json(call, base::Value::array(std::move(wire)));
+    return ExitCode::done;
+  }
+  if (!call.out_is_terminal) {
+    fmt::print("{}", view::approvals_table(approvals, call.out, {}).for_pipe());
+    return ExitCode::done;
+  }
+  if (approvals.empty()) {
+    const bool asked_for_pending = selection.statuses.empty() && !selection.all;
+    print_aside("{}\n", asked_for_pending ? "nothing waits for you" : "no approvals");
+    print_next(call, asked_for_pending ? "reeve approvals --all" : "reeve");
+    return ExitCode::done;
+  }
+  fmt::print("{}", view::approvals_table(approvals, call.out, base::SystemClock().wall_now()).for_terminal(call.out));
+  print_advice(call, approvals);
+  const auto pending = std::ranges::find(approvals, model::ApprovalStatus::pending, &model::Approval::status);
+  const model::Approval& first = pending != approvals.end() ? *pending : approvals.front();
+  print_next(call, fmt::format("reeve show {}", first.approval_id.text()));
+  return ExitCode::done;
+}
+
+Command make(std::string_view name) {
+  const auto& names = base::names_of<model::ApprovalStatus>();
+  std::vector<std::string_view> statuses;
+  std::ranges::transform(names, std::back_inserter(statuses), [](const auto& entry) { return entry.name; });
+  return {
+      .name = name,
+      .summary =
+          name == "approvals" ? "The questions that wait for you, the oldest first" : "The same as `reeve approvals`",
+      .about =
+          R"(`--all` and every `--status` but pending list the newest first. The default of a question is marked with
+a star; it is never chosen by itself. `advisory`: the tool runs without a sandbox, so nothing but its
+manners keeps it from deciding itself.
+
+In a pipe a line has, separated by tabs: id, status, who asks, question, options, since, until, chosen
+value, who decided, `advisory`.)",
+      .examples = {{"reeve approvals", "what waits"},
+                   {"reeve approvals --all --limit 200", "what was decided, too"},
+                   {"reeve approvals --status rejected --status expired", "what was not allowed"},
+                   {"reeve approvals --json", "for a script"}},
+      .positionals = {},
+      .options = {{.name = "--all", .help = "whatever their status"},
+                  {.name = "--status",
+                   .value = "STATUS",
+                   .help = "only those with it",
+                   .choices = std::move(statuses),
+                   .is_repeatable = true},
+                  {.name = "--limit", .value = "N", .help = "how many at most (50)"}},
+      .run = run,
+  };
+}
+
+}  // namespace
+
+void print_advice(const Call& call, const std::vector<model::Approval>& approvals) {
+  const bool is_advisory = std::ranges::any_of(approvals, [](const model::Approval& approval) {
+    return approval.advisory && approval.status == model::ApprovalStatus::pending;
+  });
+  if (!is_advisory || call.is_json) return;
+  print_aside("{}\n", call.err.paint(view::Tint::dim, "advisory: without a sandbox the tool itself could decide"));
+}
+
+Command make_approvals() { return make("approvals"); }
+Command make_approvals_list() { return make("approvals list"); }
+
+}  // namespace reeve::cli

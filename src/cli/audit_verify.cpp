@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "client/approvals.h"
+#include "view/status.h"
+
+namespace reeve::cli {
+
+namespace {
+
+using base::Value;
+
+std::int64_t number_of(const Value& verdict, std::string_view key) {
+  const Value* found = verdict.find(key);
+  return found != nullptr && found->as_integer() != nullptr ? *found->as_integer() : 0;
+}
+
+// 1234567 → "1,234,567".
+std::string grouped(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+ExitCode run(const Call& call) {
+  client::Daemon daemon(daemon_place(call));
+  const Value verdict = client::verify_audit(daemon);
+  const Value* whole = verdict.find("whole");
+  const bool is_whole = whole != nullptr && whole->as_bool() != nullptr && *whole->as_bool();
+  const std::int64_t entries = number_of(verdict, "entries");
+  if (call.is_json) {
+    print_json(call, verdict);
+  } else if (is_whole) {
+    fmt::print("whole: {} {}\n", grouped(entries), entries == 1 ? "entry" : "entries");
+  } else {
+    const Value* reason = verdict.find("reason");
+    const bool says_why = reason != nullptr && reason->as_string() != nullptr;
+    const std::int64_t broken = number_of(verdict, "broken_at");
+    fmt::print("broken at entry {}: {}\n", grouped(broken), says_why ? base::visible(*reason->as_string()) : "");
+    print_next(call, fmt::format("reeve audit list --since {}", broken > 2 ? broken - 2 : 0));
+  }
+  return is_whole ? ExitCode::done : ExitCode::failed;
+}
+
+}  // namespace
+
+Command make_audit_verify() {
+  return {
+      .name = "audit verify",
+      .summary = "Prove that the audit trail is whole",
+      .about =
+          R"(Each entry carries the hash of the one before: what was changed, taken out or put in breaks the chain. Names
+the first entry that is not as it was written.
+
+Exit codes: 0 whole, 1 broken.)",
+      .examples = {{"reeve audit verify", "whole: 1,234 entries"}, {"reeve audit verify --json", "for a script"}},
+      .positionals = {},
+      .options = {},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,81 @@
+#include "client/approvals.h"
+
+#include <algorithm>
+
+#include "base/quantity.h"
+#include "base/text.h"
+
+namespace reeve::client {
+
+namespace {
+
+using base::Value;
+
+// What the daemon gives in one page (UX).
+constexpr std::size_t page_size = 500;
+
+ApprovalRecord make_record(Value wire) {
+  auto approval = decode<model::Approval>(wire);
+  return {.wire = std::move(wire), .approval = std::move(approval)};
+}
+
+// Page after page of a listing, up to `limit` records; `take` gets each.
+template <class Take>
+void read_pages(Daemon& daemon, const std::string& target, std::size_t limit, Take take) {
+  std::string cursor;
+  std::size_t taken = 0;
+  while (taken < limit) {
+    std::string question = fmt::format("{}limit={}", target, std::min(limit - taken, page_size));
+    if (!cursor.empty()) question += fmt::format("&cursor={}", encode_part(cursor));
+    const Value page = daemon.get(question);
+    const Value* items = page.find("items");
+    if (items == nullptr || items->as_array() == nullptr) throw_bad_answer("no `items` in a page");
+    for (const Value& item : *items->as_array()) take(item);
+    taken += items->as_array()->size();
+    const Value* next = page.find("next_cursor");
+    const bool has_more = next != nullptr && next->as_string() != nullptr && !items->as_array()->empty();
+    if (!has_more) return;
+    cursor = *next->as_string();
+  }
+}
+
+}  // namespace
+
+std::vector<ApprovalRecord> list_approvals(Daemon& daemon, const ApprovalSelection& selection, std::size_t limit) {
+  std::string target = "/api/approvals?";
+  if (selection.all) target += "include_all=true&";
+  if (!selection.statuses.empty()) target += fmt::format("status={}&", base::join(selection.statuses, ","));
+  if (selection.run) target += fmt::format("run={}&", selection.run->text());
+  std::vector<ApprovalRecord> records;
+  read_pages(daemon, target, limit, [&](const Value& item) { records.push_back(make_record(item)); });
+  return records;
+}
+
+ApprovalRecord get_approval(Daemon& daemon, base::ApprovalId id) {
+  return make_record(daemon.get(fmt::format("/api/approvals/{}", id.text())));
+}
+
+ApprovalRecord decide(Daemon& daemon, base::ApprovalId id, const Verdict& verdict) {
+  Value body = Value::object();
+  if (verdict.choice) body.set("choice", Value::string(*verdict.choice));
+  if (verdict.comment) body.set("comment", Value::string(*verdict.comment));
+  if (verdict.secret) body.set("secret", Value::string(*verdict.secret));
+  const std::string_view word = verdict.word == Verdict::Word::approve ? "approve" : "reject";
+  return make_record(daemon.post(fmt::format("/api/approvals/{}/{}", id.text(), word), body));
+}
+
+ApprovalRecord wait_approval(Daemon& daemon, const std::string& name, base::Milliseconds time) {
+  return make_record(
+      daemon.get(fmt::format("/api/approvals/{}/wait?timeout={}", encode_part(name), base::format_duration(time))));
+}
+
+std::vector<Value> list_audit(Daemon& daemon, std::int64_t since, std::size_t limit) {
+  std::vector<Value> entries;
+  read_pages(daemon, fmt::format("/api/audit?since={}&", since), limit,
+             [&](const Value& item) { entries.push_back(item); });
+  return entries;
+}
+
+Value verify_audit(Daemon& daemon) { return daemon.get("/api/audit/verify"); }
+
+}  // namespace reeve::client

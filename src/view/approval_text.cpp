@@ -1,0 +1,272 @@
+#include "view/approval_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "json/encode.h"
+#include "view/run_text.h"
+#include "view/safe_text.h"
+#include "view/status.h"
+
+namespace reeve::view {
+
+namespace {
+
+using base::WallTime;
+using model::Approval;
+using model::ApprovalOption;
+using model::ApprovalStatus;
+
+constexpr std::size_t asker_columns = 24;
+constexpr std::size_t question_columns = 50;
+constexpr std::size_t options_columns = 30;
+constexpr std::size_t key_columns = 14;
+
+// What a line was written over with is a line of its own here.
+std::vector<std::string> safe_lines(std::string_view text) {
+  std::vector<std::string> lines;
+  std::string plain(text);
+  std::ranges::replace(plain, '\r', '\n');
+  for (const std::string_view line : base::split(plain, '\n')) lines.push_back(safe_line(line));
+  while (!lines.empty() && base::trim(lines.back()).empty()) lines.pop_back();
+  return lines;
+}
+
+// Blanks as one, so that nothing is pushed out of sight.
+std::string on_one_line(std::string_view text) {
+  std::string result;
+  for (const std::string& line : safe_lines(text)) {
+    for (const char c : line) {
+      const bool is_blank = c == ' ' || c == '\t';
+      if (!is_blank) {
+        result += c;
+      } else if (!result.empty() && result.back() != ' ') {
+        result += ' ';
+      }
+    }
+    if (!result.empty() && result.back() != ' ') result += ' ';
+  }
+  return std::string(base::trim(result));
+}
+
+std::string option_line(const ApprovalOption& option, std::size_t width) {
+  std::string value = base::visible(option.value);
+  const std::string label = on_one_line(option.label);
+  const bool says_more = !label.empty() && base::to_ascii_lower(label) != base::to_ascii_lower(option.value);
+  if (!says_more) return value;
+  value.append(width - std::min(width, base::display_width(value)), ' ');
+  return value + "  " + label;
+}
+
+std::size_t widest_value(const std::vector<ApprovalOption>& options) {
+  constexpr std::size_t most = 24;
+  std::size_t width = 0;
+  for (const ApprovalOption& option : options)
+    width = std::max(width, base::display_width(base::visible(option.value)));
+  return std::min(width, most);
+}
+
+std::string_view delivery_text(model::Delivery delivery) {
+  switch (delivery) {
+    case model::Delivery::rerun:
+      return "the tool is started again with the answer";
+    case model::Delivery::live:
+      return "the tool waits for it on its socket";
+    case model::Delivery::terminal:
+      return "it is typed into the tool's terminal";
+    case model::Delivery::node:
+      return "the workflow goes on";
+  }
+  return "";
+}
+
+std::string decider_of(const Approval& approval) {
+  std::string text(base::spell(approval.status));
+  if (approval.decided_by) text += " by " + base::visible(*approval.decided_by);
+  return text;
+}
+
+// Fields one below the other, as `reeve show` has them.
+class Fields {
+ public:
+  Fields(const Style& style, std::optional<WallTime> now) : style_(style), now_(now) {}
+
+  void line(std::string_view key, std::string_view value) {
+    if (value.empty()) return;
+    if (now_) {
+      text_ += fmt::format("{}{}\n", head(key), base::visible(value));
+    } else {
+      text_ += fmt::format("{}\t{}\n", key, base::visible(value));
+    }
+  }
+  // In a pipe one line, with what ends a line made visible.
+  void lines(std::string_view key, const std::vector<std::string>& lines) {
+    if (lines.empty()) return;
+    if (!now_) return line(key, base::join(lines, "\n"));
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      // Tabs stand as they are.
+      text_ += fmt::format("{}{}\n", head(i == 0 ? key : ""), lines[i]);
+    }
+  }
+  void time(std::string_view key, const std::optional<WallTime>& moment) {
+    if (!moment) return;
+    if (!now_) return line(key, base::format_time(*moment));
+    const bool is_over = *moment <= *now_;
+    line(key, fmt::format("{} ({}{}{})", base::format_time(*moment), is_over ? "" : "in ",
+                          age_text(is_over ? *now_ - *moment : *moment - *now_), is_over ? " ago" : ""));
+  }
+  void title(std::string text) { text_ += std::move(text); }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string head(std::string_view key) const {
+    const std::string padded = fmt::format("{:<{}}", key, key_columns);
+    return key.empty() ? padded : style_.paint(Tint::dim, padded);
+  }
+
+  const Style& style_;
+  std::optional<WallTime> now_;
+  std::string text_;
+};
+
+void describe_question(const Approval& approval, Fields& fields, bool is_terminal) {
+  fields.lines("question", safe_lines(approval.question));
+  std::vector<std::string> options;
+  const std::size_t width = widest_value(approval.options);
+  for (const ApprovalOption& option : approval.options) {
+    std::string line = option_line(option, width);
+    const bool is_default = approval.default_value == option.value;
+    if (is_default || !approves(option)) {
+      line += fmt::format("  ({}{}{})", is_default ? "default" : "", is_default && !approves(option) ? ", " : "",
+                          approves(option) ? "" : "rejects");
+    }
+    options.push_back(std::move(line));
+  }
+  fields.lines("options", options);
+  if (approval.secret) fields.line("secret", "it asks for a secret, which is typed and kept nowhere");
+  if (approval.advisory) {
+    fields.line("advisory", is_terminal ? "there is no sandbox: the tool itself could decide" : "true");
+  }
+}
+
+void describe_deed(const Approval& approval, const std::optional<model::Run>& run, Fields& fields) {
+  if (run) {
+    fields.line("would run", command_text(run->argv));
+    fields.line("cwd", run->cwd);
+  }
+  if (approval.arguments) fields.line("arguments", json::encode(*approval.arguments));
+  fields.line("digest", approval.digest.value_or(""));
+  fields.line("then", delivery_text(approval.delivery));
+}
+
+}  // namespace
+
+std::string asker_text(const Approval& approval) {
+  if (approval.execution_id && approval.node_id) {
+    return fmt::format("{}/{}", approval.execution_id->text(), base::visible(*approval.node_id));
+  }
+  std::string text = approval.tool_name ? base::visible(*approval.tool_name) : std::string();
+  if (approval.tool_run_id) text += (text.empty() ? "" : " ") + approval.tool_run_id->text();
+  return text;
+}
+
+std::string question_line(const Approval& approval) { return on_one_line(approval.question); }
+
+std::string options_text(const Approval& approval) {
+  std::string text;
+  for (const ApprovalOption& option : approval.options) {
+    text += text.empty() ? "" : ", ";
+    text += base::visible(option.value);
+    if (approval.default_value == option.value) text += '*';
+  }
+  return text;
+}
+
+std::string until_text(const Approval& approval, WallTime now) {
+  return approval.expires_at ? fmt::format("until {}, then reject", clock_text(*approval.expires_at, now)) : "";
+}
+
+std::string decision_text(const Approval& approval, WallTime now) {
+  if (approval.status == ApprovalStatus::pending) return {};
+  std::string text = decider_of(approval);
+  if (approval.comment && !approval.comment->empty()) text += ": " + on_one_line(*approval.comment);
+  if (approval.decided_at) text += fmt::format(" ({} ago)", age_text(now - *approval.decided_at));
+  return text;
+}
+
+Table approvals_table(const std::vector<Approval>& approvals, const Style& style, std::optional<WallTime> now) {
+  if (!now) {
+    Table table({"ID", "STATUS", "WHO", "QUESTION", "OPTIONS", "SINCE", "UNTIL", "CHOSEN", "BY", "ADVISORY"});
+    for (const Approval& approval : approvals) {
+      table.add({approval.approval_id.text(), std::string(base::spell(approval.status)), asker_text(approval),
+                 question_line(approval), options_text(approval), base::format_time(approval.created_at),
+                 approval.expires_at ? base::format_time(*approval.expires_at) : "", approval.chosen_value.value_or(""),
+                 approval.decided_by.value_or(""), approval.advisory ? "advisory" : ""});
+    }
+    return table;
+  }
+  Table table({"ID", "STATUS", "WHO", "QUESTION", "OPTIONS", "AGE", "NOTE"});
+  const auto fit = [&](const std::string& text, std::size_t columns) {
+    return base::fit_width(text, columns, style.ascii);
+  };
+  for (const Approval& approval : approvals) {
+    const Look look = look_of(approval.status);
+    const bool is_pending = approval.status == ApprovalStatus::pending;
+    std::string note = is_pending ? until_text(approval, *now) : fit(decision_text(approval, *now), question_columns);
+    if (is_pending && approval.advisory) note += note.empty() ? "advisory" : "; advisory";
+    table.add({{approval.approval_id.text()},
+               {fmt::format("{} {}", style.pick(look.sign, look.ascii), base::spell(approval.status)), look.tint},
+               {fit(asker_text(approval), asker_columns)},
+               {fit(question_line(approval), question_columns)},
+               {fit(options_text(approval), options_columns)},
+               {age_text(*now - approval.created_at)},
+               {note}});
+  }
+  return table;
+}
+
+std::string approval_details(const Approval& approval, const std::optional<model::Run>& run, const Style& style,
+                             std::optional<WallTime> now) {
+  Fields fields(style, now);
+  if (now) {
+    fields.title(fmt::format("{}  {}  {}\n\n", style.paint(Tint::bold, approval.approval_id.text()),
+                             asker_text(approval), status_text(approval.status, style)));
+  } else {
+    fields.line("approval_id", approval.approval_id.text());
+    fields.line("status", base::spell(approval.status));
+    fields.line("tool_name", approval.tool_name.value_or(""));
+  }
+  describe_question(approval, fields, now.has_value());
+  describe_deed(approval, run, fields);
+  fields.line("tool_run_id", approval.tool_run_id ? approval.tool_run_id->text() : "");
+  fields.line("execution_id", approval.execution_id ? approval.execution_id->text() : "");
+  fields.line("node_id", approval.node_id.value_or(""));
+  fields.line("agent_id", approval.agent_id ? approval.agent_id->text() : "");
+  fields.line("tool_ref", approval.tool_ref.value_or(""));
+  fields.line("attempt", fmt::format("{}", approval.attempt));
+  fields.time("created_at", approval.created_at);
+  fields.time("expires_at", approval.expires_at);
+  if (now && !approval.expires_at) fields.line("expires_at", "never");
+  if (approval.status == ApprovalStatus::pending) return fields.take();
+  if (now) fields.line("decision", decider_of(approval));
+  if (!now) fields.line("decided_by", approval.decided_by.value_or(""));
+  fields.line("chosen_value", approval.chosen_value.value_or(""));
+  fields.lines("comment", safe_lines(approval.comment.value_or("")));
+  fields.time("decided_at", approval.decided_at);
+  if (approval.status == ApprovalStatus::approved) fields.line("use", base::spell(approval.use));
+  return fields.take();
+}
+
+std::string numbered_options(const std::vector<ApprovalOption>& options, const Style& style) {
+  std::string text;
+  const std::size_t width = widest_value(options);
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    text +=
+        fmt::format("  {}  {}\n", style.paint(Tint::bold, fmt::format("{}", i + 1)), option_line(options[i], width));
+  }
+  return text;
+}
+
+}  // namespace reeve::view

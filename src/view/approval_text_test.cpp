@@ -1,0 +1,168 @@
+#include "view/approval_text.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+
+#include "view/status.h"
+
+namespace reeve::view {
+namespace {
+
+using base::ApprovalId;
+using model::Approval;
+using model::ApprovalStatus;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Clocks on the wall, wherever the tests run.
+const bool is_utc = ::setenv("TZ", "UTC", 1) == 0;
+const base::WallTime now = *base::parse_time("2026-11-15T12:00:00.000Z");
+
+Approval pending() {
+  Approval approval{.approval_id = ApprovalId(30),
+                    .tool_run_id = base::RunId(90),
+                    .tool_name = "aider",
+                    .tool_ref = "push-1",
+                    .arguments = base::Value::object({{"branch", base::Value::string("fix-login")}}),
+                    .question = "Run `git push`?\nIt cannot be taken back.",
+                    .default_value = "reject",
+                    .digest = "sha256:12ab",
+                    .created_at = now - std::chrono::minutes(3),
+                    .expires_at = now + std::chrono::hours(3)};
+  approval.options = {{.value = "staging", .label = "Only to staging", .approves = {}},
+                      {.value = "everywhere", .label = "everywhere", .approves = {}},
+                      {.value = "reject", .label = "Leave it", .approves = {}}};
+  return approval;
+}
+
+Approval decided() {
+  Approval approval = pending();
+  approval.approval_id = ApprovalId(29);
+  approval.status = ApprovalStatus::approved;
+  approval.chosen_value = "staging";
+  approval.comment = "ship it";
+  approval.decided_by = "ana";
+  approval.decided_at = now - std::chrono::minutes(1);
+  approval.advisory = false;
+  return approval;
+}
+
+// All that a tool may send to deceive or break a screen.
+Approval hostile() {
+  Approval approval = pending();
+  approval.question = "\x1b[2J\x1b]0;title\aSafe?\rrm -rf /\n\n" + std::string(200, ' ') + "\u202Eevil\u2066\tend";
+  approval.options = {{.value = "y\x1b[31m\ne\ts", .label = "a\nb\x1b]8;;http://x\x1b\\", .approves = {}}};
+  approval.tool_name = "ai\x1b[0mder\n";
+  approval.comment = "x\x1b[2J";
+  return approval;
+}
+
+TEST(ApprovalText, statuses_have_a_sign_a_word_and_a_colour) {
+  EXPECT_EQ(status_text(ApprovalStatus::pending, {}), "◆ pending");
+  EXPECT_EQ(status_text(ApprovalStatus::approved, {.ascii = true}), "+ approved");
+  EXPECT_EQ(status_text(ApprovalStatus::rejected, {}), "✗ rejected");
+  EXPECT_EQ(status_text(ApprovalStatus::expired, {}), "⊘ expired");
+}
+
+TEST(ApprovalText, a_listing_on_a_terminal) {
+  EXPECT_EQ("\n" + approvals_table({pending(), decided()}, {}, now).for_terminal({}), R"(
+ID     STATUS      WHO          QUESTION                                  OPTIONS                       AGE  NOTE
+AP-30  ◆ pending   aider TR-90  Run `git push`? It cannot be taken back.  staging, everywhere, reject*  3m   until 15:00, then reject; advisory
+AP-29  ✓ approved  aider TR-90  Run `git push`? It cannot be taken back.  staging, everywhere, reject*  3m   approved by ana: ship it (1m ago)
+)");
+}
+
+TEST(ApprovalText, a_listing_in_a_pipe) {
+  EXPECT_EQ(approvals_table({pending(), decided()}, {}, {}).for_pipe(),
+            "AP-30\tpending\taider TR-90\tRun `git push`? It cannot be taken back.\tstaging, everywhere, reject*\t"
+            "2026-11-15T11:57:00.000Z\t2026-11-15T15:00:00.000Z\t\t\tadvisory\n"
+            "AP-29\tapproved\taider TR-90\tRun `git push`? It cannot be taken back.\tstaging, everywhere, reject*\t"
+            "2026-11-15T11:57:00.000Z\t2026-11-15T15:00:00.000Z\tstaging\tana\t\n");
+}
+
+TEST(ApprovalText, everything_about_one) {
+  const model::Run run{
+      .tool_run_id = base::RunId(90), .tool_name = "aider", .argv = {"aider", "--yes", "it's"}, .cwd = "/home/ana/x"};
+  EXPECT_EQ("\n" + approval_details(pending(), run, {}, now), R"(
+AP-30  aider TR-90  ◆ pending
+
+question      Run `git push`?
+              It cannot be taken back.
+options       staging     Only to staging
+              everywhere
+              reject      Leave it  (default, rejects)
+advisory      there is no sandbox: the tool itself could decide
+would run     aider --yes 'it'\''s'
+cwd           /home/ana/x
+arguments     {"branch":"fix-login"}
+digest        sha256:12ab
+then          the tool is started again with the answer
+tool_run_id   TR-90
+tool_ref      push-1
+attempt       1
+created_at    2026-11-15T11:57:00.000Z (3m ago)
+expires_at    2026-11-15T15:00:00.000Z (in 3h)
+)");
+  EXPECT_THAT(approval_details(decided(), {}, {}, now), HasSubstr(R"(
+decision      approved by ana
+chosen_value  staging
+comment       ship it
+decided_at    2026-11-15T11:59:00.000Z (1m ago)
+use           unused
+)"));
+}
+
+TEST(ApprovalText, everything_about_one_in_a_pipe) {
+  Approval approval = pending();
+  approval.secret = true;
+  EXPECT_EQ(approval_details(approval, {}, {}, {}),
+            "approval_id\tAP-30\nstatus\tpending\ntool_name\taider\n"
+            "question\tRun `git push`?\\x0aIt cannot be taken back.\n"
+            "options\tstaging     Only to staging\\x0aeverywhere\\x0areject      Leave it  (default, rejects)\n"
+            "secret\tit asks for a secret, which is typed and kept nowhere\nadvisory\ttrue\n"
+            "arguments\t{\"branch\":\"fix-login\"}\ndigest\tsha256:12ab\n"
+            "then\tthe tool is started again with the answer\ntool_run_id\tTR-90\ntool_ref\tpush-1\nattempt\t1\n"
+            "created_at\t2026-11-15T11:57:00.000Z\nexpires_at\t2026-11-15T15:00:00.000Z\n");
+}
+
+// LOG-3: nothing that a terminal obeys, and nothing that was written over, is out of sight.
+TEST(ApprovalText, hostile_words_are_harmless_and_seen) {
+  const Approval approval = hostile();
+  EXPECT_EQ(question_line(approval), "Safe? rm -rf / \\u202eevil\\u2066 end");
+  const model::Run run{.tool_run_id = base::RunId(90), .argv = {"sh", "-c", "\x1b[2J\n"}, .cwd = "/\x1b"};
+  for (const std::string& text :
+       {approval_details(approval, run, {}, now), approval_details(approval, run, {}, {}),
+        approvals_table({approval}, {}, now).for_terminal({}), approvals_table({approval}, {}, {}).for_pipe(),
+        numbered_options(approval.options, {}), asker_text(approval), options_text(approval)}) {
+    EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << text;
+    EXPECT_THAT(text, Not(HasSubstr("\r"))) << text;
+    EXPECT_THAT(text, Not(HasSubstr("\u202e"))) << text;
+  }
+  EXPECT_THAT(approval_details(approval, {}, {}, now), HasSubstr("rm -rf /"));
+  // One line stays one line, and each row has its cells.
+  EXPECT_EQ(std::ranges::count(approvals_table({approval}, {}, {}).for_pipe(), '\n'), 1);
+  EXPECT_EQ(std::ranges::count(approvals_table({approval}, {}, {}).for_pipe(), '\t'), 9);
+}
+
+TEST(ApprovalText, a_long_question_does_not_fill_the_listing) {
+  Approval approval = pending();
+  approval.question = std::string(16UZ * 1024, 'x');
+  const std::string listing = approvals_table({approval}, {}, now).for_terminal({});
+  EXPECT_LT(listing.size(), 600U);
+  EXPECT_THAT(listing, HasSubstr("xxx…"));
+  EXPECT_GT(approval_details(approval, {}, {}, now).size(), 16UZ * 1024);
+}
+
+TEST(ApprovalText, the_clock_names_the_day_when_it_is_another) {
+  EXPECT_EQ(clock_text(now + std::chrono::hours(2), now), "14:00");
+  EXPECT_EQ(clock_text(now + std::chrono::hours(24), now), "16 Nov 12:00");
+  EXPECT_EQ(clock_text(now + std::chrono::hours(24 * 60), now), "14 Jan 2027 12:00");
+  Approval approval = pending();
+  approval.expires_at.reset();
+  EXPECT_EQ(until_text(approval, now), "");
+}
+
+}  // namespace
+}  // namespace reeve::view

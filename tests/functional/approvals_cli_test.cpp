@@ -1,0 +1,401 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/approvals.h"
+
+// Deciding from the command line (SPEC §2, §7, UX).
+namespace reeve {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::lines_of;
+using testing::Members;
+using ::testing::Not;
+using testing::Outcome;
+using testing::Session;
+using ::testing::StartsWith;
+using testing::Variables;
+using testing::Words;
+
+class ApprovalsCli : public testing::ApprovalsTest {
+ protected:
+  std::unique_ptr<Session> at_terminal(const Words& words, const Variables& more = {}) const {
+    return start(words, Session::Ends::terminal, more);
+  }
+};
+
+constexpr const char* three_ways =
+    R"("question":"Where to?","options":[{"value":"staging","label":"Only staging"},{"value":"everywhere","label":"All of it"},{"value":"no","label":"Nowhere"}],"default":"no","approval_id":"deploy-1")";
+
+// APR-1, APR-5: the question is listed, shown and answered, and the tool goes on with the answer.
+TEST_F(ApprovalsCli, a_question_is_answered_and_the_tool_goes_on) {
+  EXPECT_EQ(reeve({"approvals"}).out, "");
+  const std::string id = ask();
+  EXPECT_EQ(id, "AP-1");
+  const Outcome listed = reeve({"approvals"});
+  EXPECT_EQ(listed.code, 0);
+  EXPECT_THAT(listed.out, StartsWith("AP-1\tpending\tsh TR-1\tGo on?\tapprove"));
+  EXPECT_EQ(testing::count_of(listed.out, "\t"), 9);
+  EXPECT_EQ(reeve({"approvals", "list"}).out, listed.out);
+  const Outcome approved = reeve({"approve", "ap-1", "--comment", "ship it"});
+  EXPECT_EQ(approved.code, 0) << approved.err;
+  EXPECT_EQ(approved.out, "AP-1\tapproved\tapprove\n");
+  EXPECT_EQ(finish("TR-1")["status"], "completed");
+  EXPECT_EQ(show("TR-1")["attempt"], "2");
+  EXPECT_THAT(logs("TR-1"), HasSubstr("got approve"));
+  EXPECT_EQ(reeve({"approvals"}).out, "");
+  EXPECT_THAT(reeve({"approvals", "--all"}).out, StartsWith("AP-1\tapproved"));
+  EXPECT_THAT(reeve({"approvals", "--status", "approved"}).out, StartsWith("AP-1\tapproved"));
+  EXPECT_EQ(reeve({"approvals", "--status", "rejected"}).out, "");
+}
+
+// APR-2: the first decides, the second is told who it was.
+TEST_F(ApprovalsCli, a_second_answer_is_told_who_was_faster) {
+  const std::string id = ask();
+  EXPECT_EQ(reeve({"approve", id, "--comment", "ship it"}).code, 0);
+  for (const char* word : {"approve", "reject", "deny"}) {
+    const Outcome again = reeve({word, id});
+    EXPECT_EQ(again.code, 4);
+    EXPECT_EQ(again.out, "");
+    EXPECT_THAT(again.err, AllOf(StartsWith("✗ AP-1 was already approved by "), HasSubstr("ship it"),
+                                 HasSubstr("Nothing changed.")));
+  }
+  const Outcome json = reeve({"reject", id, "--json"});
+  EXPECT_EQ(json.code, 4);
+  EXPECT_EQ((*testing::parse_object(json.out))["code"], "approval.already_resolved");
+  Members record = show(id);
+  EXPECT_EQ(record["status"], "approved");
+  EXPECT_EQ(record["comment"], "ship it");
+  finish("TR-1");
+}
+
+// APR-8
+TEST_F(ApprovalsCli, a_no_has_three_names) {
+  ask();
+  ask();
+  ask();
+  EXPECT_EQ(reeve({"reject", "AP-1", "--comment", "not on a Friday"}).out, "AP-1\trejected\treject\n");
+  EXPECT_EQ(reeve({"deny", "AP-2"}).code, 0);
+  EXPECT_EQ(reeve({"approvals", "deny", "AP-3"}).code, 0);
+  EXPECT_EQ(reeve({"approvals", "--status", "pending"}).out, "");
+  const Members run = finish("TR-1");
+  EXPECT_EQ(run.at("status"), "failed");
+  EXPECT_THAT(run.at("reason"), HasSubstr("not on a Friday"));
+  EXPECT_EQ(testing::count_of(reeve({"approvals", "--all"}).out, "rejected"), 3);
+}
+
+// APR-3: a yes is never guessed.
+TEST_F(ApprovalsCli, of_several_ways_to_say_yes_one_is_named) {
+  const std::string id = ask(three_ways);
+  const Outcome unsaid = reeve({"approve", id});
+  EXPECT_EQ(unsaid.code, 2);
+  EXPECT_THAT(unsaid.err, AllOf(HasSubstr("approval.choice_needed"), HasSubstr("staging"), HasSubstr("everywhere")));
+  const Outcome unknown = reeve({"approve", id, "--choice", "mars"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("approval.unknown_choice"), HasSubstr("staging")));
+  const Outcome opposite = reeve({"approve", id, "--choice", "no"});
+  EXPECT_EQ(opposite.code, 2);
+  EXPECT_THAT(opposite.err, HasSubstr("approval.contradiction"));
+  EXPECT_EQ(show(id)["status"], "pending");
+  EXPECT_EQ(reeve({"approvals", "approve", id, "--choice", "staging"}).out, "AP-1\tapproved\tstaging\n");
+  finish("TR-1");
+  EXPECT_THAT(logs("TR-1"), HasSubstr("got staging"));
+}
+
+// UX: at a terminal the ways are numbered.
+TEST_F(ApprovalsCli, at_a_terminal_it_asks_which) {
+  const std::string id = ask(three_ways);
+  {
+    const auto left = at_terminal({"approve", id});
+    ASSERT_TRUE(left->wait_for("which (1-2"));
+    left->type("\r");
+    EXPECT_EQ(left->wait(), 130) << left->out();
+    EXPECT_EQ(show(id)["status"], "pending");
+  }
+  const auto asked = at_terminal({"approve", id});
+  ASSERT_TRUE(asked->wait_for("Where to?"));
+  ASSERT_TRUE(asked->wait_for("which (1-2"));
+  EXPECT_THAT(asked->out(), AllOf(HasSubstr("staging"), HasSubstr("Only staging"), Not(HasSubstr("Nowhere"))));
+  asked->type("7\r");
+  ASSERT_TRUE(asked->wait_for("`7` is none of them"));
+  ASSERT_TRUE(asked->wait_for("which"));
+  asked->type("2\r");
+  EXPECT_EQ(asked->wait(), 0) << asked->out();
+  EXPECT_THAT(asked->out(), HasSubstr("✓ AP-1 approved: everywhere"));
+  EXPECT_EQ(show(id)["chosen_value"], "everywhere");
+  finish("TR-1");
+}
+
+TEST_F(ApprovalsCli, nobody_is_asked_where_nobody_is) {
+  const std::string id = ask(three_ways);
+  for (const char* variable : {"CI", "REEVE_NO_INPUT"}) {
+    const auto session = at_terminal({"approve", id}, {{variable, "1"}});
+    EXPECT_EQ(session->wait(), 2) << session->out();
+  }
+  EXPECT_EQ(reeve({"reject", id}).code, 0);
+}
+
+// UX: a secret is never a word of the command line, and not shown while it is typed (RUN-10).
+TEST_F(ApprovalsCli, a_secret_is_asked_for_at_the_terminal_alone) {
+  reeve({"runs"});
+  const auto add = [&] {
+    sql("INSERT INTO approvals (kind, question, options_json, status, created_at, delivery, secret) VALUES ('question',"
+        "'Password for ana:', '[{\"value\":\"answer\",\"label\":\"\"},{\"value\":\"reject\",\"label\":\"\"}]',"
+        "'pending', '2026-01-01T00:00:00.000Z', 'terminal', 1)");
+  };
+  add();
+  const Outcome piped = reeve({"approve", "AP-1"});
+  EXPECT_EQ(piped.code, 2);
+  EXPECT_THAT(piped.err, AllOf(HasSubstr("approval.secret_needed"), HasSubstr("--secret-stdin")));
+  {
+    const auto left = at_terminal({"approve", "AP-1"});
+    ASSERT_TRUE(left->wait_for("the secret for AP-1: "));
+    left->type("abc\x03");
+    EXPECT_EQ(left->wait(), 130) << left->out();
+  }
+  EXPECT_EQ(show("AP-1")["status"], "pending");
+  const auto asked = at_terminal({"approve", "AP-1"});
+  ASSERT_TRUE(asked->wait_for("Password for ana:"));
+  ASSERT_TRUE(asked->wait_for("the secret for AP-1: "));
+  asked->type(
+      "wrong\x15hunter3\x7f"
+      "2\r");
+  EXPECT_EQ(asked->wait(), 0) << asked->out();
+  EXPECT_THAT(asked->out(), Not(HasSubstr("hunter")));
+  EXPECT_EQ(show("AP-1")["status"], "approved");
+  add();
+  testing::Launch launch = this->launch({"approve", "AP-2", "--secret-stdin"});
+  launch.input = "hunter2\n";
+  EXPECT_EQ(testing::run_program(launch).code, 0);
+  launch = this->launch({"approve", "AP-2", "--secret-stdin"});
+  launch.input = std::string(5'000, 'x');
+  EXPECT_EQ(testing::run_program(launch).code, 2);
+  for (const char* table : {"approvals", "audit_log", "events", "idempotency_keys"}) {
+    EXPECT_THAT(sql(std::string("SELECT * FROM ") + table), Not(HasSubstr("hunter"))) << table;
+  }
+}
+
+TEST_F(ApprovalsCli, several_are_decided_at_once_and_each_says_what_became_of_it) {
+  ask();
+  ask();
+  EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
+  const Outcome both = reeve({"approve", "AP-1", "AP-2"});
+  EXPECT_EQ(both.code, 4);
+  EXPECT_EQ(both.out, "AP-2\tapproved\tapprove\n");
+  EXPECT_THAT(both.err, HasSubstr("AP-1 was already rejected"));
+  const Outcome json = reeve({"approve", "AP-1", "AP-2", "--json"});
+  EXPECT_EQ(json.code, 4);
+  EXPECT_THAT(json.out, StartsWith("[{"));
+  EXPECT_EQ(testing::count_of(json.out, "\"approval.already_resolved\""), 2);
+  finish("TR-2");
+}
+
+// UX: «did you mean» for ids.
+TEST_F(ApprovalsCli, wrong_ids_are_told_apart) {
+  ask();
+  struct Case {
+    Words words;
+    int code;
+    std::string text;
+  };
+  const std::vector<Case> cases = {
+      {{"approve", "AP-9"}, 3, "there is no approval AP-9"},
+      {{"approve", "AP-9"}, 3, "did you mean `AP-1`?"},
+      {{"approve", "1"}, 2, "did you mean `AP-1`?"},
+      {{"approve", "ap1"}, 2, "did you mean `AP-1`?"},
+      {{"approve", "TR-1"}, 2, "it asks AP-1"},
+      {{"approve", "nonsense"}, 2, "ids look like AP-4"},
+      {{"approve"}, 2, "ID"},
+      {{"approve", "AP-0"}, 2, "is no id of an approval"},
+      {{"approve", "\x1b[2J"}, 2, "\\x1b[2J"},
+      {{"reject", "AP-7"}, 3, "there is no approval AP-7"},
+      {{"show", "AP-7"}, 3, "there is no approval AP-7"},
+      {{"approvals", "wait", "AP-7"}, 3, "there is no approval AP-7"},
+      {{"approvals", "lst"}, 2, "did you mean `reeve approvals list`?"},
+      {{"approvals", "--limit", "0"}, 2, "`0` is no number of approvals"},
+      {{"approvals", "--status", "aproved"}, 2, "did you mean `approved`?"},
+      {{"approvals", "wait", "AP-1", "--timeout", "soon"}, 2, "`soon` is not a value"},
+      {{"logs", "AP-1"}, 3, "`AP-1` is no run"},
+  };
+  for (const Case& wrong : cases) {
+    const Outcome outcome = reeve(wrong.words);
+    EXPECT_EQ(outcome.code, wrong.code) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(wrong.text));
+    EXPECT_EQ(outcome.out, "");
+  }
+  EXPECT_EQ(reeve({"reject", "@last"}).out, "AP-1\trejected\treject\n");
+}
+
+// SPEC §7: everything, with what would run.
+TEST_F(ApprovalsCli, one_is_shown_with_what_would_run) {
+  const std::string id = ask(three_ways);
+  const Outcome piped = reeve({"show", id});
+  EXPECT_EQ(piped.code, 0);
+  EXPECT_THAT(piped.out, AllOf(StartsWith("approval_id\tAP-1\nstatus\tpending\n"), HasSubstr("\nquestion\tWhere to?\n"),
+                               HasSubstr("would run\tsh -c '"), HasSubstr("cwd\t" + project().string()),
+                               HasSubstr("\ndigest\t"), HasSubstr("\ntool_ref\tdeploy-1\n")));
+  Members record = show(id);
+  EXPECT_EQ(record["approval_id"], "AP-1");
+  EXPECT_EQ(record["tool_run_id"], "TR-1");
+  EXPECT_EQ(record["default_value"], "no");
+  EXPECT_EQ(record["delivery"], "rerun");
+  EXPECT_EQ(record["advisory"], "true");
+  const auto session = at_terminal({"show", id});
+  EXPECT_EQ(session->wait(), 0);
+  EXPECT_THAT(session->out(), AllOf(HasSubstr("◆ pending"), HasSubstr("(default, rejects)"), HasSubstr("no sandbox"),
+                                    HasSubstr("next: reeve approve AP-1")));
+  EXPECT_EQ(reeve({"reject", id}).code, 0);
+  EXPECT_THAT(reeve({"show", id}).out, AllOf(HasSubstr("decided_by\t"), HasSubstr("chosen_value\tno")));
+}
+
+// UX's picture: what waits stands first, and its run not a second time.
+TEST_F(ApprovalsCli, the_overview_begins_with_what_waits) {
+  ask();
+  run({}, {"exit", "2"});
+  const auto session = at_terminal({});
+  EXPECT_EQ(session->wait(), 0);
+  EXPECT_THAT(session->out(), AllOf(HasSubstr("◆ 1 waiting for you   ✗ 1 failed"), HasSubstr("  AP-1  sh TR-1"),
+                                    HasSubstr("Go on?"), HasSubstr(", then reject"), HasSubstr("next: reeve show AP-1"),
+                                    HasSubstr("advisory: without a sandbox"), Not(HasSubstr("\n  TR-1"))));
+  const std::vector<std::string> lines = lines_of(reeve({}).out);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_THAT(lines[0], StartsWith("AP-1\tpending\tsh TR-1\t"));
+  EXPECT_THAT(lines[1], StartsWith("TR-2\tfailed\t"));
+  EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
+}
+
+TEST_F(ApprovalsCli, the_listing_on_a_terminal_says_what_happens_and_what_to_type) {
+  ask(R"("question":"Go on?","expires_in_seconds":3600)");
+  const auto session = at_terminal({"approvals"});
+  EXPECT_EQ(session->wait(), 0);
+  EXPECT_THAT(session->out(), AllOf(HasSubstr("QUESTION"), HasSubstr("◆ pending"), HasSubstr("until "),
+                                    HasSubstr(", then reject; advisory"), HasSubstr("the tool itself could decide"),
+                                    HasSubstr("next: reeve show AP-1")));
+  EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
+  const auto empty = at_terminal({"approvals"});
+  EXPECT_EQ(empty->wait(), 0);
+  EXPECT_THAT(empty->out(), HasSubstr("nothing waits for you"));
+}
+
+// APR-4: an expiry is nobody's no.
+TEST_F(ApprovalsCli, what_came_too_late_changes_nothing) {
+  const std::string id = ask(R"("question":"Quick?","expires_in_seconds":1)");
+  EXPECT_EQ(finish("TR-1")["status"], "failed");
+  const Outcome late = reeve({"approve", id});
+  EXPECT_EQ(late.code, 4);
+  EXPECT_THAT(late.err, HasSubstr("expired"));
+  Members record = show(id);
+  EXPECT_EQ(record["status"], "expired");
+  EXPECT_EQ(record["decided_by"], "null");
+  EXPECT_EQ(reeve({"approvals", "wait", id}).code, 1);
+}
+
+TEST_F(ApprovalsCli, an_answer_is_waited_for) {
+  const std::string id = ask(three_ways);
+  EXPECT_EQ(reeve({"approvals", "wait", id, "--timeout", "50ms"}).code, 124);
+  EXPECT_EQ(reeve({"approvals", "wait", id, "--timeout", "0"}).code, 124);
+  const auto waiting = start({"approvals", "wait", id});
+  EXPECT_EQ(reeve({"approve", id, "--choice", "staging"}).code, 0);
+  EXPECT_EQ(waiting->wait(), 0) << waiting->err();
+  EXPECT_EQ(waiting->out(), "staging\n");
+  EXPECT_EQ(reeve({"approvals", "wait", id}).out, "staging\n");
+  EXPECT_EQ((*testing::parse_object(reeve({"approvals", "wait", id, "--json"}).out))["chosen_value"], "staging");
+  finish("TR-1");
+  const std::string second = ask();
+  const auto rejected = start({"approvals", "wait", second});
+  EXPECT_EQ(reeve({"reject", second}).code, 0);
+  EXPECT_EQ(rejected->wait(), 1);
+  EXPECT_EQ(rejected->out(), "reject\n");
+}
+
+// SPEC §7: whoever started it is told what it asks and what to type.
+TEST_F(ApprovalsCli, reeve_run_says_what_its_tool_asks) {
+  Words words = {"run", "--"};
+  for (const std::string& word : asking(R"("question":"Push\nto main?\u001b[2J")")) words.push_back(word);
+  const auto session = start(words);
+  ASSERT_TRUE(session->wait_for_error("◆ AP-1 asks: Push to main?   reeve approve AP-1\n")) << session->err();
+  EXPECT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_EQ(session->wait(), 0) << session->err();
+  EXPECT_THAT(session->out(), HasSubstr("got approve"));
+  EXPECT_EQ(testing::count_of(session->err(), "asks:"), 1);
+}
+
+// LOG-3
+TEST_F(ApprovalsCli, hostile_words_reach_no_terminal) {
+  const std::string longest(16UZ * 1024, 'x');
+  const std::string id = ask(R"("question":"\u001b[2J\u001b]0;t\u0007ok?\rrm -rf /\n\u202egnp.exe )" + longest +
+                             R"(","options":[{"value":"y\u001b[31m\n\te","label":"\u001b[5m\u2066x"},)"
+                             R"({"value":"no","label":"n\ro"}],"approval_id":"\u001b[H")");
+  for (const Words& words : std::vector<Words>{{}, {"approvals"}, {"show", id}}) {
+    const auto session = at_terminal(words, {{"NO_COLOR", "1"}});
+    EXPECT_EQ(session->wait(), 0);
+    const Outcome piped = reeve(words);
+    for (const std::string& text : {session->out(), piped.out}) {
+      EXPECT_THAT(text, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\u202e")), Not(HasSubstr("\u2066")),
+                              Not(HasSubstr("\a")), HasSubstr("rm -rf /")));
+    }
+  }
+  EXPECT_EQ(lines_of(reeve({"approvals"}).out).size(), 1U);
+  // A script gets the value as it is.
+  const auto waiting = start({"approvals", "wait", id});
+  EXPECT_EQ(reeve({"approve", id, "--choice", "y\x1b[31m\n\te"}).code, 0);
+  EXPECT_EQ(waiting->wait(), 0);
+  EXPECT_EQ(waiting->out(), "y\x1b[31m\n\te\n");
+  finish("TR-1");
+}
+
+TEST_F(ApprovalsCli, the_help_has_examples_first) {
+  for (const Words& words : std::vector<Words>{{"approvals", "-h"},
+                                               {"approve", "-h"},
+                                               {"reject", "-h"},
+                                               {"deny", "-h"},
+                                               {"approvals", "wait", "-h"},
+                                               {"audit", "list", "-h"},
+                                               {"audit", "verify", "-h"}}) {
+    const Outcome help = reeve(words);
+    EXPECT_EQ(help.code, 0);
+    EXPECT_THAT(help.out, HasSubstr("Examples\n  reeve ")) << words[0];
+  }
+}
+
+// APR-14
+TEST_F(ApprovalsCli, the_trail_is_listed_and_proved) {
+  ask();
+  EXPECT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  finish("TR-1");
+  EXPECT_EQ(reeve({"reject", "AP-1"}).code, 4);
+  const std::vector<std::string> lines = lines_of(reeve({"audit", "list"}).out);
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_THAT(lines[0], AllOf(StartsWith("1\t"), HasSubstr("\tapproval_requested\t")));
+  EXPECT_THAT(lines[1], HasSubstr("\tapproval_granted\t"));
+  EXPECT_THAT(lines[2], HasSubstr("\tapproval_used\t"));
+  EXPECT_THAT(lines[3], HasSubstr("\tdecision_refused\t"));
+  EXPECT_EQ(lines_of(reeve({"audit", "list", "--limit", "1"}).out).at(0), lines[3]);
+  EXPECT_EQ(lines_of(reeve({"audit", "list", "--since", "1", "--limit", "1"}).out).at(0), lines[1]);
+  EXPECT_THAT(reeve({"audit", "list", "--json"}).out, AllOf(StartsWith("[{"), HasSubstr("\"previous\"")));
+  const Outcome whole = reeve({"audit", "verify"});
+  EXPECT_EQ(whole.code, 0);
+  EXPECT_EQ(whole.out, "whole: 4 entries\n");
+}
+
+// APR-14: whoever can write to the database cannot change the trail unseen.
+TEST_F(ApprovalsCli, a_changed_trail_is_found_out) {
+  ask();
+  EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
+  for (const std::string& trigger :
+       lines_of(sql("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit_log'"))) {
+    sql("DROP TRIGGER " + trigger);
+  }
+  sql("UPDATE audit_log SET actor = 'nobody' WHERE seq = 2");
+  const Outcome broken = reeve({"audit", "verify"});
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_EQ(broken.out, "broken at entry 2: it was changed\n");
+  EXPECT_THAT(broken.err, HasSubstr("next: reeve audit list --since 0"));
+  EXPECT_EQ((*testing::parse_object(reeve({"audit", "verify", "--json"}).out))["broken_at"], "2");
+  sql("DELETE FROM audit_log WHERE seq = 2");
+  EXPECT_EQ(reeve({"audit", "verify"}).out, "broken at entry 2: it is missing\n");
+}
+
+}  // namespace
+}  // namespace reeve
