@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "os/process.h"
 #include "server/http_head.h"
 #include "server/http_outbox.h"
 #include "server/http_reader.h"
@@ -37,7 +38,8 @@ Peer peer_of(int socket) {
   ucred credentials{};
   socklen_t length = sizeof credentials;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return {};
-  return {credentials.pid, credentials.uid, credentials.gid};
+  const auto process = os::identify(credentials.pid);
+  return {credentials.pid, credentials.uid, credentials.gid, process ? process->started : 0};
 }
 
 class HttpConnection;
