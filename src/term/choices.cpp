@@ -181,9 +181,10 @@ LineChoices find_bare_list(std::string_view line) {
 
 // "rm: remove regular file 'x'?": the tools of coreutils do not say what they take.
 bool is_coreutils_question(std::string_view line) {
-  constexpr std::array<std::string_view, 4> tools = {"rm: ", "cp: ", "mv: ", "ln: "};
-  return line.ends_with('?') &&
-         std::ranges::any_of(tools, [&](std::string_view tool) { return line.starts_with(tool); });
+  constexpr std::array<std::string_view, 4> tools = {"rm", "cp", "mv", "ln"};
+  std::string_view name = line.substr(0, line.find(": "));
+  name.remove_prefix(name.rfind('/') + 1);
+  return line.ends_with('?') && std::ranges::find(tools, name) != tools.end();
 }
 
 // Arrows that mark an item, and blanks.

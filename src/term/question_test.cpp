@@ -86,6 +86,7 @@ TEST(ScreenQuestion, yes_and_no) {
 TEST(ScreenQuestion, free_text_and_its_default) {
   const std::vector<Case> cases = {
       {"rm: remove regular file 'x'? ", {"rm: remove regular file 'x'?", "y=yes+ n=no", "n"}},
+      {"/bin/cp: overwrite 'x'? ", {"/bin/cp: overwrite 'x'?", "y=yes+ n=no", "n"}},
       {"What is your name? ", {"What is your name?", "", ""}},
       {"package name: (app) ", {"package name: (app)", "", "app"}},
       {"version: (1.0.0) ", {"version: (1.0.0)", "", "1.0.0"}},

@@ -45,6 +45,7 @@ void Screen::Free::operator()(VTerm* terminal) const noexcept { ::vterm_free(ter
 Screen::Screen(int rows, int columns)
     : rows_(std::clamp(rows, fewest, most_rows)),
       columns_(std::clamp(columns, fewest, most_columns)),
+      guard_(static_cast<std::size_t>(columns_)),
       terminal_(::vterm_new(rows_, columns_)) {
   REEVE_ASSERT(terminal_ != nullptr);
   ::vterm_set_utf8(terminal_.get(), 1);
@@ -60,9 +61,9 @@ void Screen::feed(std::string_view bytes) {
   // In pieces, so that what the terminal would answer has room.
   constexpr std::size_t piece = 4'096;
   while (!bytes.empty()) {
-    const std::string_view part = bytes.substr(0, piece);
+    const std::string part = guard_.pass(bytes.substr(0, piece));
+    bytes.remove_prefix(std::min(piece, bytes.size()));
     ::vterm_input_write(terminal_.get(), part.data(), part.size());
-    bytes.remove_prefix(part.size());
     std::array<char, 256> answers{};
     while (::vterm_output_read(terminal_.get(), answers.data(), answers.size()) > 0) {
     }

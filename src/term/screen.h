@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "term/byte_guard.h"
+
 struct VTerm;
 
 namespace reeve::term {
@@ -41,6 +43,7 @@ class Screen {
   };
   int rows_;
   int columns_;
+  ByteGuard guard_;
   std::unique_ptr<VTerm, Free> terminal_;
 };
 

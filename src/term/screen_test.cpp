@@ -47,6 +47,18 @@ TEST(Screen, gives_out_nothing_that_a_terminal_acts_on) {
   }
 }
 
+// libvterm itself would never come back from these.
+TEST(Screen, repeats_no_more_than_there_is_room_for) {
+  Screen screen(3, 10);
+  screen.feed("\x1b[5b\x1b[2147483647b");
+  EXPECT_EQ(screen.line(0), "");
+  screen.feed("─\x1b[3b|\r\n\xe2\x80\x8b\x1b[9999999999b\r\nx\x1b[99999b");
+  EXPECT_EQ(screen.line(1), "xxxxxxxxxx");
+  Screen another(3, 10);
+  another.feed("─\x1b[3b|");
+  EXPECT_EQ(another.line(0), "────|");
+}
+
 TEST(Screen, is_bounded) {
   const Screen huge(1'000'000, 1'000'000);
   EXPECT_EQ(huge.rows(), Screen::most_rows);
