@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "keeper/confine.h"
 #include "keeper/crash_point.h"
 #include "keeper/guard.h"
 #include "keeper/holder.h"
 
-// The keeper: the same small program holds one run, or watches over the daemon. It has no exceptions: a failure of the
+// The keeper: the same small program holds one run, watches over the daemon, or stands at both ends of a sandbox. It has no exceptions: a failure of the
 // world before anything was started ends it, and the one who started it sees that.
 namespace reeve::base {
 
@@ -45,6 +46,9 @@ int main(int count, char** words) {
     for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
     return keeper::guard_daemon(words[2], {words + 4, words + count}, environment);
   }
+  // Roles in a sandbox: on the way to bubblewrap, and behind it.
+  if (task == "confine" && count >= 5 && std::strcmp(words[3], "--") == 0) return keeper::confine(words[2], words + 4);
+  if (task == "enter" && count >= 3 && std::strcmp(words[2], "--") == 0) return keeper::enter_sandbox(words + 3);
   std::fprintf(stderr, "reeve-keeper holds one run, or watches over the daemon; reeve starts it.\n");
   return 2;
 }

@@ -1,12 +1,15 @@
 #include "cli/connect.h"
 
+#include <algorithm>
 #include <charconv>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "client/approvals.h"
 #include "client/runs.h"
+#include "os/lineage.h"
 #include "project/project.h"
 #include "project/state_folder.h"
 
@@ -33,6 +36,15 @@ std::vector<std::string> notify_variables(const project::StateFolder& folder) tr
   return {};
 }
 
+// By the variable, and by descent for whoever has dropped it.
+bool is_inside_run() {
+  if (project::variable("REEVE_RUN_ID")) return true;
+  const auto self = os::identify(::getpid());
+  const auto lineage = self ? os::find_lineage(*self) : std::vector<os::ProcessId>();
+  return std::ranges::any_of(lineage,
+                             [](const os::ProcessId& id) { return os::runs_program(id.pid, "reeve-keeper", "hold"); });
+}
+
 // "ap31", "31" and "AP_31" → AP-31.
 std::string meant_approval(const std::string& word) {
   const std::size_t digits = word.find_first_of("123456789");
@@ -56,7 +68,7 @@ client::DaemonPlace daemon_place(const Call& call) {
   const project::StateFolder folder = project::find_state_folder(call.arguments.value("--state"), ".");
   client::DaemonPlace place{.folder = folder.root, .socket = folder.socket()};
   place.variables = [folder] { return notify_variables(folder); };
-  if (project::variable("REEVE_RUN_ID")) place.no_start = "a client inside a run starts none";
+  if (is_inside_run()) place.no_start = "a client inside a run starts none";
   return place;
 }
 

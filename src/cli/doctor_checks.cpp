@@ -15,9 +15,9 @@
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "cli/doctor_sandbox.h"
 #include "os/process.h"
 #include "os/spawn.h"
-#include "project/project.h"
 #include "view/status.h"
 
 namespace reeve::cli {
@@ -50,14 +50,6 @@ std::optional<std::string> own_cgroup() {
   std::string line;
   while (std::getline(file, line)) {
     if (line.starts_with("0::/")) return line.substr(4);
-  }
-  return std::nullopt;
-}
-
-std::optional<fs::path> find_program(std::string_view name) {
-  for (const std::string_view folder : base::split(project::variable("PATH").value_or("/usr/bin:/bin"), ':')) {
-    const fs::path path = fs::path(folder) / name;
-    if (::access(path.c_str(), X_OK) == 0) return path;
   }
   return std::nullopt;
 }
@@ -147,16 +139,6 @@ Check check_cgroup() {
   return warn(name, "cgroup v2 is not mounted: " + fallback, "mount -t cgroup2 none /sys/fs/cgroup");
 }
 
-Check check_sandbox() {
-  const std::string name = "sandbox";
-  const auto program = find_program("bwrap");
-  const bool has_namespaces = read_number("/proc/sys/user/max_user_namespaces").value_or(1) > 0 &&
-                              read_number("/proc/sys/kernel/unprivileged_userns_clone").value_or(1) > 0;
-  if (!program) return warn(name, "bubblewrap is missing: `sandbox: guard` cannot be used", "apt install bubblewrap");
-  if (!has_namespaces) return warn(name, "user namespaces are switched off", "sysctl user.max_user_namespaces=10000");
-  return ok(name, fmt::format("{}, user namespaces", program->string()));
-}
-
 Check check_pty() {
   try {
     const os::Pty pty(24, 80);
@@ -220,12 +202,12 @@ std::vector<Check> check_machine(const client::DaemonPlace& place) {
                                check_processes(),
                                check_pidfd(),
                                check_cgroup(),
-                               check_sandbox(),
                                check_pty(),
                                check_descriptors(),
                                check_pipes(),
                                check_inotify()};
   if (auto curl = check_curl(place.folder)) checks.push_back(std::move(*curl));
+  for (Check& check : check_sandbox()) checks.push_back(std::move(check));
   return checks;
 }
 

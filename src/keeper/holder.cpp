@@ -366,7 +366,7 @@ bool Holder::take_answer(const Answer& answer) {
   // The one who asked died before it heard that it was typed.
   if (answer.number == last_answer_ && last_answer_ != 0) return true;
   if (answer.number <= last_answer_ || !is_terminal_minded() || !watch_->still_stands(answer.serial)) return false;
-  if (!streams_->take_input(answer.bytes)) return false;
+  if (answer.bytes.empty() || !streams_->take_input(answer.bytes)) return false;
   last_answer_ = answer.number;
   streams_->write_input();
   // From now on it is another prompt, or none.

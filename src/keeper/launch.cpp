@@ -25,6 +25,7 @@ std::optional<Launch> read_launch(const Assign& assign) {
   auto launch = decode_launch(bytes);
   if (!launch || launch->argv.empty()) return std::nullopt;
   launch->argv.insert(launch->argv.end(), assign.words.begin(), assign.words.end());
+  launch->argv.insert(launch->argv.begin(), assign.wrapper.begin(), assign.wrapper.end());
   launch->environment.insert(launch->environment.end(), assign.environment.begin(), assign.environment.end());
   return launch;
 }

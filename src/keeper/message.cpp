@@ -29,6 +29,7 @@ void fields(Io& io, Assign& m) {
   io(m.lease_ns);
   io(m.environment);
   io(m.words);
+  io(m.wrapper);
   io(m.open_files);
   io(m.cgroup_parent);
 }

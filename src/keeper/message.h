@@ -35,6 +35,8 @@ struct Assign {
   // Added to the launch: "NAME=value" and words.
   std::vector<std::string> environment;
   std::vector<std::string> words;
+  // Put before the launch's command: what confines it.
+  std::vector<std::string> wrapper;
   // How many files the tool may have open (the soft limit); 0: as many as the daemon.
   std::uint64_t open_files = 0;
   // Where a control group for the tree may be made; empty: the tree is walked.

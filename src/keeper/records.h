@@ -18,8 +18,10 @@ inline constexpr const char* prompt_name = "prompt";
 inline constexpr const char* marker_name = "exec";
 // At the end, by rename.
 inline constexpr const char* exit_name = "exit";
-// The file that the tool may put its result object in (REEVE_OUTPUT).
-inline constexpr const char* result_name = "result.json";
+// In the attempt's folder, the one part of it that a tool in a sandbox sees and may write to.
+inline constexpr const char* own_name = "own";
+// In the attempt's folder: the file that the tool may put its result object in (REEVE_OUTPUT).
+inline constexpr const char* result_name = "own/result.json";
 
 struct Launch {
   std::vector<std::string> argv;
@@ -36,6 +38,9 @@ inline constexpr std::size_t launch_bytes = 16UL * 1024 * 1024;
 
 // What ended the tree, when it did not end by itself.
 enum class EndedBy : std::uint8_t { itself, stop, deadline, lease, signal };
+
+// ExitRecord::exec_stage of a tool whose sandbox could not be made; beyond those of os::SpawnFailure.
+inline constexpr std::uint8_t sandbox_stage = 100;
 
 struct ExitRecord {
   // Of the attempt, so that a record of another one is never taken for it.

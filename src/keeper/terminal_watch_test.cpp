@@ -203,8 +203,11 @@ TEST_P(TerminalWatchTest, who_is_silent_does_not_ask) {
                   "p.register(s.fileno(),select.EPOLLIN)\np.poll()"),
            // It would write there, not read.
            python("import select\np=select.poll()\np.register(0,select.POLLPRI)\np.poll()"),
-           // Of the terminal's session, but in the background: it is stopped.
+           // Of the terminal's session, but in the background: typing reaches somebody else.
            bash("set -m; cat & sleep 60"),
+           bash("set -m; /usr/bin/python3 -c 'import select\np=select.poll()\np.register(0,1)\np.poll()' & sleep 60"),
+           // Stopped in its read.
+           bash("(sleep 0.1; kill -STOP $$) & read a"),
        }) {
     expect_none(argv);
   }

@@ -254,4 +254,15 @@ std::expected<Process, SpawnFailure> spawn(const SpawnPlan& plan) {
   return Process(child);
 }
 
+SpawnFailure become_program(char** argv, char** environment) {
+  SpawnPlan plan{.argv = {argv[0]}, .folder = "."};
+  for (char** entry = environment; *entry != nullptr; ++entry) {
+    if (std::string_view(*entry).starts_with("PATH=")) plan.environment.emplace_back(*entry);
+  }
+  const auto program = look_up(plan);
+  if (!program) return {program.error(), SpawnFailure::Stage::lookup};
+  ::execve(program->c_str(), argv, environment);
+  return {errno, SpawnFailure::Stage::exec};
+}
+
 }  // namespace reeve::os

@@ -57,4 +57,7 @@ struct SpawnFailure {
 // The child leads a session of its own, with default signal handling and nothing inherited but what the plan names.
 std::expected<Process, SpawnFailure> spawn(const SpawnPlan& plan);
 
+// Turns this process into another program, found as spawn() finds it. Comes back only with why it could not.
+SpawnFailure become_program(char** argv, char** environment);
+
 }  // namespace reeve::os

@@ -118,6 +118,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
                                                         .log = *log_,
                                                         .keepers = *keepers_,
                                                         .folder = options_.folder,
+                                                        .keeper_program = options_.keeper_program,
                                                         .daemon = number,
                                                         .host = host,
                                                         .boot_id = boot,
@@ -125,6 +126,8 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
                                                         .open_files = options_.open_files,
                                                         .supervision = options_.config.supervision,
                                                         .crash_point = crash_point});
+  // HOOK guard
+  sandbox_ = std::make_unique<SandboxProbe>(loop_, SandboxPlace{options_.keeper_program, options_.folder});
   supervisor_ = std::make_unique<Supervisor>(*around_);
   approvals_ = std::make_unique<Approvals>(*around_, *supervisor_);
   if (!options_.config.notify.empty()) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/approvals.h"
+#include "runtime/sandbox.h"
 #include "runtime/supervisor.h"
 #include "store/store.h"
 
@@ -47,10 +48,15 @@ class Daemon {
   Loop& loop() noexcept { return loop_; }
   ledger::Ledger& ledger() noexcept { return *ledger_; }
   Supervisor& supervisor() noexcept { return *supervisor_; }
+  // Whether a tool with `sandbox: guard` can be started.
+  SandboxProbe& sandbox() noexcept { return *sandbox_; }
   Approvals& approvals() noexcept { return *approvals_; }
   const Surroundings& around() const noexcept { return *around_; }
   const Options& options() const noexcept { return options_; }
   base::WallTime started_at() const noexcept { return started_at_; }
+
+  // The run whose keeper that process is.
+  std::optional<base::RunId> find_held_by(pid_t keeper) const noexcept { return supervisor_->find_held_by(keeper); }
 
   // RUN-13, before anything else is done.
   void recover(std::function<void()> done);
@@ -86,6 +92,7 @@ class Daemon {
   std::unique_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<KeeperPool> keepers_;
   std::unique_ptr<Surroundings> around_;
+  std::unique_ptr<SandboxProbe> sandbox_;
   std::unique_ptr<Supervisor> supervisor_;
   std::unique_ptr<Approvals> approvals_;
   // None when the config names nobody.

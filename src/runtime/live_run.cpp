@@ -9,6 +9,8 @@
 #include "json/encode.h"
 #include "os/file.h"
 #include "os/tree.h"
+#include "runtime/own_place.h"
+#include "runtime/sandbox.h"
 #include "runtime/store_task.h"
 
 namespace reeve::runtime {
@@ -121,6 +123,8 @@ void LiveRun::begin(std::unique_ptr<KeeperLink> link) {
     assign.environment.insert(assign.environment.end(), more.begin(), more.end());
     assign.words = start_.resumption->words;
   }
+  // HOOK guard: what is the tool's own, and its sandbox.
+  give_own_place(around_, start_.plan, id, assign);
   assign.open_files = around_.open_files;
   assign.cgroup_parent = around_.cgroup_parent.value_or("");
   link_->send(assign);
@@ -210,6 +214,10 @@ void LiveRun::finish_intake() {
   deadline_timer_ = {};
   silence_timer_ = {};
   result_timer_ = {};
+  // HOOK guard
+  if (start_.plan.profile.sandbox == model::Sandbox::guard) {
+    settle_sandboxed_exit(*exit_, attempt_folder(around_, record().tool_run_id, claim().attempt));
+  }
   output_end_ = exit_->output_end;
   around_.log.finish(record().tool_run_id, *output_end_);
   events_.output();

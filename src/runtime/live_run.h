@@ -36,6 +36,8 @@ struct Surroundings {
   LogThread& log;
   KeeperPool& keepers;
   project::StateFolder folder;
+  // For the two ends of a sandbox.
+  std::string keeper_program;
   std::int64_t daemon = 0;
   std::string host;
   std::string boot_id;
@@ -130,6 +132,7 @@ class LiveRun {
 
   const model::Run& record() const noexcept { return start_.record; }
   const ledger::AttemptClaim& claim() const noexcept { return start_.claim; }
+  pid_t keeper_pid() const noexcept { return start_.keeper_pid; }
   const RunPlan& plan() const noexcept { return start_.plan; }
   const std::shared_ptr<const base::SecretSet>& secrets() const noexcept { return secrets_; }
   // Where the output ends, once that is known.

@@ -161,12 +161,15 @@ LiveRun& Supervisor::add(LiveRun::Start start) {
     around_.loop.post([this, id] { lose(id); });
   };
   auto live = std::make_unique<LiveRun>(around_, std::move(start), std::move(events));
-  return *runs_.insert_or_assign(id, std::move(live)).first->second;
+  LiveRun& added = *runs_.insert_or_assign(id, std::move(live)).first->second;
+  door_.open(id);
+  return added;
 }
 
 // Its keeper is gone without a word: looked at as after a restart.
 void Supervisor::lose(base::RunId run) {
   around_.log.close(run);
+  door_.close(run);
   runs_.erase(run);
   ask_store(
       around_.ledger, around_.loop, [run](ledger::Transaction& transaction) { return find_attempts(transaction, run); },
@@ -180,6 +183,13 @@ void Supervisor::lose(base::RunId run) {
 LiveRun* Supervisor::find(base::RunId run) noexcept {
   const auto found = runs_.find(run);
   return found != runs_.end() ? found->second.get() : nullptr;
+}
+
+std::optional<base::RunId> Supervisor::find_held_by(pid_t keeper) const noexcept {
+  for (const auto& [id, live] : runs_) {
+    if (live->keeper_pid() == keeper) return id;
+  }
+  return std::nullopt;
 }
 
 void Supervisor::take(Digest digest) {
@@ -202,6 +212,7 @@ void Supervisor::tell_changed(const Run& run) {
 void Supervisor::forget(base::RunId run) {
   // Later: it is one of its own functions that says so.
   around_.loop.post([this, run] {
+    door_.close(run);
     runs_.erase(run);
     starts_.erase(run);
     tell_followers(run);

@@ -47,6 +47,14 @@ class Supervisor {
 
   // A run that lives in this daemon's hands; nullptr for all others.
   LiveRun* find(base::RunId run) noexcept;
+  // HOOK guard: the run whose keeper that process is.
+  std::optional<base::RunId> find_held_by(pid_t keeper) const noexcept;
+  // HOOK guard: told when a run begins to live in this daemon's hands, and when it does no more.
+  struct Door {
+    std::function<void(base::RunId)> open = [](base::RunId) {};
+    std::function<void(base::RunId)> close = [](base::RunId) {};
+  };
+  void set_door(Door door) { door_ = std::move(door); }
   // Calls once, when the run is over (or, without `through_approvals`, waits for an approval), and with nothing when
   // `patience` is over. The hold ends the wait.
   struct Wait {
@@ -123,6 +131,7 @@ class Supervisor {
   LiveRun::Start make_start(const Found& found, RunPlan plan) const;
 
   Surroundings& around_;
+  Door door_;
   std::map<base::RunId, std::unique_ptr<LiveRun>> runs_;
   HoldMap<base::RunId, Waiter> waiters_;
   HoldMap<base::RunId, std::function<void()>> followers_;

@@ -12,6 +12,7 @@
 #include "runtime/approvals.h"
 #include "runtime/store_task.h"
 #include "server/api.h"
+#include "server/insider.h"
 
 // /api/approvals
 namespace reeve::server {
@@ -118,6 +119,8 @@ std::optional<std::string> find_text(const Value& body, std::string_view name, s
 // kept as a note (APR-12).
 void decide(SharedExchange exchange, Answer::Word word) {
   const base::ApprovalId id = exchange->approval_id();
+  // HOOK guard
+  refuse_insider(exchange, fmt::format("decide {}", id.text()));
   Value body = exchange->body();
   runtime::Approvals::Decision decision;
   decision.answer.word = word;

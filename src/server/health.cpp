@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "server/api.h"
+#include "server/insider.h"
 #include "server/serve.h"
 
 // The daemon itself: whether it is well, and how it is asked to leave.
@@ -22,6 +23,7 @@ void health(SharedExchange exchange) {
 }
 
 void stop(SharedExchange exchange) {
+  refuse_insider(exchange, "stop the daemon");
   exchange->send(202, Value::object());
   // The same way as any other request to leave.
   ::kill(::getpid(), SIGTERM);

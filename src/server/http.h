@@ -22,6 +22,8 @@ struct Peer {
   pid_t pid = -1;
   uid_t uid = static_cast<uid_t>(-1);
   gid_t gid = static_cast<gid_t>(-1);
+  // When it began, as it was at the first look (os::ProcessId): a number alone may be another's later.
+  std::uint64_t started = 0;
 };
 
 struct Request {

@@ -13,6 +13,7 @@
 #include "json/describe.h"
 #include "runtime/store_task.h"
 #include "server/api.h"
+#include "server/insider.h"
 #include "wire/run_request.h"
 
 // /api/runs
@@ -51,7 +52,17 @@ void create(SharedExchange exchange) {
   auto plan = runtime::make_plan(*config, request);
   if (!plan) throw plan.error();
   auto idempotency = exchange->idempotency(exchange->request.body);
-  exchange->daemon.supervisor().start(std::move(*plan), std::move(idempotency), answer_with(exchange, 201));
+  const bool is_guarded = plan->profile.sandbox == model::Sandbox::guard;
+  const std::string cwd = plan->cwd;
+  const auto start = [exchange, idempotency = std::move(idempotency), plan = std::move(*plan)] {
+    exchange->daemon.supervisor().start(plan, idempotency, answer_with(exchange, 201));
+  };
+  if (!is_guarded) return start();
+  // Before the run exists: one that cannot be kept in is not begun.
+  exchange->daemon.sandbox().ask(cwd, [exchange, start](const std::optional<Error>& error) {
+    if (error) return exchange->refuse(*error);
+    start();
+  });
 }
 
 std::vector<model::RunStatus> parse_statuses(const std::optional<std::string>& text) {
@@ -147,6 +158,8 @@ void with_live(SharedExchange exchange, const std::function<void(runtime::LiveRu
 void send_nothing(const SharedExchange& exchange) { exchange->send(200, Value::object()); }
 
 void input(SharedExchange exchange) {
+  // Typing an answer is deciding.
+  refuse_insider(exchange, fmt::format("type into {}", exchange->run_id().text()));
   const Value body = exchange->body();
   const Value* text = body.find("text");
   const Value* encoded = body.find("base64");

@@ -28,6 +28,7 @@
 #include "os/unix_socket.h"
 #include "project/project.h"
 #include "server/api.h"
+#include "server/door.h"
 
 namespace reeve::server {
 
@@ -166,7 +167,8 @@ class Server {
                 used_at_ = daemon_.loop().now();
                 api_.handle(std::move(request), std::move(responder));
               },
-              {}) {}
+              {}),
+        doors_(daemon_) {}
 
   // Once it has begun, what it cannot go on with ends it: the guard starts the next one, which reads the truth.
   int run() {
@@ -274,6 +276,7 @@ class Server {
   runtime::Daemon daemon_;
   Api api_;
   HttpServer http_;
+  Doors doors_;
   runtime::Loop::Hold idle_timer_;
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <filesystem>
@@ -148,6 +149,8 @@ TEST_F(Notify, nobody_is_told_twice_or_not_at_all_when_the_daemon_begins_anew) {
   const WebReceiver receiver([](std::size_t) { return 200; }, port);
   ASSERT_EQ(reeve({"runs"}).code, 0);
   receiver.wait_for(2);
+  // And once more, with nothing left to be told.
+  ASSERT_EQ(reeve({"stop"}).code, 0);
   EXPECT_EQ(run({}, fails).code, 1);
   const auto posts = receiver.wait_for(3);
   std::vector<std::string> runs;
@@ -248,7 +251,9 @@ TEST_F(Notify, doctor_looks_for_what_webhooks_need) {
   const WebReceiver receiver;
   notify(webhook(receiver, "failed"));
   EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("curl\tok\t"));
-  EXPECT_THAT(reeve({"doctor"}, {{"PATH", "/nowhere"}}).out, HasSubstr("curl\twarn\tmissing"));
+  testing::Launch elsewhere = launch({"doctor"});
+  std::ranges::find(elsewhere.environment, "PATH", &std::pair<std::string, std::string>::first)->second = "/nowhere";
+  EXPECT_THAT(testing::run_program(elsewhere).out, HasSubstr("curl\twarn\tmissing"));
 }
 
 // A missing command, one that fails, one that never ends, a server that is not there, one that says nothing, one that

@@ -1,0 +1,61 @@
+#include "os/lineage.h"
+
+#include <csignal>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "os/spawn.h"
+
+namespace reeve::os {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsEmpty;
+
+TEST(Lineage, goes_up_to_the_first_process) {
+  const auto self = identify(::getpid());
+  ASSERT_TRUE(self);
+  auto child = spawn({.argv = {"/bin/sleep", "1000"}, .environment = {"REEVE_RUN_ID=TR-7", "REEVE_RUN=x"}});
+  ASSERT_TRUE(child);
+  const auto id = identify(child->pid());
+  ASSERT_TRUE(id);
+  const auto lineage = find_lineage(*id);
+  ASSERT_GE(lineage.size(), 2U);
+  EXPECT_EQ(lineage[0], *id);
+  EXPECT_EQ(lineage[1], *self);
+  EXPECT_EQ(lineage.back().pid, 1);
+  EXPECT_EQ(variable_of(child->pid(), "REEVE_RUN_ID"), "TR-7");
+  EXPECT_EQ(variable_of(child->pid(), "REEVE_RUN"), "x");
+  EXPECT_FALSE(variable_of(child->pid(), "REEVE"));
+  child->signal(SIGKILL);
+  child->wait();
+}
+
+// APR-11: whoever is gone has no lineage that could be believed.
+TEST(Lineage, of_one_that_is_gone_is_empty) {
+  auto child = spawn({.argv = {"/bin/sleep", "1000"}});
+  ASSERT_TRUE(child);
+  const auto id = identify(child->pid());
+  ASSERT_TRUE(id);
+  EXPECT_THAT(find_lineage({id->pid, id->started + 1}), IsEmpty()) << "a number that was given again";
+  child->signal(SIGKILL);
+  const auto is_over = [&] { return find_lineage(*id).empty(); };
+  while (!is_over()) ::usleep(1'000);
+  child->wait();
+  EXPECT_THAT(find_lineage(*id), IsEmpty());
+}
+
+TEST(Lineage, a_program_is_known_by_its_file_and_first_word) {
+  auto child = spawn({.argv = {"/bin/sleep", "1000"}});
+  ASSERT_TRUE(child);
+  EXPECT_TRUE(runs_program(child->pid(), "sleep", "1000"));
+  EXPECT_FALSE(runs_program(child->pid(), "sleep", "100"));
+  EXPECT_FALSE(runs_program(child->pid(), "leep", "1000"));
+  child->signal(SIGKILL);
+  child->wait();
+}
+
+}  // namespace
+}  // namespace reeve::os

@@ -1,0 +1,195 @@
+#include "project/confinement.h"
+
+#include <algorithm>
+#include <array>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "os/file.h"
+#include "project/project.h"
+
+namespace reeve::project {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool lies_in(const std::string& path, const std::string& folder) {
+  if (folder == "/") return true;
+  return path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
+}
+
+std::optional<std::string> resolve(const fs::path& path) {
+  std::error_code error;
+  const fs::path resolved = fs::canonical(path, error);
+  return error ? std::nullopt : std::optional(resolved.string());
+}
+
+void add_if_there(std::vector<std::string>& paths, const fs::path& path) {
+  if (auto found = resolve(path)) paths.push_back(std::move(*found));
+}
+
+std::optional<std::string> read_line(const fs::path& path) {
+  constexpr std::size_t longest = 8 * 1024;
+  try {
+    return std::string(base::trim(os::read_file(path, longest)));
+  } catch (const base::Error&) {
+    return std::nullopt;
+  }
+}
+
+// In a linked worktree git writes to the main repository: objects, branches, and the worktree's own part. Hooks and the
+// config, which run programs of whoever uses git there next, stay as they are.
+void add_worktree(Confinement& made) {
+  constexpr std::string_view word = "gitdir: ";
+  const fs::path link = fs::path(made.working_folder) / ".git";
+  const auto text = read_line(link);
+  if (!text || !text->starts_with(word)) return;
+  const fs::path named = text->substr(word.size());
+  const auto own = resolve(named.is_absolute() ? named : link.parent_path() / named);
+  if (!own || fs::path(*own).parent_path().filename() != "worktrees") return;
+  // The file is the tool's to write. Only a repository that names this worktree in turn is meant.
+  const auto back = read_line(fs::path(*own) / "gitdir");
+  if (!back || resolve(*back) != link.string()) return;
+  const fs::path common = fs::path(*own).parent_path().parent_path();
+  made.shown.push_back(common.string());
+  made.writable.push_back(*own);
+  for (const char* name : {"objects", "refs", "logs"}) add_if_there(made.writable, common / name);
+}
+
+void add_repository(Confinement& made) {
+  std::error_code error;
+  const fs::path git = fs::path(made.working_folder) / ".git";
+  if (!fs::is_directory(fs::symlink_status(git, error))) return add_worktree(made);
+  add_if_there(made.read_only, git / "config");
+  // What git would run for the person next; one that is not there is not to appear.
+  auto& hooks = fs::exists(git / "hooks", error) ? made.read_only : made.hidden;
+  hooks.push_back((git / "hooks").string());
+}
+
+// Those of a desktop's or server's own service managers: what they start is outside.
+std::vector<std::string> find_services() {
+  std::vector<std::string> found;
+  const std::string own = fmt::format("/run/user/{}", ::getuid());
+  for (const std::string& path : {own + "/bus", own + "/systemd/private", own + "/podman/podman.sock",
+                                  std::string("/run/dbus/system_bus_socket"), std::string("/run/systemd/private"),
+                                  std::string("/run/docker.sock"), std::string("/run/containerd/containerd.sock")}) {
+    std::error_code error;
+    if (fs::is_socket(path, error)) found.push_back(path);
+  }
+  return found;
+}
+
+// The folders between `outer` and `inner`, neither of them.
+std::vector<std::string> folders_between(const std::string& outer, const std::string& inner) {
+  std::vector<std::string> between;
+  for (fs::path path = fs::path(inner).parent_path(); path.string() != outer && path.has_relative_path();
+       path = path.parent_path()) {
+    between.push_back(path.string());
+  }
+  std::ranges::reverse(between);
+  return between;
+}
+
+class Words {
+ public:
+  void add(std::initializer_list<std::string> words) { list_.insert(list_.end(), words); }
+  void bind(const std::string& path) { add({"--bind", path, path}); }
+  void bind_read_only(const std::string& path) { add({"--ro-bind", path, path}); }
+  // A folder on which something is mounted cannot be renamed: otherwise one above a protected place could be, and
+  // another be put where it was.
+  void pin(const Confinement& confinement, const std::string& path) {
+    if (!lies_in(path, confinement.working_folder) || path == confinement.working_folder) return;
+    for (const std::string& folder : folders_between(confinement.working_folder, path)) {
+      if (std::ranges::find(pinned_, folder) != pinned_.end()) continue;
+      pinned_.push_back(folder);
+      bind(folder);
+    }
+  }
+  std::vector<std::string> take() { return std::move(list_); }
+
+ private:
+  std::vector<std::string> list_;
+  std::vector<std::string> pinned_;
+};
+
+}  // namespace
+
+std::optional<std::string> find_program(std::string_view name) {
+  for (const std::string_view folder : base::split(variable("PATH").value_or("/usr/bin:/bin"), ':')) {
+    const fs::path path = fs::path(folder) / name;
+    std::error_code error;
+    if (path.is_absolute() && ::access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path, error)) {
+      return path.string();
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Confinement> find_confinement(const std::string& folder, const StateFolder& state) {
+  const auto working = resolve(folder);
+  // Everything to write is no confinement.
+  if (!working || *working == "/") return std::nullopt;
+  Confinement made{.working_folder = *working, .start_folder = folder};
+  std::error_code error;
+  for (const char* path : {"/tmp", "/var/tmp"}) {
+    const bool is_folder = fs::is_directory(fs::symlink_status(path, error));
+    // A working folder above them would be hidden in parts.
+    if (is_folder && !lies_in(path, *working)) made.private_folders.emplace_back(path);
+  }
+  // bubblewrap leaves these to whoever is root.
+  for (const char* path : {"/proc/sys", "/proc/sysrq-trigger", "/proc/fs", "/proc/acpi", "/proc/scsi"}) {
+    if (fs::exists(path, error)) made.read_only.emplace_back(path);
+  }
+  add_repository(made);
+  const fs::path config = fs::weakly_canonical(user_config_path().parent_path(), error);
+  // One that is not there could only be made in the working folder.
+  if (fs::is_directory(config, error) || (!config.empty() && lies_in(config, *working))) {
+    made.hidden.push_back(config.string());
+  }
+  add_if_there(made.hidden, state.root);
+  // The project's own `.reeve`: to git it would look deleted if it were hidden.
+  if (const auto around = resolve(state.root.parent_path()); around && fs::path(*around).filename() == ".reeve") {
+    if (*working == *around) return std::nullopt;
+    made.read_only.push_back(*around);
+  }
+  for (const std::string& hidden : made.hidden) {
+    if (lies_in(*working, hidden)) return std::nullopt;
+  }
+  made.masked = find_services();
+  return made;
+}
+
+std::vector<std::string> make_bubblewrap_words(const Confinement& confinement) {
+  Words words;
+  // Without --new-session: the terminal is the keeper's own, so that nothing typed into it by TIOCSTI reaches a
+  // person's shell, and a tool without its terminal could not be typed to.
+  words.add({"--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"});
+  words.add({"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"});
+  for (const std::string& path : confinement.private_folders) words.add({"--tmpfs", path});
+  for (const std::string& path : confinement.shown) words.bind_read_only(path);
+  words.bind(confinement.working_folder);
+  for (const std::string& path : confinement.writable) words.bind(path);
+  for (const std::string& path : confinement.read_only) words.pin(confinement, path);
+  for (const std::string& path : confinement.hidden) words.pin(confinement, path);
+  for (const std::string& path : confinement.read_only) {
+    if (!lies_in(confinement.working_folder, path)) words.bind_read_only(path);
+  }
+  for (const std::string& path : confinement.hidden) words.add({"--tmpfs", path});
+  for (const std::string& path : confinement.masked) words.add({"--ro-bind", "/dev/null", path});
+  for (const std::string& path : confinement.own_folders) words.bind(path);
+  // Where it is seen anyway it can still be replaced by a build.
+  for (const std::string& path : confinement.programs) {
+    const auto covers = [&](const std::string& folder) { return lies_in(path, folder); };
+    const bool is_covered =
+        std::ranges::any_of(confinement.private_folders, covers) || std::ranges::any_of(confinement.hidden, covers);
+    if (is_covered) words.bind_read_only(path);
+  }
+  words.add({"--chdir", confinement.start_folder});
+  return words.take();
+}
+
+}  // namespace reeve::project

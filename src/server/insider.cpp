@@ -1,0 +1,84 @@
+#include "server/insider.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "os/lineage.h"
+#include "runtime/store_task.h"
+
+namespace reeve::server {
+
+namespace {
+
+using base::Error;
+using base::Value;
+
+constexpr std::size_t nonce_length = 32;
+
+// "/…/reeve-0123…", as the keeper names the groups of its trees.
+bool is_group_of_a_run(std::string_view path) {
+  constexpr std::string_view prefix = "reeve-";
+  const auto parts = base::split(path, '/');
+  return std::ranges::any_of(parts, [&](std::string_view part) {
+    if (!part.starts_with(prefix)) return false;
+    part.remove_prefix(prefix.size());
+    return part.size() == nonce_length && part.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  });
+}
+
+std::string run_named_by(pid_t pid) {
+  const auto named = os::variable_of(pid, "REEVE_RUN_ID");
+  const auto id = named ? base::RunId::parse(*named) : std::nullopt;
+  return id ? id->text() : "a run";
+}
+
+}  // namespace
+
+std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& peer) {
+  // Not on a unix socket: it has shown a credential of another kind.
+  if (peer.pid < 0) return std::nullopt;
+  const auto lineage = os::find_lineage({peer.pid, peer.started});
+  if (lineage.empty()) {
+    throw Error("api.peer_gone", "the process that asked for this has ended: who it was cannot be known any more",
+                "let the command that decides wait for its answer");
+  }
+  for (const os::ProcessId& id : lineage) {
+    if (const auto run = daemon.find_held_by(id.pid)) return Insider{run->text(), peer.pid};
+  }
+  for (const os::ProcessId& id : lineage) {
+    const bool is_inside = os::runs_program(id.pid, "reeve-keeper", "hold") ||
+                           is_group_of_a_run(os::cgroup_of(id.pid)) || os::variable_of(id.pid, "REEVE_RUN_ID");
+    if (is_inside) return Insider{run_named_by(peer.pid), peer.pid};
+  }
+  return std::nullopt;
+}
+
+void report_insider(runtime::Daemon& daemon, const Insider& insider, const std::string& what) {
+  Value data = Value::object();
+  data.set("tool_run_id", Value::string(insider.run));
+  data.set("pid", Value::integer(insider.pid));
+  data.set("action", Value::string(base::truncate_utf8(what, base::limits::name_bytes)));
+  data.set("reason", Value::string("a process inside a run cannot decide"));
+  runtime::ask_store(
+      daemon.ledger(), daemon.loop(),
+      [data, actor = insider.run](ledger::Transaction& transaction) {
+        transaction.tell(model::EventKind::policy_denied, data);
+        transaction.record(model::AuditKind::decision_refused, actor, data);
+      },
+      [](const std::expected<void, Error>&) {
+        // Refused it is in any case.
+      });
+}
+
+void refuse_insider(const SharedExchange& exchange, const std::string& what) {
+  const auto insider = find_insider(exchange->daemon, exchange->request.peer);
+  if (!insider) return;
+  report_insider(exchange->daemon, *insider, what);
+  throw Error("approval.inside_run", fmt::format("a process inside {} cannot decide", insider->run),
+              "decide in a shell of your own, outside any run");
+}
+
+}  // namespace reeve::server

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/api.h"
+
+// APR-11: a process inside a managed run cannot decide. Known by descent, not by what it says of itself.
+namespace reeve::server {
+
+struct Insider {
+  // The run it is in, as far as that is known: "TR-7".
+  std::string run;
+  pid_t pid = 0;
+};
+// By a keeper above it, by its control group, or by the variables it or somebody above it was started with. Throws
+// `api.peer_gone` for a peer that is not there any more, of whom nothing can be known.
+std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& peer);
+
+// Called first by everything that decides or could: throws `approval.inside_run`, after it has been reported. `what`
+// says what was tried: "approve AP-3".
+void refuse_insider(const SharedExchange& exchange, const std::string& what);
+// An attempt that has been refused, in the audit trail and for all who listen.
+void report_insider(runtime::Daemon& daemon, const Insider& insider, const std::string& what);
+
+}  // namespace reeve::server

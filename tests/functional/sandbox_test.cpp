@@ -1,0 +1,314 @@
+#include <csignal>
+#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/daemon.h"
+
+// Tools with `sandbox: guard`: what they cannot do, and that everything else is as without.
+namespace reeve {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Outcome;
+using testing::Session;
+using ::testing::StartsWith;
+using testing::Words;
+
+constexpr uid_t nobody = 65'534;
+
+class Sandbox : public testing::DaemonTest {
+ protected:
+  Sandbox() {
+    configure(
+        "tools:\n"
+        "  kept: {command: [/bin/sh, -c], sandbox: guard}\n"
+        "  free: {command: [/bin/sh, -c]}\n"
+        "  terminal: {command: [/bin/sh, -c], sandbox: guard, mode: pty}\n"
+        "  missing: {command: [no-such-command], sandbox: guard}\n"
+        "  plain-file: {command: [./plain], sandbox: guard}\n"
+        "  zoo: {command: [" +
+        testing::zoo_binary() + "], sandbox: guard}\n");
+  }
+
+  Outcome kept(const std::string& script, const Words& options = {}) const {
+    Words words = {"run", "--tool", "kept"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", script});
+    return reeve(words);
+  }
+  // Prints `open` when the attempt succeeds. Without a sandbox it does, so that the test is about something.
+  void expect_held(const std::string& attempt) const {
+    const std::string script = "{ " + attempt + "; } 2>/dev/null && echo open || echo held";
+    EXPECT_EQ(reeve({"run", "--tool", "free", "--", script}).out, "open\n") << attempt;
+    const Outcome outcome = kept(script);
+    EXPECT_EQ(outcome.out, "held\n") << attempt << "\n" << outcome.err;
+  }
+  static fs::path outside() { return fs::path(testing::reeve_binary()).parent_path(); }
+  testing::Launch launch_with_path(const Words& words, const std::string& path) const {
+    testing::Launch made = launch(words);
+    for (auto& [name, value] : made.environment) {
+      if (name == "PATH") value = path;
+    }
+    return made;
+  }
+  void write_program(const fs::path& name, const std::string& text) const {
+    const fs::path path = scratch().write(name, text);
+    ::chmod(path.c_str(), 0755);
+  }
+};
+
+// APR-11
+TEST_F(Sandbox, nothing_outside_the_working_folder_can_be_written) {
+  const std::string file = outside() / "sandbox-was-left";
+  expect_held("echo x > " + file + " && rm " + file);
+  EXPECT_FALSE(fs::exists(file));
+  EXPECT_EQ(kept("echo mine > here && cat here").out, "mine\n");
+  EXPECT_EQ(testing::read_text(project() / "here"), "mine\n");
+}
+
+// APR-11: the socket, the database, the launches of other runs.
+TEST_F(Sandbox, the_state_folder_is_out_of_sight) {
+  expect_held("[ -S " + socket().string() + " ]");
+  expect_held("ls " + (state() / "reeve.db").string());
+  expect_held("ls " + (state() / "runs/TR-1").string());
+  expect_held("ls " + (state() / "keepers").string() + "/*");
+}
+
+// Only the folder for its result is its own: not the record of its end, nor its output.
+TEST_F(Sandbox, a_run_cannot_touch_its_own_records) {
+  expect_held("ls \"${REEVE_OUTPUT%/own/*}/exec\"");
+  expect_held("echo x > \"${REEVE_OUTPUT%/own/*}/exit\" && [ \"$(ls \"${REEVE_OUTPUT%/own/*}\" | wc -l)\" -gt 2 ]");
+  EXPECT_EQ(kept("echo '{\"n\": 1}' > $REEVE_OUTPUT; exit 3").code, 3);
+  const std::string id = reeve({"runs", "--limit", "1"}).out.substr(0, 4);
+  EXPECT_EQ(testing::read_text(state() / "runs" / id / "1/own/result.json"), "{\"n\": 1}\n");
+}
+
+// APR-11
+TEST_F(Sandbox, processes_outside_can_neither_be_seen_nor_reached) {
+  const std::string self = std::to_string(::getpid());
+  expect_held("kill -0 " + self);
+  expect_held("[ -e /proc/" + self + "/stat ]");
+  expect_held(": < /proc/" + self + "/mem");
+}
+
+// APR-11: what decides about the next run.
+TEST_F(Sandbox, the_config_can_be_read_and_not_changed) {
+  EXPECT_THAT(kept("cat .reeve/config.yaml").out, HasSubstr("sandbox: guard"));
+  expect_held(": >> .reeve/config.yaml");
+  expect_held("mv .reeve moved && mv moved .reeve");
+  expect_held("touch .reeve/more && rm .reeve/more");
+}
+
+TEST_F(Sandbox, a_folder_above_the_config_stays_where_it_is) {
+  const std::string inner = project().filename();
+  const std::string script =
+      "{ mv " + inner + " moved && mv moved " + inner + "; } 2>/dev/null && echo open || echo held";
+  const std::string above = project().parent_path();
+  EXPECT_EQ(reeve({"run", "--tool", "free", "--cwd", above, "--", script}).out, "open\n");
+  const Outcome outcome = kept(script, {"--cwd", above});
+  EXPECT_EQ(outcome.out, "held\n") << outcome.err;
+}
+
+// What git would run for the person afterwards is a way out too.
+TEST_F(Sandbox, hooks_and_config_of_git_stay_as_they_are) {
+  ASSERT_EQ(testing::run_program({.argv = {"/usr/bin/git", "init", "-q", project().string()}}).code, 0);
+  expect_held(": >> .git/config");
+  expect_held("echo x > .git/hooks/post-commit && rm .git/hooks/post-commit");
+  expect_held("mv .git moved && mv moved .git");
+  const std::string commit = "git -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit -q";
+  EXPECT_EQ(kept("git add -A . && " + commit + " -m one && git log --format=%s").out, "one\n");
+}
+
+// In a linked worktree git writes to the main repository; its hooks and its checkout stay out of reach.
+TEST_F(Sandbox, a_worktree_can_be_committed_in) {
+  const std::string main = scratch().path() / "main";
+  const std::string tree = project() / "tree";
+  const std::string commit = "git -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit -q --allow-empty";
+  const auto made = testing::run_program(
+      {.argv = {"/bin/sh", "-c",
+                "git init -q " + main + " && cd " + main + " && " + commit + " -m zero && git worktree add -q " + tree},
+       .environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", "/nonexistent"}}});
+  ASSERT_EQ(made.code, 0) << made.err;
+  const Outcome outcome = kept(commit + " -m one && git log --format=%s", {"--cwd", tree});
+  EXPECT_EQ(outcome.out, "one\nzero\n") << outcome.err;
+  EXPECT_EQ(kept("echo x > " + main + "/.git/hooks/post-commit", {"--cwd", tree}).code, 2);
+  EXPECT_FALSE(fs::exists(main + "/.git/hooks/post-commit"));
+  // A folder that only says it were a worktree gets nothing.
+  fs::create_directories(project() / "liar");
+  std::ofstream(project() / "liar/.git") << "gitdir: " << main << "/.git/worktrees/tree\n";
+  EXPECT_NE(kept("echo x > " + main + "/.git/objects/x", {"--cwd", (project() / "liar").string()}).code, 0);
+}
+
+// Root without a sandbox of its own kernel could still be told what to do with crashes.
+TEST_F(Sandbox, settings_of_the_kernel_stay_as_they_are) {
+  const std::string attempt = ": >> /proc/sys/kernel/core_pattern";
+  if (::geteuid() == 0) expect_held(attempt);
+  EXPECT_EQ(kept("grep CapEff /proc/self/status").out, "CapEff:\t0000000000000000\n");
+}
+
+// With all rights in a namespace of its own the places stay covered.
+TEST_F(Sandbox, what_is_hidden_cannot_be_uncovered) {
+  const std::string uncover = "umount " + state().string() + " && [ -S " + socket().string() + " ]";
+  const Outcome outcome = kept("unshare -rm sh -c '" + uncover + "' 2>/dev/null && echo open || echo held");
+  EXPECT_EQ(outcome.out, "held\n");
+}
+
+TEST_F(Sandbox, tmp_is_private) {
+  expect_held("[ -e " + (scratch().path() / "home").string() + " ]");
+  EXPECT_EQ(kept("echo x > /tmp/mine && cat /tmp/mine").out, "x\n");
+}
+
+// RUN-6, RUN-12: what it prints and how it ends are its own.
+TEST_F(Sandbox, output_and_exit_codes_pass_through) {
+  const Outcome outcome = kept("echo to-out; echo to-err >&2; exit 7");
+  EXPECT_EQ(outcome.out, "to-out\n");
+  EXPECT_THAT(outcome.err, HasSubstr("to-err"));
+  EXPECT_EQ(outcome.code, 7);
+  EXPECT_EQ(kept("cat", {"--prompt", "from the prompt"}).out, "from the prompt");
+  EXPECT_EQ(kept("kill -SEGV $$").code, 128 + SIGSEGV);
+}
+
+// As without a sandbox: bubblewrap's own words would only confuse.
+TEST_F(Sandbox, a_command_that_cannot_be_started_is_told_as_ever) {
+  const Outcome missing = reeve({"run", "--tool", "missing"});
+  EXPECT_EQ(missing.code, 127);
+  EXPECT_EQ(show("TR-1")["reason"], "command not found: no-such-command");
+  std::ofstream(project() / "plain") << "no program\n";
+  EXPECT_EQ(reeve({"run", "--tool", "plain-file"}).code, 126);
+  EXPECT_THAT(show("TR-2")["reason"], StartsWith("not executable: ./plain"));
+}
+
+// RUN-15: a tool that is asked to end has its grace, though bubblewrap stands between it and the keeper.
+TEST_F(Sandbox, a_tool_is_asked_before_it_is_killed) {
+  const Outcome started = reeve({"run", "--detach", "--tool", "kept", "--",
+                                 "trap 'echo asked; exit 4' TERM; echo up; while :; do sleep 0.05; done"});
+  ASSERT_EQ(started.code, 0) << started.err;
+  wait_for_output("TR-1", "up");
+  EXPECT_EQ(reeve({"cancel", "TR-1"}).code, 0);
+  EXPECT_EQ(finish("TR-1")["status"], "cancelled");
+  EXPECT_THAT(logs("TR-1"), HasSubstr("asked"));
+}
+
+// RUN-17
+TEST_F(Sandbox, the_whole_tree_ends_with_the_run) {
+  const Outcome outcome =
+      reeve({"run", "--tool", "kept", "--", "setsid sleep 1000 & setsid sh -c 'sleep 1000 & exit' & echo up"});
+  EXPECT_EQ(outcome.out, "up\n") << outcome.err;
+  EXPECT_TRUE(testing::eventually([&] { return tools().empty(); }));
+}
+
+// RUN-13: with its keeper killed nothing of it lives on.
+TEST_F(Sandbox, nothing_outlives_the_keeper) {
+  ASSERT_EQ(reeve({"run", "--detach", "--tool", "kept", "--", "echo up; sleep 1000"}).code, 0);
+  wait_for_output("TR-1", "up");
+  for (const auto& process : processes()) {
+    // The one that holds this run is the parent of what confines it.
+    if (!process.command.contains("--die-with-parent")) continue;
+    std::ifstream stat("/proc/" + std::to_string(process.pid) + "/stat");
+    std::string skipped;
+    pid_t parent = 0;
+    stat >> skipped >> skipped >> skipped >> parent;
+    const std::string keeper = testing::read_text("/proc/" + std::to_string(parent) + "/cmdline");
+    if (keeper.contains(std::string("reeve-keeper\0hold", 17))) ::kill(parent, SIGKILL);
+  }
+  EXPECT_TRUE(testing::eventually([&] { return tools().empty(); }));
+  EXPECT_EQ(wait_for_status("TR-1", "waiting_approval")["reason"], "interrupted after it began");
+  EXPECT_EQ(reeve({"cancel", "TR-1"}).code, 0);
+}
+
+// RUN-9: the terminal is the tool's, and Ctrl-C a key for it, not for what stands in between.
+TEST_F(Sandbox, a_terminal_works_as_without) {
+  const auto terminal =
+      start({"run", "--tool", "terminal", "--",
+             "trap 'echo caught; exit 5' INT; [ -t 0 ] && echo ready > /dev/tty; while :; do sleep 0.05; done"},
+            Session::Ends::terminal, {{"TERM", "xterm"}});
+  ASSERT_TRUE(terminal->wait_for("ready"));
+  terminal->type("\x03");
+  ASSERT_TRUE(terminal->wait_for("caught"));
+  EXPECT_EQ(terminal->wait(), 5);
+}
+
+// APR-11: never without one.
+TEST_F(Sandbox, without_bubblewrap_no_run_is_begun) {
+  write_program("bin/sh", "#!/bin/sh\nexec /bin/sh \"$@\"\n");
+  const Outcome outcome = testing::run_program(
+      launch_with_path({"run", "--tool", "kept", "--", "echo ran > proof"}, (scratch().path() / "bin").string()));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("run.sandbox_unavailable"));
+  EXPECT_THAT(outcome.err, HasSubstr("no `bwrap`"));
+  EXPECT_FALSE(fs::exists(project() / "proof"));
+  EXPECT_EQ(reeve({"runs"}).out, "");
+}
+
+// Where bubblewrap is there and may make no namespaces, its own words say so; and it is tried again.
+TEST_F(Sandbox, a_bubblewrap_that_fails_is_told_and_tried_again) {
+  write_program("bin/bwrap", "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n");
+  const std::string path = (scratch().path() / "bin").string() + ":/usr/bin:/bin";
+  const Outcome outcome = testing::run_program(launch_with_path({"run", "--tool", "kept", "--", "echo ran"}, path));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("No permissions to create new namespace"));
+  EXPECT_EQ(outcome.out, "");
+  write_program("bin/bwrap", "#!/bin/sh\nexec /usr/bin/bwrap \"$@\"\n");
+  EXPECT_EQ(kept("echo ran").out, "ran\n");
+}
+
+// It worked when it was asked, and does not when the tool is started: the run has failed, and nothing ran.
+TEST_F(Sandbox, a_sandbox_that_cannot_be_made_at_the_start_fails_the_run) {
+  const std::string count = scratch().path() / "asked";
+  write_program("bin/bwrap", "#!/bin/sh\n[ -e " + count + " ] && { echo 'bwrap: no luck' >&2; exit 1; }\n: > " + count +
+                                 "\nexec /usr/bin/bwrap \"$@\"\n");
+  const std::string path = (scratch().path() / "bin").string() + ":/usr/bin:/bin";
+  const Outcome outcome = testing::run_program(launch_with_path({"run", "--tool", "kept", "--", "echo ran"}, path));
+  EXPECT_EQ(outcome.code, 126);
+  EXPECT_EQ(outcome.out, "");
+  auto run = show("TR-1");
+  EXPECT_EQ(run["status"], "failed");
+  EXPECT_EQ(run["reason"], "the tool asks for `sandbox: guard`, but bubblewrap could not start it: bwrap: no luck");
+}
+
+// A folder in which everything of Reeve lies cannot be given away.
+TEST_F(Sandbox, the_state_folder_is_no_working_folder) {
+  const Outcome outcome = kept("echo ran", {"--cwd", (state() / "runs").string()});
+  EXPECT_EQ(outcome.code, 2) << outcome.out;
+  EXPECT_THAT(outcome.err, HasSubstr("run.sandbox_unavailable"));
+}
+
+// Root hides refusals.
+TEST_F(Sandbox, it_holds_for_an_unprivileged_user_too) {
+  if (::geteuid() != 0) return;
+  const auto as_nobody = [&](const Words& words) {
+    testing::Launch made = launch(words);
+    made.argv.insert(made.argv.begin(), {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"});
+    return testing::run_program(made);
+  };
+  ASSERT_EQ(::chmod(scratch().path().c_str(), 0755), 0);
+  for (const auto& entry : fs::recursive_directory_iterator(scratch().path())) {
+    ASSERT_EQ(::chown(entry.path().c_str(), nobody, nobody), 0);
+  }
+  ASSERT_EQ(::chown(scratch().path().c_str(), nobody, nobody), 0);
+  const std::string script = "id -u; echo mine > here; [ -S " + socket().string() + " ] || echo no socket; kill -0 " +
+                             std::to_string(::getpid()) + " 2>/dev/null || echo no processes; : >> .reeve/config.yaml";
+  const Outcome outcome = as_nobody({"run", "--tool", "kept", "--", script});
+  EXPECT_EQ(outcome.out, "65534\nno socket\nno processes\n") << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("Read-only file system"));
+  EXPECT_EQ(testing::read_text(project() / "here"), "mine\n");
+  EXPECT_EQ(as_nobody({"stop"}).code, 0);
+}
+
+// `reeve doctor` tries them for real.
+TEST_F(Sandbox, doctor_says_what_holds) {
+  const Outcome outcome = reeve({"doctor"});
+  for (const char* name : {"write outside", "state folder hidden", "daemon socket", "processes hidden", "config kept",
+                           "ptrace", "kernel settings"}) {
+    EXPECT_THAT(outcome.out, HasSubstr("sandbox: " + std::string(name) + "\tok\theld")) << outcome.out;
+  }
+}
+
+}  // namespace
+}  // namespace reeve
