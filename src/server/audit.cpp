@@ -42,11 +42,12 @@ void list(SharedExchange exchange) {
       [since, asked](ledger::Transaction& transaction) {
         store::Session& session = transaction.session();
         std::int64_t after = since;
-        if (since < 0) session.query(store::Sql::audit_last, {}, [&](const store::Row& row) { after += row.integer(0); });
+        if (since < 0)
+          session.query(store::Sql::audit_last, {}, [&](const store::Row& row) { after += row.integer(0); });
         after = std::max<std::int64_t>(after, 0);
         Value::Array entries;
         session.query(store::Sql::audit_since, {{"after", after}, {"most", asked + 1}},
-                                    [&](const store::Row& row) { entries.push_back(read_entry(row)); });
+                      [&](const store::Row& row) { entries.push_back(read_entry(row)); });
         return entries;
       },
       [exchange, asked](std::expected<Value::Array, Error> entries) {

@@ -343,6 +343,20 @@ TEST_F(ApprovalsCli, reeve_run_says_what_its_tool_asks) {
   EXPECT_EQ(testing::count_of(session->err(), "asks:"), 1);
 }
 
+// The same while the tool is still there and prints.
+TEST_F(ApprovalsCli, reeve_run_says_it_while_the_tool_lives) {
+  const auto session = start({"run", "--", "sh", "-c",
+                              R"(echo '{"event":"approval_needed","question":"Go on?"}'
+while [ ! -e go ]; do sleep 0.05; done; exit 90)"});
+  ASSERT_TRUE(session->wait_for_error("◆ AP-1 asks: Go on?   reeve approve AP-1\n")) << session->err();
+  EXPECT_FALSE(session->is_over());
+  EXPECT_FALSE(tools().empty());
+  scratch().write("project/go", "");
+  EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
+  EXPECT_NE(session->wait(), 0);
+  EXPECT_EQ(show("TR-1")["status"], "failed");
+}
+
 // LOG-3
 TEST_F(ApprovalsCli, hostile_words_reach_no_terminal) {
   const std::string longest(16UZ * 1024, 'x');
