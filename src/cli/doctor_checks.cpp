@@ -1,5 +1,6 @@
 #include "cli/doctor_checks.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <optional>
@@ -176,6 +177,21 @@ Check check_inotify() {
   return is_small ? warn("inotify", detail, "sysctl fs.inotify.max_user_instances=128") : ok("inotify", detail);
 }
 
+// Asked for only where the config of this state folder has webhooks.
+std::optional<Check> check_curl(const fs::path& folder) {
+  try {
+    const auto found = project::load_config_of({folder});
+    if (!found.loaded) return std::nullopt;
+    const auto& notify = found.loaded->config().notify;
+    if (std::ranges::none_of(notify, [](const auto& entry) { return entry.webhook.has_value(); })) return std::nullopt;
+  } catch (const base::Error&) {
+    return std::nullopt;
+  }
+  const auto program = find_program("curl");
+  return program ? ok("curl", program->string())
+                 : warn("curl", "missing: the webhooks of `notify` cannot be sent", "apt install curl");
+}
+
 }  // namespace
 
 std::vector<Check> check_machine(const client::DaemonPlace& place) {
@@ -190,6 +206,7 @@ std::vector<Check> check_machine(const client::DaemonPlace& place) {
                                check_descriptors(),
                                check_pipes(),
                                check_inotify()};
+  if (auto curl = check_curl(place.folder)) checks.push_back(std::move(*curl));
   for (Check& check : check_sandbox()) checks.push_back(std::move(check));
   return checks;
 }

@@ -118,6 +118,7 @@ void print_ending(const Call& call, const model::Run& run) {
   const bool says_why = !reason.empty() && run.status != RunStatus::waiting_approval;
   if (says_why) text += ": " + base::visible(reason);
   print_beside(call, text);
+  if (run.status == RunStatus::waiting_approval) print_next(call, "reeve approvals");
   const bool has_failed = run.status == RunStatus::failed || run.status == RunStatus::failed_timeout;
   if (has_failed) print_beside(call, "  = fix: " + fix_for(run));
 }

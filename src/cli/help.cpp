@@ -69,7 +69,7 @@ std::string overview(std::string_view group, const view::Style& style) {
             style.paint(Tint::bold, "Examples") + "\n";
     for (const Example& example :
          {Example{"reeve run -- pytest -q", "supervise a command"}, Example{"reeve", "what needs you now"},
-          Example{"reeve init", "set up this folder"},
+          Example{"reeve approve AP-4", "say yes to what a tool asks"}, Example{"reeve init", "set up this folder"},
           Example{"reeve flow validate release.yaml", "all mistakes at once, each with its fix"},
           Example{"reeve flow graph release.yaml", "see the workflow"}}) {
       text += fmt::format("  {:<40}{}\n", example.line, style.paint(Tint::dim, example.what));

@@ -100,7 +100,7 @@ Connection Daemon::connect_until(BootTime deadline) {
     }
     const bool is_over = starter && starter->is_done() && starter->was_beaten() && now() - started_at > leave_time;
     if (!starter || is_over) {
-      starter.emplace(place_.folder, place_.programs);
+      starter.emplace(place_.folder, place_.programs, place_.variables());
       started_at = now();
     }
     starter->wait(pause_time);

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <poll.h>
+#include <set>
 #include <sys/stat.h>
 #include <system_error>
 
@@ -23,11 +24,15 @@ namespace {
 constexpr std::size_t most_text = 64 * 1024;
 
 // Everything a daemon needs of its first client, and nothing that belongs to that client alone.
-std::vector<std::string> daemon_environment() {
+std::vector<std::string> daemon_environment(const std::vector<std::string>& more) {
   std::vector<std::string> environment;
+  std::set<std::string> names(more.begin(), more.end());
   for (const char* name :
        {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "LANG", "TZ", "TMPDIR", "USER", "REEVE_STORE"}) {
-    const char* value = std::getenv(name);
+    names.insert(name);
+  }
+  for (const std::string& name : names) {
+    const char* value = std::getenv(name.c_str());
     if (value != nullptr && *value != '\0') environment.push_back(fmt::format("{}={}", name, value));
   }
   return environment;
@@ -67,13 +72,13 @@ Programs find_programs(Programs programs) {
 
 }  // namespace
 
-Starter::Starter(const fs::path& folder, Programs programs) {
+Starter::Starter(const fs::path& folder, Programs programs, const std::vector<std::string>& variables) {
   create_state_folder(folder);
   programs = find_programs(std::move(programs));
   os::Pipe pipe = os::make_pipe();
   const auto guard = os::spawn({.argv = {programs.keeper.string(), "guard", (folder / "reeve.lock").string(), "--",
                                          programs.reeve.string(), "serve", "--state", folder.string(), "--background"},
-                                .environment = daemon_environment(),
+                                .environment = daemon_environment(variables),
                                 .output = pipe.write.get(),
                                 .error = pipe.write.get()});
   if (!guard) {

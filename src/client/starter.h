@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "os/process.h"
@@ -18,8 +19,9 @@ struct Programs {
 // reached; before that it writes there why it cannot begin.
 class Starter {
  public:
-  // Creates the state folder when it is missing. Throws `daemon.unavailable`.
-  Starter(const std::filesystem::path& folder, Programs programs);
+  // Creates the state folder when it is missing. `variables` are given to the daemon beside those that every one needs.
+  // Throws `daemon.unavailable`.
+  Starter(const std::filesystem::path& folder, Programs programs, const std::vector<std::string>& variables);
 
   // Waits until the daemon has said what it has to say, or until the time is over.
   void wait(base::Milliseconds time);

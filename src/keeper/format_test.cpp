@@ -86,6 +86,26 @@ TEST(Message, is_read_as_it_was_sent) {
   EXPECT_TRUE(std::get<InputTaken>(*decode_from_keeper(encode(FromKeeper(InputTaken{3, true})))).is_taken);
 }
 
+// RUN-10
+TEST(Message, a_prompt_and_its_answer_are_read_as_they_were_sent) {
+  const Prompt prompt{
+      .serial = 7, .certainty = Prompt::Certainty::probable, .is_secret = true, .position = 1ULL << 40U};
+  const auto told = std::get<Prompt>(*decode_from_keeper(encode(FromKeeper(prompt))));
+  EXPECT_EQ(told.serial, 7U);
+  EXPECT_EQ(told.certainty, Prompt::Certainty::probable);
+  EXPECT_TRUE(told.is_secret);
+  EXPECT_EQ(told.position, 1ULL << 40U);
+  EXPECT_EQ(std::get<PromptOver>(*decode_from_keeper(encode(FromKeeper(PromptOver{9})))).serial, 9U);
+  const auto answer =
+      std::get<Answer>(*decode_to_keeper(encode(ToKeeper(Answer{.number = 3, .serial = 7, .bytes = "y\r"}))));
+  EXPECT_EQ(answer.number, 3U);
+  EXPECT_EQ(answer.serial, 7U);
+  EXPECT_EQ(answer.bytes, "y\r");
+  const auto taken = std::get<AnswerTaken>(*decode_from_keeper(encode(FromKeeper(AnswerTaken{3, true}))));
+  EXPECT_EQ(taken.number, 3U);
+  EXPECT_TRUE(taken.is_taken);
+}
+
 TEST(Message, what_is_none_is_refused) {
   EXPECT_FALSE(decode_to_keeper(""));
   EXPECT_FALSE(decode_to_keeper("\xff"));

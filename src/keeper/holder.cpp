@@ -9,20 +9,19 @@
 #include <optional>
 #include <poll.h>
 #include <span>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 #include <utility>
 
 #include "base/error.h"
+#include "keeper/alarm.h"
 #include "keeper/clock.h"
 #include "keeper/connections.h"
 #include "keeper/crash_point.h"
 #include "keeper/launch.h"
 #include "keeper/message.h"
 #include "keeper/records.h"
+#include "keeper/terminal_watch.h"
 #include "keeper/tool_streams.h"
 #include "keeper/tool_tree.h"
 #include "os/lock.h"
@@ -60,7 +59,6 @@ class Holder {
   void turn();
   void greet();
   void act(std::size_t index, ToKeeper message);
-  bool is_folder_gone() const noexcept;
   void give_up();
   void take_signals();
   void see_exit();
@@ -69,19 +67,27 @@ class Holder {
   void set_timer();
   bool is_drained() const noexcept { return !streams_ || streams_->is_drained(); }
   void see_trouble() noexcept;
+  bool is_terminal_minded() noexcept;
+  void mind_terminal();
+  void tell_news(const TerminalWatch::News& news) noexcept;
+  bool take_answer(const Answer& answer);
   void finish();
   bool has_daemon() const noexcept { return !connections_.is_empty(); }
 
   std::string seat_;
   std::optional<os::FileLock> lock_;
   os::Fd signals_;
-  os::Fd timer_;
+  Alarm alarm_;
   Connections connections_;
 
   std::optional<Assign> assign_;
   std::optional<os::Folder> folder_;
   std::unique_ptr<ToolTree> tree_;
   std::unique_ptr<ToolStreams> streams_;
+  // Only with a terminal.
+  std::optional<TerminalWatch> watch_;
+  // The number of the last one that was typed.
+  std::uint64_t last_answer_ = 0;
 
   std::optional<os::Process> tool_;
   // It has been waited for: its number may be another's from then on.
@@ -93,8 +99,6 @@ class Holder {
   std::int64_t retry_at_ = never;
   std::int64_t deadline_ = never;
   std::int64_t lease_ = never;
-  // What the timer is set to.
-  std::int64_t timer_at_ = never;
 };
 
 Holder::Holder(os::Fd daemon, const std::string& seats) {
@@ -105,8 +109,7 @@ Holder::Holder(os::Fd daemon, const std::string& seats) {
   ::sigprocmask(SIG_BLOCK, &watched, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   signals_ = os::Fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-  timer_ = os::Fd(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (!signals_ || !timer_) base::throw_errno("os.failed", "cannot wait for events", errno);
+  if (!signals_) base::throw_errno("os.failed", "cannot wait for events", errno);
   const auto self = os::identify(::getpid());
   if (!self) base::throw_errno("os.failed", "cannot tell when this process began", ENOENT, "mount /proc");
   seat_ = seats + "/" + seat_name(self->pid, self->started);
@@ -164,12 +167,7 @@ void Holder::start() {
   os::SpawnPlan plan{.argv = std::move(launch->argv), .environment = std::move(launch->environment)};
   plan.folder = launch->folder;
   streams_->open(*assign_, launch->has_prompt, plan);
-  if (assign_->open_files != 0) {
-    rlimit limit{};
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = std::min<rlim_t>(assign_->open_files, limit.rlim_max);
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-  }
+  if (assign_->open_files != 0) limit_open_files(assign_->open_files);
   auto process = tree_->spawn(plan);
   for (const int fd : {plan.input, plan.output, plan.error}) {
     if (fd >= 0) ::close(fd);
@@ -183,6 +181,9 @@ void Holder::start() {
     return;
   }
   tool_ = std::move(*process);
+  if (streams_->pty()) {
+    watch_.emplace(streams_->pty()->master().get(), streams_->terminal(), ::getpid(), boot_now());
+  }
   const auto id = os::identify(tool_->pid());
   if (id) {
     // For the one who must find what is left when this process is killed, where no group tells it.
@@ -200,7 +201,7 @@ void Holder::turn() {
   const auto peers = all.subspan<own_ends + ToolStreams::ends, Connections::most_ends>();
   set_timer();
   ends[0] = {signals_.get(), POLLIN, 0};
-  ends[1] = {timer_.get(), POLLIN, 0};
+  ends[1] = {alarm_.fd(), POLLIN, 0};
   ends[2] = {tool_ && !is_reaped_ ? tool_->fd() : -1, POLLIN, 0};
   streams_->watch(streams);
   const std::size_t peer_ends = connections_.watch(peers);
@@ -217,6 +218,7 @@ void Holder::turn() {
   if (peers[0].revents != 0) greet();
   if (ends[1].revents != 0) check_clock();
   if (streams_) connections_.tell_growth(streams_->output().position());
+  mind_terminal();
 }
 
 // Output cannot be written: it is tried again, and nothing is read before.
@@ -225,12 +227,6 @@ void Holder::see_trouble() noexcept {
   if (error == 0 || retry_at_ != never) return;
   retry_at_ = boot_now() + retry_ns;
   connections_.tell_all(Trouble{error});
-}
-
-// Somebody has deleted it: there is no place for output or a record any more.
-bool Holder::is_folder_gone() const noexcept {
-  struct stat status{};
-  return ::fstat(folder_->fd(), &status) == 0 && status.st_nlink == 0;
 }
 
 void Holder::give_up() {
@@ -245,6 +241,7 @@ void Holder::greet() {
   if (!index || !tool_) return;
   const auto id = os::identify(tool_->pid());
   if (id) connections_.tell(*index, Started{id->pid, id->started});
+  if (watch_ && watch_->prompt()) connections_.tell(*index, *watch_->prompt());
 }
 
 void Holder::act(std::size_t index, ToKeeper message) {
@@ -255,6 +252,9 @@ void Holder::act(std::size_t index, ToKeeper message) {
   } else if (auto* input = std::get_if<Input>(&message)) {
     connections_.tell(index, InputTaken{input->ticket, !has_ended_ && streams_->take_input(input->bytes)});
     streams_->write_input();
+  } else if (const auto* answer = std::get_if<Answer>(&message)) {
+    const bool is_taken = take_answer(*answer);
+    connections_.tell(index, AnswerTaken{answer->number, is_taken});
   } else if (std::holds_alternative<CloseInput>(message)) {
     streams_->close_input();
   } else if (const auto* size = std::get_if<Resize>(&message)) {
@@ -301,6 +301,7 @@ void Holder::see_exit() {
   record_.code = status->code;
   record_.signal = status->signal;
   has_ended_ = true;
+  if (watch_) tell_news(watch_->end());
   streams_->output().lift_cap();
   if (!assign_->keep_descendants) {
     ToolTree::End end = tree_->kill(kill_patience, 0);
@@ -313,12 +314,11 @@ void Holder::see_exit() {
 }
 
 void Holder::check_clock() {
-  std::uint64_t expirations = 0;
-  if (::read(timer_.get(), &expirations, sizeof(expirations)) > 0) timer_at_ = never;
+  alarm_.hear();
   const std::int64_t now = boot_now();
   if (now >= retry_at_) {
     retry_at_ = streams_->output().retry() ? never : now + retry_ns;
-    if (retry_at_ != never && is_folder_gone()) return give_up();
+    if (retry_at_ != never && folder_->is_deleted()) return give_up();
   }
   if (now >= drained_by_) {
     streams_->drain();
@@ -343,14 +343,35 @@ void Holder::set_timer() {
     // They count only while no daemon is there; one that leaves wakes this process by it.
     if (!has_daemon() && kill_at_ == never) at = std::min({at, deadline_, lease_});
   }
-  if (at == timer_at_) return;
-  timer_at_ = at;
-  itimerspec when{};
-  if (at != never) {
-    const std::int64_t set = std::max<std::int64_t>(at, 1);
-    when.it_value = {set / 1'000'000'000LL, set % 1'000'000'000LL};
-  }
-  ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+  if (is_terminal_minded()) at = std::min(at, watch_->next_look());
+  alarm_.set(at);
+}
+
+// While output is held up, a quiet terminal says nothing.
+bool Holder::is_terminal_minded() noexcept {
+  return watch_ && streams_ && !has_ended_ && streams_->output().is_ready();
+}
+
+void Holder::mind_terminal() {
+  if (!is_terminal_minded()) return;
+  tell_news(watch_->update(streams_->output().position(), streams_->typed(), boot_now()));
+}
+
+void Holder::tell_news(const TerminalWatch::News& news) noexcept {
+  if (news.over) connections_.tell_all(*news.over);
+  if (news.prompt) connections_.tell_all(*news.prompt);
+}
+
+bool Holder::take_answer(const Answer& answer) {
+  // The one who asked died before it heard that it was typed.
+  if (answer.number == last_answer_ && last_answer_ != 0) return true;
+  if (answer.number <= last_answer_ || !is_terminal_minded() || !watch_->still_stands(answer.serial)) return false;
+  if (answer.bytes.empty() || !streams_->take_input(answer.bytes)) return false;
+  last_answer_ = answer.number;
+  streams_->write_input();
+  // From now on it is another prompt, or none.
+  mind_terminal();
+  return true;
 }
 
 void Holder::finish() {
@@ -360,7 +381,7 @@ void Holder::finish() {
   tree_.reset();
   crash_point("keeper.before_rename");
   // Without the record the run would count as interrupted: a full disk is waited out.
-  while (folder_ && !folder_->replace_file(exit_name, encode_exit(record_)) && !is_folder_gone()) {
+  while (folder_ && !folder_->replace_file(exit_name, encode_exit(record_)) && !folder_->is_deleted()) {
     const timespec pause{0, retry_ns};
     ::nanosleep(&pause, nullptr);
   }

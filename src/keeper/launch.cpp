@@ -1,8 +1,10 @@
 #include "keeper/launch.h"
 
+#include <algorithm>
 #include <array>
 #include <fcntl.h>
 #include <string>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "os/beneath.h"
@@ -26,6 +28,13 @@ std::optional<Launch> read_launch(const Assign& assign) {
   launch->argv.insert(launch->argv.begin(), assign.wrapper.begin(), assign.wrapper.end());
   launch->environment.insert(launch->environment.end(), assign.environment.begin(), assign.environment.end());
   return launch;
+}
+
+void limit_open_files(std::uint64_t count) noexcept {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = std::min<rlim_t>(count, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace reeve::keeper

@@ -119,8 +119,10 @@ bool ToolStreams::is_drained() const noexcept {
 
 bool ToolStreams::take_input(std::string_view bytes) {
   const bool has_place = (pty_ || input_) && pending_input_.size() + bytes.size() <= most_input;
-  if (has_place) pending_input_ += bytes;
-  return has_place;
+  if (!has_place) return false;
+  pending_input_ += bytes;
+  typed_ += bytes.size();
+  return true;
 }
 
 void ToolStreams::write_input() {

@@ -44,6 +44,10 @@ class ToolStreams {
   OutputWriter& output() noexcept { return output_; }
   const OutputWriter& output() const noexcept { return output_; }
   std::optional<os::Pty>& pty() noexcept { return pty_; }
+  // The tool's end of the terminal; -1 without one, or when it was released.
+  int terminal() const noexcept { return slave_.get(); }
+  // How many bytes were taken for the tool so far.
+  std::uint64_t typed() const noexcept { return typed_; }
 
  private:
   // A stream of the tool that is read from.
@@ -70,6 +74,7 @@ class ToolStreams {
   std::array<Source, 2> sources_;
   os::Fd input_;
   std::string pending_input_;
+  std::uint64_t typed_ = 0;
   bool closes_input_ = false;
 };
 

@@ -58,6 +58,11 @@ bool Folder::replace_file(const std::string& name, const std::string& content) c
   return ::renameat(fd_.get(), fresh.c_str(), fd_.get(), name.c_str()) == 0;
 }
 
+bool Folder::is_deleted() const noexcept {
+  struct stat status{};
+  return ::fstat(fd_.get(), &status) == 0 && status.st_nlink == 0;
+}
+
 bool Folder::remove(const std::string& name) const noexcept { return ::unlinkat(fd_.get(), name.c_str(), 0) == 0; }
 
 }  // namespace reeve::os

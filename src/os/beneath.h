@@ -23,6 +23,8 @@ class Folder {
   // By rename: whoever looks sees the old one or the whole new one.
   bool replace_file(const std::string& name, const std::string& content) const;
   bool remove(const std::string& name) const noexcept;
+  // Somebody has deleted it: nothing can be put into it any more.
+  bool is_deleted() const noexcept;
   int fd() const noexcept { return fd_.get(); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -48,6 +49,16 @@ std::string read_all(int fd, std::string_view name, std::size_t expected, std::s
   return text;
 }
 
+// The error, or 0.
+int write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(fd, text.data(), text.size());
+    if (count < 0 && errno != EINTR) return errno;
+    if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::string read_file(const fs::path& path, std::size_t max_bytes) {
@@ -90,17 +101,22 @@ bool create_file(const fs::path& path, std::string_view text) {
   const std::string draft = fmt::format("{}.draft.{}", name, ::getpid());
   const Fd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd) fail(errno);
-  int error = 0;
-  while (!text.empty() && error == 0) {
-    const ssize_t count = ::write(fd.get(), text.data(), text.size());
-    if (count < 0 && errno != EINTR) error = errno;
-    if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
-  }
+  int error = write_all(fd.get(), text);
   if (error == 0 && ::fsync(fd.get()) != 0) error = errno;
   if (error == 0 && ::link(draft.c_str(), name.c_str()) != 0) error = errno;
   ::unlink(draft.c_str());
   if (error != 0 && error != EEXIST) fail(error);
   return error == 0;
+}
+
+void replace_file(const fs::path& path, std::string_view text) {
+  const std::string draft = path.string() + ".draft";
+  const Fd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  int error = fd ? write_all(fd.get(), text) : errno;
+  if (error == 0 && ::rename(draft.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return;
+  ::unlink(draft.c_str());
+  base::throw_errno("file.unwritable", fmt::format("cannot write {}", base::quoted(path.string())), error);
 }
 
 void create_folders(const fs::path& path) {

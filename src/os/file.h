@@ -19,6 +19,8 @@ std::string read_standard_input(std::size_t max_bytes);
 
 // Creates the file with this text, or leaves an existing one as it is: false. It appears whole or not at all.
 bool create_file(const std::filesystem::path& path, std::string_view text);
+// Replaces the file, or creates it, for the owner alone: whoever looks finds the old text or the new one. Not synced.
+void replace_file(const std::filesystem::path& path, std::string_view text);
 // Creates the folder and those above it.
 void create_folders(const std::filesystem::path& path);
 

@@ -23,6 +23,8 @@ std::optional<ProcessStat> read_process_stat(pid_t pid) {
   }
   // The first is the state, field 3 of proc(5).
   constexpr std::size_t parent = 1;
+  constexpr std::size_t group = 2;
+  constexpr std::size_t terminal = 4;
   constexpr std::size_t first_time = 11;
   constexpr std::size_t last_time = 14;
   constexpr std::size_t threads = 17;
@@ -31,7 +33,13 @@ std::optional<ProcessStat> read_process_stat(pid_t pid) {
   const auto number = [&](std::size_t field) { return parse_unsigned(fields[field]); };
   std::uint64_t ticks = 0;
   for (std::size_t field = first_time; field <= last_time; ++field) ticks += number(field);
-  return ProcessStat{{pid, number(started)}, static_cast<pid_t>(number(parent)), fields[0][0], ticks, number(threads)};
+  return ProcessStat{{pid, number(started)},
+                     static_cast<pid_t>(number(parent)),
+                     static_cast<pid_t>(number(group)),
+                     number(terminal),
+                     fields[0][0],
+                     ticks,
+                     number(threads)};
 }
 
 }  // namespace reeve::os

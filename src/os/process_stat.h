@@ -11,6 +11,9 @@ namespace reeve::os {
 struct ProcessStat {
   ProcessId id;
   pid_t parent = 0;
+  pid_t group = 0;
+  // The device number of its controlling terminal; 0 when it has none.
+  std::uint64_t terminal = 0;
   // As proc(5) has it: R, S, D, T, Z …
   char state = '?';
   // Its own, and that of the children it has waited for.

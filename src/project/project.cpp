@@ -136,6 +136,12 @@ FoundConfig load_config(const std::optional<fs::path>& project, const std::vecto
   return {sources.project != nullptr, spec::parse_config(sources)};
 }
 
+FoundConfig load_config_of(const StateFolder& folder) {
+  const fs::path around = folder.root.parent_path();
+  const bool is_of_project = around.filename() == ".reeve" && folder.root.filename() == "state";
+  return load_config(is_of_project ? std::optional(around.parent_path()) : std::nullopt, {});
+}
+
 base::Result<spec::WorkflowFile> load_workflow(const std::string& name) {
   const auto source = read_source(name);
   const fs::path folder = folder_of(name);

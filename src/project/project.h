@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -7,12 +8,19 @@
 #include <vector>
 
 #include "base/problem.h"
+#include "project/state_folder.h"
 #include "spec/config_file.h"
 #include "spec/source.h"
 #include "spec/workflow_file.h"
 
 // Where things are on this machine: the project, the config files, the workflows.
 namespace reeve::project {
+
+// What a program that Reeve starts for its own ends gets of the environment: to be found, to speak the person's
+// language, and to reach the desktop.
+inline constexpr std::array errand_variables = {
+    "PATH",    "HOME",           "USER", "LANG", "TZ", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY", "WAYLAND_DISPLAY"};
 
 // The value of an environment variable that is set and not empty.
 std::optional<std::string> variable(const char* name);
@@ -30,6 +38,9 @@ struct FoundConfig {
   base::Result<spec::LoadedConfig> loaded;
 };
 FoundConfig load_config(const std::optional<std::filesystem::path>& project, const std::vector<std::string>& settings);
+
+// Of the project that the state folder belongs to, or of the user alone: what its daemon goes by.
+FoundConfig load_config_of(const StateFolder& folder);
 
 // The user's own config file, whether it exists or not.
 std::filesystem::path user_config_path();

@@ -12,6 +12,7 @@
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/lock.h"
+#include "runtime/notifier.h"
 #include "runtime/store_task.h"
 #include "store/runs.h"
 
@@ -128,6 +129,14 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   sandbox_ = std::make_unique<SandboxProbe>(loop_, SandboxPlace{options_.keeper_program, options_.folder});
   supervisor_ = std::make_unique<Supervisor>(*around_);
   approvals_ = std::make_unique<Approvals>(*around_, *supervisor_);
+  if (!options_.config.notify.empty()) {
+    notifier_ = std::make_unique<Notifier>(loop_, *ledger_, clock_,
+                                           Notifier::Options{.positions = options_.folder.root / "notify.json",
+                                                             .entries = options_.config.notify,
+                                                             .secrets = options_.notify_secrets,
+                                                             .environment = options_.notify_environment,
+                                                             .complain = options_.complain});
+  }
   // A file has one daemon, which its lock proves; where many share a store, others count on the lease.
   if (place->kind == store::Place::Kind::postgresql) {
     around_->lease = options_.config.supervision.lease;
@@ -190,6 +199,7 @@ void Daemon::renew_lease() {
 }
 
 Daemon::~Daemon() {
+  notifier_.reset();
   const std::int64_t number = around_->daemon;
   try {
     ledger_->call([number](ledger::Transaction& transaction) { ledger::end_lease(transaction, number); });
@@ -229,11 +239,25 @@ void Daemon::publish(std::span<const ledger::StoredEvent> events) {
   std::string lines;
   for (const ledger::StoredEvent& event : events) lines += event_line(event);
   if (!lines.empty()) log_->write(std::move(lines));
+  notify(events);
   // One word is enough for all that were committed before it is heard.
   if (is_told_.exchange(true)) return;
   loop_.post([this] {
     is_told_ = false;
     for (const auto& more : event_followers_.find({})) more();
+  });
+}
+
+void Daemon::notify(std::span<const ledger::StoredEvent> events) {
+  // Read by the store thread: the options never change.
+  if (options_.config.notify.empty()) return;
+  std::vector<Notice> notices;
+  for (const ledger::StoredEvent& event : events) {
+    if (const auto notice = find_notice(event)) notices.push_back(*notice);
+  }
+  if (notices.empty()) return;
+  loop_.post([this, notices = std::move(notices)] {
+    if (notifier_) notifier_->take(notices);
   });
 }
 
@@ -260,7 +284,7 @@ Loop::Hold Daemon::follow_log(std::function<void(const std::string&)> lines) {
 }
 
 void Daemon::ask_idle(std::function<void(bool)> answer) {
-  if (supervisor_->live_runs() > 0) {
+  if (supervisor_->live_runs() > 0 || (notifier_ && notifier_->is_busy())) {
     answer(false);
     return;
   }

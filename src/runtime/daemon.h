@@ -2,10 +2,12 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "runtime/approvals.h"
 #include "runtime/sandbox.h"
@@ -13,6 +15,8 @@
 #include "store/store.h"
 
 namespace reeve::runtime {
+
+class Notifier;
 
 // Everything of the daemon but its doors. One per state folder, which its lock proves.
 class Daemon {
@@ -30,6 +34,9 @@ class Daemon {
     std::function<void(const std::string&)> complain;
     int complaints = -1;
     std::string crash_point = {};
+    // What the commands of `notify` get, and the values that its `secret_env` names.
+    std::vector<std::string> notify_environment = {};
+    std::map<std::string, std::string> notify_secrets = {};
   };
 
   explicit Daemon(Options options);
@@ -59,7 +66,7 @@ class Daemon {
   // Calls with each stretch of whole lines that goes into the log.
   [[nodiscard]] Loop::Hold follow_log(std::function<void(const std::string&)> lines);
 
-  // Whether nothing is left to do: no run or approval that is not over.
+  // Whether nothing is left to do: no run or approval that is not over, no notification on its way.
   void ask_idle(std::function<void(bool)> answer);
 
  private:
@@ -68,6 +75,7 @@ class Daemon {
   void sweep_seats() const;
   void sweep_launches();
   void publish(std::span<const ledger::StoredEvent> events);
+  void notify(std::span<const ledger::StoredEvent> events);
   void write_missed_events();
 
   Options options_;
@@ -87,6 +95,8 @@ class Daemon {
   std::unique_ptr<SandboxProbe> sandbox_;
   std::unique_ptr<Supervisor> supervisor_;
   std::unique_ptr<Approvals> approvals_;
+  // None when the config names nobody.
+  std::unique_ptr<Notifier> notifier_;
   Loop::Hold lease_timer_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sys/resource.h>
 #include <utility>
 
 #include "base/error.h"
@@ -26,6 +27,8 @@ constexpr std::uint64_t most_unstored = 4ULL << 20U;
 constexpr std::size_t tail_bytes = 64UL << 20U;
 // So far a line without an end may lie behind what has been read.
 constexpr std::uint64_t most_pending = 1ULL << 20U;
+// As `nice`: about a third of what a tool gets while both want a processor.
+constexpr int politeness = 5;
 constexpr std::size_t most_questions = 64;
 constexpr std::size_t most_tool_errors = 64;
 constexpr std::chrono::milliseconds retry_pause(200);
@@ -183,6 +186,8 @@ void LogThread::write(std::string lines) {
 }
 
 void LogThread::run() {
+  // Of this thread alone. What it has not read yet waits in files; a tool that waits for a processor is slower.
+  ::setpriority(PRIO_PROCESS, 0, politeness);
   std::deque<Command> taken;
   bool has_more = false;
   while (true) {

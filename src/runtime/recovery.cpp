@@ -159,12 +159,11 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
   }
   if (!exit && is_same_boot && !is_held && !is_marked) {
     // APR-7: within the same attempt, with growing pauses; what is lost again and again is no accident any more.
-    const int starts = launch ? ++starts_[found.attempt.run] : most_starts + 1;
-    if (starts > most_starts) {
+    const int starts = starts_[found.attempt.run];
+    if (!launch || starts >= most_starts) {
       give_up(std::move(found), std::move(done));
-    } else if (starts > 1 && !std::exchange(found.has_paused, true)) {
-      --starts_[found.attempt.run];
-      try_later(std::move(found), std::move(done), start_pause * (1 << (starts - 2)));
+    } else if (starts > 0 && !std::exchange(found.has_paused, true)) {
+      try_later(std::move(found), std::move(done), start_pause * (1 << (starts - 1)));
     } else {
       start_again(std::move(found), std::move(*plan), std::move(done));
     }
@@ -239,7 +238,11 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
   if (around_.cgroup_parent) os::Cgroup::at(*around_.cgroup_parent, "reeve-" + found.attempt.nonce).remove();
   auto shared = std::make_shared<RunPlan>(std::move(plan));
   around_.keepers.take([this, found, shared, done](std::expected<IdleKeeper, Error> keeper) {
-    if (!keeper) return try_later(found, done);
+    if (!keeper) {
+      // Keepers may never start again: that is told to a person in the end.
+      ++starts_[found.attempt.run];
+      return try_later(found, done);
+    }
     auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));
     const auto deadline = deadline_for(*shared);
     const ledger::AttemptStart start = make_attempt(kept->identity, deadline);
@@ -254,6 +257,7 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
         [this, found, shared, kept, start, deadline, done](std::expected<Reassigned, Error> stored) mutable {
           if (!stored) return try_later(found, done);
           if (stored->epoch) {
+            ++starts_[found.attempt.run];
             found.attempt.claim.epoch = *stored->epoch;
             found.resumption = std::move(stored->resumption);
             found.attempt.nonce = start.nonce;

@@ -11,11 +11,11 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "os/process.h"
 #include "server/http_head.h"
 #include "server/http_outbox.h"
 #include "server/http_reader.h"
+#include "server/http_responder.h"
 
 namespace reeve::server {
 
@@ -42,76 +42,9 @@ Peer peer_of(int socket) {
   return {credentials.pid, credentials.uid, credentials.gid, process ? process->started : 0};
 }
 
-class HttpConnection;
-
-class HttpResponder final : public Responder, public std::enable_shared_from_this<HttpResponder> {
- public:
-  HttpResponder(runtime::Loop& loop, std::weak_ptr<HttpConnection> connection)
-      : loop_(loop), connection_(std::move(connection)) {}
-  ~HttpResponder() override;
-  HttpResponder(const HttpResponder&) = delete;
-  HttpResponder& operator=(const HttpResponder&) = delete;
-
-  void send(Response response) override;
-  std::shared_ptr<Stream> begin(Response head) override;
-  void on_closed(std::function<void()> closed) override;
-
-  bool is_answered() const noexcept { return is_answered_; }
-  void tell_closed() {
-    if (closed_) std::exchange(closed_, nullptr)();
-  }
-
- private:
-  // The connection, if it still waits for this answer, which then has been given.
-  std::shared_ptr<HttpConnection> answer();
-
-  runtime::Loop& loop_;
-  std::weak_ptr<HttpConnection> connection_;
-  std::function<void()> closed_;
-  bool is_answered_ = false;
-};
-
-class HttpStream final : public Stream, public std::enable_shared_from_this<HttpStream> {
- public:
-  HttpStream(runtime::Loop& loop, std::weak_ptr<HttpConnection> connection)
-      : loop_(loop), connection_(std::move(connection)) {}
-  ~HttpStream() override;
-  HttpStream(const HttpStream&) = delete;
-  HttpStream& operator=(const HttpStream&) = delete;
-
-  void write(std::string bytes) override;
-  void end() override;
-  std::size_t waiting() const noexcept override;
-  void on_drained(std::function<void()> drained) override { drained_ = std::move(drained); }
-  void on_closed(std::function<void()> closed) override;
-  bool is_closed() const noexcept override { return !is_ended_ && !connection(); }
-
-  void tell_drained() {
-    // A copy: the call may end the stream, and with it what is called.
-    const auto drained = drained_;
-    if (drained) drained();
-  }
-  // Nothing that is written after that reaches the connection, which may serve others already.
-  void tell_closed() {
-    connection_.reset();
-    drained_ = nullptr;
-    if (closed_) std::exchange(closed_, nullptr)();
-  }
-
- private:
-  // Nothing when the other side is gone.
-  std::shared_ptr<HttpConnection> connection() const noexcept;
-
-  runtime::Loop& loop_;
-  std::weak_ptr<HttpConnection> connection_;
-  std::function<void()> drained_;
-  std::function<void()> closed_;
-  bool is_ended_ = false;
-};
-
 // One thing after the other: a request is read, answered, and only then the next is looked at. All that goes out passes
 // through the outbox. While nothing is read, the end of the other side is seen by the hang-up of its socket.
-class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
+class HttpConnection final : public Connection, public Outlet, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(std::shared_ptr<Host> host, os::Fd socket)
       : host_(std::move(host)),
@@ -125,13 +58,12 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   void cut() override;
   void drop() override { close(); }
 
-  bool is_closed() const noexcept { return state_ == State::closed; }
-
-  void send(Response response);
-  std::shared_ptr<Stream> begin(const Response& head);
-  void write(std::string bytes);
-  void end();
-  std::size_t waiting() const noexcept { return staged_.size() + outbox_.size(); }
+  bool is_closed() const noexcept override { return state_ == State::closed; }
+  void send(Response response) override;
+  std::shared_ptr<Stream> begin(const Response& head) override;
+  void write(std::string bytes) override;
+  void end() override;
+  std::size_t waiting() const noexcept override { return staged_.size() + outbox_.size(); }
 
  private:
   enum class State {
@@ -443,69 +375,6 @@ void HttpConnection::expire() {
   if (host_->loop.now() < deadline_) return set_deadline(deadline_);
   if (state_ == State::receiving) return refuse(timed_out());
   cut();
-}
-
-HttpResponder::~HttpResponder() {
-  if (is_answered_) return;
-  if (const auto connection = answer()) connection->send(refusal_response(no_answer("nobody took it up")));
-}
-
-std::shared_ptr<HttpConnection> HttpResponder::answer() {
-  REEVE_ASSERT(!is_answered_);
-  is_answered_ = true;
-  closed_ = nullptr;
-  auto connection = connection_.lock();
-  return connection && !connection->is_closed() ? connection : nullptr;
-}
-
-void HttpResponder::send(Response response) {
-  if (const auto connection = answer()) connection->send(std::move(response));
-}
-
-std::shared_ptr<Stream> HttpResponder::begin(Response head) {
-  const auto connection = answer();
-  if (!connection) return std::make_shared<HttpStream>(loop_, connection_);
-  return connection->begin(head);
-}
-
-void HttpResponder::on_closed(std::function<void()> closed) {
-  if (is_answered_) return;
-  closed_ = std::move(closed);
-  const auto connection = connection_.lock();
-  if (connection && !connection->is_closed()) return;
-  loop_.post([self = shared_from_this()] { self->tell_closed(); });
-}
-
-HttpStream::~HttpStream() {
-  const auto connection = this->connection();
-  if (connection) connection->drop();
-}
-
-std::shared_ptr<HttpConnection> HttpStream::connection() const noexcept {
-  auto connection = is_ended_ ? nullptr : connection_.lock();
-  return connection && !connection->is_closed() ? connection : nullptr;
-}
-
-void HttpStream::on_closed(std::function<void()> closed) {
-  closed_ = std::move(closed);
-  if (is_closed()) loop_.post([self = shared_from_this()] { self->tell_closed(); });
-}
-
-void HttpStream::write(std::string bytes) {
-  if (const auto connection = this->connection()) connection->write(std::move(bytes));
-}
-
-void HttpStream::end() {
-  const auto connection = this->connection();
-  is_ended_ = true;
-  drained_ = nullptr;
-  closed_ = nullptr;
-  if (connection) connection->end();
-}
-
-std::size_t HttpStream::waiting() const noexcept {
-  const auto connection = this->connection();
-  return connection ? connection->waiting() : 0;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <map>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -14,6 +15,7 @@
 #include <sys/un.h>
 #include <sysexits.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -44,6 +46,8 @@ struct Inherited {
   std::optional<std::string> notify_socket;
   std::string crash_point;
   std::uint64_t open_files = 0;
+  // Until the config says which of them notifications need.
+  std::map<std::string, std::string> variables;
 };
 
 // Its own environment decides nothing from here on but where the user's files are; what runs need comes with them.
@@ -51,6 +55,11 @@ Inherited clear_environment() {
   Inherited inherited;
   inherited.notify_socket = project::variable("NOTIFY_SOCKET");
   inherited.crash_point = project::variable("REEVE_CRASH_POINT").value_or("");
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals < text.size()) inherited.variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
   std::vector<std::pair<std::string, std::string>> kept;
   for (const char* name : {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "LANG", "TZ", "TMPDIR"}) {
     if (auto value = project::variable(name)) kept.emplace_back(name, std::move(*value));
@@ -123,11 +132,8 @@ std::string first_problem(const base::Problems& problems) {
                        : problem.message;
 }
 
-// Of the project that the state folder belongs to, or of the user alone.
 std::expected<model::Config, Error> load_config(const project::StateFolder& folder) {
-  const fs::path around = folder.root.parent_path();
-  const bool is_of_project = around.filename() == ".reeve" && folder.root.filename() == "state";
-  auto found = project::load_config(is_of_project ? std::optional(around.parent_path()) : std::nullopt, {});
+  auto found = project::load_config_of(folder);
   if (found.loaded) return found.loaded->config();
   return std::unexpected(Error("config.invalid",
                                fmt::format("the config is not valid: {}", first_problem(found.loaded.error())),
@@ -201,8 +207,22 @@ class Server {
         .complain = [this](const std::string& text) { complain(text); },
         .complaints = complaints_.get(),
         .crash_point = inherited_.crash_point};
+    give_variables(made);
     idle_exit_ = made.config.supervision.idle_exit;
     return made;
+  }
+
+  // Of what the daemon was started with, notifications get what desktops and programs need, and their keys.
+  void give_variables(runtime::Daemon::Options& made) {
+    const auto variables = std::exchange(inherited_.variables, {});
+    for (const char* name : project::errand_variables) {
+      const auto found = variables.find(name);
+      if (found != variables.end()) made.notify_environment.push_back(fmt::format("{}={}", name, found->second));
+    }
+    for (const model::Notification& entry : made.config.notify) {
+      const auto found = variables.find(entry.secret_env.value_or(""));
+      if (found != variables.end() && !found->second.empty()) made.notify_secrets.insert(*found);
+    }
   }
 
   void complain(const std::string& text) const {

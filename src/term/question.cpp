@@ -1,7 +1,266 @@
 #include "term/question.h"
 
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
 namespace reeve::term {
-ScreenQuestion read_question(std::string_view last_output, int, int, bool) {
-  return {.question = std::string(last_output), .looks_like_question = true};
+
+namespace {
+
+constexpr int most_lines = 10;
+constexpr std::size_t most_bytes = 4'096;
+constexpr std::size_t most_output = 256UL * 1024;
+// Below a menu: "Enter to confirm", the lower border of a box.
+constexpr int most_footer = 4;
+
+// A line of the screen without the box around it.
+struct Row {
+  std::string text;
+  bool has_border = false;
+  // Nothing but the edge of a box, or a rule.
+  bool is_edge = false;
+  bool is_blank() const noexcept { return text.empty(); }
+};
+
+bool is_box(char32_t c) noexcept { return c >= 0x2500 && c <= 0x259f; }
+
+// Drops parts of boxes and blanks from one end.
+bool strip_left(std::string_view& text) {
+  bool has_border = false;
+  while (!text.empty()) {
+    const base::Character first = base::first_character(text);
+    if (!is_box(first.value) && first.value != U' ') break;
+    has_border = has_border || is_box(first.value);
+    text.remove_prefix(first.length);
+  }
+  return has_border;
 }
+
+bool strip_right(std::string_view& text) {
+  bool has_border = false;
+  while (!text.empty()) {
+    std::size_t begin = text.size() - 1;
+    while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xc0U) == 0x80U) --begin;
+    const base::Character last = base::first_character(text.substr(begin));
+    if (!is_box(last.value) && last.value != U' ') break;
+    has_border = has_border || is_box(last.value);
+    text.remove_suffix(text.size() - begin);
+  }
+  return has_border;
+}
+
+Row read_row(const std::string& line) {
+  std::string_view text = line;
+  const bool has_left = strip_left(text);
+  const bool has_right = strip_right(text);
+  // A box of ASCII: "| text |", "+----+".
+  const bool is_plain_rule = text.size() >= 3 && text.find_first_not_of("-=+_*~") == std::string_view::npos;
+  if (text.size() > 2 && text.front() == '|' && text.back() == '|') text = base::trim(text.substr(1, text.size() - 2));
+  if (is_plain_rule) text = {};
+  const bool is_rule = text.empty() && has_left && base::trim(line).find(' ') == std::string_view::npos;
+  return {.text = std::string(text),
+          .has_border = has_left && (has_right || text.empty()),
+          .is_edge = is_rule || is_plain_rule};
+}
+
+// The screen as lines that were not cut at its width, and where in them the cursor is.
+struct Page {
+  std::vector<Row> rows;
+  int cursor = 0;
+  // The last with text that is not below the cursor; -1 when there is none.
+  int last = -1;
+  std::string before_cursor;
+};
+
+Page read_page(const Screen& screen) {
+  Page page;
+  const Screen::Position cursor = screen.cursor();
+  const auto columns = static_cast<std::size_t>(screen.columns());
+  std::string line;
+  for (int row = 0; row < screen.rows(); ++row) {
+    if (row == cursor.row) {
+      page.cursor = static_cast<int>(page.rows.size());
+      page.before_cursor = line + screen.line(row, cursor.column);
+    }
+    const std::string part = screen.line(row);
+    line += part;
+    // What fills a row to its last column goes on in the next, unless it is the edge of a box.
+    Row whole = read_row(line);
+    const bool goes_on = row + 1 < screen.rows() && base::display_width(part) >= columns && !whole.has_border &&
+                         !whole.is_edge && line.size() < most_bytes;
+    if (goes_on) continue;
+    page.rows.push_back(std::move(whole));
+    line.clear();
+  }
+  for (int row = page.cursor; row >= 0 && page.last < 0; --row) {
+    if (!page.rows[static_cast<std::size_t>(row)].is_blank()) page.last = row;
+  }
+  return page;
+}
+
+const Row& row_of(const Page& page, int row) { return page.rows[static_cast<std::size_t>(row)]; }
+
+struct Menu {
+  std::vector<MenuItem> items;
+  // Of the rows that hold its items.
+  int first = 0;
+  int last = -1;
+  bool has_marker = false;
+  bool is_found() const noexcept { return items.size() >= 2; }
+};
+
+bool is_before(const MenuItem& a, const MenuItem& b) {
+  return a.value.size() != b.value.size() ? a.value.size() < b.value.size() : a.value < b.value;
+}
+
+// From 0, 1 or a on without a gap. In their order.
+bool is_sequence(const std::vector<MenuItem>& items) {
+  const auto rank = [](const MenuItem& item) {
+    const bool is_letter = base::is_ascii_letter(item.value.front());
+    return is_letter ? base::to_ascii_lower(item.value).front() - 'a' + 1 : std::stoi(item.value);
+  };
+  if (rank(items.front()) > 1) return false;
+  for (std::size_t i = 1; i < items.size(); ++i) {
+    if (rank(items[i]) != rank(items[i - 1]) + 1) return false;
+  }
+  return true;
+}
+
+// Around the cursor: from a few lines below it upwards, until the first line that is neither an item nor belongs to
+// one.
+Menu find_menu(const Page& page) {
+  Menu menu;
+  int row = page.cursor;
+  // The cursor may stand on any item of it, or on the question above.
+  while (row + 1 < static_cast<int>(page.rows.size()) && row < page.cursor + most_lines * 2 &&
+         !row_of(page, row + 1).is_blank()) {
+    ++row;
+  }
+  const int lowest = std::max(page.last, row) - most_footer;
+  std::vector<std::vector<MenuItem>> found;
+  for (; row >= 0; --row) {
+    auto items = find_menu_items(row_of(page, row).text);
+    if (!items.empty()) {
+      if (found.empty()) menu.last = row;
+      menu.first = row;
+      found.push_back(std::move(items));
+      continue;
+    }
+    if (found.empty() ? row < lowest : true) {
+      // The second line of an item is further in than its number.
+      const bool belongs = !found.empty() && row > 0 && !row_of(page, row).is_blank() &&
+                           !find_menu_items(row_of(page, row - 1).text).empty() && menu.first - row == 1;
+      if (!belongs) break;
+    }
+  }
+  for (auto items = found.rbegin(); items != found.rend(); ++items) {
+    menu.items.insert(menu.items.end(), items->begin(), items->end());
+  }
+  menu.has_marker = std::ranges::any_of(menu.items, &MenuItem::is_marked);
+  if (!menu.is_found()) return {};
+  // By columns they stand out of order.
+  std::ranges::sort(menu.items, is_before);
+  if (!is_sequence(menu.items)) return {};
+  return menu;
+}
+
+// Upwards from `row` (included) to the end of the paragraph; in a box across its blank lines.
+std::string read_paragraph(const Page& page, int row) {
+  std::vector<std::string> lines;
+  while (row >= 0 && row_of(page, row).is_blank()) --row;
+  const bool is_boxed = row >= 0 && row_of(page, row).has_border;
+  for (int count = 0; row >= 0 && count < most_lines; --row, ++count) {
+    const Row& line = row_of(page, row);
+    const bool belongs = is_boxed ? line.has_border : !line.is_blank();
+    if (!belongs || line.is_edge) break;
+    lines.push_back(line.text);
+  }
+  std::ranges::reverse(lines);
+  const std::string joined = base::join(lines, "\n");
+  std::string_view text = joined;
+  if (text.size() > most_bytes) text = text.substr(text.size() - most_bytes);
+  while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xc0U) == 0x80U) text.remove_prefix(1);
+  const std::size_t begin = text.find_first_not_of(" \n");
+  if (begin == std::string_view::npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(" \n") + 1 - begin));
+}
+
+// "[=====>    ]", "(3/10)", "[45%]": not something to be answered.
+bool is_progress(std::string_view text) {
+  const char close = text.back();
+  const std::size_t open = text.rfind(close == ']' ? '[' : '(');
+  if ((close != ']' && close != ')') || open == std::string_view::npos) return false;
+  const std::string_view content = text.substr(open + 1, text.size() - open - 2);
+  const bool is_bar = content.find_first_not_of("=-#>.* ") == std::string_view::npos;
+  const bool counts = content.find_first_of("/%") != std::string_view::npos &&
+                      content.find_first_not_of("0123456789/% ") == std::string_view::npos;
+  return is_bar || counts;
+}
+
+// The cursor stands behind something that asks to be answered.
+bool ends_like_prompt(std::string_view before_cursor) {
+  const std::string_view text = base::trim(before_cursor);
+  if (text.empty() || is_progress(text)) return false;
+  constexpr std::array<std::string_view, 9> endings = {"?", ":", ">", "]", ")", "❯", "›", "»", "$"};
+  return std::ranges::any_of(endings, [&](std::string_view ending) { return text.ends_with(ending); }) || text == "#" ||
+         (text.ends_with('#') && text.find("##") == std::string_view::npos && text.find('@') != std::string_view::npos);
+}
+
+ScreenQuestion read_secret(const Page& page) {
+  ScreenQuestion result;
+  std::string_view line = base::trim(page.before_cursor);
+  const bool is_at_cursor = !line.empty();
+  if (!is_at_cursor) line = row_of(page, page.last).text;
+  result.looks_like_question = is_at_cursor ? ends_like_prompt(line) : line.ends_with('?') || line.ends_with(':');
+  // Stars that stand for what was typed.
+  line = line.substr(0, line.find_last_not_of('*') + 1);
+  result.question = std::string(base::truncate_utf8(base::trim(line), most_bytes));
+  return result;
+}
+
+}  // namespace
+
+ScreenQuestion read_question(const Screen& screen, bool is_secret) {
+  const Page page = read_page(screen);
+  ScreenQuestion result;
+  const Menu menu = find_menu(page);
+  if (page.last < 0 && !menu.is_found()) return result;
+  if (is_secret && page.last >= 0) return read_secret(page);
+  const Row& last = row_of(page, std::max(page.last, 0));
+  const bool is_at_cursor = page.last == page.cursor;
+  LineChoices line = find_line_choices(last.text);
+  result.default_value = line.default_value;
+  const bool ends_well = is_at_cursor ? ends_like_prompt(page.before_cursor) : last.text.ends_with('?');
+  result.looks_like_question = ends_well || line.choices.size() >= 2;
+  // A choice in the line itself is nearer than a list above it.
+  if (!line.choices.empty() || !menu.is_found()) {
+    result.choices = std::move(line.choices);
+    result.question = read_paragraph(page, page.last);
+  } else {
+    for (const MenuItem& item : menu.items) {
+      result.choices.push_back({.value = item.value, .label = item.label, .approves = approves(item.label)});
+      if (item.is_marked && !result.default_value) result.default_value = item.value;
+    }
+    result.question = read_paragraph(page, menu.first - 1);
+    // What stands below it is what asks: "Your choice: ".
+    if (page.last > menu.last && is_at_cursor) {
+      if (!result.question.empty()) result.question += '\n';
+      result.question += last.text;
+    }
+    const bool is_introduced = result.question.ends_with('?') || result.question.ends_with(':');
+    result.looks_like_question = result.looks_like_question || menu.has_marker || is_introduced;
+  }
+  result.is_free_text = result.choices.empty();
+  return result;
+}
+
+ScreenQuestion read_question(std::string_view last_output, int rows, int columns, bool is_secret) {
+  Screen screen(rows, columns);
+  if (last_output.size() > most_output) last_output.remove_prefix(last_output.size() - most_output);
+  screen.feed(last_output);
+  return read_question(screen, is_secret);
+}
+
 }  // namespace reeve::term

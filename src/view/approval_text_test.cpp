@@ -119,8 +119,8 @@ TEST(ApprovalText, everything_about_one_in_a_pipe) {
   approval.secret = true;
   EXPECT_EQ(approval_details(approval, {}, {}, {}),
             "approval_id\tAP-30\nstatus\tpending\ntool_name\taider\n"
-            "question\tRun `git push`?\\x0aIt cannot be taken back.\n"
-            "options\tstaging     Only to staging\\x0aeverywhere\\x0areject      Leave it  (default, rejects)\n"
+            "question\tRun `git push`?\\nIt cannot be taken back.\n"
+            "options\tstaging     Only to staging\\neverywhere\\nreject      Leave it  (default, rejects)\n"
             "secret\tit asks for a secret, which is typed and kept nowhere\nadvisory\ttrue\n"
             "arguments\t{\"branch\":\"fix-login\"}\ndigest\tsha256:12ab\n"
             "then\tthe tool is started again with the answer\ntool_run_id\tTR-90\ntool_ref\tpush-1\nattempt\t1\n"

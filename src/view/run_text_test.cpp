@@ -122,11 +122,11 @@ TEST(RunText, what_needs_a_person_stands_first) {
   EXPECT_EQ("\n" + overview.text, R"(
 ◆ 2 waiting for you   ▲ 1 stalled   ✗ 2 failed   ● 1 running
 
-  AP-31  EX-9/deploy  Apply these 17 file changes to main?                12m   until 14:51, then reject
-  AP-32  aider TR-90  Run `git push origin fix-login`?                     3m   until 15:00, then reject
-  TR-88  codex        no output for 6m12s                                  6m   reeve attach TR-88
-  TR-85  lint         exit 2: 3 errors in src/net.cpp\x1b[2J               1h   reeve logs TR-85
-  TR-84  slow         timeout                                              2h   reeve logs TR-84
+  AP-31  EX-9/deploy  Apply these 17 file changes to main?                 12m   until 14:51, then reject
+  AP-32  aider TR-90  Run `git push origin fix-login`?                      3m   until 15:00, then reject
+  TR-88  codex        no output for 6m12s                                   6m   reeve attach TR-88
+  TR-85  lint         exit 2: 3 errors in src/net.cpp\x1b[2J                1h   reeve logs TR-85
+  TR-84  slow         timeout                                               2h   reeve logs TR-84
 )");
   EXPECT_EQ(overview.next, "reeve show AP-31");
   EXPECT_EQ(make_overview({}, {}, now).text, "nothing runs and nothing waits for you\n");

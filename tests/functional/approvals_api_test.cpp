@@ -134,6 +134,19 @@ TEST_F(ApprovalsApi, a_repeated_request_gets_the_same_answer) {
   EXPECT_EQ(sql("SELECT count(*) FROM audit_log WHERE kind = 'approval_granted'"), "1");
 }
 
+// RUN-10: of a secret not even a hash is kept, so a repetition is known by the rest of the request.
+TEST_F(ApprovalsApi, a_secret_is_no_part_of_the_stored_request) {
+  reeve({"runs"});
+  add_questions(1);
+  sql("UPDATE approvals SET secret = 1, delivery = 'terminal'");
+  const std::string key = "Idempotency-Key: one\r\n";
+  const std::string unsaid = request("POST", "/api/approvals/AP-1/approve", "{}");
+  EXPECT_EQ(status_of(unsaid), 422);
+  EXPECT_EQ(body_of(unsaid)["code"], "approval.secret_needed");
+  EXPECT_EQ(status_of(request("POST", "/api/approvals/AP-1/approve", R"({"secret":"hunter2"})", key)), 200);
+  EXPECT_EQ(status_of(request("POST", "/api/approvals/AP-1/approve", R"({"secret":"another"})", key)), 200);
+}
+
 // APR-2: of all who decide at once one is the first, and the others are told who it was.
 TEST_F(ApprovalsApi, of_sixteen_who_decide_at_once_one_wins) {
   constexpr int rounds = 1'000;

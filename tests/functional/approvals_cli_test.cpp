@@ -1,7 +1,10 @@
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/approvals.h"
+#include "tests/support/socket.h"
 
 // Deciding from the command line (SPEC §2, §7, UX).
 namespace reeve {
@@ -20,7 +23,8 @@ using testing::Words;
 
 class ApprovalsCli : public testing::ApprovalsTest {
  protected:
-  std::unique_ptr<Session> at_terminal(const Words& words, const Variables& more = {}) const {
+  std::unique_ptr<Session> at_terminal(const Words& words, Variables more = {}) const {
+    more.emplace_back("NO_COLOR", "1");
     return start(words, Session::Ends::terminal, more);
   }
 };
@@ -309,6 +313,24 @@ TEST_F(ApprovalsCli, an_answer_is_waited_for) {
   EXPECT_EQ(rejected->out(), "reject\n");
 }
 
+// RUN-8, APR-5: a tool waits on the socket of its own run, by its own name of the question.
+TEST_F(ApprovalsCli, inside_a_run_its_own_socket_is_asked) {
+  const auto path = scratch().path() / "run.sock";
+  const int listener = testing::listen_at(path);
+  ASSERT_GE(listener, 0);
+  const auto waiting = start({"approvals", "wait", "deploy 1/x"}, Session::Ends::pipes,
+                             {{"REEVE_SOCKET", path.string()}, {"REEVE_RUN_ID", "TR-1"}});
+  testing::RawSocket peer(listener);
+  EXPECT_THAT(peer.read_until("\r\n\r\n"), StartsWith("GET /api/approvals/deploy%201%2Fx/wait?timeout="));
+  const std::string record = R"({"approval_id":"AP-4","status":"approved","chosen_value":"staging"})";
+  EXPECT_TRUE(peer.send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(record.size()) + "\r\n\r\n" + record));
+  EXPECT_EQ(waiting->wait(), 0) << waiting->err();
+  EXPECT_EQ(waiting->out(), "staging\n");
+  ::close(listener);
+  // Where there is none, none is started.
+  EXPECT_EQ(reeve({"approvals", "wait", "AP-4"}, {{"REEVE_SOCKET", path.string()}}).code, 6);
+}
+
 // SPEC §7: whoever started it is told what it asks and what to type.
 TEST_F(ApprovalsCli, reeve_run_says_what_its_tool_asks) {
   Words words = {"run", "--"};
@@ -328,7 +350,7 @@ TEST_F(ApprovalsCli, hostile_words_reach_no_terminal) {
                              R"(","options":[{"value":"y\u001b[31m\n\te","label":"\u001b[5m\u2066x"},)"
                              R"({"value":"no","label":"n\ro"}],"approval_id":"\u001b[H")");
   for (const Words& words : std::vector<Words>{{}, {"approvals"}, {"show", id}}) {
-    const auto session = at_terminal(words, {{"NO_COLOR", "1"}});
+    const auto session = at_terminal(words);
     EXPECT_EQ(session->wait(), 0);
     const Outcome piped = reeve(words);
     for (const std::string& text : {session->out(), piped.out}) {

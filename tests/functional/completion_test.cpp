@@ -52,6 +52,10 @@ TEST_F(Completion, of_bash_follows_the_words) {
   EXPECT_EQ(bash("reeve f"), "flow ");
   EXPECT_EQ(bash("reeve flow ''"), "validate graph ");
   EXPECT_EQ(bash("reeve flow graph --for"), "--format ");
+  EXPECT_EQ(bash("reeve approvals ''"), "list approve reject deny wait ");
+  EXPECT_EQ(bash("reeve approvals --st"), "--status --state ");
+  EXPECT_EQ(bash("reeve approvals --status e"), "expired ");
+  EXPECT_EQ(bash("reeve approvals wait --t"), "--timeout ");
   EXPECT_EQ(bash("reeve flow graph --format m"), "mermaid ");
   EXPECT_EQ(bash("reeve --json flow v"), "validate ");
   EXPECT_EQ(bash("reeve flow graph fl"), "flow.yaml ");
@@ -64,6 +68,8 @@ TEST_F(Completion, of_fish_follows_the_words) {
   EXPECT_THAT(fish("reeve flow "), HasSubstr("validate\tCheck a workflow file"));
   EXPECT_THAT(fish("reeve flow "), Not(HasSubstr("init")));
   EXPECT_THAT(fish("reeve flow graph --for"), HasSubstr("--format"));
+  EXPECT_THAT(fish("reeve approvals "), HasSubstr("wait\tWait until a question is answered"));
+  EXPECT_THAT(fish("reeve approvals --"), HasSubstr("--all"));
   EXPECT_THAT(fish("reeve flow graph --format m"), HasSubstr("mermaid"));
   EXPECT_THAT(fish("reeve completion "), HasSubstr("zsh"));
 }

@@ -166,6 +166,11 @@ TEST_F(RunLog, followers_survive_a_restart_of_the_daemon) {
   const auto events = start({"events", "-f"});
   const auto wait = start({"wait", id});
   ASSERT_TRUE(log->wait_for("waiting\n"));
+  // From when it listens on: nobody says when that is.
+  ASSERT_TRUE(testing::eventually([&] {
+    run({}, {"exit", "3"});
+    return events->out().contains("failed");
+  }));
   EXPECT_EQ(reeve({"stop"}).code, 0);
   scratch().write("project/go", "");
   EXPECT_EQ(log->wait(), 0);

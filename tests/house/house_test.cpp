@@ -122,6 +122,7 @@ TEST(House, libraries_stay_where_they_belong) {
       {"<re2/", {"src/spec/config_check.cpp", "src/runtime/tool_line"}},
       {"<simdjson.h>", {"src/runtime/tool_line"}},
       {"<sodium.h>", {"src/base/hash.cpp"}},
+      {"<vterm.h>", {"src/term/screen.cpp"}},
       {"<sqlite3.h>", {"src/store/sqlite.cpp"}},
       {"<libpq-fe.h>", {"src/store/libpq.h"}},
   };

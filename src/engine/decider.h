@@ -1,0 +1,135 @@
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/condition.h"
+#include "engine/draft.h"
+#include "engine/inputs.h"
+
+namespace reeve::engine {
+
+// One decision: a draft that is changed step by step, and the list of what ended and still has to reach its neighbours.
+// At the end the draft is compared with the view: that is the decision.
+class Decider {
+ public:
+  Decider(const ExecutionView& view, const Moment& moment)
+      : view_(view),
+        moment_(moment),
+        workflow_(view.workflow()),
+        graph_(workflow_.graph()),
+        draft_(view),
+        tally_(draft_.tally()),
+        status_(view.status()) {}
+
+  ExecutionDecision decide(const ExecutionEvent& event);
+
+ private:
+  using Value = base::Value;
+  using EdgeIndex = graph::EdgeIndex;
+  using Graph = graph::Graph;
+  using NodeIndex = graph::NodeIndex;
+  using ExecutionStatus = model::ExecutionStatus;
+  using NodeStatus = model::NodeStatus;
+
+  static bool is_live(NodeStatus status) {
+    return status == NodeStatus::ready || status == NodeStatus::running || status == NodeStatus::waiting_approval;
+  }
+
+  // --- the draft ---
+
+  Draft::Touched& touch(NodeIndex node) { return draft_.touch(node); }
+  NodeState& state(NodeIndex node) { return draft_.touch(node).now; }
+  EdgeView& edge(EdgeIndex edge) { return draft_.edge(edge); }
+  std::int64_t& loop(EdgeIndex edge) { return draft_.loop(edge); }
+  void move(NodeIndex node, NodeStatus to) { draft_.move(node, to); }
+
+  // --- what happened ---
+
+  bool handle(const ExecutionStarted&);
+  bool handle(const NodeBegan& event);
+  bool handle(const NodeFinished& event);
+  bool handle(const NodeFailed& event);
+  bool handle(const CancelRequested& event);
+  // Claiming happens at the end of every decision.
+  bool handle(const RoomOffered&) const;
+  bool handle(const RetryRequested&);
+
+  // --- a retry ---
+
+  // Cancelled because another branch was first (GRF-10): its edges were decided, nobody waits for it.
+  bool was_given_up(NodeIndex node);
+  void restart(NodeIndex node);
+
+  // --- nodes ---
+
+  bool has_slot() const { return tally_.running < workflow_.workflow().config.max_parallel_nodes; }
+  void begin(NodeIndex node);
+  // GRF-14: what is ready begins at once where there is room; a subgraph needs none, for it is no process. The rest is
+  // offered.
+  void claim_ready();
+  void complete(NodeIndex node, Value outputs);
+  void fail(NodeIndex node, const std::string& error);
+  void cancel(NodeIndex node);
+  std::vector<Delivery> deliveries(NodeIndex node);
+  // `more` is what a loop edge brings.
+  void make_ready(NodeIndex node, const std::vector<Delivery>& more);
+  void finish_merge(NodeIndex node);
+  // GRF-6: a gate with `auto_approve` that passed answers the question that it leads to.
+  void ask(NodeIndex node);
+  void ask_person(NodeIndex node);
+  // GRF-5, GRF-9: the condition first; only the wish to loop once more than allowed gives `max_iterations_reached`.
+  void finish_branch(NodeIndex node);
+
+  // --- edges ---
+
+  void note_doubt(NodeIndex node, const ConditionResult& result);
+  // Whether the edge is taken now that its source has completed (GRF-3).
+  bool is_taken(EdgeIndex index);
+  void propagate();
+  void settle(NodeIndex node);
+  // GRF-4. A node past `pending` ignores later edges.
+  void consider(NodeIndex node);
+
+  // --- loops ---
+
+  bool try_loops(NodeIndex node);
+  // GRF-5: the body goes back to its beginning; what lies outside keeps its result.
+  void take_loop(EdgeIndex index);
+  void archive(NodeIndex node);
+  void reset(NodeIndex node, NodeReset why);
+  // Takes back what the node's edges said. Those who were skipped for it may be reached after all.
+  void reopen(NodeIndex node);
+
+  // --- the execution ---
+
+  // Everything that lives ends with it (GRF-7).
+  void end(ExecutionStatus to, const std::string& reason);
+  void check_end();
+  ExecutionDecision collect();
+
+  const ExecutionView& view_;
+  const Moment& moment_;
+  const CompiledWorkflow& workflow_;
+  const Graph& graph_;
+  const Value nothing_;
+  Draft draft_;
+  Tally& tally_;
+  ExecutionStatus status_;
+  std::optional<std::string> end_reason_;
+  // Why it may end without an exit.
+  std::string reason_;
+  bool cancels_pending_ = false;
+  std::deque<NodeIndex> ended_;
+  // Tasks, gates and subgraphs that this decision made ready.
+  std::vector<NodeIndex> newly_ready_;
+  std::vector<ArchivedNode> archived_;
+  std::vector<NewApproval> approvals_;
+  std::vector<NewChild> children_;
+  std::vector<Action> actions_;
+  std::vector<Note> notes_;
+};
+
+}  // namespace reeve::engine

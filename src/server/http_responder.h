@@ -1,0 +1,91 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "runtime/loop.h"
+#include "server/http.h"
+
+namespace reeve::server {
+
+// Where the answer to one request goes out: the connection that it came by, as long as it is there.
+class Outlet {
+ public:
+  virtual ~Outlet() = default;
+  virtual bool is_closed() const noexcept = 0;
+  virtual void send(Response response) = 0;
+  virtual std::shared_ptr<Stream> begin(const Response& head) = 0;
+  // Of the stream that has begun.
+  virtual void write(std::string bytes) = 0;
+  virtual void end() = 0;
+  virtual std::size_t waiting() const noexcept = 0;
+  // Without the end.
+  virtual void drop() = 0;
+};
+
+class HttpResponder final : public Responder, public std::enable_shared_from_this<HttpResponder> {
+ public:
+  HttpResponder(runtime::Loop& loop, std::weak_ptr<Outlet> outlet) : loop_(loop), outlet_(std::move(outlet)) {}
+  ~HttpResponder() override;
+  HttpResponder(const HttpResponder&) = delete;
+  HttpResponder& operator=(const HttpResponder&) = delete;
+
+  void send(Response response) override;
+  std::shared_ptr<Stream> begin(Response head) override;
+  void on_closed(std::function<void()> closed) override;
+
+  bool is_answered() const noexcept { return is_answered_; }
+  void tell_closed() {
+    if (closed_) std::exchange(closed_, nullptr)();
+  }
+
+ private:
+  // The connection, if it still waits for this answer, which then has been given.
+  std::shared_ptr<Outlet> answer();
+
+  runtime::Loop& loop_;
+  std::weak_ptr<Outlet> outlet_;
+  std::function<void()> closed_;
+  bool is_answered_ = false;
+};
+
+class HttpStream final : public Stream, public std::enable_shared_from_this<HttpStream> {
+ public:
+  HttpStream(runtime::Loop& loop, std::weak_ptr<Outlet> outlet) : loop_(loop), outlet_(std::move(outlet)) {}
+  ~HttpStream() override;
+  HttpStream(const HttpStream&) = delete;
+  HttpStream& operator=(const HttpStream&) = delete;
+
+  void write(std::string bytes) override;
+  void end() override;
+  std::size_t waiting() const noexcept override;
+  void on_drained(std::function<void()> drained) override { drained_ = std::move(drained); }
+  void on_closed(std::function<void()> closed) override;
+  bool is_closed() const noexcept override { return !is_ended_ && !outlet(); }
+
+  void tell_drained() {
+    // A copy: the call may end the stream, and with it what is called.
+    const auto drained = drained_;
+    if (drained) drained();
+  }
+  // Nothing that is written after that reaches the connection, which may serve others already.
+  void tell_closed() {
+    outlet_.reset();
+    drained_ = nullptr;
+    if (closed_) std::exchange(closed_, nullptr)();
+  }
+
+ private:
+  // Nothing when the other side is gone.
+  std::shared_ptr<Outlet> outlet() const noexcept;
+
+  runtime::Loop& loop_;
+  std::weak_ptr<Outlet> outlet_;
+  std::function<void()> drained_;
+  std::function<void()> closed_;
+  bool is_ended_ = false;
+};
+
+}  // namespace reeve::server

@@ -1,0 +1,168 @@
+#include "term/question.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+// Screens of real programs, as they stand when the program waits (RUN-10).
+namespace reeve::term {
+namespace {
+
+struct Expected {
+  std::string question;
+  // "value=label", with a + behind where it approves.
+  std::string choices;
+  std::string default_value;
+  bool looks_like_question = true;
+};
+
+std::string spell(const std::vector<Choice>& choices) {
+  std::vector<std::string> words;
+  for (const Choice& choice : choices) {
+    words.push_back(choice.value + "=" + choice.label + (choice.approves ? "+" : ""));
+  }
+  return base::join(words, " ");
+}
+
+void expect_question(const std::string& output, const Expected& expected, bool is_secret = false) {
+  const ScreenQuestion found = read_question(output, 24, 80, is_secret);
+  EXPECT_EQ(found.question, expected.question) << output;
+  EXPECT_EQ(spell(found.choices), expected.choices) << output;
+  EXPECT_EQ(found.default_value.value_or(""), expected.default_value) << output;
+  EXPECT_EQ(found.looks_like_question, expected.looks_like_question) << output;
+  EXPECT_EQ(found.is_free_text, found.choices.empty()) << output;
+}
+
+struct Case {
+  std::string output;
+  Expected expected;
+};
+
+TEST(ScreenQuestion, yes_and_no) {
+  const std::vector<Case> cases = {
+      // bash: read -p
+      {"Go on? [y/N] ", {"Go on? [y/N]", "y=yes+ n=no", "n"}},
+      {"Proceed ([y]/n)? ", {"Proceed ([y]/n)?", "y=yes+ n=no", "y"}},
+      {"Continue (y/n)? ", {"Continue (y/n)?", "y=yes+ n=no", ""}},
+      {"Continue? y/n ", {"Continue? y/n", "y=yes+ n=no", "", true}},
+      {"Delete it (yes/no): ", {"Delete it (yes/no):", "yes=yes+ no=no", ""}},
+      {"Are you sure? (y or n) ", {"Are you sure? (y or n)", "y=yes+ n=no", ""}},
+      {"Save? (Y)es/(N)o ", {"Save? (Y)es/(N)o", "y=Yes+ n=No", ""}},
+      {"[A]bort, [R]etry, [I]gnore? ", {"[A]bort, [R]etry, [I]gnore?", "a=Abort r=Retry i=Ignore", ""}},
+      // apt-get install
+      {"Reading package lists... Done\r\nThe following NEW packages will be installed:\r\n  nano\r\n"
+       "0 upgraded, 1 newly installed, 0 to remove and 3 not upgraded.\r\n"
+       "After this operation, 2,871 kB of additional disk space will be used.\r\nDo you want to continue? [Y/n] ",
+       {"Reading package lists... Done\nThe following NEW packages will be installed:\nnano\n"
+        "0 upgraded, 1 newly installed, 0 to remove and 3 not upgraded.\n"
+        "After this operation, 2,871 kB of additional disk space will be used.\nDo you want to continue? [Y/n]",
+        "y=yes+ n=no", "y"}},
+      // ssh to a host that is not known
+      {"The authenticity of host '[127.0.0.1]:2222 ([127.0.0.1]:2222)' can't be established.\r\n"
+       "ED25519 key fingerprint is SHA256:abc.\r\nThis key is not known by any other names.\r\n"
+       "Are you sure you want to continue connecting (yes/no/[fingerprint])? ",
+       {"The authenticity of host '[127.0.0.1]:2222 ([127.0.0.1]:2222)' can't be established.\n"
+        "ED25519 key fingerprint is SHA256:abc.\nThis key is not known by any other names.\n"
+        "Are you sure you want to continue connecting (yes/no/[fingerprint])?",
+        "yes=yes+ no=no", ""}},
+      // git add -p
+      {"@@ -1 +1 @@\r\n-a\r\n+b\r\n\x1b[1;34m(1/1) Stage this hunk [y,n,q,a,d,e,?]? \x1b[m",
+       {"@@ -1 +1 @@\n-a\n+b\n(1/1) Stage this hunk [y,n,q,a,d,e,?]?", "y=yes+ n=no q=q a=a d=d e=e", ""}},
+      // dpkg and a changed configuration file
+      {"*** motd (Y/I/N/O/D/Z) [default=N] ? ",
+       {"*** motd (Y/I/N/O/D/Z) [default=N] ?", "Y=yes+ I=I N=no O=O D=D Z=Z", "N"}},
+      // npm init at its end
+      {"About to write it:\r\n\r\n\r\nIs this OK? (yes) ", {"Is this OK? (yes)", "yes=yes+ no=no", "yes"}},
+      // A line that is longer than the screen is wide.
+      {std::string(75, '-') + "x [yes/no] ", {std::string(75, '-') + "x [yes/no]", "yes=yes+ no=no", ""}},
+      // The question ends with its line, then something is read.
+      {"Overwrite the file? [y/N]\r\n", {"Overwrite the file? [y/N]", "y=yes+ n=no", "n"}},
+  };
+  for (const Case& each : cases) expect_question(each.output, each.expected);
+}
+
+TEST(ScreenQuestion, free_text_and_its_default) {
+  const std::vector<Case> cases = {
+      {"rm: remove regular file 'x'? ", {"rm: remove regular file 'x'?", "y=yes+ n=no", "n"}},
+      {"/bin/cp: overwrite 'x'? ", {"/bin/cp: overwrite 'x'?", "y=yes+ n=no", "n"}},
+      {"What is your name? ", {"What is your name?", "", ""}},
+      {"package name: (app) ", {"package name: (app)", "", "app"}},
+      {"version: (1.0.0) ", {"version: (1.0.0)", "", "1.0.0"}},
+      {"Country Name (2 letter code) [AU]:", {"Country Name (2 letter code) [AU]:", "", "AU"}},
+      {"Port [default: 8080]: ", {"Port [default: 8080]:", "", "8080"}},
+      {"Description (optional): ", {"Description (optional):", "", ""}},
+      {"Number (1-5): ", {"Number (1-5):", "", ""}},
+      {"Welcome to Node.js v18.\r\nType \".help\" for more information.\r\n> ",
+       {"Welcome to Node.js v18.\nType \".help\" for more information.\n>", "", ""}},
+      {"First\r\n\r\nWhich file?\r\n", {"Which file?", "", ""}},
+      {"Compare src/main.cpp (src/main.cpp): ", {"Compare src/main.cpp (src/main.cpp):", "", "src/main.cpp"}},
+  };
+  for (const Case& each : cases) expect_question(each.output, each.expected);
+}
+
+TEST(ScreenQuestion, a_password_is_its_prompt_alone) {
+  const std::vector<Case> cases = {
+      {"Reading\r\n[sudo] password for ann: ", {"[sudo] password for ann:", "", ""}},
+      {"Password: ", {"Password:", "", ""}},
+      {"Enter passphrase for key '/k' (empty for none): ", {"Enter passphrase for key '/k' (empty for none):", "", ""}},
+      {"Token [y/n]: ***", {"Token [y/n]:", "", "", false}},
+      {"Enter PIN:\r\n", {"Enter PIN:", "", ""}},
+  };
+  for (const Case& each : cases) expect_question(each.output, each.expected, true);
+}
+
+TEST(ScreenQuestion, menus) {
+  const std::vector<Case> cases = {
+      {"Choose a fruit:\r\n1) apple\r\n2) pear\r\n#? ", {"Choose a fruit:\n#?", "1=apple 2=pear", ""}},
+      {"1) one    3) three\r\n2) two\r\n#? ", {"#?", "1=one 2=two 3=three", ""}},
+      {"Pick:\r\n  [1] Use it\r\n  [2] Leave it\r\nChoice [1]: ", {"Pick:\nChoice [1]:", "1=Use it 2=Leave it", "1"}},
+      {"What now?\r\n  a) apply\r\n  b) drop\r\n", {"What now?", "a=apply b=drop", ""}},
+      // An agent's box; the cursor stands below it.
+      {"╭──────────────────────────────────────╮\r\n"
+       "│ Bash command                         │\r\n"
+       "│                                      │\r\n"
+       "│   rm -rf build                       │\r\n"
+       "│                                      │\r\n"
+       "│ Do you want to proceed?              │\r\n"
+       "│ ❯ 1. Yes                             │\r\n"
+       "│   2. Yes, and don't ask again        │\r\n"
+       "│   3. No, and tell it what to do (esc)│\r\n"
+       "╰──────────────────────────────────────╯\r\n",
+       {"Bash command\n\nrm -rf build\n\nDo you want to proceed?",
+        "1=Yes+ 2=Yes, and don't ask again+ 3=No, and tell it what to do (esc)", "1"}},
+      // Without a box, the cursor on the question.
+      {"\r\nDo you trust this folder?\r\n\r\n\x1b[36m❯ 1. Yes, proceed\x1b[39m\r\n  2. No, exit\r\n\r\n"
+       "Enter to confirm · Esc to exit\r\n",
+       {"Do you trust this folder?", "1=Yes, proceed+ 2=No, exit", "1"}},
+      {"Which?\r\n> 1. red\r\n  2. blue\x1b[2A\x1b[7G", {"Which?", "1=red 2=blue", "1"}},
+  };
+  for (const Case& each : cases) expect_question(each.output, each.expected);
+}
+
+TEST(ScreenQuestion, what_does_not_ask) {
+  for (const std::string& output :
+       std::vector<std::string>{"", "\r\n\r\n", "Compiling...", "⠋ Installing packages", "Downloading 45%",
+                                "[=====>     ]", "Building (3/10)", "Done.\r\n", "1. Compiled a\r\n2. Compiled b\r\n",
+                                "[3/10] Building\r\n", "Files:\r\n", "####"}) {
+    EXPECT_FALSE(read_question(output, 24, 80, false).looks_like_question) << output;
+  }
+  for (const std::string& output :
+       std::vector<std::string>{"line\r\nline\r\n:", "line\r\n\x1b[7m(END)\x1b[27m", "$ ", "ann@host:~# ", ">>> "}) {
+    EXPECT_TRUE(read_question(output, 24, 80, false).looks_like_question) << output;
+  }
+}
+
+TEST(ScreenQuestion, is_bounded) {
+  std::string output;
+  for (int i = 0; i < 100'000; ++i) output += "line " + std::to_string(i) + "\r\n";
+  const ScreenQuestion found = read_question(output + "Go? [y/N] ", 24, 80, false);
+  EXPECT_EQ(std::ranges::count(found.question, '\n'), 9);
+  EXPECT_TRUE(found.question.ends_with("line 99999\nGo? [y/N]"));
+  const ScreenQuestion deep = read_question(std::string(100'000, '[') + "y/n]", 24, 80, false);
+  EXPECT_LE(deep.question.size(), 4'096U);
+}
+
+}  // namespace
+}  // namespace reeve::term

@@ -1,0 +1,102 @@
+#include "term/screen.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vterm.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace reeve::term {
+
+namespace {
+
+// Smaller ones are no screen, and libvterm is not made for them.
+constexpr int fewest = 2;
+
+void append_utf8(std::string& text, char32_t c) {
+  const auto put = [&](char32_t byte) { text += static_cast<char>(static_cast<unsigned char>(byte)); };
+  if (c < 0x80) {
+    put(c);
+  } else if (c < 0x800) {
+    put(0xc0 | (c >> 6U));
+    put(0x80 | (c & 0x3fU));
+  } else if (c < 0x10000) {
+    put(0xe0 | (c >> 12U));
+    put(0x80 | (c >> 6U & 0x3fU));
+    put(0x80 | (c & 0x3fU));
+  } else {
+    put(0xf0 | (c >> 18U));
+    put(0x80 | (c >> 12U & 0x3fU));
+    put(0x80 | (c >> 6U & 0x3fU));
+    put(0x80 | (c & 0x3fU));
+  }
+}
+
+bool is_character(std::uint32_t c) noexcept {
+  return c <= 0x10ffff && (c < 0xd800 || c > 0xdfff) && !base::is_harmful(static_cast<char32_t>(c));
+}
+
+}  // namespace
+
+void Screen::Free::operator()(VTerm* terminal) const noexcept { ::vterm_free(terminal); }
+
+Screen::Screen(int rows, int columns)
+    : rows_(std::clamp(rows, fewest, most_rows)),
+      columns_(std::clamp(columns, fewest, most_columns)),
+      guard_(static_cast<std::size_t>(columns_)),
+      terminal_(::vterm_new(rows_, columns_)) {
+  REEVE_ASSERT(terminal_ != nullptr);
+  ::vterm_set_utf8(terminal_.get(), 1);
+  VTermScreen* screen = ::vterm_obtain_screen(terminal_.get());
+  // A program that has drawn a screen of its own gives back what was there before.
+  ::vterm_screen_enable_altscreen(screen, 1);
+  ::vterm_screen_reset(screen, 1);
+}
+
+Screen::~Screen() = default;
+
+void Screen::feed(std::string_view bytes) {
+  // In pieces, so that what the terminal would answer has room.
+  constexpr std::size_t piece = 4'096;
+  while (!bytes.empty()) {
+    const std::string part = guard_.pass(bytes.substr(0, piece));
+    bytes.remove_prefix(std::min(piece, bytes.size()));
+    ::vterm_input_write(terminal_.get(), part.data(), part.size());
+    std::array<char, 256> answers{};
+    while (::vterm_output_read(terminal_.get(), answers.data(), answers.size()) > 0) {
+    }
+  }
+}
+
+Screen::Position Screen::cursor() const {
+  VTermPos position{};
+  ::vterm_state_get_cursorpos(::vterm_obtain_state(terminal_.get()), &position);
+  return {.row = std::clamp(position.row, 0, rows_ - 1), .column = std::clamp(position.col, 0, columns_ - 1)};
+}
+
+std::string Screen::line(int row) const { return line(row, columns_); }
+
+std::string Screen::line(int row, int columns) const {
+  std::string text;
+  if (row < 0 || row >= rows_) return text;
+  const VTermScreen* screen = ::vterm_obtain_screen(terminal_.get());
+  for (int column = 0; column < std::min(columns, columns_); ++column) {
+    VTermScreenCell cell{};
+    // The second half of a wide character holds none.
+    constexpr auto second_half = static_cast<std::uint32_t>(-1);
+    if (::vterm_screen_get_cell(screen, {.row = row, .col = column}, &cell) == 0 || cell.chars[0] == second_half) {
+      continue;
+    }
+    if (cell.chars[0] == 0) text += ' ';
+    for (const std::uint32_t c : cell.chars) {
+      if (c == 0) break;
+      append_utf8(text, is_character(c) ? static_cast<char32_t>(c) : U'\xfffd');
+    }
+  }
+  text.resize(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+}  // namespace reeve::term

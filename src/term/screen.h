@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "term/byte_guard.h"
+
+struct VTerm;
+
+namespace reeve::term {
+
+// What somebody in front of a terminal would see after these bytes. Bounded, whatever they are.
+class Screen {
+ public:
+  static constexpr int most_rows = 500;
+  static constexpr int most_columns = 1'000;
+
+  // Sizes beyond the bounds are taken as the nearest one.
+  Screen(int rows, int columns);
+  ~Screen();
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  void feed(std::string_view bytes);
+
+  int rows() const noexcept { return rows_; }
+  int columns() const noexcept { return columns_; }
+  // Both from 0.
+  struct Position {
+    int row = 0;
+    int column = 0;
+    friend bool operator==(const Position&, const Position&) = default;
+  };
+  Position cursor() const;
+  // As UTF-8 without trailing blanks and without anything that a terminal would act on. `columns`: only so many of it.
+  std::string line(int row) const;
+  std::string line(int row, int columns) const;
+
+ private:
+  struct Free {
+    void operator()(VTerm* terminal) const noexcept;
+  };
+  int rows_;
+  int columns_;
+  ByteGuard guard_;
+  std::unique_ptr<VTerm, Free> terminal_;
+};
+
+}  // namespace reeve::term

@@ -1,0 +1,73 @@
+#include "term/screen.h"
+
+#include <gtest/gtest.h>
+
+namespace reeve::term {
+namespace {
+
+using Position = Screen::Position;
+
+TEST(Screen, shows_what_was_printed) {
+  Screen screen(4, 20);
+  screen.feed("one\r\ntwo\rT\r\n\x1b[31mred\x1b[0m äß 日本 ❯");
+  EXPECT_EQ(screen.line(0), "one");
+  EXPECT_EQ(screen.line(1), "Two");
+  EXPECT_EQ(screen.line(2), "red äß 日本 ❯");
+  EXPECT_EQ(screen.line(2, 3), "red");
+  EXPECT_EQ(screen.line(3), "");
+  EXPECT_EQ(screen.cursor(), (Position{.row = 2, .column = 13}));
+  EXPECT_EQ(screen.line(-1), "");
+  EXPECT_EQ(screen.line(4), "");
+}
+
+TEST(Screen, keeps_what_is_in_sight) {
+  Screen screen(3, 10);
+  for (int i = 0; i < 1'000; ++i) screen.feed("line " + std::to_string(i) + "\r\n");
+  EXPECT_EQ(screen.line(0), "line 998");
+  EXPECT_EQ(screen.line(1), "line 999");
+}
+
+TEST(Screen, gives_back_what_was_there_before_a_full_screen_program) {
+  Screen screen(3, 10);
+  screen.feed("before\x1b[?1049h\x1b[Hinside");
+  EXPECT_EQ(screen.line(0), "inside");
+  screen.feed("\x1b[?1049l");
+  EXPECT_EQ(screen.line(0), "before");
+}
+
+// RUN-10: what comes out is shown elsewhere.
+TEST(Screen, gives_out_nothing_that_a_terminal_acts_on) {
+  Screen screen(3, 40);
+  screen.feed("a\x07\x1b]0;title\x07 b\xc2\x9b c\xe2\x80\xae d\x1b[5n\x1bPx\x1b\\ e\x7f");
+  for (int row = 0; row < screen.rows(); ++row) {
+    const std::string line = screen.line(row);
+    EXPECT_EQ(line.find_first_of("\x07\x1b\x7f"), std::string::npos);
+    EXPECT_EQ(line.find("\xc2\x9b"), std::string::npos);
+    EXPECT_EQ(line.find("\xe2\x80\xae"), std::string::npos) << "turns the direction of text";
+  }
+}
+
+// libvterm itself would never come back from these.
+TEST(Screen, repeats_no_more_than_there_is_room_for) {
+  Screen screen(3, 10);
+  screen.feed("\x1b[5b\x1b[2147483647b");
+  EXPECT_EQ(screen.line(0), "");
+  screen.feed("─\x1b[3b|\r\n\xe2\x80\x8b\x1b[9999999999b\r\nx\x1b[99999b");
+  EXPECT_EQ(screen.line(1), "xxxxxxxxxx");
+  Screen another(3, 10);
+  another.feed("─\x1b[3b|");
+  EXPECT_EQ(another.line(0), "────|");
+}
+
+TEST(Screen, is_bounded) {
+  const Screen huge(1'000'000, 1'000'000);
+  EXPECT_EQ(huge.rows(), Screen::most_rows);
+  EXPECT_EQ(huge.columns(), Screen::most_columns);
+  Screen tiny(0, -5);
+  tiny.feed("some text\r\nthat does not fit\x1b[99;99H\x1b[1000A\x1b[1000Dx");
+  EXPECT_EQ(tiny.rows(), 2);
+  EXPECT_EQ(tiny.line(0).substr(0, 1), "x");
+}
+
+}  // namespace
+}  // namespace reeve::term

@@ -1,0 +1,286 @@
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sodium.h>
+
+#include "tests/support/daemon.h"
+#include "tests/support/web_receiver.h"
+
+// SPEC §7 `notify`: commands and webhooks on what needs people. Whatever is wrong with them harms nothing else.
+namespace reeve {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::ElementsAre;
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::Members;
+using ::testing::Not;
+using testing::Outcome;
+using testing::ReceivedPost;
+using ::testing::SizeIs;
+using testing::WebReceiver;
+
+const testing::Words fails = {"write-then-exit", "1", "1"};
+const testing::Words asks = {"write-then-exit", "1", "90"};
+
+std::string hmac_hex(const std::string& key, const std::string& text) {
+  const auto bytes = [](const std::string& from) { return reinterpret_cast<const unsigned char*>(from.data()); };
+  crypto_auth_hmacsha256_state state;
+  crypto_auth_hmacsha256_init(&state, bytes(key), key.size());
+  crypto_auth_hmacsha256_update(&state, bytes(text), text.size());
+  std::array<unsigned char, crypto_auth_hmacsha256_BYTES> digest{};
+  crypto_auth_hmacsha256_final(&state, digest.data());
+  std::string hex(2 * digest.size() + 1, '\0');
+  sodium_bin2hex(hex.data(), hex.size(), digest.data(), digest.size());
+  hex.pop_back();
+  return hex;
+}
+
+class Notify : public testing::DaemonTest {
+ protected:
+  static std::string webhook(const WebReceiver& receiver, const std::string& on, const std::string& more = "") {
+    return "{on: [" + on + "], webhook: \"" + receiver.address() + "\"" + more + "}";
+  }
+  void notify(const std::string& entries, const std::string& more = "") const {
+    configure("notify: [" + entries + "]\n" + more);
+  }
+  std::string daemon_log() const {
+    const fs::path file = state() / "logs/daemon.log";
+    return fs::exists(file) ? testing::read_text(file) : "";
+  }
+  bool complains(const std::string& text) const {
+    return eventually([&] { return daemon_log().contains(text); });
+  }
+  // An executable that appends each of its arguments as a line to `told`.
+  std::string teller() const {
+    const fs::path file =
+        scratch().write("tell", "#!/bin/sh\nout=" + told().string() + "\n{ printf '<%s>' \"$@\"; echo; } >> $out\n");
+    fs::permissions(file, fs::perms::owner_all);
+    return file.string();
+  }
+  fs::path told() const { return scratch().path() / "told"; }
+  std::vector<std::string> wait_for_told(std::size_t count) const {
+    std::vector<std::string> lines;
+    EXPECT_TRUE(eventually([&] {
+      if (fs::exists(told())) lines = testing::lines_of(testing::read_text(told()));
+      return lines.size() >= count;
+    }));
+    return lines;
+  }
+};
+
+TEST_F(Notify, a_webhook_gets_the_event_signed) {
+  const WebReceiver receiver;
+  notify(webhook(receiver, "failed", ", secret_env: HOOK_SECRET"));
+  testing::Words words = run_words({"--detach"}, fails);
+  // Given to the daemon by the client that starts it.
+  ASSERT_EQ(reeve(words, {{"HOOK_SECRET", "s3cr3t"}}).code, 0);
+  const auto posts = receiver.wait_for(1);
+  ASSERT_THAT(posts, SizeIs(1));
+  ReceivedPost post = posts.front();
+  EXPECT_EQ(post.line, "POST /hook HTTP/1.1");
+  EXPECT_EQ(post.headers["content-type"], "application/json");
+  EXPECT_EQ(post.headers["reeve-event"], "failed");
+  EXPECT_EQ(post.headers["reeve-signature"],
+            "sha256=" + hmac_hex("s3cr3t", post.headers["reeve-timestamp"] + "." + post.body));
+  Members event = testing::parse_object(post.body).value_or(Members());
+  EXPECT_EQ(event["event"], "tool_status_change");
+  EXPECT_EQ(event["tool_run_id"], "TR-1");
+  EXPECT_EQ(event["status"], "failed");
+  EXPECT_EQ(event["seq"], post.headers["reeve-sequence"]);
+  // Neither the key nor the address is shown to whoever lists processes, nor kept.
+  EXPECT_THAT(testing::read_text(state() / "notify.json"), Not(HasSubstr("s3cr3t")));
+}
+
+TEST_F(Notify, each_entry_gets_what_it_is_on) {
+  const WebReceiver receiver;
+  notify(webhook(receiver, "approval_needed, stalled") + ", {on: [failed], command: [" + teller() +
+         ", \"{event}\", \"{id} {run}\", \"{summary}\"]}");
+  EXPECT_EQ(run({}, fails).code, 1);
+  detach({}, asks);
+  detach({"--no-output-timeout", "1s"}, {"wait-file", "go"});
+  const auto posts = receiver.wait_for(2);
+  std::set<std::string> events;
+  for (ReceivedPost post : posts) events.insert(post.headers["reeve-event"]);
+  EXPECT_THAT(events, ElementsAre("approval_needed", "stalled"));
+  EXPECT_THAT(wait_for_told(1), ElementsAre("<failed><TR-1 TR-1><failed: reeve_zoo (TR-1): exit_code != 0 (1)>"));
+  scratch().write("project/go", "");
+  EXPECT_EQ(finish("TR-3")["status"], "completed");
+}
+
+TEST_F(Notify, a_webhook_is_tried_again_until_it_is_taken) {
+  const WebReceiver receiver([](std::size_t number) { return number == 0 ? 500 : 200; });
+  // The daemon stays for it though nothing else is left to do.
+  notify(webhook(receiver, "failed"), "supervision: {idle_exit: 200ms}\n");
+  EXPECT_EQ(run({}, fails).code, 1);
+  auto posts = receiver.wait_for(2);
+  ASSERT_THAT(posts, SizeIs(2));
+  EXPECT_EQ(posts[0].headers["reeve-sequence"], posts[1].headers["reeve-sequence"]);
+  EXPECT_EQ(posts[0].body, posts[1].body);
+  EXPECT_TRUE(complains("the server answers 500; tried again"));
+  // Then it leaves, and what was taken is not sent again by the next one.
+  EXPECT_TRUE(eventually([&] { return !fs::exists(socket()); }));
+  EXPECT_EQ(run({}, fails).code, 1);
+  posts = receiver.wait_for(3);
+  EXPECT_NE(posts[2].headers["reeve-sequence"], posts[0].headers["reeve-sequence"]);
+}
+
+TEST_F(Notify, nobody_is_told_twice_or_not_at_all_when_the_daemon_begins_anew) {
+  int port = 0;
+  {
+    const WebReceiver receiver;
+    port = receiver.port();
+    notify(webhook(receiver, "failed"));
+    EXPECT_EQ(run({}, fails).code, 1);
+    receiver.wait_for(1);
+  }
+  // Nobody listens now.
+  EXPECT_EQ(run({}, fails).code, 1);
+  EXPECT_EQ(run({}, fails).code, 1);
+  EXPECT_TRUE(complains("tried again"));
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  const WebReceiver receiver([](std::size_t) { return 200; }, port);
+  ASSERT_EQ(reeve({"runs"}).code, 0);
+  receiver.wait_for(2);
+  // And once more, with nothing left to be told.
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  EXPECT_EQ(run({}, fails).code, 1);
+  const auto posts = receiver.wait_for(3);
+  std::vector<std::string> runs;
+  for (const ReceivedPost& post : posts) runs.push_back(testing::parse_object(post.body).value()["tool_run_id"]);
+  EXPECT_THAT(runs, ElementsAre("TR-2", "TR-3", "TR-4"));
+}
+
+// At least once: the number tells what came before.
+TEST_F(Notify, what_waited_is_told_after_a_crash) {
+  int port = 0;
+  {
+    const WebReceiver receiver;
+    port = receiver.port();
+    notify(webhook(receiver, "failed"));
+  }
+  EXPECT_EQ(run({}, fails).code, 1);
+  EXPECT_TRUE(complains("tried again"));
+  const std::string killed = testing::read_text(state() / "reeve.lock");
+  const WebReceiver receiver([](std::size_t) { return 200; }, port);
+  ::kill(std::stoi(killed), SIGKILL);
+  // Its guard starts the next one, without anybody asking.
+  auto posts = receiver.wait_for(1);
+  EXPECT_EQ(testing::parse_object(posts.front().body).value()["tool_run_id"], "TR-1");
+}
+
+// An entry that is new begins with what is new.
+TEST_F(Notify, the_past_is_not_told) {
+  EXPECT_EQ(run({}, fails).code, 1);
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  const WebReceiver receiver;
+  notify(webhook(receiver, "failed"));
+  EXPECT_EQ(run({}, fails).code, 1);
+  const auto posts = receiver.wait_for(1);
+  EXPECT_EQ(testing::parse_object(posts.front().body).value()["tool_run_id"], "TR-2");
+}
+
+TEST_F(Notify, gone_means_that_nobody_wants_it) {
+  const WebReceiver receiver([](std::size_t number) { return number == 0 ? 410 : 200; });
+  notify(webhook(receiver, "failed"));
+  EXPECT_EQ(run({}, fails).code, 1);
+  EXPECT_TRUE(complains("the server answers 410"));
+  EXPECT_EQ(run({}, fails).code, 1);
+  auto posts = receiver.wait_for(2);
+  EXPECT_NE(posts[0].headers["reeve-sequence"], posts[1].headers["reeve-sequence"]);
+}
+
+TEST_F(Notify, nothing_is_sent_without_the_signature_that_was_asked_for) {
+  const WebReceiver receiver;
+  notify(webhook(receiver, "failed", ", secret_env: HOOK_SECRET"));
+  EXPECT_EQ(run({}, fails).code, 1);
+  EXPECT_TRUE(complains("`HOOK_SECRET` was not set when the daemon was started"));
+  EXPECT_THAT(receiver.posts(), SizeIs(0));
+  // One that has it goes on where the other could not.
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  ASSERT_EQ(reeve({"runs"}, {{"HOOK_SECRET", "x"}}).code, 0);
+  receiver.wait_for(1);
+}
+
+// LOG-3: what tools are called, and ask, is data.
+TEST_F(Notify, hostile_text_stays_one_argument) {
+  const std::string name = "-n x\"; touch pwned; $(touch pwned) `touch pwned` 'q' {id}\n\033[31m";
+  const fs::path tool = scratch().write("bin/" + name, "#!/bin/sh\nexit 90\n");
+  fs::permissions(tool, fs::perms::owner_all);
+  notify("{on: [approval_needed], command: [" + teller() + ", \"{question}\", \"{id}\"]}");
+  ASSERT_EQ(reeve({"run", "--detach", "--", tool.string()}).code, 0);
+  const auto lines = wait_for_told(1);
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_EQ(lines.front(), "< -n x\"; touch pwned; $(touch pwned) `touch pwned` 'q' {id} [31m asks to go on><AP-1>");
+  EXPECT_THAT(testing::find_processes("pwned"), SizeIs(0));
+  EXPECT_FALSE(fs::exists(project() / "pwned") || fs::exists("/pwned"));
+}
+
+// What commands get of the environment, and what not.
+TEST_F(Notify, a_command_has_a_small_environment) {
+  const fs::path file = scratch().write("show", "#!/bin/sh\nenv > " + told().string() + "\n");
+  fs::permissions(file, fs::perms::owner_all);
+  const WebReceiver receiver;
+  notify("{on: [failed], command: [" + file.string() + "]}, " +
+         webhook(receiver, "failed", ", secret_env: HOOK_SECRET"));
+  ASSERT_EQ(reeve(run_words({"--detach"}, fails),
+                  {{"HOOK_SECRET", "x"}, {"MY_TOKEN", "y"}, {"DBUS_SESSION_BUS_ADDRESS", "unix:path=/bus"}})
+                .code,
+            0);
+  receiver.wait_for(1);
+  std::string text;
+  EXPECT_TRUE(eventually([&] {
+    text = fs::exists(told()) ? testing::read_text(told()) : "";
+    return text.contains("PATH=");
+  }));
+  EXPECT_THAT(text, HasSubstr("DBUS_SESSION_BUS_ADDRESS=unix:path=/bus\n"));
+  EXPECT_THAT(text, Not(HasSubstr("HOOK_SECRET")));
+  EXPECT_THAT(text, Not(HasSubstr("MY_TOKEN")));
+  EXPECT_THAT(text, Not(HasSubstr("REEVE_")));
+}
+
+TEST_F(Notify, doctor_looks_for_what_webhooks_need) {
+  EXPECT_THAT(reeve({"doctor"}).out, Not(HasSubstr("curl\t")));
+  const WebReceiver receiver;
+  notify(webhook(receiver, "failed"));
+  EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("curl\tok\t"));
+  testing::Launch elsewhere = launch({"doctor"});
+  std::ranges::find(elsewhere.environment, "PATH", &std::pair<std::string, std::string>::first)->second = "/nowhere";
+  EXPECT_THAT(testing::run_program(elsewhere).out, HasSubstr("curl\twarn\tmissing"));
+}
+
+// A missing command, one that fails, one that never ends, a server that is not there, one that says nothing, one that
+// is broken: runs go on, and the daemon ends when it is told to.
+TEST_F(Notify, what_is_wrong_with_a_notifier_harms_nothing) {
+  const WebReceiver silent([](std::size_t) { return 0; });
+  const WebReceiver broken([](std::size_t) { return 500; });
+  const WebReceiver healthy;
+  const std::string on = "{on: [failed, approval_needed], ";
+  notify(on + "command: [no-such-program, \"{summary}\"]}, " + on + "command: [sh, -c, \"echo oh no; exit 3\"]}, " +
+         on + "command: [" + testing::zoo_binary() + ", silent, \"1000\"]}, " + on +
+         "webhook: \"http://127.0.0.1:1/\"}, " + webhook(silent, "failed, approval_needed") + ", " +
+         webhook(broken, "failed") + ", " + webhook(healthy, "failed, approval_needed"));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(run({}, fails).code, 1);
+  EXPECT_EQ(finish(detach({}, {"lines", "3"}))["status"], "completed");
+  const std::string asking = detach({}, asks);
+  wait_for_status(asking, "waiting_approval");
+  EXPECT_EQ(reeve({"cancel", asking}).code, 0);
+  EXPECT_TRUE(complains("`no-such-program`: No such file or directory"));
+  EXPECT_TRUE(complains("`sh`: exit code 3: oh no"));
+  EXPECT_TRUE(complains("Failed to connect"));
+  EXPECT_TRUE(complains("the server answers 500; tried again"));
+  // Who listens is told all the same, though the others hang.
+  EXPECT_THAT(healthy.wait_for(21), SizeIs(21));
+  EXPECT_EQ(run({}, {"lines", "3"}).code, 0);
+  EXPECT_EQ(reeve({"stop"}).code, 0);
+}
+
+}  // namespace
+}  // namespace reeve
