@@ -123,7 +123,7 @@ void LiveRun::begin(std::unique_ptr<KeeperLink> link) {
     assign.environment.insert(assign.environment.end(), more.begin(), more.end());
     assign.words = start_.resumption->words;
   }
-  // HOOK guard: what is the tool's own, and its sandbox.
+  // What is the tool's own, and its sandbox.
   give_own_place(around_, start_.plan, id, assign);
   assign.open_files = around_.open_files;
   assign.cgroup_parent = around_.cgroup_parent.value_or("");
@@ -214,7 +214,6 @@ void LiveRun::finish_intake() {
   deadline_timer_ = {};
   silence_timer_ = {};
   result_timer_ = {};
-  // HOOK guard
   if (start_.plan.profile.sandbox == model::Sandbox::guard) {
     settle_sandboxed_exit(*exit_, attempt_folder(around_, record().tool_run_id, claim().attempt));
   }
