@@ -218,7 +218,14 @@ void LiveRun::finish_intake() {
     settle_sandboxed_exit(*exit_, attempt_folder(around_, record().tool_run_id, claim().attempt));
   }
   output_end_ = exit_->output_end;
-  around_.log.finish(record().tool_run_id, *output_end_);
+  if (*output_end_ > 0) {
+    around_.log.finish(record().tool_run_id, *output_end_);
+  } else {
+    // It printed nothing: the log thread need not be asked for the last of it.
+    Digest nothing{.run = record().tool_run_id, .intake = intake_, .attempt = claim().attempt};
+    nothing.is_final = true;
+    take(std::move(nothing));
+  }
   events_.output();
 }
 
