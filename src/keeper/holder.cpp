@@ -241,7 +241,12 @@ void Holder::greet() {
   if (!index || !tool_) return;
   const auto id = os::identify(tool_->pid());
   if (id) connections_.tell(*index, Started{id->pid, id->started});
-  if (watch_ && watch_->prompt()) connections_.tell(*index, *watch_->prompt());
+  if (!watch_) return;
+  if (watch_->prompt()) {
+    connections_.tell(*index, *watch_->prompt());
+  } else if (watch_->last_serial() != 0) {
+    connections_.tell(*index, PromptOver{watch_->last_serial()});
+  }
 }
 
 void Holder::act(std::size_t index, ToKeeper message) {

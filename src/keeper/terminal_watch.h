@@ -26,6 +26,8 @@ class TerminalWatch {
   News update(std::uint64_t printed, std::uint64_t typed, std::int64_t now);
   std::int64_t next_look() const noexcept { return look_at_; }
   const std::optional<Prompt>& prompt() const noexcept { return prompt_; }
+  // Of the last one there was, 0 when there was none.
+  std::uint32_t last_serial() const noexcept { return last_serial_; }
 
   // The tool has ended.
   News end() noexcept;

@@ -217,6 +217,12 @@ class LiveRun {
   std::optional<std::int64_t> open_prompt_;
   // The one that stands, as far as the keeper has told.
   std::optional<keeper::Prompt> prompt_;
+  // On its way to the keeper, until that has typed it or says that it cannot.
+  struct Typed {
+    keeper::Answer answer;
+    int tries = 0;
+  };
+  std::optional<Typed> answer_;
   bool is_asking_ = false;
   bool has_told_maybe_ = false;
   Loop::Hold prompt_timer_;

@@ -21,6 +21,8 @@ using model::RunStatus;
 
 // What the screen is made from: the last of what was printed.
 constexpr std::uint64_t tail_bytes = 256ULL * 1024;
+constexpr auto type_pause = std::chrono::milliseconds(100);
+constexpr int most_tries = 20;
 
 Error one_at_a_time(base::RunId run) {
   return {"approval.one_at_a_time", fmt::format("another question of {} is open", run.text()),
@@ -224,6 +226,8 @@ void LiveRun::continue_questions() {
 
 void LiveRun::see_prompt(const keeper::Prompt& prompt) {
   prompt_ = prompt;
+  // The one that was asked about went while no daemon was there.
+  if (open_prompt_ && *open_prompt_ < prompt.serial) return see_prompt_over(prompt.serial - 1);
   // One question at a time: looked at again when that is answered.
   if (exit_ || start_.ending || is_asking_ || open_question_) return;
   const model::OnPrompt& policy = start_.plan.profile.on_prompt;
@@ -310,13 +314,23 @@ std::string LiveRun::read_tail(std::uint64_t position) const {
 }
 
 void LiveRun::type(const model::Approval& approval, std::int64_t prompt, const std::optional<std::string>& secret) {
-  if (!link_) return;
   const auto number = static_cast<std::uint64_t>(approval.approval_id.number());
-  link_->send(keeper::Answer{number, static_cast<std::uint32_t>(prompt), make_keystrokes(approval, secret)});
+  answer_ = Typed{{number, static_cast<std::uint32_t>(prompt), make_keystrokes(approval, secret)}, 0};
+  if (link_) link_->send(answer_->answer);
 }
 
 void LiveRun::see_typed(std::uint64_t number, bool is_typed) {
   if (start_.plan.profile.on_prompt.action != model::PromptAction::approve) return;
+  // It may just have been awake: while the prompt stands, the answer is for it.
+  const bool may_stand = !is_typed && answer_ && answer_->answer.number == number && prompt_ &&
+                         prompt_->serial == answer_->answer.serial && ++answer_->tries < most_tries;
+  if (may_stand) {
+    prompt_timer_ = around_.loop.at(around_.loop.now() + type_pause, [this] {
+      if (link_ && answer_) link_->send(answer_->answer);
+    });
+    return;
+  }
+  answer_.reset();
   if (!is_typed) warn("the prompt was gone when the answer came: nothing was typed");
   ask_store(
       around_.ledger, around_.loop,
