@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <optional>
 #include <thread>
 
@@ -12,6 +13,7 @@
 #include "base/value.h"
 #include "json/encode.h"
 #include "json/parse.h"
+#include "os/process_stat.h"
 #include "os/pseudo_file.h"
 
 namespace reeve::bench {
@@ -68,13 +70,15 @@ os::Process start(const Programs& programs, const fs::path& state) {
 
 }  // namespace
 
-Daemon::Daemon(const Programs& programs, fs::path state) : state_(std::move(state)), process_(start(programs, state_)) {
+Daemon::Daemon(const Programs& programs, fs::path state, Leaves leaves)
+    : state_(std::move(state)), leaves_(leaves), process_(start(programs, state_)) {
   connect();
 }
 
 Daemon::~Daemon() {
   process_.signal(SIGTERM);
   process_.wait();
+  if (leaves_ == Leaves::state) return;
   std::error_code ignored;
   fs::remove_all(state_, ignored);
 }
@@ -133,6 +137,46 @@ std::vector<base::RunId> list_runs(client::Connection& connection, model::RunSta
     cursor = text_of(page, "next_cursor");
   } while (!cursor.empty());
   return runs;
+}
+
+base::ApprovalId wait_question(client::Connection& connection, base::RunId run) {
+  while (
+      text_of(ask(connection, {.target = fmt::format("/api/runs/{}/wait?through_approvals=0&timeout=60s", run.text())}),
+              "status") != "waiting_approval") {
+  }
+  const Value page = ask(connection, {.target = fmt::format("/api/approvals?run={}&status=pending", run.text())});
+  const Value* items = page.find("items");
+  if (items == nullptr || items->as_array() == nullptr || items->as_array()->empty()) fail("a run that asks nothing");
+  const auto id = base::ApprovalId::parse(text_of(items->as_array()->front(), "approval_id"));
+  if (!id) fail("an answer without an approval");
+  return *id;
+}
+
+void approve(client::Connection& connection, base::ApprovalId id) {
+  ask(connection, {.method = "POST",
+                   .target = fmt::format("/api/approvals/{}/approve", id.text()),
+                   .body = "{}",
+                   .headers = {{"Content-Type", "application/json"}}});
+}
+
+std::size_t list_pending(client::Connection& connection, int limit) {
+  const Value page = ask(connection, {.target = fmt::format("/api/approvals?limit={}", limit)});
+  const Value* items = page.find("items");
+  return items != nullptr && items->as_array() != nullptr ? items->as_array()->size() : 0;
+}
+
+std::size_t count_threads(pid_t pid) {
+  const fs::directory_iterator tasks(os::proc_path(pid, "task"));
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+std::size_t count_children(pid_t pid) {
+  std::size_t count = 0;
+  for (const pid_t other : os::list_processes()) {
+    const auto stat = os::read_process_stat(other);
+    if (stat && stat->parent == pid) ++count;
+  }
+  return count;
 }
 
 std::int64_t pss_kib(pid_t pid) {

@@ -18,10 +18,11 @@ struct Programs {
   std::filesystem::path reeve;
 };
 
-// Ends with the object, and its state folder with it.
+// Ends with the object, and unless it is to be left its state folder with it.
 class Daemon {
  public:
-  Daemon(const Programs& programs, std::filesystem::path state);
+  enum class Leaves { nothing, state };
+  Daemon(const Programs& programs, std::filesystem::path state, Leaves leaves = Leaves::nothing);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -32,6 +33,7 @@ class Daemon {
 
  private:
   std::filesystem::path state_;
+  Leaves leaves_;
   os::Process process_;
 };
 
@@ -50,9 +52,17 @@ std::vector<base::RunId> list_runs(client::Connection& connection, model::RunSta
 // Any final status.
 void wait_over(client::Connection& connection, base::RunId run);
 
+// Until the run waits for an answer: what it asks.
+base::ApprovalId wait_question(client::Connection& connection, base::RunId run);
+void approve(client::Connection& connection, base::ApprovalId id);
+// One page of those that wait; how many came.
+std::size_t list_pending(client::Connection& connection, int limit);
+
 // Its proportional share of memory, in KiB; 0 when there is no such process.
 std::int64_t pss_kib(pid_t pid);
 // How often its threads were put to sleep or pushed aside so far.
 std::int64_t context_switches(pid_t pid);
+std::size_t count_threads(pid_t pid);
+std::size_t count_children(pid_t pid);
 
 }  // namespace reeve::bench

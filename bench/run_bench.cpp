@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "bench/daemon.h"
+#include "bench/figures.h"
 #include "bench/raw_commits.h"
 #include "bench/run_floor.h"
 #include "keeper/records.h"
@@ -43,11 +44,6 @@ double seconds_since(steady_clock::time_point start) {
   return std::chrono::duration<double>(steady_clock::now() - start).count();
 }
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
 double seconds_of(const std::function<void()>& work) {
   const auto start = steady_clock::now();
   work();
@@ -68,11 +64,6 @@ Figures measure(const std::function<double()>& floor, const std::function<double
     figures.push_back(reeve());
   }
   return {median(floors), median(figures)};
-}
-
-void row(const std::string& what, const std::string& figure, const std::string& beside) {
-  fmt::print("{:<46} {:>16}   {}\n", what, figure, beside);
-  std::fflush(stdout);
 }
 
 void row_with_floor(const std::string& what, std::string_view unit, double amount, const Figures& took,

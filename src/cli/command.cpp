@@ -42,6 +42,7 @@ const std::vector<Command>& all_commands() {
       make_events(),
       make_audit_list(),
       make_audit_verify(),
+      make_demo(),
       make_init(),
       make_flow_validate(),
       make_flow_graph(),

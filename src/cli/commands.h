@@ -32,6 +32,7 @@ Command make_flow_graph();
 Command make_run_graph();
 Command make_config_show();
 Command make_init();
+Command make_demo();
 Command make_completion();
 Command make_version();
 Command make_help();

@@ -1,6 +1,7 @@
 #include "cli/doctor_sandbox.h"
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <poll.h>
 #include <system_error>
@@ -123,7 +124,7 @@ std::vector<Check> check_sandbox() {
   const std::vector<Attempt> attempts = make_attempts(decoy);
   std::string script;
   for (const Attempt& attempt : attempts) {
-    script += fmt::format("if {{ {}; }} 2>/dev/null; then echo 'open {}'; fi\n", attempt.command, attempt.name);
+    script += fmt::format("if ( {} ) >/dev/null 2>&1; then echo 'open {}'; fi\n", attempt.command, attempt.name);
   }
   script += "echo all tried\n";
   std::vector<std::string> argv = {*bubblewrap};

@@ -69,7 +69,8 @@ std::string overview(std::string_view group, const view::Style& style) {
             style.paint(Tint::bold, "Examples") + "\n";
     for (const Example& example :
          {Example{"reeve run -- pytest -q", "supervise a command"}, Example{"reeve", "what needs you now"},
-          Example{"reeve approve AP-4", "say yes to what a tool asks"}, Example{"reeve init", "set up this folder"},
+          Example{"reeve approve AP-4", "say yes to what a tool asks"},
+          Example{"reeve demo", "what it is for, in half a minute"}, Example{"reeve init", "set up this folder"},
           Example{"reeve flow validate release.yaml", "all mistakes at once, each with its fix"},
           Example{"reeve flow graph release.yaml", "see the workflow"}}) {
       text += fmt::format("  {:<40}{}\n", example.line, style.paint(Tint::dim, example.what));
@@ -98,7 +99,8 @@ std::string welcome(bool is_project, const view::Style& style) {
     text += "  reeve --help                                   all commands\n";
   } else {
     text += "This folder is no Reeve project yet.\n\n";
-    text += "  reeve init               set it up: a commented config and a first workflow\n";
+    text += "  reeve demo               see what it does, in half a minute\n";
+    text += "  reeve init               set this folder up: a commented config and a first workflow\n";
     text += "  reeve run -- COMMAND     supervise a command\n";
     text += "  reeve --help             all commands\n";
   }

@@ -44,6 +44,7 @@ ExitCode run(const Call& call) {
     print_aside("note: this folder lies in the project {}; from here on the one made now counts\n",
                 base::quoted(around->string()));
   }
+  if (!created.as_array()->empty()) print_aside("new here? `reeve demo` shows in half a minute what Reeve is for\n");
   print_next(call, "reeve flow graph .reeve/workflows/example.yaml");
   return ExitCode::done;
 }

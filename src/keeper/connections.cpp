@@ -17,7 +17,7 @@ namespace {
 // The tool and what it started may connect to the socket, being of the same user; they are no daemon.
 bool is_own_tree(pid_t pid) {
   const std::vector<os::ProcessId> own = os::find_descendants(::getpid());
-  return std::any_of(own.begin(), own.end(), [&](const os::ProcessId& id) { return id.pid == pid; });
+  return std::ranges::any_of(own, [&](const os::ProcessId& id) { return id.pid == pid; });
 }
 
 }  // namespace

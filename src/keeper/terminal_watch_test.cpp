@@ -207,7 +207,7 @@ TEST_P(TerminalWatchTest, who_is_silent_does_not_ask) {
            bash("set -m; cat & sleep 60"),
            bash("set -m; /usr/bin/python3 -c 'import select\np=select.poll()\np.register(0,1)\np.poll()' & sleep 60"),
            // Stopped in its read.
-           bash("(sleep 0.1; kill -STOP $$) & read a"),
+           bash("(sleep 0.1; kill -STOP $$) & exec cat"),
        }) {
     expect_none(argv);
   }

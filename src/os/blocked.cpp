@@ -78,9 +78,9 @@ bool is_terminal_at(const Place& at, std::uint64_t descriptor) {
 
 template <class T>
 std::size_t read_memory(const Place& at, std::uint64_t from, T* to, std::size_t count) noexcept {
-  iovec here{to, count * sizeof(T)};
+  const iovec here{to, count * sizeof(T)};
   // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process.
-  iovec there{reinterpret_cast<void*>(from), count * sizeof(T)};
+  const iovec there{reinterpret_cast<void*>(from), count * sizeof(T)};
   const ssize_t got = ::process_vm_readv(at.process.id.pid, &here, 1, &there, 1, 0);
   return got > 0 ? static_cast<std::size_t>(got) / sizeof(T) : 0;
 }
@@ -88,7 +88,7 @@ std::size_t read_memory(const Place& at, std::uint64_t from, T* to, std::size_t 
 bool polls_terminal(const Place& at, std::uint64_t set, std::uint64_t count) {
   std::vector<pollfd> ends(std::min<std::uint64_t>(count, most_watched));
   ends.resize(read_memory(at, set, ends.data(), ends.size()));
-  return std::any_of(ends.begin(), ends.end(), [&](const pollfd& end) {
+  return std::ranges::any_of(ends, [&](const pollfd& end) {
     return end.fd >= 0 && (end.events & (POLLIN | POLLRDNORM)) != 0 &&
            is_terminal_at(at, static_cast<std::uint64_t>(end.fd));
   });

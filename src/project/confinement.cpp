@@ -70,6 +70,15 @@ void add_repository(Confinement& made) {
   hooks.push_back((git / "hooks").string());
 }
 
+// The user's own. One that is not there could only be made in the working folder: then it is made before.
+std::optional<std::string> find_user_config(const std::string& working) {
+  std::error_code error;
+  const fs::path folder = fs::weakly_canonical(user_config_path().parent_path(), error);
+  if (folder.empty()) return std::nullopt;
+  if (!fs::is_directory(folder, error) && lies_in(folder.string(), working)) os::create_folders(folder);
+  return resolve(folder);
+}
+
 // Those of a desktop's or server's own service managers: what they start is outside.
 std::vector<std::string> find_services() {
   std::vector<std::string> found;
@@ -145,11 +154,7 @@ std::optional<Confinement> find_confinement(const std::string& folder, const Sta
     if (fs::exists(path, error)) made.read_only.emplace_back(path);
   }
   add_repository(made);
-  const fs::path config = fs::weakly_canonical(user_config_path().parent_path(), error);
-  // One that is not there could only be made in the working folder.
-  if (fs::is_directory(config, error) || (!config.empty() && lies_in(config, *working))) {
-    made.hidden.push_back(config.string());
-  }
+  if (const auto config = find_user_config(*working)) made.hidden.push_back(*config);
   add_if_there(made.hidden, state.root);
   // The project's own `.reeve`: to git it would look deleted if it were hidden.
   if (const auto around = resolve(state.root.parent_path()); around && fs::path(*around).filename() == ".reeve") {

@@ -30,8 +30,8 @@ struct Confinement {
   std::vector<std::string> programs;
 };
 
-// Looked up for a working folder. Nothing when none can be made: the folder is not there, is /, or lies in what
-// is to be kept from the tool.
+// Looked up for a working folder. Makes the user's folder for the config where the tool could otherwise. Nothing when
+// none can be made: the folder is not there, is /, or lies in what is to be kept from the tool.
 std::optional<Confinement> find_confinement(const std::string& folder, const StateFolder& state);
 
 // The words for bubblewrap, without its name and the command. Pure.

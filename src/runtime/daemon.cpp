@@ -126,7 +126,6 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
                                                         .open_files = options_.open_files,
                                                         .supervision = options_.config.supervision,
                                                         .crash_point = crash_point});
-  // HOOK guard
   sandbox_ = std::make_unique<SandboxProbe>(loop_, SandboxPlace{options_.keeper_program, options_.folder});
   supervisor_ = std::make_unique<Supervisor>(*around_);
   approvals_ = std::make_unique<Approvals>(*around_, *supervisor_);

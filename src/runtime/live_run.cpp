@@ -123,7 +123,7 @@ void LiveRun::begin(std::unique_ptr<KeeperLink> link) {
     assign.environment.insert(assign.environment.end(), more.begin(), more.end());
     assign.words = start_.resumption->words;
   }
-  // HOOK guard: what is the tool's own, and its sandbox.
+  // What is the tool's own, and its sandbox.
   give_own_place(around_, start_.plan, id, assign);
   assign.open_files = around_.open_files;
   assign.cgroup_parent = around_.cgroup_parent.value_or("");
@@ -214,12 +214,18 @@ void LiveRun::finish_intake() {
   deadline_timer_ = {};
   silence_timer_ = {};
   result_timer_ = {};
-  // HOOK guard
   if (start_.plan.profile.sandbox == model::Sandbox::guard) {
     settle_sandboxed_exit(*exit_, attempt_folder(around_, record().tool_run_id, claim().attempt));
   }
   output_end_ = exit_->output_end;
-  around_.log.finish(record().tool_run_id, *output_end_);
+  if (*output_end_ > 0) {
+    around_.log.finish(record().tool_run_id, *output_end_);
+  } else {
+    // It printed nothing: the log thread need not be asked for the last of it.
+    Digest nothing{.run = record().tool_run_id, .intake = intake_, .attempt = claim().attempt};
+    nothing.is_final = true;
+    take(std::move(nothing));
+  }
   events_.output();
 }
 

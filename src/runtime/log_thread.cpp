@@ -152,7 +152,7 @@ void LogThread::open(IntakeStart start) {
   const std::lock_guard lock(mutex_);
   commands_.push_back(
       {.kind = Command::Kind::open, .run = run, .start = std::make_unique<IntakeStart>(std::move(start))});
-  wake_.notify_one();
+  // Nobody is woken: there is nothing to read before the next word about it.
 }
 
 void LogThread::grew(base::RunId run) {

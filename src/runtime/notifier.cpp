@@ -154,7 +154,7 @@ void Notifier::queue(Entry& entry, const Notice& notice) {
   entry.open.insert(notice.seq);
   entry.waiting.push_back({notice});
   if (entry.waiting.size() <= most_waiting) return;
-  const Delivery oldest = std::move(entry.waiting.front());
+  const Delivery oldest = entry.waiting.front();
   entry.waiting.pop_front();
   close(entry, oldest.notice.seq);
   constexpr int seldom = 100;
@@ -182,13 +182,13 @@ void Notifier::pump() {
 // Only numbers wait: what is told is read when its turn comes.
 void Notifier::start(std::size_t index) {
   Entry& entry = entries_[index];
-  Delivery delivery = std::move(entry.waiting.front());
+  Delivery delivery = entry.waiting.front();
   entry.waiting.pop_front();
   ++entry.active;
   if (delivery.tries == 0) delivery.first_try = loop_.now();
   const Number number = next_number_++;
   const std::int64_t before = delivery.notice.seq - 1;
-  active_.emplace(number, Active{index, std::move(delivery)});
+  active_.emplace(number, Active{index, delivery});
   ask_store(
       ledger_, loop_,
       [before](ledger::Transaction& transaction) {
@@ -248,7 +248,7 @@ void Notifier::conclude(Number number, const WebhookVerdict& verdict) {
   Entry& entry = entries_[active.entry];
   --entry.active;
   if (verdict.kind == Kind::again) {
-    retry(entry, std::move(active.delivery), verdict.why);
+    retry(entry, active.delivery, verdict.why);
   } else {
     if (verdict.kind == Kind::unwanted) complain_of(entry, active.delivery, verdict.why);
     close(entry, active.delivery.notice.seq);
@@ -268,7 +268,7 @@ void Notifier::retry(Entry& entry, Delivery delivery, const std::string& why) {
   const base::Milliseconds doubled = std::min(longest_pause, first_pause * (1 << (delivery.tries - 1)));
   // Up to a quarter more, so that those that failed together do not come together.
   const auto more = static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(doubled.count()) / 4 + 1));
-  entry.waiting.push_front(std::move(delivery));
+  entry.waiting.push_front(delivery);
   entry.pause = loop_.at(loop_.now() + doubled + base::Milliseconds(more), [this, key = entry.key] {
     loop_.post([this, key] {
       std::ranges::find(entries_, key, &Entry::key)->pause = {};

@@ -110,7 +110,7 @@ StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& 
     const StartFailure failure = explain_start_failure(end.record, command, cwd);
     RunMove move{.to = RunStatus::failed, .reason = failure.reason, .exit_code = failure.exit_code};
     move.exec_errno = end.record.exec_errno;
-    // HOOK guard: bubblewrap's own words.
+    // Bubblewrap's own words.
     const bool has_words = end.record.exec_stage == keeper::sandbox_stage && end.last_stderr_line;
     if (has_words) move.reason = *move.reason + ": " + *end.last_stderr_line;
     return {.run = ledger::move_run(transaction, end.run, move, end.claim)};
@@ -164,7 +164,6 @@ StartFailure explain_start_failure(const keeper::ExitRecord& record, const std::
                                    const std::string& cwd) {
   using Stage = os::SpawnFailure::Stage;
   const int error = record.exec_errno.value_or(0);
-  // HOOK guard
   if (record.exec_stage == keeper::sandbox_stage) {
     return {"the tool asks for `sandbox: guard`, but bubblewrap could not start it", 126};
   }

@@ -47,9 +47,9 @@ class Supervisor {
 
   // A run that lives in this daemon's hands; nullptr for all others.
   LiveRun* find(base::RunId run) noexcept;
-  // HOOK guard: the run whose keeper that process is.
+  // The run whose keeper that process is.
   std::optional<base::RunId> find_held_by(pid_t keeper) const noexcept;
-  // HOOK guard: told when a run begins to live in this daemon's hands, and when it does no more.
+  // Told when a run begins to live in this daemon's hands, and when it does no more.
   struct Door {
     std::function<void(base::RunId)> open = [](base::RunId) {};
     std::function<void(base::RunId)> close = [](base::RunId) {};

@@ -119,7 +119,6 @@ std::optional<std::string> find_text(const Value& body, std::string_view name, s
 // kept as a note (APR-12).
 void decide(SharedExchange exchange, Answer::Word word) {
   const base::ApprovalId id = exchange->approval_id();
-  // HOOK guard
   refuse_insider(exchange, fmt::format("decide {}", id.text()));
   Value body = exchange->body();
   runtime::Approvals::Decision decision;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "base/text.h"
 
@@ -103,7 +104,8 @@ LineChoices make_list(const std::vector<std::string_view>& parts) {
       marked = words.size();
     }
     if (part.starts_with('[') || part.starts_with('<') || part == "?") continue;
-    if (!is_word(part) && !(part.size() == 1 && base::is_ascii_digit(part.front()))) return {};
+    const bool is_digit = part.size() == 1 && base::is_ascii_digit(part.front());
+    if (!is_word(part) && !is_digit) return {};
     words.push_back(part);
   }
   const bool are_keys = words.size() > 2 && !std::ranges::all_of(words, is_number) &&
@@ -228,9 +230,9 @@ LineChoices find_line_choices(std::string_view line) {
   const std::vector<Group> groups = find_groups(line);
   LineChoices found;
   std::optional<std::string> named;
-  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
-    if (!named) named = find_named_default(group->content);
-    if (found.choices.empty()) found = make_list(split_list(group->content));
+  for (const Group& group : groups | std::views::reverse) {
+    if (!named) named = find_named_default(group.content);
+    if (found.choices.empty()) found = make_list(split_list(group.content));
   }
   if (found.choices.empty()) found.choices = find_lettered(line, groups);
   if (found.choices.empty()) found = find_bare_list(line);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "base/text.h"
 
@@ -155,8 +156,8 @@ Menu find_menu(const Page& page) {
       if (!belongs) break;
     }
   }
-  for (auto items = found.rbegin(); items != found.rend(); ++items) {
-    menu.items.insert(menu.items.end(), items->begin(), items->end());
+  for (const std::vector<MenuItem>& items : found | std::views::reverse) {
+    menu.items.insert(menu.items.end(), items.begin(), items.end());
   }
   menu.has_marker = std::ranges::any_of(menu.items, &MenuItem::is_marked);
   if (!menu.is_found()) return {};

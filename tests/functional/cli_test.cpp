@@ -13,6 +13,7 @@ namespace reeve {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -57,8 +58,10 @@ TEST_F(Cli, version) {
 TEST_F(Cli, alone_points_to_what_to_do_next) {
   Outcome outcome = reeve({});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.out, HasSubstr("reeve init"));
-  EXPECT_EQ(reeve({"init"}).code, 0);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("reeve demo"), HasSubstr("reeve init")));
+  outcome = reeve({"init"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("reeve demo"));
   outcome = reeve({});
   EXPECT_THAT(outcome.out, HasSubstr("is a Reeve project"));
 }
@@ -67,8 +70,8 @@ TEST_F(Cli, help_has_examples_first_and_knows_every_command) {
   const Outcome all = reeve({"--help"});
   EXPECT_EQ(all.code, 0);
   for (const char* command :
-       {"run", "runs", "show", "logs", "attach", "cancel", "wait", "events", "init", "flow validate", "flow graph",
-        "run-graph", "config show", "doctor", "serve", "stop", "completion", "version"}) {
+       {"run", "runs", "show", "logs", "attach", "cancel", "wait", "events", "demo", "init", "flow validate",
+        "flow graph", "run-graph", "config show", "doctor", "serve", "stop", "completion", "version"}) {
     EXPECT_THAT(all.out, HasSubstr(command));
     std::vector<std::string> words;
     for (std::string rest = command; !rest.empty();) {

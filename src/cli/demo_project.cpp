@@ -1,0 +1,216 @@
+#include "cli/demo_project.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <poll.h>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/stop_daemon.h"
+#include "client/runs.h"
+#include "os/file.h"
+#include "project/project.h"
+
+namespace reeve::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using base::Value;
+
+constexpr std::size_t most_bytes = 64UL * 1024;
+// For what runs to end, and for keepers that are on their way out.
+constexpr base::Milliseconds patience = std::chrono::seconds(10);
+
+constexpr std::string_view config = R"(# The demo's project: two tools, each a shell script of this folder.
+store: sqlite
+tools:
+  agent: {command: [/bin/sh, agent.sh, "{prompt}"], timeout: 2m, no_output_timeout: 20s}
+  nightly: {command: [/bin/sh, nightly.sh], timeout: 2m}
+supervision: {idle_exit: 20s}
+)";
+
+constexpr std::string_view agent =
+    R"sh(# The demo's agent: a plain script that behaves under Reeve as an agent does. This is all there is to it.
+set -eu
+progress() { printf '{"event":"progress","percent":%s,"message":"%s"}\n' "$1" "$2"; }
+heartbeat() { printf '{"event":"heartbeat"}\n'; }
+nap() { sleep 0.3 2>/dev/null || sleep 1; }
+
+# It is started again when somebody has answered; the answer is in the environment.
+if [ "${AUTO_APPROVAL:-}" = apply ]; then
+  for file in greet.sh greet_test.sh README.md; do
+    cp "staged/$file" "$file"
+    echo "applied $file"
+  done
+  sh ./greet_test.sh
+  exit 0
+fi
+
+echo "the task: $1"
+progress 10 "reading greet.sh"
+nap
+heartbeat
+nap
+mkdir -p staged
+progress 40 "writing greet.sh"
+cat >staged/greet.sh <<'END'
+# Greets somebody, or the world.
+name=${1:-world}
+echo "Hello, $name!"
+END
+nap
+progress 60 "writing a test"
+cat >staged/greet_test.sh <<'END'
+# Fails when the greeting is wrong.
+[ "$(sh ./greet.sh)" = "Hello, world!" ] && [ "$(sh ./greet.sh Ana)" = "Hello, Ana!" ] && echo "the test passes"
+END
+heartbeat
+nap
+progress 80 "writing README.md"
+cat >staged/README.md <<'END'
+# Greetings
+
+`sh greet.sh` says hello to the world, `sh greet.sh NAME` to somebody.
+END
+nap
+progress 90 "3 changes are staged, none is made"
+
+# To ask, a tool prints this line and leaves with 90. Nothing of it runs while the question waits.
+printf '%s' '{"event":"approval_needed","question":"Apply these 3 changes?","default":"reject","approval_id":"apply",'
+printf '%s' '"options":[{"value":"apply","label":"Apply them"},{"value":"reject","label":"Change nothing"}],'
+printf '%s\n' '"expires_in_seconds":900}'
+exit 90
+)sh";
+
+constexpr std::string_view nightly = R"(# A job of six steps.
+for step in 1 2 3 4 5 6; do
+  echo "step $step of 6"
+  sleep 0.3 2>/dev/null || sleep 1
+done
+)";
+
+struct File {
+  std::string_view name;
+  std::string_view text;
+};
+constexpr File files[] = {
+    {".reeve/config.yaml", config},
+    {"agent.sh", agent},
+    {"nightly.sh", nightly},
+    {"greet.sh", "# Greets the world.\necho \"Hello, world!\"\n"},
+    {"README.md", "# Greetings\n\n`sh greet.sh` says hello to the world.\n"},
+};
+
+fs::path make_folder() {
+  const std::string root = project::variable("TMPDIR").value_or("/tmp");
+  std::string name = root + "/reeve-demo-XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) {
+    base::throw_errno("file.unwritable", fmt::format("cannot make a folder in {}", base::quoted(root)), errno,
+                      "name another place: TMPDIR=DIR reeve demo");
+  }
+  return fs::canonical(name);
+}
+
+std::string read_quietly(const fs::path& path) try {
+  return os::read_file(path, most_bytes);
+} catch (const base::Error&) {
+  return {};
+}
+
+}  // namespace
+
+DemoProject::DemoProject() : folder_(make_folder()) {
+  try {
+    os::create_folders(folder_ / ".reeve");
+    for (const File& file : files) os::create_file(folder_ / file.name, file.text);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+    throw;
+  }
+}
+
+DemoProject::~DemoProject() {
+  try {
+    if (!is_over_) remove();
+  } catch (const std::exception&) {
+    // Told already: whatever made this one leave early.
+  }
+}
+
+client::DaemonPlace DemoProject::place() const {
+  client::DaemonPlace place{.folder = state(), .socket = state() / "reeve.sock"};
+  if (project::variable("REEVE_RUN_ID")) place.no_start = "a client inside a run starts none";
+  return place;
+}
+
+Value DemoProject::make_wish(std::string_view tool, std::string_view prompt) const {
+  Value environment = Value::object();
+  for (const char* name : {"PATH", "HOME", "LANG"}) {
+    const auto value = project::variable(name);
+    if (value && !base::find_invalid_utf8(*value)) environment.set(name, Value::string(*value));
+  }
+  if (environment.find("PATH") == nullptr) environment.set("PATH", Value::string("/usr/bin:/bin"));
+  Value wish = Value::object();
+  wish.set("argv", Value::array());
+  wish.set("tool", Value::string(tool));
+  if (!prompt.empty()) wish.set("prompt", Value::string(prompt));
+  wish.set("cwd", Value::string(folder_.string()));
+  wish.set("environment", std::move(environment));
+  return wish;
+}
+
+const std::vector<std::string>& DemoProject::changed_files() {
+  static const std::vector<std::string> names = {"greet.sh", "greet_test.sh", "README.md"};
+  return names;
+}
+
+std::string DemoProject::read_present(const std::string& file) const { return read_quietly(folder_ / file); }
+std::string DemoProject::read_staged(const std::string& file) const { return read_quietly(folder_ / "staged" / file); }
+
+void DemoProject::end_everything() {
+  client::DaemonPlace place = this->place();
+  place.no_start = "the demo is over";
+  client::Daemon daemon(place);
+  if (!daemon.is_running()) return;
+  for (const auto& record : client::list_runs(daemon, {"queued", "running", "stalled", "waiting_approval"}, 10)) {
+    client::cancel_run(daemon, record.run.tool_run_id, {.reason = "the demo is over", .kill = true});
+    client::wait_run(daemon, record.run.tool_run_id, client::Until::final, patience);
+  }
+  stop_daemon(place);
+}
+
+void DemoProject::keep() {
+  is_over_ = true;
+  end_everything();
+}
+
+void DemoProject::remove() {
+  is_over_ = true;
+  std::exception_ptr trouble;
+  try {
+    end_everything();
+  } catch (const base::Error&) {
+    trouble = std::current_exception();
+  }
+  const base::SystemClock clock;
+  const base::BootTime deadline = clock.boot_now() + patience;
+  std::error_code error;
+  // A keeper that is on its way out may still make a file.
+  while (fs::remove_all(folder_, error), error && clock.boot_now() < deadline) {
+    static_cast<void>(::poll(nullptr, 0, 20));
+  }
+  if (trouble) std::rethrow_exception(trouble);
+  if (error) {
+    throw base::Error("file.unwritable",
+                      fmt::format("cannot remove {}: {}", base::quoted(folder_.string()), error.message()),
+                      "remove it by hand");
+  }
+}
+
+}  // namespace reeve::cli
