@@ -68,7 +68,6 @@ int http_status(std::string_view code) noexcept {
       {"api.not_from_a_run", 403},
       {"approval.already_resolved", 409},
       {"approval.expired", 409},
-      {"approval.one_at_a_time", 409},
       {"approval.unknown_choice", 422},
       {"approval.choice_needed", 422},
       {"approval.contradiction", 422},
