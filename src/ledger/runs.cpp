@@ -31,9 +31,8 @@ void tell_run(Transaction& transaction, const model::Run& run) {
 void write_move(Transaction& transaction, store::RunRow& row, const RunMove& move, int attempt) {
   model::Run& run = row.run;
   const bool is_left = run.status == RunStatus::waiting_approval && move.to == run.status && move.ends_attempt;
-  const bool may_move =
-      is_left ||
-      (can_move(run.status, move.to) && (move.to != RunStatus::queued || move.outcome == model::Outcome::limited));
+  const bool may_move = is_left || (can_move(run.status, move.to) &&
+                                    (move.to != RunStatus::queued || move.outcome == model::Outcome::limited));
   if (!may_move) {
     throw base::Error("run.illegal_move", fmt::format("{} is {}: {} cannot follow", run.tool_run_id.text(),
                                                       base::spell(run.status), base::spell(move.to)));
