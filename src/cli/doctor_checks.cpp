@@ -18,6 +18,8 @@
 #include "cli/doctor_sandbox.h"
 #include "os/process.h"
 #include "os/spawn.h"
+#include "project/confinement.h"
+#include "project/project.h"
 #include "view/status.h"
 
 namespace reeve::cli {
@@ -187,8 +189,8 @@ std::optional<Check> check_curl(const fs::path& folder) {
   } catch (const base::Error&) {
     return std::nullopt;
   }
-  const auto program = find_program("curl");
-  return program ? ok("curl", program->string())
+  const auto program = project::find_program("curl");
+  return program ? ok("curl", *program)
                  : warn("curl", "missing: the webhooks of `notify` cannot be sent", "apt install curl");
 }
 
