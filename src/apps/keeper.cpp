@@ -13,8 +13,8 @@
 #include "keeper/guard.h"
 #include "keeper/holder.h"
 
-// The keeper: the same small program holds one run, watches over the daemon, or stands at both ends of a sandbox. It has no exceptions: a failure of the
-// world before anything was started ends it, and the one who started it sees that.
+// The keeper: the same small program holds one run, watches over the daemon, or stands at both ends of a sandbox. It
+// has no exceptions: a failure of the world before anything was started ends it, and the one who started it sees that.
 namespace reeve::base {
 
 void throw_errno(std::string /*code*/, std::string_view doing, int error_number, std::string /*fix*/) {

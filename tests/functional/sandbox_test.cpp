@@ -218,7 +218,10 @@ TEST_F(Sandbox, nothing_outlives_the_keeper) {
     pid_t parent = 0;
     stat >> skipped >> skipped >> skipped >> parent;
     const std::string keeper = testing::read_text("/proc/" + std::to_string(parent) + "/cmdline");
-    if (keeper.contains(std::string("reeve-keeper\0hold", 17))) ::kill(parent, SIGKILL);
+    if (!keeper.contains(std::string("reeve-keeper\0hold", 17))) continue;
+    ::kill(parent, SIGKILL);
+    // The others of the tree go while they are looked at.
+    break;
   }
   EXPECT_TRUE(testing::eventually([&] { return tools().empty(); }));
   EXPECT_EQ(wait_for_status("TR-1", "waiting_approval")["reason"], "interrupted after it began");
