@@ -43,8 +43,7 @@ TEST(Record, of_an_approval_has_the_fields_of_the_specification) {
   EXPECT_EQ(keys_of<Approval>(),
             words("approval_id tool_run_id execution_id node_id agent_id tool_name tool_ref arguments question options "
                   "default_value status chosen_value comment decided_by digest use attempt created_at decided_at "
-                  "expires_at",
-                  "delivery", "secret", "advisory"));
+                  "expires_at delivery secret advisory"));
 }
 
 TEST(Record, of_an_execution_has_the_fields_of_the_specification) {
