@@ -190,13 +190,13 @@ void record_typed(Transaction& transaction, base::ApprovalId id, bool is_typed) 
   use_now(transaction, row->approval, is_typed ? model::ApprovalUse::used : model::ApprovalUse::void_, reason);
 }
 
-void void_grants(Transaction& transaction, base::RunId run) {
+void void_grants(Transaction& transaction, base::RunId run, const std::string& reason) {
   std::vector<base::ApprovalId> open;
   transaction.session().query(Sql::approvals_granted_of_run, {{"run", run.number()}},
                               [&](const Row& row) { open.emplace_back(row.integer(0)); });
   for (const base::ApprovalId id : open) {
     const auto row = lock_question(transaction, id);
-    if (row) use_now(transaction, row->approval, model::ApprovalUse::void_, "the run is over");
+    if (row) use_now(transaction, row->approval, model::ApprovalUse::void_, reason);
   }
 }
 

@@ -66,8 +66,8 @@ std::optional<model::Run> withdraw_question(Transaction& transaction, base::Appr
 // What was answered on the terminal has been typed, or could not be: the grant is used, or void (APR-7).
 void record_typed(Transaction& transaction, base::ApprovalId id, bool is_typed);
 
-// A run that is over needs no grant any more: none is left that could be used.
-void void_grants(Transaction& transaction, base::RunId run);
+// Nothing that was granted to the run before can be used from here on.
+void void_grants(Transaction& transaction, base::RunId run, const std::string& reason);
 
 // What the attempt asked last and a restart or its socket answers.
 std::optional<store::ApprovalRow> find_question_of(store::Session& session, base::RunId run, int attempt);

@@ -77,15 +77,15 @@ void end_attempt(Transaction& transaction, base::RunId id, int attempt, const Ru
                                                      {"attempt", attempt}});
 }
 
-void close_questions(Transaction& transaction, base::RunId run) {
+void close_questions(Transaction& transaction, base::RunId run, const std::string& reason) {
   std::vector<base::ApprovalId> open;
   transaction.session().query(Sql::approvals_of_run, {{"run", run.number()}},
                               [&](const Row& row) { open.emplace_back(row.integer(0)); });
   for (const base::ApprovalId id : open) {
     const auto asked = lock_question(transaction, id);
-    if (asked) close_question(transaction, *asked, {.reason = "the run that asked is over"});
+    if (asked) close_question(transaction, *asked, {.reason = reason});
   }
-  void_grants(transaction, run);
+  void_grants(transaction, run, reason);
 }
 
 void insert_attempt(Transaction& transaction, base::RunId id, int attempt, const AttemptStart& start) {
@@ -146,7 +146,7 @@ std::optional<model::Run> move_run(Transaction& transaction, base::RunId id, con
   if (is_over || move.to == RunStatus::queued || move.ends_attempt) {
     end_attempt(transaction, id, row.run.attempt, move);
   }
-  if (is_over) close_questions(transaction, id);
+  if (is_over) close_questions(transaction, id, "the run that asked is over");
   return row.run;
 }
 
@@ -182,6 +182,8 @@ std::optional<int> rerun_attempt(Transaction& transaction, base::RunId id, const
   store::RunRow row = lock_run(transaction, id);
   if (!is_current(transaction, row.run, lost)) return std::nullopt;
   end_attempt(transaction, id, lost.attempt, {});
+  // What it had asked is nobody's any more: it asks anew.
+  close_questions(transaction, id, "the attempt that asked was lost");
   const int attempt = lost.attempt + 1;
   if (row.run.status == RunStatus::running) {
     // RUN-2 has no move from a status to itself: only the attempt is another.

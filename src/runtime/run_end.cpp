@@ -153,6 +153,8 @@ StoredEnd store_interruption(ledger::Transaction& transaction, base::RunId run, 
                      .ends_attempt = true};
   StoredEnd stored{.run = ledger::move_run(transaction, run, move, claim)};
   if (!stored.run || !asks || has_asked) return stored;
+  // What was granted before it was lost is no answer to this.
+  ledger::void_grants(transaction, run, "the run was interrupted");
   model::Approval approval = engine::make_generic_question(frame.tool);
   approval.question = fmt::format("{} ({}) was interrupted after it began; run it again?", frame.tool, run.text());
   stored.asked =

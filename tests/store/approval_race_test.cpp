@@ -1,0 +1,277 @@
+#include <barrier>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "ledger/expiry.h"
+#include "ledger/run_questions.h"
+#include "store/runs.h"
+#include "tests/store/conformance.h"
+#include "tests/support/store/flows.h"
+
+// Questions of runs in the ledger: who wins, what time does, and what each answer means for the run (SPEC §2).
+namespace reeve::ledger {
+namespace {
+
+using model::ApprovalStatus;
+using model::ApprovalUse;
+using model::Delivery;
+using model::RunStatus;
+using testing::read_column;
+using testing::TestLedger;
+using Kind = RunConsequence::Kind;
+
+constexpr base::Milliseconds ms{1};
+
+engine::Answer yes() { return {engine::Answer::Word::approve, {}, {}, "ana"}; }
+
+base::RunId begin_run(Transaction& transaction) {
+  const base::RunId id = create_run(transaction, {.tool_name = "aider"});
+  begin_attempt(transaction, id, {});
+  return id;
+}
+
+// It has left with 90.
+model::Run leave(Transaction& transaction, base::RunId id) {
+  return move_run(transaction, id,
+                  {.to = RunStatus::waiting_approval,
+                   .outcome = model::Outcome::asked,
+                   .exit_code = 90,
+                   .ends_attempt = true})
+      .value();
+}
+
+model::Approval make_question(std::optional<base::WallTime> expires_at = {}) {
+  model::Approval approval;
+  approval.question = "Go on?";
+  approval.options = model::default_options();
+  approval.digest = "sha256:a";
+  approval.expires_at = expires_at;
+  return approval;
+}
+
+struct Waiting {
+  base::RunId run{0};
+  base::ApprovalId approval{0};
+};
+// Of a run that has left.
+Waiting ask_and_leave(Transaction& transaction, std::optional<base::WallTime> expires_at = {}) {
+  const base::RunId run = begin_run(transaction);
+  return {run, ask_after_end(transaction, leave(transaction, run), make_question(expires_at))};
+}
+
+class ApprovalRaceTest : public testing::Conformance {
+ protected:
+  ApprovalRaceTest() : ledger_(store_) {}
+
+  Waiting ask_and_leave(std::optional<base::Milliseconds> time = {}) {
+    return ledger_->call([&](Transaction& transaction) {
+      return ledger::ask_and_leave(transaction, time ? std::optional(transaction.now() + *time) : std::nullopt);
+    });
+  }
+  AttemptResult begin(base::RunId run, base::ApprovalId grant, const std::string& digest = "sha256:a") {
+    return ledger_->call(
+        [&](Transaction& transaction) { return begin_attempt(transaction, run, {.grant = grant, .digest = digest}); });
+  }
+  TimePassed pass_time(std::int64_t most) {
+    return ledger_->call([&](Transaction& transaction) {
+      return ledger::pass_time(transaction, ledger_->executions(), ledger_.worker(), most);
+    });
+  }
+  bool note_clock(const std::string& boot_id, base::Milliseconds offset) {
+    return ledger_->call(
+        [&](Transaction& transaction) { return ledger::note_clock(transaction, "host", boot_id, offset); });
+  }
+  model::Run run_of(base::RunId id) { return store::find_run(*session_, id).value().run; }
+  model::Approval approval_of(base::ApprovalId id) { return store::find_approval(*session_, id).value().approval; }
+  std::string column(const std::string& sql) { return read_column(*session_, sql); }
+
+  TestLedger ledger_;
+  std::unique_ptr<store::Session> session_ = store_.open_bare();
+};
+INSTANTIATE_TEST_SUITE_P(Store, ApprovalRaceTest,
+                         ::testing::Values(store::Place::Kind::file, store::Place::Kind::memory,
+                                           store::Place::Kind::postgresql),
+                         [](const auto& instance) { return testing::kind_name(instance.param); });
+
+// APR-2, APR-4: somebody says yes in the millisecond in which the time is over.
+TEST_P(ApprovalRaceTest, a_yes_and_the_end_of_its_time_meet) {
+  constexpr int rounds = 300;
+  // On PostgreSQL each has a connection of its own, as two daemons do.
+  std::optional<TestLedger> own;
+  if (store_.is_postgresql()) own.emplace(store_);
+  TestLedger& other = own ? *own : ledger_;
+  int approved = 0;
+  for (int round = 0; round < rounds && !HasFailure(); ++round) {
+    const auto asked = ask_and_leave(3 * ms);
+    const base::WallTime end = approval_of(asked.approval).expires_at.value();
+    DecisionResult decided;
+    std::optional<model::Approval> expired;
+    std::barrier ready(2);
+    {
+      std::jthread person([&] {
+        ready.arrive_and_wait();
+        while (base::SystemClock().wall_now() < end - (round % 3) * ms) std::this_thread::yield();
+        decided = ledger_.decide(asked.approval, yes());
+      });
+      ready.arrive_and_wait();
+      const auto is_open = [&] {
+        return other->call([&](Transaction& transaction) {
+          const auto row = store::find_approval(transaction.session(), asked.approval);
+          return row && row->approval.status == ApprovalStatus::pending;
+        });
+      };
+      while (!expired && is_open()) {
+        expired = other->call([&](Transaction& transaction) {
+          StepResult step;
+          return expire_approval(transaction, other->executions(), other.worker(), asked.approval, step);
+        });
+      }
+    }
+    ASSERT_TRUE(decided.approval);
+    EXPECT_NE(expired.has_value(), !decided.refusal) << "round " << round << ": both, or none";
+    const model::Approval stored = approval_of(asked.approval);
+    if (decided.refusal) {
+      EXPECT_EQ(stored.status, ApprovalStatus::expired);
+      EXPECT_EQ(run_of(asked.run).reason, "approval expired");
+      EXPECT_TRUE(decided.step.runs.empty());
+    } else {
+      ++approved;
+      EXPECT_EQ(stored.status, ApprovalStatus::approved);
+      EXPECT_EQ(decided.step.runs.size(), 1U);
+      EXPECT_EQ(run_of(asked.run).status, RunStatus::waiting_approval);
+    }
+  }
+  EXPECT_EQ(column("SELECT count(*) FROM audit_log WHERE kind = 'approval_granted'"), fmt::format("{}\n", approved));
+  EXPECT_EQ(column("SELECT count(*) FROM audit_log WHERE kind = 'approval_expired'"),
+            fmt::format("{}\n", rounds - approved));
+  testing::expect_consistent(*session_);
+}
+
+// APR-4: the last millisecond counts, the next one does not.
+TEST_P(ApprovalRaceTest, the_moment_of_expiry_is_too_late) {
+  const auto decide = [&](base::Milliseconds left) {
+    return ledger_->call([&](Transaction& transaction) {
+      const Waiting asked = ledger::ask_and_leave(transaction, transaction.now() + left);
+      return decide_approval(transaction, ledger_->executions(), ledger_.worker(), asked.approval, yes());
+    });
+  };
+  EXPECT_EQ(decide(0 * ms).refusal, engine::Refusal::expired);
+  EXPECT_EQ(decide(-1 * ms).refusal, engine::Refusal::expired);
+  const DecisionResult in_time = decide(1 * ms);
+  EXPECT_FALSE(in_time.refusal);
+  EXPECT_EQ(in_time.approval.value().status, ApprovalStatus::approved);
+  EXPECT_EQ(column("SELECT status FROM approvals ORDER BY number"), "pending\npending\napproved\n");
+}
+
+// APR-7
+TEST_P(ApprovalRaceTest, a_grant_is_used_once_by_its_own_run_and_attempt) {
+  const Waiting first = ask_and_leave();
+  const Waiting second = ask_and_leave();
+  ledger_.decide(first.approval, yes());
+  EXPECT_EQ(begin(second.run, first.approval).refusal, engine::GrantRefusal::not_granted);
+  EXPECT_EQ(begin(first.run, first.approval).attempt, 2);
+  // It asks again in its second attempt: the first answer is none to that.
+  const base::ApprovalId again = ledger_->call([&](Transaction& transaction) {
+    return ask_after_end(transaction, leave(transaction, first.run), make_question());
+  });
+  EXPECT_EQ(begin(first.run, first.approval).refusal, engine::GrantRefusal::already_used);
+  ledger_.decide(again, yes());
+  EXPECT_EQ(begin(first.run, again).attempt, 3);
+  // A grant of an attempt that is past.
+  ledger_.decide(second.approval, yes());
+  ledger_->call([&](Transaction& transaction) {
+    begin_attempt(transaction, second.run, {});
+    leave(transaction, second.run);
+  });
+  EXPECT_TRUE(begin(second.run, second.approval).void_reason);
+  EXPECT_EQ(approval_of(second.approval).use, ApprovalUse::void_);
+  EXPECT_EQ(column("SELECT count(*) FROM run_attempts"), "5\n");
+}
+
+// DESIGN «Time»: a clock that is set moves what waits with it; one that drifts, or another boot's, does not.
+TEST_P(ApprovalRaceTest, a_jump_of_the_clock_moves_expiry_and_reminder) {
+  using std::chrono::hours;
+  using std::chrono::seconds;
+  const Waiting asked = ask_and_leave(hours(4));
+  const auto without_end = ask_and_leave();
+  const base::WallTime end = approval_of(asked.approval).expires_at.value();
+  const std::string reminder_sql =
+      fmt::format("SELECT remind_at FROM approvals WHERE number = {}", asked.approval.number());
+  const auto reminder = base::parse_time(column(reminder_sql).substr(0, 24)).value();
+  struct Step {
+    const char* boot;
+    base::Milliseconds offset;
+    base::Milliseconds moved;
+  };
+  const Step steps[] = {
+      {"a", hours(100), 0 * ms},
+      {"a", hours(100) + seconds(30), 0 * ms},
+      {"a", hours(102) + seconds(30), hours(2)},
+      {"a", hours(102) + seconds(90), hours(2)},
+      {"b", hours(50), hours(2)},
+      {"b", hours(48), 0 * ms},
+      {"a", hours(102) + seconds(90), 0 * ms},
+      {"b", hours(46), -hours(2)},
+  };
+  base::Milliseconds before{0};
+  for (const Step& step : steps) {
+    EXPECT_EQ(note_clock(step.boot, step.offset), step.moved != before) << step.boot << step.offset.count();
+    before = step.moved;
+    EXPECT_EQ(approval_of(asked.approval).expires_at, end + step.moved) << step.boot << step.offset.count();
+    EXPECT_EQ(column(reminder_sql), base::format_time(reminder + step.moved) + "\n");
+  }
+  EXPECT_FALSE(approval_of(without_end.approval).expires_at);
+  // What is decided has no time any more.
+  ledger_.decide(asked.approval, yes());
+  note_clock("b", hours(10));
+  EXPECT_EQ(approval_of(asked.approval).expires_at, end - hours(2));
+}
+
+// APR-4: in bounds, the oldest first, and it says when to look again.
+TEST_P(ApprovalRaceTest, time_passes_in_bounds) {
+  EXPECT_FALSE(pass_time(10).next);
+  std::vector<Waiting> asked;
+  for (int i = 0; i < 5; ++i) asked.push_back(ask_and_leave(-ms * (10 - i)));
+  const Waiting later = ask_and_leave(std::chrono::hours(1));
+  const TimePassed first = pass_time(2);
+  ASSERT_EQ(first.expired.size(), 2U);
+  EXPECT_EQ(first.expired[0].approval_id, asked[0].approval);
+  EXPECT_EQ(first.expired[1].approval_id, asked[1].approval);
+  ASSERT_EQ(first.step.runs.size(), 2U);
+  EXPECT_EQ(first.step.runs[0].kind, Kind::over);
+  EXPECT_EQ(run_of(asked[0].run).status, RunStatus::failed);
+  EXPECT_LE(first.next.value(), base::SystemClock().wall_now()) << "at once";
+  EXPECT_EQ(pass_time(100).expired.size(), 3U);
+  const TimePassed idle = pass_time(100);
+  EXPECT_TRUE(idle.expired.empty());
+  EXPECT_EQ(base::format_time(idle.next.value()) + "\n",
+            column(fmt::format("SELECT remind_at FROM approvals WHERE number = {}", later.approval.number())));
+}
+
+// UX: told once more at half of its time, and never again.
+TEST_P(ApprovalRaceTest, half_of_the_time_is_told_once) {
+  std::vector<Waiting> asked;
+  for (int i = 0; i < 3; ++i) asked.push_back(ask_and_leave(std::chrono::hours(1)));
+  const auto told = [&] {
+    return column("SELECT count(*) FROM events WHERE kind = 'approval_needed' AND data LIKE '%\"reminder\":true%'");
+  };
+  pass_time(100);
+  EXPECT_EQ(told(), "0\n");
+  session_->run_script("UPDATE approvals SET remind_at = '2020-01-01T00:00:00.000Z' WHERE number < 3");
+  EXPECT_TRUE(pass_time(1).expired.empty());
+  EXPECT_EQ(told(), "1\n");
+  pass_time(100);
+  EXPECT_EQ(told(), "2\n");
+  pass_time(100);
+  EXPECT_EQ(told(), "2\n");
+  // Nobody is reminded of what is decided.
+  ledger_.decide(asked[2].approval, yes());
+  session_->run_script("UPDATE approvals SET remind_at = '2020-01-01T00:00:00.000Z' WHERE number = 3");
+  pass_time(100);
+  EXPECT_EQ(told(), "2\n");
+}
+
+}  // namespace
+}  // namespace reeve::ledger
