@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "os/spawn.h"
+#include "tests/support/session.h"
 
 namespace reeve::os {
 namespace {
@@ -26,7 +27,7 @@ TEST(Lineage, goes_up_to_the_first_process) {
   EXPECT_EQ(lineage[0], *id);
   EXPECT_EQ(lineage[1], *self);
   EXPECT_EQ(lineage.back().pid, 1);
-  EXPECT_EQ(variable_of(child->pid(), "REEVE_RUN_ID"), "TR-7");
+  EXPECT_TRUE(testing::eventually([&] { return variable_of(child->pid(), "REEVE_RUN_ID") == "TR-7"; }));
   EXPECT_EQ(variable_of(child->pid(), "REEVE_RUN"), "x");
   EXPECT_FALSE(variable_of(child->pid(), "REEVE"));
   child->signal(SIGKILL);
@@ -41,8 +42,7 @@ TEST(Lineage, of_one_that_is_gone_is_empty) {
   ASSERT_TRUE(id);
   EXPECT_THAT(find_lineage({id->pid, id->started + 1}), IsEmpty()) << "a number that was given again";
   child->signal(SIGKILL);
-  const auto is_over = [&] { return find_lineage(*id).empty(); };
-  while (!is_over()) ::usleep(1'000);
+  EXPECT_TRUE(testing::eventually([&] { return find_lineage(*id).empty(); }));
   child->wait();
   EXPECT_THAT(find_lineage(*id), IsEmpty());
 }
@@ -50,7 +50,8 @@ TEST(Lineage, of_one_that_is_gone_is_empty) {
 TEST(Lineage, a_program_is_known_by_its_file_and_first_word) {
   auto child = spawn({.argv = {"/bin/sleep", "1000"}});
   ASSERT_TRUE(child);
-  EXPECT_TRUE(runs_program(child->pid(), "sleep", "1000"));
+  // The kernel lets a parent go on a moment before the words of the new program can be read.
+  EXPECT_TRUE(testing::eventually([&] { return runs_program(child->pid(), "sleep", "1000"); }));
   EXPECT_FALSE(runs_program(child->pid(), "sleep", "100"));
   EXPECT_FALSE(runs_program(child->pid(), "leep", "1000"));
   child->signal(SIGKILL);
