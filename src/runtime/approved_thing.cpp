@@ -9,12 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "json/decode.h"
 #include "json/describe.h"
 #include "json/encode.h"
 #include "json/parse.h"
+#include "os/beneath.h"
 #include "os/fd.h"
 
 namespace reeve::runtime {
@@ -150,6 +152,13 @@ std::string thing_name(std::string_view digest) {
   constexpr std::size_t enough = 24;
   const std::size_t colon = digest.find(':');
   return fmt::format("approved-{}", digest.substr(colon == std::string_view::npos ? 0 : colon + 1, enough));
+}
+
+void keep_thing(const std::string& run_folder, std::string_view digest, const ApprovedThing& thing) {
+  try {
+    os::Folder::open(run_folder).replace_file(thing_name(digest), encode_thing(thing));
+  } catch (const base::Error&) {
+  }
 }
 
 std::string find_change(const ApprovedThing& kept, const ApprovedThing& now) {

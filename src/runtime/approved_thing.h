@@ -21,6 +21,8 @@ std::string encode_thing(const engine::ApprovedThing& thing);
 std::optional<engine::ApprovedThing> decode_thing(std::string_view text);
 // Its name there.
 std::string thing_name(std::string_view digest);
+// Only for the words of a later question: where it cannot be kept, that says less.
+void keep_thing(const std::string& run_folder, std::string_view digest, const engine::ApprovedThing& thing);
 // "the script `deploy.sh`"; empty when nothing that was kept differs.
 std::string find_change(const engine::ApprovedThing& kept, const engine::ApprovedThing& now);
 

@@ -14,6 +14,8 @@ namespace {
 
 // So many in a row that never said hello: more would not either.
 constexpr int most_failures = 3;
+// One that was taken and never began is replaced after that.
+constexpr base::Milliseconds longest_pause{100};
 
 }  // namespace
 
@@ -26,7 +28,11 @@ void KeeperPool::take(Taken taken) {
   if (!idle_.empty()) {
     IdleKeeper keeper = std::move(idle_.front().second);
     idle_.pop_front();
-    fill_later();
+    if (idle_.empty()) {
+      fill_later();
+    } else {
+      refill_ = loop_.at(loop_.now() + longest_pause, [this] { fill_later(); });
+    }
     taken(std::move(keeper));
     return;
   }
@@ -37,6 +43,7 @@ void KeeperPool::take(Taken taken) {
 
 void KeeperPool::close() {
   is_closed_ = true;
+  refill_ = {};
   idle_.clear();
   starting_.clear();
 }
@@ -57,6 +64,7 @@ void KeeperPool::fill() {
 }
 
 void KeeperPool::fill_later() {
+  refill_ = {};
   if (std::exchange(is_fill_due_, true)) return;
   loop_.post([this] {
     is_fill_due_ = false;

@@ -42,6 +42,9 @@ class KeeperPool {
   // Gives one now or as soon as there is one; nothing when none can be started (errno-like text in `why`).
   using Taken = std::function<void(std::expected<IdleKeeper, base::Error>)>;
   void take(Taken taken);
+  // The one that was taken has begun: the next may be started. Starting one holds up the loop, and so whoever waits for
+  // the store to begin.
+  void note_begun() { fill_later(); }
   // Those in waiting leave.
   void close();
 
@@ -70,6 +73,7 @@ class KeeperPool {
   std::map<pid_t, Child> children_;
   int failures_ = 0;
   bool is_fill_due_ = false;
+  Loop::Hold refill_;
   bool is_closed_ = false;
 };
 

@@ -130,6 +130,7 @@ void LiveRun::begin(std::unique_ptr<KeeperLink> link) {
   link_->send(assign);
   around_.crash_point("run.after_assign");
   link_->send(keeper::Go{});
+  around_.keepers.note_begun();
   set_deadline_timer();
   renew_silence();
 }

@@ -40,11 +40,7 @@ ledger::QuestionFrame make_question_frame(const Surroundings& around, const mode
   const std::string folder = run_folder(around, run.tool_run_id);
   const engine::ApprovedThing thing = describe_thing(plan, folder);
   frame.digest = engine::digest_of(thing);
-  try {
-    // Only for the words of a later question: without it that says less.
-    os::Folder::open(folder).replace_file(thing_name(*frame.digest), encode_thing(thing));
-  } catch (const Error&) {
-  }
+  keep_thing(folder, *frame.digest, thing);
   return frame;
 }
 

@@ -116,7 +116,9 @@ void Supervisor::resume_with(base::RunId run, base::ApprovalId grant, RunPlan pl
   Run subject;
   subject.tool_run_id = run;
   subject.tool_name = shared->tool;
-  const ledger::QuestionFrame frame = make_question_frame(around_, subject, *shared, true);
+  // Looked up above, and kept only where it is asked about again: a replaced file may wait for the disk.
+  ledger::QuestionFrame frame = make_question_frame(around_, subject, *shared, false);
+  frame.digest = start.digest;
   ask_store(
       around_.ledger, around_.loop,
       [run, grant, start, shared, frame, folder, thing](ledger::Transaction& transaction) -> Resumed {
@@ -127,6 +129,7 @@ void Supervisor::resume_with(base::RunId run, base::ApprovalId grant, RunPlan pl
         if (begun.void_reason) {
           const auto approval = store::find_approval(transaction.session(), grant);
           const auto approved = approval ? approval->approval.digest : std::nullopt;
+          keep_thing(folder, *start.digest, thing);
           return {.asked = ask_anew(transaction, row->run, frame, describe_change(folder, approved, thing))};
         }
         if (!begun.attempt) return {};
