@@ -1,4 +1,5 @@
-#include <csignal>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -20,6 +21,25 @@ using testing::Outcome;
 
 class ApprovalMisuse : public testing::ApprovalFlowTest {
  protected:
+  // As somebody who knows the form of the file would, or somebody who does not.
+  enum class Sealing { anew, as_it_was };
+  void change_launch(const std::string& run, const std::string& from, const std::string& to, Sealing sealing) const {
+    const std::filesystem::path launch = state() / "runs" / run / "launch";
+    std::string bytes = testing::read_text(launch);
+    const std::size_t place = bytes.find(from);
+    ASSERT_NE(place, std::string::npos);
+    ASSERT_EQ(from.size(), to.size());
+    bytes.replace(place, from.size(), to);
+    if (sealing == Sealing::anew) {
+      // The kind, then a sum (FNV-1a) of all that follows it.
+      constexpr std::size_t kind = 4;
+      constexpr std::size_t head = 12;
+      std::uint64_t sum = 14695981039346656037ULL;
+      for (const char byte : bytes.substr(head)) sum = (sum ^ static_cast<unsigned char>(byte)) * 1099511628211ULL;
+      std::memcpy(bytes.data() + kind, &sum, sizeof sum);
+    }
+    std::ofstream(launch, std::ios::binary) << bytes;
+  }
   // The yes starts nothing: the grant is void, and a new question names what changed. A yes to that one runs it.
   void expect_asked_anew(const std::string& run, const std::string& changed) {
     const std::string first = question_of(run);
@@ -71,13 +91,22 @@ TEST_F(ApprovalMisuse, another_folder_under_the_same_name_is_asked_about_again) 
 TEST_F(ApprovalMisuse, a_launch_that_was_tampered_with_is_asked_about_again) {
   const std::string run = start_command({"sh", "-c", asks_then("effect")}, {"--env", "TARGET=staging"});
   wait_for_status(run, "waiting_approval");
-  const std::filesystem::path launch = state() / "runs" / run / "launch";
-  std::string bytes = testing::read_text(launch);
-  const std::size_t place = bytes.find("TARGET=staging");
-  ASSERT_NE(place, std::string::npos);
-  bytes.replace(place, 14, "TARGET=another");
-  std::ofstream(launch, std::ios::binary) << bytes;
+  change_launch(run, "TARGET=staging", "TARGET=another", Sealing::anew);
   expect_asked_anew(run, "the variable `TARGET`");
+}
+
+// One that is not whole is no launch at all.
+TEST_F(ApprovalMisuse, a_damaged_launch_starts_nothing) {
+  const std::string run = start_command({"sh", "-c", asks_then("effect")}, {"--env", "TARGET=staging"});
+  wait_for_status(run, "waiting_approval");
+  const std::string id = question_of(run);
+  change_launch(run, "TARGET=staging", "TARGET=another", Sealing::as_it_was);
+  ASSERT_EQ(reeve({"approve", id}).code, 0);
+  const Members over = finish(run);
+  EXPECT_EQ(over.at("status"), "failed");
+  EXPECT_THAT(over.at("reason"), HasSubstr("its launch file is gone"));
+  EXPECT_EQ(show(id)["use"], "void");
+  EXPECT_EQ(effects().size(), 0U);
 }
 
 // APR-4, RUN-15
