@@ -33,6 +33,8 @@ constexpr std::size_t most_questions = 64;
 // What was printed since the last time, asked with the transaction that stores how far was read (APR-1, APR-9).
 struct PrintedQuestions {
   std::size_t count = 0;
+  // More of them, which were not even kept.
+  std::size_t dropped = 0;
   ledger::QuestionFrame frame;
   ledger::RunQuestion first;
   std::optional<std::chrono::seconds> expires_in;
@@ -43,7 +45,7 @@ struct PrintedQuestions {
     ledger::RunQuestion question = first;
     question.approval = ledger::frame_question(transaction, frame, first.approval, expires_in);
     ledger::Asked asked = ledger::ask_for_run(transaction, run, std::move(question));
-    const std::size_t refused = asked.approval ? count - 1 : count;
+    const std::size_t refused = count + dropped - (asked.approval ? 1 : 0);
     if (asked.run && refused > 0) {
       ledger::record_refused_questions(transaction, *asked.run, refused, first.approval.question);
     }
@@ -254,8 +256,13 @@ void LiveRun::take(Digest digest) {
     if (digest.usage->cost_usd) usage.cost_usd = usage.cost_usd.value_or(0) + *digest.usage->cost_usd;
     news_.usage = usage;
   }
+  dropped_questions_ += digest.more_questions;
   for (Question& question : digest.questions) {
-    if (questions_.size() < most_questions) questions_.push_back(std::move(question));
+    if (questions_.size() < most_questions) {
+      questions_.push_back(std::move(question));
+    } else {
+      ++dropped_questions_;
+    }
   }
   for (const ToolUseError& error : digest.tool_errors) {
     if (start_.record.tool_errors.size() >= most_tool_errors) break;
@@ -325,6 +332,7 @@ void LiveRun::store_news() {
   // Asked in the transaction that stores how far was read: a question is asked once.
   auto asked = std::make_shared<PrintedQuestions>();
   asked->count = questions_.size();
+  asked->dropped = dropped_questions_;
   if (asked->count > 0) {
     asked->frame = make_frame(true);
     asked->first = {.claim = claim(), .approval = make_approval(questions_.front()), .time_left_ms = time_left_ms()};
@@ -342,6 +350,7 @@ void LiveRun::store_news() {
         is_storing_news_ = false;
         if (stored && *stored && asked->count > 0) {
           questions_.erase(questions_.begin(), questions_.begin() + static_cast<std::ptrdiff_t>(asked->count));
+          dropped_questions_ -= asked->dropped;
           if (asked->result.approval) see_asked(asked->result, [](const auto&) {});
         }
         if (!stored || !*stored) {
@@ -377,6 +386,7 @@ void LiveRun::store_end() {
   // What it said last is asked before its end is looked at.
   auto asked = std::make_shared<PrintedQuestions>();
   asked->count = questions_.size();
+  asked->dropped = dropped_questions_;
   const bool may_ask = asked->count > 0 || exit_->code == engine::approval_exit_code;
   asked->frame = make_frame(may_ask);
   if (asked->count > 0) {

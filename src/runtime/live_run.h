@@ -212,6 +212,8 @@ class LiveRun {
 
   // Printed and not asked yet: only the first of them can be (APR-9).
   std::vector<Question> questions_;
+  // Beyond what is kept of them; counted with the others.
+  std::size_t dropped_questions_ = 0;
   // Open, of this attempt.
   std::optional<base::ApprovalId> open_question_;
   std::optional<std::int64_t> open_prompt_;

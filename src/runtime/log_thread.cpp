@@ -42,7 +42,11 @@ void merge_event(Digest& digest, ToolEvent event) {
     digest.last_error = std::move(error->message);
     digest.has_failure_marker = digest.has_failure_marker || error->fatal;
   } else if (auto* question = std::get_if<Question>(&event)) {
-    if (digest.questions.size() < most_questions) digest.questions.push_back(std::move(*question));
+    if (digest.questions.size() < most_questions) {
+      digest.questions.push_back(std::move(*question));
+    } else {
+      ++digest.more_questions;
+    }
   } else if (auto* progress = std::get_if<model::Progress>(&event)) {
     digest.progress = std::move(*progress);
   } else if (const auto* usage = std::get_if<model::Usage>(&event)) {

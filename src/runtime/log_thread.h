@@ -64,6 +64,8 @@ struct Digest {
   std::optional<model::Usage> usage;
   std::optional<Report> report;
   std::vector<Question> questions;
+  // Beyond what is kept of them: none of these can be asked (APR-9).
+  std::size_t more_questions = 0;
   std::vector<ToolUseError> tool_errors;
   // The last of this attempt, after finish().
   bool is_final = false;

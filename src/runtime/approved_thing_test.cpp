@@ -1,0 +1,122 @@
+#include "runtime/approved_thing.h"
+
+#include <filesystem>
+#include <sys/stat.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/files.h"
+
+namespace reeve::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ApprovedThingTest : public ::testing::Test {
+ protected:
+  ApprovedThingTest() {
+    fs::create_directories(scratch_.path() / "work");
+    fs::create_directories(scratch_.path() / "run");
+    scratch_.write("work/deploy.sh", "echo one\n");
+    plan_.tool = "deploy";
+    plan_.argv = {"sh", "deploy.sh", "--fast"};
+    plan_.cwd = (scratch_.path() / "work").string();
+    plan_.environment = {{"PATH", "/usr/bin:/bin"}, {"TARGET", "staging"}};
+  }
+  engine::ApprovedThing describe() const { return describe_thing(plan_, (scratch_.path() / "run").string()); }
+  // What a later question says has changed since; empty when nothing has, and then the digest is the same too.
+  std::string change_since(const engine::ApprovedThing& before) const {
+    const engine::ApprovedThing now = describe();
+    const auto kept = decode_thing(encode_thing(before));
+    EXPECT_TRUE(kept);
+    const std::string change = find_change(*kept, now);
+    EXPECT_EQ(change.empty(), engine::digest_of(before) == engine::digest_of(now)) << change;
+    return change;
+  }
+
+  testing::ScratchFolder scratch_;
+  RunPlan plan_;
+};
+
+// APR-10
+TEST_F(ApprovedThingTest, names_what_changed) {
+  const engine::ApprovedThing before = describe();
+  EXPECT_EQ(change_since(before), "");
+  scratch_.write("work/deploy.sh", "echo two\n");
+  EXPECT_EQ(change_since(before), "the script `deploy.sh`");
+  scratch_.write("work/deploy.sh", "echo one\n");
+  EXPECT_EQ(change_since(before), "") << "it is what it was";
+  plan_.environment["TARGET"] = "production";
+  EXPECT_EQ(change_since(before), "the variable `TARGET`");
+  plan_.environment.erase("TARGET");
+  EXPECT_EQ(change_since(before), "the environment");
+  plan_.environment["TARGET"] = "staging";
+  plan_.argv[2] = "--slow";
+  EXPECT_EQ(change_since(before), "the command");
+  plan_.argv[2] = "--fast";
+  plan_.tool = "other";
+  EXPECT_EQ(change_since(before), "the tool");
+  plan_.tool = "deploy";
+  scratch_.write("run/prompt", "delete everything");
+  EXPECT_EQ(change_since(before), "the arguments");
+}
+
+// By identity, not by name.
+TEST_F(ApprovedThingTest, knows_another_folder_under_the_same_name) {
+  const engine::ApprovedThing before = describe();
+  fs::rename(scratch_.path() / "work", scratch_.path() / "gone");
+  fs::create_directories(scratch_.path() / "work");
+  fs::copy_file(scratch_.path() / "gone/deploy.sh", scratch_.path() / "work/deploy.sh");
+  EXPECT_EQ(change_since(before), "the working folder");
+}
+
+TEST_F(ApprovedThingTest, knows_a_command_by_what_the_path_finds) {
+  const fs::path bin = scratch_.path() / "bin";
+  scratch_.write("bin/tool", "#!/bin/sh\n");
+  fs::permissions(bin / "tool", fs::perms::owner_all);
+  plan_.environment["PATH"] = bin.string();
+  plan_.argv = {"tool"};
+  const engine::ApprovedThing before = describe();
+  ASSERT_EQ(before.scripts.size(), 1U);
+  scratch_.write("bin/tool", "#!/bin/sh\nrm -rf /\n");
+  EXPECT_EQ(change_since(before), "the script `tool`");
+  fs::remove(bin / "tool");
+  EXPECT_EQ(change_since(before), "the scripts");
+}
+
+// A pipe, a device or a folder among the words holds nothing up, and a large file is not read.
+TEST_F(ApprovedThingTest, looks_at_regular_files_alone) {
+  ASSERT_EQ(::mkfifo((scratch_.path() / "work/pipe").c_str(), 0600), 0);
+  scratch_.write("work/large", "x");
+  fs::resize_file(scratch_.path() / "work/large", 8U << 20U);
+  plan_.argv = {"/nowhere/tool", "pipe", "/dev/zero", ".", "", std::string(10'000, 'x'), "large"};
+  const engine::ApprovedThing before = describe();
+  ASSERT_EQ(before.scripts.size(), 1U);
+  EXPECT_EQ(before.scripts[0].path, "large");
+  EXPECT_THAT(before.scripts[0].sha256, ::testing::StartsWith("file:"));
+  fs::resize_file(scratch_.path() / "work/large", 9U << 20U);
+  EXPECT_EQ(change_since(before), "the script `large`");
+  plan_.cwd = "/nowhere";
+  EXPECT_EQ(describe().cwd.inode, 0U);
+}
+
+// LOG-4: what is kept on the disk beside the run tells no secret.
+TEST_F(ApprovedThingTest, keeps_no_values) {
+  plan_.environment["API_TOKEN"] = "hunter2";
+  plan_.argv.emplace_back("--password=hunter2");
+  const std::string text = encode_thing(describe());
+  EXPECT_THAT(text, Not(HasSubstr("hunter2")));
+  EXPECT_THAT(text, HasSubstr("API_TOKEN"));
+}
+
+TEST_F(ApprovedThingTest, damaged_files_say_nothing) {
+  for (const char* text : {"", "{", "[]", R"({"tool": 3})", "\xff"}) EXPECT_FALSE(decode_thing(text)) << text;
+  EXPECT_EQ(thing_name("sha256:0123456789abcdef0123456789abcdef"), "approved-0123456789abcdef01234567");
+  EXPECT_EQ(thing_name("x"), "approved-x");
+}
+
+}  // namespace
+}  // namespace reeve::runtime

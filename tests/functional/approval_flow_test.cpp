@@ -1,0 +1,291 @@
+#include "tests/support/approval_flow.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+// A question on its way through a run: asked, answered, used (SPEC §2, RUN-6, RUN-8). A file that the tools append to
+// tells what really ran.
+namespace reeve {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::Members;
+using ::testing::Not;
+using testing::Outcome;
+
+class ApprovalFlow : public testing::ApprovalFlowTest {};
+
+// APR-1, APR-5, RUN-8: both spellings of keys, on either stream; the same run goes on as its next attempt.
+TEST_F(ApprovalFlow, a_yes_starts_the_same_run_again_with_the_decision) {
+  struct Case {
+    const char* line;
+    const char* redirect;
+  };
+  const Case cases[] = {
+      {R"({"event":"approval_needed","question":"Ship?","options":[{"value":"all of it","label":"A"},{"value":"no","label":"N"}],"approval_id":"deploy-1","expires_in_seconds":600})",
+       ""},
+      {R"({"event":"approval_needed","question":"Ship?","options":[{"value":"all of it","label":"A"},{"value":"no","label":"N"}],"approvalId":"deploy-1","expiresInSeconds":600})",
+       ">&2"},
+  };
+  configure(
+      fmt::format("tools:\n  deploy: {{command: [sh, {}], resume_args: ['--decision={{value}}', '{{comment}}', "
+                  "'{{approval_id}}', last]}}\n",
+                  script("deploy.sh",
+                         "if [ -n \"$REEVE_APPROVAL_ID\" ]; then\n"
+                         "  echo \"auto=$AUTO_APPROVAL id=$REEVE_APPROVAL_ID attempt=$REEVE_ATTEMPT\"\n"
+                         "  echo \"decisions=$REEVE_DECISIONS\"\n"
+                         "  for word; do echo \"word=$word\"; done\n"
+                         "  exit 0\n"
+                         "fi\n"
+                         "if [ $2 = out ]; then cat \"$1\"; else cat \"$1\" >&2; fi; exit 90\n")));
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.line);
+    const std::string file = scratch().write("line", one.line + std::string("\n"));
+    const std::string run = start_tool("deploy", {file, *one.redirect != '\0' ? "err" : "out"});
+    wait_for_status(run, "waiting_approval");
+    const std::string id = question_of(run);
+    const Members asked = show(id);
+    EXPECT_EQ(asked.at("question"), "Ship?");
+    EXPECT_EQ(asked.at("tool_ref"), "deploy-1");
+    EXPECT_NE(asked.at("expires_at"), "null");
+    EXPECT_EQ(show(run)["outcome"], "asked");
+    ASSERT_EQ(reeve({"approve", id, "--comment", "by all means; $HOME *"}).code, 0);
+    const Members over = finish(run);
+    EXPECT_EQ(over.at("status"), "completed");
+    EXPECT_EQ(over.at("attempt"), "2");
+    const std::string said = logs(run);
+    EXPECT_THAT(said, HasSubstr(fmt::format("auto=all of it id={} attempt=2\n", id)));
+    EXPECT_THAT(said, HasSubstr(fmt::format(R"("deploy-1":{{"approval_id":"{}","status":"approved",)"
+                                            R"("chosen_value":"all of it","comment":"by all means; $HOME *"}}}})",
+                                            id)));
+    // Each one word, whatever is in it.
+    EXPECT_THAT(said, HasSubstr("word=--decision=all of it\nword=by all means; $HOME *\nword=" + id + "\nword=last\n"));
+    EXPECT_EQ(show(id)["use"], "used");
+  }
+}
+
+// APR-8
+TEST_F(ApprovalFlow, a_no_fails_the_run_with_who_and_why) {
+  const std::string run = start_script(asks_then("effect"));
+  wait_for_status(run, "waiting_approval");
+  ASSERT_EQ(reeve({"reject", question_of(run), "--comment", "not today"}).code, 0);
+  const Members over = finish(run);
+  EXPECT_EQ(over.at("status"), "failed");
+  EXPECT_THAT(over.at("reason"), AllOf(::testing::StartsWith("rejected by "), ::testing::EndsWith(": not today")));
+  EXPECT_EQ(over.at("outcome"), "denied");
+  EXPECT_EQ(over.at("attempt"), "1");
+  EXPECT_EQ(effects().size(), 0U);
+}
+
+// APR-4, UX: told once more when half of its time is over, then it is nobody's no.
+TEST_F(ApprovalFlow, what_nobody_answers_is_told_once_more_and_expires) {
+  const std::string run = start_script(asks_then("effect", R"(,"expires_in_seconds":2)"));
+  const Members over = finish(run);
+  EXPECT_EQ(over.at("status"), "failed");
+  EXPECT_EQ(over.at("reason"), "approval expired");
+  const std::string id = question_of(run);
+  EXPECT_EQ(show(id)["status"], "expired");
+  EXPECT_EQ(show(id)["decided_by"], "null");
+  int told = 0;
+  int reminded = 0;
+  ASSERT_TRUE(testing::eventually([&] {
+    told = reminded = 0;
+    for (Members& line : combined_log()) {
+      if (line["event"] == "approval_needed") ++(line["reminder"] == "true" ? reminded : told);
+    }
+    return reminded > 0;
+  }));
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reminded, 1);
+  EXPECT_EQ(effects().size(), 0U);
+}
+
+// RUN-6
+TEST_F(ApprovalFlow, leaving_with_90_alone_asks_whether_to_go_on) {
+  const std::string run = start_script(R"(if [ -n "$REEVE_APPROVAL_ID" ]; then exit 0; fi; exit 90)");
+  wait_for_status(run, "waiting_approval");
+  const Members asked = show(question_of(run));
+  EXPECT_EQ(asked.at("question"), "sh asks to go on");
+  EXPECT_EQ(asked.at("default_value"), "reject");
+  ASSERT_EQ(reeve({"approve", asked.at("approval_id")}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "completed");
+}
+
+TEST_F(ApprovalFlow, leaving_with_0_and_an_open_question_counts_as_90) {
+  const std::string run =
+      start_script(R"(if [ -n "$REEVE_APPROVAL_ID" ]; then exit 0; fi; )" + ask_line() + "; exit 0");
+  wait_for_status(run, "waiting_approval");
+  ASSERT_EQ(reeve({"approve", question_of(run)}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_EQ(show(run)["attempt"], "2");
+}
+
+TEST_F(ApprovalFlow, any_other_exit_expires_the_question) {
+  for (const char* end : {"exit 3", "kill -9 $$"}) {
+    const std::string run = start_script(ask_line() + "; " + end);
+    EXPECT_EQ(finish(run).at("status"), "failed");
+    const std::string id = question_of(run);
+    EXPECT_EQ(show(id)["status"], "expired");
+    EXPECT_EQ(reeve({"approve", id}).code, 4);
+    EXPECT_EQ(show(run)["attempt"], "1");
+  }
+}
+
+// APR-5: answered while the tool has not left yet.
+TEST_F(ApprovalFlow, an_answer_before_the_tool_leaves_is_not_asked_for_again) {
+  struct Case {
+    const char* word;
+    const char* code;
+    const char* status;
+    const char* attempt;
+    const char* use;
+  };
+  const Case cases[] = {{"approve", "90", "completed", "2", "used"},
+                        {"approve", "0", "completed", "1", "void"},
+                        {"approve", "3", "failed", "1", "void"},
+                        {"reject", "90", "failed", "1", "unused"},
+                        {"reject", "0", "completed", "1", "unused"}};
+  for (const Case& one : cases) {
+    SCOPED_TRACE(fmt::format("{} {}", one.word, one.code));
+    Gate gate(scratch().path() / "gate");
+    const std::string run =
+        start_script(fmt::format(R"(if [ -n "$REEVE_APPROVAL_ID" ]; then exit 0; fi; {}; read x <'{}'; exit {})",
+                                 ask_line(), gate.path(), one.code));
+    wait_for_status(run, "waiting_approval");
+    const std::string id = question_of(run);
+    ASSERT_EQ(reeve({one.word, id}).code, 0);
+    EXPECT_EQ(show(run)["status"], "running");
+    gate.open();
+    const Members over = finish(run);
+    EXPECT_EQ(over.at("status"), one.status);
+    EXPECT_EQ(over.at("attempt"), one.attempt);
+    EXPECT_EQ(show(id)["use"], one.use);
+    EXPECT_EQ(question_count(run), 1);
+    if (one.status == std::string("failed") && one.word == std::string("reject")) {
+      EXPECT_THAT(over.at("reason"), HasSubstr("rejected by "));
+    }
+  }
+}
+
+// APR-9: one at a time; the others are refused and recorded, and a flood of them harms nobody.
+TEST_F(ApprovalFlow, ten_thousand_questions_are_one) {
+  const std::string line = R"({"event":"approval_needed","question":"Now?"})";
+  const std::string run = start_script(
+      fmt::format(R"(if [ -n "$REEVE_APPROVAL_ID" ]; then exit 0; fi; yes '{}' | head -n 10000; exit 90)", line));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(testing::DaemonTest::run({}, {"exit", "0"}).code, 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, testing::patience);
+  wait_for_status(run, "waiting_approval");
+  ASSERT_TRUE(testing::eventually([&] { return show(run)["exit_code"] == "90"; }));
+  EXPECT_EQ(question_count(run), 1);
+  const std::string denied = sql("SELECT count(*) FROM audit_log WHERE kind = 'policy_denied'");
+  EXPECT_GE(std::stoi(denied), 1);
+  EXPECT_LE(std::stoi(denied), 200);
+  EXPECT_EQ(sql("SELECT sum(json_extract(data, '$.count')) FROM audit_log WHERE kind = 'policy_denied'"), "9999");
+  EXPECT_EQ(sql("SELECT count(*) FROM events WHERE kind = 'policy_denied'"), denied);
+  ASSERT_EQ(reeve({"approve", question_of(run)}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_EQ(show(run)["attempt"], "2");
+}
+
+// APR-5, RUN-3, RUN-5: neither clock counts while somebody is asked.
+TEST_F(ApprovalFlow, a_tool_that_stays_waits_without_losing_time) {
+  Gate gate(scratch().path() / "gate");
+  configure(
+      fmt::format("tools:\n  staying: {{command: [sh, {}], resume: live, timeout: 3s, no_output_timeout: 1s, "
+                  "on_stall: kill, liveness: output}}\n",
+                  script("stay.sh", fmt::format("{}; read x <'{}'; exit 0", ask_line(), gate.path()))));
+  const std::string run = start_tool("staying");
+  wait_for_status(run, "waiting_approval");
+  const std::string id = question_of(run);
+  EXPECT_EQ(show(id)["delivery"], "live");
+  // Longer than its whole time, by the end of something else.
+  EXPECT_EQ(testing::DaemonTest::run({"--timeout", "off"}, {"silent", "4"}).code, 0);
+  EXPECT_EQ(show(run)["status"], "waiting_approval");
+  ASSERT_EQ(reeve({"approve", id}).code, 0);
+  EXPECT_EQ(show(run)["status"], "running");
+  EXPECT_EQ(show(id)["use"], "used");
+  gate.open();
+  const Members over = finish(run);
+  EXPECT_EQ(over.at("status"), "completed") << over.at("reason");
+  EXPECT_EQ(over.at("attempt"), "1");
+  EXPECT_THAT(statuses_of(run),
+              ::testing::ElementsAre("queued", "running", "waiting_approval", "running", "completed"));
+}
+
+// RUN-3: what was left of its time counts from the answer on.
+TEST_F(ApprovalFlow, the_clock_goes_on_after_the_answer) {
+  Gate gate(scratch().path() / "gate");
+  configure(fmt::format("tools:\n  staying: {{command: [sh, {}], resume: live, timeout: 2s}}\n",
+                        script("stay.sh", fmt::format("{}; read x <'{}'", ask_line(), gate.path()))));
+  const std::string run = start_tool("staying");
+  wait_for_status(run, "waiting_approval");
+  ASSERT_EQ(reeve({"reject", question_of(run)}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "failed_timeout");
+}
+
+// APR-8: a live tool whose question nobody answers is ended.
+TEST_F(ApprovalFlow, a_tool_that_stays_is_ended_when_its_question_expires) {
+  Gate gate(scratch().path() / "gate");
+  configure(fmt::format(
+      "tools:\n  staying: {{command: [sh, {}], resume: live}}\n",
+      script("stay.sh", fmt::format("{}; read x <'{}'", ask_line(R"(,"expires_in_seconds":1)"), gate.path()))));
+  const std::string run = start_tool("staying");
+  const Members over = finish(run);
+  EXPECT_EQ(over.at("status"), "failed");
+  EXPECT_EQ(over.at("reason"), "approval expired");
+  EXPECT_TRUE(tools().empty());
+}
+
+// APR-6: the seeds' contract.
+TEST_F(ApprovalFlow, a_plain_update_decides) {
+  for (const char* when : {"strftime('%Y-%m-%dT%H:%M:%fZ', 'now')", "CURRENT_TIMESTAMP", "NULL"}) {
+    SCOPED_TRACE(when);
+    const std::string run = start_script(asks_then("effect"));
+    wait_for_status(run, "waiting_approval");
+    const std::string id = question_of(run);
+    sql(
+        fmt::format("UPDATE approvals SET status='approved', chosen_value='approve', decided_at={} "
+                    "WHERE approval_id='{}' AND status='pending'",
+                    when, id));
+    EXPECT_EQ(finish(run).at("status"), "completed");
+    EXPECT_EQ(sql(fmt::format("SELECT actor FROM audit_log WHERE kind='approval_granted' AND "
+                              "json_extract(data, '$.approval_id') = '{}'",
+                              id)),
+              "outside");
+    EXPECT_EQ(reeve({"approvals", "--all"}).code, 0);
+  }
+  EXPECT_EQ(effects().size(), 3U);
+}
+
+TEST_F(ApprovalFlow, a_plain_update_that_no_decision_could_leave_is_void) {
+  const std::string run = start_script(asks_then("effect"));
+  wait_for_status(run, "waiting_approval");
+  const std::string id = question_of(run);
+  for (const char* wrong : {"status='approved', chosen_value='perhaps'", "status='approved', chosen_value='reject'",
+                            "status='rejected', chosen_value='approve'",
+                            "status='approved', chosen_value='approve', decided_at='2100-01-01T00:00:00.000Z'"}) {
+    SCOPED_TRACE(wrong);
+    const std::string before = sql("SELECT count(*) FROM audit_log WHERE kind='outside_update_voided'");
+    sql(fmt::format("UPDATE approvals SET {} WHERE approval_id='{}' AND status='pending'", wrong, id));
+    EXPECT_TRUE(testing::eventually(
+        [&] { return sql("SELECT count(*) FROM audit_log WHERE kind='outside_update_voided'") != before; }));
+    EXPECT_EQ(show(id)["status"], "pending");
+    EXPECT_EQ(show(run)["status"], "waiting_approval");
+  }
+  EXPECT_EQ(effects().size(), 0U);
+  EXPECT_EQ(sql_error(fmt::format("UPDATE approvals SET status='granted' WHERE approval_id='{}'", id)), true);
+  ASSERT_EQ(reeve({"approve", id}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_EQ(effects().size(), 1U);
+}
+
+}  // namespace
+}  // namespace reeve
