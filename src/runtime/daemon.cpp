@@ -218,9 +218,14 @@ void Daemon::recover(std::function<void()> done) {
   supervisor_->recover([this, done] {
     sweep_launches();
     approvals_->begin();
-    // Tests look at what happens to a daemon that works, not to one that begins.
-    *is_armed_ = true;
-    done();
+    // After what was asked of the store so far.
+    ask_store(
+        *ledger_, loop_, [](ledger::Transaction&) {},
+        [this, done](const std::expected<void, base::Error>&) {
+          // Tests look at what happens to a daemon that works, not to one that begins.
+          *is_armed_ = true;
+          done();
+        });
   });
 }
 
