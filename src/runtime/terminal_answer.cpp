@@ -1,6 +1,7 @@
 #include "runtime/terminal_answer.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,18 @@ std::string_view kind_of(const model::Approval& approval) {
   return word != nullptr ? std::string_view(*word) : choice_word;
 }
 
+// What is neither a plain yes nor a plain no lets the program go on in some way: whoever picks it means it (APR-3).
+bool says_no(const term::Choice& choice) {
+  static constexpr auto words = std::to_array<std::string_view>(
+      {"n", "no", "none", "never", "q", "quit", "exit", "stop", "abort", "cancel", "reject", "deny", "don't", "skip"});
+  const auto first = [](std::string_view text) {
+    const std::size_t end = text.find_first_of(" ,.:;!()");
+    return base::to_ascii_lower(text.substr(0, end));
+  };
+  const auto is_no = [&](const std::string& text) { return std::ranges::find(words, text) != words.end(); };
+  return is_no(first(choice.value)) || is_no(first(choice.label));
+}
+
 }  // namespace
 
 model::Approval make_terminal_question(const std::string& tool, const term::ScreenQuestion& seen, bool is_secret) {
@@ -44,7 +57,7 @@ model::Approval make_terminal_question(const std::string& tool, const term::Scre
         {"answer", "Type the comment", true}, {"enter", "Press Enter", true}, {"reject", "Interrupt it", false}};
   } else {
     for (const term::Choice& choice : seen.choices) {
-      approval.options.push_back({choice.value, choice.label, choice.approves});
+      approval.options.push_back({choice.value, choice.label, choice.approves || !says_no(choice)});
     }
     approval.default_value = seen.default_value;
   }

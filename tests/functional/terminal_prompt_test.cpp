@@ -1,0 +1,215 @@
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/approval_flow.h"
+
+// RUN-10: a tool that asks at its terminal becomes a question that can be answered from anywhere, and the answer is
+// typed. What programs look like while they wait is tested beside the keeper; here it is the way from there to a person
+// and back.
+namespace reeve {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::Members;
+using ::testing::Not;
+
+class TerminalPrompt : public testing::ApprovalFlowTest {
+ protected:
+  std::string start_bash(const std::string& program, const testing::Words& options = {}) const {
+    testing::Words words = {"run", "--detach", "--pty"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--", "bash", "-c", program});
+    const testing::Outcome started = reeve(words);
+    EXPECT_EQ(started.code, 0) << started.err;
+    return started.out.substr(0, started.out.find('\n'));
+  }
+  std::string asked_by(const std::string& run) const {
+    wait_for_status(run, "waiting_approval");
+    return question_of(run);
+  }
+  pid_t daemon_pid() const {
+    std::ifstream file(state() / "reeve.lock");
+    pid_t pid = 0;
+    file >> pid;
+    return pid;
+  }
+  // Whether any file of the state folder has that text.
+  bool is_kept(const std::string& text) const {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(state())) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream file(entry.path(), std::ios::binary);
+      const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+      if (bytes.find(text) != std::string::npos) return true;
+    }
+    return false;
+  }
+};
+
+TEST_F(TerminalPrompt, a_yes_and_a_no_are_typed) {
+  struct Case {
+    const char* command;
+    const char* said;
+  };
+  for (const Case& one : {Case{"approve", "got <y>"}, Case{"reject", "got <n>"}}) {
+    const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>")");
+    const std::string id = asked_by(run);
+    const Members asked = show(id);
+    EXPECT_EQ(asked.at("question"), "Go on? [y/N]");
+    EXPECT_EQ(asked.at("delivery"), "terminal");
+    EXPECT_EQ(asked.at("default_value"), "n");
+    ASSERT_EQ(reeve({one.command, id}).code, 0);
+    EXPECT_EQ(finish(run).at("status"), "completed");
+    EXPECT_THAT(logs(run), HasSubstr(one.said));
+    EXPECT_EQ(show(run)["attempt"], "1") << "the same process goes on";
+  }
+}
+
+TEST_F(TerminalPrompt, a_numbered_menu_gives_its_choices) {
+  const std::string run =
+      start_bash(R"(printf '1) staging\n2) production\n3) cancel\nWhere to? '; read a; echo "went to <$a>")");
+  const std::string id = asked_by(run);
+  EXPECT_EQ(reeve({"approve", id}).code, 2) << "several ways to say yes";
+  ASSERT_EQ(reeve({"approve", id, "--choice", "2"}).code, 0);
+  finish(run);
+  EXPECT_THAT(logs(run), HasSubstr("went to <2>"));
+  const std::string other = start_bash(R"(printf '1) now\n2) cancel\nWhen? '; read a; echo "<$a>")");
+  ASSERT_EQ(reeve({"reject", asked_by(other)}).code, 0);
+  finish(other);
+  EXPECT_THAT(logs(other), HasSubstr("<2>")) << "the word for no is typed";
+}
+
+TEST_F(TerminalPrompt, any_text_is_given_as_the_comment) {
+  const std::string run = start_bash(R"(read -p "Your name: " a; echo "hello <$a>")");
+  const std::string id = asked_by(run);
+  // What a terminal would act on is left out: an answer is one line.
+  ASSERT_EQ(reeve({"approve", id, "--choice", "answer", "--comment", "ana\n\x03rm -rf ~"}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_THAT(logs(run), HasSubstr("hello <anarm -rf ~>"));
+}
+
+TEST_F(TerminalPrompt, a_no_without_a_word_for_it_interrupts) {
+  const std::string run = start_bash(R"(read -p "Your name: " a; echo "hello <$a>")");
+  ASSERT_EQ(reeve({"reject", asked_by(run)}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "failed");
+  EXPECT_THAT(logs(run), Not(HasSubstr("hello")));
+}
+
+TEST_F(TerminalPrompt, a_secret_is_typed_and_kept_nowhere) {
+  const std::string run = start_bash(R"(read -s -p "Password: " a; echo; echo "it has ${#a} letters")");
+  const std::string id = asked_by(run);
+  EXPECT_EQ(show(id)["secret"], "true");
+  EXPECT_NE(reeve({"approve", id}).code, 0) << "nobody is there to be asked for it";
+  const std::string secret = "correct-horse-battery-staple";
+  testing::Launch with_secret = launch({"approve", id, "--secret-stdin"});
+  with_secret.input = secret + "\n";
+  ASSERT_EQ(testing::run_program(with_secret).code, 0);
+  finish(run);
+  EXPECT_THAT(logs(run), HasSubstr("it has 28 letters"));
+  EXPECT_FALSE(is_kept(secret));
+}
+
+TEST_F(TerminalPrompt, each_prompt_is_a_question_of_its_own) {
+  const std::string run = start_bash(R"(read -p "First? [y/n] " a; read -p "Second? [y/n] " b; echo "<$a$b>")");
+  const std::string first = asked_by(run);
+  ASSERT_EQ(reeve({"approve", first}).code, 0);
+  ASSERT_TRUE(
+      testing::eventually([&] { return show(run)["status"] == "waiting_approval" && question_of(run) != first; }));
+  const std::string second = question_of(run);
+  EXPECT_THAT(show(second)["question"], HasSubstr("Second? [y/n]"));
+  ASSERT_EQ(reeve({"reject", second}).code, 0);
+  finish(run);
+  EXPECT_THAT(logs(run), HasSubstr("<yn>"));
+}
+
+// Somebody sits in front of it and answers there.
+TEST_F(TerminalPrompt, what_is_answered_at_the_terminal_needs_no_answer_any_more) {
+  const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>"; read -p "And now? [y/N] " b)");
+  const std::string id = asked_by(run);
+  const auto attached = start({"attach", run}, testing::Session::Ends::terminal);
+  attached->wait_for("Go on?");
+  attached->type("maybe\r");
+  wait_for_output(run, "got <maybe>");
+  ASSERT_TRUE(testing::eventually([&] { return show(id)["status"] == "expired"; }));
+  EXPECT_EQ(reeve({"approve", id}).code, 4);
+  EXPECT_EQ(reeve({"cancel", run}).code, 0);
+  finish(run);
+}
+
+TEST_F(TerminalPrompt, a_profile_may_say_fail_or_an_answer) {
+  const std::string failing = start_bash(R"(read -p "Go on? [y/N] " a)", {"--on-prompt", "fail"});
+  const Members failed = finish(failing);
+  EXPECT_EQ(failed.at("status"), "failed");
+  EXPECT_EQ(failed.at("reason"), "blocked on stdin");
+  const std::string answered =
+      start_bash(R"(read -p "Go on? [y/N] " a; read -p "Sure? " b; echo "got <$a$b>")", {"--on-prompt", "answer=y"});
+  EXPECT_EQ(finish(answered).at("status"), "completed");
+  EXPECT_THAT(logs(answered), HasSubstr("got <yy>"));
+}
+
+// Neither clock counts while somebody is asked (RUN-3).
+TEST_F(TerminalPrompt, its_time_stands_still_while_it_waits) {
+  const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>")", {"--timeout", "2s"});
+  const std::string id = asked_by(run);
+  // Another run of the same length tells that the time would be over.
+  EXPECT_EQ(reeve({"run", "--timeout", "2500ms", "--", "sleep", "60"}).code, 124);
+  EXPECT_EQ(show(run)["status"], "waiting_approval");
+  ASSERT_EQ(reeve({"approve", id}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "completed");
+}
+
+// APR-13: whatever moment the daemon dies in, an answer is typed once.
+TEST_F(TerminalPrompt, a_killed_daemon_types_nothing_twice) {
+  for (int round = 0; round < 5; ++round) {
+    const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>"; read -t 1 b; echo "then <$b>")");
+    const std::string id = asked_by(run);
+    const pid_t daemon = daemon_pid();
+    const auto approving = start({"approve", id});
+    if (round % 2 == 0) ::kill(daemon, SIGKILL);
+    approving->wait();
+    if (round % 2 == 1) ::kill(daemon, SIGKILL);
+    // Refused only when the first try was stored.
+    reeve({"approve", id});
+    EXPECT_EQ(finish(run).at("status"), "completed");
+    EXPECT_THAT(logs(run), HasSubstr("got <y>"));
+    EXPECT_THAT(logs(run), HasSubstr("then <>")) << "nothing was typed a second time";
+  }
+}
+
+// A prompt that stood before the daemon was there is the same question afterwards.
+TEST_F(TerminalPrompt, a_question_outlives_the_daemon) {
+  const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>")");
+  const std::string id = asked_by(run);
+  ASSERT_EQ(::kill(daemon_pid(), SIGKILL), 0);
+  EXPECT_EQ(show(id)["status"], "pending");
+  EXPECT_EQ(question_of(run), id);
+  ASSERT_EQ(reeve({"approve", id}).code, 0);
+  finish(run);
+  EXPECT_THAT(logs(run), HasSubstr("got <y>"));
+}
+
+TEST_F(TerminalPrompt, who_is_silent_without_asking_is_not_asked_about) {
+  const std::string sleeping = start_bash("sleep 3; echo done");
+  const std::string busy = start_bash("end=$((SECONDS + 3)); while [ $SECONDS -lt $end ]; do :; done; echo done");
+  EXPECT_EQ(finish(sleeping).at("status"), "completed");
+  EXPECT_EQ(finish(busy).at("status"), "completed");
+  EXPECT_EQ(reeve({"approvals", "--all"}).out, "");
+}
+
+// LOG-4: what stands on the screen is shown to whoever may look.
+TEST_F(TerminalPrompt, a_secret_on_the_screen_is_hidden_in_the_question) {
+  const testing::Outcome started = reeve({"run", "--detach", "--pty", "--env", "MY_TOKEN=tok-12345678", "--", "bash",
+                                          "-c", R"(read -p "Use $MY_TOKEN? [y/N] " a)"});
+  const std::string run = started.out.substr(0, started.out.find('\n'));
+  const std::string id = asked_by(run);
+  EXPECT_EQ(show(id)["question"], "Use ***? [y/N]");
+  ASSERT_EQ(reeve({"reject", id}).code, 0);
+  finish(run);
+}
+
+}  // namespace
+}  // namespace reeve
