@@ -58,7 +58,7 @@ TEST_F(ApprovalFlow, a_yes_starts_the_same_run_again_with_the_decision) {
     EXPECT_EQ(show(run)["outcome"], "asked");
     ASSERT_EQ(reeve({"approve", id, "--comment", "by all means; $HOME *"}).code, 0);
     const Members over = finish(run);
-    EXPECT_EQ(over.at("status"), "completed");
+    ASSERT_EQ(over.at("status"), "completed");
     EXPECT_EQ(over.at("attempt"), "2");
     const std::string said = logs(run);
     EXPECT_THAT(said, HasSubstr(fmt::format("auto=all of it id={} attempt=2\n", id)));
@@ -164,7 +164,7 @@ TEST_F(ApprovalFlow, an_answer_before_the_tool_leaves_is_not_asked_for_again) {
     EXPECT_EQ(show(run)["status"], "running");
     gate.open();
     const Members over = finish(run);
-    EXPECT_EQ(over.at("status"), one.status);
+    ASSERT_EQ(over.at("status"), one.status);
     EXPECT_EQ(over.at("attempt"), one.attempt);
     EXPECT_EQ(show(id)["use"], one.use);
     EXPECT_EQ(question_count(run), 1);
