@@ -20,7 +20,8 @@ using store::Sql;
 
 namespace {
 
-// GRF-12, APR-5: the run or the node that asked goes on. A question of a node that is past it, or asks again, moves nothing.
+// GRF-12, APR-5: the run or the node that asked goes on. A question of a node that is past it, or asks again, moves
+// nothing.
 void go_on(Transaction& transaction, Executions& executions, const Worker& worker, const ApprovalRow& row,
            const Closing& closing, StepResult& result) {
   if (auto consequence = follow_answer(transaction, row, closing)) result.runs.push_back(std::move(*consequence));

@@ -9,8 +9,8 @@
 #include "ledger/executions.h"
 #include "ledger/questions.h"
 
-// What is decided about questions, and what follows for the node or the run that asked, in one transaction. What is to be
-// done for a run is told in the result: the one who supervises it does it.
+// What is decided about questions, and what follows for the node or the run that asked, in one transaction. What is to
+// be done for a run is told in the result: the one who supervises it does it.
 namespace reeve::ledger {
 
 struct DecisionResult {
