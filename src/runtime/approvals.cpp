@@ -18,7 +18,6 @@ namespace {
 using base::Error;
 using ledger::Transaction;
 using model::Approval;
-using store::Sql;
 
 constexpr std::int64_t most_at_once = 100;
 
@@ -87,32 +86,15 @@ struct Outcome {
 
 Outcome decide_once(Transaction& transaction, ledger::Executions& executions, const ledger::Worker& worker,
                     base::ApprovalId id, const Approvals::Decision& decision) {
-  if (decision.idempotency) {
-    bool is_known = false;
-    transaction.session().query(
-        Sql::idempotency_find, {{"key", decision.idempotency->key}}, [&](const store::Row& row) {
-          if (row.text(0) != decision.idempotency->request_hash) {
-            throw Error("api.key_reused", "this Idempotency-Key was used for another request", "send a new key");
-          }
-          is_known = true;
-        });
-    if (is_known) {
-      Outcome repeated{.is_repeated = true};
-      if (auto row = store::find_approval(transaction.session(), id)) {
-        repeated.result.approval = std::move(row->approval);
-      }
-      return repeated;
-    }
+  if (find_answer(transaction, decision.idempotency)) {
+    Outcome repeated{.is_repeated = true};
+    if (auto row = store::find_approval(transaction.session(), id)) repeated.result.approval = std::move(row->approval);
+    return repeated;
   }
   check_secret(transaction, id, decision);
   Outcome outcome{.result = ledger::decide_approval(transaction, executions, worker, id, decision.answer)};
   const bool is_decided = outcome.result.approval && !outcome.result.refusal;
-  if (is_decided && decision.idempotency) {
-    transaction.session().write(Sql::idempotency_insert, {{"key", decision.idempotency->key},
-                                                          {"request_hash", decision.idempotency->request_hash},
-                                                          {"response", id.text()},
-                                                          {"now", transaction.now_text()}});
-  }
+  if (is_decided) remember_answer(transaction, decision.idempotency, id.text());
   return outcome;
 }
 

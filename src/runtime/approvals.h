@@ -24,7 +24,7 @@ class Approvals {
     // For a question that wants one: typed, and kept nowhere.
     std::optional<std::string> secret = {};
     // Asked again with the same key, it is answered with what was decided then.
-    std::optional<Supervisor::Idempotency> idempotency = {};
+    std::optional<Idempotency> idempotency = {};
   };
   using Answered = std::function<void(std::expected<model::Approval, base::Error>)>;
   // APR-2, APR-3. Errors: `approval.not_found`, `approval.already_resolved` (with who decided what),

@@ -24,7 +24,6 @@ namespace fs = std::filesystem;
 
 using base::Error;
 using model::Run;
-using store::Sql;
 
 // Everything that must lie on the disk before the run may be believed to exist.
 void write_launch(const std::string& runs, base::RunId run, int attempt, const RunPlan& plan) {
@@ -39,20 +38,6 @@ void write_launch(const std::string& runs, base::RunId run, int attempt, const R
   if (!folder->replace_file(keeper::launch_name, keeper::encode_launch(make_launch(plan)))) fail("the launch");
   if (plan.prompt && !folder->replace_file(keeper::prompt_name, *plan.prompt)) fail("the prompt");
   if (!folder->make_folder(std::to_string(attempt))) fail("the folder");
-}
-
-// The answer that was given to the same request before; nothing when there was none.
-std::optional<Run> find_answered(ledger::Transaction& transaction, const Supervisor::Idempotency& idempotency) {
-  std::optional<base::RunId> answered;
-  transaction.session().query(Sql::idempotency_find, {{"key", idempotency.key}}, [&](const store::Row& row) {
-    if (row.text(0) != idempotency.request_hash) {
-      throw Error("api.key_reused", "this Idempotency-Key was used for another request", "send a new key");
-    }
-    answered = base::RunId::parse(row.text(1));
-  });
-  if (!answered) return std::nullopt;
-  const auto found = store::find_run(transaction.session(), *answered);
-  return found ? std::optional(found->run) : std::nullopt;
 }
 
 std::optional<std::int64_t> deadline_ms(const std::optional<base::BootTime>& deadline) {
@@ -84,18 +69,27 @@ ledger::AttemptStart Supervisor::make_attempt(const ledger::KeeperIdentity& keep
 }
 
 void Supervisor::start(RunPlan plan, std::optional<Idempotency> idempotency, RunAnswer answer) {
+  begin_start(std::move(plan), {}, std::move(idempotency), std::move(answer));
+}
+
+void Supervisor::start(RunPlan plan, Along along, RunAnswer answer) {
+  begin_start(std::move(plan), std::move(along), {}, std::move(answer));
+}
+
+void Supervisor::begin_start(RunPlan plan, Along along, std::optional<Idempotency> idempotency, RunAnswer answer) {
   auto shared = std::make_shared<RunPlan>(std::move(plan));
-  around_.keepers.take([this, shared, idempotency = std::move(idempotency),
+  around_.keepers.take([this, shared, along = std::move(along), idempotency = std::move(idempotency),
                         answer = std::move(answer)](std::expected<IdleKeeper, Error> keeper) {
     if (!keeper) {
       answer(std::unexpected(keeper.error()));
       return;
     }
-    start_with(std::move(*shared), idempotency, std::move(*keeper), answer);
+    start_with(std::move(*shared), along, idempotency, std::move(*keeper), answer);
   });
 }
 
-void Supervisor::start_with(RunPlan plan, std::optional<Idempotency> idempotency, IdleKeeper keeper, RunAnswer answer) {
+void Supervisor::start_with(RunPlan plan, Along along, std::optional<Idempotency> idempotency, IdleKeeper keeper,
+                            RunAnswer answer) {
   struct Stored {
     Run record;
     bool is_new = true;
@@ -106,20 +100,18 @@ void Supervisor::start_with(RunPlan plan, std::optional<Idempotency> idempotency
   auto shared = std::make_shared<const RunPlan>(std::move(plan));
   ask_store(
       around_.ledger, around_.loop,
-      [shared, attempt, idempotency,
+      [shared, attempt, along, idempotency,
        runs = around_.folder.runs().string()](ledger::Transaction& transaction) -> Stored {
-        if (idempotency) {
-          if (auto answered = find_answered(transaction, *idempotency)) return {std::move(*answered), false};
+        const auto answered = find_answer(transaction, idempotency);
+        const auto before = answered ? base::RunId::parse(*answered) : std::nullopt;
+        if (before) {
+          if (auto found = store::find_run(transaction.session(), *before)) return {std::move(found->run), false};
         }
         const base::RunId id = ledger::create_run(transaction, make_run(*shared));
+        if (along) along(transaction, id);
         write_launch(runs, id, 1, *shared);
         ledger::begin_attempt(transaction, id, attempt);
-        if (idempotency) {
-          transaction.session().write(Sql::idempotency_insert, {{"key", idempotency->key},
-                                                                {"request_hash", idempotency->request_hash},
-                                                                {"response", id.text()},
-                                                                {"now", transaction.now_text()}});
-        }
+        remember_answer(transaction, idempotency, id.text());
         return {store::find_run(transaction.session(), id).value().run};
       },
       [this, kept, shared, attempt, deadline, answer](std::expected<Stored, Error> stored) {
@@ -206,6 +198,7 @@ void Supervisor::tell_changed(const Run& run) {
     return is_final(run.status) || (!waiter.wait.through_approvals && run.status == model::RunStatus::waiting_approval);
   });
   if (is_final(run.status)) clean_up(run.tool_run_id);
+  changed_(run);
   for (const Waiter& waiter : told) waiter.over(run);
 }
 

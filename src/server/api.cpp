@@ -88,13 +88,13 @@ base::ApprovalId Exchange::approval_id() const {
   return *id;
 }
 
-std::optional<runtime::Supervisor::Idempotency> Exchange::idempotency(std::string_view content) const {
+std::optional<runtime::Idempotency> Exchange::idempotency(std::string_view content) const {
   constexpr std::size_t longest_key = 255;
   auto key = request.header("idempotency-key");
   if (!key) return std::nullopt;
   if (key->empty() || key->size() > longest_key) throw bad_request("Idempotency-Key: 1 to 255 bytes");
-  return runtime::Supervisor::Idempotency{
-      std::move(*key), base::sha256_hex(fmt::format("{} {}\n{}", request.method, request.path, content))};
+  return runtime::Idempotency{std::move(*key),
+                              base::sha256_hex(fmt::format("{} {}\n{}", request.method, request.path, content))};
 }
 
 void Exchange::send(int status, const base::Value& document) {

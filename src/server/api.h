@@ -32,7 +32,7 @@ struct Exchange {
   base::RunId run_id() const;
   base::ApprovalId approval_id() const;
   // What the client names the change by, if it does. `content`: what a repetition must not differ in.
-  std::optional<runtime::Supervisor::Idempotency> idempotency(std::string_view content) const;
+  std::optional<runtime::Idempotency> idempotency(std::string_view content) const;
 
   // The first of them is the answer; what comes later is not sent.
   void send(int status, const base::Value& document);
