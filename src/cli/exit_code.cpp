@@ -80,6 +80,8 @@ ExitCode exit_code_of(const model::Run& run) {
   }
   // By a signal it has no code of its own; 0 is what a tool gives that claims success beside a failure marker (RUN-6).
   if (const int number = signal_of(run.reason.value_or("")); number > 0) return static_cast<ExitCode>(128 + number);
+  // 90 says that it waits; one that was rejected, or not answered, waits no more.
+  if (run.exit_code == static_cast<int>(ExitCode::waiting)) return ExitCode::failed;
   if (run.exit_code.value_or(0) != 0) return static_cast<ExitCode>(*run.exit_code);
   return ExitCode::failed;
 }

@@ -21,10 +21,15 @@ ExitVerdict classify_exit(const ProcessEnd& end) {
   // A question is asked by leaving with 90, or with 0 while it is open: both mean that the tool wants to be started
   // again with the answer.
   const bool asks = end.exit_code == approval_exit_code || (end.exit_code == 0 && end.has_pending_question);
-  if (end.exit_code == approval_exit_code && !end.has_failure_marker && !end.has_pending_question && end.answer) {
+  // However soon the answer came: leaving with 90 or 0 is leaving for it.
+  const bool leaves = end.exit_code == approval_exit_code || end.exit_code == 0;
+  if (leaves && !end.has_failure_marker && !end.has_pending_question && end.answer) {
     const bool is_granted = end.answer == model::ApprovalStatus::approved;
     if (is_granted) return {model::RunStatus::waiting_approval, {}, model::Outcome::asked, QuestionFate::granted};
-    return {model::RunStatus::failed, {}, model::Outcome::denied, QuestionFate::denied};
+    // Nobody said no to what nobody answered.
+    const bool is_denied = end.answer == model::ApprovalStatus::rejected;
+    const auto outcome = is_denied ? model::Outcome::denied : model::Outcome::asked;
+    return {model::RunStatus::failed, {}, outcome, QuestionFate::denied};
   }
   if (asks && !end.has_failure_marker) {
     return {model::RunStatus::waiting_approval,

@@ -49,9 +49,11 @@ TEST(RunExit, an_answer_that_came_before_the_end_decides) {
   for (const auto no : {rejected, expired}) {
     EXPECT_EQ(leave(no).status, failed);
     EXPECT_EQ(leave(no).question, QuestionFate::denied);
-    EXPECT_EQ(leave(no).outcome, model::Outcome::denied);
   }
-  EXPECT_EQ(leave(rejected, 0).status, completed) << "it went on without";
+  EXPECT_EQ(leave(rejected).outcome, model::Outcome::denied);
+  EXPECT_EQ(leave(expired).outcome, model::Outcome::asked) << "nobody said no";
+  EXPECT_EQ(leave(rejected, 0).status, failed) << "exit 0 with a question counts as 90, however soon it was answered";
+  EXPECT_EQ(leave(approved, 0).question, QuestionFate::granted);
   EXPECT_EQ(leave(approved, 2).status, failed);
 }
 

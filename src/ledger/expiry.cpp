@@ -20,36 +20,32 @@ std::optional<base::WallTime> find_next(Transaction& transaction) {
   std::optional<base::WallTime> next;
   for (const Sql statement : {Sql::approvals_next_expiry, Sql::approvals_next_reminder}) {
     transaction.session().query(statement, {}, [&](const Row& row) {
-      const auto time = row.find_time(0);
+      const auto time = row.is_null(0) ? std::nullopt : store::read_foreign_time(row.text(0));
       if (time && (!next || *time < *next)) next = time;
     });
   }
   return next;
 }
 
-void remind(Transaction& transaction, std::int64_t most) {
-  std::vector<base::ApprovalId> due;
-  transaction.session().query(Sql::approvals_to_remind, {{"now", base::format_time(transaction.now())}, {"most", most}},
-                              [&](const Row& row) { due.emplace_back(row.integer(0)); });
-  for (const base::ApprovalId id : due) {
-    const auto row = lock_question(transaction, id);
-    if (!row || row->approval.status != model::ApprovalStatus::pending) continue;
-    transaction.session().write(Sql::approval_reminded, {{"approval", id.number()}});
-    tell_question(transaction, row->approval, Telling::reminder);
-  }
-}
-
 }  // namespace
 
-TimePassed pass_time(Transaction& transaction, Executions& executions, const Worker& worker, std::int64_t most) {
-  TimePassed passed;
-  for (const base::ApprovalId id : find_overdue(transaction.session(), transaction.now(), most)) {
-    auto expired = expire_approval(transaction, executions, worker, id, passed.step);
-    if (expired) passed.expired.push_back(std::move(*expired));
-  }
-  remind(transaction, most);
-  passed.next = find_next(transaction);
-  return passed;
+TimeDue find_due(Transaction& transaction, std::int64_t most) {
+  TimeDue due;
+  due.overdue = find_overdue(transaction.session(), transaction.now(), most);
+  transaction.session().query(Sql::approvals_to_remind, {{"now", base::format_time(transaction.now())}, {"most", most}},
+                              [&](const Row& row) { due.half.emplace_back(row.integer(0)); });
+  due.next = find_next(transaction);
+  return due;
+}
+
+void remind(Transaction& transaction, base::ApprovalId id) {
+  const auto row = lock_question(transaction, id);
+  // Another daemon may have been faster.
+  const bool is_due =
+      row && transaction.session().query(Sql::approval_unreminded, {{"approval", id.number()}}, [](const Row&) {}) > 0;
+  if (!is_due) return;
+  transaction.session().write_any(Sql::approval_reminded, {{"approval", id.number()}});
+  tell_question(transaction, row->approval, Telling::reminder);
 }
 
 bool note_clock(Transaction& transaction, const std::string& host, const std::string& boot_id,
@@ -67,8 +63,13 @@ bool note_clock(Transaction& transaction, const std::string& host, const std::st
   };
   for (std::int64_t after = 0;;) {
     std::vector<Timed> timed;
+    std::int64_t last = 0;
+    std::int64_t count = 0;
     transaction.session().query(Sql::approvals_timed, {{"after", after}, {"most", most_shifted}}, [&](const Row& row) {
-      timed.push_back({row.integer(0), row.time(1), row.find_time(2)});
+      const auto expires_at = store::read_foreign_time(row.text(1));
+      if (expires_at) timed.push_back({row.integer(0), *expires_at, row.find_time(2)});
+      last = row.integer(0);
+      ++count;
     });
     for (const Timed& one : timed) {
       const auto remind_at = one.remind_at ? std::optional(base::format_time(*one.remind_at + shift)) : std::nullopt;
@@ -76,8 +77,8 @@ bool note_clock(Transaction& transaction, const std::string& host, const std::st
                                                         {"remind_at", remind_at},
                                                         {"approval", one.number}});
     }
-    if (std::ssize(timed) < most_shifted) return true;
-    after = timed.back().number;
+    if (count < most_shifted) return true;
+    after = last;
   }
 }
 

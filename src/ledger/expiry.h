@@ -9,14 +9,15 @@
 // What time does to questions (APR-4).
 namespace reeve::ledger {
 
-struct TimePassed {
-  std::vector<model::Approval> expired;
-  StepResult step;
-  // When to look again; at once when more are overdue.
+// What is overdue, what has used half of its time, at most so many of each; and when to look again.
+struct TimeDue {
+  std::vector<base::ApprovalId> overdue;
+  std::vector<base::ApprovalId> half;
   std::optional<base::WallTime> next;
 };
-// Expires what is overdue and tells again of what has used half of its time, at most so many of each.
-TimePassed pass_time(Transaction& transaction, Executions& executions, const Worker& worker, std::int64_t most);
+TimeDue find_due(Transaction& transaction, std::int64_t most);
+// Tells of it once more. Each in a unit of its own, as expiries are: what goes wrong with one keeps none of the others.
+void remind(Transaction& transaction, base::ApprovalId id);
 
 // Wall time minus the kernel's clock since the boot, as it is now. A jump of more than a minute within one boot moves
 // the expiry of every open question with it; true when it did.

@@ -181,6 +181,13 @@ std::optional<model::Run> withdraw_question(Transaction& transaction, base::Appr
   return move_run(transaction, run.run.tool_run_id, {.to = RunStatus::running});
 }
 
+void record_read(Transaction& transaction, base::ApprovalId id) {
+  const auto row = lock_question(transaction, id);
+  const bool is_open = row && row->is_settled && row->approval.status == ApprovalStatus::approved &&
+                       row->approval.use == model::ApprovalUse::unused;
+  if (is_open) use_now(transaction, row->approval, model::ApprovalUse::used, std::nullopt);
+}
+
 void record_typed(Transaction& transaction, base::ApprovalId id, bool is_typed) {
   const auto row = lock_question(transaction, id);
   const bool is_open =

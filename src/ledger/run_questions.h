@@ -65,6 +65,8 @@ std::optional<model::Run> withdraw_question(Transaction& transaction, base::Appr
 
 // What was answered on the terminal has been typed, or could not be: the grant is used, or void (APR-7).
 void record_typed(Transaction& transaction, base::ApprovalId id, bool is_typed);
+// The tool has read the answer while it lived: that was its use.
+void record_read(Transaction& transaction, base::ApprovalId id);
 
 // Nothing that was granted to the run before can be used from here on.
 void void_grants(Transaction& transaction, base::RunId run, const std::string& reason);

@@ -141,6 +141,7 @@ std::optional<model::Run> move_run(Transaction& transaction, base::RunId id, con
                                    const std::optional<AttemptClaim>& claim) {
   store::RunRow row = lock_run(transaction, id);
   if (claim && !is_current(transaction, row.run, *claim)) return std::nullopt;
+  if (move.only_from && row.run.status != *move.only_from) return std::nullopt;
   write_move(transaction, row, move, row.run.attempt);
   const bool is_over = is_final(move.to);
   if (is_over || move.to == RunStatus::queued || move.ends_attempt) {

@@ -22,6 +22,8 @@ struct RunMove {
   std::optional<int> signal = {};
   std::optional<int> exec_errno = {};
   std::optional<std::string> last_error = {};
+  // Nothing is done when it is another by now.
+  std::optional<model::RunStatus> only_from = {};
   // For a run that goes back to the queue (RUN-18).
   std::optional<base::WallTime> not_before = {};
   // The process is over though the run is not: it left with a question. Every final status, and the queue, say so

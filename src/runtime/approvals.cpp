@@ -20,6 +20,7 @@ using ledger::Transaction;
 using model::Approval;
 
 constexpr std::int64_t most_at_once = 100;
+constexpr auto look_pause = std::chrono::seconds(1);
 
 Error not_found(base::ApprovalId id) {
   return {"approval.not_found", fmt::format("there is no approval {}", id.text()),
@@ -105,6 +106,7 @@ Approvals::Approvals(Surroundings& around, Supervisor& supervisor) : around_(aro
 }
 
 void Approvals::decide(base::ApprovalId id, Decision decision, Answered answered) {
+  look_at_clock();
   auto shared = std::make_shared<Decision>(std::move(decision));
   ask_store(
       around_.ledger, around_.loop,
@@ -191,21 +193,54 @@ void Approvals::set_timer(std::optional<base::WallTime> due) {
 void Approvals::look_at_time() {
   if (std::exchange(is_looking_, true)) return;
   timer_ = {};
+  // A clock that has jumped is no time that has passed.
+  look_at_clock();
   ask_store(
       around_.ledger, around_.loop,
-      [&ledger = around_.ledger](Transaction& transaction) {
-        return ledger::pass_time(transaction, ledger.executions(), ledger.worker(), most_at_once);
-      },
-      [this](std::expected<ledger::TimePassed, Error> passed) {
+      [](Transaction& transaction) { return ledger::find_due(transaction, most_at_once); },
+      [this](std::expected<ledger::TimeDue, Error> due) {
         is_looking_ = false;
-        if (!passed) {
-          // Logged by whoever looks at the store; the next poll tries again.
-          set_timer(around_.clock.wall_now() + std::chrono::seconds(1));
+        if (!due) {
+          around_.complain(fmt::format("cannot look for what is overdue: {}", due.error().message()));
+          set_timer(around_.clock.wall_now() + look_pause);
           return;
         }
-        act(passed->step, std::nullopt);
-        for (const Approval& approval : passed->expired) tell(approval);
-        set_timer(passed->next);
+        for (const base::ApprovalId id : due->overdue) expire(id);
+        for (const base::ApprovalId id : due->half) remind(id);
+        // Those of now are not over before their own units are: looked at again a little later.
+        const bool has_some = !due->overdue.empty() || !due->half.empty();
+        set_timer(has_some ? std::optional(around_.clock.wall_now() + look_pause) : due->next);
+      });
+}
+
+// APR-14: what goes wrong with one is told, and keeps none of the others.
+void Approvals::expire(base::ApprovalId id) {
+  struct Expired {
+    std::optional<Approval> approval;
+    ledger::StepResult step;
+  };
+  ask_store(
+      around_.ledger, around_.loop,
+      [id, &ledger = around_.ledger](Transaction& transaction) {
+        Expired expired;
+        expired.approval = ledger::expire_approval(transaction, ledger.executions(), ledger.worker(), id, expired.step);
+        return expired;
+      },
+      [this, id](std::expected<Expired, Error> expired) {
+        if (!expired) {
+          around_.complain(fmt::format("{} cannot be expired: {}", id.text(), expired.error().message()));
+          return;
+        }
+        act(expired->step, std::nullopt);
+        if (expired->approval) tell(*expired->approval);
+      });
+}
+
+void Approvals::remind(base::ApprovalId id) {
+  ask_store(
+      around_.ledger, around_.loop, [id](Transaction& transaction) { ledger::remind(transaction, id); },
+      [this, id](std::expected<void, Error> told) {
+        if (!told) around_.complain(fmt::format("{}: nobody could be reminded: {}", id.text(), told.error().message()));
       });
 }
 
@@ -245,14 +280,14 @@ void Approvals::go_on_with_granted() {
 }
 
 void Approvals::look() {
-  look_at_clock();
-  const bool is_due = due_ && *due_ <= around_.clock.wall_now();
-  // Others may have asked, decided or expired something.
-  if (is_due || around_.lease) look_at_time();
-  if (around_.lease) {
-    go_on_with_granted();
-    look_at_waiting();
-  }
+  // Its own commits are noticed too: not after each of them.
+  const base::BootTime now = around_.loop.now();
+  const bool is_soon = now - looked_at_ < (around_.lease ? base::Milliseconds(20) : base::Milliseconds(look_pause));
+  if (is_soon) return;
+  looked_at_ = now;
+  look_at_time();
+  go_on_with_granted();
+  look_at_waiting();
 }
 
 // Of runs in this daemon's hands whose question another daemon has closed.

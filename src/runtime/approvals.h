@@ -53,6 +53,8 @@ class Approvals {
   void look_at_clock();
   void go_on_with_granted();
   void look_at_waiting();
+  void expire(base::ApprovalId id);
+  void remind(base::ApprovalId id);
 
   Surroundings& around_;
   Supervisor& supervisor_;
@@ -61,6 +63,7 @@ class Approvals {
   std::optional<base::WallTime> due_;
   Loop::Hold timer_;
   bool is_looking_ = false;
+  base::BootTime looked_at_;
   // Wall time minus BOOTTIME, as it was seen last.
   std::optional<base::Milliseconds> clock_offset_;
 };

@@ -1,5 +1,6 @@
 #include "runtime/approved_thing.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <fcntl.h>
@@ -47,6 +48,8 @@ using engine::ScriptContent;
 
 // Beyond it a file is known by its identity: hashing it would hold the daemon up.
 constexpr std::int64_t most_hashed = 4LL << 20U;
+// Of one command, all its files together.
+constexpr std::int64_t most_hashed_of_all = 8LL << 20U;
 constexpr std::size_t most_files = 64;
 
 std::string identify(const struct stat& status) {
@@ -73,12 +76,14 @@ bool is_machine_code(int fd) {
 }
 
 // Nothing for what is no regular file that can be read.
-std::optional<std::string> describe_file(const std::string& path) {
+std::optional<std::string> describe_file(const std::string& path, std::int64_t& left) {
   // A device or a pipe is not waited for.
   const os::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status{};
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  if (status.st_size > most_hashed || is_machine_code(file.get())) return identify(status);
+  const bool is_large = status.st_size > std::min(most_hashed, left);
+  if (is_large || is_machine_code(file.get())) return identify(status);
+  left -= status.st_size;
   const auto bytes = read_whole(file.get(), status.st_size);
   return bytes ? base::sha256_hex(*bytes) : identify(status);
 }
@@ -103,16 +108,18 @@ std::string place_of(const RunPlan& plan, std::size_t position) {
 
 ApprovedThing describe_thing(const RunPlan& plan, const std::string& run_folder) {
   ApprovedThing thing{.tool = plan.tool, .argv = plan.argv, .cwd = {}, .environment = plan.environment};
+  std::int64_t left = most_hashed_of_all;
   struct stat status{};
   if (::stat(plan.cwd.c_str(), &status) == 0) thing.cwd = {status.st_dev, status.st_ino};
   for (std::size_t i = 0; i < plan.argv.size() && thing.scripts.size() < most_files; ++i) {
     const std::string& word = plan.argv[i];
     if (word.empty() || word.size() > 4'096) continue;
-    auto content = describe_file(place_of(plan, i));
+    auto content = describe_file(place_of(plan, i), left);
     if (content) thing.scripts.push_back(ScriptContent{word, std::move(*content)});
   }
   // The prompt is what the tool was told to do.
-  thing.arguments = describe_file(run_folder + "/" + keeper::prompt_name).value_or("");
+  std::int64_t of_prompt = most_hashed;
+  thing.arguments = describe_file(run_folder + "/" + keeper::prompt_name, of_prompt).value_or("");
   return thing;
 }
 

@@ -125,6 +125,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
                                                         .cgroup_parent = os::Cgroup::find_parent(),
                                                         .open_files = options_.open_files,
                                                         .supervision = options_.config.supervision,
+                                                        .complain = options_.complain,
                                                         .crash_point = crash_point});
   sandbox_ = std::make_unique<SandboxProbe>(loop_, SandboxPlace{options_.keeper_program, options_.folder});
   supervisor_ = std::make_unique<Supervisor>(*around_);

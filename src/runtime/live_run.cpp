@@ -334,7 +334,8 @@ void LiveRun::store_news() {
   asked->count = questions_.size();
   asked->dropped = dropped_questions_;
   if (asked->count > 0) {
-    asked->frame = make_frame(true);
+    // What is refused anyway is not looked up on the disk.
+    asked->frame = make_frame(!open_question_);
     asked->first = {.claim = claim(), .approval = make_approval(questions_.front()), .time_left_ms = time_left_ms()};
     asked->expires_in = questions_.front().expires_in;
   }
@@ -363,6 +364,7 @@ void LiveRun::store_news() {
           });
           return;
         }
+        if (news_.deadline_ms == news.deadline_ms) news_.deadline_ms.reset();
         stored_position_ = position;
         around_.log.stored(record().tool_run_id, position);
         answer_growth();
@@ -382,6 +384,7 @@ void LiveRun::store_end() {
   is_storing_end_ = true;
   around_.crash_point("run.before_tx_exit");
   AttemptEnd end{.run = record().tool_run_id, .claim = claim(), .record = *exit_, .ending = start_.ending};
+  end.has_read_answer = has_read_answer_;
   end.has_failure_marker = start_.has_failure_marker;
   // What it said last is asked before its end is looked at.
   auto asked = std::make_shared<PrintedQuestions>();
@@ -506,11 +509,13 @@ void LiveRun::mark_stalled(const std::string& limit) {
   const bool looks_at_activity = profile.liveness == model::Liveness::activity;
   stall_decided_at_ = around_.loop.now();
   move({.to = RunStatus::stalled,
-        .reason = fmt::format("no output or heartbeat{} for {}", looks_at_activity ? ", no CPU or I/O" : "", limit)});
+        .reason = fmt::format("no output or heartbeat{} for {}", looks_at_activity ? ", no CPU or I/O" : "", limit),
+        .only_from = RunStatus::running});
 }
 
 void LiveRun::mark_running() {
-  move({.to = RunStatus::running});
+  // Not when it has asked meanwhile: then an answer lets it run.
+  move({.to = RunStatus::running, .only_from = RunStatus::stalled});
   const auto limit = start_.plan.profile.no_output_timeout.after;
   if (limit) watch_silence(silence_.since + *limit / 2);
 }

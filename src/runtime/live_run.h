@@ -49,6 +49,8 @@ struct Surroundings {
   // Of a store that many daemons share; a keeper whose daemon is gone for `adopt_grace` then ends its tree, because by
   // then others may decide about the run.
   std::optional<base::Milliseconds> lease = {};
+  // For messages that nobody waits for.
+  std::function<void(const std::string&)> complain = [](const std::string&) {};
   // For tests: where the process may die.
   std::function<void(const char*)> crash_point = [](const char*) {};
 };
@@ -118,6 +120,8 @@ class LiveRun {
   void ask(Question question, AskDone done);
   // As if it had printed it; questions are asked by ask().
   void report(const ToolEvent& event);
+  // It has read the answer to this question itself, on its socket: it is not started again for it (APR-5).
+  void note_read(const model::Approval& approval);
   // Its question was answered, and that is stored.
   void follow(const ledger::RunConsequence& consequence, const std::optional<std::string>& secret);
 
@@ -227,6 +231,7 @@ class LiveRun {
   std::optional<Typed> answer_;
   bool is_asking_ = false;
   bool has_told_maybe_ = false;
+  bool has_read_answer_ = false;
   Loop::Hold prompt_timer_;
 
   engine::Silence silence_;

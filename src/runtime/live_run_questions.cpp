@@ -123,6 +123,15 @@ void LiveRun::see_asked(const ledger::Asked& asked, const AskDone& done) {
   done(*asked.approval);
 }
 
+void LiveRun::note_read(const model::Approval& approval) {
+  const bool is_own = approval.attempt == claim().attempt && approval.status != model::ApprovalStatus::pending;
+  if (!is_own || std::exchange(has_read_answer_, true)) return;
+  ask_store(
+      around_.ledger, around_.loop,
+      [id = approval.approval_id](ledger::Transaction& transaction) { ledger::record_read(transaction, id); },
+      [](auto) {});
+}
+
 void LiveRun::report(const ToolEvent& event) {
   Digest digest{.run = record().tool_run_id, .intake = intake_, .attempt = claim().attempt};
   digest.out_offset = static_cast<std::uint64_t>(news_.out_offset);
@@ -156,6 +165,8 @@ std::optional<std::int64_t> LiveRun::time_left_ms() const {
 void LiveRun::hold_clock() {
   if (const auto left = time_left_ms()) start_.time_left = base::Milliseconds(*left);
   start_.deadline.reset();
+  // It would end the pause in the store.
+  news_.deadline_ms.reset();
   deadline_timer_ = {};
   silence_timer_ = {};
   if (link_) link_->send(keeper::Deadline{0});
@@ -193,7 +204,7 @@ void LiveRun::follow(const ledger::RunConsequence& consequence, const std::optio
       type(consequence.approval, consequence.prompt.value_or(0), secret);
       break;
     case Kind::end_process:
-      start_.ending = Ending{RunStatus::failed, "approval expired", {}};
+      if (!start_.ending) start_.ending = Ending{RunStatus::failed, "approval expired", {}};
       stop(start_.plan.profile.kill_grace);
       break;
     case Kind::start_next:
@@ -279,10 +290,16 @@ void LiveRun::see_prompt_over(std::uint32_t serial) {
       [id = *open_question_](ledger::Transaction& transaction) {
         return ledger::withdraw_question(transaction, id, "it was answered at the terminal, or the tool went on");
       },
-      [this, alive = std::weak_ptr(alive_),
+      [this, alive = std::weak_ptr(alive_), serial,
        id = *open_question_](std::expected<std::optional<model::Run>, Error> moved) {
+        if (alive.expired() || open_question_ != id) return;
+        if (!moved) {
+          prompt_timer_ = around_.loop.at(around_.loop.now() + std::chrono::seconds(1),
+                                          [this, serial] { see_prompt_over(serial); });
+          return;
+        }
         // What was decided in this moment is told by the decision.
-        if (alive.expired() || !moved || !*moved || open_question_ != id) return;
+        if (!*moved) return;
         open_question_.reset();
         open_prompt_.reset();
         start_.record.status = (*moved)->status;

@@ -10,6 +10,8 @@
 #include "os/pseudo_file.h"
 #include "os/tree.h"
 #include "os/unix_socket.h"
+#include "runtime/approved_thing.h"
+#include "runtime/changed_thing.h"
 #include "runtime/store_task.h"
 #include "runtime/supervisor.h"
 #include "store/runs.h"
@@ -66,7 +68,10 @@ std::optional<store::ApprovalRow> find_last_question(ledger::Transaction& transa
   std::optional<store::ApprovalRow> found;
   transaction.session().query(store::Sql::approval_last, {{"run", attempt.run.number()}},
                               [&](const store::Row& row) { found = store::read_approval(row); });
-  return found && found->approval.attempt == attempt.claim.attempt ? found : std::nullopt;
+  if (!found || found->approval.attempt != attempt.claim.attempt) return std::nullopt;
+  // What a plain update has written holds only once it was looked at.
+  if (!found->is_settled) found->approval.status = model::ApprovalStatus::pending;
+  return found;
 }
 
 }  // namespace
@@ -229,7 +234,22 @@ namespace {
 struct Reassigned {
   std::optional<std::int64_t> epoch;
   std::optional<Resumption> resumption;
+  // What would run has changed since the grant was used: the run, and what is asked instead (APR-10).
+  std::optional<Run> waiting;
+  std::optional<base::ApprovalId> asked;
 };
+
+// The grant that the attempt was created on.
+std::optional<model::Approval> find_grant(ledger::Transaction& transaction, const ledger::LiveAttempt& attempt) {
+  std::optional<base::ApprovalId> id;
+  transaction.session().query(store::Sql::attempt_load,
+                              {{"run", attempt.run.number()}, {"attempt", attempt.claim.attempt}},
+                              [&](const store::Row& row) {
+                                if (const auto number = row.find_integer(2)) id = base::ApprovalId(*number);
+                              });
+  auto found = id ? store::find_approval(transaction.session(), *id) : std::nullopt;
+  return found ? std::optional(std::move(found->approval)) : std::nullopt;
+}
 
 }  // namespace
 
@@ -246,16 +266,32 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
     auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));
     const auto deadline = deadline_for(*shared);
     const ledger::AttemptStart start = make_attempt(kept->identity, deadline);
+    const std::string folder = run_folder(around_, found.attempt.run);
+    const engine::ApprovedThing thing = describe_thing(*shared, folder);
+    const ledger::QuestionFrame frame = make_question_frame(around_, found.record, *shared, false);
     ask_store(
         around_.ledger, around_.loop,
-        [found, start, shared](ledger::Transaction& transaction) -> Reassigned {
+        [found, start, shared, thing, frame, folder](ledger::Transaction& transaction) -> Reassigned {
           const base::RunId run = found.attempt.run;
+          const auto grant = find_grant(transaction, found.attempt);
+          if (grant && grant->digest && *grant->digest != engine::digest_of(thing)) {
+            const ledger::RunMove left{
+                .to = model::RunStatus::waiting_approval, .outcome = model::Outcome::asked, .ends_attempt = true};
+            Reassigned changed{.waiting = ledger::move_run(transaction, run, left, found.attempt.claim)};
+            if (changed.waiting) {
+              changed.asked = ask_anew(transaction, *changed.waiting, frame, {folder, grant->digest, thing});
+            }
+            return changed;
+          }
           const auto epoch = ledger::reassign_attempt(transaction, run, found.attempt.claim, start);
           const auto& words = shared->profile.resume_args;
-          return {epoch, find_resumption(transaction, run, found.attempt.claim.attempt, words)};
+          return {.epoch = epoch,
+                  .resumption = find_resumption(transaction, run, found.attempt.claim.attempt, words)};
         },
         [this, found, shared, kept, start, deadline, done](std::expected<Reassigned, Error> stored) mutable {
           if (!stored) return try_later(found, done);
+          if (stored->waiting) tell_changed(*stored->waiting);
+          if (stored->asked) asked_({.approval_id = *stored->asked});
           if (stored->epoch) {
             ++starts_[found.attempt.run];
             found.attempt.claim.epoch = *stored->epoch;

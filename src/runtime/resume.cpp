@@ -5,6 +5,7 @@
 
 #include "os/file.h"
 #include "runtime/approved_thing.h"
+#include "runtime/changed_thing.h"
 #include "runtime/store_task.h"
 #include "runtime/supervisor.h"
 #include "store/approvals.h"
@@ -19,25 +20,18 @@ using model::Run;
 
 constexpr auto resume_pause = std::chrono::seconds(1);
 
-std::optional<RunPlan> read_launch(const std::string& folder) {
-  try {
-    return read_plan(os::read_file(folder + "/" + keeper::launch_name, keeper::launch_bytes));
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
+struct FoundLaunch {
+  // Nothing when it is gone or damaged, or cannot be read at the moment.
+  std::optional<RunPlan> plan;
+  bool is_out_of_reach = false;
+};
 
-// What has changed since it was asked, as far as that is known.
-std::string describe_change(const std::string& folder, const std::optional<std::string>& approved,
-                            const engine::ApprovedThing& now) {
-  std::string change;
+FoundLaunch read_launch(const std::string& folder) {
   try {
-    const auto kept = approved ? decode_thing(os::read_file(folder + "/" + thing_name(*approved), keeper::launch_bytes))
-                               : std::nullopt;
-    if (kept) change = find_change(*kept, now);
-  } catch (const Error&) {
+    return {read_plan(os::read_file(folder + "/" + keeper::launch_name, keeper::launch_bytes))};
+  } catch (const Error& error) {
+    return {std::nullopt, error.code() != "file.not_found"};
   }
-  return change.empty() ? "what would run" : change;
 }
 
 struct Resumed {
@@ -48,16 +42,6 @@ struct Resumed {
   // A new question instead.
   std::optional<base::ApprovalId> asked;
 };
-
-// APR-10: the grant is void; somebody is asked anew, and told why.
-base::ApprovalId ask_anew(ledger::Transaction& transaction, const Run& run, const ledger::QuestionFrame& frame,
-                          const std::string& change) {
-  model::Approval approval;
-  approval.question = fmt::format("{} changed after {} ({}) was approved: nothing was started. Run it as it is now?",
-                                  change, frame.tool, run.tool_run_id.text());
-  approval.default_value = "reject";
-  return ledger::ask_after_end(transaction, run, ledger::frame_question(transaction, frame, std::move(approval)));
-}
 
 }  // namespace
 
@@ -83,13 +67,18 @@ void Supervisor::follow(const ledger::RunConsequence& consequence, const std::op
 }
 
 void Supervisor::resume(base::RunId run, base::ApprovalId grant) {
-  auto plan = read_launch(run_folder(around_, run));
-  if (!plan) {
+  if (!resuming_.insert(grant).second) return;
+  const std::string folder = run_folder(around_, run);
+  auto launch = read_launch(folder);
+  if (!launch.plan) {
+    // Too many files are open, or the disk does not answer.
+    if (launch.is_out_of_reach) return resume_later(run, grant);
     // Another host's, which finds it there; or its launch is gone.
+    resuming_.erase(grant);
     fail_resume(run, grant);
     return;
   }
-  auto shared = std::make_shared<RunPlan>(std::move(*plan));
+  auto shared = std::make_shared<RunPlan>(std::move(*launch.plan));
   around_.keepers.take([this, run, grant, shared](std::expected<IdleKeeper, Error> keeper) {
     if (!keeper) return resume_later(run, grant);
     resume_with(run, grant, std::move(*shared), std::move(*keeper));
@@ -100,6 +89,7 @@ void Supervisor::resume_later(base::RunId run, base::ApprovalId grant) {
   const std::uint64_t number = next_pause_++;
   pauses_[number] = around_.loop.at(around_.loop.now() + resume_pause, [this, number, run, grant] {
     around_.loop.post([this, number] { pauses_.erase(number); });
+    resuming_.erase(grant);
     resume(run, grant);
   });
 }
@@ -129,8 +119,7 @@ void Supervisor::resume_with(base::RunId run, base::ApprovalId grant, RunPlan pl
         if (begun.void_reason) {
           const auto approval = store::find_approval(transaction.session(), grant);
           const auto approved = approval ? approval->approval.digest : std::nullopt;
-          keep_thing(folder, *start.digest, thing);
-          return {.asked = ask_anew(transaction, row->run, frame, describe_change(folder, approved, thing))};
+          return {.asked = ask_anew(transaction, row->run, frame, {folder, approved, thing})};
         }
         if (!begun.attempt) return {};
         if (!os::Folder::open(folder).make_folder(std::to_string(*begun.attempt))) {
@@ -143,6 +132,7 @@ void Supervisor::resume_with(base::RunId run, base::ApprovalId grant, RunPlan pl
       [this, run, grant, kept, shared, start, deadline](std::expected<Resumed, Error> resumed) {
         // A full disk, or a store that is out of reach: the grant is unused, and tried again.
         if (!resumed) return resume_later(run, grant);
+        resuming_.erase(grant);
         if (resumed->asked) asked_({.approval_id = *resumed->asked});
         if (!resumed->attempt) return;
         around_.crash_point("approval.after_use");

@@ -28,9 +28,11 @@ AskedBefore find_asked(ledger::Transaction& transaction, const AttemptEnd& end) 
   AskedBefore asked;
   auto row = ledger::find_question_of(transaction.session(), end.run, end.claim.attempt);
   if (!row) return asked;
-  asked.is_pending = row->approval.status == model::ApprovalStatus::pending;
+  // What a plain update has written holds only once it was looked at.
+  asked.is_pending = row->approval.status == model::ApprovalStatus::pending || !row->is_settled;
   const bool is_open = !asked.is_pending && row->approval.use == model::ApprovalUse::unused;
-  if (is_open && row->approval.delivery == model::Delivery::rerun) asked.answered = std::move(row->approval);
+  const bool is_wanted = is_open && row->approval.delivery == model::Delivery::rerun && !end.has_read_answer;
+  if (is_wanted) asked.answered = std::move(row->approval);
   return asked;
 }
 
@@ -146,7 +148,7 @@ StoredEnd store_interruption(ledger::Transaction& transaction, base::RunId run, 
   withdraw_prompts(transaction, run);
   const auto before = ledger::find_question_of(transaction.session(), run, claim.attempt);
   // What it has asked for goes before: a yes to that starts it again.
-  const bool has_asked = before && before->approval.status == model::ApprovalStatus::pending;
+  const bool has_asked = before && (before->approval.status == model::ApprovalStatus::pending || !before->is_settled);
   const bool asks = has_asked || policy == model::OnInterrupted::ask;
   const RunMove move{.to = asks ? RunStatus::waiting_approval : RunStatus::failed,
                      .reason = "interrupted after it began",

@@ -144,6 +144,8 @@ class Supervisor {
   std::map<std::uint64_t, Loop::Hold> pauses_;
   // How often a run that never began was started again.
   std::map<base::RunId, int> starts_;
+  // On their way to their next attempt.
+  std::set<base::ApprovalId> resuming_;
   std::function<void(const model::Run&)> changed_ = [](const model::Run&) {};
   std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
 };

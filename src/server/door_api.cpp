@@ -135,6 +135,12 @@ void show(const Visit& visit, const std::string& word) {
   });
 }
 
+// The answer has reached the tool while it lives.
+void note_read(const Visit& visit, const Approval& approval) {
+  runtime::LiveRun* live = visit.exchange->daemon.supervisor().find(visit.run);
+  if (live != nullptr) live->note_read(approval);
+}
+
 void wait_for(const Visit& visit, base::ApprovalId id, base::Milliseconds patience) {
   struct Waiting {
     runtime::Loop::Hold over;
@@ -161,6 +167,7 @@ void wait_for(const Visit& visit, base::ApprovalId id, base::Milliseconds patien
     if (waiting->is_over) return;
     end();
     if (!approval) return visit.exchange->refuse(approval.error());
+    note_read(visit, *approval);
     visit.exchange->send(200, json::to_value(*approval));
   });
 }
@@ -174,7 +181,10 @@ void wait(const Visit& visit, const std::string& word) {
       [run = visit.run, word](ledger::Transaction& transaction) { return get_own(transaction.session(), run, word); },
       [visit, patience = *patience](std::expected<Approval, Error> approval) {
         if (!approval) return visit.exchange->refuse(approval.error());
-        if (is_final(approval->status)) return visit.exchange->send(200, json::to_value(*approval));
+        if (is_final(approval->status)) {
+          note_read(visit, *approval);
+          return visit.exchange->send(200, json::to_value(*approval));
+        }
         wait_for(visit, approval->approval_id, patience);
       });
 }

@@ -17,6 +17,15 @@ std::optional<Id> find_id(const Row& row, int column) {
 
 }  // namespace
 
+std::optional<base::WallTime> read_foreign_time(std::string_view text) {
+  if (const auto time = base::parse_time(text)) return time;
+  constexpr std::size_t day = 10;
+  std::string spelled(text);
+  if (spelled.size() > day && spelled[day] == ' ') spelled[day] = 'T';
+  if (!spelled.ends_with('Z')) spelled += 'Z';
+  return base::parse_time(spelled);
+}
+
 ApprovalRow read_approval(const Row& row) {
   ApprovalRow result;
   model::Approval& approval = result.approval;
@@ -43,8 +52,8 @@ ApprovalRow read_approval(const Row& row) {
   approval.attempt = static_cast<int>(row.integer(20));
   approval.created_at = row.time(21);
   // A plain SQL update may write the time in any form; it is set right when the update is looked at.
-  approval.decided_at = row.is_null(22) ? std::nullopt : base::parse_time(row.text(22));
-  approval.expires_at = row.find_time(23);
+  approval.decided_at = row.is_null(22) ? std::nullopt : read_foreign_time(row.text(22));
+  approval.expires_at = row.is_null(23) ? std::nullopt : read_foreign_time(row.text(23));
   result.is_settled = row.integer(24) != 0;
   approval.delivery = row.word<model::Delivery>(25);
   result.prompt = row.find_integer(26);

@@ -21,6 +21,8 @@ struct ApprovalRow {
   bool is_settled = false;
 };
 
+// A plain update may spell a time as the database's own functions do: "2026-11-15 17:00:00". Nothing for what is none.
+std::optional<base::WallTime> read_foreign_time(std::string_view text);
 ApprovalRow read_approval(const Row& row);
 std::optional<ApprovalRow> find_approval(Session& session, base::ApprovalId id);
 // Its id is given by the store; statuses and times of a decision are not looked at. Somebody is reminded of it when

@@ -74,10 +74,25 @@ class ApprovalRaceTest : public testing::Conformance {
     return ledger_->call(
         [&](Transaction& transaction) { return begin_attempt(transaction, run, {.grant = grant, .digest = digest}); });
   }
+  struct TimePassed {
+    std::vector<model::Approval> expired;
+    StepResult step;
+    std::optional<base::WallTime> next;
+  };
+  // As the daemon does it: each in a unit of its own.
   TimePassed pass_time(std::int64_t most) {
-    return ledger_->call([&](Transaction& transaction) {
-      return ledger::pass_time(transaction, ledger_->executions(), ledger_.worker(), most);
-    });
+    const TimeDue due = ledger_->call([&](Transaction& transaction) { return find_due(transaction, most); });
+    TimePassed passed{.next = due.next};
+    for (const base::ApprovalId id : due.overdue) {
+      auto expired = ledger_->call([&](Transaction& transaction) {
+        return expire_approval(transaction, ledger_->executions(), ledger_.worker(), id, passed.step);
+      });
+      if (expired) passed.expired.push_back(std::move(*expired));
+    }
+    for (const base::ApprovalId id : due.half) {
+      ledger_->call([&](Transaction& transaction) { remind(transaction, id); });
+    }
+    return passed;
   }
   bool note_clock(const std::string& boot_id, base::Milliseconds offset) {
     return ledger_->call(
@@ -248,6 +263,21 @@ TEST_P(ApprovalRaceTest, time_passes_in_bounds) {
   EXPECT_TRUE(idle.expired.empty());
   EXPECT_EQ(base::format_time(idle.next.value()) + "\n",
             column(fmt::format("SELECT remind_at FROM approvals WHERE number = {}", later.approval.number())));
+}
+
+// APR-14: one that cannot be read, or is spelled in another way, keeps none of the others.
+TEST_P(ApprovalRaceTest, one_that_is_damaged_keeps_none_of_the_others) {
+  const Waiting spelled = ask_and_leave(std::chrono::hours(1));
+  const Waiting damaged = ask_and_leave(std::chrono::hours(1));
+  const Waiting overdue = ask_and_leave(-ms);
+  session_->run_script(fmt::format("UPDATE approvals SET expires_at = '2020-01-01 00:00:00' WHERE number = {};"
+                                   "UPDATE approvals SET expires_at = 'soon' WHERE number = {}",
+                                   spelled.approval.number(), damaged.approval.number()));
+  EXPECT_EQ(pass_time(100).expired.size(), 2U);
+  EXPECT_EQ(approval_of(spelled.approval).status, model::ApprovalStatus::expired);
+  EXPECT_EQ(approval_of(damaged.approval).status, model::ApprovalStatus::pending);
+  EXPECT_FALSE(approval_of(damaged.approval).expires_at);
+  EXPECT_EQ(approval_of(overdue.approval).status, model::ApprovalStatus::expired);
 }
 
 // UX: told once more at half of its time, and never again.

@@ -1,1 +1,1 @@
-UPDATE approvals SET remind_at = NULL WHERE number = :approval
+UPDATE approvals SET remind_at = NULL WHERE number = :approval AND remind_at IS NOT NULL

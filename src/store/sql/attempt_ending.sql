@@ -1,1 +1,1 @@
-UPDATE run_attempts SET ending = :ending WHERE run = :run AND attempt = :attempt AND state <> 'ended'
+UPDATE run_attempts SET ending = COALESCE(ending, :ending) WHERE run = :run AND attempt = :attempt AND state <> 'ended'
