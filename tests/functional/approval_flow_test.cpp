@@ -148,10 +148,10 @@ TEST_F(ApprovalFlow, an_answer_before_the_tool_leaves_is_not_asked_for_again) {
     const char* use;
   };
   const Case cases[] = {{"approve", "90", "completed", "2", "used"},
-                        {"approve", "0", "completed", "1", "void"},
+                        {"approve", "0", "completed", "2", "used"},
                         {"approve", "3", "failed", "1", "void"},
                         {"reject", "90", "failed", "1", "unused"},
-                        {"reject", "0", "completed", "1", "unused"}};
+                        {"reject", "0", "failed", "1", "unused"}};
   for (const Case& one : cases) {
     SCOPED_TRACE(fmt::format("{} {}", one.word, one.code));
     Gate gate(scratch().path() / "gate");
@@ -172,6 +172,40 @@ TEST_F(ApprovalFlow, an_answer_before_the_tool_leaves_is_not_asked_for_again) {
       EXPECT_THAT(over.at("reason"), HasSubstr("rejected by "));
     }
   }
+}
+
+// SPEC §7: what was rejected, or nobody answered, waits no more.
+TEST_F(ApprovalFlow, a_run_that_is_followed_ends_with_one_after_a_no) {
+  const auto followed = start({"run", "--", "sh", "-c", ask_line() + "; exit 90"});
+  wait_for_status("TR-1", "waiting_approval");
+  ASSERT_EQ(reeve({"reject", question_of("TR-1")}).code, 0);
+  EXPECT_EQ(followed->wait(), 1);
+}
+
+// RUN-3: also at the second question, and for the next daemon.
+TEST_F(ApprovalFlow, the_clock_is_held_at_every_question_and_over_a_restart) {
+  Gate gate(scratch().path() / "gate");
+  Gate last(scratch().path() / "last");
+  configure(
+      fmt::format("tools:\n  staying: {{command: [sh, {}], resume: live, timeout: 3s}}\n",
+                  script("stay.sh", fmt::format("{0}; read x <'{1}'; {0}\n"
+                                                "(while :; do echo '{{\"event\":\"heartbeat\"}}'; sleep 0.2; done) &\n"
+                                                "read x <'{2}'; exit 0",
+                                                ask_line(), gate.path(), last.path()))));
+  const std::string run = start_tool("staying");
+  wait_for_status(run, "waiting_approval");
+  const std::string first = question_of(run);
+  ASSERT_EQ(reeve({"approve", first}).code, 0);
+  gate.open();
+  ASSERT_TRUE(testing::eventually([&] { return question_of(run) != first; }));
+  // Longer than its whole time, and what its lines say is stored meanwhile.
+  EXPECT_EQ(testing::DaemonTest::run({"--timeout", "off"}, {"silent", "4"}).code, 0);
+  kill_daemon();
+  EXPECT_EQ(show(run)["status"], "waiting_approval");
+  ASSERT_EQ(reeve({"approve", question_of(run)}).code, 0);
+  EXPECT_EQ(show(run)["status"], "running");
+  last.open();
+  EXPECT_EQ(finish(run).at("status"), "completed");
 }
 
 // APR-9: one at a time; the others are refused and recorded, and a flood of them harms nobody.

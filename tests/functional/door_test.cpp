@@ -56,6 +56,23 @@ class Door : public testing::DaemonTest {
   }
 };
 
+// APR-5: an answer that reached the tool while it lived is not a reason to start it again, whatever its profile says.
+TEST_F(Door, a_tool_that_has_read_its_answer_is_not_started_again) {
+  configure("tools:\n  plain: {command: [/bin/sh, -c]}\n");
+  for (const char* word : {"approve", "reject"}) {
+    const std::string run = begin("plain",
+                                  "post approvals '{\"question\":\"Deploy?\",\"approval_id\":\"d\"}' > asked\n"
+                                  "wait_for d\necho once >> effects");
+    wait_for_status(run, "waiting_approval");
+    const Outcome open = reeve({"approvals"});
+    ASSERT_EQ(reeve({word, open.out.substr(0, open.out.find('\t'))}).code, 0);
+    Members over = finish(run);
+    EXPECT_EQ(over["status"], "completed") << word;
+    EXPECT_EQ(over["attempt"], "1") << word;
+  }
+  EXPECT_EQ(testing::read_text(project() / "effects"), "once\nonce\n");
+}
+
 // APR-5: it stays, and goes on with the answer in the same attempt.
 TEST_F(Door, a_tool_asks_waits_and_goes_on) { expect_live_answer("live"); }
 

@@ -270,9 +270,10 @@ TEST_P(ApprovalRaceTest, one_that_is_damaged_keeps_none_of_the_others) {
   const Waiting spelled = ask_and_leave(std::chrono::hours(1));
   const Waiting damaged = ask_and_leave(std::chrono::hours(1));
   const Waiting overdue = ask_and_leave(-ms);
-  session_->run_script(fmt::format("UPDATE approvals SET expires_at = '2020-01-01 00:00:00' WHERE number = {};"
-                                   "UPDATE approvals SET expires_at = 'soon' WHERE number = {}",
-                                   spelled.approval.number(), damaged.approval.number()));
+  session_->run_script(
+      fmt::format("UPDATE approvals SET expires_at = '2020-01-01 00:00:00' WHERE number = {};"
+                  "UPDATE approvals SET expires_at = 'soon' WHERE number = {}",
+                  spelled.approval.number(), damaged.approval.number()));
   EXPECT_EQ(pass_time(100).expired.size(), 2U);
   EXPECT_EQ(approval_of(spelled.approval).status, model::ApprovalStatus::expired);
   EXPECT_EQ(approval_of(damaged.approval).status, model::ApprovalStatus::pending);

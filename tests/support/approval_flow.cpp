@@ -91,6 +91,14 @@ bool ApprovalFlowTest::sql_error(const std::string& statement) const {
   return (code & 0xff) == SQLITE_CONSTRAINT;
 }
 
+void ApprovalFlowTest::kill_daemon() const {
+  std::ifstream file(state() / "reeve.lock");
+  pid_t pid = 0;
+  file >> pid;
+  ASSERT_GT(pid, 0);
+  ::kill(pid, SIGKILL);
+}
+
 void ApprovalFlowTest::kill_keepers() const {
   for (const FoundProcess& process : processes()) {
     if (process.command.contains("reeve-keeper hold")) ::kill(process.pid, SIGKILL);

@@ -49,6 +49,8 @@ class ApprovalFlowTest : public ApprovalsTest {
   // Whether the database refuses that statement.
   bool sql_error(const std::string& statement) const;
 
+  // kill -9 of the one that has the state folder; its guard, or the next command, starts another.
+  void kill_daemon() const;
   // kill -9: those that hold runs, and the pool's.
   void kill_keepers() const;
 
