@@ -10,8 +10,6 @@
 #include "os/pseudo_file.h"
 #include "os/tree.h"
 #include "os/unix_socket.h"
-#include "runtime/approved_thing.h"
-#include "runtime/changed_thing.h"
 #include "runtime/store_task.h"
 #include "runtime/supervisor.h"
 #include "store/runs.h"
@@ -229,84 +227,6 @@ void Supervisor::look_again(Found found, os::Fd socket, std::function<void()> do
                             std::make_unique<KeeperLink>(around_.loop, std::move(socket), std::move(events)));
 }
 
-namespace {
-
-struct Reassigned {
-  std::optional<std::int64_t> epoch;
-  std::optional<Resumption> resumption;
-  // What would run has changed since the grant was used: the run, and what is asked instead (APR-10).
-  std::optional<Run> waiting;
-  std::optional<base::ApprovalId> asked;
-};
-
-// The grant that the attempt was created on.
-std::optional<model::Approval> find_grant(ledger::Transaction& transaction, const ledger::LiveAttempt& attempt) {
-  std::optional<base::ApprovalId> id;
-  transaction.session().query(store::Sql::attempt_load,
-                              {{"run", attempt.run.number()}, {"attempt", attempt.claim.attempt}},
-                              [&](const store::Row& row) {
-                                if (const auto number = row.find_integer(2)) id = base::ApprovalId(*number);
-                              });
-  auto found = id ? store::find_approval(transaction.session(), *id) : std::nullopt;
-  return found ? std::optional(std::move(found->approval)) : std::nullopt;
-}
-
-}  // namespace
-
-void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> done) {
-  // Made before anything could begin in it.
-  if (around_.cgroup_parent) os::Cgroup::at(*around_.cgroup_parent, "reeve-" + found.attempt.nonce).remove();
-  auto shared = std::make_shared<RunPlan>(std::move(plan));
-  around_.keepers.take([this, found, shared, done](std::expected<IdleKeeper, Error> keeper) {
-    if (!keeper) {
-      // Keepers may never start again: that is told to a person in the end.
-      ++starts_[found.attempt.run];
-      return try_later(found, done);
-    }
-    auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));
-    const auto deadline = deadline_for(*shared);
-    const ledger::AttemptStart start = make_attempt(kept->identity, deadline);
-    const std::string folder = run_folder(around_, found.attempt.run);
-    const engine::ApprovedThing thing = describe_thing(*shared, folder);
-    const ledger::QuestionFrame frame = make_question_frame(around_, found.record, *shared, false);
-    ask_store(
-        around_.ledger, around_.loop,
-        [found, start, shared, thing, frame, folder](ledger::Transaction& transaction) -> Reassigned {
-          const base::RunId run = found.attempt.run;
-          const auto grant = find_grant(transaction, found.attempt);
-          if (grant && grant->digest && *grant->digest != engine::digest_of(thing)) {
-            const ledger::RunMove left{
-                .to = model::RunStatus::waiting_approval, .outcome = model::Outcome::asked, .ends_attempt = true};
-            Reassigned changed{.waiting = ledger::move_run(transaction, run, left, found.attempt.claim)};
-            if (changed.waiting) {
-              changed.asked = ask_anew(transaction, *changed.waiting, frame, {folder, grant->digest, thing});
-            }
-            return changed;
-          }
-          const auto epoch = ledger::reassign_attempt(transaction, run, found.attempt.claim, start);
-          const auto& words = shared->profile.resume_args;
-          return {.epoch = epoch,
-                  .resumption = find_resumption(transaction, run, found.attempt.claim.attempt, words)};
-        },
-        [this, found, shared, kept, start, deadline, done](std::expected<Reassigned, Error> stored) mutable {
-          if (!stored) return try_later(found, done);
-          if (stored->waiting) tell_changed(*stored->waiting);
-          if (stored->asked) asked_({.approval_id = *stored->asked});
-          if (stored->epoch) {
-            ++starts_[found.attempt.run];
-            found.attempt.claim.epoch = *stored->epoch;
-            found.resumption = std::move(stored->resumption);
-            found.attempt.nonce = start.nonce;
-            found.attempt.keeper = kept->identity;
-            LiveRun::Start live = make_start(found, std::move(*shared));
-            live.deadline = deadline;
-            add(std::move(live)).begin(std::move(kept->link));
-          }
-          done();
-        });
-  });
-}
-
 void Supervisor::interrupt(Found found, std::function<void()> done) {
   kill_leftovers(found);
   const auto launch = read_if_there(run_folder(around_, found.attempt.run) + "/" + std::string(keeper::launch_name),
@@ -380,40 +300,6 @@ void Supervisor::finish_ending(Found found, std::function<void()> done) {
         if (*stored) tell_changed(**stored);
         done();
       });
-}
-
-void Supervisor::rerun(const Found& found, RunPlan plan, std::function<void()> done) {
-  auto shared = std::make_shared<RunPlan>(std::move(plan));
-  around_.keepers.take([this, found, shared, done](std::expected<IdleKeeper, Error> keeper) {
-    if (!keeper) return try_later(found, done);
-    auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));
-    const auto deadline = deadline_for(*shared);
-    const ledger::AttemptStart start = make_attempt(kept->identity, deadline);
-    const std::string next = std::to_string(found.attempt.claim.attempt + 1);
-    // A full disk, or no descriptor left: later.
-    if (!os::Folder::open(run_folder(around_, found.attempt.run)).make_folder(next)) return try_later(found, done);
-    ask_store(
-        around_.ledger, around_.loop,
-        [found, start](ledger::Transaction& transaction) {
-          return ledger::rerun_attempt(transaction, found.attempt.run, found.attempt.claim, start);
-        },
-        [this, found, shared, kept, start, deadline, done](std::expected<std::optional<int>, Error> attempt) {
-          if (!attempt) return try_later(found, done);
-          if (*attempt) {
-            Run record = found.record;
-            record.attempt = **attempt;
-            record.status = model::RunStatus::running;
-            LiveRun& live = add({.record = std::move(record),
-                                 .claim = {**attempt, start.epoch},
-                                 .nonce = start.nonce,
-                                 .plan = *shared,
-                                 .keeper_pid = static_cast<pid_t>(kept->identity.pid),
-                                 .deadline = deadline});
-            live.begin(std::move(kept->link));
-          }
-          done();
-        });
-  });
 }
 
 // What the keeper would have ended: its control group, the tool and all beneath it, and whoever was started with this

@@ -225,7 +225,6 @@ model::Run make_run(const RunPlan& plan) {
   model::Run run;
   run.tool_name = hide(plan.tool);
   run.execution_id = plan.execution;
-  run.node_id = plan.node_id;
   for (const std::string& word : plan.argv) run.argv.push_back(hide(word));
   run.cwd = plan.cwd;
   for (const auto& [name, value] : plan.metadata) run.metadata.emplace(name, hide(value));

@@ -29,7 +29,6 @@ struct RunPlan {
   int rows = 24;
   int columns = 80;
   std::optional<base::ExecutionId> execution;
-  std::optional<std::string> node_id;
   std::map<std::string, std::string> metadata;
 };
 

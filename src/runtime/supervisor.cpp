@@ -69,27 +69,18 @@ ledger::AttemptStart Supervisor::make_attempt(const ledger::KeeperIdentity& keep
 }
 
 void Supervisor::start(RunPlan plan, std::optional<Idempotency> idempotency, RunAnswer answer) {
-  begin_start(std::move(plan), {}, std::move(idempotency), std::move(answer));
-}
-
-void Supervisor::start(RunPlan plan, Along along, RunAnswer answer) {
-  begin_start(std::move(plan), std::move(along), {}, std::move(answer));
-}
-
-void Supervisor::begin_start(RunPlan plan, Along along, std::optional<Idempotency> idempotency, RunAnswer answer) {
   auto shared = std::make_shared<RunPlan>(std::move(plan));
-  around_.keepers.take([this, shared, along = std::move(along), idempotency = std::move(idempotency),
+  around_.keepers.take([this, shared, idempotency = std::move(idempotency),
                         answer = std::move(answer)](std::expected<IdleKeeper, Error> keeper) {
     if (!keeper) {
       answer(std::unexpected(keeper.error()));
       return;
     }
-    start_with(std::move(*shared), along, idempotency, std::move(*keeper), answer);
+    start_with(std::move(*shared), idempotency, std::move(*keeper), answer);
   });
 }
 
-void Supervisor::start_with(RunPlan plan, Along along, std::optional<Idempotency> idempotency, IdleKeeper keeper,
-                            RunAnswer answer) {
+void Supervisor::start_with(RunPlan plan, std::optional<Idempotency> idempotency, IdleKeeper keeper, RunAnswer answer) {
   struct Stored {
     Run record;
     bool is_new = true;
@@ -100,7 +91,7 @@ void Supervisor::start_with(RunPlan plan, Along along, std::optional<Idempotency
   auto shared = std::make_shared<const RunPlan>(std::move(plan));
   ask_store(
       around_.ledger, around_.loop,
-      [shared, attempt, along, idempotency,
+      [shared, attempt, idempotency,
        runs = around_.folder.runs().string()](ledger::Transaction& transaction) -> Stored {
         const auto answered = find_answer(transaction, idempotency);
         const auto before = answered ? base::RunId::parse(*answered) : std::nullopt;
@@ -108,7 +99,6 @@ void Supervisor::start_with(RunPlan plan, Along along, std::optional<Idempotency
           if (auto found = store::find_run(transaction.session(), *before)) return {std::move(found->run), false};
         }
         const base::RunId id = ledger::create_run(transaction, make_run(*shared));
-        if (along) along(transaction, id);
         write_launch(runs, id, 1, *shared);
         ledger::begin_attempt(transaction, id, attempt);
         remember_answer(transaction, idempotency, id.text());
@@ -198,7 +188,6 @@ void Supervisor::tell_changed(const Run& run) {
     return is_final(run.status) || (!waiter.wait.through_approvals && run.status == model::RunStatus::waiting_approval);
   });
   if (is_final(run.status)) clean_up(run.tool_run_id);
-  changed_(run);
   for (const Waiter& waiter : told) waiter.over(run);
 }
 

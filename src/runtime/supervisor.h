@@ -29,12 +29,6 @@ class Supervisor {
 
   // The one way in which anything is started for a person. The run exists in the store before its process does.
   void start(RunPlan plan, std::optional<Idempotency> idempotency, RunAnswer answer);
-  // The same for one that belongs to something else: `along` runs in the transaction that makes the run, and throws to
-  // have nothing made.
-  using Along = std::function<void(ledger::Transaction&, base::RunId)>;
-  void start(RunPlan plan, Along along, RunAnswer answer);
-  // Told of each change of a run, after its commit.
-  void set_changed(std::function<void(const model::Run&)> changed) { changed_ = std::move(changed); }
 
   // RUN-13, once, before anything is started. Calls when every run has been looked at.
   void recover(std::function<void()> done);
@@ -95,9 +89,7 @@ class Supervisor {
     std::optional<base::BootTime> deadline;
   };
 
-  void start_with(RunPlan plan, Along along, std::optional<Idempotency> idempotency, IdleKeeper keeper,
-                  RunAnswer answer);
-  void begin_start(RunPlan plan, Along along, std::optional<Idempotency> idempotency, RunAnswer answer);
+  void start_with(RunPlan plan, std::optional<Idempotency> idempotency, IdleKeeper keeper, RunAnswer answer);
   LiveRun& add(LiveRun::Start start);
   void tell_changed(const model::Run& run);
   void tell_followers(base::RunId run);
@@ -146,7 +138,6 @@ class Supervisor {
   std::map<base::RunId, int> starts_;
   // On their way to their next attempt.
   std::set<base::ApprovalId> resuming_;
-  std::function<void(const model::Run&)> changed_ = [](const model::Run&) {};
   std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
 };
 
