@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "ledger/leases.h"
 #include "os/cgroup.h"
 #include "os/file.h"
@@ -31,6 +32,14 @@ namespace fs = std::filesystem;
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("localhost");
+}
+
+// Whose the runs are. A file has one daemon, wherever its folder is moved; where many share a store, several of one
+// host are told apart by their state folders.
+std::string name_place(const store::Place& place, const fs::path& root) {
+  if (place.kind != store::Place::Kind::postgresql) return host_name();
+  constexpr std::size_t digits = 8;
+  return fmt::format("{}:{}", host_name(), base::sha256_hex(fs::canonical(root).string()).substr(0, digits));
 }
 
 ledger::StoredEvent read_event(const store::Row& row) {
@@ -99,7 +108,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   };
   ledger_ = std::make_unique<ledger::Ledger>(store::open_writer(*place, clock_), std::move(ledger));
 
-  const std::string host = host_name();
+  const std::string host = name_place(*place, options_.folder.root);
   const std::string boot = os::boot_id();
   const std::int64_t number = ledger_->call([&](ledger::Transaction& transaction) {
     return ledger::register_daemon(transaction, {host, boot}, options_.config.supervision.lease);
