@@ -1,6 +1,5 @@
-#include <algorithm>
 #include <cstdlib>
-#include <fstream>
+#include <filesystem>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/approval_flow.h"
+#include "tests/support/socket.h"
 
 // Several daemons of one machine, each with a state folder of its own, on one PostgreSQL (tests/CMakeLists.txt): what
 // one does is seen by the others, and nobody takes the runs of another for its own.
@@ -15,13 +15,10 @@ namespace reeve {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
 using testing::eventually;
 using ::testing::HasSubstr;
 using testing::Members;
 using testing::Outcome;
-using testing::Session;
-using testing::Variables;
 using testing::Words;
 
 class SharedStore : public testing::ApprovalFlowTest {
@@ -29,7 +26,8 @@ class SharedStore : public testing::ApprovalFlowTest {
   void SetUp() override {
     const char* server = std::getenv("REEVE_TEST_POSTGRESQL");
     if (server == nullptr) GTEST_SKIP() << "no PostgreSQL server was started";
-    const std::string database = fmt::format("shared_store_{}", ::getpid());
+    static int count = 0;
+    const std::string database = fmt::format("shared_store_{}_{}", ::getpid(), ++count);
     const Outcome made = testing::run_program(
         {.argv = {"createdb", "-h", server, "-U", "reeve", database}, .environment = {{"PATH", "/usr/bin:/bin"}}});
     ASSERT_EQ(made.code, 0) << made.err;
@@ -83,6 +81,64 @@ TEST_F(SharedStore, a_daemon_that_begins_leaves_the_runs_of_others_alone) {
   EXPECT_EQ(over.at("status"), "completed") << over.at("reason");
   EXPECT_EQ(over.at("attempt"), "1");
   EXPECT_EQ(effects().size(), 1U);
+}
+
+// The launch holds the environment of the run.
+TEST_F(SharedStore, the_launch_of_a_run_that_was_ended_elsewhere_is_removed) {
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const std::string run = start_script(asks_then("effect"));
+  const std::string before = start_script(asks_then("effect"));
+  for (const std::string& one : {run, before}) wait_for_status(one, "waiting_approval");
+  EXPECT_TRUE(fs::exists(launch_file(run)));
+  EXPECT_EQ(at("b", {"reject", question_of(run)}).code, 0);
+  EXPECT_TRUE(eventually([&] { return !fs::exists(launch_file(run)); }));
+  // One that waited when its daemon began, too.
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  EXPECT_EQ(show(before).at("status"), "waiting_approval");
+  EXPECT_EQ(at("b", {"cancel", before}).code, 0);
+  EXPECT_TRUE(eventually([&] { return !fs::exists(launch_file(before)); }));
+}
+
+TEST_F(SharedStore, what_is_decided_elsewhere_is_told_to_those_who_wait) {
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const std::string run = start_script(asks_then("effect"));
+  wait_for_status(run, "waiting_approval");
+  const std::string id = question_of(run);
+  testing::RawSocket peer(folder("b") / "reeve.sock");
+  EXPECT_TRUE(peer.send(testing::make_request("GET", "/api/approvals/" + id + "/wait?timeout=120s", "")));
+  EXPECT_THAT(at("b", {"show", id, "--json"}).out, HasSubstr("pending"));
+  EXPECT_EQ(reeve({"reject", id}).code, 0);
+  EXPECT_THAT(peer.read_answer(), HasSubstr(R"("status":"rejected")"));
+}
+
+// It is stored nowhere: only who holds the run can type it.
+TEST_F(SharedStore, a_secret_is_given_where_the_run_is) {
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const std::string run =
+      start_command({"bash", "-c", R"(read -s -p "Password: " a; echo; echo "it has ${#a} letters")"}, {"--pty"});
+  wait_for_status(run, "waiting_approval");
+  const std::string id = question_of(run);
+  testing::Launch elsewhere = launch_at("b", {"approve", id, "--secret-stdin"});
+  elsewhere.input = "correct-horse\n";
+  const Outcome refused = testing::run_program(elsewhere);
+  EXPECT_EQ(refused.code, 4) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("run.not_here"));
+  EXPECT_EQ(show(id)["status"], "pending");
+  EXPECT_EQ(show(id)["advisory"], "true");
+  testing::Launch here = launch({"approve", id, "--secret-stdin"});
+  here.input = "correct-horse\n";
+  EXPECT_EQ(testing::run_program(here).code, 0);
+  finish(run);
+  EXPECT_THAT(logs(run), HasSubstr("it has 13 letters"));
+}
+
+// The tool may reach the server as well.
+TEST_F(SharedStore, an_approval_is_advisory_also_in_a_sandbox) {
+  configure("tools:\n  kept: {command: [/bin/sh, -c], sandbox: guard}\n");
+  const std::string run = start_tool("kept", {ask_line() + "; exit 90"});
+  wait_for_status(run, "waiting_approval");
+  EXPECT_EQ(show(question_of(run))["advisory"], "true");
+  EXPECT_EQ(reeve({"cancel", run}).code, 0);
 }
 
 }  // namespace
