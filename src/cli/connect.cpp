@@ -22,18 +22,20 @@ bool is_other_id(const std::string& word) {
          base::TaskId::parse(word) || base::PatchId::parse(word);
 }
 
-// Whom the config wants told needs the desktop of the person and the keys of the webhooks.
-std::vector<std::string> notify_variables(const project::StateFolder& folder) try {
+// The settings of whoever starts it; and whom the config wants told needs the desktop of the person and the keys of the
+// webhooks.
+std::vector<std::string> daemon_variables(const project::StateFolder& folder) try {
+  std::vector<std::string> names = project::setting_variables();
   const project::FoundConfig found = project::load_config_of(folder);
-  if (!found.loaded || found.loaded->config().notify.empty()) return {};
-  std::vector<std::string> names(project::errand_variables.begin(), project::errand_variables.end());
+  if (!found.loaded || found.loaded->config().notify.empty()) return names;
+  names.insert(names.end(), project::errand_variables.begin(), project::errand_variables.end());
   for (const model::Notification& entry : found.loaded->config().notify) {
     if (entry.secret_env) names.push_back(*entry.secret_env);
   }
   return names;
 } catch (const base::Error&) {
   // What is wrong with the config is told by the daemon, which reads it too.
-  return {};
+  return project::setting_variables();
 }
 
 // By the variable, and by descent for whoever has dropped it.
@@ -67,7 +69,7 @@ std::string meant_approval(const std::string& word) {
 client::DaemonPlace daemon_place(const Call& call) {
   const project::StateFolder folder = project::find_state_folder(call.arguments.value("--state"), ".");
   client::DaemonPlace place{.folder = folder.root, .socket = folder.socket()};
-  place.variables = [folder] { return notify_variables(folder); };
+  place.variables = [folder] { return daemon_variables(folder); };
   if (is_inside_run()) place.no_start = "a client inside a run starts none";
   return place;
 }

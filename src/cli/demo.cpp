@@ -14,6 +14,7 @@
 #include "cli/demo_stage.h"
 #include "cli/stop_daemon.h"
 #include "os/process.h"
+#include "project/project.h"
 
 namespace reeve::cli {
 
@@ -225,8 +226,8 @@ ExitCode run(const Call& call) {
   }
   // A reader that leaves is an answer of write().
   std::signal(SIGPIPE, SIG_IGN);
-  // Neither the person's store nor their config takes part.
-  ::unsetenv("REEVE_STORE");
+  // Neither the person's settings nor their config take part.
+  for (const std::string& name : project::setting_variables()) ::unsetenv(name.c_str());
   ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
   const bool is_told = call.arguments.has("--yes");
   const bool can_answer = can_ask() && !call.is_json;

@@ -27,8 +27,7 @@ constexpr std::size_t most_text = 64 * 1024;
 std::vector<std::string> daemon_environment(const std::vector<std::string>& more) {
   std::vector<std::string> environment;
   std::set<std::string> names(more.begin(), more.end());
-  for (const char* name :
-       {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "LANG", "TZ", "TMPDIR", "USER", "REEVE_STORE"}) {
+  for (const char* name : {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "LANG", "TZ", "TMPDIR", "USER"}) {
     names.insert(name);
   }
   for (const std::string& name : names) {

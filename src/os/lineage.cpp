@@ -1,6 +1,7 @@
 #include "os/lineage.h"
 
 #include <array>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/process_stat.h"
@@ -53,6 +54,13 @@ std::string cgroup_of(pid_t pid) {
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
   }
   return {};
+}
+
+bool shares_mounts(pid_t pid) {
+  struct stat own{};
+  struct stat its{};
+  return ::stat("/proc/self/ns/mnt", &own) == 0 && ::stat(proc_path(pid, "ns/mnt").c_str(), &its) == 0 &&
+         own.st_dev == its.st_dev && own.st_ino == its.st_ino;
 }
 
 bool runs_program(pid_t pid, std::string_view name, std::string_view first_word) {

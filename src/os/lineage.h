@@ -17,6 +17,8 @@ std::vector<ProcessId> find_lineage(const ProcessId& id);
 std::optional<std::string> variable_of(pid_t pid, std::string_view name);
 // Its group of the v2 hierarchy: "/user.slice/…"; empty when it cannot be read.
 std::string cgroup_of(pid_t pid);
+// Whether it sees the same mounts as this process. False also when it is gone or may not be looked at.
+bool shares_mounts(pid_t pid);
 // Whether it is that program, started with that word. Also when the file has been replaced since.
 bool runs_program(pid_t pid, std::string_view name, std::string_view first_word);
 

@@ -121,6 +121,12 @@ fs::path user_config_path() {
   return {};
 }
 
+std::vector<std::string> setting_variables() {
+  std::vector<std::string> names;
+  for (const auto& [name, _] : spec::config_variables()) names.push_back(name);
+  return names;
+}
+
 FoundConfig load_config(const std::optional<fs::path>& project, const std::vector<std::string>& settings) {
   spec::ConfigSources sources;
   const fs::path user = user_config_path();
@@ -129,7 +135,7 @@ FoundConfig load_config(const std::optional<fs::path>& project, const std::vecto
     const fs::path file = *project / ".reeve" / "config.yaml";
     sources.project = read_if_there(file, shown_path(file));
   }
-  for (const auto& [name, _] : spec::config_variables()) {
+  for (const std::string& name : setting_variables()) {
     if (auto value = variable(name.c_str())) sources.environment.emplace_back(name, std::move(*value));
   }
   sources.settings = settings;

@@ -22,6 +22,9 @@ inline constexpr std::array errand_variables = {
     "PATH",    "HOME",           "USER", "LANG", "TZ", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
     "DISPLAY", "WAYLAND_DISPLAY"};
 
+// Names of the variables that are settings: REEVE_STORE, REEVE_SUPERVISION_LEASE, …
+std::vector<std::string> setting_variables();
+
 // The value of an environment variable that is set and not empty.
 std::optional<std::string> variable(const char* name);
 

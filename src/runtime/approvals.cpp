@@ -68,10 +68,17 @@ Error explain(engine::Refusal refusal, const Approval& approval, const engine::A
   return {"approval.not_found", id};
 }
 
-// A secret is asked for once the answer is a yes; a no needs none.
-void check_secret(Transaction& transaction, base::ApprovalId id, const Approvals::Decision& decision) {
+// A secret is asked for once the answer is a yes; a no needs none. It is given to a run in this daemon's hands or to
+// none: it is stored nowhere, so that no other daemon could type it.
+void check_secret(Transaction& transaction, base::ApprovalId id, const Approvals::Decision& decision,
+                  const std::vector<base::RunId>& here) {
   const auto row = store::find_approval(transaction.session(), id);
   if (!row || !row->approval.secret || row->approval.status != model::ApprovalStatus::pending) return;
+  const auto run = row->approval.tool_run_id;
+  if (decision.secret && run && std::ranges::find(here, *run) == here.end()) {
+    throw Error("run.not_here", fmt::format("{} is not in this daemon's hands at the moment", run->text()),
+                "it is being taken over, or another daemon's: try again in a moment, or there");
+  }
   const auto decided = engine::decide(row->approval, decision.answer, transaction.now());
   const auto* choice = std::get_if<engine::Decided>(&decided);
   if (choice != nullptr && choice->status == model::ApprovalStatus::approved && !decision.secret) {
@@ -86,13 +93,13 @@ struct Outcome {
 };
 
 Outcome decide_once(Transaction& transaction, ledger::Executions& executions, const ledger::Worker& worker,
-                    base::ApprovalId id, const Approvals::Decision& decision) {
+                    base::ApprovalId id, const Approvals::Decision& decision, const std::vector<base::RunId>& here) {
   if (find_answer(transaction, decision.idempotency)) {
     Outcome repeated{.is_repeated = true};
     if (auto row = store::find_approval(transaction.session(), id)) repeated.result.approval = std::move(row->approval);
     return repeated;
   }
-  check_secret(transaction, id, decision);
+  check_secret(transaction, id, decision, here);
   Outcome outcome{.result = ledger::decide_approval(transaction, executions, worker, id, decision.answer)};
   const bool is_decided = outcome.result.approval && !outcome.result.refusal;
   if (is_decided) remember_answer(transaction, decision.idempotency, id.text());
@@ -110,8 +117,8 @@ void Approvals::decide(base::ApprovalId id, Decision decision, Answered answered
   auto shared = std::make_shared<Decision>(std::move(decision));
   ask_store(
       around_.ledger, around_.loop,
-      [id, shared, &ledger = around_.ledger](Transaction& transaction) {
-        return decide_once(transaction, ledger.executions(), ledger.worker(), id, *shared);
+      [id, shared, here = supervisor_.find_waiting(), &ledger = around_.ledger](Transaction& transaction) {
+        return decide_once(transaction, ledger.executions(), ledger.worker(), id, *shared, here);
       },
       [this, id, shared, answered = std::move(answered)](std::expected<Outcome, Error> outcome) {
         if (!outcome) return answered(std::unexpected(outcome.error()));
@@ -158,6 +165,36 @@ Loop::Hold Approvals::wait(base::ApprovalId id, Answered over) {
         }
       });
   return hold;
+}
+
+// Told of whatever closed it: an answer at the terminal, the end of its run, another daemon.
+void Approvals::look_at_waiters() {
+  const std::vector<base::ApprovalId> ids = waiters_.keys();
+  if (ids.empty()) return;
+  // What is closed while this is read may be missed by it: looked at once more.
+  if (is_reading_) {
+    must_read_again_ = true;
+    return;
+  }
+  is_reading_ = true;
+  ask_store(
+      around_.ledger, around_.loop,
+      [ids](Transaction& transaction) {
+        std::vector<Approval> closed;
+        for (const base::ApprovalId id : ids) {
+          auto row = store::find_approval(transaction.session(), id);
+          const bool is_closed = row && row->is_settled && row->approval.status != model::ApprovalStatus::pending;
+          if (is_closed) closed.push_back(std::move(row->approval));
+        }
+        return closed;
+      },
+      [this](const std::expected<std::vector<Approval>, Error>& closed) {
+        is_reading_ = false;
+        // A store that cannot be read is told to whoever begins to wait.
+        if (!closed) return;
+        for (const Approval& approval : *closed) tell(approval);
+        if (std::exchange(must_read_again_, false)) look_at_waiters();
+      });
 }
 
 void Approvals::begin() {
@@ -288,6 +325,10 @@ void Approvals::look() {
   look_at_time();
   go_on_with_granted();
   look_at_waiting();
+  if (around_.lease) {
+    look_at_waiters();
+    supervisor_.look_for_ended();
+  }
 }
 
 // Of runs in this daemon's hands whose question another daemon has closed.

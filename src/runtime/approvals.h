@@ -29,7 +29,7 @@ class Approvals {
   using Answered = std::function<void(std::expected<model::Approval, base::Error>)>;
   // APR-2, APR-3. Errors: `approval.not_found`, `approval.already_resolved` (with who decided what),
   // `approval.expired`, `approval.unknown_choice`, `approval.choice_needed`, `approval.contradiction`,
-  // `approval.secret_needed`.
+  // `approval.secret_needed`, `run.not_here` (a secret for a run in other hands).
   void decide(base::ApprovalId id, Decision decision, Answered answered);
 
   // Calls once, when it has been decided or has expired; at once when it was before. Errors: `approval.not_found`. The
@@ -42,6 +42,8 @@ class Approvals {
   void take_outside(const ledger::OutsideResult& result);
   // A question was asked: its time counts.
   void note_opened(const model::Approval& approval);
+  // Some question was closed: tells those who wait for it.
+  void look_at_waiters();
   // The net behind all events (APR-6): the store was polled, or somebody else has written to it.
   void look();
 
@@ -64,6 +66,9 @@ class Approvals {
   Loop::Hold timer_;
   bool is_looking_ = false;
   base::BootTime looked_at_;
+  // Of those that are waited for.
+  bool is_reading_ = false;
+  bool must_read_again_ = false;
   // Wall time minus BOOTTIME, as it was seen last.
   std::optional<base::Milliseconds> clock_offset_;
 };

@@ -1,5 +1,6 @@
 #include "runtime/daemon.h"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "ledger/leases.h"
 #include "os/cgroup.h"
 #include "os/file.h"
@@ -31,6 +33,14 @@ namespace fs = std::filesystem;
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("localhost");
+}
+
+// Whose the runs are. A file has one daemon, wherever its folder is moved; where many share a store, several of one
+// host are told apart by their state folders.
+std::string name_place(const store::Place& place, const fs::path& root) {
+  if (place.kind != store::Place::Kind::postgresql) return host_name();
+  constexpr std::size_t digits = 8;
+  return fmt::format("{}:{}", host_name(), base::sha256_hex(fs::canonical(root).string()).substr(0, digits));
 }
 
 ledger::StoredEvent read_event(const store::Row& row) {
@@ -97,14 +107,16 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
       if (approvals_) approvals_->take_outside(result);
     });
   };
-  ledger_ = std::make_unique<ledger::Ledger>(store::open_writer(*place, clock_), std::move(ledger));
+  auto session = store::open_writer(*place, clock_);
+  // Before the ledger can commit anything: what it publishes is written then.
+  write_missed_events(*session);
+  ledger_ = std::make_unique<ledger::Ledger>(std::move(session), std::move(ledger));
 
-  const std::string host = host_name();
+  const std::string host = name_place(*place, options_.folder.root);
   const std::string boot = os::boot_id();
   const std::int64_t number = ledger_->call([&](ledger::Transaction& transaction) {
     return ledger::register_daemon(transaction, {host, boot}, options_.config.supervision.lease);
   });
-  write_missed_events();
   sweep_seats();
   keepers_ = std::make_unique<KeeperPool>(loop_, KeeperPool::Options{.program = options_.keeper_program,
                                                                      .seats = options_.folder.keepers().string(),
@@ -169,16 +181,19 @@ void Daemon::sweep_launches() {
   ask_store(
       *ledger_, loop_,
       [found](ledger::Transaction& transaction) {
-        std::vector<base::RunId> over;
-        for (const base::RunId id : found) {
-          const auto run = store::find_run(transaction.session(), id);
-          if (!run || is_final(run->run.status)) over.push_back(id);
-        }
-        return over;
+        std::map<base::RunId, std::optional<store::RunRow>> runs;
+        for (const base::RunId id : found) runs.emplace(id, store::find_run(transaction.session(), id));
+        return runs;
       },
-      [this](std::expected<std::vector<base::RunId>, base::Error> over) {
-        if (!over) return;
-        for (const base::RunId id : *over) supervisor_->clean_up(id);
+      [this](const std::expected<std::map<base::RunId, std::optional<store::RunRow>>, base::Error>& runs) {
+        if (!runs) return;
+        for (const auto& [id, row] : *runs) {
+          if (!row || is_final(row->run.status)) {
+            supervisor_->clean_up(id);
+          } else {
+            supervisor_->note_waiting(row->run);
+          }
+        }
       });
 }
 
@@ -246,10 +261,13 @@ void Daemon::publish(std::span<const ledger::StoredEvent> events) {
   for (const ledger::StoredEvent& event : events) lines += event_line(event);
   if (!lines.empty()) log_->write(std::move(lines));
   notify(events);
+  const auto is_closing = [](const auto& event) { return event.kind == model::EventKind::approval_status_change; };
+  if (std::ranges::any_of(events, is_closing)) is_question_closed_ = true;
   // One word is enough for all that were committed before it is heard.
   if (is_told_.exchange(true)) return;
   loop_.post([this] {
     is_told_ = false;
+    if (is_question_closed_.exchange(false) && approvals_) approvals_->look_at_waiters();
     for (const auto& more : event_followers_.find({})) more();
   });
 }
@@ -267,18 +285,12 @@ void Daemon::notify(std::span<const ledger::StoredEvent> events) {
   });
 }
 
-void Daemon::write_missed_events() {
+void Daemon::write_missed_events(store::Session& session) {
   const std::int64_t seen = log_->last_event().value_or(0);
-  auto missed = ledger_->call([seen](ledger::Transaction& transaction) {
-    store::Session& session = transaction.session();
-    const std::int64_t last = session.query_number(Sql::events_last, {});
-    std::vector<ledger::StoredEvent> events;
-    session.query(Sql::events_since, {{"after", std::max(seen, last - most_missed)}, {"most", most_missed}},
-                  [&](const store::Row& row) { events.push_back(read_event(row)); });
-    return events;
-  });
+  const std::int64_t last = session.query_number(Sql::events_last, {});
   std::string lines;
-  for (const ledger::StoredEvent& event : missed) lines += event_line(event);
+  session.query(Sql::events_since, {{"after", std::max(seen, last - most_missed)}, {"most", most_missed}},
+                [&](const store::Row& row) { lines += event_line(read_event(row)); });
   if (!lines.empty()) log_->write(std::move(lines));
 }
 

@@ -76,7 +76,7 @@ class Daemon {
   void sweep_launches();
   void publish(std::span<const ledger::StoredEvent> events);
   void notify(std::span<const ledger::StoredEvent> events);
-  void write_missed_events();
+  void write_missed_events(store::Session& session);
 
   Options options_;
   base::SystemClock clock_;
@@ -86,6 +86,7 @@ class Daemon {
   HoldMap<std::monostate, std::function<void(const std::string&)>> log_followers_;
   std::atomic<bool> has_log_followers_ = false;
   std::atomic<bool> is_told_ = false;
+  std::atomic<bool> is_question_closed_ = false;
   // Whether a crash point counts yet.
   std::shared_ptr<std::atomic<bool>> is_armed_ = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<LogThread> log_;

@@ -26,6 +26,15 @@ class HoldMap {
 
   bool is_empty() const noexcept { return values_->empty(); }
 
+  // Each once.
+  std::vector<Key> keys() const {
+    std::vector<Key> found;
+    for (const auto& [place, _] : *values_) {
+      if (found.empty() || found.back() != place.first) found.push_back(place.first);
+    }
+    return found;
+  }
+
   // Copies: whoever is called may add some and end others.
   std::vector<Value> find(const Key& key) const {
     std::vector<Value> found;

@@ -39,6 +39,7 @@ struct Surroundings {
   // For the two ends of a sandbox.
   std::string keeper_program;
   std::int64_t daemon = 0;
+  // Whose runs are this daemon's; where many share a store, the host with a mark of the state folder.
   std::string host;
   std::string boot_id;
   // Where control groups may be made; nothing: trees are walked.

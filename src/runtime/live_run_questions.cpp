@@ -34,7 +34,8 @@ Error one_at_a_time(base::RunId run) {
 ledger::QuestionFrame make_question_frame(const Surroundings& around, const model::Run& run, const RunPlan& plan,
                                           bool with_digest) {
   ledger::QuestionFrame frame{.tool = run.tool_name,
-                              .is_advisory = plan.profile.sandbox != model::Sandbox::guard,
+                              // A server can be reached from inside a sandbox as well.
+                              .is_advisory = plan.profile.sandbox != model::Sandbox::guard || around.lease.has_value(),
                               .expiry = around.supervision.approval_expiry.question};
   if (!with_digest) return frame;
   const std::string folder = run_folder(around, run.tool_run_id);
@@ -189,6 +190,8 @@ void LiveRun::resume_clock() {
 void LiveRun::follow(const ledger::RunConsequence& consequence, const std::optional<std::string>& secret) {
   using Kind = ledger::RunConsequence::Kind;
   if (exit_ || consequence.approval.attempt != claim().attempt) return;
+  // It asks the next already.
+  if (open_question_ && *open_question_ != consequence.approval.approval_id) return;
   open_question_.reset();
   open_prompt_.reset();
   start_.record.status = consequence.run.status;

@@ -97,7 +97,7 @@ void Supervisor::recover(std::function<void()> done) {
           if (--*left == 0) done();
         };
         for (Found& found : *all) {
-          // Another host's are its own daemon's, or taken over when its lease is over.
+          // Another's are its own daemon's, or taken over when its lease is over.
           if (found.attempt.keeper.host != around_.host) continue;
           ++*left;
           recover_one(std::move(found), one_less);

@@ -188,7 +188,43 @@ void Supervisor::tell_changed(const Run& run) {
     return is_final(run.status) || (!waiter.wait.through_approvals && run.status == model::RunStatus::waiting_approval);
   });
   if (is_final(run.status)) clean_up(run.tool_run_id);
+  note_waiting(run);
   for (const Waiter& waiter : told) waiter.over(run);
+}
+
+void Supervisor::note_waiting(const Run& run) {
+  if (run.status == model::RunStatus::waiting_approval) {
+    waiting_.insert(run.tool_run_id);
+  } else {
+    waiting_.erase(run.tool_run_id);
+  }
+}
+
+void Supervisor::look_for_ended() {
+  if (waiting_.empty() || around_.loop.now() < next_look_) return;
+  next_look_ = around_.loop.now() + around_.supervision.poll_interval;
+  std::vector<base::RunId> left;
+  for (const base::RunId run : waiting_) {
+    // One with a process is over when that is.
+    if (!runs_.contains(run)) left.push_back(run);
+  }
+  ask_store(
+      around_.ledger, around_.loop,
+      [left](ledger::Transaction& transaction) {
+        std::vector<Run> over;
+        for (const base::RunId id : left) {
+          auto found = store::find_run(transaction.session(), id);
+          if (found && is_final(found->run.status)) over.push_back(std::move(found->run));
+        }
+        return over;
+      },
+      [this](const std::expected<std::vector<Run>, Error>& over) {
+        if (!over) return;
+        for (const Run& run : *over) {
+          // It may have been heard of in the meantime.
+          if (waiting_.contains(run.tool_run_id)) tell_changed(run);
+        }
+      });
 }
 
 void Supervisor::forget(base::RunId run) {

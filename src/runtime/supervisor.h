@@ -72,6 +72,10 @@ class Supervisor {
   void renew_leases();
   // Removes what only a run that may still be started needs.
   void clean_up(base::RunId run);
+  // A run waits, or does no more.
+  void note_waiting(const model::Run& run);
+  // Where many share a store: of runs that waited, those that another daemon has ended. At most once a poll.
+  void look_for_ended();
   // Runs in this daemon's hands that wait for an answer, as it knows.
   std::vector<base::RunId> find_waiting() const;
   std::size_t live_runs() const noexcept { return runs_.size(); }
@@ -138,6 +142,9 @@ class Supervisor {
   std::map<base::RunId, int> starts_;
   // On their way to their next attempt.
   std::set<base::ApprovalId> resuming_;
+  // Runs that wait for an answer, with a process or without: their launches lie here.
+  std::set<base::RunId> waiting_;
+  base::BootTime next_look_;
   std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
 };
 

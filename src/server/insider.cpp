@@ -81,4 +81,17 @@ void refuse_insider(const SharedExchange& exchange, const std::string& what) {
               "decide in a shell of your own, outside any run");
 }
 
+void refuse_sandboxed(const SharedExchange& exchange) {
+  const Peer& peer = exchange->request.peer;
+  if (peer.pid < 0) return;
+  // Who has the number afterwards had it all along. Most clients are known to be outside by this alone.
+  if (os::shares_mounts(peer.pid) && os::identify(peer.pid) == os::ProcessId{peer.pid, peer.started}) return;
+  // Containers have mounts of their own as well, and are no sandbox of a run.
+  const auto insider = find_insider(exchange->daemon, peer);
+  if (!insider) return;
+  throw Error("api.not_from_a_sandbox",
+              fmt::format("a process in the sandbox of {} starts nothing outside", insider->run),
+              "start it without a sandbox, or as a child of the tool itself");
+}
+
 }  // namespace reeve::server

@@ -21,6 +21,9 @@ std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& p
 // Called first by everything that decides or could: throws `approval.inside_run`, after it has been reported. `what`
 // says what was tried: "approve AP-3".
 void refuse_insider(const SharedExchange& exchange, const std::string& what);
+// Called first by what starts a command: throws `api.not_from_a_sandbox` for a process in the sandbox of a run, also of
+// another daemon's, which would leave it in this way.
+void refuse_sandboxed(const SharedExchange& exchange);
 // An attempt that has been refused, in the audit trail and for all who listen.
 void report_insider(runtime::Daemon& daemon, const Insider& insider, const std::string& what);
 

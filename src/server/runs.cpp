@@ -46,6 +46,7 @@ auto answer_with(SharedExchange exchange, int status) {
 }
 
 void create(SharedExchange exchange) {
+  refuse_sandboxed(exchange);
   const auto request = decode_body<wire::RunRequest>(*exchange);
   auto config = exchange->daemon.options().reload();
   if (!config) throw config.error();

@@ -50,7 +50,8 @@ struct Inherited {
   std::map<std::string, std::string> variables;
 };
 
-// Its own environment decides nothing from here on but where the user's files are; what runs need comes with them.
+// Its own environment decides nothing from here on but where the user's files are and which settings hold; what runs
+// need comes with them.
 Inherited clear_environment() {
   Inherited inherited;
   inherited.notify_socket = project::variable("NOTIFY_SOCKET");
@@ -60,9 +61,11 @@ Inherited clear_environment() {
     const std::size_t equals = text.find('=');
     if (equals < text.size()) inherited.variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
+  std::vector<std::string> names = project::setting_variables();
+  names.insert(names.end(), {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "LANG", "TZ", "TMPDIR"});
   std::vector<std::pair<std::string, std::string>> kept;
-  for (const char* name : {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "LANG", "TZ", "TMPDIR"}) {
-    if (auto value = project::variable(name)) kept.emplace_back(name, std::move(*value));
+  for (const std::string& name : names) {
+    if (auto value = project::variable(name.c_str())) kept.emplace_back(name, std::move(*value));
   }
   ::clearenv();
   // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has begun.

@@ -66,6 +66,7 @@ int http_status(std::string_view code) noexcept {
       {"approval.one_at_a_time", 409},
       {"api.peer_gone", 403},
       {"api.not_from_a_run", 403},
+      {"api.not_from_a_sandbox", 403},
       {"approval.already_resolved", 409},
       {"approval.expired", 409},
       {"approval.unknown_choice", 422},

@@ -3,11 +3,15 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <memory>
 #include <sys/stat.h>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/socket.h"
 
 // A question on its way through a run: asked, answered, used (SPEC §2, RUN-6, RUN-8). A file that the tools append to
 // tells what really ran.
@@ -297,6 +301,47 @@ TEST_F(ApprovalFlow, a_plain_update_decides) {
     EXPECT_EQ(reeve({"approvals", "--all"}).code, 0);
   }
   EXPECT_EQ(effects().size(), 3U);
+}
+
+// LOG-1: what happened while no daemon was there is in the log once, and so is what the next one finds out as it
+// begins.
+TEST_F(ApprovalFlow, each_event_is_in_the_log_once_after_a_plain_update_without_a_daemon) {
+  constexpr int count = 5;
+  std::vector<std::string> runs;
+  for (int i = 0; i < count; ++i) runs.push_back(start_script(asks_then("effect")));
+  for (const std::string& run : runs) wait_for_status(run, "waiting_approval");
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  sql("UPDATE approvals SET status='approved' WHERE status='pending'");
+  for (const std::string& run : runs) EXPECT_EQ(finish(run).at("status"), "completed");
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  std::map<std::string, int> seen;
+  for (Members& line : combined_log()) {
+    if (line.contains("seq")) ++seen[line["seq"]];
+  }
+  EXPECT_EQ(std::to_string(seen.size()), sql("SELECT count(*) FROM events"));
+  for (const auto& [seq, times] : seen) EXPECT_EQ(times, 1) << "event " << seq;
+}
+
+// At once, not when its patience is over.
+TEST_F(ApprovalFlow, whatever_closes_a_question_is_told_to_those_who_wait) {
+  const auto begin_wait = [&](const std::string& id) {
+    auto peer = std::make_unique<testing::RawSocket>(socket());
+    EXPECT_TRUE(peer->send(testing::make_request("GET", "/api/approvals/" + id + "/wait?timeout=120s", "")));
+    // Whoever comes later is heard later.
+    EXPECT_EQ(show(id)["status"], "pending");
+    return peer;
+  };
+  const std::string left = start_script(asks_then("effect"));
+  wait_for_status(left, "waiting_approval");
+  const auto of_left = begin_wait(question_of(left));
+  EXPECT_EQ(reeve({"cancel", left}).code, 0);
+  EXPECT_THAT(of_left->read_answer(), HasSubstr(R"("status":"expired")"));
+  const std::string typed = start_command({"bash", "-c", R"(read -p "Go on? [y/N] " a)"}, {"--pty"});
+  wait_for_status(typed, "waiting_approval");
+  const auto of_typed = begin_wait(question_of(typed));
+  EXPECT_THAT(request("POST", "/api/runs/" + typed + "/input", R"({"text":"y\r"})"), HasSubstr("200"));
+  EXPECT_THAT(of_typed->read_answer(), HasSubstr(R"("status":"expired")"));
+  EXPECT_EQ(finish(typed).at("status"), "completed");
 }
 
 TEST_F(ApprovalFlow, a_plain_update_that_no_decision_could_leave_is_void) {

@@ -64,6 +64,17 @@ TEST_F(DaemonLife, a_client_starts_it) {
   EXPECT_THAT(again.out, HasSubstr("no daemon runs here"));
 }
 
+// SPEC §7: what a variable sets is not passed over.
+TEST_F(DaemonLife, one_that_is_started_has_the_settings_of_its_client) {
+  const Outcome refused = reeve({"run", "--", "/bin/true"}, {{"REEVE_STORE", "postgresql://nobody@127.0.0.1:1/none"}});
+  EXPECT_EQ(refused.code, 6) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("store.unavailable"));
+  EXPECT_FALSE(fs::exists(state() / "reeve.db"));
+  const Outcome wrong = reeve({"run", "--", "/bin/true"}, {{"REEVE_SUPERVISION_LEASE", "soon"}});
+  EXPECT_EQ(wrong.code, 6) << wrong.out;
+  EXPECT_THAT(wrong.err, HasSubstr("REEVE_SUPERVISION_LEASE"));
+}
+
 // DESIGN §1: of many who want to start it at once one does, and all are served.
 TEST_F(DaemonLife, many_clients_at_once_start_one) {
   std::vector<std::unique_ptr<testing::Session>> clients;

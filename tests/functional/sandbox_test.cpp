@@ -98,6 +98,21 @@ TEST_F(Sandbox, processes_outside_can_neither_be_seen_nor_reached) {
   expect_held(": < /proc/" + self + "/mem");
 }
 
+// APR-11: another daemon would run for it what it may not run itself.
+TEST_F(Sandbox, no_other_daemon_starts_anything_for_it) {
+  // Where it can be seen from inside.
+  const fs::path other = project() / "other";
+  ASSERT_EQ(reeve({"runs", "--state", other.string()}).code, 0);
+  const std::string file = outside() / "sandbox-was-left";
+  const std::string leave = testing::reeve_binary() + " run --state " + other.string() + " -- ";
+  expect_held(leave + "sh -c 'echo x > " + file + " && rm " + file + "'");
+  const Outcome outcome = kept(leave + "touch " + file);
+  EXPECT_EQ(outcome.code, 5) << outcome.out;
+  EXPECT_THAT(outcome.err, HasSubstr("api.not_from_a_sandbox"));
+  EXPECT_FALSE(fs::exists(file));
+  EXPECT_EQ(reeve({"stop", "--state", other.string()}).code, 0);
+}
+
 // APR-11: what decides about the next run.
 TEST_F(Sandbox, the_config_can_be_read_and_not_changed) {
   EXPECT_THAT(kept("cat .reeve/config.yaml").out, HasSubstr("sandbox: guard"));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "ledger/approvals.h"
+#include "ledger/expiry.h"
 #include "runtime/run_end.h"
 #include "store/runs.h"
 #include "tests/store/conformance.h"
@@ -235,7 +236,12 @@ TEST_P(RunQuestionsTest, a_withdrawn_question_lets_the_run_run) {
   const auto withdraw = [&] {
     return call([&](Transaction& transaction) { return withdraw_question(transaction, id, "gone"); });
   };
+  const auto find = [&](base::RunId waiting) {
+    return call([&](Transaction& transaction) { return find_answered(transaction, {waiting}); });
+  };
+  EXPECT_TRUE(find(run).empty()) << "it is open";
   EXPECT_EQ(withdraw().value().status, RunStatus::running);
+  EXPECT_TRUE(find(run).empty()) << "nothing follows for a run that has gone on";
   EXPECT_EQ(approval_of(id).status, ApprovalStatus::expired);
   EXPECT_FALSE(approval_of(id).decided_by);
   EXPECT_FALSE(withdraw());
@@ -245,6 +251,22 @@ TEST_P(RunQuestionsTest, a_withdrawn_question_lets_the_run_run) {
   decide(other, Word::reject);
   EXPECT_FALSE(call([&](Transaction& transaction) { return withdraw_question(transaction, other, "gone"); }));
   EXPECT_EQ(approval_of(other).status, ApprovalStatus::rejected);
+}
+
+// Where many share a store: what another daemon let expire, or ended, is ended where its process is.
+TEST_P(RunQuestionsTest, what_others_closed_is_found) {
+  const auto find = [&](base::RunId waiting) {
+    return call([&](Transaction& transaction) { return find_answered(transaction, {waiting}); });
+  };
+  const base::RunId run = begin_run();
+  expire(ask(run, Delivery::terminal, 7).approval.value().approval_id);
+  ASSERT_EQ(find(run).size(), 1U);
+  EXPECT_EQ(find(run).front().kind, Kind::end_process);
+  const base::RunId cancelled = begin_run();
+  ask(cancelled, Delivery::terminal, 7);
+  call([&](Transaction& transaction) { move_run(transaction, cancelled, {.to = RunStatus::cancelled}); });
+  ASSERT_EQ(find(cancelled).size(), 1U);
+  EXPECT_EQ(find(cancelled).front().kind, Kind::end_process);
 }
 
 // APR-7, RUN-10

@@ -1,0 +1,145 @@
+#include <cstdlib>
+#include <filesystem>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/approval_flow.h"
+#include "tests/support/socket.h"
+
+// Several daemons of one machine, each with a state folder of its own, on one PostgreSQL (tests/CMakeLists.txt): what
+// one does is seen by the others, and nobody takes the runs of another for its own.
+namespace reeve {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::Members;
+using testing::Outcome;
+using testing::Words;
+
+class SharedStore : public testing::ApprovalFlowTest {
+ protected:
+  void SetUp() override {
+    const char* server = std::getenv("REEVE_TEST_POSTGRESQL");
+    if (server == nullptr) GTEST_SKIP() << "no PostgreSQL server was started";
+    static int count = 0;
+    const std::string database = fmt::format("shared_store_{}_{}", ::getpid(), ++count);
+    const Outcome made = testing::run_program(
+        {.argv = {"createdb", "-h", server, "-U", "reeve", database}, .environment = {{"PATH", "/usr/bin:/bin"}}});
+    ASSERT_EQ(made.code, 0) << made.err;
+    // Of the person: every state folder goes by it.
+    scratch().write("home/.config/reeve/config.yaml",
+                    fmt::format("store: 'postgresql:///{}?host={}&user=reeve'\nsupervision: {{poll_interval: 200ms}}\n",
+                                database, server));
+  }
+  void TearDown() override {
+    for (const char* name : {"b", "c"}) {
+      if (fs::exists(folder(name) / "reeve.sock")) EXPECT_EQ(at(name, {"stop"}).code, 0);
+    }
+    ApprovalFlowTest::TearDown();
+  }
+
+  fs::path folder(const std::string& name) const { return scratch().path() / name; }
+  // The daemon of the test itself is A; this is one of the others.
+  testing::Launch launch_at(const std::string& name, const Words& words) const {
+    testing::Launch made = launch(words);
+    for (auto& [key, value] : made.environment) {
+      if (key == "REEVE_STATE") value = folder(name).string();
+    }
+    return made;
+  }
+  Outcome at(const std::string& name, const Words& words) const { return testing::run_program(launch_at(name, words)); }
+  fs::path launch_file(const std::string& run) const { return state() / "runs" / run / "launch"; }
+};
+
+// APR-7: the run is started again where its launch lies.
+TEST_F(SharedStore, a_run_that_is_approved_elsewhere_is_started_by_its_own_daemon) {
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const std::string run = start_script(asks_then("effect"));
+  wait_for_status(run, "waiting_approval");
+  const Outcome approved = at("b", {"approve", question_of(run)});
+  EXPECT_EQ(approved.code, 0) << approved.err;
+  const Members over = finish(run);
+  EXPECT_EQ(over.at("status"), "completed") << over.at("reason");
+  EXPECT_EQ(over.at("attempt"), "2");
+  EXPECT_EQ(effects().size(), 1U);
+}
+
+// RUN-13: a daemon that begins recovers its own runs.
+TEST_F(SharedStore, a_daemon_that_begins_leaves_the_runs_of_others_alone) {
+  const Gate gate(scratch().path() / "gate");
+  const std::string run = start_script("echo begun; read line < " + gate.path() + "; " + effect_command("effect"));
+  wait_for_output(run, "begun");
+  for (const char* name : {"b", "c"}) EXPECT_THAT(at(name, {"show", run, "--json"}).out, HasSubstr("\"running\""));
+  EXPECT_EQ(show(run).at("status"), "running");
+  gate.open();
+  const Members over = finish(run);
+  EXPECT_EQ(over.at("status"), "completed") << over.at("reason");
+  EXPECT_EQ(over.at("attempt"), "1");
+  EXPECT_EQ(effects().size(), 1U);
+}
+
+// The launch holds the environment of the run.
+TEST_F(SharedStore, the_launch_of_a_run_that_was_ended_elsewhere_is_removed) {
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const std::string run = start_script(asks_then("effect"));
+  const std::string before = start_script(asks_then("effect"));
+  for (const std::string& one : {run, before}) wait_for_status(one, "waiting_approval");
+  EXPECT_TRUE(fs::exists(launch_file(run)));
+  EXPECT_EQ(at("b", {"reject", question_of(run)}).code, 0);
+  EXPECT_TRUE(eventually([&] { return !fs::exists(launch_file(run)); }));
+  // One that waited when its daemon began, too.
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  EXPECT_EQ(show(before).at("status"), "waiting_approval");
+  EXPECT_EQ(at("b", {"cancel", before}).code, 0);
+  EXPECT_TRUE(eventually([&] { return !fs::exists(launch_file(before)); }));
+}
+
+TEST_F(SharedStore, what_is_decided_elsewhere_is_told_to_those_who_wait) {
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const std::string run = start_script(asks_then("effect"));
+  wait_for_status(run, "waiting_approval");
+  const std::string id = question_of(run);
+  testing::RawSocket peer(folder("b") / "reeve.sock");
+  EXPECT_TRUE(peer.send(testing::make_request("GET", "/api/approvals/" + id + "/wait?timeout=120s", "")));
+  EXPECT_THAT(at("b", {"show", id, "--json"}).out, HasSubstr("pending"));
+  EXPECT_EQ(reeve({"reject", id}).code, 0);
+  EXPECT_THAT(peer.read_answer(), HasSubstr(R"("status":"rejected")"));
+}
+
+// It is stored nowhere: only who holds the run can type it.
+TEST_F(SharedStore, a_secret_is_given_where_the_run_is) {
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const std::string run =
+      start_command({"bash", "-c", R"(read -s -p "Password: " a; echo; echo "it has ${#a} letters")"}, {"--pty"});
+  wait_for_status(run, "waiting_approval");
+  const std::string id = question_of(run);
+  testing::Launch elsewhere = launch_at("b", {"approve", id, "--secret-stdin"});
+  elsewhere.input = "correct-horse\n";
+  const Outcome refused = testing::run_program(elsewhere);
+  EXPECT_EQ(refused.code, 4) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("run.not_here"));
+  EXPECT_EQ(show(id)["status"], "pending");
+  EXPECT_EQ(show(id)["advisory"], "true");
+  testing::Launch here = launch({"approve", id, "--secret-stdin"});
+  here.input = "correct-horse\n";
+  EXPECT_EQ(testing::run_program(here).code, 0);
+  finish(run);
+  EXPECT_THAT(logs(run), HasSubstr("it has 13 letters"));
+}
+
+// The tool may reach the server as well.
+TEST_F(SharedStore, an_approval_is_advisory_also_in_a_sandbox) {
+  configure("tools:\n  kept: {command: [/bin/sh, -c], sandbox: guard}\n");
+  const std::string run = start_tool("kept", {ask_line() + "; exit 90"});
+  wait_for_status(run, "waiting_approval");
+  EXPECT_EQ(show(question_of(run))["advisory"], "true");
+  EXPECT_EQ(reeve({"cancel", run}).code, 0);
+}
+
+}  // namespace
+}  // namespace reeve
