@@ -83,6 +83,27 @@ TEST_F(TerminalPrompt, a_numbered_menu_gives_its_choices) {
   EXPECT_THAT(logs(other), HasSubstr("<2>")) << "the word for no is typed";
 }
 
+// APR-3: what is not known to say no is never typed for one.
+TEST_F(TerminalPrompt, a_no_never_picks_from_a_menu_what_may_do_something) {
+  const std::string run = start_bash(R"(select x in Deploy Cancel; do echo "picked <$x>"; break; done)");
+  ASSERT_EQ(reeve({"reject", asked_by(run)}).code, 0);
+  finish(run);
+  EXPECT_THAT(logs(run), HasSubstr("picked <Cancel>"));
+  const std::string other = start_bash(R"(select x in Deploy Destroy; do echo "picked <$x>"; break; done)");
+  ASSERT_EQ(reeve({"reject", asked_by(other)}).code, 0);
+  EXPECT_EQ(finish(other).at("status"), "failed");
+  EXPECT_THAT(logs(other), Not(HasSubstr("picked")));
+  const std::string agent = start_bash(
+      R"(printf 'Proceed?\n❯ 1. Yes\n  2. Yes, and don%st ask again\n  3. No, and say why\n' "'"; read a; echo "<$a>")");
+  const std::string id = asked_by(agent);
+  const testing::Outcome unclear = reeve({"approve", id});
+  EXPECT_EQ(unclear.code, 2);
+  EXPECT_THAT(unclear.err, HasSubstr("`1`, `2`, `3`"));
+  ASSERT_EQ(reeve({"approve", id, "--choice", "1"}).code, 0);
+  finish(agent);
+  EXPECT_THAT(logs(agent), HasSubstr("<1>"));
+}
+
 TEST_F(TerminalPrompt, any_text_is_given_as_the_comment) {
   const std::string run = start_bash(R"(read -p "Your name: " a; echo "hello <$a>")");
   const std::string id = asked_by(run);
