@@ -114,13 +114,16 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-std::string make_keystrokes(const model::Approval& decided, const std::optional<std::string>& secret) {
+std::optional<std::string> make_keystrokes(const model::Approval& decided, const std::optional<std::string>& secret) {
   const std::string_view kind = kind_of(decided);
   const std::string value = decided.chosen_value.value_or("");
   if (!decided.chosen_value) return std::string(1, interrupt);
   if (kind == choice_word) return one_line(value) + enter;
   if (decided.status != model::ApprovalStatus::approved) return std::string(1, interrupt);
-  if (kind == secret_word) return one_line(secret.value_or("")) + enter;
+  if (kind == secret_word) {
+    const std::string line = one_line(secret.value_or(""));
+    return line.empty() ? std::nullopt : std::optional(line + enter);
+  }
   return (value == "answer" ? one_line(decided.comment.value_or("")) : std::string()) + enter;
 }
 

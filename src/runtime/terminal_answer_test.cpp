@@ -55,7 +55,7 @@ void expect_refusal(const Refusal& expected) {
   const auto* chosen = std::get_if<engine::Decided>(&answer);
   ASSERT_NE(chosen, nullptr) << expected.screen;
   EXPECT_EQ(chosen->status, ApprovalStatus::rejected) << expected.screen;
-  const std::string typed = make_keystrokes(decided(asked, chosen->status, chosen->chosen_value), {});
+  const std::string typed = make_keystrokes(decided(asked, chosen->status, chosen->chosen_value), {}).value_or("");
   EXPECT_EQ(typed == "\x03" ? "^C" : typed.substr(0, typed.find('\r')), expected.typed) << expected.screen;
   std::vector<std::string> approving;
   for (const model::ApprovalOption& option : asked.options) {
@@ -118,7 +118,9 @@ TEST(TerminalAnswer, types_the_secret_that_was_given) {
   const model::Approval asked = make_terminal_question("sudo", {.question = "Password:"}, true);
   EXPECT_TRUE(asked.secret);
   EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "secret", "comment"), "hunter2"), "hunter2\r");
-  EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "secret", "comment"), {}), "\r");
+  EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "secret", "comment"), {}), std::nullopt)
+      << "an empty password is no answer";
+  EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "secret"), "\n"), std::nullopt);
 }
 
 // Whoever may answer one question may not press other keys.
