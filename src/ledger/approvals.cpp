@@ -75,6 +75,7 @@ std::optional<std::string> find_fault(const Approval& approval, base::WallTime n
   // APR-4: by the time that it says it was made.
   if (approval.expires_at && *approval.expires_at <= approval.decided_at.value_or(now)) return "it came too late";
   const bool wants_yes = approval.status == ApprovalStatus::approved;
+  if (approval.secret && wants_yes) return "a secret cannot be given by a plain update";
   if (!approval.chosen_value) {
     const bool is_plain = !wants_yes || std::ranges::count_if(approval.options, model::approves) == 1;
     return is_plain ? std::nullopt : std::optional<std::string>("no value was chosen among several");

@@ -193,7 +193,7 @@ void record_typed(Transaction& transaction, base::ApprovalId id, bool is_typed) 
   const bool is_open =
       row && row->approval.status == ApprovalStatus::approved && row->approval.use == model::ApprovalUse::unused;
   if (!is_open) return;
-  const auto reason = is_typed ? std::nullopt : std::optional<std::string>("the prompt was gone: nothing was typed");
+  const auto reason = is_typed ? std::nullopt : std::optional<std::string>("nothing was typed");
   use_now(transaction, row->approval, is_typed ? model::ApprovalUse::used : model::ApprovalUse::void_, reason);
 }
 

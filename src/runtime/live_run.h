@@ -187,7 +187,11 @@ class LiveRun {
   void ask_at_terminal(const keeper::Prompt& prompt, const term::ScreenQuestion& seen);
   std::string read_tail(std::uint64_t position) const;
   void type(const model::Approval& approval, std::int64_t prompt, const std::optional<std::string>& secret);
+  void send_answer(keeper::Answer answer);
   void see_typed(std::uint64_t number, bool is_typed);
+  void store_typed(base::ApprovalId id, bool is_typed);
+  // At the prompt that stands, after a pause.
+  void look_again();
   void continue_questions();
   void stop(base::Milliseconds grace);
   // When the keeper may end it; 0 for never.
@@ -234,6 +238,7 @@ class LiveRun {
   bool has_told_maybe_ = false;
   bool has_read_answer_ = false;
   Loop::Hold prompt_timer_;
+  Loop::Hold look_timer_;
 
   engine::Silence silence_;
   bool has_warned_ = false;

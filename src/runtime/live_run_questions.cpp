@@ -23,6 +23,7 @@ using model::RunStatus;
 constexpr std::uint64_t tail_bytes = 256ULL * 1024;
 constexpr auto type_pause = std::chrono::milliseconds(100);
 constexpr int most_tries = 20;
+constexpr auto look_pause = std::chrono::seconds(1);
 
 Error one_at_a_time(base::RunId run) {
   return {"approval.one_at_a_time", fmt::format("another question of {} is open", run.text()),
@@ -96,11 +97,13 @@ void LiveRun::submit(Wanted wanted) {
       [this, alive = std::weak_ptr(alive_), done = wanted.done](std::expected<ledger::Asked, Error> asked) {
         if (alive.expired()) return;
         is_asking_ = false;
-        if (!asked) {
+        if (asked) {
+          see_asked(*asked, done);
+        } else {
           done(std::unexpected(asked.error()));
-          return;
         }
-        see_asked(*asked, done);
+        // A prompt that came meanwhile, or was asked about in vain, is never left unseen.
+        if (!alive.expired() && !open_question_) look_again();
       });
 }
 
@@ -240,6 +243,8 @@ void LiveRun::see_prompt(const keeper::Prompt& prompt) {
   if (open_prompt_ && *open_prompt_ < prompt.serial) return see_prompt_over(prompt.serial - 1);
   // One question at a time: looked at again when that is answered.
   if (exit_ || start_.ending || is_asking_ || open_question_) return;
+  // Its answer is on its way: looked at again when that could not be typed.
+  if (answer_ && answer_->answer.serial == prompt.serial) return;
   const model::OnPrompt& policy = start_.plan.profile.on_prompt;
   const term::ScreenQuestion seen =
       term::read_question(read_tail(prompt.position), start_.plan.rows, start_.plan.columns, prompt.is_secret);
@@ -255,7 +260,7 @@ void LiveRun::see_prompt(const keeper::Prompt& prompt) {
       warn("it asks at its terminal: this profile is not safe for headless use");
       break;
     case model::PromptAction::answer:
-      link_->send(keeper::Answer{prompt.serial, prompt.serial, one_line(policy.text) + "\r"});
+      send_answer({prompt.serial, prompt.serial, one_line(policy.text) + "\r"});
       break;
     case model::PromptAction::approve:
       ask_at_terminal(prompt, seen);
@@ -269,20 +274,18 @@ void LiveRun::ask_at_terminal(const keeper::Prompt& prompt, const term::ScreenQu
   for (model::ApprovalOption& option : approval.options) option.label = hide(option.label);
   Wanted wanted{.approval = std::move(approval), .expires_in = {}, .prompt = prompt.serial, .done = {}};
   wanted.done = [this, serial = prompt.serial](const auto& asked) {
-    if (asked) {
-      open_prompt_ = serial;
-      // It went on while this was being stored.
-      if (!prompt_ || prompt_->serial != serial) see_prompt_over(serial);
-      return;
-    }
-    const bool is_store = asked.error().code().starts_with("store.");
-    if (!is_store) return;
-    // Never unseen: tried again.
-    prompt_timer_ = around_.loop.at(around_.loop.now() + std::chrono::seconds(1), [this] {
-      if (prompt_) see_prompt(*prompt_);
-    });
+    if (!asked) return;
+    open_prompt_ = serial;
+    // It went on while this was being stored.
+    if (!prompt_ || prompt_->serial != serial) see_prompt_over(serial);
   };
   submit(std::move(wanted));
+}
+
+void LiveRun::look_again() {
+  look_timer_ = around_.loop.at(around_.loop.now() + look_pause, [this] {
+    if (prompt_) see_prompt(*prompt_);
+  });
 }
 
 void LiveRun::see_prompt_over(std::uint32_t serial) {
@@ -330,13 +333,30 @@ std::string LiveRun::read_tail(std::uint64_t position) const {
 }
 
 void LiveRun::type(const model::Approval& approval, std::int64_t prompt, const std::optional<std::string>& secret) {
+  const auto keys = make_keystrokes(approval, secret);
+  if (!keys) {
+    warn("no secret came with the answer: nothing was typed");
+    store_typed(approval.approval_id, false);
+    if (prompt_) see_prompt(*prompt_);
+    return;
+  }
   const auto number = static_cast<std::uint64_t>(approval.approval_id.number());
-  answer_ = Typed{{number, static_cast<std::uint32_t>(prompt), make_keystrokes(approval, secret)}, 0};
+  send_answer({number, static_cast<std::uint32_t>(prompt), *keys});
+}
+
+void LiveRun::send_answer(keeper::Answer answer) {
+  answer_ = Typed{std::move(answer), 0};
   if (link_) link_->send(answer_->answer);
 }
 
+void LiveRun::store_typed(base::ApprovalId id, bool is_typed) {
+  ask_store(
+      around_.ledger, around_.loop,
+      [id, is_typed](ledger::Transaction& transaction) { ledger::record_typed(transaction, id, is_typed); },
+      [](auto) {});
+}
+
 void LiveRun::see_typed(std::uint64_t number, bool is_typed) {
-  if (start_.plan.profile.on_prompt.action != model::PromptAction::approve) return;
   // It may just have been awake: while the prompt stands, the answer is for it.
   const bool may_stand = !is_typed && answer_ && answer_->answer.number == number && prompt_ &&
                          prompt_->serial == answer_->answer.serial && ++answer_->tries < most_tries;
@@ -346,14 +366,12 @@ void LiveRun::see_typed(std::uint64_t number, bool is_typed) {
     });
     return;
   }
-  answer_.reset();
-  if (!is_typed) warn("the prompt was gone when the answer came: nothing was typed");
-  ask_store(
-      around_.ledger, around_.loop,
-      [id = base::ApprovalId(static_cast<std::int64_t>(number)), is_typed](ledger::Transaction& transaction) {
-        ledger::record_typed(transaction, id, is_typed);
-      },
-      [](auto) {});
+  if (answer_ && answer_->answer.number == number) answer_.reset();
+  const bool is_decision = start_.plan.profile.on_prompt.action == model::PromptAction::approve;
+  if (is_decision && !is_typed) warn("the prompt was gone when the answer came: nothing was typed");
+  if (is_decision) store_typed(base::ApprovalId(static_cast<std::int64_t>(number)), is_typed);
+  // It stands without an answer, which is not left unseen.
+  if (!is_typed) look_again();
 }
 
 }  // namespace reeve::runtime

@@ -28,16 +28,59 @@ std::string_view kind_of(const model::Approval& approval) {
   return word != nullptr ? std::string_view(*word) : choice_word;
 }
 
-// What is neither a plain yes nor a plain no lets the program go on in some way: whoever picks it means it (APR-3).
-bool says_no(const term::Choice& choice) {
-  static constexpr auto words = std::to_array<std::string_view>(
-      {"n", "no", "none", "never", "q", "quit", "exit", "stop", "abort", "cancel", "reject", "deny", "don't", "skip"});
-  const auto first = [](std::string_view text) {
-    const std::size_t end = text.find_first_of(" ,.:;!()");
-    return base::to_ascii_lower(text.substr(0, end));
+// How words say no. What a no types is the first of these that there is.
+enum class No { refuses, leaves, passes_over, not_said };
+
+// Only what cannot be meant otherwise: "No, exit" but not "No-verify commit", "Cancel (esc)" but not "Cancel the
+// contract". Where nothing says no, a no interrupts, which is safe.
+No read_no(std::string_view label) {
+  static constexpr auto refusing = std::to_array<std::string_view>({"n", "no", "nope", "none", "never"});
+  static constexpr auto leaving = std::to_array<std::string_view>(
+      {"q", "quit", "exit", "stop", "abort", "cancel", "reject", "deny", "decline", "refuse"});
+  // "Don't ask again" is a yes for ever.
+  static constexpr auto lasting = std::to_array<std::string_view>({"ask", "show", "warn", "check", "verify"});
+  const auto contains = [](const auto& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
   };
-  const auto is_no = [&](const std::string& text) { return std::ranges::find(words, text) != words.end(); };
-  return is_no(first(choice.value)) || is_no(first(choice.label));
+  const auto take_word = [](std::string_view& text) {
+    const std::string_view word = text.substr(0, std::min(text.find_first_of(" ,.:;!?()"), text.size()));
+    text = base::trim(text.substr(word.size()));
+    return word;
+  };
+  std::string lower = base::to_ascii_lower(base::trim(label));
+  constexpr std::string_view apostrophe = "\u2019";
+  if (const std::size_t at = lower.find(apostrophe); at != std::string::npos) lower.replace(at, apostrophe.size(), "'");
+  std::string_view rest = lower;
+  const std::string_view word = take_word(rest);
+  const bool negates = word == "don't" || (word == "do" && take_word(rest) == "not");
+  if (negates) return contains(lasting, take_word(rest)) ? No::not_said : No::refuses;
+  const bool goes_on = !rest.empty() && (base::is_ascii_letter(rest.front()) || base::is_ascii_digit(rest.front()));
+  if (contains(refusing, word)) return goes_on ? No::not_said : No::refuses;
+  const bool is_alone = rest.find_first_not_of(".!?") == std::string_view::npos || rest.front() == '(';
+  if (!is_alone) return No::not_said;
+  if (contains(leaving, word)) return No::leaves;
+  return word == "skip" ? No::passes_over : No::not_said;
+}
+
+// What is neither a plain yes nor a plain no lets the program go on in some way: whoever picks it means it (APR-3). Of
+// those that say no the plainest comes first, which is the one that a no types.
+std::vector<model::ApprovalOption> make_options(const std::vector<term::Choice>& choices) {
+  std::vector<model::ApprovalOption> options;
+  std::optional<std::size_t> first;
+  std::size_t plainest = 0;
+  No best = No::not_said;
+  for (const term::Choice& choice : choices) {
+    const No no = choice.approves ? No::not_said : read_no(choice.label);
+    if (no != No::not_said && !first) first = options.size();
+    if (no < best) {
+      best = no;
+      plainest = options.size();
+    }
+    options.push_back({choice.value, choice.label, no == No::not_said});
+  }
+  const auto at = [&](std::size_t index) { return options.begin() + static_cast<std::ptrdiff_t>(index); };
+  if (first) std::rotate(at(*first), at(plainest), at(plainest + 1));
+  return options;
 }
 
 }  // namespace
@@ -56,9 +99,7 @@ model::Approval make_terminal_question(const std::string& tool, const term::Scre
     approval.options = {
         {"answer", "Type the comment", true}, {"enter", "Press Enter", true}, {"reject", "Interrupt it", false}};
   } else {
-    for (const term::Choice& choice : seen.choices) {
-      approval.options.push_back({choice.value, choice.label, choice.approves || !says_no(choice)});
-    }
+    approval.options = make_options(seen.choices);
     approval.default_value = seen.default_value;
   }
   Value arguments = Value::object();
@@ -73,13 +114,16 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
-std::string make_keystrokes(const model::Approval& decided, const std::optional<std::string>& secret) {
+std::optional<std::string> make_keystrokes(const model::Approval& decided, const std::optional<std::string>& secret) {
   const std::string_view kind = kind_of(decided);
   const std::string value = decided.chosen_value.value_or("");
   if (!decided.chosen_value) return std::string(1, interrupt);
   if (kind == choice_word) return one_line(value) + enter;
   if (decided.status != model::ApprovalStatus::approved) return std::string(1, interrupt);
-  if (kind == secret_word) return one_line(secret.value_or("")) + enter;
+  if (kind == secret_word) {
+    const std::string line = one_line(secret.value_or(""));
+    return line.empty() ? std::nullopt : std::optional(line + enter);
+  }
   return (value == "answer" ? one_line(decided.comment.value_or("")) : std::string()) + enter;
 }
 

@@ -15,8 +15,8 @@ namespace reeve::runtime {
 model::Approval make_terminal_question(const std::string& tool, const term::ScreenQuestion& seen, bool is_secret);
 
 // What is typed for a decision. A no that the screen has no word for is Ctrl-C. Control characters in what a person
-// gave are left out: an answer is one line.
-std::string make_keystrokes(const model::Approval& decided, const std::optional<std::string>& secret);
+// gave are left out: an answer is one line. Nothing for a yes to a secret that did not come: an empty password is none.
+std::optional<std::string> make_keystrokes(const model::Approval& decided, const std::optional<std::string>& secret);
 // One line, without what a terminal would act on.
 std::string one_line(std::string_view text);
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+#include "engine/decision.h"
+
 namespace reeve::runtime {
 namespace {
 
@@ -36,6 +39,62 @@ TEST(TerminalAnswer, types_the_choice_that_was_read) {
       << "the screen has a word for no";
 }
 
+// What `reeve reject` types at this screen, "^C" for an interrupt; and which options are a yes.
+struct Refusal {
+  std::string screen;
+  std::string typed;
+  std::string approving;
+};
+
+void expect_refusal(const Refusal& expected) {
+  const model::Approval asked =
+      make_terminal_question("tool", term::read_question(expected.screen, 24, 80, false), false);
+  const auto answer =
+      engine::decide(asked, {.word = engine::Answer::Word::reject, .choice = {}, .comment = {}, .decided_by = "ana"},
+                     base::WallTime());
+  const auto* chosen = std::get_if<engine::Decided>(&answer);
+  ASSERT_NE(chosen, nullptr) << expected.screen;
+  EXPECT_EQ(chosen->status, ApprovalStatus::rejected) << expected.screen;
+  const std::string typed = make_keystrokes(decided(asked, chosen->status, chosen->chosen_value), {}).value_or("");
+  EXPECT_EQ(typed == "\x03" ? "^C" : typed.substr(0, typed.find('\r')), expected.typed) << expected.screen;
+  std::vector<std::string> approving;
+  for (const model::ApprovalOption& option : asked.options) {
+    if (model::approves(option)) approving.push_back(option.value);
+  }
+  EXPECT_EQ(base::join(approving, " "), expected.approving) << expected.screen;
+}
+
+// APR-3: a no never types what may do something. Only a word that plainly says no is typed; else it is interrupted.
+TEST(TerminalAnswer, a_no_types_only_what_says_no) {
+  const std::vector<Refusal> cases = {
+      {"1) Deploy to production\r\n2) Cancel\r\nWhat now? ", "2", "1"},
+      // bash: select x in Deploy Cancel
+      {"1) Deploy\r\n2) Cancel\r\n#? ", "2", "1"},
+      {"1) Deploy  2) Cancel\r\n#? ", "2", "1"},
+      // dpkg
+      {"*** motd (Y/I/N/O/D/Z) [default=N] ? ", "N", "Y I O D Z"},
+      {"(1/1) Stage this hunk [y,n,q,a,d,e,?]? ", "n", "y a d e"},
+      {"It is there: [o]verwrite, [s]kip, [a]bort? ", "a", "o"},
+      {"It is there: [o]verwrite, [s]kip? ", "s", "o"},
+      {"[A]bort, [R]etry, [I]gnore? ", "a", "r i"},
+      {"[r]un all or [s]kip tests? ", "^C", "r s"},
+      {"[n]uke it, [o]pen it? ", "^C", "n o"},
+      {"1) staging\r\n2) production\r\nWhere to? ", "^C", "1 2"},
+      {"1) Cancel the contract\r\n2) Stop the database\r\n3) No-verify commit\r\n4) No downtime\r\nWhat? ", "^C",
+       "1 2 3 4"},
+      {"1) Deploy\r\n2) Don't ask again\r\nWhat? ", "^C", "1 2"},
+      {"1) Deploy\r\n2) Don't deploy\r\nWhat? ", "2", "1"},
+      {"1) Deploy\r\n2) Don\u2019t deploy\r\nWhat? ", "2", "1"},
+      {"1) Deploy\r\n2) Do not deploy\r\nWhat? ", "2", "1"},
+      {"1) Cancel (esc)\r\n2) No, keep it\r\n3) Remove it\r\nWhat? ", "2", "3"},
+      // Agents
+      {"Proceed?\r\n❯ 1. Yes\r\n  2. Yes, and don't ask again\r\n  3. No\r\n", "3", "1 2"},
+      {"Proceed?\r\n❯ 1. Yes  2. Yes, and don't ask again  3. No\r\n", "3", "1 2"},
+      {"Proceed?\r\n❯ 1. Yes\r\n  2. No, and tell Claude what to do differently (esc)\r\n", "2", "1"},
+  };
+  for (const Refusal& each : cases) expect_refusal(each);
+}
+
 // A no that the screen has no word for is Ctrl-C, and never Enter.
 TEST(TerminalAnswer, interrupts_where_no_has_no_word) {
   EXPECT_EQ(make_keystrokes(decided(choices(), ApprovalStatus::rejected, {}), {}), "\x03");
@@ -59,7 +118,9 @@ TEST(TerminalAnswer, types_the_secret_that_was_given) {
   const model::Approval asked = make_terminal_question("sudo", {.question = "Password:"}, true);
   EXPECT_TRUE(asked.secret);
   EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "secret", "comment"), "hunter2"), "hunter2\r");
-  EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "secret", "comment"), {}), "\r");
+  EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "secret", "comment"), {}), std::nullopt)
+      << "an empty password is no answer";
+  EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "secret"), "\n"), std::nullopt);
 }
 
 // Whoever may answer one question may not press other keys.

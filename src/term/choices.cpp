@@ -151,7 +151,7 @@ std::optional<std::string> find_bare_default(std::string_view line, const Group&
   return is_beside && is_value ? std::optional(std::string(content)) : std::nullopt;
 }
 
-// "(Y)es/(N)o", "[A]bort, [R]etry": a letter in brackets that begins a word.
+// "(Y)es/(N)o", "[A]bort, [R]etry", "[s]kip tests": a letter in brackets that begins a word, with the words behind it.
 std::vector<Choice> find_lettered(std::string_view line, const std::vector<Group>& groups) {
   std::vector<Choice> choices;
   for (const Group& group : groups) {
@@ -159,7 +159,10 @@ std::vector<Choice> find_lettered(std::string_view line, const std::vector<Group
     std::size_t end = group.end;
     while (end < line.size() && base::is_ascii_letter(line[end])) ++end;
     if (end == group.end || choices.size() == most_choices) continue;
-    const std::string label = std::string(group.content) + std::string(line.substr(group.end, end - group.end));
+    end = std::min(line.find_first_of("([,/|;:?!", end), line.size());
+    std::string_view rest = base::trim(line.substr(group.end, end - group.end));
+    if (rest.ends_with(" or")) rest = base::trim(rest.substr(0, rest.size() - 3));
+    const std::string label = std::string(group.content) + std::string(rest);
     choices.push_back({.value = base::to_ascii_lower(group.content), .label = label, .approves = approves(label)});
   }
   if (choices.size() < 2) choices.clear();

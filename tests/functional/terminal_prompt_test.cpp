@@ -1,10 +1,13 @@
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "tests/support/approval_flow.h"
 
@@ -17,6 +20,29 @@ namespace {
 using ::testing::HasSubstr;
 using testing::Members;
 using ::testing::Not;
+
+// A change of the database that is held open, and then made.
+class Held {
+ public:
+  Held(const std::filesystem::path& path, const std::string& change) {
+    EXPECT_EQ(::sqlite3_open_v2(path.c_str(), &database_, SQLITE_OPEN_READWRITE, nullptr), SQLITE_OK);
+    ::sqlite3_busy_timeout(database_, 20'000);
+    execute("PRAGMA wal_autocheckpoint = 0");
+    execute("BEGIN IMMEDIATE; " + change);
+  }
+  ~Held() {
+    execute("COMMIT");
+    ::sqlite3_close(database_);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  void execute(const std::string& sql) {
+    EXPECT_EQ(::sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+  }
+  sqlite3* database_ = nullptr;
+};
 
 class TerminalPrompt : public testing::ApprovalFlowTest {
  protected:
@@ -83,6 +109,27 @@ TEST_F(TerminalPrompt, a_numbered_menu_gives_its_choices) {
   EXPECT_THAT(logs(other), HasSubstr("<2>")) << "the word for no is typed";
 }
 
+// APR-3: what is not known to say no is never typed for one.
+TEST_F(TerminalPrompt, a_no_never_picks_from_a_menu_what_may_do_something) {
+  const std::string run = start_bash(R"(select x in Deploy Cancel; do echo "picked <$x>"; break; done)");
+  ASSERT_EQ(reeve({"reject", asked_by(run)}).code, 0);
+  finish(run);
+  EXPECT_THAT(logs(run), HasSubstr("picked <Cancel>"));
+  const std::string other = start_bash(R"(select x in Deploy Destroy; do echo "picked <$x>"; break; done)");
+  ASSERT_EQ(reeve({"reject", asked_by(other)}).code, 0);
+  EXPECT_EQ(finish(other).at("status"), "failed");
+  EXPECT_THAT(logs(other), Not(HasSubstr("picked")));
+  const std::string agent = start_bash(
+      R"(printf 'Proceed?\n❯ 1. Yes\n  2. Yes, and don%st ask again\n  3. No, and say why\n' "'"; read a; echo "<$a>")");
+  const std::string id = asked_by(agent);
+  const testing::Outcome unclear = reeve({"approve", id});
+  EXPECT_EQ(unclear.code, 2);
+  EXPECT_THAT(unclear.err, HasSubstr("`1`, `2`, `3`"));
+  ASSERT_EQ(reeve({"approve", id, "--choice", "1"}).code, 0);
+  finish(agent);
+  EXPECT_THAT(logs(agent), HasSubstr("<1>"));
+}
+
 TEST_F(TerminalPrompt, any_text_is_given_as_the_comment) {
   const std::string run = start_bash(R"(read -p "Your name: " a; echo "hello <$a>")");
   const std::string id = asked_by(run);
@@ -111,6 +158,24 @@ TEST_F(TerminalPrompt, a_secret_is_typed_and_kept_nowhere) {
   finish(run);
   EXPECT_THAT(logs(run), HasSubstr("it has 28 letters"));
   EXPECT_FALSE(is_kept(secret));
+}
+
+// Whoever cannot give the secret does not answer: an empty password is none.
+TEST_F(TerminalPrompt, a_yes_without_the_secret_types_nothing) {
+  const std::string run = start_bash(R"(read -s -p "Password: " a; echo; echo "it has ${#a} letters")");
+  const std::string id = asked_by(run);
+  sql(fmt::format("UPDATE approvals SET status = 'approved', chosen_value = 'secret' WHERE approval_id = '{}'", id));
+  ASSERT_TRUE(testing::eventually(
+      [&] { return sql("SELECT count(*) FROM audit_log WHERE kind = 'outside_update_voided'") == "1"; }));
+  EXPECT_EQ(show(id)["status"], "pending");
+  EXPECT_THAT(request("POST", "/api/approvals/" + id + "/approve", R"({"secret":""})"), HasSubstr("200"));
+  ASSERT_TRUE(testing::eventually([&] { return question_count(run) == 2; })) << "it is asked anew";
+  EXPECT_TRUE(testing::eventually([&] { return show(id)["use"] == "void"; }));
+  testing::Launch with_secret = launch({"approve", asked_by(run), "--secret-stdin"});
+  with_secret.input = "seven77\n";
+  ASSERT_EQ(testing::run_program(with_secret).code, 0);
+  finish(run);
+  EXPECT_THAT(logs(run), HasSubstr("it has 7 letters"));
 }
 
 TEST_F(TerminalPrompt, each_prompt_is_a_question_of_its_own) {
@@ -178,6 +243,65 @@ TEST_F(TerminalPrompt, a_killed_daemon_types_nothing_twice) {
     EXPECT_THAT(logs(run), HasSubstr("got <y>"));
     EXPECT_THAT(logs(run), HasSubstr("then <>")) << "nothing was typed a second time";
   }
+}
+
+// What was answered and not typed yet is typed by the next daemon, and not asked again.
+TEST_F(TerminalPrompt, an_answer_that_was_not_typed_yet_is_not_asked_for_again) {
+  auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "approval.after_decide"}});
+  daemon->wait_for_error("listening");
+  const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>")");
+  const std::string id = asked_by(run);
+  start({"approve", id})->wait();
+  daemon->wait();
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_THAT(logs(run), HasSubstr("got <y>"));
+  EXPECT_EQ(question_count(run), 1);
+}
+
+// The tool is stopped when its answer comes, and goes on afterwards: the answer is still for this prompt.
+TEST_F(TerminalPrompt, a_fixed_answer_is_tried_again_while_the_prompt_stands) {
+  const Gate gate(scratch().path() / "gate");
+  const std::string run =
+      start_bash(fmt::format(R"(echo "pid=$$."; read x < {}; read -p "Go on? [y/N] " a; echo "got <$a>")", gate.path()),
+                 {"--on-prompt", "answer=y"});
+  wait_for_output(run, "pid=");
+  const std::string text = logs(run);
+  const pid_t tool = std::stoi(text.substr(text.find("pid=") + 4));
+  const pid_t daemon = daemon_pid();
+  ASSERT_EQ(::kill(daemon, SIGSTOP), 0);
+  gate.open();
+  // The keeper notices it within a second, and looks at it once a second from then on.
+  std::this_thread::sleep_for(std::chrono::milliseconds(900));
+  ASSERT_EQ(::kill(tool, SIGSTOP), 0);
+  ASSERT_EQ(::kill(daemon, SIGCONT), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(250));
+  ASSERT_EQ(::kill(tool, SIGCONT), 0);
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_THAT(logs(run), HasSubstr("got <y>"));
+}
+
+// RUN-10: a prompt that comes while something else is being asked, in vain, is not left unseen.
+TEST_F(TerminalPrompt, a_prompt_behind_a_question_that_failed_is_asked) {
+  const Gate gate(scratch().path() / "gate");
+  const std::string run = start_bash(
+      fmt::format(R"(read x < {}; curl -s --unix-socket "$REEVE_SOCKET" -H 'Content-Type: application/json' )"
+                  R"(-d '{{"question":"In vain?"}}' http://reeve/api/approvals > /dev/null < /dev/null & )"
+                  R"(read -p "Go on? [y/N] " a; echo "got <$a>")",
+                  gate.path()));
+  wait_for_status(run, "running");
+  {
+    const Held held(state() / "reeve.db",
+                    "CREATE TRIGGER trouble BEFORE INSERT ON approvals WHEN NEW.question = 'In vain?' "
+                    "BEGIN SELECT RAISE(ABORT, 'refused by a test'); END");
+    gate.open();
+    // Time for the keeper to notice it, while the other question waits for the store.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1'500));
+  }
+  const std::string id = asked_by(run);
+  EXPECT_EQ(show(id)["question"], "Go on? [y/N]");
+  ASSERT_EQ(reeve({"approve", id}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_THAT(logs(run), HasSubstr("got <y>"));
 }
 
 // A prompt that stood before the daemon was there is the same question afterwards.
