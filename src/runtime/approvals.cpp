@@ -115,9 +115,10 @@ Approvals::Approvals(Surroundings& around, Supervisor& supervisor) : around_(aro
 void Approvals::decide(base::ApprovalId id, Decision decision, Answered answered) {
   look_at_clock();
   auto shared = std::make_shared<Decision>(std::move(decision));
+  auto here = shared->secret ? supervisor_.find_waiting() : std::vector<base::RunId>();
   ask_store(
       around_.ledger, around_.loop,
-      [id, shared, here = supervisor_.find_waiting(), &ledger = around_.ledger](Transaction& transaction) {
+      [id, shared, here = std::move(here), &ledger = around_.ledger](Transaction& transaction) {
         return decide_once(transaction, ledger.executions(), ledger.worker(), id, *shared, here);
       },
       [this, id, shared, answered = std::move(answered)](std::expected<Outcome, Error> outcome) {
