@@ -20,6 +20,8 @@ struct Answer {
   std::optional<std::string> comment;
   // From the credential (APR-12).
   std::string decided_by;
+  // Who decided as the request says; goes to the audit trail alone.
+  std::optional<std::string> note = {};
 };
 
 struct Decided {

@@ -239,8 +239,7 @@ void Holder::give_up() {
 void Holder::greet() {
   const auto index = connections_.accept();
   if (!index || !tool_) return;
-  const auto id = os::identify(tool_->pid());
-  if (id) connections_.tell(*index, Started{id->pid, id->started});
+  if (const auto id = os::identify(tool_->pid())) connections_.tell(*index, Started{id->pid, id->started});
   if (!watch_) return;
   if (watch_->prompt()) {
     connections_.tell(*index, *watch_->prompt());
@@ -258,8 +257,7 @@ void Holder::act(std::size_t index, ToKeeper message) {
     connections_.tell(index, InputTaken{input->ticket, !has_ended_ && streams_->take_input(input->bytes)});
     streams_->write_input();
   } else if (const auto* answer = std::get_if<Answer>(&message)) {
-    const bool is_taken = take_answer(*answer);
-    connections_.tell(index, AnswerTaken{answer->number, is_taken});
+    connections_.tell(index, AnswerTaken{answer->number, take_answer(*answer)});
   } else if (std::holds_alternative<CloseInput>(message)) {
     streams_->close_input();
   } else if (const auto* size = std::get_if<Resize>(&message)) {
@@ -373,6 +371,7 @@ bool Holder::take_answer(const Answer& answer) {
   if (answer.number <= last_answer_ || !is_terminal_minded() || !watch_->still_stands(answer.serial)) return false;
   if (answer.bytes.empty() || !streams_->take_input(answer.bytes)) return false;
   last_answer_ = answer.number;
+  watch_->note_answer(streams_->typed());
   streams_->write_input();
   // From now on it is another prompt, or none.
   mind_terminal();

@@ -28,6 +28,8 @@ constexpr std::int64_t longest_pause = in_ns(milliseconds(800));
 constexpr std::int64_t pause_at_prompt = in_ns(milliseconds(1'000));
 // Who only watches the terminal, or is hidden, is believed to wait after that.
 constexpr std::int64_t probable_quiet = in_ns(milliseconds(2'000));
+// Whoever was answered and has not stirred after that has not taken it.
+constexpr std::int64_t ignored_quiet = in_ns(milliseconds(3'000));
 // A look at a tree of thousands of processes takes a while: looking is never more than a fiftieth of the time.
 constexpr std::int64_t look_share = 50;
 
@@ -82,7 +84,7 @@ void TerminalWatch::consider(const std::optional<Waiter>& waiter, std::int64_t n
     close_prompt(news);
     pause_ = first_quiet;
   }
-  if (!waiter || is_spent(*waiter)) {
+  if (!waiter || is_spent(*waiter, now)) {
     suspect_.reset();
     return put_off(now, pause_);
   }
@@ -151,9 +153,12 @@ bool TerminalWatch::is_alike(const Waiter& a, const Waiter& b) noexcept {
 }
 
 // The very sleep that it was in when something was typed. For who watches, what it has not taken yet is in the
-// terminal's queue, at which look() sees nobody waiting.
-bool TerminalWatch::is_spent(const Waiter& waiter) const noexcept {
-  return spent_ && spent_->thread == waiter.thread.thread && spent_->sleeps == waiter.thread.sleeps;
+// terminal's queue, at which look() sees nobody waiting. An answer that it sleeps through, such as an interrupt that it
+// ignores, was none. Half a line that a person has typed looks alike, and nobody else may complete it.
+bool TerminalWatch::is_spent(const Waiter& waiter, std::int64_t now) const noexcept {
+  const bool is_same = spent_ && spent_->thread == waiter.thread.thread && spent_->sleeps == waiter.thread.sleeps;
+  const bool is_ignored = typed_ == answered_ && now >= quiet_since_ + ignored_quiet;
+  return is_same && !is_ignored;
 }
 
 std::optional<TerminalWatch::Waiter> TerminalWatch::look(pid_t preferred) const {

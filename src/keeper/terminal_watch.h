@@ -24,6 +24,9 @@ class TerminalWatch {
   // To be called whenever something may have happened, and at next_look(). `printed` and `typed` count the bytes so
   // far; times are those of BOOTTIME.
   News update(std::uint64_t printed, std::uint64_t typed, std::int64_t now);
+  // The bytes up to `typed` end with a whole answer to the prompt, as opposed to what a person is still typing. To be
+  // called before the update that counts them.
+  void note_answer(std::uint64_t typed) noexcept { answered_ = typed; }
   std::int64_t next_look() const noexcept { return look_at_; }
   const std::optional<Prompt>& prompt() const noexcept { return prompt_; }
   // Of the last one there was, 0 when there was none.
@@ -45,7 +48,7 @@ class TerminalWatch {
   // `preferred`: a thread that is named before others.
   std::optional<Waiter> look(pid_t preferred) const;
   static bool is_alike(const Waiter& a, const Waiter& b) noexcept;
-  bool is_spent(const Waiter& waiter) const noexcept;
+  bool is_spent(const Waiter& waiter, std::int64_t now) const noexcept;
   void consider(const std::optional<Waiter>& waiter, std::int64_t now, News& news);
   void put_off(std::int64_t now, std::int64_t pause) noexcept;
   void close_prompt(News& news) noexcept;
@@ -57,6 +60,7 @@ class TerminalWatch {
 
   std::uint64_t printed_ = 0;
   std::uint64_t typed_ = 0;
+  std::uint64_t answered_ = 0;
   std::int64_t quiet_since_;
   std::int64_t look_at_;
   std::int64_t pause_;
@@ -67,7 +71,7 @@ class TerminalWatch {
   std::optional<Waiter> standing_;
   // The last look did not find it.
   bool is_missed_ = false;
-  // Something was typed to it: not a prompt again before it has woken.
+  // Something was typed to it: not a prompt again before it has woken, or has ignored a whole answer for a while.
   std::optional<os::WaitingThread> spent_;
   std::optional<Prompt> prompt_;
   std::uint32_t last_serial_ = 0;

@@ -57,6 +57,10 @@ class Watched {
     turn_until(seconds(10), [&] { return shown_.find(text) != std::string::npos; });
     return shown_.find(text) != std::string::npos;
   }
+  void answer(std::string_view bytes) {
+    watch_.note_answer(typed_ + bytes.size());
+    type(bytes);
+  }
   void type(std::string_view bytes) {
     typed_ += static_cast<std::uint64_t>(::write(pty_.master().get(), bytes.data(), bytes.size()));
     take(watch_.update(printed_, typed_, boot_now()));
@@ -255,6 +259,32 @@ TEST_P(TerminalWatchTest, the_same_read_is_not_told_twice_after_typing) {
     ASSERT_TRUE(program.wait_for_prompt());
     program.type("y\rmore\r");
     EXPECT_FALSE(program.wait_for_prompt(seconds(3)));
+  });
+}
+
+// An interrupt that is ignored answers nothing: whoever waits is not left unseen.
+TEST_P(TerminalWatchTest, who_sleeps_through_an_answer_is_told_again) {
+  run([] {
+    Watched program(bash("trap '' INT; read -p 'Name: ' a; echo got $a; sleep 60"));
+    ASSERT_TRUE(program.wait_for_prompt());
+    program.answer("\x03");
+    EXPECT_TRUE(program.wait_for_over(1));
+    EXPECT_FALSE(program.wait_for_prompt(seconds(2))) << "it has time to take it";
+    const auto again = program.wait_for_prompt();
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->serial, 2U);
+    program.answer("bob\r");
+    EXPECT_TRUE(program.wait_for_text("got bob"));
+  });
+  run([] {
+    // A person begins to type after it: that line is hers.
+    Watched program(bash("trap '' INT; read -p 'Name: ' a; echo got $a; sleep 60"));
+    ASSERT_TRUE(program.wait_for_prompt());
+    program.answer("\x03");
+    program.type("an");
+    EXPECT_FALSE(program.wait_for_prompt(seconds(6)));
+    program.type("a\r");
+    EXPECT_TRUE(program.wait_for_text("got ana"));
   });
 }
 

@@ -121,7 +121,8 @@ DecisionResult decide_approval(Transaction& transaction, Executions& executions,
                         .comment = answer.comment,
                         .decided_by = answer.decided_by,
                         .actor = answer.decided_by,
-                        .reason = std::nullopt};
+                        .reason = std::nullopt,
+                        .note = answer.note};
   close_question(transaction, *row, closing);
   go_on(transaction, executions, worker, *row, closing, result.step);
   result.approval->status = closing.status;

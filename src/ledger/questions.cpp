@@ -78,6 +78,7 @@ void tell_decision(Transaction& transaction, const store::ApprovalRow& row, cons
   transaction.tell(model::EventKind::approval_status_change, data);
   data.set("comment", json::to_value(closing.comment));
   data.set("reason", json::to_value(closing.reason));
+  if (closing.note) data.set("says", Value::string(*closing.note));
   transaction.record(audit_kind(closing.status), closing.actor, data);
 }
 

@@ -25,6 +25,8 @@ struct Closing {
   // Who is entered in the audit trail, and why.
   std::string actor = "reeve";
   std::optional<std::string> reason;
+  // Of engine::Answer.
+  std::optional<std::string> note = {};
 };
 
 // Pending to decided or expired, exactly once: when it is not pending any more the transaction conflicts.

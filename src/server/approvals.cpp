@@ -130,10 +130,8 @@ void decide(SharedExchange exchange, Answer::Word word) {
   if (word == Answer::Word::choose && !decision.answer.choice) {
     throw Error("api.bad_request", "`choice` is needed", "name one of the question's options");
   }
-  if (const auto says = find_text(body, "decided_by", longest_name); says && !says->empty()) {
-    std::string& comment = decision.answer.comment.emplace(decision.answer.comment.value_or(""));
-    comment += fmt::format("{}(says: {})", comment.empty() ? "" : " ", *says);
-  }
+  // Not in the comment, which may be typed into the tool.
+  decision.answer.note = find_text(body, "decided_by", longest_name);
   // A secret is kept nowhere, also not as a hash that somebody could try words against.
   std::erase_if(*body.as_object(), [](const base::Member& member) { return member.key == "secret"; });
   decision.idempotency = exchange->idempotency(json::encode(body));

@@ -137,6 +137,13 @@ TEST_F(TerminalPrompt, any_text_is_given_as_the_comment) {
   ASSERT_EQ(reeve({"approve", id, "--choice", "answer", "--comment", "ana\n\x03rm -rf ~"}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_THAT(logs(run), HasSubstr("hello <anarm -rf ~>"));
+  const std::string other = start_bash(R"(read -p "Your name: " a; echo "hello <$a>")");
+  // What the request says of who decided is no part of it (APR-12).
+  EXPECT_THAT(request("POST", "/api/approvals/" + asked_by(other) + "/approve",
+                      R"({"choice":"answer","comment":"bob","decided_by":"ana"})"),
+              HasSubstr("200"));
+  finish(other);
+  EXPECT_THAT(logs(other), HasSubstr("hello <bob>"));
 }
 
 TEST_F(TerminalPrompt, a_no_without_a_word_for_it_interrupts) {
@@ -144,6 +151,17 @@ TEST_F(TerminalPrompt, a_no_without_a_word_for_it_interrupts) {
   ASSERT_EQ(reeve({"reject", asked_by(run)}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "failed");
   EXPECT_THAT(logs(run), Not(HasSubstr("hello")));
+}
+
+// RUN-10: never unseen, also when it takes no notice of a no.
+TEST_F(TerminalPrompt, who_ignores_an_interrupt_is_asked_about_again) {
+  const std::string run = start_bash(R"(trap "" INT; read -p "Name: " a; echo "hello <$a>")");
+  const std::string first = asked_by(run);
+  ASSERT_EQ(reeve({"reject", first}).code, 0);
+  ASSERT_TRUE(testing::eventually([&] { return question_count(run) == 2; }));
+  ASSERT_EQ(reeve({"approve", asked_by(run), "--choice", "answer", "--comment", "bob"}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_THAT(logs(run), HasSubstr("hello <bob>"));
 }
 
 TEST_F(TerminalPrompt, a_secret_is_typed_and_kept_nowhere) {
