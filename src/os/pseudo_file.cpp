@@ -1,5 +1,6 @@
 #include "os/pseudo_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <dirent.h>
@@ -14,10 +15,13 @@ std::string read_pseudo_file(const char* path, std::size_t most) {
   const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
   std::string text;
   if (!file) return text;
-  text.resize(most);
+  // Such files tell no size. Most are small: what is bounded by megabytes is not cleared for each of them.
+  constexpr std::size_t first = 16UL * 1024;
+  text.resize(std::min(most, first));
   std::size_t length = 0;
   while (length < most) {
-    const ssize_t count = ::read(file.get(), text.data() + length, most - length);
+    if (length == text.size()) text.resize(std::min(most, 2 * length));
+    const ssize_t count = ::read(file.get(), text.data() + length, text.size() - length);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) break;
     length += static_cast<std::size_t>(count);
