@@ -5,7 +5,6 @@
 #include "runtime/changed_thing.h"
 #include "runtime/store_task.h"
 #include "runtime/supervisor.h"
-#include "store/approvals.h"
 
 // RUN-13, APR-7: starts again what provably never began, and what was lost and may be run anew.
 namespace reeve::runtime {
@@ -22,18 +21,6 @@ struct Reassigned {
   std::optional<Run> waiting;
   std::optional<base::ApprovalId> asked;
 };
-
-// The grant that the attempt was created on.
-std::optional<model::Approval> find_grant(ledger::Transaction& transaction, const ledger::LiveAttempt& attempt) {
-  std::optional<base::ApprovalId> id;
-  transaction.session().query(store::Sql::attempt_load,
-                              {{"run", attempt.run.number()}, {"attempt", attempt.claim.attempt}},
-                              [&](const store::Row& row) {
-                                if (const auto number = row.find_integer(2)) id = base::ApprovalId(*number);
-                              });
-  auto found = id ? store::find_approval(transaction.session(), *id) : std::nullopt;
-  return found ? std::optional(std::move(found->approval)) : std::nullopt;
-}
 
 }  // namespace
 
@@ -57,7 +44,7 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
         around_.ledger, around_.loop,
         [found, start, shared, thing, frame, folder](ledger::Transaction& transaction) -> Reassigned {
           const base::RunId run = found.attempt.run;
-          const auto grant = find_grant(transaction, found.attempt);
+          const auto grant = find_grant(transaction, run, found.attempt.claim.attempt);
           if (grant && grant->digest && *grant->digest != engine::digest_of(thing)) {
             const ledger::RunMove left{
                 .to = model::RunStatus::waiting_approval, .outcome = model::Outcome::asked, .ends_attempt = true};

@@ -71,17 +71,21 @@ Value describe_decisions(const std::vector<model::Approval>& approvals) {
   return decisions;
 }
 
-std::optional<Resumption> find_resumption(ledger::Transaction& transaction, base::RunId run, int attempt,
-                                          const std::vector<std::string>& resume_args) {
-  std::optional<base::ApprovalId> grant;
+std::optional<model::Approval> find_grant(ledger::Transaction& transaction, base::RunId run, int attempt) {
+  std::optional<base::ApprovalId> id;
   transaction.session().query(store::Sql::attempt_load, {{"run", run.number()}, {"attempt", attempt}},
                               [&](const store::Row& row) {
-                                if (const auto number = row.find_integer(2)) grant = base::ApprovalId(*number);
+                                if (const auto number = row.find_integer(2)) id = base::ApprovalId(*number);
                               });
+  auto found = id ? store::find_approval(transaction.session(), *id) : std::nullopt;
+  return found ? std::optional(std::move(found->approval)) : std::nullopt;
+}
+
+std::optional<Resumption> find_resumption(ledger::Transaction& transaction, base::RunId run, int attempt,
+                                          const std::vector<std::string>& resume_args) {
+  const auto grant = find_grant(transaction, run, attempt);
   if (!grant) return std::nullopt;
-  const auto found = store::find_approval(transaction.session(), *grant);
-  if (!found) return std::nullopt;
-  const model::Approval& approval = found->approval;
+  const model::Approval& approval = *grant;
   Resumption resumption;
   const Value decisions = describe_decisions(ledger::find_approvals_of(transaction.session(), run, most_decisions));
   resumption.environment = {fmt::format("AUTO_APPROVAL={}", one_word(approval.chosen_value.value_or(""))),

@@ -21,6 +21,9 @@ struct Resumption {
 // "comment": null}}, by the tool's own name of the question, else by its id. Bounded: the newest.
 base::Value describe_decisions(const std::vector<model::Approval>& approvals);
 
+// The grant that an attempt was created on; nothing when it was created without one.
+std::optional<model::Approval> find_grant(ledger::Transaction& transaction, base::RunId run, int attempt);
+
 // Of the attempt that was created on a grant; nothing when it was created without one.
 std::optional<Resumption> find_resumption(ledger::Transaction& transaction, base::RunId run, int attempt,
                                           const std::vector<std::string>& resume_args);
