@@ -122,6 +122,25 @@ TEST_F(ApprovalCrash, a_keeper_that_dies_before_its_marker_has_used_nothing_up) 
   EXPECT_EQ(daemon->wait(), 0);
 }
 
+// APR-10: between the use of the grant and the start nobody watches; what changed then is asked about too.
+TEST_F(ApprovalCrash, what_changed_between_use_and_start_does_not_run) {
+  const std::string file = script("asks.sh", asks_then("effect") + "\n");
+  const std::string run = start_command({"sh", file});
+  wait_for_status(run, "waiting_approval");
+  const std::string first = question_of(run);
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  auto daemon = serve_until("approval.after_use");
+  decide(first, "approve");
+  EXPECT_EQ(daemon->wait(), 128 + SIGKILL);
+  std::ofstream(file, std::ios::app) << "# edited\n";
+  ASSERT_TRUE(testing::eventually([&] { return question_of(run) != first; }));
+  EXPECT_EQ(effects().size(), 0U);
+  EXPECT_NE(show(question_of(run))["question"].find("asks.sh"), std::string::npos);
+  decide(question_of(run), "reject");
+  EXPECT_EQ(finish(run).at("status"), "failed");
+  EXPECT_EQ(effects().size(), 0U);
+}
+
 // RUN-13: from the marker on it may have run: a person is asked once more.
 TEST_F(ApprovalCrash, a_keeper_that_dies_behind_its_marker_is_asked_about) {
   const std::string run = start_script(asks_then("effect"));
