@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/flow_cancel.h"
 #include "client/runs.h"
 #include "view/status.h"
 
@@ -12,6 +14,12 @@ namespace {
 
 ExitCode run(const Call& call) {
   client::Daemon daemon(daemon_place(call));
+  if (const auto execution = base::ExecutionId::parse(call.arguments.positional(0))) {
+    if (call.arguments.has("--kill")) {
+      throw base::Error("cli.usage", "`--kill` is for runs", fmt::format("reeve cancel {}", execution->text()));
+    }
+    return cancel_execution(call, daemon, *execution);
+  }
   const base::RunId id = find_run(daemon, call.arguments.positional(0));
   const auto record = client::cancel_run(
       daemon, id, {.reason = call.arguments.value("--reason"), .kill = call.arguments.has("--kill")});
@@ -31,14 +39,14 @@ ExitCode run(const Call& call) {
 Command make_cancel() {
   return {
       .name = "cancel",
-      .summary = "End a run and everything it started",
+      .summary = "End a run or execution and everything it started",
       .about =
           R"(SIGTERM to the whole tree of processes, SIGKILL after the grace time of its tool; children that left the
-process group are ended too. The record says who and why.
+process group are ended too. The record says who and why. Of an execution everything that runs is ended so.
 
-Exit codes: 0 done, 3 no such run, 4 it is over already.)",
+Exit codes: 0 done, 3 no such run or execution, 4 it is over already.)",
       .examples = {{"reeve cancel TR-17", ""}, {"reeve cancel @last --reason \"wrong branch\"", "say why"}},
-      .positionals = {{.name = "ID", .help = "TR-17, or @last for the newest run"}},
+      .positionals = {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run"}},
       .options = {{.name = "--reason", .value = "TEXT", .help = "why, for the record"},
                   {.name = "--kill", .help = "at once, without the grace time"}},
       .run = run,

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "client/approvals.h"
+#include "client/executions.h"
 #include "client/runs.h"
 #include "os/lineage.h"
 #include "project/project.h"
@@ -81,6 +82,10 @@ base::RunId find_run(client::Daemon& daemon, const std::string& word) {
     return newest.front().run.tool_run_id;
   }
   if (const auto id = base::RunId::parse(word)) return *id;
+  if (const auto execution = base::ExecutionId::parse(word)) {
+    throw base::Error("run.not_found", fmt::format("{} is an execution, not a run", execution->text()),
+                      fmt::format("its runs: reeve flow show {}", execution->text()));
+  }
   if (is_other_id(word)) {
     throw base::Error("run.not_found", fmt::format("{} is no run", base::quoted(word)), "list them: reeve runs");
   }
@@ -99,6 +104,19 @@ base::ApprovalId find_approval(client::Daemon& daemon, const std::string& word) 
   std::string fix = meant_approval(word);
   if (fix.empty()) fix = "ids look like AP-4; @last is the newest; `reeve approvals` lists them";
   throw base::Error("cli.usage", fmt::format("{} is no id of an approval", base::quoted(word)), std::move(fix));
+}
+
+base::ExecutionId find_execution(client::Daemon& daemon, const std::string& word) {
+  if (word == "@last") {
+    const auto newest = client::list_executions(daemon, {}, 1);
+    if (newest.empty()) {
+      throw base::Error("execution.not_found", "there is no execution yet", "start one: reeve flow run FILE");
+    }
+    return newest.front().execution.execution_id;
+  }
+  if (const auto id = base::ExecutionId::parse(word)) return *id;
+  throw base::Error("cli.usage", fmt::format("{} is no id of an execution", base::quoted(word)),
+                    "ids look like EX-9; @last is the newest; `reeve flow list` lists them");
 }
 
 std::size_t limit_of(const Call& call, std::string_view nouns, std::size_t fallback) {

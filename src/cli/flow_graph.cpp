@@ -1,4 +1,5 @@
 #include <charconv>
+#include <filesystem>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -7,10 +8,13 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/connect.h"
 #include "cli/workflow_record.h"
+#include "client/executions.h"
 #include "graph/draw.h"
 #include "os/terminal.h"
-#include "project/project.h"
+#include "project/workflows.h"
+#include "view/status.h"
 
 namespace reeve::cli {
 
@@ -33,9 +37,57 @@ std::size_t find_columns(const Call& call) {
   return columns;
 }
 
+void draw(const Call& call, const graph::Graph& graph, std::vector<graph::NodeMark> marks, std::size_t columns) {
+  const std::string format = call.arguments.value("--format").value_or("text");
+  const graph::DrawOptions options{.ascii = call.out.ascii, .columns = columns, .marks = std::move(marks)};
+  if (format == "mermaid") {
+    fmt::print("{}", graph::draw_mermaid(graph, options.marks));
+  } else if (format == "dot") {
+    fmt::print("{}", graph::draw_dot(graph, options.marks));
+  } else if (format == "list") {
+    fmt::print("{}", graph::draw_list(graph, options));
+  } else {
+    fmt::print("{}", graph::draw_text(graph, options));
+  }
+}
+
+std::vector<graph::NodeMark> marks_of(const Call& call, const model::Execution& execution) {
+  std::vector<graph::NodeMark> marks;
+  const base::WallTime now = base::SystemClock().wall_now();
+  // In the order of the file, as the record has them.
+  for (const model::NodeExecution& node : execution.nodes) {
+    const view::Look look = view::look_of(node.status);
+    std::string text = fmt::format("{} {}", call.out.pick(look.sign, look.ascii), base::spell(node.status));
+    if (node.started_at) text += " " + view::span_text(node.completed_at.value_or(now) - *node.started_at);
+    if (node.iteration > 0) text += fmt::format(", round {}", node.iteration + 1);
+    if (node.approval_id && !model::is_over(node.status)) text += " " + node.approval_id->text();
+    marks.push_back({node.status, std::move(text)});
+  }
+  return marks;
+}
+
+ExitCode draw_execution(const Call& call, base::ExecutionId id, std::size_t columns) {
+  client::Daemon daemon(daemon_place(call));
+  const auto execution = client::get_execution(daemon, id, client::NodeText::brief);
+  if (call.is_json) {
+    print_json(call, execution.wire);
+    return ExitCode::done;
+  }
+  const auto stored = client::get_workflow(daemon, id);
+  if (call.arguments.value("--format").value_or("text") == "text") {
+    fmt::print("{}  {}\n", id.text(), view::status_text(execution.execution.status, call.out));
+  }
+  draw(call, graph::Graph(stored.workflow), marks_of(call, execution.execution), columns);
+  return ExitCode::done;
+}
+
 ExitCode run(const Call& call) {
   const std::size_t columns = find_columns(call);
-  const auto loaded = project::load_workflow(call.arguments.positional(0));
+  const std::string file = call.arguments.positional(0);
+  std::error_code error;
+  const auto id = base::ExecutionId::parse(file);
+  if (id && !std::filesystem::exists(file, error)) return draw_execution(call, *id, columns);
+  const auto loaded = project::load_workflow(file);
   if (!loaded) return refuse(call, "flow.invalid", "the workflow is not valid", loaded.error(), "Nothing was drawn.");
   const graph::Graph graph(loaded->workflow);
   if (call.is_json) {
@@ -43,17 +95,7 @@ ExitCode run(const Call& call) {
     return ExitCode::done;
   }
   print_warnings(call, loaded->warnings);
-  const std::string format = call.arguments.value("--format").value_or("text");
-  const graph::DrawOptions options{.ascii = call.out.ascii, .columns = columns};
-  if (format == "mermaid") {
-    fmt::print("{}", graph::draw_mermaid(graph));
-  } else if (format == "dot") {
-    fmt::print("{}", graph::draw_dot(graph));
-  } else if (format == "list") {
-    fmt::print("{}", graph::draw_list(graph, options));
-  } else {
-    fmt::print("{}", graph::draw_text(graph, options));
-  }
+  draw(call, graph, {}, columns);
   return ExitCode::done;
 }
 
@@ -62,17 +104,20 @@ ExitCode run(const Call& call) {
 Command make_flow_graph() {
   return {
       .name = "flow graph",
-      .summary = "Draw a workflow",
+      .summary = "Draw a workflow, or an execution as it stands",
       .about = R"(As text, each row of boxes is a level: what stands side by side can run at the same time, and a
 level starts when what it waits for is done. Lines carry the condition under which they are taken;
 a line on the right leads back, at most as often as it says. A workflow that does not fit into the
 columns is drawn as a list of levels (`--format list` always does).
 
+Of an execution each node also says how far it has come.
+
 `mermaid` is for pages and Markdown, `dot` for Graphviz: reeve flow graph x.yaml --format dot | dot -Tsvg.)",
       .examples = {{"reeve flow graph release.yaml", "see it"},
                    {"reeve flow graph release.yaml --format mermaid", "paste it into a page"},
+                   {"reeve flow graph EX-9", "how far it has come"},
                    {"reeve flow graph release.yaml --json", "levels, longest path, loops as data"}},
-      .positionals = {{.name = "FILE", .help = "a workflow file, or - for standard input", .is_file = true}},
+      .positionals = {{.name = "FILE", .help = "a workflow file, - for standard input, or EX-9", .is_file = true}},
       .options = {{.name = "--format",
                    .value = "FORMAT",
                    .help = "text (default), list, mermaid, dot",

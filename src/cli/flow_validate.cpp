@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 #include "cli/workflow_record.h"
 #include "graph/summary.h"
-#include "project/project.h"
+#include "project/workflows.h"
 
 namespace reeve::cli {
 

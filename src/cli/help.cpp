@@ -72,7 +72,8 @@ std::string overview(std::string_view group, const view::Style& style) {
           Example{"reeve approve AP-4", "say yes to what a tool asks"},
           Example{"reeve demo", "what it is for, in half a minute"}, Example{"reeve init", "set up this folder"},
           Example{"reeve flow validate release.yaml", "all mistakes at once, each with its fix"},
-          Example{"reeve flow graph release.yaml", "see the workflow"}}) {
+          Example{"reeve flow graph release.yaml", "see the workflow"},
+          Example{"reeve flow run release.yaml", "run it and watch"}}) {
       text += fmt::format("  {:<40}{}\n", example.line, style.paint(Tint::dim, example.what));
     }
     text += '\n';
@@ -95,6 +96,7 @@ std::string welcome(bool is_project, const view::Style& style) {
     text += "This folder is a Reeve project.\n\n";
     text += "  reeve run -- COMMAND                           supervise a command\n";
     text += "  reeve flow graph .reeve/workflows/NAME.yaml    see a workflow\n";
+    text += "  reeve flow run NAME                            run it and watch\n";
     text += "  reeve config show --origin                     see the config and where it comes from\n";
     text += "  reeve --help                                   all commands\n";
   } else {

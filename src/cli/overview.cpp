@@ -9,6 +9,7 @@
 #include "cli/connect.h"
 #include "cli/help.h"
 #include "client/approvals.h"
+#include "client/executions.h"
 #include "client/runs.h"
 #include "project/project.h"
 #include "view/run_text.h"
@@ -29,6 +30,29 @@ std::vector<client::RunRecord> find_runs(client::Daemon& daemon, base::WallTime 
     if (!is_old) records.push_back(std::move(record));
   }
   return records;
+}
+
+// An execution that waits is told by what it, or a subgraph of it, asks; one that no question tells of by itself.
+std::vector<client::ExecutionRecord> find_executions(client::Daemon& daemon,
+                                                     const std::vector<model::Approval>& approvals,
+                                                     base::WallTime now) {
+  std::vector<client::ExecutionRecord> records;
+  if (approvals.empty()) records = client::list_executions(daemon, {.statuses = {"waiting_approval"}}, live_shown);
+  for (client::ExecutionRecord& record : client::list_executions(daemon, {.statuses = {"failed"}}, failures_shown)) {
+    const auto& completed = record.execution.completed_at;
+    const bool is_old = completed && now - *completed > failure_is_news;
+    // What fails with its child is told once, by the whole.
+    if (!is_old && !record.execution.parent) records.push_back(std::move(record));
+  }
+  return records;
+}
+
+// A run of an execution that failed is in its story.
+bool is_told(const model::Run& run, const std::vector<model::Execution>& executions) {
+  const bool has_failed = run.status == model::RunStatus::failed || run.status == model::RunStatus::failed_timeout;
+  return has_failed && run.execution_id && std::ranges::any_of(executions, [&](const model::Execution& execution) {
+           return execution.execution_id == *run.execution_id;
+         });
 }
 
 std::optional<client::Daemon> find_daemon(const Call& call) {
@@ -63,9 +87,13 @@ ExitCode show_overview(const Call& call) {
     news.approvals.push_back(std::move(record.approval));
     wire.push_back(std::move(record.wire));
   }
+  for (client::ExecutionRecord& record : find_executions(*daemon, news.approvals, now)) {
+    news.executions.push_back(std::move(record.execution));
+    wire.push_back(std::move(record.wire));
+  }
   for (client::RunRecord& record : find_runs(*daemon, now)) {
     // Its question stands for it.
-    if (view::waits_for(record.run, news.approvals)) continue;
+    if (view::waits_for(record.run, news.approvals) || is_told(record.run, news.executions)) continue;
     news.runs.push_back(std::move(record.run));
     wire.push_back(std::move(record.wire));
   }

@@ -12,11 +12,10 @@
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/controls.h"
+#include "cli/environment.h"
 #include "cli/exit_code.h"
 #include "cli/follow.h"
 #include "os/terminal.h"
-
-extern char** environ;
 
 namespace reeve::cli {
 
@@ -48,26 +47,6 @@ void require_text(std::string_view what, const std::string& word) {
     throw base::Error("cli.usage", fmt::format("{} {} is not UTF-8", what, base::quoted(word)),
                       "call a script that has it: reeve run -- ./script");
   }
-}
-
-// Of a name that is there twice the first, as getenv() has it.
-Value own_environment() {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::size_t equals = text.find('=');
-    if (equals == 0 || equals == std::string_view::npos) continue;
-    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  Value object = Value::object();
-  for (const auto& [key, value] : variables) {
-    if (base::find_invalid_utf8(key) || base::find_invalid_utf8(value)) {
-      print_aside("note: the variable {} is not UTF-8 and is left out\n", base::quoted(key));
-    } else {
-      object.set(key, Value::string(value));
-    }
-  }
-  return object;
 }
 
 void set_limits(const Call& call, Value& wish) {

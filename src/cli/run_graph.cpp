@@ -1,25 +1,19 @@
 #include <fmt/format.h>
 
-#include "base/error.h"
-#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/flow_start.h"
 #include "cli/workflow_record.h"
-#include "project/project.h"
+#include "project/workflows.h"
 
 namespace reeve::cli {
 
 namespace {
 
-ExitCode run(const Call& call) {
+ExitCode check(const Call& call) {
   const auto loaded = project::load_workflow(call.arguments.positional(0));
   if (!loaded) return refuse(call, "flow.invalid", "the workflow is not valid", loaded.error(), "Nothing was started.");
   print_warnings(call, loaded->warnings);
-  if (!call.arguments.has("--validate-only")) {
-    throw base::Error("daemon.unavailable",
-                      "this version of reeve checks and draws workflows, it does not run them yet",
-                      "add --validate-only to check the file");
-  }
   if (call.is_json) {
     const graph::Graph graph(loaded->workflow);
     base::Value record = workflow_record(*loaded, graph);
@@ -32,21 +26,29 @@ ExitCode run(const Call& call) {
   return ExitCode::done;
 }
 
+ExitCode run(const Call& call) {
+  if (call.arguments.has("--validate-only")) return check(call);
+  return start_flow(call, call.arguments.positional(0), call.arguments.value("--workflow-id"));
+}
+
 }  // namespace
 
 Command make_run_graph() {
+  std::vector<Option> options = {
+      {.name = "--workflow-id", .value = "LABEL", .help = "the execution's label", .is_required = true},
+      {.name = "--validate-only", .help = "check the file, start nothing"}};
+  for (Option& option : start_options()) options.push_back(std::move(option));
   return {
       .name = "run-graph",
-      .summary = "Check a workflow file under a label (with --validate-only)",
-      .about = R"(The words of the graph engine's first design. `--workflow-id` is the label under which an execution
-is found again; labels need not be unique. With `--validate-only` the file is checked and nothing
-is started; this version of reeve does not run workflows yet.
+      .summary = "Run a workflow file under a label, or check it (--validate-only)",
+      .about = R"(The words of the graph engine's first design: `reeve flow run FILE --label LABEL`. Labels need not be
+unique. With `--validate-only` the file is checked and nothing is started.
 
-Exit codes: 0 valid, 2 not valid, 3 no such file, 6 it cannot be run.)",
-      .examples = {{"reeve run-graph debug.yaml --workflow-id W1 --validate-only", "check it"}},
+Exit codes: as `reeve flow run`.)",
+      .examples = {{"reeve run-graph debug.yaml --workflow-id W1", "run it"},
+                   {"reeve run-graph debug.yaml --workflow-id W1 --validate-only", "check it"}},
       .positionals = {{.name = "FILE", .help = "a workflow file, or - for standard input", .is_file = true}},
-      .options = {{.name = "--workflow-id", .value = "LABEL", .help = "the execution's label", .is_required = true},
-                  {.name = "--validate-only", .help = "check the file, start nothing"}},
+      .options = std::move(options),
       .run = run,
   };
 }

@@ -1,11 +1,17 @@
+#include <variant>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/exit_code.h"
+#include "cli/flow_follow.h"
 #include "cli/watching.h"
+#include "client/executions.h"
 #include "client/runs.h"
+#include "view/execution_text.h"
 #include "view/run_text.h"
 
 namespace reeve::cli {
@@ -14,35 +20,74 @@ namespace {
 
 constexpr base::Milliseconds long_wait = std::chrono::seconds(30);
 
-client::RunRecord wait_for(client::Daemon& daemon, base::RunId id) {
-  while (true) {
-    auto record = client::wait_run(daemon, id, client::Until::final, long_wait);
-    if (model::is_final(record.run.status)) return record;
-  }
+using Id = std::variant<base::RunId, base::ExecutionId>;
+
+Id find_id(client::Daemon& daemon, const std::string& word) {
+  if (const auto id = base::ExecutionId::parse(word)) return *id;
+  return find_run(daemon, word);
 }
+
+// What they became, in the order given.
+class Waited {
+ public:
+  explicit Waited(client::Daemon& daemon) : daemon_(daemon) {}
+
+  void wait_for(base::RunId id) {
+    auto record = client::wait_run(daemon_, id, client::Until::final, long_wait);
+    while (!model::is_final(record.run.status)) {
+      record = client::wait_run(daemon_, id, client::Until::final, long_wait);
+    }
+    note(exit_code_of(record.run));
+    runs_.push_back(std::move(record.run));
+    wire_.push_back(std::move(record.wire));
+  }
+
+  void wait_for(base::ExecutionId id) {
+    auto record = client::wait_execution(daemon_, id, client::Until::final, long_wait);
+    while (!model::is_over(record.execution.status)) {
+      record = client::wait_execution(daemon_, id, client::Until::final, long_wait);
+    }
+    note(exit_code_of(record.execution));
+    executions_.push_back(std::move(record.execution));
+    wire_.push_back(std::move(record.wire));
+  }
+
+  ExitCode print(const Call& call) {
+    const base::WallTime now = base::SystemClock().wall_now();
+    if (call.is_json) {
+      print_json(call, base::Value::array(std::move(wire_)));
+    } else if (!call.out_is_terminal) {
+      fmt::print("{}{}", view::runs_table(runs_, call.out, {}).for_pipe(),
+                 view::executions_table(executions_, call.out, {}).for_pipe());
+    } else {
+      if (!runs_.empty()) fmt::print("{}", view::runs_table(runs_, call.out, now).for_terminal(call.out));
+      if (!executions_.empty()) {
+        fmt::print("{}", view::executions_table(executions_, call.out, now).for_terminal(call.out));
+      }
+    }
+    return code_;
+  }
+
+ private:
+  void note(ExitCode code) {
+    if (code_ == ExitCode::done) code_ = code;
+  }
+
+  client::Daemon& daemon_;
+  std::vector<model::Run> runs_;
+  std::vector<model::Execution> executions_;
+  base::Value::Array wire_;
+  ExitCode code_ = ExitCode::done;
+};
 
 ExitCode run(const Call& call) {
   client::Daemon daemon(daemon_place(call));
-  std::vector<base::RunId> ids;
-  for (const std::string& word : call.arguments.positionals()) ids.push_back(find_run(daemon, word));
-  const Watching watching("stopped waiting; the runs go on, reeve cancel ID ends one");
-  std::vector<model::Run> runs;
-  base::Value::Array wire;
-  ExitCode code = ExitCode::done;
-  for (const base::RunId id : ids) {
-    client::RunRecord record = wait_for(daemon, id);
-    if (code == ExitCode::done) code = exit_code_of(record.run);
-    runs.push_back(std::move(record.run));
-    wire.push_back(std::move(record.wire));
-  }
-  if (call.is_json) {
-    print_json(call, base::Value::array(std::move(wire)));
-  } else if (!call.out_is_terminal) {
-    fmt::print("{}", view::runs_table(runs, call.out, {}).for_pipe());
-  } else {
-    fmt::print("{}", view::runs_table(runs, call.out, base::SystemClock().wall_now()).for_terminal(call.out));
-  }
-  return code;
+  std::vector<Id> ids;
+  for (const std::string& word : call.arguments.positionals()) ids.push_back(find_id(daemon, word));
+  const Watching watching("stopped waiting; what was waited for goes on, reeve cancel ID ends it");
+  Waited waited(daemon);
+  for (const Id& id : ids) std::visit([&](auto one) { waited.wait_for(one); }, id);
+  return waited.print(call);
 }
 
 }  // namespace
@@ -50,15 +95,16 @@ ExitCode run(const Call& call) {
 Command make_wait() {
   return {
       .name = "wait",
-      .summary = "Wait until runs are over",
+      .summary = "Wait until runs or executions are over",
       .about =
-          R"(Also through approvals. Lists the runs when all of them are over. Ctrl-C stops waiting, the runs go on.
+          R"(Also through approvals. Lists them when all are over, runs first. Ctrl-C stops waiting, they go on.
 
-Exit codes: of the first run, in the order given, that did not complete, as `reeve run` would have given
-it; 0 when all completed; 3 no such run.)",
+Exit codes: of the first, in the order given, that did not complete, as `reeve run` or `reeve flow run` would
+have given it; 0 when all completed; 3 there is none of that id.)",
       .examples = {{"reeve wait TR-17 && ./deploy.sh", "go on when it has completed"},
+                   {"reeve wait EX-9", "of a workflow"},
                    {"reeve wait TR-17 TR-18 --json", "the records when both are over"}},
-      .positionals = {{.name = "ID", .help = "TR-17, or @last for the newest run", .is_repeatable = true}},
+      .positionals = {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run", .is_repeatable = true}},
       .options = {},
       .run = run,
   };

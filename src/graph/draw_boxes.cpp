@@ -74,6 +74,7 @@ class BoxDrawing {
       const bool is_exit = std::ranges::find(exits, node) != exits.end();
       std::vector<std::string> lines = {fit(graph_.node(node).id) + (is_exit ? "  (exit)" : "")};
       lines.push_back(fit(describe_node(graph_.node(node))));
+      if (node < options_.marks.size()) lines.push_back(fit(options_.marks[node].text));
       if (graph_.node(node).label) lines.push_back(fit(base::visible(*graph_.node(node).label)));
       for (const EdgeIndex edge : graph_.outgoing(node)) {
         if (graph_.is_loop(edge)) lines.push_back(describe_loop(edge));

@@ -65,6 +65,25 @@ Shape shape_of(NodeType type) {
   return {"[", "]", "box"};
 }
 
+// SPEC §7: running cyan, completed green, failed red, waiting yellow; what has not begun has none.
+std::string_view color_of(model::NodeStatus status) {
+  switch (status) {
+    case model::NodeStatus::running:
+      return "#0891b2";
+    case model::NodeStatus::waiting_approval:
+      return "#ca8a04";
+    case model::NodeStatus::completed:
+      return "#16a34a";
+    case model::NodeStatus::failed:
+      return "#dc2626";
+    case model::NodeStatus::skipped:
+    case model::NodeStatus::cancelled:
+      return "#9ca3af";
+    default:
+      return {};
+  }
+}
+
 std::string label_of(const Graph& graph, const Levels& levels, EdgeIndex edge) {
   std::string label = describe_edge(graph, edge);
   if (graph.is_loop(edge)) {
@@ -76,14 +95,15 @@ std::string label_of(const Graph& graph, const Levels& levels, EdgeIndex edge) {
 
 }  // namespace
 
-std::string draw_mermaid(const Graph& graph) {
+std::string draw_mermaid(const Graph& graph, const std::vector<NodeMark>& marks) {
   const Levels levels = find_levels(graph);
   std::string text = fmt::format("---\ntitle: \"{}\"\n---\nflowchart TD\n", escape_dot(graph.workflow().name));
   // Nodes are numbered: an id such as `end` would be a word of Mermaid.
   for (NodeIndex node = 0; node < graph.node_count(); ++node) {
     const Shape shape = shape_of(graph.node(node).type);
-    text += fmt::format("  n{}{}\"{}<br/>{}\"{}\n", node, shape.open, escape_mermaid(graph.node(node).id),
-                        escape_mermaid(describe_node(graph.node(node))), shape.close);
+    const std::string mark = node < marks.size() ? "<br/>" + escape_mermaid(marks[node].text) : std::string();
+    text += fmt::format("  n{}{}\"{}<br/>{}{}\"{}\n", node, shape.open, escape_mermaid(graph.node(node).id),
+                        escape_mermaid(describe_node(graph.node(node))), mark, shape.close);
   }
   for (EdgeIndex edge = 0; edge < graph.workflow().edges.size(); ++edge) {
     const std::string label = escape_mermaid(label_of(graph, levels, edge));
@@ -93,19 +113,26 @@ std::string draw_mermaid(const Graph& graph) {
   }
   text += "  classDef exit stroke-width:3px\n";
   for (const NodeIndex node : find_exits(graph)) text += fmt::format("  class n{} exit\n", node);
+  for (NodeIndex node = 0; node < marks.size() && node < graph.node_count(); ++node) {
+    const std::string_view color = color_of(marks[node].status);
+    if (!color.empty()) text += fmt::format("  style n{} stroke:{}\n", node, color);
+  }
   return text;
 }
 
-std::string draw_dot(const Graph& graph) {
+std::string draw_dot(const Graph& graph, const std::vector<NodeMark>& marks) {
   const Levels levels = find_levels(graph);
   std::string text = fmt::format("digraph \"{}\" {{\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n",
                                  escape_dot(graph.workflow().id));
   const std::vector<NodeIndex> exits = find_exits(graph);
   for (NodeIndex node = 0; node < graph.node_count(); ++node) {
     const bool is_exit = std::ranges::find(exits, node) != exits.end();
-    text += fmt::format("  \"{}\" [label=\"{}\\n{}\", shape={}{}];\n", escape_dot(graph.node(node).id),
-                        escape_dot(graph.node(node).id), escape_dot(describe_node(graph.node(node))),
-                        shape_of(graph.node(node).type).dot, is_exit ? ", peripheries=2" : "");
+    const std::string mark = node < marks.size() ? "\\n" + escape_dot(marks[node].text) : std::string();
+    const std::string_view color = node < marks.size() ? color_of(marks[node].status) : "";
+    text += fmt::format("  \"{}\" [label=\"{}\\n{}{}\", shape={}{}{}];\n", escape_dot(graph.node(node).id),
+                        escape_dot(graph.node(node).id), escape_dot(describe_node(graph.node(node))), mark,
+                        shape_of(graph.node(node).type).dot, is_exit ? ", peripheries=2" : "",
+                        color.empty() ? std::string() : fmt::format(", color=\"{}\"", color));
   }
   for (EdgeIndex edge = 0; edge < graph.workflow().edges.size(); ++edge) {
     const std::string label = escape_dot(label_of(graph, levels, edge));

@@ -77,6 +77,9 @@ std::string draw_levels(const Graph& graph, const Levels& levels, const DrawOpti
   id_width = std::min<std::size_t>(id_width, 32);
   kind_width = std::min<std::size_t>(kind_width, 36);
   const std::size_t number_width = fmt::formatted_size("{}", levels.nodes.size());
+  std::size_t mark_width = 0;
+  for (const NodeMark& mark : options.marks) mark_width = std::max(mark_width, base::display_width(mark.text));
+  mark_width = std::min<std::size_t>(mark_width, 32);
   const auto pad = [&](std::string text, std::size_t width) {
     text = base::fit_width(text, width, options.ascii);
     text.append(width - base::display_width(text), ' ');
@@ -88,9 +91,10 @@ std::string draw_levels(const Graph& graph, const Levels& levels, const DrawOpti
     for (std::size_t i = 0; i < levels.nodes[level].size(); ++i) {
       const NodeIndex node = levels.nodes[level][i];
       std::string line = i == 0 ? fmt::format("{:>{}}", level + 1, number_width) : std::string(number_width, ' ');
-      line += fmt::format(" {} {}  {}  {}", is_parallel ? (options.ascii ? "|" : "∥") : " ",
-                          pad(graph.node(node).id, id_width), pad(describe_node(graph.node(node)), kind_width),
-                          describe_targets(graph, node, exits, options.ascii));
+      line += fmt::format(" {} {}  {}  ", is_parallel ? (options.ascii ? "|" : "∥") : " ",
+                          pad(graph.node(node).id, id_width), pad(describe_node(graph.node(node)), kind_width));
+      if (node < options.marks.size()) line += pad(options.marks[node].text, mark_width) + "  ";
+      line += describe_targets(graph, node, exits, options.ascii);
       line.erase(line.find_last_not_of(' ') + 1);
       text += line + '\n';
     }

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "view/approval_text.h"
+#include "view/execution_text.h"
 #include "view/status.h"
 
 namespace reeve::view {
@@ -122,6 +123,19 @@ NeedyRow needy_row(const model::Approval& approval, WallTime now) {
           .what = question_line(approval),
           .age = age_text(now - approval.created_at),
           .hint = until_text(approval, now)};
+}
+
+NeedyRow needy_row(const model::Execution& execution, WallTime now) {
+  return {.id = execution.execution_id.text(),
+          .who = base::visible(execution.workflow_name),
+          .what = base::visible(execution_note(execution)),
+          .age = age_text(now - execution.completed_at.value_or(execution.started_at)),
+          .hint = fmt::format("reeve flow show {}", execution.execution_id.text())};
+}
+
+// The group that an execution belongs to; it never stalls.
+RunStatus group_of(const model::Execution& execution) {
+  return execution.status == model::ExecutionStatus::waiting_approval ? RunStatus::waiting_approval : RunStatus::failed;
 }
 
 std::string needy_lines(std::vector<NeedyRow> rows, const Style& style) {
@@ -279,6 +293,12 @@ Overview make_overview(const News& news, const Style& style, WallTime now) {
       if (overview.next.empty()) overview.next = hint_for(run);
       rows.push_back(needy_row(run, now));
     }
+    for (const model::Execution& execution : news.executions) {
+      if (group_of(execution) != wanted) continue;
+      ++count;
+      rows.push_back(needy_row(execution, now));
+      if (overview.next.empty()) overview.next = rows.back().hint;
+    }
     if (count == 0) continue;
     const Look look = look_of(wanted);
     overview.text += fmt::format("{}{} {} {}", overview.text.empty() ? "" : "   ",
@@ -299,6 +319,10 @@ Table overview_table(const News& news, const Style& style) {
   for (const model::Approval& approval : news.approvals) {
     table.add({approval.approval_id.text(), std::string(base::spell(approval.status)), asker_text(approval),
                base::format_time(approval.created_at), "", "", question_line(approval)});
+  }
+  for (const model::Execution& execution : news.executions) {
+    table.add({execution.execution_id.text(), std::string(base::spell(execution.status)), execution.workflow_name,
+               base::format_time(execution.started_at), "", "", execution_note(execution)});
   }
   add_runs(table, by_attention(std::move(others)), style, {});
   return table;

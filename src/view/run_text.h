@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "model/approval.h"
+#include "model/execution.h"
 #include "model/run.h"
 #include "view/style.h"
 #include "view/table.h"
@@ -35,6 +36,8 @@ struct Overview {
 struct News {
   std::vector<model::Approval> approvals = {};
   std::vector<model::Run> runs = {};
+  // Those that failed lately, and those that wait for what none of the approvals asks.
+  std::vector<model::Execution> executions = {};
 };
 Overview make_overview(const News& news, const Style& style, base::WallTime now);
 // Whether the run waits for an answer to one of these.

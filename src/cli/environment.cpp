@@ -1,0 +1,34 @@
+#include "cli/environment.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "cli/answer.h"
+
+extern char** environ;
+
+namespace reeve::cli {
+
+// Of a name that is there twice the first, as getenv() has it.
+base::Value own_environment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string_view::npos) continue;
+    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  base::Value object = base::Value::object();
+  for (const auto& [key, value] : variables) {
+    if (base::find_invalid_utf8(key) || base::find_invalid_utf8(value)) {
+      print_aside("note: the variable {} is not UTF-8 and is left out\n", base::quoted(key));
+    } else {
+      object.set(key, base::Value::string(value));
+    }
+  }
+  return object;
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,47 @@
+#include "cli/flow_cancel.h"
+
+#include <fmt/format.h>
+
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "view/status.h"
+
+namespace reeve::cli {
+
+ExitCode cancel_execution(const Call& call, client::Daemon& daemon, base::ExecutionId id) {
+  const auto record = client::cancel_execution(daemon, id, call.arguments.value("--reason"));
+  if (call.is_json) {
+    print_json(call, record.wire);
+    return ExitCode::done;
+  }
+  fmt::print("{} {}\n", id.text(), view::status_text(record.execution.status, call.out));
+  return ExitCode::done;
+}
+
+namespace {
+
+ExitCode run(const Call& call) {
+  client::Daemon daemon(daemon_place(call));
+  return cancel_execution(call, daemon, find_execution(daemon, call.arguments.positional(0)));
+}
+
+}  // namespace
+
+Command make_flow_cancel() {
+  return {
+      .name = "flow cancel",
+      .summary = "End an execution and everything it runs",
+      .about =
+          R"(Nothing of it is started any more; what runs is ended with its whole tree of processes, what it asks needs
+no answer, subgraphs are cancelled with it. The record says who and why.
+
+Exit codes: 0 done, 3 no such execution, 4 it is over already.)",
+      .examples = {{"reeve flow cancel EX-9", ""}, {"reeve flow cancel @last --reason \"wrong branch\"", "say why"}},
+      .positionals = {{.name = "EX", .help = "EX-9, or @last for the newest"}},
+      .options = {{.name = "--reason", .value = "TEXT", .help = "why, for the record"}},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

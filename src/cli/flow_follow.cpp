@@ -1,0 +1,266 @@
+#include "cli/flow_follow.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <poll.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/answer_line.h"
+#include "cli/ask_person.h"
+#include "cli/controls.h"
+#include "cli/flow_watch.h"
+#include "cli/live_screen.h"
+#include "cli/watching.h"
+#include "os/signals.h"
+#include "os/terminal.h"
+#include "project/project.h"
+#include "view/approval_text.h"
+#include "view/status.h"
+
+namespace reeve::cli {
+
+namespace {
+
+using base::Value;
+using client::Until;
+using model::Execution;
+using model::ExecutionStatus;
+using std::chrono::milliseconds;
+
+// Durations on the screen grow by seconds.
+constexpr milliseconds tick{1000};
+// Between two looks at the daemon, however much happens.
+constexpr milliseconds least_pause{100};
+
+bool has_reached(const Execution& execution, Until until) {
+  return model::is_over(execution.status) ||
+         (until == Until::final_or_waiting && execution.status == ExecutionStatus::waiting_approval);
+}
+
+// The tree on a terminal.
+class LiveFlow {
+ public:
+  LiveFlow(const Call& call, client::Daemon& daemon, client::EventFeed& feed, Execution execution)
+      : call_(call), daemon_(daemon), feed_(feed), id_(execution.execution_id), watch_(daemon, std::move(execution)) {
+    if (can_ask()) raw_.emplace(STDIN_FILENO);
+  }
+  ~LiveFlow() { screen_.leave(); }
+  LiveFlow(const LiveFlow&) = delete;
+  LiveFlow& operator=(const LiveFlow&) = delete;
+
+  Execution follow(Until until) {
+    look();
+    while (!has_reached(watch_.picture().execution, until)) {
+      draw();
+      wait();
+      if (is_dirty_ && clock_.boot_now() >= next_look_) look();
+      if (clock_.boot_now() >= next_tick_) on_tick();
+    }
+    message_.clear();
+    answer_.ask(std::nullopt, clock_.boot_now());
+    draw();
+    return watch_.picture().execution;
+  }
+
+ private:
+  void wait() {
+    const base::BootTime now = clock_.boot_now();
+    const base::BootTime due = is_dirty_ ? std::min(next_look_, next_tick_) : next_tick_;
+    const auto left = std::max<std::int64_t>(std::chrono::ceil<milliseconds>(due - now).count(), 0);
+    std::array<pollfd, 3> wanted = {
+        {{feed_.fd(), POLLIN, 0}, {signals_.fd(), POLLIN, 0}, {raw_ ? STDIN_FILENO : -1, POLLIN, 0}}};
+    if (::poll(wanted.data(), wanted.size(), feed_.has_more() ? 0 : static_cast<int>(left)) < 0) return;
+    if (wanted[1].revents != 0) {
+      while (const auto number = signals_.take()) handle(*number);
+    }
+    if (wanted[2].revents != 0) take_keys();
+    if (wanted[0].revents == 0 && !feed_.has_more()) return;
+    for (const Value& event : feed_.take()) {
+      if (watch_.take(event)) is_dirty_ = true;
+    }
+  }
+
+  void look() {
+    const base::BootTime begun = clock_.boot_now();
+    is_dirty_ = false;
+    watch_.refresh();
+    const base::BootTime now = clock_.boot_now();
+    // A large execution is looked at less often: most of the time is the daemon's own.
+    next_look_ = now + std::max<milliseconds>(least_pause, 4 * std::chrono::ceil<milliseconds>(now - begun));
+  }
+
+  void on_tick() {
+    next_tick_ = clock_.boot_now() + tick;
+    watch_.refresh_progress();
+  }
+
+  void draw() {
+    const auto size = os::terminal_size(STDOUT_FILENO).value_or(os::TerminalSize{});
+    const auto columns = static_cast<std::size_t>(std::max(size.columns, 20));
+    const auto& questions = watch_.questions();
+    answer_.ask(questions.empty() || !raw_ ? std::nullopt : std::optional(questions.begin()->second),
+                clock_.boot_now());
+    std::vector<std::string> foot = answer_.lines(call_.out, columns);
+    if (!message_.empty()) {
+      const std::string text = base::fit_width(message_, columns - 1, call_.out.ascii);
+      foot.insert(foot.begin() + (foot.empty() ? 0 : 1), call_.out.words(text));
+    }
+    // The last row stays free: a line written there would push the first one out of reach.
+    const std::size_t rows = static_cast<std::size_t>(std::max(size.rows, 8)) - 1 - foot.size();
+    std::vector<std::string> lines = view::flow_tree(watch_.picture(), call_.out, clock_.wall_now(), {rows, columns});
+    lines.insert(lines.end(), foot.begin(), foot.end());
+    screen_.draw(lines, columns);
+  }
+
+  void take_keys() {
+    std::array<char, 256> buffer{};
+    const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (got <= 0) return leave(128 + SIGHUP);
+    const auto pressed =
+        answer_.press(std::string_view(buffer.data(), static_cast<std::size_t>(got)), clock_.boot_now());
+    if (pressed.leaves) leave(128 + SIGINT);
+    if (pressed.answer) decide(*pressed.answer);
+  }
+
+  void decide(const AnswerLine::Answer& answer) {
+    try {
+      const auto record = client::decide(daemon_, answer.approval, answer.verdict);
+      message_ = fmt::format("{} {}", answer.approval.text(), base::spell(record.approval.status));
+    } catch (const base::Error& error) {
+      if (error.code() == "daemon.unavailable") throw;
+      // Somebody was faster: the event says so to the screen.
+      message_ = base::visible(error.message());
+    }
+    is_dirty_ = true;
+  }
+
+  void handle(int number) {
+    if (number != SIGWINCH) leave(128 + number);
+  }
+
+  [[noreturn]] void leave(int code) {
+    screen_.leave();
+    os::RawTerminal::restore();
+    print_beside(call_, parting_of(id_));
+    ::_exit(code);
+  }
+
+  const Call& call_;
+  client::Daemon& daemon_;
+  client::EventFeed& feed_;
+  base::ExecutionId id_;
+  base::SystemClock clock_;
+  os::SignalInbox signals_{SIGINT, SIGTERM, SIGHUP, SIGWINCH};
+  std::optional<os::RawTerminal> raw_;
+  FlowWatch watch_;
+  LiveScreen screen_;
+  AnswerLine answer_;
+  std::string message_;
+  bool is_dirty_ = false;
+  base::BootTime next_look_;
+  base::BootTime next_tick_ = clock_.boot_now() + tick;
+};
+
+std::string text_of(const Value& event, std::string_view key) {
+  const Value* found = event.find(key);
+  return found != nullptr && found->as_string() != nullptr ? base::visible(*found->as_string()) : std::string();
+}
+
+// A line for a change: time, execution, node, status, note, with tabs between; the node is empty for the execution
+// itself. Whether it is one.
+bool print_change(const Value& event) {
+  const std::string kind = text_of(event, "event");
+  std::string note = text_of(event, "error");
+  if (note.empty()) note = text_of(event, "reason");
+  std::string status = text_of(event, "status");
+  if (kind == "approval_needed") {
+    status = "asks";
+    note = fmt::format("{}: {}", text_of(event, "approval_id"), text_of(event, "question"));
+  } else if (kind != "node_status_change" && kind != "execution_status_change") {
+    return false;
+  }
+  const Value* attempt = event.find("attempt");
+  const bool is_again = kind == "node_status_change" && attempt != nullptr && attempt->as_integer() != nullptr &&
+                        *attempt->as_integer() > 1;
+  if (is_again && note.empty()) note = fmt::format("attempt {}", *attempt->as_integer());
+  fmt::print("{}\t{}\t{}\t{}\t{}\n", text_of(event, "timestamp"), text_of(event, "execution_id"),
+             text_of(event, "node_id"), status, note);
+  return true;
+}
+
+Execution follow_lines(client::Daemon& daemon, client::EventFeed& feed, Execution execution, Until until) {
+  const base::ExecutionId id = execution.execution_id;
+  const Watching watching(parting_of(id));
+  FlowWatch watch(daemon, std::move(execution));
+  while (true) {
+    bool may_have_ended = false;
+    for (const Value& event : feed.take()) {
+      if (!watch.take(event)) continue;
+      print_change(event);
+      may_have_ended = may_have_ended || (text_of(event, "event") == "execution_status_change" &&
+                                          text_of(event, "execution_id") == id.text());
+    }
+    static_cast<void>(std::fflush(stdout));
+    if (!may_have_ended) continue;
+    Execution present = client::get_execution(daemon, id, client::NodeText::brief).execution;
+    if (has_reached(present, until)) return present;
+  }
+}
+
+}  // namespace
+
+ExitCode exit_code_of(const Execution& execution) {
+  switch (execution.status) {
+    case ExecutionStatus::completed:
+      return ExitCode::done;
+    case ExecutionStatus::failed:
+      return ExitCode::failed;
+    case ExecutionStatus::cancelled:
+      return ExitCode::cancelled;
+    case ExecutionStatus::running:
+    case ExecutionStatus::waiting_approval:
+      break;
+  }
+  return ExitCode::waiting;
+}
+
+std::string parting_of(base::ExecutionId id) {
+  return fmt::format("{0} goes on; reeve flow show {0} shows it, reeve flow cancel {0} ends it", id.text());
+}
+
+Execution follow_execution(const Call& call, client::Daemon& daemon, client::EventFeed& feed, Execution execution,
+                           Until until) {
+  const bool can_redraw = call.out_is_terminal && project::variable("TERM") != "dumb";
+  if (!can_redraw) return follow_lines(daemon, feed, std::move(execution), until);
+  return LiveFlow(call, daemon, feed, std::move(execution)).follow(until);
+}
+
+void print_ending(const Call& call, const Execution& execution) {
+  if (call.is_json) return;
+  const view::Look look = view::look_of(execution.status);
+  const std::string id = execution.execution_id.text();
+  const bool waits = execution.status == ExecutionStatus::waiting_approval;
+  std::string text = fmt::format("{} {} {}", call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)), id,
+                                 waits ? "waits for an approval" : base::spell(execution.status));
+  const bool says_why = execution.reason && !execution.reason->empty() && !waits;
+  if (says_why) text += ": " + base::visible(*execution.reason);
+  print_beside(call, text);
+  if (waits) {
+    print_next(call, "reeve approvals");
+  } else if (execution.status == ExecutionStatus::failed) {
+    print_next(call, fmt::format("reeve flow show {0}, then reeve flow retry {0}", id));
+  } else if (call.out_is_terminal) {
+    print_next(call, fmt::format("reeve flow show {}", id));
+  }
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,44 @@
+#include <fmt/format.h>
+
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "client/executions.h"
+#include "view/status.h"
+
+namespace reeve::cli {
+
+namespace {
+
+ExitCode run(const Call& call) {
+  client::Daemon daemon(daemon_place(call));
+  const base::ExecutionId id = find_execution(daemon, call.arguments.positional(0));
+  const auto record = client::retry_execution(daemon, id);
+  if (call.is_json) {
+    print_json(call, record.wire);
+    return ExitCode::done;
+  }
+  fmt::print("{} {}\n", id.text(), view::status_text(record.execution.status, call.out));
+  print_next(call, fmt::format("reeve wait {}", id.text()));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Command make_flow_retry() {
+  return {
+      .name = "flow retry",
+      .summary = "Go on with a failed execution at what failed",
+      .about =
+          R"(What failed is tried again, what completed is not redone. The workflow, its config and its inputs are those
+that the execution was started with.
+
+Exit codes: 0 it goes on, 3 no such execution, 4 it did not fail, or nothing in it can be tried again.)",
+      .examples = {{"reeve flow retry EX-9", ""}, {"reeve flow retry EX-9 && reeve wait EX-9", "and wait for it"}},
+      .positionals = {{.name = "EX", .help = "EX-9, or @last for the newest"}},
+      .options = {},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

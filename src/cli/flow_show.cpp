@@ -1,0 +1,81 @@
+#include "cli/flow_show.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "view/execution_text.h"
+
+namespace reeve::cli {
+
+namespace {
+
+std::string next_for(const view::ExecutionStory& story) {
+  const std::string id = story.execution.execution_id.text();
+  const auto asks = std::ranges::find(story.approvals, model::ApprovalStatus::pending, &model::Approval::status);
+  if (asks != story.approvals.end()) return fmt::format("reeve approve {}", asks->approval_id.text());
+  if (story.execution.status == model::ExecutionStatus::failed) return fmt::format("reeve flow retry {}", id);
+  return fmt::format("reeve {} {}", model::is_over(story.execution.status) ? "flow graph" : "wait", id);
+}
+
+// What it changed, a line each, where there is something that keeps count of it.
+std::vector<std::string> find_patches(client::Daemon& /*daemon*/, base::ExecutionId /*id*/) { return {}; }
+
+}  // namespace
+
+ExitCode show_execution(const Call& call, client::Daemon& daemon, base::ExecutionId id) {
+  if (call.is_json) {
+    print_json(call, call.arguments.has("--history") ? client::get_history(daemon, id).wire
+                                                     : client::get_execution(daemon, id).wire);
+    return ExitCode::done;
+  }
+  client::ExecutionHistory history = client::get_history(daemon, id);
+  const view::ExecutionStory story{.execution = client::get_execution(daemon, id).execution,
+                                   .iterations = std::move(history.iterations),
+                                   .runs = std::move(history.runs),
+                                   .approvals = std::move(history.approvals),
+                                   .patches = find_patches(daemon, id)};
+  if (!call.out_is_terminal) {
+    fmt::print("{}", view::execution_details(story, call.out, {}));
+    return ExitCode::done;
+  }
+  fmt::print("{}\n", view::execution_details(story, call.out, base::SystemClock().wall_now()));
+  print_next(call, next_for(story));
+  return ExitCode::done;
+}
+
+namespace {
+
+ExitCode run(const Call& call) {
+  client::Daemon daemon(daemon_place(call));
+  return show_execution(call, daemon, find_execution(daemon, call.arguments.positional(0)));
+}
+
+}  // namespace
+
+Command make_flow_show() {
+  return {
+      .name = "flow show",
+      .summary = "Everything about one execution",
+      .about =
+          R"(Each node with what went in and came out, its attempts and rounds of loops, its runs, and what was asked
+and decided. In a pipe a line begins with what it is about (`execution`, `node`, `iteration`, `run`,
+`approval`, `patch`) and has its fields separated by tabs.
+
+With `--json` the record as the API has it, with `--history` too what loops took back, the runs and the
+approvals instead.
+
+Exit codes: 0 done, 3 no such execution.)",
+      .examples = {{"reeve flow show EX-9", ""},
+                   {"reeve flow show @last --json", "the newest, for a script"},
+                   {"reeve flow show EX-9 --json --history", "earlier rounds, runs, approvals"}},
+      .positionals = {{.name = "EX", .help = "EX-9, or @last for the newest"}},
+      .options = {{.name = "--history", .help = "with --json: what happened in it instead of how it is"}},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

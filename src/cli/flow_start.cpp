@@ -1,0 +1,215 @@
+#include "cli/flow_start.h"
+
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/connect.h"
+#include "cli/environment.h"
+#include "cli/flow_follow.h"
+#include "cli/watching.h"
+#include "client/refusal.h"
+#include "json/parse.h"
+#include "os/file.h"
+#include "project/project.h"
+
+namespace reeve::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::Value;
+
+constexpr base::Milliseconds long_wait = std::chrono::seconds(30);
+
+Value parse_json(std::string_view text, const std::string& where) {
+  auto value = json::parse(text);
+  if (!value) throw Error("cli.usage", fmt::format("{} is no JSON: {}", where, value.error().text()));
+  return std::move(*value);
+}
+
+Value read_inputs_file(const std::string& name) {
+  const std::string text = name == "-" ? os::read_standard_input(base::limits::spec_file_bytes)
+                                       : os::read_file(name, base::limits::spec_file_bytes);
+  Value inputs = parse_json(text, base::quoted(name));
+  if (inputs.as_object() == nullptr) {
+    throw Error("cli.usage", fmt::format("{} must hold a JSON object, not {}", base::quoted(name), inputs.kind()));
+  }
+  return inputs;
+}
+
+void put(Value& object, const std::string& key, Value value) {
+  for (base::Member& member : *object.as_object()) {
+    if (member.key != key) continue;
+    member.value = std::move(value);
+    return;
+  }
+  object.set(key, std::move(value));
+}
+
+// "name=text", or "name:=json".
+void add_input(Value& inputs, const std::string& word) {
+  const std::size_t equals = word.find('=');
+  const bool is_json = equals != std::string::npos && equals > 0 && word[equals - 1] == ':';
+  const std::string key = word.substr(0, equals == std::string::npos ? 0 : equals - (is_json ? 1 : 0));
+  if (key.empty()) {
+    throw Error("cli.usage", fmt::format("{} is not a value for `--input`", base::quoted(word)),
+                "write it as NAME=TEXT, or NAME:=JSON");
+  }
+  const std::string text = word.substr(equals + 1);
+  if (base::find_invalid_utf8(word)) throw Error("cli.usage", fmt::format("{} is not UTF-8", base::quoted(word)));
+  put(inputs, key, is_json ? parse_json(text, fmt::format("the value of {}", base::quoted(key))) : Value::string(text));
+}
+
+Value inputs_of(const Call& call) {
+  Value inputs = Value::object();
+  if (const auto file = call.arguments.value("--inputs")) inputs = read_inputs_file(*file);
+  for (const std::string& word : call.arguments.values("--input")) add_input(inputs, word);
+  return inputs;
+}
+
+// Without the slash at the end that "." leaves.
+std::string absolute_path(const fs::path& path) {
+  const fs::path made = fs::absolute(path).lexically_normal();
+  return (made.has_filename() ? made : made.parent_path()).string();
+}
+
+// A name that is no file is that of a workflow of the project.
+bool is_file(const std::string& name) {
+  std::error_code error;
+  return name == "-" || name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml") ||
+         fs::exists(name, error);
+}
+
+Value make_wish(const Call& call, const std::string& file, const std::optional<std::string>& label) {
+  Value wish = Value::object();
+  fs::path start = ".";
+  if (is_file(file)) {
+    wish.set("source", Value::string(project::read_source(file)->text()));
+    if (file != "-") {
+      const std::string path = absolute_path(file);
+      wish.set("file", Value::string(path));
+      start = fs::path(path).parent_path();
+    }
+  } else {
+    wish.set("workflow", Value::string(file));
+  }
+  wish.set("inputs", inputs_of(call));
+  if (label) wish.set("label", Value::string(*label));
+  auto project = project::find_project(".");
+  if (!project) project = project::find_project(start);
+  wish.set("project", Value::string(absolute_path(project.value_or("."))));
+  wish.set("environment", own_environment());
+  return wish;
+}
+
+std::string text_of(const Value& record, std::string_view key) {
+  const Value* found = record.find(key);
+  return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
+}
+
+std::size_t number_of(const Value& record, std::string_view key) {
+  const Value* found = record.find(key);
+  const std::int64_t* number = found != nullptr ? found->as_integer() : nullptr;
+  return number != nullptr && *number > 0 ? static_cast<std::size_t>(*number) : 0;
+}
+
+// The daemon's problems with the lines that they are about, from the files here.
+base::Problems problems_of(const Value& document) {
+  base::Problems problems;
+  std::map<std::string, std::shared_ptr<const spec::Source>> sources;
+  const Value* errors = document.find("errors");
+  if (errors == nullptr || errors->as_array() == nullptr) return problems;
+  for (const Value& record : *errors->as_array()) {
+    base::Problem problem;
+    problem.severity = text_of(record, "severity") == "warning" ? base::Severity::warning : base::Severity::error;
+    problem.code = text_of(record, "code");
+    problem.message = text_of(record, "message");
+    problem.hint = text_of(record, "hint");
+    problem.allowed = text_of(record, "allowed");
+    problem.fix = text_of(record, "fix");
+    const std::string file = text_of(record, "file");
+    if (!file.empty()) {
+      auto& source = sources[file];
+      try {
+        const std::string shown = fs::path(file).is_absolute() ? project::shown_path(file) : file;
+        if (!source) {
+          source = std::make_shared<const spec::Source>(
+              shown, file.starts_with('/') ? os::read_file(file, base::limits::spec_file_bytes) : std::string());
+        }
+      } catch (const Error&) {
+        // Piped in, or gone: its name and line are enough.
+        source = std::make_shared<const spec::Source>(file, "");
+      }
+      problem.place =
+          source->place(number_of(record, "line"), number_of(record, "column"), number_of(record, "length"));
+    }
+    problems.add(std::move(problem));
+  }
+  return problems;
+}
+
+client::ExecutionRecord wait_for(client::Daemon& daemon, base::ExecutionId id, client::Until until) {
+  const Watching watching(parting_of(id));
+  while (true) {
+    auto record = client::wait_execution(daemon, id, until, long_wait);
+    const bool waits = record.execution.status == model::ExecutionStatus::waiting_approval;
+    if (model::is_over(record.execution.status) || (waits && until == client::Until::final_or_waiting)) return record;
+  }
+}
+
+ExitCode follow(const Call& call, client::Daemon& daemon, const Value& wish) {
+  const auto until = call.arguments.has("--no-wait") ? client::Until::final_or_waiting : client::Until::final;
+  if (call.is_json) {
+    const auto record = wait_for(daemon, client::create_execution(daemon, wish).execution.execution_id, until);
+    print_json(call, record.wire);
+    return exit_code_of(record.execution);
+  }
+  // First the ear: what happens while it begins is heard.
+  client::EventFeed feed(daemon);
+  auto created = client::create_execution(daemon, wish);
+  const model::Execution ended = follow_execution(call, daemon, feed, std::move(created.execution), until);
+  print_ending(call, ended);
+  return exit_code_of(ended);
+}
+
+}  // namespace
+
+ExitCode start_flow(const Call& call, const std::string& file, const std::optional<std::string>& label) {
+  const Value wish = make_wish(call, file, label);
+  client::Daemon daemon(daemon_place(call));
+  try {
+    if (!call.arguments.has("--detach")) return follow(call, daemon, wish);
+    const auto record = client::create_execution(daemon, wish);
+    if (call.is_json) {
+      print_json(call, record.wire);
+    } else {
+      fmt::print("{}\n", record.execution.execution_id.text());
+      print_next(call, fmt::format("reeve flow show {}", record.execution.execution_id.text()));
+    }
+    return ExitCode::done;
+  } catch (const client::Refusal& refusal) {
+    const bool has_problems = refusal.code() == "flow.invalid" && !call.is_json;
+    if (!has_problems) throw;
+    return refuse(call, "flow.invalid", "the workflow is not valid", problems_of(refusal.document()),
+                  "Nothing was started.");
+  }
+}
+
+std::vector<Option> start_options() {
+  return {{.name = "--input",
+           .value = "NAME=TEXT",
+           .help = "an input of the first node; NAME:=JSON for other values",
+           .is_repeatable = true},
+          {.name = "--inputs", .value = "FILE", .help = "a file with a JSON object of inputs"},
+          {.name = "--detach", .help = "print its id at once and leave it running"},
+          {.name = "--no-wait", .help = "when it waits for an approval, end with 90"}};
+}
+
+}  // namespace reeve::cli
