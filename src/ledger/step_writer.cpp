@@ -68,6 +68,10 @@ std::int64_t StepWriter::insert(const std::string& hash, const model::Workflow& 
   data.set("execution_id", Value::string(base::ExecutionId(number).text()));
   data.set("status", Value::string("running"));
   data.set("workflow", Value::string(workflow.name));
+  if (parent != nullptr && child != nullptr) {
+    data.set("parent_execution_id", Value::string(base::ExecutionId(parent->number()).text()));
+    data.set("parent_node_id", Value::string(parent->workflow().graph().node(child->node).id));
+  }
   transaction_.tell(model::EventKind::execution_status_change, data);
   return number;
 }

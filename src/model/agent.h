@@ -45,4 +45,7 @@ BOOST_DESCRIBE_STRUCT(Agent, (), (agent_id, name, role, tool, state, last_seen, 
 // Roles that exist without a config (AGT-3).
 const std::vector<std::string>& built_in_roles();
 
+// The role of a task that does nothing: it completes at once with its inputs, and needs no tool.
+inline constexpr const char* noop_role = "noop";
+
 }  // namespace reeve::model

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,11 +46,33 @@ struct NodeExecution {
   std::optional<base::ApprovalId> approval_id;
   std::optional<base::WallTime> started_at;
   std::optional<base::WallTime> completed_at;
+  // Of a subgraph: the execution that does its work (GRF-11).
+  std::optional<base::ExecutionId> child_execution_id;
+  // While `ready`: the next attempt begins no earlier (GRF-14).
+  std::optional<base::WallTime> not_before;
   friend bool operator==(const NodeExecution&, const NodeExecution&) = default;
 };
 BOOST_DESCRIBE_STRUCT(NodeExecution, (),
                       (node_id, type, status, attempt, iteration, inputs, outputs, error, tool_run_id, approval_id,
-                       started_at, completed_at))
+                       started_at, completed_at, child_execution_id, not_before))
+
+// The node of another execution that started this one (GRF-11).
+struct ExecutionParent {
+  base::ExecutionId execution_id{0};
+  std::string node_id;
+  friend bool operator==(const ExecutionParent&, const ExecutionParent&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ExecutionParent, (), (execution_id, node_id))
+
+// How many of its nodes are at work, or went wrong.
+struct NodeTally {
+  std::int64_t ready = 0;
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  std::int64_t failed = 0;
+  friend bool operator==(const NodeTally&, const NodeTally&) = default;
+};
+BOOST_DESCRIBE_STRUCT(NodeTally, (), (ready, running, waiting, failed))
 
 struct Execution {
   base::ExecutionId execution_id{0};
@@ -61,10 +84,16 @@ struct Execution {
   base::WallTime started_at;
   std::optional<base::WallTime> completed_at;
   std::vector<NodeExecution> nodes;
+  std::optional<ExecutionParent> parent;
+  NodeTally tally;
+  // What it was started with.
+  std::optional<base::Value> inputs;
+  // Where it works and when its changes are applied: {"project", "base_commit", "apply"}.
+  std::optional<base::Value> config;
   friend bool operator==(const Execution&, const Execution&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Execution, (),
-                      (execution_id, workflow_id, workflow_name, label, status, reason, started_at, completed_at,
-                       nodes))
+                      (execution_id, workflow_id, workflow_name, label, status, reason, started_at, completed_at, nodes,
+                       parent, tally, inputs, config))
 
 }  // namespace reeve::model

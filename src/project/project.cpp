@@ -23,21 +23,6 @@ std::shared_ptr<const spec::Source> read_if_there(const fs::path& path, const st
   }
 }
 
-// As short as it can be written from here.
-std::string shown_path(const fs::path& path) {
-  std::error_code error;
-  const fs::path relative = fs::relative(path, fs::current_path(error), error);
-  if (!error && !relative.empty() && *relative.begin() != "..") return relative.string();
-  return path.string();
-}
-
-fs::path folder_of(const std::string& file) {
-  std::error_code error;
-  if (file == "-") return fs::current_path(error);
-  const fs::path absolute = fs::absolute(file, error);
-  return error ? fs::path(".") : absolute.parent_path();
-}
-
 // The same place in the main checkout, when the folder lies in a linked worktree: there `.git` is a file that names
 // MAIN/.git/worktrees/NAME.
 fs::path leave_worktree(const fs::path& start) {
@@ -63,30 +48,14 @@ fs::path leave_worktree(const fs::path& start) {
   return start;
 }
 
-std::shared_ptr<const spec::Source> read_or_skip(const fs::path& path) {
-  try {
-    return read_if_there(path, shown_path(path));
-  } catch (const base::Error&) {
-    return nullptr;
-  }
-}
-
-// The project's workflows, then those beside the file.
-spec::WorkflowCatalog load_catalog(const std::optional<fs::path>& project, const fs::path& folder) {
-  std::vector<fs::path> folders;
-  if (project) folders.push_back(*project / ".reeve" / "workflows");
-  if (folders.empty() || folders.front() != folder) folders.push_back(folder);
-  spec::WorkflowCatalog catalog;
-  for (const fs::path& place : folders) {
-    for (const fs::path& file : os::list_files(place, {".yaml", ".yml"}, base::limits::workflow_files)) {
-      // A file that cannot be read is none that a subgraph can mean; if one is missing for it, that is told.
-      if (auto source = read_or_skip(file)) catalog.add(file.stem().string(), std::move(source));
-    }
-  }
-  return catalog;
-}
-
 }  // namespace
+
+std::string shown_path(const fs::path& path) {
+  std::error_code error;
+  const fs::path relative = fs::relative(path, fs::current_path(error), error);
+  if (!error && !relative.empty() && *relative.begin() != "..") return relative.string();
+  return path.string();
+}
 
 std::optional<std::string> variable(const char* name) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
@@ -146,27 +115,6 @@ FoundConfig load_config_of(const StateFolder& folder) {
   const fs::path around = folder.root.parent_path();
   const bool is_of_project = around.filename() == ".reeve" && folder.root.filename() == "state";
   return load_config(is_of_project ? std::optional(around.parent_path()) : std::nullopt, {});
-}
-
-base::Result<spec::WorkflowFile> load_workflow(const std::string& name) {
-  const auto source = read_source(name);
-  const fs::path folder = folder_of(name);
-  auto project = find_project(folder);
-  if (!project) project = find_project(".");
-  const FoundConfig config = load_config(project, {});
-  std::optional<spec::WorkflowCatalog> catalog;
-  spec::WorkflowSurroundings surroundings;
-  // Roles and gates belong to a project; the user's own file alone names none that a workflow could be held to.
-  if (config.has_project_file && config.loaded) surroundings.config = &config.loaded->config();
-  surroundings.catalog = [&]() -> const spec::WorkflowCatalog& {
-    if (!catalog) catalog = load_catalog(project, folder);
-    return *catalog;
-  };
-  auto workflow = spec::parse_workflow(source, surroundings);
-  if (config.loaded) return workflow;
-  base::Problems problems = config.loaded.error();
-  problems.append(workflow ? workflow->warnings : workflow.error());
-  return std::unexpected(std::move(problems));
 }
 
 }  // namespace reeve::project

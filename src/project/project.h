@@ -11,7 +11,6 @@
 #include "project/state_folder.h"
 #include "spec/config_file.h"
 #include "spec/source.h"
-#include "spec/workflow_file.h"
 
 // Where things are on this machine: the project, the config files, the workflows.
 namespace reeve::project {
@@ -45,11 +44,10 @@ FoundConfig load_config(const std::optional<std::filesystem::path>& project, con
 // Of the project that the state folder belongs to, or of the user alone: what its daemon goes by.
 FoundConfig load_config_of(const StateFolder& folder);
 
+// As short as it can be written from here.
+std::string shown_path(const std::filesystem::path& path);
+
 // The user's own config file, whether it exists or not.
 std::filesystem::path user_config_path();
-
-// A workflow file with everything that it is held against: the config of its project and the workflows beside it. The
-// problems of both files at once.
-base::Result<spec::WorkflowFile> load_workflow(const std::string& name);
 
 }  // namespace reeve::project

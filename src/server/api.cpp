@@ -88,6 +88,15 @@ base::ApprovalId Exchange::approval_id() const {
   return *id;
 }
 
+base::ExecutionId Exchange::execution_id() const {
+  const auto id = base::ExecutionId::parse(parts.at(0));
+  if (!id) {
+    throw Error("execution.not_found", fmt::format("there is no execution {}", base::quoted(parts.at(0))),
+                "ids look like EX-9");
+  }
+  return *id;
+}
+
 std::optional<runtime::Idempotency> Exchange::idempotency(std::string_view content) const {
   constexpr std::size_t longest_key = 255;
   auto key = request.header("idempotency-key");
@@ -109,9 +118,15 @@ void Exchange::refuse(const Error& error) {
                    .body = json::encode(wire::problem_document(error))});
 }
 
+void Exchange::refuse(std::string_view code, std::string_view title, const base::Problems& problems) {
+  if (std::exchange(is_answered, true)) return;
+  const base::Value document = wire::problem_document(code, title, problems);
+  responder->send({.status = 422, .content_type = "application/problem+json", .body = json::encode(document)});
+}
+
 Api::Api(runtime::Daemon& daemon) : daemon_(daemon) {
-  for (const auto& routes :
-       {run_routes(), approval_routes(), audit_routes(), output_routes(), event_routes(), daemon_routes()}) {
+  for (const auto& routes : {run_routes(), approval_routes(), execution_routes(), audit_routes(), output_routes(),
+                             event_routes(), daemon_routes()}) {
     routes_.insert(routes_.end(), routes.begin(), routes.end());
   }
 }

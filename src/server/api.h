@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/problem.h"
 #include "base/value.h"
 #include "runtime/daemon.h"
 #include "server/http.h"
@@ -31,12 +32,15 @@ struct Exchange {
   base::Value body() const;
   base::RunId run_id() const;
   base::ApprovalId approval_id() const;
+  base::ExecutionId execution_id() const;
   // What the client names the change by, if it does. `content`: what a repetition must not differ in.
   std::optional<runtime::Idempotency> idempotency(std::string_view content) const;
 
   // The first of them is the answer; what comes later is not sent.
   void send(int status, const base::Value& document);
   void refuse(const base::Error& error);
+  // What a person wrote is wrong: all of it.
+  void refuse(std::string_view code, std::string_view title, const base::Problems& problems);
   bool is_answered = false;
 };
 using SharedExchange = std::shared_ptr<Exchange>;
@@ -51,6 +55,7 @@ struct Route {
 
 std::vector<Route> run_routes();
 std::vector<Route> approval_routes();
+std::vector<Route> execution_routes();
 std::vector<Route> audit_routes();
 std::vector<Route> output_routes();
 std::vector<Route> event_routes();

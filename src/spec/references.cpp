@@ -9,6 +9,7 @@ namespace reeve::spec {
 
 std::vector<std::string> known_roles(const model::Config& config) {
   std::vector<std::string> roles = model::built_in_roles();
+  roles.emplace_back(model::noop_role);
   for (const auto& [name, _] : config.roles) {
     if (std::ranges::find(roles, name) == roles.end()) roles.push_back(name);
   }
@@ -29,6 +30,22 @@ void check_role(const std::string& role, const model::Config& config, const Yaml
   if (role.empty() || std::ranges::find(known, role) != known.end()) return;
   binder.report_unknown(place, "unknown_role", "role", role, known).fix =
       "add it under `roles:` in the config, with its tool";
+}
+
+void check_role_tool(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder) {
+  const std::vector<std::string> known = known_roles(config);
+  const auto words = config.roles.find(role);
+  const bool has_tool = words != config.roles.end() && words->second.tool;
+  const bool is_known = std::ranges::find(known, role) != known.end();
+  if (!is_known || has_tool || role == model::noop_role || config.tools.size() == 1) return;
+  binder.report(
+      place, "role_without_tool",
+      config.tools.empty() ? fmt::format("the role {} has no tool, and the config names none", base::quoted(role))
+                           : fmt::format("the role {} does not say which of the tools it uses: {}", base::quoted(role),
+                                         base::join(keys_of(config.tools), ", ")),
+      config.tools.empty()
+          ? fmt::format("add a tool to the config: tools: {{claude: {{command: [claude, -p, \"{{prompt}}\"]}}}}")
+          : fmt::format("name it in the config: roles: {{{}: {{tool: {}}}}}", role, config.tools.begin()->first));
 }
 
 void check_template(const std::string& text, const YamlNode& place, Binder& binder) {

@@ -22,6 +22,8 @@ std::vector<std::string> known_roles(const model::Config& config);
 // told where it is missing.
 void check_name(const std::string& id, std::string_view noun, const YamlNode& place, Binder& binder);
 void check_role(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder);
+// Before a start: the role's own tool, or the only one that the config has. Unknown roles are told elsewhere.
+void check_role_tool(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder);
 void check_template(const std::string& text, const YamlNode& place, Binder& binder);
 
 }  // namespace reeve::spec

@@ -50,7 +50,7 @@ bool check_size(const model::Workflow& workflow, const YamlNode& root, Binder& b
 
 void WorkflowCatalog::add(std::string stem, std::shared_ptr<const Source> source) {
   base::Problems problems;
-  Entry entry{.file = source->name(), .stem = std::move(stem)};
+  Entry entry{.file = source->name(), .stem = std::move(stem), .workflow = {}, .source = source};
   if (const auto document = parse_yaml(std::move(source), problems)) {
     if (document->root.find("nodes") == nullptr) return;
     Binder binder(area, problems);

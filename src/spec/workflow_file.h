@@ -22,6 +22,7 @@ class WorkflowCatalog {
     std::string stem;
     model::Workflow workflow;
     std::size_t errors = 0;
+    std::shared_ptr<const Source> source;
   };
 
   // A file that is no workflow at all (no `nodes`) is passed over.
@@ -38,6 +39,8 @@ class WorkflowCatalog {
 struct WorkflowSurroundings {
   // Roles and gates are checked when there is one.
   const model::Config* config = nullptr;
+  // Before a start every role must also come to a tool.
+  bool needs_tools = false;
   // Asked only when the workflow has subgraphs; without it they are not looked up.
   std::function<const WorkflowCatalog&()> catalog;
 };

@@ -47,15 +47,57 @@ Look look_of(model::ApprovalStatus status) noexcept {
   return {"?", "?", Tint::dim};
 }
 
-std::string status_text(RunStatus status, const Style& style) {
+Look look_of(model::ExecutionStatus status) noexcept {
+  switch (status) {
+    case model::ExecutionStatus::running:
+      return look_of(RunStatus::running);
+    case model::ExecutionStatus::waiting_approval:
+      return look_of(RunStatus::waiting_approval);
+    case model::ExecutionStatus::completed:
+      return look_of(RunStatus::completed);
+    case model::ExecutionStatus::failed:
+      return look_of(RunStatus::failed);
+    case model::ExecutionStatus::cancelled:
+      return look_of(RunStatus::cancelled);
+  }
+  return {"?", "?", Tint::dim};
+}
+
+Look look_of(model::NodeStatus status) noexcept {
+  switch (status) {
+    case model::NodeStatus::pending:
+    case model::NodeStatus::ready:
+      return look_of(RunStatus::queued);
+    case model::NodeStatus::running:
+      return look_of(RunStatus::running);
+    case model::NodeStatus::waiting_approval:
+      return look_of(RunStatus::waiting_approval);
+    case model::NodeStatus::completed:
+      return look_of(RunStatus::completed);
+    case model::NodeStatus::failed:
+      return look_of(RunStatus::failed);
+    case model::NodeStatus::skipped:
+      return {"–", "/", Tint::dim};
+    case model::NodeStatus::cancelled:
+      return look_of(RunStatus::cancelled);
+  }
+  return {"?", "?", Tint::dim};
+}
+
+namespace {
+
+template <class Status>
+std::string word_of(Status status, const Style& style) {
   const Look look = look_of(status);
   return style.paint(look.tint, fmt::format("{} {}", style.pick(look.sign, look.ascii), base::spell(status)));
 }
 
-std::string status_text(model::ApprovalStatus status, const Style& style) {
-  const Look look = look_of(status);
-  return style.paint(look.tint, fmt::format("{} {}", style.pick(look.sign, look.ascii), base::spell(status)));
-}
+}  // namespace
+
+std::string status_text(RunStatus status, const Style& style) { return word_of(status, style); }
+std::string status_text(model::ApprovalStatus status, const Style& style) { return word_of(status, style); }
+std::string status_text(model::ExecutionStatus status, const Style& style) { return word_of(status, style); }
+std::string status_text(model::NodeStatus status, const Style& style) { return word_of(status, style); }
 
 std::string age_text(base::Milliseconds age) {
   const auto seconds = std::max<std::int64_t>(age.count() / 1000, 0);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "model/approval.h"
+#include "model/execution.h"
 #include "model/run.h"
 #include "view/style.h"
 
@@ -19,9 +20,13 @@ struct Look {
 };
 Look look_of(model::RunStatus status) noexcept;
 Look look_of(model::ApprovalStatus status) noexcept;
+Look look_of(model::ExecutionStatus status) noexcept;
+Look look_of(model::NodeStatus status) noexcept;
 // "● running", in its colour.
 std::string status_text(model::RunStatus status, const Style& style);
 std::string status_text(model::ApprovalStatus status, const Style& style);
+std::string status_text(model::ExecutionStatus status, const Style& style);
+std::string status_text(model::NodeStatus status, const Style& style);
 
 // "12m": how long ago, in the largest unit.
 std::string age_text(base::Milliseconds age);

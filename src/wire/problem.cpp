@@ -73,6 +73,13 @@ int http_status(std::string_view code) noexcept {
       {"approval.choice_needed", 422},
       {"approval.contradiction", 422},
       {"approval.secret_needed", 422},
+      {"execution.over", 409},
+      {"execution.not_failed", 409},
+      {"execution.inside_run", 403},
+      {"execution.bad_request", 422},
+      {"git.no_commits", 422},
+      {"git.unsafe_folder", 422},
+      {"git.missing", 422},
       {"store.busy", 503},
       {"store.unavailable", 503},
   });

@@ -1,0 +1,96 @@
+#include "client/executions.h"
+
+#include <algorithm>
+
+#include "base/quantity.h"
+#include "base/text.h"
+
+namespace reeve::client {
+
+namespace {
+
+using base::Value;
+
+// What the daemon gives in one page (UX).
+constexpr std::size_t page_size = 500;
+
+std::string path_of(base::ExecutionId id, std::string_view rest = {}) {
+  return fmt::format("/api/executions/{}{}", id.text(), rest);
+}
+
+ExecutionRecord make_record(Value wire) {
+  auto execution = decode<model::Execution>(wire);
+  return {.wire = std::move(wire), .execution = std::move(execution)};
+}
+
+template <class T>
+std::vector<T> decode_list(const Value& document, std::string_view key) {
+  const Value* found = document.find(key);
+  if (found == nullptr) throw_bad_answer(fmt::format("no `{}`", key));
+  return decode<std::vector<T>>(*found);
+}
+
+}  // namespace
+
+ExecutionRecord create_execution(Daemon& daemon, const Value& wish) {
+  return make_record(daemon.post("/api/executions?outputs=0", wish));
+}
+
+ExecutionRecord get_execution(Daemon& daemon, base::ExecutionId id, NodeText text) {
+  return make_record(daemon.get(path_of(id, text == NodeText::brief ? "?outputs=0" : "")));
+}
+
+std::vector<ExecutionRecord> list_executions(Daemon& daemon, const ExecutionSelection& selection, std::size_t limit) {
+  std::string question = "/api/executions?";
+  if (!selection.statuses.empty()) question += fmt::format("status={}&", base::join(selection.statuses, ","));
+  if (selection.label) question += fmt::format("label={}&", encode_part(*selection.label));
+  if (selection.workflow) question += fmt::format("workflow={}&", encode_part(*selection.workflow));
+  std::vector<ExecutionRecord> records;
+  std::string cursor;
+  while (records.size() < limit) {
+    std::string target = question + fmt::format("limit={}", std::min(limit - records.size(), page_size));
+    if (!cursor.empty()) target += fmt::format("&cursor={}", encode_part(cursor));
+    const Value page = daemon.get(target);
+    const Value* items = page.find("items");
+    if (items == nullptr || items->as_array() == nullptr) throw_bad_answer("no `items` in a page of executions");
+    for (const Value& item : *items->as_array()) records.push_back(make_record(item));
+    const Value* next = page.find("next_cursor");
+    const bool has_more = next != nullptr && next->as_string() != nullptr && !items->as_array()->empty();
+    if (!has_more) break;
+    cursor = *next->as_string();
+  }
+  return records;
+}
+
+ExecutionRecord cancel_execution(Daemon& daemon, base::ExecutionId id, const std::optional<std::string>& reason) {
+  Value body = Value::object();
+  if (reason) body.set("reason", Value::string(*reason));
+  return make_record(daemon.post(path_of(id, "/cancel"), body));
+}
+
+ExecutionRecord retry_execution(Daemon& daemon, base::ExecutionId id) {
+  return make_record(daemon.post(path_of(id, "/retry"), Value::object()));
+}
+
+ExecutionRecord wait_execution(Daemon& daemon, base::ExecutionId id, Until until, base::Milliseconds time) {
+  return make_record(daemon.get(path_of(id, fmt::format("/wait?timeout={}&through_approvals={}",
+                                                        base::format_duration(time), until == Until::final ? 1 : 0))));
+}
+
+ExecutionHistory get_history(Daemon& daemon, base::ExecutionId id) {
+  ExecutionHistory history{.wire = daemon.get(path_of(id, "/history")), .iterations = {}, .runs = {}, .approvals = {}};
+  history.iterations = decode_list<model::NodeExecution>(history.wire, "iterations");
+  history.runs = decode_list<model::Run>(history.wire, "runs");
+  history.approvals = decode_list<model::Approval>(history.wire, "approvals");
+  return history;
+}
+
+ExecutionWorkflow get_workflow(Daemon& daemon, base::ExecutionId id) {
+  const Value document = daemon.get(path_of(id, "/workflow"));
+  const Value* hash = document.find("content_hash");
+  const Value* workflow = document.find("workflow");
+  if (hash == nullptr || workflow == nullptr) throw_bad_answer("no workflow");
+  return {decode<std::string>(*hash), decode<model::Workflow>(*workflow)};
+}
+
+}  // namespace reeve::client

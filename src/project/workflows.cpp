@@ -1,0 +1,122 @@
+#include "project/workflows.h"
+
+#include <deque>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/text.h"
+#include "os/file.h"
+#include "project/project.h"
+
+namespace reeve::project {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder_of(const std::string& file) {
+  std::error_code error;
+  if (file == "-") return fs::current_path(error);
+  const fs::path absolute = fs::absolute(file, error);
+  return error ? fs::path(".") : absolute.parent_path();
+}
+
+fs::path workflow_folder(const fs::path& project) { return project / ".reeve" / "workflows"; }
+
+// A file that cannot be read is none that a subgraph can mean; if one is missing for it, that is told.
+std::shared_ptr<const spec::Source> read_or_skip(const fs::path& path) {
+  try {
+    return std::make_shared<const spec::Source>(shown_path(path), os::read_file(path, base::limits::spec_file_bytes));
+  } catch (const base::Error&) {
+    return nullptr;
+  }
+}
+
+// The project's workflows, then those beside the file.
+spec::WorkflowCatalog load_catalog(const std::optional<fs::path>& project, const std::optional<fs::path>& folder) {
+  std::vector<fs::path> folders;
+  if (project) folders.push_back(workflow_folder(*project));
+  if (folder && (folders.empty() || folders.front() != *folder)) folders.push_back(*folder);
+  spec::WorkflowCatalog catalog;
+  for (const fs::path& place : folders) {
+    for (const fs::path& file : os::list_files(place, {".yaml", ".yml"}, base::limits::workflow_files)) {
+      if (auto source = read_or_skip(file)) catalog.add(file.stem().string(), std::move(source));
+    }
+  }
+  return catalog;
+}
+
+void add_names(const model::Workflow& workflow, std::deque<std::string>& names) {
+  for (const model::Node& node : workflow.nodes) {
+    if (node.subgraph_config) names.push_back(node.subgraph_config->workflow_name);
+  }
+}
+
+}  // namespace
+
+base::Result<spec::WorkflowFile> load_workflow(const std::string& name) {
+  const auto source = read_source(name);
+  const fs::path folder = folder_of(name);
+  auto project = find_project(folder);
+  if (!project) project = find_project(".");
+  const FoundConfig config = load_config(project, {});
+  std::optional<spec::WorkflowCatalog> catalog;
+  spec::WorkflowSurroundings surroundings;
+  // Roles and gates belong to a project; the user's own file alone names none that a workflow could be held to.
+  if (config.has_project_file && config.loaded) surroundings.config = &config.loaded->config();
+  surroundings.catalog = [&]() -> const spec::WorkflowCatalog& {
+    if (!catalog) catalog = load_catalog(project, folder);
+    return *catalog;
+  };
+  auto workflow = spec::parse_workflow(source, surroundings);
+  if (config.loaded) return workflow;
+  base::Problems problems = config.loaded.error();
+  problems.append(workflow ? workflow->warnings : workflow.error());
+  return std::unexpected(std::move(problems));
+}
+
+base::Result<GatheredWorkflow> gather_workflow(const WorkflowPlace& place, const model::Config& config) {
+  std::optional<spec::WorkflowCatalog> catalog;
+  const spec::WorkflowSurroundings surroundings{
+      .config = &config, .needs_tools = true, .catalog = [&]() -> const spec::WorkflowCatalog& {
+        if (!catalog) catalog = load_catalog(place.project, place.folder);
+        return *catalog;
+      }};
+  auto file = spec::parse_workflow(place.source, surroundings);
+  if (!file) return std::unexpected(std::move(file.error()));
+  GatheredWorkflow gathered{.file = std::move(*file), .subgraphs = {}};
+  base::Problems problems;
+  std::deque<std::string> names;
+  add_names(gathered.file.workflow, names);
+  while (!names.empty()) {
+    const std::string name = std::move(names.front());
+    names.pop_front();
+    const spec::WorkflowCatalog::Entry* entry = gathered.subgraphs.contains(name) ? nullptr : catalog->find(name);
+    if (entry == nullptr) continue;
+    auto inner = spec::parse_workflow(entry->source, surroundings);
+    if (!inner) {
+      // One file may be known by two names.
+      problems.append_new(inner.error());
+      continue;
+    }
+    add_names(inner->workflow, names);
+    gathered.subgraphs.emplace(name, std::move(*inner));
+  }
+  if (problems.has_errors()) return std::unexpected(std::move(problems));
+  return gathered;
+}
+
+WorkflowPlace find_workflow(const fs::path& project, const std::string& name) {
+  const spec::WorkflowCatalog catalog = load_catalog(project, std::nullopt);
+  if (const auto* entry = catalog.find(name)) return {.source = entry->source, .project = project, .folder = {}};
+  const auto meant = base::find_closest(name, catalog.names());
+  throw base::Error(
+      "flow.not_found",
+      fmt::format("there is no workflow {} in {}", base::quoted(name),
+                  base::visible(workflow_folder(project).string())),
+      meant ? fmt::format("did you mean `{}`?", *meant) : "name a file, or put one into .reeve/workflows/");
+}
+
+}  // namespace reeve::project

@@ -1,0 +1,338 @@
+#include "store/executions.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/limits.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "json/decode.h"
+#include "json/describe.h"
+#include "project/workflows.h"
+#include "runtime/store_task.h"
+#include "runtime/worker.h"
+#include "server/api.h"
+#include "server/insider.h"
+#include "wire/execution_request.h"
+
+// /api/executions
+namespace reeve::server {
+
+namespace {
+
+using base::Error;
+using base::ExecutionId;
+using base::Value;
+using model::Execution;
+using store::NodeDetail;
+
+constexpr std::int64_t most_listed = 500;
+constexpr auto longest_wait = std::chrono::minutes(5);
+constexpr std::size_t longest_label = 255;
+constexpr std::size_t longest_reason = 4'096;
+
+// What starts work is no business of a process inside a run: it would reach beyond the run that it is in.
+void refuse_from_inside(const SharedExchange& exchange, std::string_view what) {
+  const auto insider = find_insider(exchange->daemon, exchange->request.peer);
+  if (!insider) return;
+  report_insider(exchange->daemon, *insider, std::string(what));
+  throw Error("execution.inside_run", fmt::format("a process inside {} cannot {}", insider->run, what),
+              "do it in a shell of your own, outside any run");
+}
+
+NodeDetail detail_of(const Exchange& exchange) {
+  return exchange.query("outputs").value_or("1") == "0" ? NodeDetail::brief : NodeDetail::all;
+}
+
+Execution get_execution(ledger::Transaction& transaction, ExecutionId id, NodeDetail detail) {
+  auto found = store::find_execution(transaction.session(), id, detail);
+  if (!found) {
+    throw Error("execution.not_found", fmt::format("there is no execution {}", id.text()),
+                "`reeve flow list` shows those there are");
+  }
+  return std::move(*found);
+}
+
+// The record as it is stored now.
+void send_record(SharedExchange exchange, ExecutionId id, int status) {
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id, detail = detail_of(*exchange)](ledger::Transaction& transaction) {
+        return get_execution(transaction, id, detail);
+      },
+      [exchange, status](std::expected<Execution, Error> execution) {
+        if (!execution) return exchange->refuse(execution.error());
+        exchange->send(status, json::to_value(*execution));
+      });
+}
+
+auto answer_with(SharedExchange exchange, int status) {
+  return [exchange, status](std::expected<ExecutionId, Error> id) {
+    if (!id) return exchange->refuse(id.error());
+    send_record(exchange, *id, status);
+  };
+}
+
+wire::ExecutionRequest decode_request(const Exchange& exchange) {
+  auto decoded = json::from_value<wire::ExecutionRequest>(exchange.body());
+  if (!decoded) throw Error("api.bad_request", decoded.error());
+  wire::ExecutionRequest request = std::move(*decoded);
+  if (request.source.has_value() == request.workflow.has_value()) {
+    throw Error("api.bad_request", "one of `source` and `workflow` is needed",
+                "send a workflow's text, or name one of the project");
+  }
+  if (request.inputs && request.inputs->as_object() == nullptr) {
+    throw Error("api.bad_request", fmt::format("`inputs` must be an object, not {}", request.inputs->kind()));
+  }
+  std::error_code error;
+  if (!std::filesystem::path(request.project).is_absolute() || !std::filesystem::is_directory(request.project, error)) {
+    throw Error("api.bad_request",
+                fmt::format("`project` must be a folder, absolute: {}", base::quoted(request.project)));
+  }
+  if (request.file && !std::filesystem::path(*request.file).is_absolute()) {
+    throw Error("api.bad_request", "`file` must be absolute");
+  }
+  if (request.source && request.source->size() > base::limits::spec_file_bytes) {
+    throw Error("api.bad_request", "`source` is longer than a workflow may be");
+  }
+  const std::string& label = request.label.value_or("");
+  if (label.size() > longest_label || label.find('\0') != std::string::npos) {
+    throw Error("api.bad_request", fmt::format("`label` has at most {} bytes, and no NUL", longest_label));
+  }
+  return request;
+}
+
+project::WorkflowPlace place_of(const wire::ExecutionRequest& request) {
+  const std::filesystem::path project = request.project;
+  if (request.workflow) return project::find_workflow(project, *request.workflow);
+  project::WorkflowPlace place{
+      .source = std::make_shared<const spec::Source>(request.file.value_or("<workflow>"), *request.source),
+      .project = project,
+      .folder = {}};
+  if (request.file) place.folder = std::filesystem::path(*request.file).parent_path();
+  return place;
+}
+
+void create(SharedExchange exchange) {
+  refuse_from_inside(exchange, "start a workflow");
+  const wire::ExecutionRequest request = decode_request(*exchange);
+  const auto config = exchange->daemon.options().reload();
+  if (!config) throw config.error();
+  auto gathered = project::gather_workflow(place_of(request), *config);
+  if (!gathered) return exchange->refuse("flow.invalid", "the workflow is not valid", gathered.error());
+  runtime::Worker::Start start{
+      .execution = {.workflow = std::move(gathered->file.workflow), .hash = gathered->file.content_hash},
+      .ground = runtime::make_ground(*config, request.project),
+      .idempotency = exchange->idempotency(exchange->request.body)};
+  for (auto& [name, file] : gathered->subgraphs) {
+    start.execution.subgraphs.emplace(
+        name, ledger::NewExecution::Subgraph{.hash = file.content_hash, .workflow = std::move(file.workflow)});
+  }
+  if (request.inputs) start.execution.inputs = *request.inputs;
+  start.execution.label = request.label;
+  start.ground.apply = start.execution.workflow.config.apply;
+  start.ground.environment = request.environment;
+  exchange->daemon.worker().start(std::move(start), answer_with(exchange, 201));
+}
+
+std::vector<model::ExecutionStatus> parse_statuses(const std::optional<std::string>& text) {
+  std::vector<model::ExecutionStatus> statuses;
+  if (!text || text->empty()) return statuses;
+  for (const std::string_view word : base::split(*text, ',')) {
+    const auto status = base::find_enum<model::ExecutionStatus>(word);
+    if (!status) {
+      throw Error("api.bad_request", fmt::format("there is no status {}", base::quoted(word)),
+                  fmt::format("statuses are {}", fmt::join(base::spellings<model::ExecutionStatus>(), ", ")));
+    }
+    statuses.push_back(*status);
+  }
+  return statuses;
+}
+
+// Without what only one record by itself has.
+Value list_item(const Execution& execution) {
+  Value item = json::to_value(execution);
+  std::erase_if(*item.as_object(), [](const base::Member& member) {
+    return member.key == "nodes" || member.key == "inputs" || member.key == "config";
+  });
+  return item;
+}
+
+void list(SharedExchange exchange) {
+  store::ExecutionFilter filter{.statuses = parse_statuses(exchange->query("status")),
+                                .label = exchange->query("label"),
+                                .workflow = exchange->query("workflow"),
+                                .most = exchange->query_integer("limit", 50, 1, most_listed)};
+  if (const auto cursor = exchange->query("cursor")) {
+    filter.before = ExecutionId::parse(*cursor);
+    if (!filter.before) throw Error("api.bad_request", "`cursor` is none that was given out");
+  }
+  // One more than asked for tells whether there are more.
+  const std::int64_t asked = filter.most++;
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [filter](ledger::Transaction& transaction) { return store::list_executions(transaction.session(), filter); },
+      [exchange, asked](std::expected<std::vector<Execution>, Error> executions) {
+        if (!executions) return exchange->refuse(executions.error());
+        const bool has_more = static_cast<std::int64_t>(executions->size()) > asked;
+        if (has_more) executions->pop_back();
+        Value document = Value::object();
+        document.set("next_cursor", has_more ? Value::string(executions->back().execution_id.text()) : Value());
+        Value::Array items;
+        std::ranges::transform(*executions, std::back_inserter(items), list_item);
+        document.set("items", Value::array(std::move(items)));
+        exchange->send(200, document);
+      });
+}
+
+void show(SharedExchange exchange) { send_record(exchange, exchange->execution_id(), 200); }
+
+void history(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id](ledger::Transaction& transaction) {
+        get_execution(transaction, id, NodeDetail::none);
+        return store::read_execution_history(transaction.session(), id);
+      },
+      [exchange](std::expected<store::ExecutionHistory, Error> found) {
+        if (!found) return exchange->refuse(found.error());
+        Value::Array iterations;
+        for (const store::ArchivedNode& archived : found->nodes) {
+          Value record = json::to_value(archived.node);
+          record.set("archived_at", json::to_value(archived.archived_at));
+          iterations.push_back(std::move(record));
+        }
+        Value document = Value::object();
+        document.set("iterations", Value::array(std::move(iterations)));
+        document.set("runs", json::to_value(found->runs));
+        document.set("approvals", json::to_value(found->approvals));
+        exchange->send(200, document);
+      });
+}
+
+void workflow(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id](ledger::Transaction& transaction) {
+        get_execution(transaction, id, NodeDetail::none);
+        return store::find_execution_workflow(transaction.session(), id).value();
+      },
+      [exchange](std::expected<store::StoredWorkflow, Error> found) {
+        if (!found) return exchange->refuse(found.error());
+        Value document = Value::object();
+        document.set("content_hash", Value::string(found->hash));
+        document.set("workflow", std::move(found->definition));
+        exchange->send(200, document);
+      });
+}
+
+void cancel(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  const Value body = exchange->body();
+  std::string reason = fmt::format("cancelled by {}", exchange->actor());
+  if (const Value* why = body.find("reason"); why != nullptr && !why->is_null()) {
+    if (why->as_string() == nullptr) throw Error("api.bad_request", "`reason` must be a string");
+    const std::string_view words = base::truncate_utf8(*why->as_string(), longest_reason);
+    if (!words.empty()) reason += fmt::format(": {}", words);
+  }
+  exchange->daemon.worker().cancel(id, std::move(reason), answer_with(exchange, 200));
+}
+
+void retry(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  refuse_from_inside(exchange, fmt::format("go on with {}", id.text()));
+  exchange->daemon.worker().retry(id, answer_with(exchange, 200));
+}
+
+// One who waits for an execution to be over. Looks when it is told that something may have changed, one look at a time.
+struct Waiting : std::enable_shared_from_this<Waiting> {
+  SharedExchange exchange;
+  ExecutionId id;
+  bool through_approvals = true;
+  runtime::Loop::Hold changed = {};
+  runtime::Loop::Hold timer = {};
+  bool is_over = false;
+  bool is_looking = false;
+  bool must_look = false;
+
+  Waiting(SharedExchange asked, ExecutionId execution, bool through)
+      : exchange(std::move(asked)), id(execution), through_approvals(through) {}
+
+  // Nothing is ended from within its own call.
+  void end() {
+    is_over = true;
+    exchange->daemon.loop().post([self = shared_from_this()] {
+      self->changed = {};
+      self->timer = {};
+    });
+  }
+
+  void answer() {
+    if (is_over) return;
+    end();
+    send_record(exchange, id, 200);
+  }
+
+  void look() {
+    if (is_over) return;
+    must_look = true;
+    if (is_looking) return;
+    is_looking = true;
+    must_look = false;
+    runtime::ask_store(
+        exchange->daemon.ledger(), exchange->daemon.loop(),
+        [id = id](ledger::Transaction& transaction) { return get_execution(transaction, id, NodeDetail::none).status; },
+        [self = shared_from_this()](std::expected<model::ExecutionStatus, Error> status) {
+          self->take(std::move(status));
+        });
+  }
+
+  void take(std::expected<model::ExecutionStatus, Error> status) {
+    is_looking = false;
+    if (is_over) return;
+    if (!status) {
+      end();
+      return exchange->refuse(status.error());
+    }
+    const bool waits = *status == model::ExecutionStatus::waiting_approval;
+    if (model::is_over(*status) || (waits && !through_approvals)) return answer();
+    if (must_look) look();
+  }
+};
+
+void wait(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  auto patience = base::parse_duration(exchange->query("timeout").value_or("60s"));
+  if (!patience) throw Error("api.bad_request", fmt::format("`timeout` must be {}", base::duration_forms));
+  patience = std::min<base::Milliseconds>(*patience, longest_wait);
+  if (patience->count() == 0) return show(exchange);
+  const bool through = exchange->query("through_approvals").value_or("1") != "0";
+  auto waiting = std::make_shared<Waiting>(exchange, id, through);
+  runtime::Daemon& daemon = exchange->daemon;
+  exchange->responder->on_closed([waiting] { waiting->end(); });
+  // First the ear, then the look: what happens in between is heard.
+  waiting->changed = daemon.follow_execution(id, [waiting] { waiting->look(); });
+  waiting->timer = daemon.loop().at(daemon.loop().now() + *patience, [waiting] { waiting->answer(); });
+  waiting->look();
+}
+
+}  // namespace
+
+std::vector<Route> execution_routes() {
+  return {{"POST", "/api/executions", create},
+          {"GET", "/api/executions", list},
+          {"GET", "/api/executions/*", show},
+          {"GET", "/api/executions/*/history", history},
+          {"GET", "/api/executions/*/workflow", workflow},
+          {"GET", "/api/executions/*/wait", wait},
+          {"POST", "/api/executions/*/cancel", cancel},
+          {"POST", "/api/executions/*/retry", retry}};
+}
+
+}  // namespace reeve::server

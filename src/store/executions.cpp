@@ -1,0 +1,140 @@
+#include "store/executions.h"
+
+#include <limits>
+
+#include "store/approvals.h"
+#include "store/runs.h"
+#include "store/stored_json.h"
+
+namespace reeve::store {
+
+namespace {
+
+using model::Execution;
+using model::NodeExecution;
+
+// node_executions.slot.
+constexpr std::int64_t slots_per_execution = 1'048'576;
+std::int64_t first_slot(base::ExecutionId id) { return id.number() * slots_per_execution; }
+std::int64_t last_slot(base::ExecutionId id) { return first_slot(id) + slots_per_execution - 1; }
+
+std::optional<base::Value> find_json(const Row& row, int column) {
+  return row.is_null(column) ? std::nullopt : std::optional(decode_stored<base::Value>(row.text(column)));
+}
+
+template <class Id>
+std::optional<Id> find_id(const Row& row, int column) {
+  const auto number = row.find_integer(column);
+  return number ? std::optional(Id(*number)) : std::nullopt;
+}
+
+Execution read_execution(const Row& row) {
+  Execution execution;
+  execution.execution_id = base::ExecutionId(row.integer(0));
+  execution.workflow_id = row.text(1);
+  execution.workflow_name = row.text(2);
+  execution.label = row.find_text(3);
+  execution.status = row.word<model::ExecutionStatus>(4);
+  execution.reason = row.find_text(5);
+  execution.started_at = row.time(6);
+  execution.completed_at = row.find_time(7);
+  if (const auto parent = row.find_integer(8)) {
+    execution.parent = model::ExecutionParent{base::ExecutionId(*parent), row.find_text(9).value_or("")};
+  }
+  execution.tally = {row.integer(10), row.integer(11), row.integer(12), row.integer(13)};
+  return execution;
+}
+
+// The columns that a node and its history share; `inputs` and `outputs` behind them.
+NodeExecution read_node(const Row& row) {
+  NodeExecution node;
+  node.node_id = row.text(0);
+  node.type = row.word<model::NodeType>(1);
+  node.status = row.word<model::NodeStatus>(2);
+  node.attempt = static_cast<int>(row.integer(3));
+  node.iteration = static_cast<int>(row.integer(4));
+  node.error = row.find_text(5);
+  node.tool_run_id = find_id<base::RunId>(row, 6);
+  node.approval_id = find_id<base::ApprovalId>(row, 7);
+  node.child_execution_id = find_id<base::ExecutionId>(row, 8);
+  node.started_at = row.find_time(9);
+  node.completed_at = row.find_time(10);
+  return node;
+}
+
+// Of the whole config that it was frozen with, what a reader needs: the rest is for whoever runs it.
+std::optional<base::Value> config_facts(const std::optional<base::Value>& stored) {
+  if (!stored) return std::nullopt;
+  base::Value facts = base::Value::object();
+  for (const char* key : {"project", "base_commit", "apply"}) {
+    const base::Value* found = stored->find(key);
+    facts.set(key, found != nullptr ? *found : base::Value());
+  }
+  return facts;
+}
+
+}  // namespace
+
+std::vector<Execution> list_executions(Session& session, const ExecutionFilter& filter) {
+  // ",running,failed,"
+  std::string statuses;
+  for (const model::ExecutionStatus status : filter.statuses) {
+    statuses += statuses.empty() ? "," : "";
+    statuses += base::spell(status);
+    statuses += ',';
+  }
+  const std::int64_t before = filter.before ? filter.before->number() : std::numeric_limits<std::int64_t>::max();
+  std::vector<Execution> found;
+  session.query(Sql::executions_list,
+                {{"before", before},
+                 {"statuses", statuses},
+                 {"label", filter.label},
+                 {"workflow", filter.workflow},
+                 {"most", filter.most}},
+                [&](const Row& row) { found.push_back(read_execution(row)); });
+  return found;
+}
+
+std::optional<Execution> find_execution(Session& session, base::ExecutionId id, NodeDetail detail) {
+  std::optional<Execution> found;
+  session.query(Sql::execution_load, {{"execution", id.number()}}, [&](const Row& row) {
+    found = read_execution(row);
+    found->inputs = find_json(row, 14);
+    found->config = config_facts(find_json(row, 15));
+  });
+  if (!found || detail == NodeDetail::none) return found;
+  const Sql statement = detail == NodeDetail::all ? Sql::execution_nodes : Sql::execution_nodes_brief;
+  session.query(statement, {{"first", first_slot(id)}, {"last", last_slot(id)}}, [&](const Row& row) {
+    NodeExecution& node = found->nodes.emplace_back(read_node(row));
+    node.not_before = row.find_time(11);
+    if (detail != NodeDetail::all) return;
+    node.inputs = find_json(row, 12);
+    node.outputs = find_json(row, 13);
+  });
+  return found;
+}
+
+ExecutionHistory read_execution_history(Session& session, base::ExecutionId id) {
+  ExecutionHistory history;
+  session.query(Sql::execution_history, {{"first", first_slot(id)}, {"last", last_slot(id)}}, [&](const Row& row) {
+    ArchivedNode archived{read_node(row), row.time(11)};
+    archived.node.inputs = find_json(row, 12);
+    archived.node.outputs = find_json(row, 13);
+    history.nodes.push_back(std::move(archived));
+  });
+  session.query(Sql::runs_of_execution, {{"execution", id.number()}},
+                [&](const Row& row) { history.runs.push_back(read_run(row).run); });
+  session.query(Sql::approvals_of_execution, {{"execution", id.number()}},
+                [&](const Row& row) { history.approvals.push_back(read_approval(row).approval); });
+  return history;
+}
+
+std::optional<StoredWorkflow> find_execution_workflow(Session& session, base::ExecutionId id) {
+  std::optional<StoredWorkflow> found;
+  session.query(Sql::execution_workflow, {{"execution", id.number()}}, [&](const Row& row) {
+    found = StoredWorkflow{std::string(row.text(0)), decode_stored<base::Value>(row.text(1))};
+  });
+  return found;
+}
+
+}  // namespace reeve::store

@@ -1,0 +1,266 @@
+#include "view/execution_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "json/encode.h"
+#include "view/approval_text.h"
+#include "view/run_text.h"
+#include "view/status.h"
+
+namespace reeve::view {
+
+namespace {
+
+using base::WallTime;
+using model::Execution;
+using model::ExecutionStatus;
+using model::NodeExecution;
+
+constexpr std::size_t note_columns = 60;
+// Of what went in or came out, on one line of a terminal.
+constexpr std::size_t value_columns = 100;
+
+std::string time_or_empty(const std::optional<WallTime>& time, const std::optional<WallTime>& now) {
+  if (!time) return {};
+  return now ? age_text(*now - *time) : base::format_time(*time);
+}
+
+std::string span_of(const NodeExecution& node, const std::optional<WallTime>& now) {
+  if (!node.started_at) return {};
+  const auto end = node.completed_at ? node.completed_at : now;
+  if (!end) return {};
+  return now ? span_text(*end - *node.started_at) : fmt::format("{}", (*end - *node.started_at).count());
+}
+
+std::string count_of(std::int64_t count, std::string_view what) {
+  return count > 0 ? fmt::format("{} {}", count, what) : std::string();
+}
+
+std::string text_of(const std::optional<base::Value>& value) {
+  const bool is_empty = !value || value->is_null() || (value->as_object() != nullptr && value->as_object()->empty());
+  return is_empty ? std::string() : json::encode(*value);
+}
+
+// Of a node or of one of its earlier iterations.
+std::string links_of(const NodeExecution& node) {
+  std::vector<std::string> links;
+  if (node.tool_run_id) links.push_back(node.tool_run_id->text());
+  if (node.approval_id) links.push_back(node.approval_id->text());
+  if (node.child_execution_id) links.push_back(node.child_execution_id->text());
+  return base::join(links, " ");
+}
+
+std::string counts_of(const NodeExecution& node) {
+  std::string text;
+  if (node.attempt > 1) text += fmt::format("attempt {}", node.attempt);
+  if (node.iteration > 0) text += fmt::format("{}round {}", text.empty() ? "" : ", ", node.iteration + 1);
+  return text;
+}
+
+// The lines of a pipe: what it is about, then its fields with tabs between.
+class PipeLines {
+ public:
+  void add(std::string_view about, const std::vector<std::string>& fields) {
+    text_ += about;
+    for (const std::string& field : fields) text_ += "\t" + base::visible(field);
+    text_ += '\n';
+  }
+  void add_field(std::string_view key, const std::string& value) {
+    if (!value.empty()) add("execution", {std::string(key), value});
+  }
+  void add_node(std::string_view about, const NodeExecution& node) {
+    add(about, {node.node_id, std::string(base::spell(node.type)), std::string(base::spell(node.status)),
+                fmt::format("{}", node.attempt), fmt::format("{}", node.iteration), links_of(node), span_of(node, {}),
+                node.error.value_or(""), text_of(node.inputs), text_of(node.outputs)});
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string details_for_pipe(const ExecutionStory& story) {
+  const Execution& execution = story.execution;
+  PipeLines lines;
+  lines.add_field("execution_id", execution.execution_id.text());
+  lines.add_field("workflow_id", execution.workflow_id);
+  lines.add_field("workflow_name", execution.workflow_name);
+  lines.add_field("label", execution.label.value_or(""));
+  lines.add_field("status", std::string(base::spell(execution.status)));
+  lines.add_field("reason", execution.reason.value_or(""));
+  lines.add_field("started_at", base::format_time(execution.started_at));
+  lines.add_field("completed_at", time_or_empty(execution.completed_at, {}));
+  if (execution.parent) {
+    lines.add_field("parent", fmt::format("{}/{}", execution.parent->execution_id.text(), execution.parent->node_id));
+  }
+  lines.add_field("inputs", text_of(execution.inputs));
+  for (const NodeExecution& node : execution.nodes) lines.add_node("node", node);
+  for (const NodeExecution& node : story.iterations) lines.add_node("iteration", node);
+  for (const model::Run& run : story.runs) {
+    lines.add("run", {run.tool_run_id.text(), run.node_id.value_or(""), std::string(base::spell(run.status)),
+                      fmt::format("{}", run.attempt), command_text(run.argv)});
+  }
+  for (const model::Approval& approval : story.approvals) {
+    lines.add("approval",
+              {approval.approval_id.text(), approval.node_id.value_or(""), std::string(base::spell(approval.status)),
+               approval.chosen_value.value_or(""), approval.decided_by.value_or(""), question_line(approval)});
+  }
+  for (const std::string& patch : story.patches) lines.add("patch", {patch});
+  return lines.take();
+}
+
+class Page {
+ public:
+  Page(const Style& style, WallTime now) : style_(style), now_(now) {}
+
+  void heading(const Execution& execution) {
+    text_ += fmt::format("{}  {}  {}\n\n", style_.paint(Tint::bold, execution.execution_id.text()),
+                         base::visible(execution.workflow_name), status_text(execution.status, style_));
+    field("reason", execution.reason.value_or(""));
+    field("label", execution.label.value_or(""));
+    if (execution.parent) {
+      field("part of", fmt::format("{}/{}", execution.parent->execution_id.text(), execution.parent->node_id));
+    }
+    field("started",
+          fmt::format("{} ({} ago)", base::format_time(execution.started_at), age_text(now_ - execution.started_at)));
+    field("took", span_text(execution_span(execution, now_)));
+    if (execution.config) {
+      for (const char* key : {"project", "base_commit", "apply"}) {
+        const base::Value* found = execution.config->find(key);
+        if (found != nullptr && found->as_string() != nullptr) field(key, *found->as_string());
+      }
+    }
+    field("inputs", base::fit_width(base::visible(text_of(execution.inputs)), value_columns, style_.ascii));
+  }
+
+  void section(std::string_view title) { text_ += fmt::format("\n{}\n", style_.paint(Tint::bold, title)); }
+
+  void node(const NodeExecution& node) {
+    const Look look = look_of(node.status);
+    std::string line = fmt::format("{} {}  {}", style_.paint(look.tint, style_.pick(look.sign, look.ascii)),
+                                   base::visible(node.node_id), base::spell(node.type));
+    for (const std::string& part :
+         {std::string(base::spell(node.status)), span_of(node, now_), counts_of(node), links_of(node)}) {
+      if (!part.empty()) line += "  " + part;
+    }
+    text_ += line + '\n';
+    value("in", text_of(node.inputs));
+    value("out", text_of(node.outputs));
+    value("error", node.error.value_or(""));
+  }
+
+  void row(const std::vector<std::string>& parts) {
+    std::string line = " ";
+    for (const std::string& part : parts) {
+      if (!part.empty()) line += " " + part + " ";
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text_ += line + '\n';
+  }
+
+  std::string take() { return std::move(text_); }
+  WallTime now() const noexcept { return now_; }
+  const Style& style() const noexcept { return style_; }
+
+ private:
+  void field(std::string_view key, const std::string& value) {
+    if (value.empty()) return;
+    text_ += fmt::format("{}{}\n", style_.paint(Tint::dim, fmt::format("{:<13}", key)), base::visible(value));
+  }
+  void value(std::string_view key, const std::string& text) {
+    if (text.empty()) return;
+    text_ += fmt::format("    {}{}\n", style_.paint(Tint::dim, fmt::format("{:<6}", key)),
+                         base::fit_width(base::visible(text), value_columns, style_.ascii));
+  }
+
+  const Style& style_;
+  WallTime now_;
+  std::string text_;
+};
+
+std::string details_for_terminal(const ExecutionStory& story, const Style& style, WallTime now) {
+  Page page(style, now);
+  page.heading(story.execution);
+  page.section("Nodes");
+  for (const NodeExecution& node : story.execution.nodes) page.node(node);
+  if (!story.iterations.empty()) page.section("Earlier rounds");
+  for (const NodeExecution& node : story.iterations) page.node(node);
+  if (!story.runs.empty()) page.section("Runs");
+  for (const model::Run& run : story.runs) {
+    page.row({run.tool_run_id.text(), base::visible(run.node_id.value_or("")), status_text(run.status, style),
+              base::fit_width(base::visible(command_text(run.argv)), note_columns, style.ascii)});
+  }
+  if (!story.approvals.empty()) page.section("Approvals");
+  for (const model::Approval& approval : story.approvals) {
+    page.row({approval.approval_id.text(), base::visible(approval.node_id.value_or("")),
+              status_text(approval.status, style), base::fit_width(question_line(approval), note_columns, style.ascii),
+              decision_text(approval, now)});
+  }
+  if (!story.patches.empty()) page.section("Patches");
+  for (const std::string& patch : story.patches) page.row({base::visible(patch)});
+  return page.take();
+}
+
+}  // namespace
+
+std::string execution_note(const Execution& execution) {
+  switch (execution.status) {
+    case ExecutionStatus::failed:
+    case ExecutionStatus::cancelled:
+      return execution.reason.value_or("");
+    case ExecutionStatus::completed:
+      return {};
+    case ExecutionStatus::running:
+    case ExecutionStatus::waiting_approval:
+      break;
+  }
+  std::vector<std::string> parts;
+  for (std::string part :
+       {count_of(execution.tally.waiting, "waiting for you"), count_of(execution.tally.running, "running"),
+        count_of(execution.tally.ready, "ready"), count_of(execution.tally.failed, "failed")}) {
+    if (!part.empty()) parts.push_back(std::move(part));
+  }
+  return base::join(parts, ", ");
+}
+
+base::Milliseconds execution_span(const Execution& execution, WallTime now) {
+  return execution.completed_at.value_or(now) - execution.started_at;
+}
+
+Table executions_table(const std::vector<Execution>& executions, const Style& style, std::optional<WallTime> now) {
+  Table table({"ID", "STATUS", "WORKFLOW", "LABEL", "AGE", "TOOK", "NOTE"});
+  for (const Execution& execution : executions) {
+    const Look look = look_of(execution.status);
+    std::string status(base::spell(execution.status));
+    std::string note = execution_note(execution);
+    if (execution.parent) {
+      note += fmt::format("{}part of {}/{}", note.empty() ? "" : "; ", execution.parent->execution_id.text(),
+                          execution.parent->node_id);
+    }
+    if (now) {
+      status = fmt::format("{} {}", style.pick(look.sign, look.ascii), status);
+      note = base::fit_width(base::visible(note), note_columns, style.ascii);
+    }
+    const bool is_over = execution.completed_at.has_value();
+    const std::string took = now       ? span_text(execution_span(execution, *now))
+                             : is_over ? fmt::format("{}", execution_span(execution, *execution.completed_at).count())
+                                       : std::string();
+    table.add({{execution.execution_id.text()},
+               {status, look.tint},
+               {execution.workflow_name},
+               {execution.label.value_or("")},
+               {time_or_empty(execution.started_at, now)},
+               {took},
+               {note}});
+  }
+  return table;
+}
+
+std::string execution_details(const ExecutionStory& story, const Style& style, std::optional<WallTime> now) {
+  return now ? details_for_terminal(story, style, *now) : details_for_pipe(story);
+}
+
+}  // namespace reeve::view

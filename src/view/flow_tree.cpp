@@ -1,0 +1,244 @@
+#include "view/flow_tree.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "graph/analysis.h"
+#include "graph/caption.h"
+#include "view/execution_text.h"
+#include "view/status.h"
+
+namespace reeve::view {
+
+namespace {
+
+using base::WallTime;
+using model::NodeExecution;
+using model::NodeStatus;
+
+constexpr std::size_t widest_name = 30;
+constexpr std::size_t widest_kind = 30;
+constexpr std::size_t span_columns = 7;
+
+struct Row {
+  NodeStatus status = NodeStatus::pending;
+  std::size_t depth = 0;
+  std::string name;
+  std::string kind;
+  std::string span;
+  std::string note;
+};
+
+// What the node waits for: those before it that are not over.
+std::string awaited_by(const graph::Graph& graph, graph::NodeIndex node,
+                       const std::map<std::string_view, const NodeExecution*>& states) {
+  constexpr std::size_t most_named = 3;
+  std::vector<std::string> names;
+  for (const graph::EdgeIndex edge : graph.incoming(node)) {
+    if (graph.is_loop(edge)) continue;
+    const std::string& source = graph.edge(edge).source;
+    const auto found = states.find(source);
+    if (found != states.end() && model::is_over(found->second->status)) continue;
+    if (std::ranges::find(names, source) == names.end()) names.push_back(source);
+  }
+  if (names.empty()) return {};
+  const std::size_t hidden = names.size() > most_named ? names.size() - most_named : 0;
+  names.resize(names.size() - hidden);
+  return fmt::format("after {}{}", base::join(names, ", "), hidden > 0 ? fmt::format(" and {} more", hidden) : "");
+}
+
+std::string join_notes(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!part.empty()) text += (text.empty() ? "" : "  ") + part;
+  }
+  return text;
+}
+
+std::string links_of(const NodeExecution& node) {
+  if (node.child_execution_id) return node.child_execution_id->text();
+  return node.tool_run_id ? node.tool_run_id->text() : std::string();
+}
+
+class Rows {
+ public:
+  Rows(const Style& style, WallTime now) : style_(style), now_(now) {}
+
+  void add(const FlowPicture& picture, std::size_t depth) {
+    const graph::Graph graph(*picture.workflow);
+    std::map<std::string_view, const NodeExecution*> states;
+    for (const NodeExecution& node : picture.execution.nodes) states.emplace(node.node_id, &node);
+    for (const auto& level : graph::find_levels(graph).nodes) {
+      for (const graph::NodeIndex index : level) {
+        const model::Node& words = graph.node(index);
+        const auto state = states.find(words.id);
+        if (state == states.end()) continue;
+        rows_.push_back(make_row(picture, graph, index, *state->second, states, depth));
+        const auto child = picture.children.find(words.id);
+        if (child != picture.children.end()) add(child->second, depth + 1);
+      }
+    }
+  }
+
+  std::vector<Row> take() { return std::move(rows_); }
+
+ private:
+  Row make_row(const FlowPicture& picture, const graph::Graph& graph, graph::NodeIndex index, const NodeExecution& node,
+               const std::map<std::string_view, const NodeExecution*>& states, std::size_t depth) const {
+    const auto said = picture.notes.find(node.node_id);
+    std::vector<std::string> notes;
+    if (node.attempt > 1) notes.push_back(fmt::format("{}{}", style_.pick("↻", "r"), node.attempt));
+    if (node.iteration > 0) notes.push_back(fmt::format("round {}", node.iteration + 1));
+    switch (node.status) {
+      case NodeStatus::pending:
+        notes.push_back(awaited_by(graph, index, states));
+        break;
+      case NodeStatus::ready:
+        notes.push_back(node.not_before && *node.not_before > now_
+                            ? fmt::format("tries again in {}", span_text(*node.not_before - now_))
+                            : "waits for its turn");
+        break;
+      case NodeStatus::failed:
+        notes.push_back(node.error.value_or(""));
+        break;
+      case NodeStatus::skipped:
+        notes.emplace_back("skipped");
+        break;
+      case NodeStatus::cancelled:
+        notes.emplace_back("cancelled");
+        break;
+      default:
+        break;
+    }
+    if (said != picture.notes.end() && !model::is_over(node.status)) notes.push_back(said->second);
+    if (node.status == NodeStatus::running || node.status == NodeStatus::failed) notes.push_back(links_of(node));
+    return {.status = node.status,
+            .depth = depth,
+            .name = base::visible(node.node_id),
+            .kind = graph::describe_node(graph.node(index)),
+            .span = span_of(node),
+            .note = base::visible(join_notes(notes))};
+  }
+
+  std::string span_of(const NodeExecution& node) const {
+    const bool has_begun = node.started_at && node.status != NodeStatus::pending && node.status != NodeStatus::ready;
+    return has_begun ? span_text(node.completed_at.value_or(now_) - *node.started_at) : std::string();
+  }
+
+  const Style& style_;
+  WallTime now_;
+  std::vector<Row> rows_;
+};
+
+std::string padded(std::string text, std::size_t width, bool ascii) {
+  text = base::fit_width(text, width, ascii);
+  return text.append(width - base::display_width(text), ' ');
+}
+
+// How many there are of what was not shown: "✓ 93 completed".
+std::string counted(const std::vector<Row>& hidden, const Style& style) {
+  std::vector<std::string> parts;
+  for (const NodeStatus status :
+       {NodeStatus::completed, NodeStatus::skipped, NodeStatus::cancelled, NodeStatus::pending, NodeStatus::ready,
+        NodeStatus::running, NodeStatus::waiting_approval, NodeStatus::failed}) {
+    const auto count = std::ranges::count(hidden, status, &Row::status);
+    if (count == 0) continue;
+    const Look look = look_of(status);
+    parts.push_back(fmt::format("{} {} {}", style.pick(look.sign, look.ascii), count, base::spell(status)));
+  }
+  return "  " + style.paint(Tint::dim, base::join(parts, "   "));
+}
+
+// What is the least news goes first.
+int dullness(NodeStatus status) {
+  switch (status) {
+    case NodeStatus::completed:
+    case NodeStatus::skipped:
+    case NodeStatus::cancelled:
+      return 3;
+    case NodeStatus::pending:
+      return 2;
+    case NodeStatus::ready:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+std::vector<Row> hide(std::vector<Row>& rows, std::size_t most) {
+  std::vector<Row> hidden;
+  for (int level = 3; level >= 0 && rows.size() > most; --level) {
+    std::vector<Row> kept;
+    // Of equals the earlier ones go: what was done last is nearest to what happens now.
+    std::size_t excess = rows.size() - most;
+    for (Row& row : rows) {
+      const bool goes = excess > 0 && dullness(row.status) == level;
+      if (goes) --excess;
+      (goes ? hidden : kept).push_back(std::move(row));
+    }
+    rows = std::move(kept);
+  }
+  return hidden;
+}
+
+std::string heading(const FlowPicture& picture, const std::vector<Row>& rows, const Style& style, WallTime now,
+                    std::size_t columns) {
+  const model::Execution& execution = picture.execution;
+  const auto done = std::ranges::count_if(rows, [](const Row& row) { return model::is_over(row.status); });
+  const Look look = look_of(execution.status);
+  std::string name = base::visible(execution.workflow_name);
+  if (execution.label) name += fmt::format(" ({})", base::visible(*execution.label));
+  const std::string id = execution.execution_id.text();
+  const std::string status = fmt::format("{} {}", style.pick(look.sign, look.ascii), base::spell(execution.status));
+  const std::string rest =
+      fmt::format("  {} of {} nodes  {}", done, rows.size(), span_text(execution_span(execution, now)));
+  const std::size_t fixed = id.size() + 2 + 2 + base::display_width(status) + base::display_width(rest);
+  const std::size_t room = columns > fixed + 8 ? columns - fixed : 8;
+  return fmt::format("{}  {}  {}{}", style.paint(Tint::bold, id), base::fit_width(name, room, style.ascii),
+                     style.paint(look.tint, status), rest);
+}
+
+}  // namespace
+
+std::vector<std::string> flow_tree(const FlowPicture& picture, const Style& style, WallTime now, TreeSize size) {
+  Rows made(style, now);
+  made.add(picture, 0);
+  std::vector<Row> rows = made.take();
+  std::vector<std::string> lines = {heading(picture, rows, style, now, size.columns)};
+  std::vector<Row> hidden;
+  const std::size_t most = std::max<std::size_t>(size.rows, 4) - 1;
+  // One line says what is hidden.
+  if (rows.size() > most) hidden = hide(rows, most - 1);
+  std::size_t name_width = 0;
+  std::size_t kind_width = 0;
+  for (const Row& row : rows) {
+    name_width = std::max(name_width, 2 * row.depth + base::display_width(row.name));
+    kind_width = std::max(kind_width, base::display_width(row.kind));
+  }
+  name_width = std::min(name_width, widest_name);
+  kind_width = std::min(kind_width, widest_kind);
+  // On a narrow terminal what it is gives way to how it goes.
+  const std::size_t wide_enough = 2 + name_width + 2 + kind_width + 2 + span_columns + 2 + 20;
+  const bool shows_kind = size.columns >= wide_enough;
+  if (!hidden.empty()) lines.push_back(counted(hidden, style));
+  for (const Row& row : rows) {
+    const Look look = look_of(row.status);
+    const bool is_dull = row.status == NodeStatus::pending || row.status == NodeStatus::ready ||
+                         row.status == NodeStatus::skipped || row.status == NodeStatus::cancelled;
+    std::string text = padded(std::string(2 * row.depth, ' ') + row.name, name_width, style.ascii);
+    if (shows_kind) text += "  " + padded(row.kind, kind_width, style.ascii);
+    text += fmt::format("  {:>{}}", row.span, span_columns);
+    if (!row.note.empty()) text += "  " + row.note;
+    text = base::fit_width(text, size.columns > 4 ? size.columns - 3 : 1, style.ascii);
+    text.erase(text.find_last_not_of(' ') + 1);
+    const std::string sign = style.paint(look.tint, style.pick(look.sign, look.ascii));
+    lines.push_back(fmt::format("{} {}", sign, is_dull ? style.paint(Tint::dim, text) : text));
+  }
+  return lines;
+}
+
+}  // namespace reeve::view
