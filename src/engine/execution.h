@@ -112,6 +112,8 @@ struct NodeFailed {
   graph::NodeIndex node = 0;
   model::RetryOn kind = model::RetryOn::failed;
   std::string error;
+  // A person has ended it, or another try cannot help: it is not tried again by itself (GRF-14).
+  bool is_final = false;
 };
 struct CancelRequested {
   std::string reason;

@@ -19,6 +19,11 @@ namespace {
 
 }  // namespace
 
+bool is_held(const NodeRow& row, const Claim& claim) {
+  return row.state.status == model::NodeStatus::running && row.state.iteration == claim.iteration &&
+         row.state.attempt == claim.attempt && row.epoch == claim.epoch;
+}
+
 base::ExecutionId Executions::start(Transaction& transaction, const NewExecution& wanted, const Worker& worker,
                                     StepResult& result) {
   StepWriter writer(*this, transaction, worker, result);
@@ -47,6 +52,16 @@ void Executions::answer(Transaction& transaction, base::ExecutionId execution, b
   StepWriter writer(*this, transaction, worker, result);
   writer.answer(execution.number(), approval.number(), answered);
   writer.follow();
+}
+
+std::optional<Executions::Held> Executions::load(Transaction& transaction, const Claim& claim) {
+  const StoredExecution* view = open(transaction, claim.execution.number());
+  if (view == nullptr || claim.node >= view->workflow().graph().node_count()) return std::nullopt;
+  const NodeRow& row = view->row(claim.node);
+  if (!is_held(row, claim)) return std::nullopt;
+  Held held{{claim, view->loaded(), row.state.inputs}, std::nullopt};
+  if (row.links.run) held.run = base::RunId(*row.links.run);
+  return held;
 }
 
 ExecutionTickets Executions::prefetch(Transaction& transaction, base::ExecutionId execution, NodeIndex node) {

@@ -71,12 +71,21 @@ struct Worker {
 
 // What a step did beside its changes.
 struct StepResult {
+  // Executions that ended in it; those of subgraphs are their nodes' matter.
+  struct Ended {
+    base::ExecutionId execution{0};
+    model::ExecutionStatus status = model::ExecutionStatus::completed;
+  };
+  std::vector<Ended> ended = {};
   // The event came too late, twice, or with an old claim: nothing was changed.
   bool is_stale = false;
   std::vector<Work> work;
   // Of the run that asked, when a question was closed.
   std::vector<RunConsequence> runs;
 };
+
+// Whether the claim is still the node's.
+bool is_held(const NodeRow& row, const Claim& claim);
 
 class Executions {
  public:
@@ -95,6 +104,13 @@ class Executions {
   // A human node's question was answered. Stale when the node asks something else by now.
   void answer(Transaction& transaction, base::ExecutionId execution, base::ApprovalId approval,
               const engine::NodeFinished& answered, const Worker& worker, StepResult& result);
+
+  // A claim as it was given out, and the run that it may have begun as. Nothing when it is another's by now.
+  struct Held {
+    StartWork work;
+    std::optional<base::RunId> run;
+  };
+  std::optional<Held> load(Transaction& transaction, const Claim& claim);
 
   // Which rows a step about this node will need, where that is known without asking.
   ExecutionTickets prefetch(Transaction& transaction, base::ExecutionId execution, graph::NodeIndex node);

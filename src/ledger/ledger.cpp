@@ -36,7 +36,7 @@ class OutsideUnit final : public Unit {
  private:
   base::ApprovalId id_;
   Executions& executions_;
-  const Worker& worker_;
+  Worker worker_;
   const std::function<void(const OutsideResult&)>& told_;
   OutsideResult result_;
 };
@@ -61,6 +61,16 @@ Ledger::~Ledger() {
   }
   ::eventfd_write(wake_.get(), 1);
   thread_.join();
+}
+
+Worker Ledger::worker() const {
+  const std::lock_guard lock(mutex_);
+  return options_.worker;
+}
+
+void Ledger::set_worker(const Worker& worker) {
+  const std::lock_guard lock(mutex_);
+  options_.worker = worker;
 }
 
 bool Ledger::submit(std::unique_ptr<Unit> unit) {
@@ -147,7 +157,7 @@ void Ledger::look_outside() {
   try {
     if (!must_look(now)) return;
     for (const base::ApprovalId id : find_outside(*session_, most_outside)) {
-      group.push_back(std::make_unique<OutsideUnit>(id, executions_, options_.worker, options_.outside));
+      group.push_back(std::make_unique<OutsideUnit>(id, executions_, worker(), options_.outside));
     }
   } catch (const base::Error&) {
     // The store cannot be read at the moment: the next poll tries again.

@@ -21,7 +21,7 @@ class Ledger {
  public:
   struct Options {
     GroupCommit::Hooks hooks = {};
-    // Decides for this daemon what follows from plain SQL updates.
+    // Decides for this daemon what follows from plain SQL updates, until set_worker() names another.
     Worker worker = {};
     // Told what was found to have been decided by a plain SQL update (APR-6).
     std::function<void(const OutsideResult&)> outside = {};
@@ -44,7 +44,9 @@ class Ledger {
 
   // Of the store thread alone: units that change executions share it.
   Executions& executions() noexcept { return executions_; }
-  const Worker& worker() const noexcept { return options_.worker; }
+  // Who decides for this daemon, and how much room it has; told anew from any thread whenever that changes.
+  Worker worker() const;
+  void set_worker(const Worker& worker);
 
   // Submits a function and waits for its commit; gives what it returned or throws what went wrong. Never called on the
   // store thread.
@@ -64,7 +66,7 @@ class Ledger {
   GroupCommit commits_;
   Executions executions_;
   os::Fd wake_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::deque<std::unique_ptr<Unit>> queue_;
   bool is_ending_ = false;
   // The next look at whether somebody else wrote, and the pause after it; 0 when nothing hints at it.

@@ -92,10 +92,7 @@ bool StepWriter::step(std::int64_t execution, const ExecutionEvent& event, const
   if (view == nullptr) return false;
   if (claim != nullptr) {
     if (claim->node >= view->workflow().graph().node_count()) return false;
-    const NodeRow& row = view->row(claim->node);
-    const bool is_still_theirs = row.state.status == NodeStatus::running && row.state.iteration == claim->iteration &&
-                                 row.state.attempt == claim->attempt && row.epoch == claim->epoch;
-    if (!is_still_theirs) {
+    if (!is_held(view->row(claim->node), *claim)) {
       result_.is_stale = true;
       return true;
     }
@@ -179,6 +176,9 @@ void StepWriter::write(StoredExecution& view, const ExecutionDecision& decision)
   }
   const bool is_over = decision.execution && model::is_over(decision.execution->to);
   if (is_over && view.parent()) conclude_child(view, decision.execution->to, decision.execution->reason);
+  if (is_over && !view.parent()) {
+    result_.ended.push_back({base::ExecutionId(view.number()), decision.execution->to});
+  }
   if (decision.cancels_pending) executions_.forget(view.number());
 }
 

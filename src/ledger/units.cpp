@@ -26,7 +26,7 @@ class ConcludeUnit final : public Unit {
 
  private:
   Executions& executions_;
-  const Worker& worker_;
+  Worker worker_;
   Claim claim_;
   engine::ExecutionEvent event_;
   StepDone done_;

@@ -11,7 +11,7 @@ namespace reeve::ledger {
 // Called on the store thread after the commit, or with what went wrong.
 using StepDone = std::function<void(const std::optional<base::Error>&, StepResult&)>;
 
-// A claimed node ended: Executions::conclude. The executions and the worker must outlive it.
+// A claimed node ended: Executions::conclude. The executions must outlive it.
 std::unique_ptr<Unit> make_conclude(Executions& executions, const Worker& worker, const Claim& claim,
                                     engine::ExecutionEvent event, StepDone done);
 

@@ -17,6 +17,8 @@ struct StateFolder {
   std::filesystem::path logs() const { return root / "logs"; }
   // One folder per run.
   std::filesystem::path runs() const { return root / "runs"; }
+  // One folder per execution that is not over: what it was started with.
+  std::filesystem::path executions() const { return root / "executions"; }
   // Locks and sockets of the keepers.
   std::filesystem::path keepers() const { return root / "keepers"; }
 };

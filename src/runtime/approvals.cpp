@@ -108,7 +108,8 @@ Outcome decide_once(Transaction& transaction, ledger::Executions& executions, co
 
 }  // namespace
 
-Approvals::Approvals(Surroundings& around, Supervisor& supervisor) : around_(around), supervisor_(supervisor) {
+Approvals::Approvals(Surroundings& around, Supervisor& supervisor, Worker& worker)
+    : around_(around), supervisor_(supervisor), worker_(worker) {
   supervisor_.set_asked([this](const Approval& approval) { note_opened(approval); });
 }
 
@@ -139,6 +140,7 @@ void Approvals::decide(base::ApprovalId id, Decision decision, Answered answered
 
 void Approvals::act(const ledger::StepResult& step, const std::optional<std::string>& secret) {
   for (const ledger::RunConsequence& consequence : step.runs) supervisor_.follow(consequence, secret);
+  worker_.take(step);
 }
 
 void Approvals::tell(const Approval& approval) {

@@ -8,6 +8,7 @@
 #include "engine/decision.h"
 #include "ledger/approvals.h"
 #include "runtime/supervisor.h"
+#include "runtime/worker.h"
 
 namespace reeve::runtime {
 
@@ -15,7 +16,7 @@ namespace reeve::runtime {
 // follows for the runs that asked. All of it is found in the store again after a crash (APR-13). Lives on the loop.
 class Approvals {
  public:
-  Approvals(Surroundings& around, Supervisor& supervisor);
+  Approvals(Surroundings& around, Supervisor& supervisor, Worker& worker);
   Approvals(const Approvals&) = delete;
   Approvals& operator=(const Approvals&) = delete;
 
@@ -60,6 +61,7 @@ class Approvals {
 
   Surroundings& around_;
   Supervisor& supervisor_;
+  Worker& worker_;
   HoldMap<base::ApprovalId, Answered> waiters_;
   // The next expiry or reminder that is known.
   std::optional<base::WallTime> due_;

@@ -100,6 +100,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   ledger.looked = [this] {
     loop_.post([this] {
       if (approvals_) approvals_->look();
+      if (worker_) worker_->look();
     });
   };
   ledger.outside = [this](const ledger::OutsideResult& result) {
@@ -137,11 +138,15 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
                                                         .cgroup_parent = os::Cgroup::find_parent(),
                                                         .open_files = options_.open_files,
                                                         .supervision = options_.config.supervision,
+                                                        .environment = options_.environment,
                                                         .complain = options_.complain,
                                                         .crash_point = crash_point});
   sandbox_ = std::make_unique<SandboxProbe>(loop_, SandboxPlace{options_.keeper_program, options_.folder});
   supervisor_ = std::make_unique<Supervisor>(*around_);
-  approvals_ = std::make_unique<Approvals>(*around_, *supervisor_);
+  isolation_ = std::make_unique<Isolation>(*around_);
+  worker_ = std::make_unique<Worker>(NodeWork::Helpers{*around_, *supervisor_, *sandbox_, *isolation_});
+  supervisor_->set_changed([this](const model::Run& run) { worker_->see(run); });
+  approvals_ = std::make_unique<Approvals>(*around_, *supervisor_, *worker_);
   if (!options_.config.notify.empty()) {
     notifier_ = std::make_unique<Notifier>(loop_, *ledger_, clock_,
                                            Notifier::Options{.positions = options_.folder.root / "notify.json",
@@ -224,6 +229,8 @@ Daemon::~Daemon() {
   }
   // What the two threads still finish is posted to a loop that turns no more.
   approvals_.reset();
+  worker_.reset();
+  isolation_.reset();
   supervisor_.reset();
   keepers_.reset();
   ledger_.reset();
@@ -233,15 +240,17 @@ Daemon::~Daemon() {
 void Daemon::recover(std::function<void()> done) {
   supervisor_->recover([this, done] {
     sweep_launches();
-    approvals_->begin();
-    // After what was asked of the store so far.
-    ask_store(
-        *ledger_, loop_, [](ledger::Transaction&) {},
-        [this, done](const std::expected<void, base::Error>&) {
-          // Tests look at what happens to a daemon that works, not to one that begins.
-          *is_armed_ = true;
-          done();
-        });
+    worker_->begin([this, done] {
+      approvals_->begin();
+      // After what was asked of the store so far.
+      ask_store(
+          *ledger_, loop_, [](ledger::Transaction&) {},
+          [this, done](const std::expected<void, base::Error>&) {
+            // Tests look at what happens to a daemon that works, not to one that begins.
+            *is_armed_ = true;
+            done();
+          });
+    });
   });
 }
 

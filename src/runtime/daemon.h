@@ -12,6 +12,7 @@
 #include "runtime/approvals.h"
 #include "runtime/sandbox.h"
 #include "runtime/supervisor.h"
+#include "runtime/worker.h"
 #include "store/store.h"
 
 namespace reeve::runtime {
@@ -37,6 +38,8 @@ class Daemon {
     // What the commands of `notify` get, and the values that its `secret_env` names.
     std::vector<std::string> notify_environment = {};
     std::map<std::string, std::string> notify_secrets = {};
+    // What tools may have of the environment that the daemon was started with.
+    std::map<std::string, std::string> environment = {};
   };
 
   explicit Daemon(Options options);
@@ -51,6 +54,7 @@ class Daemon {
   // Whether a tool with `sandbox: guard` can be started.
   SandboxProbe& sandbox() noexcept { return *sandbox_; }
   Approvals& approvals() noexcept { return *approvals_; }
+  Worker& worker() noexcept { return *worker_; }
   const Surroundings& around() const noexcept { return *around_; }
   const Options& options() const noexcept { return options_; }
   base::WallTime started_at() const noexcept { return started_at_; }
@@ -95,6 +99,8 @@ class Daemon {
   std::unique_ptr<Surroundings> around_;
   std::unique_ptr<SandboxProbe> sandbox_;
   std::unique_ptr<Supervisor> supervisor_;
+  std::unique_ptr<Isolation> isolation_;
+  std::unique_ptr<Worker> worker_;
   std::unique_ptr<Approvals> approvals_;
   // None when the config names nobody.
   std::unique_ptr<Notifier> notifier_;

@@ -50,6 +50,8 @@ struct Surroundings {
   // Of a store that many daemons share; a keeper whose daemon is gone for `adopt_grace` then ends its tree, because by
   // then others may decide about the run.
   std::optional<base::Milliseconds> lease = {};
+  // What the daemon was started with, as far as tools may have it: for executions that were started elsewhere.
+  std::map<std::string, std::string> environment = {};
   // For messages that nobody waits for.
   std::function<void(const std::string&)> complain = [](const std::string&) {};
   // For tests: where the process may die.

@@ -22,12 +22,6 @@ using Environment = std::map<std::string, std::string>;
 constexpr std::string_view prompt_place = "{prompt}";
 constexpr int most_rows = 1'000;
 
-bool is_allowed(std::string_view name) {
-  static constexpr auto names = std::to_array<std::string_view>(
-      {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "COLORTERM", "TMPDIR"});
-  return std::ranges::find(names, name) != names.end() || name.starts_with("LC_") || name.starts_with("XDG_");
-}
-
 // Reeve's own variables reach no child but by attempt_environment.
 bool is_ours(std::string_view name) { return name.starts_with("REEVE_"); }
 
@@ -44,7 +38,7 @@ Environment make_environment(const wire::RunRequest& request, const model::ToolP
   };
   for (const auto& [name, value] : request.environment) {
     const bool is_passed = std::ranges::find(profile.pass_env, name) != profile.pass_env.end();
-    if (is_whole || is_allowed(name) || is_passed) add(name, value);
+    if (is_whole || is_for_tools(name) || is_passed) add(name, value);
   }
   for (const auto& [name, value] : profile.env) add(name, value);
   for (const auto& [name, value] : request.env) add(name, value);
@@ -54,22 +48,40 @@ Environment make_environment(const wire::RunRequest& request, const model::ToolP
   return made;
 }
 
-std::string replace_all(std::string_view word, std::string_view what, std::string_view with) {
+// Each `{name}` that is known by its value, in one go: what was put in is not looked at again.
+std::string fill_in(std::string_view word, const PlanNames& names) {
   std::string result;
-  for (std::size_t at = 0;;) {
-    const std::size_t found = word.find(what, at);
-    result.append(word.substr(at, found - at));
-    if (found == std::string_view::npos) return result;
-    result.append(with);
-    at = found + what.size();
+  while (true) {
+    const std::size_t open = word.find('{');
+    result.append(word.substr(0, open));
+    if (open == std::string_view::npos) return result;
+    word.remove_prefix(open);
+    const std::size_t close = word.find('}');
+    const auto found = close != std::string_view::npos ? names.find(word.substr(1, close - 1)) : names.end();
+    if (found == names.end()) {
+      result += '{';
+      word.remove_prefix(1);
+    } else {
+      result += found->second;
+      word.remove_prefix(close + 1);
+    }
   }
 }
 
-std::expected<model::ToolProfile, Error> find_profile(const model::Config& config, const std::string& tool) {
-  const auto found = config.tools.find(tool);
-  if (found == config.tools.end()) {
+}  // namespace
+
+bool is_for_tools(std::string_view name) {
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "COLORTERM", "TMPDIR"});
+  return std::ranges::find(names, name) != names.end() || name.starts_with("LC_") || name.starts_with("XDG_");
+}
+
+std::expected<model::ToolProfile, Error> find_profile(const std::map<std::string, model::ToolProfile>& tools,
+                                                      const std::string& tool) {
+  const auto found = tools.find(tool);
+  if (found == tools.end()) {
     std::vector<std::string> names;
-    for (const auto& [name, _] : config.tools) names.push_back(name);
+    for (const auto& [name, _] : tools) names.push_back(name);
     const auto closest = base::find_closest(tool, names);
     std::string fix = closest         ? fmt::format("did you mean {}?", base::quoted(*closest))
                       : names.empty() ? "the config names no tools; add one under `tools:`"
@@ -85,6 +97,8 @@ std::expected<model::ToolProfile, Error> find_profile(const model::Config& confi
   }
   return found->second;
 }
+
+namespace {
 
 void apply_request(model::ToolProfile& profile, const wire::RunRequest& request) {
   if (request.mode) profile.mode = *request.mode;
@@ -113,18 +127,23 @@ std::expected<void, Error> check_request(const wire::RunRequest& request) {
 }  // namespace
 
 std::expected<RunPlan, Error> make_plan(const model::Config& config, const wire::RunRequest& request) {
+  if (!request.tool) return make_plan(model::ToolProfile(), request, {});
+  auto profile = find_profile(config.tools, *request.tool);
+  if (!profile) return std::unexpected(profile.error());
+  return make_plan(std::move(*profile), request, {});
+}
+
+std::expected<RunPlan, Error> make_plan(model::ToolProfile profile, const wire::RunRequest& request,
+                                        const PlanNames& names) {
   if (auto checked = check_request(request); !checked) return std::unexpected(checked.error());
-  RunPlan plan;
-  if (request.tool) {
-    auto profile = find_profile(config, *request.tool);
-    if (!profile) return std::unexpected(profile.error());
-    plan.profile = std::move(*profile);
-  }
+  RunPlan plan{.profile = std::move(profile)};
   apply_request(plan.profile, request);
+  PlanNames all = names;
+  all.insert_or_assign("prompt", request.prompt.value_or(""));
   bool has_place = false;
   for (const std::string& word : plan.profile.command) {
     has_place = has_place || word.find(prompt_place) != std::string::npos;
-    plan.argv.push_back(replace_all(word, prompt_place, request.prompt.value_or("")));
+    plan.argv.push_back(fill_in(word, all));
   }
   if (has_place && !request.prompt) {
     return std::unexpected(Error("run.bad_request", fmt::format("{} needs a prompt", base::quoted(*request.tool)),
@@ -225,6 +244,7 @@ model::Run make_run(const RunPlan& plan) {
   model::Run run;
   run.tool_name = hide(plan.tool);
   run.execution_id = plan.execution;
+  run.node_id = plan.node;
   for (const std::string& word : plan.argv) run.argv.push_back(hide(word));
   run.cwd = plan.cwd;
   for (const auto& [name, value] : plan.metadata) run.metadata.emplace(name, hide(value));

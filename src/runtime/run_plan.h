@@ -29,11 +29,25 @@ struct RunPlan {
   int rows = 24;
   int columns = 80;
   std::optional<base::ExecutionId> execution;
+  // The node of the execution that it is the run of.
+  std::optional<std::string> node;
   std::map<std::string, std::string> metadata;
 };
 
+// RUN-8: whether every tool gets this variable of the caller's.
+bool is_for_tools(std::string_view variable);
+
+// RUN-11. Errors: `run.unknown_tool`, `run.headless_unsupported`.
+std::expected<model::ToolProfile, base::Error> find_profile(const std::map<std::string, model::ToolProfile>& tools,
+                                                            const std::string& tool);
+
 // RUN-3, RUN-8, RUN-11. Errors: `run.no_command`, `run.unknown_tool`, `run.headless_unsupported`, `run.bad_request`.
 std::expected<RunPlan, base::Error> make_plan(const model::Config& config, const wire::RunRequest& request);
+// The same with a profile at hand. `names` are the values of `{name}`s in its command beside `{prompt}`: each stands
+// within a single word, and is not looked at again.
+using PlanNames = std::map<std::string, std::string, std::less<>>;
+std::expected<RunPlan, base::Error> make_plan(model::ToolProfile profile, const wire::RunRequest& request,
+                                              const PlanNames& names);
 
 // What the child gets beside its launch: who it is (RUN-8).
 std::vector<std::string> attempt_environment(base::RunId run, const std::optional<base::ExecutionId>& execution,

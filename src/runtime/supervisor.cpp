@@ -69,18 +69,26 @@ ledger::AttemptStart Supervisor::make_attempt(const ledger::KeeperIdentity& keep
 }
 
 void Supervisor::start(RunPlan plan, std::optional<Idempotency> idempotency, RunAnswer answer) {
-  auto shared = std::make_shared<RunPlan>(std::move(plan));
-  around_.keepers.take([this, shared, idempotency = std::move(idempotency),
-                        answer = std::move(answer)](std::expected<IdleKeeper, Error> keeper) {
-    if (!keeper) {
-      answer(std::unexpected(keeper.error()));
-      return;
-    }
-    start_with(std::move(*shared), idempotency, std::move(*keeper), answer);
-  });
+  start(std::move(plan), StartTerms{.idempotency = std::move(idempotency)}, std::move(answer));
 }
 
-void Supervisor::start_with(RunPlan plan, std::optional<Idempotency> idempotency, IdleKeeper keeper, RunAnswer answer) {
+void Supervisor::start(RunPlan plan, Along along, RunAnswer answer) {
+  start(std::move(plan), StartTerms{.along = std::move(along)}, std::move(answer));
+}
+
+void Supervisor::start(RunPlan plan, StartTerms terms, RunAnswer answer) {
+  auto shared = std::make_shared<RunPlan>(std::move(plan));
+  around_.keepers.take(
+      [this, shared, terms = std::move(terms), answer = std::move(answer)](std::expected<IdleKeeper, Error> keeper) {
+        if (!keeper) {
+          answer(std::unexpected(keeper.error()));
+          return;
+        }
+        start_with(std::move(*shared), terms, std::move(*keeper), answer);
+      });
+}
+
+void Supervisor::start_with(RunPlan plan, StartTerms terms, IdleKeeper keeper, RunAnswer answer) {
   struct Stored {
     Run record;
     bool is_new = true;
@@ -91,9 +99,9 @@ void Supervisor::start_with(RunPlan plan, std::optional<Idempotency> idempotency
   auto shared = std::make_shared<const RunPlan>(std::move(plan));
   ask_store(
       around_.ledger, around_.loop,
-      [shared, attempt, idempotency,
+      [shared, attempt, terms = std::move(terms),
        runs = around_.folder.runs().string()](ledger::Transaction& transaction) -> Stored {
-        const auto answered = find_answer(transaction, idempotency);
+        const auto answered = find_answer(transaction, terms.idempotency);
         const auto before = answered ? base::RunId::parse(*answered) : std::nullopt;
         if (before) {
           if (auto found = store::find_run(transaction.session(), *before)) return {std::move(found->run), false};
@@ -101,7 +109,8 @@ void Supervisor::start_with(RunPlan plan, std::optional<Idempotency> idempotency
         const base::RunId id = ledger::create_run(transaction, make_run(*shared));
         write_launch(runs, id, 1, *shared);
         ledger::begin_attempt(transaction, id, attempt);
-        remember_answer(transaction, idempotency, id.text());
+        terms.along(transaction, id);
+        remember_answer(transaction, terms.idempotency, id.text());
         return {store::find_run(transaction.session(), id).value().run};
       },
       [this, kept, shared, attempt, deadline, answer](std::expected<Stored, Error> stored) {
@@ -190,6 +199,7 @@ void Supervisor::tell_changed(const Run& run) {
   if (is_final(run.status)) clean_up(run.tool_run_id);
   note_waiting(run);
   for (const Waiter& waiter : told) waiter.over(run);
+  changed_(run);
 }
 
 void Supervisor::note_waiting(const Run& run) {

@@ -29,6 +29,12 @@ class Supervisor {
 
   // The one way in which anything is started for a person. The run exists in the store before its process does.
   void start(RunPlan plan, std::optional<Idempotency> idempotency, RunAnswer answer);
+  // The same for a node (GRF-13): `along` belongs into the transaction that creates the run, and what it throws undoes
+  // it.
+  using Along = std::function<void(ledger::Transaction&, base::RunId)>;
+  void start(RunPlan plan, Along along, RunAnswer answer);
+  // Told of each change of a run's record, after its commit.
+  void set_changed(std::function<void(const model::Run&)> changed) { changed_ = std::move(changed); }
 
   // RUN-13, once, before anything is started. Calls when every run has been looked at.
   void recover(std::function<void()> done);
@@ -93,7 +99,13 @@ class Supervisor {
     std::optional<base::BootTime> deadline;
   };
 
-  void start_with(RunPlan plan, std::optional<Idempotency> idempotency, IdleKeeper keeper, RunAnswer answer);
+  // What makes this start different from others.
+  struct StartTerms {
+    std::optional<Idempotency> idempotency = {};
+    Along along = [](ledger::Transaction&, base::RunId) {};
+  };
+  void start(RunPlan plan, StartTerms terms, RunAnswer answer);
+  void start_with(RunPlan plan, StartTerms terms, IdleKeeper keeper, RunAnswer answer);
   LiveRun& add(LiveRun::Start start);
   void tell_changed(const model::Run& run);
   void tell_followers(base::RunId run);
@@ -145,6 +157,7 @@ class Supervisor {
   // Runs that wait for an answer, with a process or without: their launches lie here.
   std::set<base::RunId> waiting_;
   base::BootTime next_look_;
+  std::function<void(const model::Run&)> changed_ = [](const model::Run&) {};
   std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
 };
 

@@ -1,5 +1,6 @@
 #include "server/serve.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -221,6 +222,12 @@ class Server {
     for (const char* name : project::errand_variables) {
       const auto found = variables.find(name);
       if (found != variables.end()) made.notify_environment.push_back(fmt::format("{}={}", name, found->second));
+    }
+    for (const auto& [name, value] : variables) {
+      const bool is_passed = std::ranges::any_of(made.config.tools, [&](const auto& tool) {
+        return std::ranges::find(tool.second.pass_env, name) != tool.second.pass_env.end();
+      });
+      if (is_passed || runtime::is_for_tools(name)) made.environment.emplace(name, value);
     }
     for (const model::Notification& entry : made.config.notify) {
       const auto found = variables.find(entry.secret_env.value_or(""));

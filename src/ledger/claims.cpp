@@ -1,0 +1,90 @@
+#include "ledger/claims.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "json/parse.h"
+#include "store/runs.h"
+
+namespace reeve::ledger {
+
+using store::Row;
+using store::Sql;
+
+std::vector<base::ExecutionId> find_ready(Transaction& transaction, std::int64_t most) {
+  std::vector<base::ExecutionId> found;
+  transaction.session().query(Sql::work_ready, {{"now", transaction.now_text()}, {"most", most}},
+                              [&](const Row& row) { found.emplace_back(row.integer(0)); });
+  return found;
+}
+
+std::optional<base::WallTime> find_next_ready(Transaction& transaction) {
+  std::optional<base::WallTime> next;
+  transaction.session().query(Sql::work_next_ready, {{"now", transaction.now_text()}},
+                              [&](const Row& row) { next = row.find_time(0); });
+  return next;
+}
+
+Root find_root(Transaction& transaction, base::ExecutionId execution) {
+  std::optional<Root> root;
+  transaction.session().query(Sql::execution_root, {{"execution", execution.number()}}, [&](const Row& row) {
+    root.emplace(Root{.execution = base::ExecutionId(row.integer(0))});
+    root->status = row.word<model::ExecutionStatus>(1);
+    if (const auto config = row.find_text(2)) {
+      if (auto parsed = json::parse(*config)) root->config = std::move(*parsed);
+    }
+  });
+  if (!root) {
+    throw base::Error("execution.not_found", fmt::format("there is no execution {}", execution.text()),
+                      "`reeve flow list` shows those there are");
+  }
+  return std::move(*root);
+}
+
+void end_leases_of(Transaction& transaction, const std::string& host, std::int64_t but) {
+  transaction.session().write_any(Sql::daemons_end_of, {{"now", transaction.now_text()}, {"host", host}, {"but", but}});
+}
+
+std::vector<Claim> find_lost(Transaction& transaction, const std::vector<Claim>& claims) {
+  std::vector<Claim> lost;
+  for (const Claim& claim : claims) {
+    bool is_held = false;
+    transaction.session().query(
+        Sql::node_claim, {{"slot", slot_of(claim.execution.number(), claim.node)}}, [&](const Row& row) {
+          is_held = row.word<model::NodeStatus>(0) == model::NodeStatus::running && row.integer(1) == claim.iteration &&
+                    row.integer(2) == claim.attempt && row.integer(3) == claim.epoch;
+        });
+    if (!is_held) lost.push_back(claim);
+  }
+  return lost;
+}
+
+std::vector<model::Run> find_runs(Transaction& transaction, base::ExecutionId execution, const std::string& node) {
+  constexpr std::int64_t most = 1'000;
+  std::vector<model::Run> runs;
+  transaction.session().query(Sql::runs_of_node, {{"execution", execution.number()}, {"node_id", node}, {"most", most}},
+                              [&](const Row& row) { runs.push_back(store::read_run(row).run); });
+  std::ranges::reverse(runs);
+  return runs;
+}
+
+std::vector<base::RunId> find_orphans(Transaction& transaction, std::int64_t most) {
+  std::vector<base::RunId> found;
+  transaction.session().query(Sql::runs_orphaned, {{"most", most}},
+                              [&](const Row& row) { found.emplace_back(row.integer(0)); });
+  return found;
+}
+
+std::optional<base::Value> find_result(Transaction& transaction, base::RunId run, int attempt) {
+  std::optional<base::Value> found;
+  transaction.session().query(Sql::attempt_result, {{"run", run.number()}, {"attempt", attempt}}, [&](const Row& row) {
+    const auto text = row.find_text(0);
+    if (!text) return;
+    if (auto parsed = json::parse(*text)) found = std::move(*parsed);
+  });
+  return found;
+}
+
+}  // namespace reeve::ledger

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ledger/leases.h"
+#include "model/run.h"
+
+// What a worker looks for in the store beside what its own steps tell it: work that others left, and where an execution
+// belongs.
+namespace reeve::ledger {
+
+// Executions with something that may begin now.
+std::vector<base::ExecutionId> find_ready(Transaction& transaction, std::int64_t most);
+// When the next of those that wait for their time may begin.
+std::optional<base::WallTime> find_next_ready(Transaction& transaction);
+
+// The execution that a person started, whose subgraphs the others are, and the config that was frozen with it.
+struct Root {
+  base::ExecutionId execution{0};
+  std::optional<base::Value> config;
+  model::ExecutionStatus status = model::ExecutionStatus::running;
+};
+// Throws `execution.not_found`.
+Root find_root(Transaction& transaction, base::ExecutionId execution);
+
+// What daemons of that host had is free at once: the caller is their successor, and knows that they are dead.
+void end_leases_of(Transaction& transaction, const std::string& host, std::int64_t but);
+
+// Of these, those that are another's by now: cancelled, taken over, taken back by a loop.
+std::vector<Claim> find_lost(Transaction& transaction, const std::vector<Claim>& claims);
+
+// The runs of a node, of all its attempts and iterations, in their order; of many the last.
+std::vector<model::Run> find_runs(Transaction& transaction, base::ExecutionId execution, const std::string& node);
+// Runs of nodes that are not over though their node does not run any more, or runs another: their end was stored, and
+// the daemon died before it did it.
+std::vector<base::RunId> find_orphans(Transaction& transaction, std::int64_t most);
+
+// What the attempt of a run gave as its result, if it did.
+std::optional<base::Value> find_result(Transaction& transaction, base::RunId run, int attempt);
+
+}  // namespace reeve::ledger

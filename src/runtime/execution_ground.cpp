@@ -1,0 +1,149 @@
+#include "runtime/execution_ground.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/redaction.h"
+#include "json/decode.h"
+#include "json/describe.h"
+#include "json/encode.h"
+#include "json/parse.h"
+#include "os/file.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using base::Value;
+
+constexpr const char* start_name = "start";
+constexpr const char* open_name = "open";
+
+// As it is written; the environment apart.
+struct GroundRecord {
+  std::string project;
+  std::optional<std::string> base_commit;
+  std::map<std::string, model::ToolProfile> tools;
+  std::map<std::string, model::Role> roles;
+  std::map<std::string, model::Gate> gates;
+  model::WorktreeSettings worktree;
+  model::ApplyWhen apply = model::ApplyWhen::on_complete;
+  friend bool operator==(const GroundRecord&, const GroundRecord&) = default;
+};
+BOOST_DESCRIBE_STRUCT(GroundRecord, (), (project, base_commit, tools, roles, gates, worktree, apply))
+
+struct GroundFile {
+  GroundRecord ground;
+  std::map<std::string, std::string> environment;
+};
+BOOST_DESCRIBE_STRUCT(GroundFile, (), (ground, environment))
+
+GroundRecord to_record(const ExecutionGround& ground) {
+  return {ground.project, ground.base_commit, ground.tools, ground.roles, ground.gates, ground.worktree, ground.apply};
+}
+
+ExecutionGround from_record(GroundRecord record) {
+  return {std::move(record.project),
+          std::move(record.base_commit),
+          std::move(record.tools),
+          std::move(record.roles),
+          std::move(record.gates),
+          std::move(record.worktree),
+          record.apply,
+          {}};
+}
+
+fs::path folder_of(const project::StateFolder& folder, base::ExecutionId execution) {
+  return folder.executions() / execution.text();
+}
+
+}  // namespace
+
+ExecutionGround make_ground(const model::Config& config, std::string project) {
+  return {.project = std::move(project),
+          .base_commit = {},
+          .tools = config.tools,
+          .roles = config.roles,
+          .gates = config.gates,
+          .worktree = config.worktree,
+          .apply = model::ApplyWhen::on_complete,
+          .environment = {}};
+}
+
+IsolationGround make_isolation_ground(const ExecutionGround& ground) {
+  return {ground.project, ground.base_commit, ground.worktree, ground.environment};
+}
+
+Value encode_public(const ExecutionGround& ground) {
+  GroundRecord record = to_record(ground);
+  for (auto& [_, profile] : record.tools) {
+    std::erase_if(profile.env, [&](const auto& entry) {
+      return base::names_secret(entry.first) ||
+             std::ranges::find(profile.secrets, entry.first) != profile.secrets.end();
+    });
+  }
+  for (auto& [_, gate] : record.gates) {
+    std::erase_if(gate.env, [](const auto& entry) { return base::names_secret(entry.first); });
+  }
+  return json::to_value(record);
+}
+
+std::optional<ExecutionGround> decode_public(const Value& stored) {
+  auto record = json::from_value<GroundRecord>(stored);
+  if (!record) return std::nullopt;
+  return from_record(std::move(*record));
+}
+
+void write_ground(const project::StateFolder& folder, base::ExecutionId execution, const ExecutionGround& ground) {
+  const fs::path place = folder_of(folder, execution);
+  os::create_folders(place);
+  os::replace_file(place / start_name, json::encode(json::to_value(GroundFile{to_record(ground), ground.environment})));
+  os::replace_file(place / open_name, "");
+}
+
+std::optional<ExecutionGround> read_ground(const project::StateFolder& folder, base::ExecutionId execution) {
+  try {
+    const auto parsed = json::parse(os::read_file(folder_of(folder, execution) / start_name, base::limits::json_bytes));
+    auto file = parsed ? json::from_value<GroundFile>(*parsed) : std::unexpected(std::string());
+    if (!file) return std::nullopt;
+    ExecutionGround ground = from_record(std::move(file->ground));
+    ground.environment = std::move(file->environment);
+    return ground;
+  } catch (const base::Error&) {
+    return std::nullopt;
+  }
+}
+
+void reopen_ground(const project::StateFolder& folder, base::ExecutionId execution) {
+  const fs::path place = folder_of(folder, execution);
+  std::error_code error;
+  if (fs::exists(place / start_name, error)) os::replace_file(place / open_name, "");
+}
+
+void close_ground(const project::StateFolder& folder, base::ExecutionId execution) {
+  std::error_code error;
+  fs::remove(folder_of(folder, execution) / open_name, error);
+}
+
+void remove_ground(const project::StateFolder& folder, base::ExecutionId execution) {
+  std::error_code error;
+  fs::remove_all(folder_of(folder, execution), error);
+}
+
+std::vector<base::ExecutionId> find_open_grounds(const project::StateFolder& folder) {
+  std::vector<base::ExecutionId> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder.executions(), error)) {
+    const auto id = base::ExecutionId::parse(entry.path().filename().string());
+    if (id && fs::exists(entry.path() / open_name, error)) found.push_back(*id);
+  }
+  return found;
+}
+
+}  // namespace reeve::runtime

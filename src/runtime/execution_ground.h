@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/id.h"
+#include "base/value.h"
+#include "model/config.h"
+#include "project/state_folder.h"
+#include "runtime/isolation.h"
+
+namespace reeve::runtime {
+
+// What an execution was started with, frozen (SPEC §7): where it works, and the part of the config that it goes by.
+struct ExecutionGround {
+  // The folder of the project, absolute: tasks without a worktree run there.
+  std::string project;
+  // The commit that it started at; nothing: no isolation, everything happens in the project's folder (ISO-1).
+  std::optional<std::string> base_commit;
+  std::map<std::string, model::ToolProfile> tools;
+  std::map<std::string, model::Role> roles;
+  std::map<std::string, model::Gate> gates;
+  model::WorktreeSettings worktree;
+  model::ApplyWhen apply = model::ApplyWhen::on_complete;
+  // Of the one who started it. Never in the store.
+  std::map<std::string, std::string> environment;
+};
+
+// What the config gives.
+ExecutionGround make_ground(const model::Config& config, std::string project);
+
+IsolationGround make_isolation_ground(const ExecutionGround& ground);
+
+// For the store: without environment, and without the values of variables that are secrets.
+base::Value encode_public(const ExecutionGround& ground);
+std::optional<ExecutionGround> decode_public(const base::Value& stored);
+
+// All of it, as a file of the state folder that only its owner can read. Written before the execution exists, and kept
+// while it may go on: a failed one can be tried again.
+void write_ground(const project::StateFolder& folder, base::ExecutionId execution, const ExecutionGround& ground);
+// Nothing when it was started elsewhere.
+std::optional<ExecutionGround> read_ground(const project::StateFolder& folder, base::ExecutionId execution);
+void remove_ground(const project::StateFolder& folder, base::ExecutionId execution);
+// Open until what is to be done at the end of the execution was done: the next daemon does it after a crash.
+void close_ground(const project::StateFolder& folder, base::ExecutionId execution);
+void reopen_ground(const project::StateFolder& folder, base::ExecutionId execution);
+std::vector<base::ExecutionId> find_open_grounds(const project::StateFolder& folder);
+
+}  // namespace reeve::runtime

@@ -1,0 +1,158 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "runtime/node_outputs.h"
+#include "runtime/node_work.h"
+
+// The gates of a node: of a task before what it changed goes any further (ISO-2), or a gate node itself (GRF-6).
+namespace reeve::runtime {
+
+namespace {
+
+using base::Error;
+using base::Value;
+using model::Run;
+
+// How often `retry_with_feedback` sends a task back, where its `retry` says nothing.
+constexpr std::int64_t most_rounds = 3;
+constexpr std::size_t feedback_bytes = 8UL * 1024;
+
+std::string describe_no(const std::string& gate, const Run& run) {
+  std::string text = fmt::format("the gate {} said no", base::quoted(gate));
+  if (run.exit_code) text += fmt::format(" (exit code {})", *run.exit_code);
+  return text;
+}
+
+std::string describe_broken(const std::string& gate, const Run& run) {
+  std::string text = fmt::format("the gate {} could not be asked: {}", base::quoted(gate), base::spell(run.status));
+  if (run.reason) text += ", " + *run.reason;
+  if (run.last_error && run.last_error != run.reason) text += ": " + *run.last_error;
+  return text;
+}
+
+}  // namespace
+
+void NodeWork::begin_gates() {
+  verdicts_.clear();
+  gate_ = 0;
+  auto ordered = order_gates(
+      *start_.ground, task() != nullptr ? task()->gates : std::vector<std::string>{node().gate_config->gate_type});
+  if (!ordered) return fail(ordered.error());
+  gates_ = std::move(*ordered);
+  next_gate();
+}
+
+void NodeWork::next_gate() {
+  if (gate_ >= gates_.size()) return gates_passed();
+  const std::string& gate = gates_[gate_];
+  const auto& before = start_.ground->gates.at(gate).depends_on;
+  const auto is_stopped = [&](const Verdict& verdict) {
+    return !verdict.passed && std::ranges::find(before, verdict.gate) != before.end();
+  };
+  const auto stopper = std::ranges::find_if(verdicts_, is_stopped);
+  if (stopper != verdicts_.end()) {
+    // Only after one that merely warned, or of a gate node: the no of any other has ended this before.
+    verdicts_.push_back(
+        {.gate = gate,
+         .outputs = make_skipped_outputs(fmt::format("not run: the gate {} said no", base::quoted(stopper->gate)))});
+    ++gate_;
+    return next_gate();
+  }
+  if (const auto past = past_gates_.extract(gate)) {
+    is_at_gate_ = true;
+    if (is_final(past.mapped().status)) return see_gate_end(past.mapped());
+    run_ = past.mapped().tool_run_id;
+    return events_.changed();
+  }
+  if (!is_isolated()) return start_gate(gate, start_.ground->project);
+  helpers_.isolation.checkout(isolation_ground(), place(), commit_, gate,
+                              guarded<std::string>([gate](NodeWork& self, const std::string& folder) {
+                                self.gate_folder_ = folder;
+                                self.start_gate(gate, folder);
+                              }));
+}
+
+void NodeWork::start_gate(const std::string& gate, const std::string& folder) {
+  auto plan = plan_gate(*start_.ground, gate, folder);
+  if (!plan) return fail(plan.error());
+  is_at_gate_ = true;
+  plan->metadata.emplace("gate", gate);
+  if (round_ > 0) plan->metadata.emplace("round", std::to_string(round_));
+  start_run(std::move(*plan));
+}
+
+void NodeWork::see_gate_end(const Run& run) {
+  is_at_gate_ = false;
+  if (!gate_folder_.empty()) helpers_.isolation.discard(isolation_ground(), std::exchange(gate_folder_, {}));
+  const std::string gate = gates_[gate_++];
+  const model::Gate& terms = start_.ground->gates.at(gate);
+  const GateWord word = read_gate_word(run);
+  if (word == GateWord::broken) {
+    const bool is_timeout = run.status == model::RunStatus::failed_timeout;
+    return fail(Failure{.error = describe_broken(gate, run),
+                        .kind = is_timeout ? model::RetryOn::failed_timeout : model::RetryOn::failed,
+                        .is_final = run.status == model::RunStatus::cancelled,
+                        .patch = model::PatchState::rejected});
+  }
+  const bool only_warns = terms.severity == model::GateSeverity::warning || terms.on_fail == model::OnGateFail::warn;
+  verdicts_.push_back({.gate = gate,
+                       .outputs = make_gate_outputs(helpers_.around, run),
+                       .passed = word == GateWord::yes,
+                       .is_warning = word == GateWord::no && only_warns});
+  if (word == GateWord::yes || only_warns || task() == nullptr) return next_gate();
+  if (!may_try_again(gate)) {
+    return fail(Failure{.error = describe_no(gate, run), .patch = model::PatchState::rejected});
+  }
+  ++round_;
+  past_gates_.clear();
+  feedback_ =
+      fmt::format("{}. What it printed:\n{}", describe_no(gate, run), read_text(helpers_.around, run, feedback_bytes));
+  start_task(folder_.empty() ? start_.ground->project : folder_);
+}
+
+bool NodeWork::may_try_again(const std::string& gate) const {
+  const bool is_sent_back = start_.ground->gates.at(gate).on_fail == model::OnGateFail::retry_with_feedback;
+  const std::int64_t most = task()->retry ? task()->retry->attempts : most_rounds;
+  return is_sent_back && task()->role != noop_role && round_ + 1 < most;
+}
+
+void NodeWork::gates_passed() {
+  if (task() != nullptr) return accept();
+  const Verdict& own = verdicts_.back();
+  const bool said_yes = own.passed || own.is_warning;
+  if (said_yes) return apply();
+  const Value* status = own.outputs.find("test_status");
+  const bool is_skipped = status != nullptr && status->as_string() != nullptr && *status->as_string() == "skipped";
+  finish(false, is_skipped
+                    ? fmt::format("the gate {} was not asked: one that it depends on said no", base::quoted(own.gate))
+                    : fmt::format("the gate {} said no", base::quoted(own.gate)));
+}
+
+void NodeWork::accept() {
+  const bool has_place = is_isolated() && task()->role != noop_role;
+  if (!has_place) return apply();
+  helpers_.isolation.accept(
+      isolation_ground(), place(),
+      guarded<Isolation::Accepted>([](NodeWork& self, const Isolation::Accepted& accepted) {
+        if (!accepted.is_conflict) return self.apply();
+        self.fail(Failure{.error = fmt::format("what it changed conflicts with what others have changed: {}",
+                                               base::join(accepted.conflicts, ", ")),
+                          .patch = model::PatchState::conflicted});
+      }));
+}
+
+void NodeWork::apply() {
+  if (!node().apply || !start_.ground->base_commit) return finish(true, {});
+  helpers_.isolation.apply(isolation_ground(), start_.root, model::ApplyWhen::on_complete,
+                           guarded<Isolation::Applied>([](NodeWork& self, const Isolation::Applied& applied) {
+                             if (applied.kind == Isolation::Applied::Kind::refused) {
+                               return self.fail(Error("patch.not_applied", applied.message));
+                             }
+                             self.applied_ = applied.message;
+                             self.finish(true, {});
+                           }));
+}
+
+}  // namespace reeve::runtime

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/value.h"
+#include "model/run.h"
+#include "runtime/live_run.h"
+
+// What the run of a node gives to the nodes behind it (GRF-9).
+namespace reeve::runtime {
+
+// The end of what it printed, at most so many bytes, whole characters, its secrets hidden.
+std::string read_text(const Surroundings& around, const model::Run& run, std::size_t most);
+
+// `{status, exit_code, summary, text}` with the keys of its result file and of its `result` event merged in. What the
+// tool wrote is data: a result that is no object stands under `result`, one that is too large or broken is told of
+// under `result_error`.
+base::Value make_task_outputs(const Surroundings& around, const model::Run& run,
+                              const std::optional<base::Value>& result);
+
+// What a gate said: `{passed, test_status, output, exit_code}`.
+base::Value make_gate_outputs(const Surroundings& around, const model::Run& run);
+// Of one that was not run because one that it depends on said no.
+base::Value make_skipped_outputs(const std::string& because);
+
+// Whether a gate's command ran and said yes or no, as opposed to one that broke (GRF-6).
+enum class GateWord { yes, no, broken };
+GateWord read_gate_word(const model::Run& run);
+
+}  // namespace reeve::runtime

@@ -1,0 +1,228 @@
+#include "runtime/node_plan.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "engine/condition.h"
+#include "json/encode.h"
+#include "model/template.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using base::Error;
+using base::Value;
+
+// Of one word of a command; the kernel takes no more (MAX_ARG_STRLEN).
+constexpr std::size_t longest_word = 128UL * 1024 - 1;
+constexpr std::size_t most_named = 20;
+
+// Text as it is, everything else as JSON.
+std::string show(const Value& value) {
+  const std::string* text = value.as_string();
+  return text != nullptr ? *text : json::encode(value);
+}
+
+std::string list_names(const Value& inputs) {
+  std::vector<std::string> names = {"{input}"};
+  if (const Value::Object* object = inputs.as_object()) {
+    for (const base::Member& member : *object) {
+      if (names.size() < most_named && model::is_template_name(member.key)) {
+        names.push_back(fmt::format("{{{}}}", member.key));
+      }
+    }
+  }
+  return base::join(names, ", ");
+}
+
+std::vector<std::string> names_of(const std::map<std::string, model::Gate>& gates) {
+  std::vector<std::string> names;
+  for (const auto& [name, _] : gates) names.push_back(name);
+  return names;
+}
+
+std::expected<const model::Gate*, Error> find_gate(const ExecutionGround& ground, const std::string& gate) {
+  const auto found = ground.gates.find(gate);
+  if (found != ground.gates.end()) return &found->second;
+  const auto closest = base::find_closest(gate, names_of(ground.gates));
+  return std::unexpected(
+      Error("node.unknown_gate", fmt::format("there is no gate {}", base::quoted(gate)),
+            closest ? fmt::format("did you mean {}?", base::quoted(*closest)) : "add it under `gates:` of the config"));
+}
+
+// Numbers of a role as the config writes them.
+PlanNames names_for(const model::Role& role, const Value& inputs, const std::string& input) {
+  PlanNames names;
+  if (const Value::Object* object = inputs.as_object()) {
+    for (const base::Member& member : *object) names.insert_or_assign(member.key, show(member.value));
+  }
+  names.insert_or_assign("input", input);
+  if (role.model) names.insert_or_assign("model", *role.model);
+  if (role.temperature) names.insert_or_assign("temperature", fmt::format("{}", *role.temperature));
+  if (role.max_tokens) names.insert_or_assign("max_tokens", std::to_string(*role.max_tokens));
+  return names;
+}
+
+std::optional<Error> check_words(const RunPlan& plan) {
+  for (const std::string& word : plan.argv) {
+    if (word.size() <= longest_word) continue;
+    return Error("node.too_long",
+                 fmt::format("an argument of {} would have {} bytes; the system takes {}", base::quoted(plan.tool),
+                             word.size(), longest_word),
+                 "leave `{prompt}` out of the tool's command: it then gets the prompt on its standard input");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::expected<std::string, Error> expand(std::string_view text, const Value& inputs,
+                                         const std::optional<std::string>& input) {
+  const auto pieces = model::parse_template(text);
+  if (!pieces) {
+    return std::unexpected(Error("node.bad_template", fmt::format("the template is broken: {}", pieces.error().message),
+                                 "write {{ for a brace"));
+  }
+  std::string result;
+  for (const model::TemplatePiece& piece : *pieces) {
+    if (piece.kind == model::TemplatePiece::Kind::text) {
+      result += piece.text;
+    } else if (piece.text == "input" && (input || inputs.find("input") == nullptr)) {
+      result += input ? *input : json::encode(inputs);
+    } else if (const Value* found = engine::find_field(inputs, piece.text)) {
+      result += show(*found);
+    } else {
+      return std::unexpected(Error("node.unknown_name",
+                                   fmt::format("the template wants {{{}}}, which the node did not get", piece.text),
+                                   fmt::format("there are {}", list_names(inputs))));
+    }
+  }
+  return result;
+}
+
+std::expected<std::string, Error> find_tool(const ExecutionGround& ground, const std::string& role) {
+  const auto found = ground.roles.find(role);
+  if (found != ground.roles.end() && found->second.tool) return *found->second.tool;
+  if (ground.tools.size() == 1) return ground.tools.begin()->first;
+  return std::unexpected(Error("node.no_tool", fmt::format("the role {} has no tool", base::quoted(role)),
+                               fmt::format("add `roles: {{{}: {{tool: …}}}}` to the config", role)));
+}
+
+std::expected<RunPlan, Error> plan_task(const ExecutionGround& ground, const model::Node& node, const Value& inputs,
+                                        const TaskTerms& terms) {
+  const model::TaskConfig& task = node.task_config.value();
+  const auto tool = find_tool(ground, task.role);
+  if (!tool) return std::unexpected(tool.error());
+  auto profile = find_profile(ground.tools, *tool);
+  if (!profile) return std::unexpected(profile.error());
+  const auto found = ground.roles.find(task.role);
+  const model::Role role = found != ground.roles.end() ? found->second : model::Role();
+  const auto input = expand(task.task_template, inputs);
+  if (!input) return std::unexpected(input.error());
+  auto prompt = expand(role.prompt, inputs, *input);
+  if (!prompt) return std::unexpected(prompt.error());
+  if (terms.feedback) *prompt += "\n\n" + *terms.feedback;
+
+  wire::RunRequest request{.tool = *tool, .prompt = std::move(*prompt), .cwd = terms.folder};
+  request.environment = ground.environment;
+  request.timeout = task.timeout ? task.timeout : role.timeout;
+  request.no_output_timeout = role.no_output_timeout;
+  auto plan = make_plan(std::move(*profile), request, names_for(role, inputs, *input));
+  if (!plan) return std::unexpected(plan.error());
+  if (auto error = check_words(*plan)) return std::unexpected(std::move(*error));
+  plan->node = node.id;
+  return plan;
+}
+
+std::expected<RunPlan, Error> plan_gate(const ExecutionGround& ground, const std::string& gate,
+                                        const std::string& folder) {
+  const auto found = find_gate(ground, gate);
+  if (!found) return std::unexpected(found.error());
+  const fs::path inside = fs::path((*found)->working_dir).lexically_normal();
+  const bool is_beneath = inside.is_relative() && (inside.empty() || *inside.begin() != "..");
+  if (!is_beneath) {
+    return std::unexpected(Error(
+        "node.bad_folder", fmt::format("`working_dir` of the gate {} leads out of its folder", base::quoted(gate)),
+        "give a folder beneath the project"));
+  }
+  wire::RunRequest request{.argv = (*found)->command,
+                           .cwd = inside == "." || inside.empty() ? folder : (fs::path(folder) / inside).string()};
+  request.environment = ground.environment;
+  request.env = (*found)->env;
+  request.clean_env = true;
+  request.timeout = (*found)->timeout;
+  auto plan = make_plan(model::ToolProfile(), request, {});
+  if (plan) {
+    plan->tool = gate;
+    // It changes nothing that stays, so that an interrupted one may simply be asked again.
+    plan->profile.on_interrupted = model::OnInterrupted::rerun;
+  }
+  return plan;
+}
+
+std::expected<std::vector<std::string>, Error> order_gates(const ExecutionGround& ground,
+                                                           const std::vector<std::string>& gates) {
+  std::vector<std::string> ordered;
+  std::set<std::string> done;
+  struct Step {
+    std::string gate;
+    bool is_left = false;
+  };
+  std::vector<Step> stack;
+  std::set<std::string> open;
+  for (auto gate = gates.rbegin(); gate != gates.rend(); ++gate) stack.push_back({*gate});
+  while (!stack.empty()) {
+    const Step step = stack.back();
+    stack.pop_back();
+    if (step.is_left) {
+      open.erase(step.gate);
+      if (done.insert(step.gate).second) ordered.push_back(step.gate);
+      continue;
+    }
+    if (done.contains(step.gate)) continue;
+    if (!open.insert(step.gate).second) {
+      return std::unexpected(Error("node.gate_cycle",
+                                   fmt::format("the gate {} depends on itself", base::quoted(step.gate)),
+                                   "take one of its `depends_on` out"));
+    }
+    const auto found = find_gate(ground, step.gate);
+    if (!found) return std::unexpected(found.error());
+    stack.push_back({step.gate, true});
+    const auto& before = (*found)->depends_on;
+    for (auto name = before.rbegin(); name != before.rend(); ++name) stack.push_back({*name});
+  }
+  return ordered;
+}
+
+std::optional<Error> check_plans(const ExecutionGround& ground, const model::Workflow& workflow) {
+  const auto at = [](const model::Node& node, const Error& error) {
+    return Error(error.code(), fmt::format("node {}: {}", base::quoted(node.id), error.message()), error.fix());
+  };
+  for (const model::Node& node : workflow.nodes) {
+    if (node.task_config) {
+      if (node.task_config->role != noop_role) {
+        const auto tool = find_tool(ground, node.task_config->role);
+        if (!tool) return at(node, tool.error());
+        const auto profile = find_profile(ground.tools, *tool);
+        if (!profile) return at(node, profile.error());
+      }
+      const auto gates = order_gates(ground, node.task_config->gates);
+      if (!gates) return at(node, gates.error());
+    }
+    if (node.gate_config) {
+      const auto gates = order_gates(ground, {node.gate_config->gate_type});
+      if (!gates) return at(node, gates.error());
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace reeve::runtime

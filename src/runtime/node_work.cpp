@@ -1,0 +1,263 @@
+#include "runtime/node_work.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "engine/inputs.h"
+#include "ledger/claims.h"
+#include "runtime/node_outputs.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+using base::Error;
+using base::Value;
+using model::Run;
+using model::RunStatus;
+
+// What makes a run one of a node, for people and for the next daemon.
+constexpr const char* round_key = "round";
+constexpr const char* gate_key = "gate";
+constexpr const char* iteration_key = "iteration";
+constexpr const char* attempt_key = "node_attempt";
+
+std::string describe_failure(const Run& run) {
+  std::string text = fmt::format("{} {}", run.tool_run_id.text(), base::spell(run.status));
+  if (run.reason) text += ": " + *run.reason;
+  if (run.exit_code && *run.exit_code != 0) text += fmt::format(" (exit code {})", *run.exit_code);
+  if (run.last_error && run.last_error != run.reason) text += ": " + *run.last_error;
+  return text;
+}
+
+}  // namespace
+
+NodeWork::NodeWork(Helpers helpers, Start start, Events events)
+    : helpers_(helpers), start_(std::move(start)), events_(std::move(events)) {}
+
+const model::Node& NodeWork::node() const { return start_.work.workflow->workflow.nodes[claim().node]; }
+
+bool NodeWork::is_isolated() const {
+  if (!start_.ground->base_commit) return false;
+  if (node().gate_config) return node().gate_config->requires_worktree;
+  const auto role = start_.ground->roles.find(task()->role);
+  return role == start_.ground->roles.end() || role->second.isolation != model::Isolation::none;
+}
+
+IsolationGround NodeWork::isolation_ground() const { return make_isolation_ground(*start_.ground); }
+
+NodePlace NodeWork::place() const {
+  return {.root = start_.root,
+          .execution = claim().execution,
+          .node = node().id,
+          .iteration = claim().iteration,
+          .attempt = claim().attempt,
+          .worktree_id = task() != nullptr ? task()->worktree_id : std::nullopt};
+}
+
+void NodeWork::begin() {
+  const bool has_run = task() != nullptr && task()->role != noop_role;
+  if (has_run) return prepare();
+  begin_gates();
+}
+
+// After a crash it goes on from its last run. What gates have said since then is not asked again.
+void NodeWork::resume(const std::vector<Run>& runs) {
+  const auto find = [](const Run& run, const char* key, std::string fallback) {
+    const auto found = run.metadata.find(key);
+    return found != run.metadata.end() ? found->second : fallback;
+  };
+  const Run* last_task = nullptr;
+  for (const Run& run : runs) {
+    const bool is_ours = find(run, iteration_key, "0") == std::to_string(claim().iteration) &&
+                         find(run, attempt_key, "1") == std::to_string(claim().attempt);
+    if (!is_ours) continue;
+    if (run.metadata.contains(gate_key)) {
+      past_gates_.insert_or_assign(find(run, gate_key, ""), run);
+    } else {
+      last_task = &run;
+      past_gates_.clear();
+    }
+  }
+  if (last_task == nullptr) return begin();
+  round_ = std::atoi(find(*last_task, round_key, "0").c_str());
+  folder_ = last_task->cwd;
+  if (is_final(last_task->status)) return see_task_end(*last_task);
+  run_ = last_task->tool_run_id;
+  is_waiting_ = last_task->status == RunStatus::waiting_approval;
+  events_.changed();
+}
+
+void NodeWork::see(const Run& run) {
+  if (is_over_ || run.tool_run_id != run_) return;
+  const bool was_waiting = is_waiting_;
+  is_waiting_ = run.status == RunStatus::waiting_approval;
+  if (is_final(run.status)) return see_end(run);
+  if (was_waiting != is_waiting_) events_.changed();
+}
+
+void NodeWork::cancel(const std::string& reason) {
+  if (std::exchange(is_over_, true)) return;
+  const auto give_back = [helpers = helpers_, ground = isolation_ground(), place = place(), reason,
+                          is_isolated = is_isolated() && task() != nullptr] {
+    if (!is_isolated) return;
+    helpers.isolation.reject(ground, place, model::PatchState::quarantined, reason, [](const auto&) {});
+  };
+  if (!gate_folder_.empty()) helpers_.isolation.discard(isolation_ground(), gate_folder_);
+  if (!run_) return give_back();
+  // What it has changed is collected once nothing changes it any more.
+  helpers_.supervisor.cancel(*run_, {.by = "reeve", .reason = reason}, [give_back](const auto&) { give_back(); });
+}
+
+void NodeWork::prepare() {
+  if (!is_isolated()) return start_task(start_.ground->project);
+  helpers_.isolation.prepare(
+      isolation_ground(), place(),
+      guarded<std::string>([](NodeWork& self, const std::string& folder) { self.start_task(folder); }));
+}
+
+void NodeWork::start_task(const std::string& folder) {
+  folder_ = folder;
+  is_at_gate_ = false;
+  auto plan = plan_task(*start_.ground, node(), start_.work.inputs, {.folder = folder, .feedback = feedback_});
+  if (!plan) return fail(plan.error());
+  if (round_ > 0) plan->metadata.emplace(round_key, std::to_string(round_));
+  start_run(std::move(*plan));
+}
+
+void NodeWork::start_run(RunPlan plan) {
+  plan.execution = claim().execution;
+  plan.node = node().id;
+  if (claim().iteration > 0) plan.metadata.emplace(iteration_key, std::to_string(claim().iteration));
+  if (claim().attempt > 1) plan.metadata.emplace(attempt_key, std::to_string(claim().attempt));
+  if (plan.profile.sandbox != model::Sandbox::guard) return launch(std::move(plan));
+  helpers_.sandbox.ask(plan.cwd, [weak = weak_from_this(), plan](const std::optional<Error>& error) {
+    const auto self = weak.lock();
+    if (!self || self->is_over_) return;
+    if (error) return self->fail(*error);
+    self->launch(plan);
+  });
+}
+
+void NodeWork::launch(RunPlan plan) {
+  // The node names its task's run; a gate's follows it.
+  const auto named = is_at_gate_ && task_run_ ? std::optional(task_run_->tool_run_id) : std::nullopt;
+  const auto along = [claim = claim(), named](ledger::Transaction& transaction, base::RunId run) {
+    if (!ledger::mark_spawned(transaction, claim, named.value_or(run))) {
+      throw Error("execution.claim_lost", fmt::format("{} is not this daemon's any more", claim.execution.text()));
+    }
+  };
+  helpers_.supervisor.start(
+      std::move(plan), along,
+      [weak = weak_from_this(), &supervisor = helpers_.supervisor](std::expected<Run, Error> run) {
+        const auto self = weak.lock();
+        if (!self || self->is_over_) {
+          // Cancelled while it was on its way.
+          if (run) {
+            supervisor.cancel(run->tool_run_id, {.by = "reeve", .reason = "its node is over"}, [](const auto&) {});
+          }
+          return;
+        }
+        if (run) {
+          self->run_ = run->tool_run_id;
+          self->events_.changed();
+        } else if (run.error().code() == "execution.claim_lost") {
+          self->is_over_ = true;
+          self->events_.lost();
+        } else {
+          self->fail(run.error());
+        }
+      });
+}
+
+void NodeWork::see_end(const Run& run) {
+  run_.reset();
+  is_waiting_ = false;
+  if (is_at_gate_) return see_gate_end(run);
+  see_task_end(run);
+}
+
+void NodeWork::see_task_end(const Run& run) {
+  task_run_ = run;
+  if (run.status == RunStatus::completed) return collect();
+  // A person has said no, or has not answered: asking the same again by itself would not be heard as an answer.
+  const bool is_refused =
+      run.status == RunStatus::cancelled || run.outcome == model::Outcome::denied || run.reason == "approval expired";
+  fail(
+      Failure{.error = describe_failure(run),
+              .kind = run.status == RunStatus::failed_timeout ? model::RetryOn::failed_timeout : model::RetryOn::failed,
+              .is_final = is_refused});
+}
+
+void NodeWork::collect() {
+  if (!is_isolated()) return begin_gates();
+  helpers_.isolation.collect(isolation_ground(), place(),
+                             guarded<Isolation::Collected>([](NodeWork& self, const Isolation::Collected& collected) {
+                               self.commit_ = collected.commit;
+                               self.patch_ = collected.patch;
+                               self.files_.clear();
+                               for (const model::PatchFile& file : collected.files) self.files_.push_back(file.path);
+                               self.begin_gates();
+                             }));
+}
+
+void NodeWork::finish(bool said_yes, const std::string& why_no) {
+  const graph::NodeIndex index = claim().node;
+  if (task() == nullptr) {
+    Value outputs = verdicts_.back().outputs;
+    if (verdicts_.back().is_warning) outputs.set("warning", Value::boolean(true));
+    return end([index, outputs, said_yes, why_no](ledger::Transaction&) -> engine::ExecutionEvent {
+      return engine::NodeFinished{index, outputs, said_yes, why_no};
+    });
+  }
+  Value own = Value::object();
+  if (patch_) own.set("patch", Value::string(patch_->text()));
+  if (is_isolated()) {
+    Value::Array files;
+    for (const std::string& file : files_) files.push_back(Value::string(file));
+    own.set("files", Value::array(std::move(files)));
+  }
+  if (!verdicts_.empty()) {
+    Value gates = Value::object();
+    for (const Verdict& verdict : verdicts_) gates.set(verdict.gate, verdict.outputs);
+    own.set("gates", std::move(gates));
+  }
+  if (applied_) own.set("applied", Value::string(*applied_));
+  end([&around = helpers_.around, index, run = task_run_, inputs = start_.work.inputs,
+       own](ledger::Transaction& transaction) -> engine::ExecutionEvent {
+    Value outputs = inputs;
+    if (run) {
+      outputs = make_task_outputs(around, *run, ledger::find_result(transaction, run->tool_run_id, run->attempt));
+    }
+    if (outputs.as_object() == nullptr) outputs = Value::object();
+    return engine::NodeFinished{index, engine::with_fields(std::move(outputs), own)};
+  });
+}
+
+void NodeWork::fail(const Failure& failure) {
+  const graph::NodeIndex index = claim().node;
+  const Event event = [index, failure](ledger::Transaction&) -> engine::ExecutionEvent {
+    return engine::NodeFailed{index, failure.kind, failure.error, failure.is_final};
+  };
+  const bool has_place = is_isolated() && task() != nullptr && task()->role != noop_role;
+  if (!has_place) return end(event);
+  helpers_.isolation.reject(isolation_ground(), place(), failure.patch, failure.error,
+                            [weak = weak_from_this(), event](const std::expected<void, Error>&) {
+                              const auto self = weak.lock();
+                              if (self && !self->is_over_) self->end(event);
+                            });
+}
+
+void NodeWork::fail(const Error& error) {
+  std::string text = error.message();
+  if (!error.fix().empty()) text += " (" + error.fix() + ")";
+  fail(Failure{.error = std::move(text)});
+}
+
+void NodeWork::end(Event event) {
+  is_over_ = true;
+  run_.reset();
+  events_.over(std::move(event));
+}
+
+}  // namespace reeve::runtime

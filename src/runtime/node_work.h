@@ -1,0 +1,142 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/execution.h"
+#include "ledger/executions.h"
+#include "runtime/execution_ground.h"
+#include "runtime/isolation.h"
+#include "runtime/node_plan.h"
+#include "runtime/sandbox.h"
+#include "runtime/supervisor.h"
+
+namespace reeve::runtime {
+
+// A claimed task or gate on its way to its end: a place to work, its run, what it changed, its gates. Every step can be
+// done again: after a crash the next daemon goes on from the last run that the store knows. Lives on the loop.
+class NodeWork : public std::enable_shared_from_this<NodeWork> {
+ public:
+  struct Helpers {
+    Surroundings& around;
+    Supervisor& supervisor;
+    SandboxProbe& sandbox;
+    Isolation& isolation;
+  };
+  struct Start {
+    ledger::StartWork work;
+    std::shared_ptr<const ExecutionGround> ground;
+    base::ExecutionId root{0};
+  };
+  // Made in the transaction that concludes the claim.
+  using Event = std::function<engine::ExecutionEvent(ledger::Transaction&)>;
+  struct Events {
+    // How it ended; once. Not after cancel().
+    std::function<void(Event)> over;
+    // The claim is another's: nothing is to be concluded.
+    std::function<void()> lost;
+    // It has another run, or takes up room where it did not, or no more.
+    std::function<void()> changed;
+  };
+
+  NodeWork(Helpers helpers, Start start, Events events);
+  NodeWork(const NodeWork&) = delete;
+  NodeWork& operator=(const NodeWork&) = delete;
+
+  void begin();
+  // After a crash: from its last run on. `runs` are all of the node, in their order.
+  void resume(const std::vector<model::Run>& runs);
+  void see(const model::Run& run);
+  // Its node is over: whatever it does ends.
+  void cancel(const std::string& reason);
+
+  const ledger::Claim& claim() const noexcept { return start_.work.claim; }
+  const std::optional<base::RunId>& run() const noexcept { return run_; }
+  // Whether it counts for max_parallel_runs: what waits for a person does not (RUN-14).
+  bool is_busy() const noexcept { return !is_over_ && !is_waiting_; }
+
+ private:
+  const model::Node& node() const;
+  const model::TaskConfig* task() const { return node().task_config ? &*node().task_config : nullptr; }
+  bool is_isolated() const;
+  IsolationGround isolation_ground() const;
+  NodePlace place() const;
+
+  void prepare();
+  void start_task(const std::string& folder);
+  void start_run(RunPlan plan);
+  void launch(RunPlan plan);
+  void see_end(const model::Run& run);
+  void see_task_end(const model::Run& run);
+  void collect();
+
+  // runtime/node_gates.cpp.
+  struct Verdict {
+    std::string gate;
+    base::Value outputs;
+    bool passed = false;
+    bool is_warning = false;
+  };
+  void begin_gates();
+  void next_gate();
+  void start_gate(const std::string& gate, const std::string& folder);
+  void see_gate_end(const model::Run& run);
+  bool may_try_again(const std::string& gate) const;
+  void gates_passed();
+  void accept();
+  void apply();
+
+  struct Failure {
+    std::string error;
+    model::RetryOn kind = model::RetryOn::failed;
+    bool is_final = false;
+    // What becomes of what it changed.
+    model::PatchState patch = model::PatchState::quarantined;
+  };
+  void fail(const Failure& failure);
+  void fail(const base::Error& error);
+  void finish(bool said_yes, const std::string& why_no);
+  void end(Event event);
+  // Calls `then` with what it was asked for while this is still wanted; what went wrong fails the node.
+  template <class T, class Then>
+  auto guarded(Then then) {
+    return [weak = weak_from_this(), then](std::expected<T, base::Error> answer) {
+      const auto self = weak.lock();
+      if (!self || self->is_over_) return;
+      if (!answer) return self->fail(answer.error());
+      then(*self, std::move(*answer));
+    };
+  }
+
+  Helpers helpers_;
+  Start start_;
+  Events events_;
+  bool is_over_ = false;
+  bool is_waiting_ = false;
+  // Whose run it is: the task's, or of the gate at `gate_`.
+  bool is_at_gate_ = false;
+  std::optional<base::RunId> run_;
+  // The task's own, once it is over.
+  std::optional<model::Run> task_run_;
+  // How often a gate has sent the task back.
+  int round_ = 0;
+  std::optional<std::string> feedback_;
+  std::string folder_;
+  std::string gate_folder_;
+  std::optional<std::string> commit_;
+  std::optional<base::PatchId> patch_;
+  std::vector<std::string> files_;
+  std::vector<std::string> gates_;
+  std::size_t gate_ = 0;
+  // What each gate so far has said.
+  std::vector<Verdict> verdicts_;
+  // Gates of this round that were asked before a crash.
+  std::map<std::string, model::Run> past_gates_;
+  std::optional<std::string> applied_;
+};
+
+}  // namespace reeve::runtime

@@ -1,0 +1,390 @@
+#include "runtime/worker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "ledger/units.h"
+#include "runtime/store_task.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+using base::Error;
+using ledger::StepResult;
+using ledger::Transaction;
+
+constexpr auto store_pause = std::chrono::seconds(1);
+// Grounds that are kept at hand; others are read again.
+constexpr std::size_t most_places = 1'024;
+// Executions that are offered room in one go.
+constexpr std::int64_t most_offered = 64;
+
+// A task that nothing has to be started for: its inputs are its output.
+bool is_noop(const ledger::StartWork& work) {
+  const model::Node& node = work.workflow->workflow.nodes[work.claim.node];
+  return node.task_config && node.task_config->role == noop_role && node.task_config->gates.empty() && !node.apply;
+}
+
+}  // namespace
+
+Worker::Worker(NodeWork::Helpers helpers) : helpers_(helpers), around_(helpers.around) {}
+
+std::size_t Worker::room() const noexcept {
+  const auto most = static_cast<std::size_t>(around_.supervision.max_parallel_runs);
+  return most - std::min(most, busy_.size() + waiting_.size());
+}
+
+ledger::Worker Worker::hands(std::size_t freed) const { return {around_.daemon, room() + freed}; }
+
+void Worker::note_room() {
+  if (room() == 0) was_full_ = true;
+  around_.ledger.set_worker(hands(0));
+}
+
+void Worker::start(Start start, Answer<Started> answer) {
+  if (auto error = check_plans(start.ground, start.execution.workflow)) return answer(std::unexpected(*error));
+  for (const auto& [_, subgraph] : start.execution.subgraphs) {
+    if (auto error = check_plans(start.ground, subgraph.workflow)) return answer(std::unexpected(*error));
+  }
+  start.ground.apply = start.execution.workflow.config.apply;
+  auto shared = std::make_shared<Start>(std::move(start));
+  if (shared->execution.workflow.config.isolation == model::Isolation::none) return store_start(shared, {}, answer);
+  helpers_.isolation.survey(shared->ground.project, [this, shared, answer](auto survey) {
+    if (!survey) return answer(std::unexpected(survey.error()));
+    shared->ground.base_commit = survey->base_commit;
+    store_start(shared, survey->dirty, answer);
+  });
+}
+
+void Worker::store_start(std::shared_ptr<Start> start, std::vector<std::string> dirty, Answer<Started> answer) {
+  struct Stored {
+    Started started;
+    StepResult step;
+  };
+  start->execution.config = encode_public(start->ground);
+  ask_store(
+      around_.ledger, around_.loop,
+      [start, folder = around_.folder, worker = hands(0), &ledger = around_.ledger](Transaction& transaction) {
+        Stored stored;
+        const auto answered = find_answer(transaction, start->idempotency);
+        if (const auto before = answered ? base::ExecutionId::parse(*answered) : std::nullopt) {
+          stored.started = {.execution = *before, .is_repeated = true};
+          return stored;
+        }
+        stored.started.execution = ledger.executions().start(transaction, start->execution, worker, stored.step);
+        write_ground(folder, stored.started.execution, start->ground);
+        remember_answer(transaction, start->idempotency, stored.started.execution.text());
+        return stored;
+      },
+      [this, start, dirty = std::move(dirty), answer](std::expected<Stored, Error> stored) {
+        if (!stored) return answer(std::unexpected(stored.error()));
+        stored->started.dirty = dirty;
+        if (!stored->started.is_repeated) {
+          around_.crash_point("execution.after_start");
+          if (places_.size() >= most_places) places_.clear();
+          places_.insert_or_assign(
+              stored->started.execution,
+              Place{std::make_shared<const ExecutionGround>(std::move(start->ground)), stored->started.execution});
+          take(stored->step);
+        }
+        answer(std::move(stored->started));
+      });
+}
+
+void Worker::step(base::ExecutionId execution, engine::ExecutionEvent event, Error refusal,
+                  Answer<base::ExecutionId> answer) {
+  ask_store(
+      around_.ledger, around_.loop,
+      [execution, event = std::move(event), refusal, worker = hands(0), folder = around_.folder,
+       &ledger = around_.ledger](Transaction& transaction) {
+        StepResult result;
+        ledger.executions().step(transaction, execution, event, worker, result);
+        if (result.is_stale) throw refusal;
+        if (std::holds_alternative<engine::RetryRequested>(event)) reopen_ground(folder, execution);
+        return result;
+      },
+      [this, execution, answer](std::expected<StepResult, Error> result) {
+        if (!result) return answer(std::unexpected(result.error()));
+        take(*result);
+        answer(execution);
+      });
+}
+
+void Worker::cancel(base::ExecutionId execution, std::string reason, Answer<base::ExecutionId> answer) {
+  step(execution, engine::CancelRequested{std::move(reason)},
+       Error("execution.over", fmt::format("{} is over already. Nothing changed.", execution.text())),
+       std::move(answer));
+}
+
+void Worker::retry(base::ExecutionId execution, Answer<base::ExecutionId> answer) {
+  step(execution, engine::RetryRequested{},
+       Error("execution.not_failed", fmt::format("{} has no failed node to go on from", execution.text()),
+             "only a failed execution can be tried again; `reeve flow run` starts a new one"),
+       std::move(answer));
+}
+
+void Worker::take(const StepResult& result) {
+  for (const ledger::Work& work : result.work) {
+    if (const auto* start = std::get_if<ledger::StartWork>(&work)) {
+      begin_work(*start);
+    } else if (const auto* offer = std::get_if<ledger::OfferWork>(&work)) {
+      if (offer->not_before) {
+        wait_until(*offer->not_before);
+      } else if (room() > 0) {
+        offer_room();
+      } else {
+        was_full_ = true;
+      }
+    } else if (const auto* cancel = std::get_if<ledger::CancelWork>(&work)) {
+      drop(*cancel);
+    }
+  }
+  for (const StepResult::Ended& ended : result.ended) finish(ended.execution, ended.status);
+}
+
+void Worker::begin_work(const ledger::StartWork& work) {
+  if (is_noop(work)) {
+    const base::Value& inputs = work.inputs;
+    return conclude_now(work.claim,
+                        engine::NodeFinished{work.claim.node, inputs.is_null() ? base::Value::object() : inputs});
+  }
+  if (room() == 0) {
+    waiting_.push_back(work);
+    return note_room();
+  }
+  hold(work, [](NodeWork& node) { node.begin(); });
+}
+
+void Worker::start_waiting() {
+  while (!waiting_.empty() && busy_.size() < static_cast<std::size_t>(around_.supervision.max_parallel_runs)) {
+    const ledger::StartWork work = std::move(waiting_.front());
+    waiting_.pop_front();
+    hold(work, [](NodeWork& node) { node.begin(); });
+  }
+}
+
+void Worker::hold(const ledger::StartWork& work, std::function<void(NodeWork&)> go) {
+  // Its room is taken from now on.
+  busy_.insert(key_of(work.claim));
+  note_room();
+  if (const auto found = places_.find(work.claim.execution); found != places_.end()) {
+    return add(work, found->second, go);
+  }
+  with_place(work.claim.execution, [this, work, go](std::expected<Place, Error> place) {
+    if (place) return add(work, *place, go);
+    const engine::NodeFailed failed{work.claim.node, model::RetryOn::failed, place.error().message(), true};
+    conclude(work.claim, [failed](Transaction&) { return failed; });
+  });
+}
+
+void Worker::with_place(base::ExecutionId execution, Answer<Place> then) {
+  struct Read {
+    base::ExecutionId root{0};
+    std::optional<ExecutionGround> ground;
+  };
+  ask_store(
+      around_.ledger, around_.loop,
+      [execution, folder = around_.folder](Transaction& transaction) {
+        const ledger::Root root = ledger::find_root(transaction, execution);
+        Read read{root.execution, read_ground(folder, root.execution)};
+        if (!read.ground && root.config) read.ground = decode_public(*root.config);
+        return read;
+      },
+      [this, execution, then](std::expected<Read, Error> read) {
+        if (!read) return then(std::unexpected(read.error()));
+        if (!read->ground) {
+          return then(std::unexpected(Error("execution.no_config", "the config that it was started with is lost",
+                                            "start it anew with `reeve flow run`")));
+        }
+        // Started elsewhere: what this machine has takes the place of what the starter had.
+        if (read->ground->environment.empty()) read->ground->environment = around_.environment;
+        if (places_.size() >= most_places) places_.clear();
+        const Place place{std::make_shared<const ExecutionGround>(std::move(*read->ground)), read->root};
+        places_.insert_or_assign(execution, place);
+        then(place);
+      });
+}
+
+void Worker::add(const ledger::StartWork& work, const Place& place, const std::function<void(NodeWork&)>& go) {
+  const Key key = key_of(work.claim);
+  // It was cancelled while its ground was read.
+  if (!busy_.contains(key)) return;
+  const ledger::Claim claim = work.claim;
+  NodeWork::Events events;
+  events.over = [this, claim](NodeWork::Event event) { conclude(claim, std::move(event)); };
+  events.lost = [this, key] { forget(key); };
+  events.changed = [this, key] { note_change(key); };
+  const auto node =
+      std::make_shared<NodeWork>(helpers_, NodeWork::Start{work, place.ground, place.root}, std::move(events));
+  held_.insert_or_assign(key, node);
+  go(*node);
+}
+
+void Worker::note_change(const Key& key) {
+  const auto found = held_.find(key);
+  if (found == held_.end()) return;
+  const NodeWork& work = *found->second;
+  if (work.run()) by_run_.insert_or_assign(*work.run(), key);
+  if (work.is_busy()) {
+    busy_.insert(key);
+  } else {
+    busy_.erase(key);
+  }
+  note_room();
+  start_waiting();
+  if (was_full_ && room() > 0) offer_room();
+}
+
+void Worker::forget(const Key& key) {
+  std::erase_if(by_run_, [&](const auto& entry) { return entry.second == key; });
+  held_.erase(key);
+  busy_.erase(key);
+  note_room();
+  start_waiting();
+  if (was_full_ && room() > 0) offer_room();
+}
+
+void Worker::see(const model::Run& run) {
+  const auto found = by_run_.find(run.tool_run_id);
+  if (found == by_run_.end()) return;
+  // Later: the run's own functions tell it.
+  around_.loop.post([this, run, key = found->second] {
+    const auto work = held_.find(key);
+    if (work == held_.end()) return;
+    if (is_final(run.status)) by_run_.erase(run.tool_run_id);
+    const std::shared_ptr<NodeWork> kept = work->second;
+    kept->see(run);
+  });
+}
+
+void Worker::conclude_now(const ledger::Claim& claim, engine::ExecutionEvent event) {
+  auto shared = std::make_shared<engine::ExecutionEvent>(std::move(event));
+  auto unit = ledger::make_conclude(around_.ledger.executions(), hands(0), claim, *shared,
+                                    [this, claim, shared](const std::optional<Error>& error, StepResult& result) {
+                                      around_.loop.post([this, claim, shared, error, result = std::move(result)] {
+                                        see_concluded(claim, [shared](Transaction&) { return *shared; }, error, result);
+                                      });
+                                    });
+  if (around_.ledger.submit(std::move(unit))) return;
+  see_concluded(claim, [shared](Transaction&) { return *shared; }, Error("store.busy", "the store is busy"), {});
+}
+
+void Worker::conclude(const ledger::Claim& claim, NodeWork::Event event) {
+  around_.crash_point("node.before_conclude");
+  ask_store(
+      around_.ledger, around_.loop,
+      [claim, event, worker = hands(1), &ledger = around_.ledger](Transaction& transaction) {
+        StepResult result;
+        const engine::ExecutionEvent made = event(transaction);
+        ledger.executions().conclude(transaction, claim, made, worker, result);
+        return result;
+      },
+      [this, claim, event](std::expected<StepResult, Error> result) {
+        around_.crash_point("node.after_conclude");
+        see_concluded(claim, event, result ? std::nullopt : std::optional(result.error()),
+                      result ? *result : StepResult());
+      });
+}
+
+void Worker::see_concluded(const ledger::Claim& claim, const NodeWork::Event& event, const std::optional<Error>& error,
+                           const StepResult& result) {
+  // The store did not take it, so that it has not happened: said again until it does.
+  if (error && error->code() != "execution.not_found") {
+    around_.complain(
+        fmt::format("the end of a node of {} cannot be stored: {}", claim.execution.text(), error->message()));
+    const std::uint64_t number = next_pause_++;
+    pauses_[number] = around_.loop.at(around_.loop.now() + store_pause, [this, number, claim, event] {
+      around_.loop.post([this, number] { pauses_.erase(number); });
+      conclude(claim, event);
+    });
+    return;
+  }
+  // Its place is free before what follows asks for one.
+  const auto found = held_.find(key_of(claim));
+  const bool is_its = found != held_.end() && found->second->claim() == claim;
+  if (is_its) {
+    held_.erase(found);
+    busy_.erase(key_of(claim));
+    std::erase_if(by_run_, [&](const auto& entry) { return entry.second == key_of(claim); });
+  } else if (found == held_.end()) {
+    busy_.erase(key_of(claim));
+  }
+  take(result);
+  note_room();
+  start_waiting();
+  if (was_full_ && room() > 0) offer_room();
+}
+
+void Worker::drop(const ledger::CancelWork& cancel) {
+  const Key key = key_of(cancel.claim);
+  std::erase_if(waiting_, [&](const ledger::StartWork& work) { return work.claim == cancel.claim; });
+  const auto found = held_.find(key);
+  if (found != held_.end() && found->second->claim() == cancel.claim) {
+    const std::shared_ptr<NodeWork> work = found->second;
+    work->cancel("its node was cancelled");
+    return forget(key);
+  }
+  if (found == held_.end()) busy_.erase(key);
+  // Of a claim that another daemon holds: it finds out by itself.
+}
+
+// What is ready and nobody has begun, as far as there is room.
+void Worker::offer_room() {
+  if (!has_begun_) return;
+  if (is_offering_) {
+    must_offer_again_ = true;
+    return;
+  }
+  was_full_ = false;
+  if (room() == 0) {
+    was_full_ = true;
+    return;
+  }
+  struct Offered {
+    StepResult step;
+    std::size_t executions = 0;
+    std::optional<base::WallTime> next;
+  };
+  is_offering_ = true;
+  ask_store(
+      around_.ledger, around_.loop,
+      [worker = hands(0), &ledger = around_.ledger](Transaction& transaction) {
+        Offered offered;
+        for (const base::ExecutionId execution : ledger::find_ready(transaction, most_offered)) {
+          const auto begun = std::ranges::count_if(offered.step.work, [](const ledger::Work& work) {
+            return std::holds_alternative<ledger::StartWork>(work);
+          });
+          if (static_cast<std::size_t>(begun) >= worker.room) break;
+          ledger.executions().step(transaction, execution, engine::RoomOffered{}, worker, offered.step);
+        }
+        offered.next = ledger::find_next_ready(transaction);
+        return offered;
+      },
+      [this](std::expected<Offered, Error> offered) {
+        is_offering_ = false;
+        if (!offered) return around_.complain("cannot look for work: " + offered.error().message());
+        if (offered->next) wait_until(*offered->next);
+        const bool has_begun_some = std::ranges::any_of(offered->step.work, [](const ledger::Work& work) {
+          return std::holds_alternative<ledger::StartWork>(work);
+        });
+        take(offered->step);
+        note_room();
+        if (std::exchange(must_offer_again_, false) || (has_begun_some && room() > 0)) offer_room();
+      });
+}
+
+// For retries that wait (GRF-14).
+void Worker::wait_until(base::WallTime when) {
+  if (due_ && *due_ <= when) return;
+  due_ = when;
+  const auto left = std::max(when - around_.clock.wall_now(), base::Milliseconds(0));
+  timer_ = around_.loop.at(around_.loop.now() + left + base::Milliseconds(1), [this] {
+    due_.reset();
+    offer_room();
+  });
+}
+
+}  // namespace reeve::runtime

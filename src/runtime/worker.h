@@ -1,0 +1,129 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ledger/claims.h"
+#include "runtime/execution_ground.h"
+#include "runtime/idempotency.h"
+#include "runtime/node_work.h"
+
+namespace reeve::runtime {
+
+// Drives executions (GRF-13): claims what is ready as far as there is room, runs tasks and gates as supervised runs,
+// and tells the store how they ended. What it holds is in the store too: after a crash the next daemon goes on with it.
+// Lives on the loop.
+class Worker {
+ public:
+  explicit Worker(NodeWork::Helpers helpers);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  struct Start {
+    // Its `config` is filled in here, and the ground's base commit, if it is to be isolated.
+    ledger::NewExecution execution;
+    ExecutionGround ground;
+    std::optional<Idempotency> idempotency = {};
+  };
+  struct Started {
+    base::ExecutionId execution{0};
+    // What the person has changed and not committed: no part of it.
+    std::vector<std::string> dirty = {};
+    // It was started before, with the same key.
+    bool is_repeated = false;
+  };
+  template <class T>
+  using Answer = std::function<void(std::expected<T, base::Error>)>;
+  // The caller has held the workflow against the config. Errors: those of check_plans and Isolation::survey.
+  void start(Start start, Answer<Started> answer);
+  // Errors: `execution.not_found`, `execution.over`.
+  void cancel(base::ExecutionId execution, std::string reason, Answer<base::ExecutionId> answer);
+  // GRF-14. Errors: `execution.not_found`, `execution.not_failed`.
+  void retry(base::ExecutionId execution, Answer<base::ExecutionId> answer);
+
+  // What a step asks for (ledger/executions.h), after its commit: of this worker, or of an answer to a question.
+  void take(const ledger::StepResult& result);
+
+  // After every run has been looked at (RUN-13): goes on with what its dead predecessor held, and with what was to be
+  // done at the end of executions.
+  void begin(std::function<void()> done);
+  // Something may be ready that another has left, or been taken away: at each poll, and when somebody wrote.
+  void look();
+  // A run is in another state.
+  void see(const model::Run& run);
+
+ private:
+  // Execution and node.
+  using Key = std::pair<std::int64_t, graph::NodeIndex>;
+  using SharedGround = std::shared_ptr<const ExecutionGround>;
+  struct Place {
+    SharedGround ground;
+    base::ExecutionId root{0};
+  };
+  // What the next daemon finds of a claim.
+  struct Found {
+    ledger::Executions::Held held;
+    std::vector<model::Run> runs;
+  };
+
+  static Key key_of(const ledger::Claim& claim) { return {claim.execution.number(), claim.node}; }
+  std::size_t room() const noexcept;
+  ledger::Worker hands(std::size_t freed) const;
+  void note_room();
+
+  void store_start(std::shared_ptr<Start> start, std::vector<std::string> dirty, Answer<Started> answer);
+  void begin_work(const ledger::StartWork& work);
+  void hold(const ledger::StartWork& work, std::function<void(NodeWork&)> go);
+  void add(const ledger::StartWork& work, const Place& place, const std::function<void(NodeWork&)>& go);
+  void with_place(base::ExecutionId execution, Answer<Place> then);
+  void note_change(const Key& key);
+  void forget(const Key& key);
+  void conclude(const ledger::Claim& claim, NodeWork::Event event);
+  void conclude_now(const ledger::Claim& claim, engine::ExecutionEvent event);
+  void see_concluded(const ledger::Claim& claim, const NodeWork::Event& event, const std::optional<base::Error>& error,
+                     const ledger::StepResult& result);
+  void drop(const ledger::CancelWork& cancel);
+  void start_waiting();
+  void offer_room();
+  void wait_until(base::WallTime when);
+
+  void step(base::ExecutionId execution, engine::ExecutionEvent event, base::Error refusal,
+            Answer<base::ExecutionId> answer);
+  void adopt(std::function<void()> done);
+  void take_found(std::vector<Found> found);
+  void look_at_run(base::RunId run);
+  void end_orphans();
+  void finish(base::ExecutionId root, model::ExecutionStatus status);
+  void close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground);
+  void finish_open(std::function<void()> done);
+  void look_at_held();
+
+  NodeWork::Helpers helpers_;
+  Surroundings& around_;
+  std::map<Key, std::shared_ptr<NodeWork>> held_;
+  std::map<base::RunId, Key> by_run_;
+  // Those that take up room.
+  std::set<Key> busy_;
+  // Claimed, and waiting for room here.
+  std::deque<ledger::StartWork> waiting_;
+  std::map<base::ExecutionId, Place> places_;
+  // Something was ready and found no room since room was last offered.
+  bool was_full_ = false;
+  bool is_offering_ = false;
+  bool must_offer_again_ = false;
+  bool has_begun_ = false;
+  bool is_looking_ = false;
+  base::BootTime looked_at_;
+  std::optional<base::WallTime> due_;
+  Loop::Hold timer_;
+  std::uint64_t next_pause_ = 1;
+  std::map<std::uint64_t, Loop::Hold> pauses_;
+};
+
+}  // namespace reeve::runtime

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "runtime/store_task.h"
+#include "runtime/worker.h"
+#include "store/runs.h"
+
+// What a worker does about executions whose daemon died, its own predecessor or another, and at the end of each.
+namespace reeve::runtime {
+
+namespace {
+
+using base::Error;
+using ledger::Transaction;
+
+constexpr std::int64_t most_lapsed = 10'000;
+constexpr std::int64_t most_orphans = 10'000;
+constexpr auto look_pause = std::chrono::seconds(1);
+
+}  // namespace
+
+void Worker::begin(std::function<void()> done) {
+  adopt([this, done = std::move(done)] {
+    end_orphans();
+    finish_open([this, done] {
+      has_begun_ = true;
+      note_room();
+      offer_room();
+      done();
+    });
+  });
+}
+
+// GRF-13: a dead daemon's claims are its successor's on the same host. Another's that never began are anybody's.
+void Worker::adopt(std::function<void()> done) {
+  ask_store(
+      around_.ledger, around_.loop,
+      [host = around_.host, daemon = around_.daemon, is_first = !has_begun_,
+       &ledger = around_.ledger](Transaction& transaction) {
+        if (is_first) ledger::end_leases_of(transaction, host, daemon);
+        std::vector<Found> all;
+        for (const ledger::LapsedClaim& lapsed : ledger::find_lapsed(transaction, most_lapsed)) {
+          const bool is_own = lapsed.host == host;
+          if (!is_own && lapsed.is_spawned) continue;
+          const auto claim = is_own ? ledger::adopt(transaction, lapsed.claim, daemon)
+                                    : ledger::take_over(transaction, lapsed.claim, daemon);
+          auto held = claim ? ledger.executions().load(transaction, *claim) : std::nullopt;
+          if (!held) continue;
+          const std::string& node = held->work.workflow->workflow.nodes[claim->node].id;
+          Found found{std::move(*held), {}};
+          if (lapsed.is_spawned) found.runs = ledger::find_runs(transaction, claim->execution, node);
+          all.push_back(std::move(found));
+        }
+        return all;
+      },
+      [this, done](std::expected<std::vector<Found>, Error> found) {
+        // Without it nothing would go on: the next daemon begins at once and tries again.
+        if (!found) throw found.error();
+        take_found(std::move(*found));
+        done();
+      });
+}
+
+void Worker::take_found(std::vector<Found> all) {
+  for (Found& found : all) {
+    if (found.runs.empty()) {
+      begin_work(found.held.work);
+      continue;
+    }
+    hold(found.held.work, [this, runs = std::move(found.runs)](NodeWork& work) {
+      work.resume(runs);
+      if (work.run()) look_at_run(*work.run());
+    });
+  }
+}
+
+// It may have ended between the look at it and now, when nobody listened.
+void Worker::look_at_run(base::RunId run) {
+  ask_store(
+      around_.ledger, around_.loop,
+      [run](Transaction& transaction) { return store::find_run(transaction.session(), run); },
+      [this](const std::expected<std::optional<store::RunRow>, Error>& row) {
+        if (row && *row) see((*row)->run);
+      });
+}
+
+void Worker::end_orphans() {
+  ask_store(
+      around_.ledger, around_.loop,
+      [](Transaction& transaction) { return ledger::find_orphans(transaction, most_orphans); },
+      [this](const std::expected<std::vector<base::RunId>, Error>& orphans) {
+        if (!orphans) return;
+        for (const base::RunId run : *orphans) {
+          helpers_.supervisor.cancel(run, {.by = "reeve", .reason = "its node is over"}, [](const auto&) {});
+        }
+      });
+}
+
+// What the end of an execution brings with it (ISO-3); asked again by the next daemon until it was done.
+void Worker::finish(base::ExecutionId root, model::ExecutionStatus status) {
+  with_place(root, [this, root, status](std::expected<Place, Error> place) {
+    places_.erase(root);
+    if (!place || !place->ground->base_commit) {
+      return close(root, status, nullptr);
+    }
+    if (status != model::ExecutionStatus::completed) return close(root, status, place->ground);
+    helpers_.isolation.apply(make_isolation_ground(*place->ground), root, place->ground->apply,
+                             [this, root, status, ground = place->ground](const auto& applied) {
+                               if (!applied) {
+                                 around_.complain(fmt::format("what {} changed could not be applied: {}", root.text(),
+                                                              applied.error().message()));
+                               }
+                               close(root, status, ground);
+                             });
+  });
+}
+
+void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground) {
+  const auto end = [this, root, status] {
+    close_ground(around_.folder, root);
+    // A failed one may be tried again, with the environment that it had.
+    if (status != model::ExecutionStatus::failed) remove_ground(around_.folder, root);
+  };
+  if (ground == nullptr) return end();
+  helpers_.isolation.close(make_isolation_ground(*ground), root, end);
+}
+
+void Worker::finish_open(std::function<void()> done) {
+  const std::vector<base::ExecutionId> open = find_open_grounds(around_.folder);
+  struct State {
+    // Nothing: it never came to exist.
+    std::map<base::ExecutionId, std::optional<model::ExecutionStatus>> executions;
+  };
+  ask_store(
+      around_.ledger, around_.loop,
+      [open](Transaction& transaction) {
+        State state;
+        for (const base::ExecutionId id : open) {
+          try {
+            state.executions.emplace(id, ledger::find_root(transaction, id).status);
+          } catch (const Error&) {
+            state.executions.emplace(id, std::nullopt);
+          }
+        }
+        return state;
+      },
+      [this, done](const std::expected<State, Error>& state) {
+        if (!state) throw state.error();
+        std::map<std::string, std::set<base::ExecutionId>> alive;
+        for (const auto& [id, status] : state->executions) {
+          if (!status) {
+            remove_ground(around_.folder, id);
+            continue;
+          }
+          const auto ground = read_ground(around_.folder, id);
+          if (ground && ground->base_commit) alive[ground->project].insert(id);
+          if (model::is_over(*status)) finish(id, *status);
+        }
+        for (const auto& [project, roots] : alive) helpers_.isolation.begin(project, roots, [] {});
+        done();
+      });
+}
+
+void Worker::look() {
+  if (!has_begun_ || is_looking_) return;
+  const base::BootTime now = around_.loop.now();
+  const bool is_soon = now - looked_at_ < (around_.lease ? base::Milliseconds(20) : base::Milliseconds(look_pause));
+  if (is_soon) return;
+  looked_at_ = now;
+  offer_room();
+  if (!around_.lease) return;
+  is_looking_ = true;
+  adopt([this] { is_looking_ = false; });
+  look_at_held();
+}
+
+// Where many share a store: another may have cancelled what is held here.
+void Worker::look_at_held() {
+  std::vector<ledger::Claim> claims;
+  for (const auto& [_, work] : held_) claims.push_back(work->claim());
+  if (claims.empty()) return;
+  ask_store(
+      around_.ledger, around_.loop,
+      [claims](Transaction& transaction) { return ledger::find_lost(transaction, claims); },
+      [this](const std::expected<std::vector<ledger::Claim>, Error>& lost) {
+        if (!lost) return;
+        for (const ledger::Claim& claim : *lost) drop({claim, std::nullopt});
+      });
+}
+
+}  // namespace reeve::runtime

@@ -1,0 +1,1 @@
+SELECT result FROM run_attempts WHERE run = :run AND attempt = :attempt
