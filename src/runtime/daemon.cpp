@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "json/parse.h"
 #include "ledger/leases.h"
 #include "os/cgroup.h"
 #include "os/file.h"
@@ -101,6 +102,9 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
     loop_.post([this] {
       if (approvals_) approvals_->look();
       if (worker_) worker_->look();
+      // What another daemon did has no word here.
+      const auto followed = execution_followers_.keys();
+      if (around_ && around_->lease) tell_executions({followed.begin(), followed.end()});
     });
   };
   ledger.outside = [this](const ledger::OutsideResult& result) {
@@ -270,6 +274,7 @@ void Daemon::publish(std::span<const ledger::StoredEvent> events) {
   for (const ledger::StoredEvent& event : events) lines += event_line(event);
   if (!lines.empty()) log_->write(std::move(lines));
   notify(events);
+  note_executions(events);
   const auto is_closing = [](const auto& event) { return event.kind == model::EventKind::approval_status_change; };
   if (std::ranges::any_of(events, is_closing)) is_question_closed_ = true;
   // One word is enough for all that were committed before it is heard.
@@ -277,8 +282,35 @@ void Daemon::publish(std::span<const ledger::StoredEvent> events) {
   loop_.post([this] {
     is_told_ = false;
     if (is_question_closed_.exchange(false) && approvals_) approvals_->look_at_waiters();
+    std::set<base::ExecutionId> changed;
+    {
+      const std::lock_guard lock(changed_mutex_);
+      changed.swap(changed_executions_);
+    }
+    tell_executions(changed);
     for (const auto& more : event_followers_.find({})) more();
   });
+}
+
+void Daemon::note_executions(std::span<const ledger::StoredEvent> events) {
+  if (!has_execution_followers_) return;
+  for (const ledger::StoredEvent& event : events) {
+    if (event.kind != model::EventKind::execution_status_change) continue;
+    const auto data = json::parse(event.data);
+    const base::Value* word = data ? data->find("execution_id") : nullptr;
+    const std::string* text = word != nullptr ? word->as_string() : nullptr;
+    const auto id = text != nullptr ? base::ExecutionId::parse(*text) : std::nullopt;
+    if (!id) continue;
+    const std::lock_guard lock(changed_mutex_);
+    changed_executions_.insert(*id);
+  }
+}
+
+void Daemon::tell_executions(const std::set<base::ExecutionId>& changed) {
+  for (const base::ExecutionId id : changed) {
+    for (const auto& follow : execution_followers_.find(id)) follow();
+  }
+  has_execution_followers_ = !execution_followers_.is_empty();
 }
 
 void Daemon::notify(std::span<const ledger::StoredEvent> events) {
@@ -304,6 +336,11 @@ void Daemon::write_missed_events(store::Session& session) {
 }
 
 Loop::Hold Daemon::follow_events(std::function<void()> more) { return event_followers_.add({}, std::move(more)); }
+
+Loop::Hold Daemon::follow_execution(base::ExecutionId execution, std::function<void()> changed) {
+  has_execution_followers_ = true;
+  return execution_followers_.add(execution, std::move(changed));
+}
 
 Loop::Hold Daemon::follow_log(std::function<void(const std::string&)> lines) {
   has_log_followers_ = true;

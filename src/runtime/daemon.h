@@ -4,7 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -67,6 +69,8 @@ class Daemon {
 
   // Calls after each commit that has events; they are read from the store.
   [[nodiscard]] Loop::Hold follow_events(std::function<void()> more);
+  // Calls when the execution may be in another state.
+  [[nodiscard]] Loop::Hold follow_execution(base::ExecutionId execution, std::function<void()> changed);
   // Calls with each stretch of whole lines that goes into the log.
   [[nodiscard]] Loop::Hold follow_log(std::function<void(const std::string&)> lines);
 
@@ -80,6 +84,8 @@ class Daemon {
   void sweep_launches();
   void publish(std::span<const ledger::StoredEvent> events);
   void notify(std::span<const ledger::StoredEvent> events);
+  void note_executions(std::span<const ledger::StoredEvent> events);
+  void tell_executions(const std::set<base::ExecutionId>& changed);
   void write_missed_events(store::Session& session);
 
   Options options_;
@@ -88,6 +94,11 @@ class Daemon {
   Loop loop_;
   HoldMap<std::monostate, std::function<void()>> event_followers_;
   HoldMap<std::monostate, std::function<void(const std::string&)>> log_followers_;
+  HoldMap<base::ExecutionId, std::function<void()>> execution_followers_;
+  // Those that somebody follows and that have another status; filled by the store thread.
+  std::atomic<bool> has_execution_followers_ = false;
+  std::mutex changed_mutex_;
+  std::set<base::ExecutionId> changed_executions_;
   std::atomic<bool> has_log_followers_ = false;
   std::atomic<bool> is_told_ = false;
   std::atomic<bool> is_question_closed_ = false;
