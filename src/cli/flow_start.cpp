@@ -1,5 +1,6 @@
 #include "cli/flow_start.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -164,16 +165,29 @@ client::ExecutionRecord wait_for(client::Daemon& daemon, base::ExecutionId id, c
   }
 }
 
+// Starts it, and says what of the project it does not see.
+client::ExecutionRecord create(const Call& call, client::Daemon& daemon, const Value& wish) {
+  constexpr std::size_t most_named = 3;
+  client::StartedExecution started = client::create_execution(daemon, wish);
+  const std::size_t count = started.dirty.size();
+  if (count > 0 && !call.is_json) {
+    started.dirty.resize(std::min(count, most_named));
+    print_aside("note: {} changed file{} not committed and no part of it: {}{}\n", count, count == 1 ? " is" : "s are",
+                base::visible(base::join(started.dirty, ", ")), count > most_named ? ", ..." : "");
+  }
+  return std::move(started.record);
+}
+
 ExitCode follow(const Call& call, client::Daemon& daemon, const Value& wish) {
   const auto until = call.arguments.has("--no-wait") ? client::Until::final_or_waiting : client::Until::final;
   if (call.is_json) {
-    const auto record = wait_for(daemon, client::create_execution(daemon, wish).execution.execution_id, until);
+    const auto record = wait_for(daemon, create(call, daemon, wish).execution.execution_id, until);
     print_json(call, record.wire);
     return exit_code_of(record.execution);
   }
   // First the ear: what happens while it begins is heard.
   client::EventFeed feed(daemon);
-  auto created = client::create_execution(daemon, wish);
+  auto created = create(call, daemon, wish);
   const model::Execution ended = follow_execution(call, daemon, feed, std::move(created.execution), until);
   print_ending(call, ended);
   return exit_code_of(ended);
@@ -186,7 +200,7 @@ ExitCode start_flow(const Call& call, const std::string& file, const std::option
   client::Daemon daemon(daemon_place(call));
   try {
     if (!call.arguments.has("--detach")) return follow(call, daemon, wish);
-    const auto record = client::create_execution(daemon, wish);
+    const auto record = create(call, daemon, wish);
     if (call.is_json) {
       print_json(call, record.wire);
     } else {

@@ -32,8 +32,12 @@ std::vector<T> decode_list(const Value& document, std::string_view key) {
 
 }  // namespace
 
-ExecutionRecord create_execution(Daemon& daemon, const Value& wish) {
-  return make_record(daemon.post("/api/executions?outputs=0", wish));
+StartedExecution create_execution(Daemon& daemon, const Value& wish) {
+  StartedExecution started{.record = make_record(daemon.post("/api/executions?outputs=0", wish)), .dirty = {}};
+  if (started.record.wire.find("dirty") != nullptr) {
+    started.dirty = decode_list<std::string>(started.record.wire, "dirty");
+  }
+  return started;
 }
 
 ExecutionRecord get_execution(Daemon& daemon, base::ExecutionId id, NodeText text) {

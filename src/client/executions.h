@@ -20,7 +20,12 @@ struct ExecutionRecord {
   model::Execution execution;
 };
 
-ExecutionRecord create_execution(Daemon& daemon, const base::Value& wish);
+struct StartedExecution {
+  ExecutionRecord record;
+  // What is changed in the project and not committed: no part of it.
+  std::vector<std::string> dirty;
+};
+StartedExecution create_execution(Daemon& daemon, const base::Value& wish);
 // `brief`: without what went into the nodes and came out of them.
 enum class NodeText { brief, whole };
 ExecutionRecord get_execution(Daemon& daemon, base::ExecutionId id, NodeText text = NodeText::whole);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/value.h"
+#include "model/agent.h"
 #include "model/workflow.h"
 #include "runtime/execution_ground.h"
 #include "runtime/run_plan.h"
@@ -15,7 +16,7 @@
 namespace reeve::runtime {
 
 // The role that needs no tool: a task of it completes at once with its inputs as its output.
-inline constexpr std::string_view noop_role = "noop";
+inline constexpr std::string_view noop_role = model::noop_role;
 
 // `{input}`: all inputs as JSON, or what stands for them here. Errors: `node.bad_template`, `node.unknown_name` with
 // the names there are.

@@ -57,16 +57,18 @@ Execution get_execution(ledger::Transaction& transaction, ExecutionId id, NodeDe
   return std::move(*found);
 }
 
-// The record as it is stored now.
-void send_record(SharedExchange exchange, ExecutionId id, int status) {
+// The record as it is stored now, with what else there is to say.
+void send_record(SharedExchange exchange, ExecutionId id, int status, std::optional<base::Member> more = {}) {
   runtime::ask_store(
       exchange->daemon.ledger(), exchange->daemon.loop(),
       [id, detail = detail_of(*exchange)](ledger::Transaction& transaction) {
         return get_execution(transaction, id, detail);
       },
-      [exchange, status](std::expected<Execution, Error> execution) {
+      [exchange, status, more = std::move(more)](std::expected<Execution, Error> execution) {
         if (!execution) return exchange->refuse(execution.error());
-        exchange->send(status, json::to_value(*execution));
+        Value record = json::to_value(*execution);
+        if (more) record.set(more->key, more->value);
+        exchange->send(status, record);
       });
 }
 
@@ -136,7 +138,12 @@ void create(SharedExchange exchange) {
   start.execution.label = request.label;
   start.ground.apply = start.execution.workflow.config.apply;
   start.ground.environment = request.environment;
-  exchange->daemon.worker().start(std::move(start), answer_with(exchange, 201));
+  using Started = runtime::Worker::Started;
+  exchange->daemon.worker().start(std::move(start), [exchange](std::expected<Started, Error> started) {
+    if (!started) return exchange->refuse(started.error());
+    // What is not committed is no part of it: whoever starts it must know.
+    send_record(exchange, started->execution, 201, base::Member{"dirty", json::to_value(started->dirty)});
+  });
 }
 
 std::vector<model::ExecutionStatus> parse_statuses(const std::optional<std::string>& text) {
