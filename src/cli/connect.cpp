@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "client/approvals.h"
 #include "client/executions.h"
+#include "client/pipelines.h"
 #include "client/runs.h"
 #include "os/lineage.h"
 #include "project/project.h"
@@ -117,6 +118,20 @@ base::ExecutionId find_execution(client::Daemon& daemon, const std::string& word
   if (const auto id = base::ExecutionId::parse(word)) return *id;
   throw base::Error("cli.usage", fmt::format("{} is no id of an execution", base::quoted(word)),
                     "ids look like EX-9; @last is the newest; `reeve flow list` lists them");
+}
+
+base::ExecutionId find_pipeline(client::Daemon& daemon, const std::string& word) {
+  if (word == "@last") {
+    const auto newest = client::list_pipelines(daemon, {}, 1);
+    if (newest.empty()) {
+      throw base::Error("pipeline.not_found", "no pipeline was started yet",
+                        "start one: reeve pipeline start NAME --prompt P");
+    }
+    return newest.front().pipeline.pipeline_id;
+  }
+  if (const auto id = base::ExecutionId::parse(word)) return *id;
+  throw base::Error("cli.usage", fmt::format("{} is no id of a pipeline that was started", base::quoted(word)),
+                    "ids look like EX-9; @last is the newest; `reeve pipeline list` lists them");
 }
 
 std::size_t limit_of(const Call& call, std::string_view nouns, std::size_t fallback) {
