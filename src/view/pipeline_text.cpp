@@ -24,9 +24,9 @@ constexpr std::size_t note_columns = 60;
 constexpr std::size_t output_lines = 6;
 constexpr std::size_t key_columns = 10;
 
-Look look_of(PipelineStatus status) { return look_of(wire::execution_status(status)); }
+Look pipeline_look(PipelineStatus status) { return look_of(wire::execution_status(status)); }
 
-Look look_of(const PipelineStepRecord& step) {
+Look step_look(const PipelineStepRecord& step) {
   if (step.status == StepStatus::pending) return look_of(model::NodeStatus::pending);
   if (step.status == StepStatus::done) return look_of(model::NodeStatus::completed);
   if (step.status == StepStatus::failed) return look_of(model::NodeStatus::failed);
@@ -100,7 +100,7 @@ std::vector<std::string> last_lines(std::string_view text) {
 }
 
 void add_step(const PipelineStepRecord& step, const Style& style, WallTime now, std::string& text) {
-  const Look look = look_of(step);
+  const Look look = step_look(step);
   text += fmt::format("  {} {}", style.paint(look.tint, style.pick(look.sign, look.ascii)), name_of(step));
   if (step.description) text += "  " + base::visible(*step.description);
   for (const std::string& more : {link_of(step), span_of(step.started_at, step.completed_at, now)}) {
@@ -121,7 +121,7 @@ void add_step(const PipelineStepRecord& step, const Style& style, WallTime now, 
 }  // namespace
 
 std::string status_text(PipelineStatus status, const Style& style) {
-  const Look look = look_of(status);
+  const Look look = pipeline_look(status);
   return style.paint(look.tint, fmt::format("{} {}", style.pick(look.sign, look.ascii), base::spell(status)));
 }
 
@@ -137,7 +137,7 @@ Table pipelines_table(const std::vector<PipelineRecord>& pipelines, const Style&
   }
   Table table({"ID", "STATUS", "PIPELINE", "AGE", "TOOK", "NOTE"});
   for (const PipelineRecord& pipeline : pipelines) {
-    const Look look = look_of(pipeline.status);
+    const Look look = pipeline_look(pipeline.status);
     table.add({{pipeline.pipeline_id.text()},
                {fmt::format("{} {}", style.pick(look.sign, look.ascii), base::spell(pipeline.status)), look.tint},
                {pipeline.pipeline},
