@@ -21,9 +21,9 @@ class Workshop;
 class Repository {
  public:
   // The repository in whose checkout `folder` lies; nothing outside git. Also a linked worktree that the person works
-  // in is a checkout of its own, a bare repository never. `scratch` is a folder that is private to Reeve, outside
-  // every checkout and hidden from agents (made when it is not there): what is kept there is believed. Throws
-  // `git.unsafe_folder` for a folder inside a worktree that Reeve made.
+  // in is a checkout of its own, a bare repository never. `scratch` is a folder that is private to Reeve and hidden
+  // from agents, in the state folder (made when it is not there): what is kept there is believed. Throws
+  // `git.unsafe_folder` for a folder inside a worktree that Reeve made, or whose `.git` lies about where it belongs.
   static std::optional<Repository> find(const std::filesystem::path& folder, const std::filesystem::path& scratch);
 
   // The checkout, without links in its path.
@@ -47,9 +47,9 @@ class Repository {
   std::vector<Ref> list_refs(const std::string& prefix);
 
   // A linked worktree with the files of `commit`, locked with that reason ("reeve EX-9"; it must begin with "reeve ").
-  // Without a branch HEAD is detached. A branch is made at `commit` when it is not there; `git.branch_in_use` when it is
-  // at another commit or checked out elsewhere. `git.unsafe_folder` when `folder` is there already, or its parent is a
-  // symlink or no folder (a missing parent is made). On failure nothing is left behind but what a kill leaves.
+  // Without a branch HEAD is detached. A branch is made at `commit` when it is not there; `git.branch_in_use` when it
+  // is at another commit or checked out elsewhere. `git.unsafe_folder` when `folder` is there already, or its parent is
+  // a symlink or no folder (a missing parent is made). On failure nothing is left behind but what a kill leaves.
   void add_worktree(const std::filesystem::path& folder, const std::string& commit,
                     const std::optional<std::string>& branch, const std::string& reason);
   // With all that is in it. Also half-made and half-removed ones; harmless when it is gone. The branch stays.
@@ -70,10 +70,10 @@ class Repository {
   // The linked ones, whoever made them.
   std::vector<Worktree> list_worktrees();
 
-  // Everything in a worktree of add_worktree() (ignored files left out, repositories inside taken as plain folders) as a
-  // commit on `parent`; nothing when nothing differs from the parent's tree. The worktree and all refs stay as they are.
-  // The same content with the same parent and message gives the same commit only within one second. The author is the
-  // person (user.name and user.email of git's own config), else "Reeve <reeve@localhost>".
+  // Everything in a worktree of add_worktree() (ignored files left out, repositories inside taken as plain folders) as
+  // a commit on `parent`; nothing when nothing differs from the parent's tree. The worktree and all refs stay as they
+  // are. The same content with the same parent and message gives the same commit only within one second. The author is
+  // the person (user.name and user.email of git's own config), else "Reeve <reeve@localhost>".
   std::optional<std::string> snapshot(const std::filesystem::path& worktree, const std::string& parent,
                                       const std::string& message);
   // Index, files and HEAD of a worktree of add_worktree() to that commit; untracked files that are not ignored go too
@@ -90,8 +90,8 @@ class Repository {
   };
   // Three-way, in no worktree. `theirs` itself when `ours` is its ancestor, `ours` when it has all of `theirs`.
   Merged merge(const std::string& ours, const std::string& theirs, const std::string& message);
-  // A commit on `onto` that takes back what lies between `from` and `to`, three-way; `onto` itself when there is nothing
-  // to take back.
+  // A commit on `onto` that takes back what lies between `from` and `to`, three-way; `onto` itself when there is
+  // nothing to take back.
   Merged revert(const std::string& from, const std::string& to, const std::string& onto, const std::string& message);
   bool is_ancestor(const std::string& ancestor, const std::string& commit);
 
@@ -119,9 +119,9 @@ class Repository {
   // Of the person's checkout.
   Status status();
   // The person's checkout from its HEAD to `commit`: files, index, and the branch that is checked out. Again after a
-  // crash: goes on where it was. Nothing is changed, and `git.dirty` thrown, when a tracked file is changed, an untracked
-  // one (ignored or not) is in the way, or a merge or the like is under way; `git.moved` when HEAD is no ancestor of
-  // `commit`.
+  // crash: goes on where it was. Nothing is changed, and `git.dirty` thrown, when a tracked file is changed, an
+  // untracked one (ignored or not) is in the way, or a merge or the like is under way; `git.moved` when HEAD is no
+  // ancestor of `commit`.
   void fast_forward(const std::string& commit);
 
  private:
