@@ -80,7 +80,6 @@ std::vector<std::string> make_environment(const Call& call) {
       "GIT_PAGER=cat",
       "GIT_EDITOR=false",
       "GIT_NO_REPLACE_OBJECTS=1",
-      "GIT_LITERAL_PATHSPECS=1",
       "GIT_NO_LAZY_FETCH=1",
       "GIT_ADVICE=0",
       // Wins over every protocol.* of a config: there is none of that name.

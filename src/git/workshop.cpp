@@ -177,8 +177,10 @@ void Workshop::write_attributes(const std::string& commit) const {
 }
 
 std::optional<std::string> Workshop::resolve(const std::string& revision) const {
-  const Outcome outcome = run(theirs({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"}));
-  if (outcome.code != 0) return std::nullopt;
+  const Call call = theirs({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
+  const Outcome outcome = run(call);
+  if (outcome.code == 1) return std::nullopt;
+  if (outcome.code != 0) fail(call, outcome);
   return std::string(base::trim(outcome.output));
 }
 
