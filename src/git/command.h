@@ -28,6 +28,9 @@ struct Call {
   // "NAME=value", beside the fixed ones.
   std::vector<std::string> environment = {};
   std::string input = {};
+  // A file that takes what git says on standard error. git and all that it starts hold a lock on it: a call waits until
+  // one that outlived a killed daemon is over, which would work against it.
+  std::filesystem::path said = {};
   ConfigOf config = ConfigOf::nobody;
   base::Milliseconds limit = std::chrono::seconds(60);
   // Of standard output. More is cut off, and git ended.
