@@ -1,0 +1,138 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "model/config.h"
+#include "model/patch.h"
+
+namespace reeve::runtime {
+
+struct Surroundings;
+
+// Which attempt of which node works there. `root` is the execution that owns branch and worktree; nodes of subgraphs
+// work on their root's.
+struct NodePlace {
+  base::ExecutionId root{0};
+  base::ExecutionId execution{0};
+  std::string node;
+  int iteration = 0;
+  int attempt = 0;
+  // Those that name the same share a worktree, one at a time.
+  std::optional<std::string> worktree_id;
+  friend bool operator==(const NodePlace&, const NodePlace&) = default;
+};
+
+// Frozen when the execution starts.
+struct IsolationGround {
+  std::string project;
+  // Nothing: no isolation, everything happens in the project folder.
+  std::optional<std::string> base_commit;
+  model::WorktreeSettings worktree;
+  // Of the commands of `setup`.
+  std::map<std::string, std::string> environment;
+  friend bool operator==(const IsolationGround&, const IsolationGround&) = default;
+};
+
+// Branches, worktrees and patches of executions (ISO-1 … ISO-5). git is slow: one thread does everything, in the order
+// in which it was asked; answers come back on the loop. The daemon may die between any two steps, whoever asked asks
+// again: every operation finds what it did before. Without a base commit everything is answered at once: the project
+// folder, no patch, no conflict, nothing to apply.
+class Isolation {
+ public:
+  template <class T>
+  using Answer = std::function<void(std::expected<T, base::Error>)>;
+
+  explicit Isolation(Surroundings& around);
+  // Ends the thread behind the step it is at. No answer is given any more.
+  ~Isolation();
+  Isolation(const Isolation&) = delete;
+  Isolation& operator=(const Isolation&) = delete;
+
+  // Before an execution starts. Errors: `git.no_commits`, `git.unsafe_folder`, `git.missing`.
+  struct Survey {
+    // The commit it starts at; nothing outside git.
+    std::optional<std::string> base_commit;
+    // What the person has changed and not committed: no part of it.
+    std::vector<std::string> dirty;
+  };
+  void survey(std::string project, Answer<Survey> answer);
+
+  // The folder in which the task works: the execution's worktree when nobody else works in it, else one of its own from
+  // the branch; the same `worktree_id` shares one, where the others wait their turn. Made and set up (`copy`, `setup`)
+  // the first time. Asked again (after a crash) it is the same folder with what is in it. The place is the task's until
+  // accept() or reject().
+  void prepare(const IsolationGround& ground, NodePlace place, Answer<std::string> answer);
+
+  // Its process is over: what it changed becomes a commit beside the branch and a patch `created`. Again: the same
+  // patch, with what has changed since. Nothing changed: no patch.
+  struct Collected {
+    std::optional<base::PatchId> patch;
+    std::optional<std::string> commit;
+    std::vector<model::PatchFile> files;
+  };
+  void collect(const IsolationGround& ground, NodePlace place, Answer<Collected> answer);
+
+  // A throwaway checkout for a gate: of `commit`, or of the branch as it is. `name` tells the gates of one place apart;
+  // asked again with the same name it is made anew.
+  void checkout(const IsolationGround& ground, NodePlace place, std::optional<std::string> commit, std::string name,
+                Answer<std::string> answer);
+  // The folder that checkout() gave.
+  void discard(const IsolationGround& ground, std::string folder);
+
+  // Every gate passed: the task's commit goes into the branch, three-way when others were faster; patch `validated`. A
+  // conflict is a result: patch `conflicted`, branch as it was.
+  struct Accepted {
+    bool is_conflict = false;
+    std::vector<std::string> conflicts;
+  };
+  void accept(const IsolationGround& ground, NodePlace place, Answer<Accepted> answer);
+
+  // A gate said no: `rejected`. The task failed or was cancelled: `quarantined`; what it changed and was not collected
+  // is collected first. The branch stays as it was, the worktree goes back to it.
+  void reject(const IsolationGround& ground, NodePlace place, model::PatchState state, std::string reason,
+              Answer<void> answer);
+
+  // ISO-3: the branch into the person's checkout, under a lock, three-way, only when it is clean. `manual` does
+  // nothing. A patch that touches `.reeve/` or an agent's own configuration always asks a person first, `on_approval`
+  // every time: an approval of the execution whose yes applies.
+  struct Applied {
+    enum class Kind { nothing, applied, asked, refused };
+    Kind kind = Kind::nothing;
+    // For people; how to take the branch over when it was refused.
+    std::string message;
+    // Of the checkout, when applied.
+    std::optional<std::string> commit;
+    // When asked.
+    std::optional<base::ApprovalId> approval;
+  };
+  void apply(const IsolationGround& ground, base::ExecutionId root, model::ApplyWhen mode, Answer<Applied> answer);
+
+  // The execution is over: its worktrees go (uncommitted work becomes a patch first), the branch stays while something
+  // of it is not in the checkout.
+  void close(const IsolationGround& ground, base::ExecutionId root, std::function<void()> done);
+
+  // At start: what executions that are over left behind in that project goes, and granted applies are done. `alive`:
+  // roots that are not over.
+  void begin(std::string project, std::set<base::ExecutionId> alive, std::function<void()> done);
+
+  // Single patches, for a person. Errors: `patch.not_found`, `patch.state`, `patch.conflicted`, `git.dirty`, ….
+  enum class PatchAction { apply, drop, rollback };
+  void act(base::PatchId patch, PatchAction action, std::string by, Answer<model::Patch> answer);
+
+ private:
+  class Core;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace reeve::runtime
