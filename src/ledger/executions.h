@@ -76,6 +76,8 @@ struct StepResult {
   std::vector<Work> work;
   // Of the run that asked, when a question was closed.
   std::vector<RunConsequence> runs;
+  // A person said that the branches of these may go into the checkout (ISO-3).
+  std::vector<base::ExecutionId> applies = {};
 };
 
 class Executions {

@@ -142,6 +142,9 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   sandbox_ = std::make_unique<SandboxProbe>(loop_, SandboxPlace{options_.keeper_program, options_.folder});
   supervisor_ = std::make_unique<Supervisor>(*around_);
   approvals_ = std::make_unique<Approvals>(*around_, *supervisor_);
+  isolation_ = std::make_unique<Isolation>(*around_);
+  isolation_->set_asked([this](const model::Approval& approval) { approvals_->note_opened(approval); });
+  approvals_->set_may_apply([this] { isolation_->apply_granted(); });
   if (!options_.config.notify.empty()) {
     notifier_ = std::make_unique<Notifier>(loop_, *ledger_, clock_,
                                            Notifier::Options{.positions = options_.folder.root / "notify.json",
@@ -222,6 +225,7 @@ Daemon::~Daemon() {
   } catch (const base::Error& error) {
     options_.complain(error.message());
   }
+  isolation_.reset();
   // What the two threads still finish is posted to a loop that turns no more.
   approvals_.reset();
   supervisor_.reset();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/approvals.h"
+#include "runtime/isolation.h"
 #include "runtime/sandbox.h"
 #include "runtime/supervisor.h"
 #include "store/store.h"
@@ -51,6 +52,7 @@ class Daemon {
   // Whether a tool with `sandbox: guard` can be started.
   SandboxProbe& sandbox() noexcept { return *sandbox_; }
   Approvals& approvals() noexcept { return *approvals_; }
+  Isolation& isolation() noexcept { return *isolation_; }
   const Surroundings& around() const noexcept { return *around_; }
   const Options& options() const noexcept { return options_; }
   base::WallTime started_at() const noexcept { return started_at_; }
@@ -96,6 +98,7 @@ class Daemon {
   std::unique_ptr<SandboxProbe> sandbox_;
   std::unique_ptr<Supervisor> supervisor_;
   std::unique_ptr<Approvals> approvals_;
+  std::unique_ptr<Isolation> isolation_;
   // None when the config names nobody.
   std::unique_ptr<Notifier> notifier_;
   Loop::Hold lease_timer_;

@@ -29,11 +29,13 @@ std::string make_safe(std::string_view words) {
 
 // Folders and files by which agents and Reeve are told what to do, wherever they lie.
 constexpr auto sensitive_names = std::to_array<std::string_view>({
-    ".reeve",        "agents.md",  "agent.md",   "claude.md",      "claude.local.md", "gemini.md",
-    ".claude",       ".codex",     ".gemini",    ".cursor",        ".cursorrules",    ".cursorignore",
-    ".mcp.json",     "mcp.json",   ".windsurf",  ".windsurfrules", ".clinerules",     ".roo",
-    ".roomodes",     ".continue",  ".opencode",  "opencode.json",  ".amazonq",        ".kiro",
-    ".goosehints",   ".junie",     ".qwen",      "copilot-instructions.md",
+    ".reeve",          "agents.md",     "agent.md",     "claude.md",
+    "claude.local.md", "gemini.md",     ".claude",      ".codex",
+    ".gemini",         ".cursor",       ".cursorrules", ".cursorignore",
+    ".mcp.json",       "mcp.json",      ".windsurf",    ".windsurfrules",
+    ".clinerules",     ".roo",          ".roomodes",    ".continue",
+    ".opencode",       "opencode.json", ".amazonq",     ".kiro",
+    ".goosehints",     ".junie",        ".qwen",        "copilot-instructions.md",
 });
 constexpr std::string_view sensitive_prefix = ".aider";
 
@@ -50,7 +52,9 @@ std::string lock_reason(base::ExecutionId root) { return "reeve " + root.text();
 std::string worktree_folder(base::ExecutionId root, std::string_view name) {
   return name.empty() ? root.text() : fmt::format("{}.{}", root.text(), name);
 }
-std::string shared_name(std::string_view worktree_id) { return fmt::format("{}{}", shared_mark, make_safe(worktree_id)); }
+std::string shared_name(std::string_view worktree_id) {
+  return fmt::format("{}{}", shared_mark, make_safe(worktree_id));
+}
 std::string throwaway_name(std::string_view words) { return fmt::format("{}{}", throwaway_mark, make_safe(words)); }
 bool is_throwaway(std::string_view folder_name) {
   const std::size_t dot = folder_name.find('.');

@@ -23,8 +23,8 @@ std::string lock_reason(base::ExecutionId root);
 inline constexpr std::string_view worktrees_folder = ".worktrees";
 // "EX-9", "EX-9.NAME".
 std::string worktree_folder(base::ExecutionId root, std::string_view name);
-// The name of a worktree that several tasks share, and of a throwaway checkout: made from what people wrote, of letters,
-// digits, `-` and `_`, bounded; what had to be changed for that carries a mark of the whole.
+// The name of a worktree that several tasks share, and of a throwaway checkout: made from what people wrote, of
+// letters, digits, `-` and `_`, bounded; what had to be changed for that carries a mark of the whole.
 std::string shared_name(std::string_view worktree_id);
 std::string throwaway_name(std::string_view words);
 bool is_throwaway(std::string_view folder_name);

@@ -6,11 +6,11 @@
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/text.h"

@@ -20,9 +20,9 @@ struct SetupPlan {
   base::Milliseconds limit = std::chrono::minutes(30);
 };
 
-// Copies the files that the settings name (what is not there is left out), then runs their commands, each with a session
-// of its own and its whole group killed at the end of the time. Asks `is_ending` now and then: true ends it. Blocks.
-// Throws `worktree.copy_failed`, `worktree.setup_failed` with what the command said last.
+// Copies the files that the settings name (what is not there is left out), then runs their commands, each with a
+// session of its own and its whole group killed at the end of the time. Asks `is_ending` now and then: true ends it.
+// Blocks. Throws `worktree.copy_failed`, `worktree.setup_failed` with what the command said last.
 void set_up_worktree(const SetupPlan& plan, const std::function<bool()>& is_ending);
 
 }  // namespace reeve::runtime
