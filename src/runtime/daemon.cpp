@@ -151,6 +151,8 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   worker_ = std::make_unique<Worker>(NodeWork::Helpers{*around_, *supervisor_, *sandbox_, *isolation_});
   supervisor_->set_changed([this](const model::Run& run) { worker_->see(run); });
   approvals_ = std::make_unique<Approvals>(*around_, *supervisor_, *worker_);
+  isolation_->set_asked([this](const model::Approval& approval) { approvals_->note_opened(approval); });
+  approvals_->set_may_apply([this] { isolation_->apply_granted(); });
   if (!options_.config.notify.empty()) {
     notifier_ = std::make_unique<Notifier>(loop_, *ledger_, clock_,
                                            Notifier::Options{.positions = options_.folder.root / "notify.json",
@@ -231,10 +233,10 @@ Daemon::~Daemon() {
   } catch (const base::Error& error) {
     options_.complain(error.message());
   }
+  isolation_.reset();
   // What the two threads still finish is posted to a loop that turns no more.
   approvals_.reset();
   worker_.reset();
-  isolation_.reset();
   supervisor_.reset();
   keepers_.reset();
   ledger_.reset();

@@ -78,6 +78,8 @@ std::string_view delivery_text(model::Delivery delivery) {
       return "it is typed into the tool's terminal";
     case model::Delivery::node:
       return "the workflow goes on";
+    case model::Delivery::apply:
+      return "what was changed goes into your checkout";
   }
   return "";
 }
