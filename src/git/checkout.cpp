@@ -99,6 +99,8 @@ std::vector<std::string> find_in_the_way(const Workshop& workshop, const std::st
 
 // Files and index, as a merge that has nothing to merge.
 void move_files(const Workshop& workshop, const std::string& from, const std::string& to) {
+  // To read-tree a file with another time than the index has is a changed one. What it finds is told by read-tree.
+  run(workshop.ours_in_checkout(from, {"update-index", "-q", "--refresh"}));
   Call call = workshop.ours_in_checkout(from, {"read-tree", "-m", "-u", from, to});
   call.limit = std::chrono::minutes(10);
   demand(call);

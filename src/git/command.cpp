@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "os/lock.h"
 #include "os/spawn.h"
 
 namespace reeve::git {
@@ -80,7 +81,6 @@ std::vector<std::string> make_environment(const Call& call) {
       "GIT_PAGER=cat",
       "GIT_EDITOR=false",
       "GIT_NO_REPLACE_OBJECTS=1",
-      "GIT_LITERAL_PATHSPECS=1",
       "GIT_NO_LAZY_FETCH=1",
       "GIT_ADVICE=0",
       // Wins over every protocol.* of a config: there is none of that name.
@@ -124,7 +124,29 @@ os::Fd make_input(const std::string& text) {
   return file;
 }
 
-// What a program prints on one stream, kept up to a bound.
+// The lock belongs to what is opened here, and to all who inherit it: it ends with the last of them.
+os::FileLock open_said(const Call& call, std::chrono::steady_clock::time_point deadline) {
+  while (true) {
+    if (auto taken = os::FileLock::try_take(call.said.string())) {
+      if (::ftruncate(taken->file().get(), 0) == 0) return std::move(*taken);
+      base::throw_errno("os.failed", "cannot empty what git said", errno);
+    }
+    if (std::chrono::steady_clock::now() > deadline) {
+      throw base::Error("git.timeout", "a git that Reeve started before still works in the repository",
+                        fmt::format("look for it: fuser -v {}", call.said.string()));
+    }
+    ::poll(nullptr, 0, 2);
+  }
+}
+
+std::string read_said(const os::Fd& file) {
+  std::string text(most_error_bytes, '\0');
+  const ssize_t count = ::pread(file.get(), text.data(), text.size(), 0);
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return text;
+}
+
+// What a program prints, kept up to a bound.
 class Stream {
  public:
   Stream(os::Fd end, std::size_t most) : end_(std::move(end)), most_(most) {
@@ -189,20 +211,19 @@ os::Process start(const Call& call, const os::Fd& input, const os::Fd& output, c
 }  // namespace
 
 Outcome run(const Call& call) {
-  REEVE_ASSERT(!call.words.empty() && call.git_folder.is_absolute());
+  REEVE_ASSERT(!call.words.empty() && call.git_folder.is_absolute() && call.said.is_absolute());
   const os::Fd input = call.input.empty() ? os::Fd() : make_input(call.input);
-  os::Pipe output_pipe = os::make_pipe();
-  os::Pipe error_pipe = os::make_pipe();
-  Stream output(std::move(output_pipe.read), call.most_output);
-  Stream error(std::move(error_pipe.read), most_error_bytes);
-  os::Process process = start(call, input, output_pipe.write, error_pipe.write);
-  output_pipe.write = os::Fd();
-  error_pipe.write = os::Fd();
-
   const auto deadline = std::chrono::steady_clock::now() + call.limit;
+  const os::FileLock lock = open_said(call, deadline);
+  const os::Fd& said = lock.file();
+  os::Pipe pipe = os::make_pipe();
+  Stream output(std::move(pipe.read), call.most_output);
+  os::Process process = start(call, input, pipe.write, said);
+  pipe.write = os::Fd();
+
   bool is_late = false;
   while (!output.is_cut) {
-    std::array<pollfd, 3> wanted = {{{output.fd(), POLLIN, 0}, {error.fd(), POLLIN, 0}, {process.fd(), POLLIN, 0}}};
+    std::array<pollfd, 2> wanted = {{{output.fd(), POLLIN, 0}, {process.fd(), POLLIN, 0}}};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     is_late = left.count() <= 0;
     if (is_late) break;
@@ -210,18 +231,16 @@ Outcome run(const Call& call) {
       base::throw_errno("os.failed", "cannot wait for git", errno);
     }
     output.read();
-    error.read();
-    if (wanted[2].revents != 0) break;
+    if (wanted[1].revents != 0) break;
   }
   // It leads its group until it is waited for: whatever it started goes with it.
   ::kill(-process.pid(), SIGKILL);
   const os::ExitStatus status = process.wait();
   output.read();
-  error.read();
 
   Outcome outcome{.code = status.code.value_or(-1),
                   .output = std::move(output.text),
-                  .said = find_reason(error.text),
+                  .said = find_reason(read_said(said)),
                   .is_cut = output.is_cut};
   if (outcome.is_cut) return outcome;
   if (is_late) {

@@ -91,12 +91,14 @@ class Collection {
       }
     }
     Call made = call({"check-ignore", "-z", "--no-index", "--stdin"});
-    made.input = join_with_nul(names);
+    // A name by itself could be a pattern.
+    for (const std::string& name : names) made.input.append("./").append(name).push_back('\0');
     const Outcome outcome = names.empty() ? Outcome{.code = 1, .output = {}, .said = {}} : run(made);
     if (outcome.code > 1 || outcome.is_cut) fail(made, outcome);
     const auto found = split_at_nul(outcome.output);
     const std::set<std::string> ignored(found.begin(), found.end());
-    std::ranges::copy_if(names, std::back_inserter(taken), [&](const auto& name) { return !ignored.contains(name); });
+    std::ranges::copy_if(names, std::back_inserter(taken),
+                         [&](const auto& name) { return !ignored.contains("./" + name); });
   }
 
   // What an earlier snapshot took and a newer .gitignore names; what the parent has stays tracked.

@@ -67,7 +67,7 @@ std::string without_breaks(std::string text) {
 Workshop::Workshop(Place place, const fs::path& scratch)
     : place_(std::move(place)), folder_(fs::absolute(scratch) / base::sha256_hex(place_.own.string()).substr(0, 16)) {
   read_settings();
-  set_up();
+  write_config();
   sweep_indexes(folder_ / "indexes");
 }
 
@@ -81,6 +81,10 @@ void Workshop::set_up() const {
   link_to(place_.common / "info" / "exclude", folder_ / "info" / "exclude");
   link_to(place_.own / "info" / "sparse-checkout", folder_ / "info" / "sparse-checkout");
   os::replace_file(folder_ / "HEAD", "ref: refs/heads/none\n");
+  write_config();
+}
+
+void Workshop::write_config() const {
   const bool is_default = object_format_.empty() || object_format_ == "sha1";
   os::replace_file(folder_ / "config",
                    fmt::format("[core]\n\trepositoryformatversion = {}\n\tbare = false\n{}", is_default ? 0 : 1,
@@ -128,18 +132,24 @@ void Workshop::read_settings() {
 }
 
 Call Workshop::theirs(std::vector<std::string> words) const {
-  return {.words = std::move(words), .git_folder = place_.own, .environment = identity_};
+  set_up();
+  return {.words = std::move(words), .git_folder = place_.own, .said = folder_ / "said", .environment = identity_};
 }
 
 Call Workshop::theirs_in(const fs::path& own, std::vector<std::string> words) const {
-  Call call{.words = std::move(words), .git_folder = own, .environment = identity_};
+  Call call = theirs(std::move(words));
+  call.git_folder = own;
   call.environment.push_back("GIT_COMMON_DIR=" + place_.common.string());
   return call;
 }
 
 Call Workshop::ours(std::vector<std::string> words) const {
   set_up();
-  return {.words = std::move(words), .git_folder = folder_, .settings = settings_, .environment = identity_};
+  return {.words = std::move(words),
+          .git_folder = folder_,
+          .said = folder_ / "said",
+          .settings = settings_,
+          .environment = identity_};
 }
 
 Call Workshop::ours_in(const fs::path& work_tree, const fs::path& index, std::vector<std::string> words) const {
@@ -177,8 +187,10 @@ void Workshop::write_attributes(const std::string& commit) const {
 }
 
 std::optional<std::string> Workshop::resolve(const std::string& revision) const {
-  const Outcome outcome = run(theirs({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"}));
-  if (outcome.code != 0) return std::nullopt;
+  const Call call = theirs({"rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"});
+  const Outcome outcome = run(call);
+  if (outcome.code == 1) return std::nullopt;
+  if (outcome.code != 0) fail(call, outcome);
   return std::string(base::trim(outcome.output));
 }
 

@@ -59,7 +59,9 @@ class Workshop {
   std::filesystem::path make_index_name(const std::string& name) const;
 
  private:
+  // Again when somebody emptied the scratch folder.
   void set_up() const;
+  void write_config() const;
   void read_settings();
   void write_attributes(const std::string& commit) const;
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
@@ -25,7 +26,11 @@ class GitWorktree : public ::testing::Test {
   std::optional<std::string> snapshot(const std::string& message = "work") {
     return repository.snapshot(folder, first, message);
   }
-  std::string names_in(const std::string& commit) { return made.git({"ls-tree", "-r", "--name-only", "-z", commit}); }
+  std::string names_in(const std::string& commit) {
+    std::string names = made.git({"ls-tree", "-r", "--name-only", "-z", commit});
+    std::ranges::replace(names, '\0', '|');
+    return names;
+  }
 
   GitRepository made;
   Repository repository = *Repository::find(made.root(), made.beside("scratch"));
@@ -153,7 +158,7 @@ TEST_F(GitWorktree, everything_in_it_becomes_a_commit) {
   fs::permissions(folder / ".gitignore", fs::perms::owner_exec, fs::perm_options::add);
   const auto commit = snapshot("EX-9: task\n\nwith a body");
   ASSERT_TRUE(commit);
-  EXPECT_EQ(names_in(*commit), std::string("-dash\0.gitignore\0folder\0new/deep/file\0", 40) + odd + '\0');
+  EXPECT_EQ(names_in(*commit), std::string("-dash|.gitignore|folder|new/deep/file|") + odd + '|');
   EXPECT_EQ(made.git({"log", "-1", "--format=%an <%ae>|%P|%B", *commit}),
             "Reeve <reeve@localhost>|" + first + "|EX-9: task\n\nwith a body\n");
   EXPECT_EQ(made.git({"ls-tree", *commit, ".gitignore"}).substr(0, 6), "100755");
@@ -174,7 +179,7 @@ TEST_F(GitWorktree, a_later_snapshot_has_what_is_there_then) {
   const auto commit = snapshot();
   ASSERT_TRUE(commit);
   // What was tracked stays so, though a pattern names it.
-  EXPECT_EQ(names_in(*commit), std::string(".gitignore\0file.txt\0folder/inner.txt\0", 37));
+  EXPECT_EQ(names_in(*commit), ".gitignore|file.txt|folder/inner.txt|");
 }
 
 TEST_F(GitWorktree, a_repository_made_inside_is_taken_as_a_folder) {
@@ -191,8 +196,7 @@ TEST_F(GitWorktree, a_repository_made_inside_is_taken_as_a_folder) {
   made.write(".worktrees/EX-9/with/commits", "x");
   auto commit = snapshot();
   ASSERT_TRUE(commit);
-  EXPECT_EQ(names_in(*commit),
-            std::string(".gitignore\0app/main.c\0app/part/part.c\0file.txt\0folder/inner.txt\0with/commits\0", 78));
+  EXPECT_EQ(names_in(*commit), ".gitignore|app/main.c|app/part/part.c|file.txt|folder/inner.txt|with/commits|");
   made.write(".worktrees/EX-9/app/more.c", "x");
   commit = snapshot();
   EXPECT_NE(names_in(*commit).find("app/more.c"), std::string::npos);
@@ -221,7 +225,7 @@ TEST_F(GitWorktree, is_put_back_whatever_was_done_in_it) {
   made.write(".worktrees/EX-9/file.txt", "changed\n");
   made.write(".worktrees/EX-9/added/new", "x\n");
   made.write(".worktrees/EX-9/kept.log", "ignored\n");
-  fs::remove(folder / ".gitignore");
+  fs::remove(folder / "folder/inner.txt");
   made.git_in(folder, {"add", "-A"});
   made.git_in(folder, {"update-index", "--assume-unchanged", "file.txt"});
   made.write(".git/worktrees/EX-9/MERGE_HEAD", first + "\n");
