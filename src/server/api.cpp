@@ -110,8 +110,8 @@ void Exchange::refuse(const Error& error) {
 }
 
 Api::Api(runtime::Daemon& daemon) : daemon_(daemon) {
-  for (const auto& routes :
-       {run_routes(), approval_routes(), audit_routes(), output_routes(), event_routes(), daemon_routes()}) {
+  for (const auto& routes : {run_routes(), approval_routes(), patch_routes(), audit_routes(), output_routes(),
+                             event_routes(), daemon_routes()}) {
     routes_.insert(routes_.end(), routes.begin(), routes.end());
   }
 }

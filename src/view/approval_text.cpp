@@ -169,6 +169,7 @@ std::string asker_text(const Approval& approval) {
   if (approval.execution_id && approval.node_id) {
     return fmt::format("{}/{}", approval.execution_id->text(), base::visible(*approval.node_id));
   }
+  if (approval.execution_id && !approval.tool_run_id && !approval.tool_name) return approval.execution_id->text();
   std::string text = approval.tool_name ? base::visible(*approval.tool_name) : std::string();
   if (approval.tool_run_id) text += (text.empty() ? "" : " ") + approval.tool_run_id->text();
   return text;
