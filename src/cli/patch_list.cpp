@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t default_limit = 50;
 
 client::PatchSelection selection_of(const Call& call) {
-  client::PatchSelection selection{.states = call.arguments.values("--in")};
+  client::PatchSelection selection{.states = call.arguments.values("--status")};
   const std::string word = call.arguments.positional(0);
   if (word.empty()) return selection;
   selection.execution = base::ExecutionId::parse(word);
@@ -70,9 +70,9 @@ In a pipe a line has, separated by tabs: id, state, execution, node, files, line
 reason.)",
       .examples = {{"reeve patch list", "the last 50"},
                    {"reeve patch list EX-9", "those of one execution"},
-                   {"reeve patch list --in conflicted --in apply_failed", "what needs you"}},
+                   {"reeve patch list --status conflicted --status apply_failed", "what needs you"}},
       .positionals = {{.name = "EXECUTION", .help = "EX-9: only its patches", .is_required = false}},
-      .options = {{.name = "--in",
+      .options = {{.name = "--status",
                    .value = "STATE",
                    .help = "only those in it",
                    .choices = std::move(states),
