@@ -350,7 +350,7 @@ Loop::Hold Daemon::follow_log(std::function<void(const std::string&)> lines) {
 }
 
 void Daemon::ask_idle(std::function<void(bool)> answer) {
-  if (supervisor_->live_runs() > 0 || (notifier_ && notifier_->is_busy())) {
+  if (supervisor_->live_runs() > 0 || isolation_->is_busy() || (notifier_ && notifier_->is_busy())) {
     answer(false);
     return;
   }

@@ -1,6 +1,8 @@
 #include "runtime/isolation.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -81,13 +83,16 @@ class Isolation::Core {
 
   // On the thread: what nobody waits for.
   template <class Act>
-  void try_to(std::string_view what, Act act) {
+  bool try_to(std::string_view what, Act act) {
     try {
       act();
+      return true;
     } catch (const std::exception& failure) {
       around_.complain(fmt::format("{}: {}", what, as_error(failure).message()));
+      return false;
     }
   }
+  bool is_busy() const noexcept { return unfinished_ > 0; }
 
   void apply_granted() {
     if (is_applying_.exchange(true)) return;
@@ -95,14 +100,25 @@ class Isolation::Core {
         [this] {
           is_applying_ = false;
           try_to("what was approved cannot be applied", [&] {
-            for (const base::ExecutionId root : steps_.find_granted()) apply_one(root);
+            for (const base::ExecutionId root : steps_.find_granted()) try_granted(root);
           });
         },
         [this](const Error&) { is_applying_ = false; });
   }
 
-  void apply_one(base::ExecutionId root) {
-    try_to(root.text() + " cannot be applied", [&] {
+  // It is looked for at every poll: what fails is tried less and less often.
+  void try_granted(base::ExecutionId root) {
+    constexpr base::Milliseconds longest = std::chrono::minutes(5);
+    Later& later = later_[root];
+    const auto now = std::chrono::steady_clock::now();
+    if (now < later.at) return;
+    later.at = now + later.pause;
+    later.pause = std::min(2 * later.pause, longest);
+    if (apply_one(root)) later_.erase(root);
+  }
+
+  bool apply_one(base::ExecutionId root) {
+    return try_to(root.text() + " cannot be applied", [&] {
       const Applied applied = steps_.apply(root, model::ApplyWhen::on_approval);
       if (applied.kind == Applied::Kind::refused) around_.complain(fmt::format("{}: {}", root.text(), applied.message));
       note(applied);
@@ -122,6 +138,7 @@ class Isolation::Core {
       const std::scoped_lock lock(mutex_);
       if (queue_.size() < most_waiting) {
         queue_.push_back(std::move(work));
+        ++unfinished_;
         wake_.notify_one();
         return;
       }
@@ -155,6 +172,7 @@ class Isolation::Core {
         queue_.pop_front();
       }
       work();
+      --unfinished_;
     }
   }
 
@@ -192,6 +210,13 @@ class Isolation::Core {
   std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
   std::atomic<bool> is_ending_ = false;
   std::atomic<bool> is_applying_ = false;
+  std::atomic<std::size_t> unfinished_ = 0;
+  // Granted, and failed for reasons that may pass: when to try again.
+  struct Later {
+    std::chrono::steady_clock::time_point at = {};
+    base::Milliseconds pause = std::chrono::seconds(1);
+  };
+  std::map<base::ExecutionId, Later> later_;
   IsolationSteps steps_;
   std::deque<Waiting> waiting_;
   std::mutex mutex_;
@@ -296,6 +321,7 @@ void Isolation::begin(std::string project, std::set<base::ExecutionId> alive, st
       [done = std::move(done)](const std::expected<void, Error>&) { done(); });
 }
 
+bool Isolation::is_busy() const noexcept { return core_->is_busy(); }
 void Isolation::apply_granted() { core_->apply_granted(); }
 void Isolation::set_asked(std::function<void(const model::Approval&)> asked) { core_->asked_ = std::move(asked); }
 

@@ -127,6 +127,9 @@ class Isolation {
   // roots that are not over.
   void begin(std::string project, std::set<base::ExecutionId> alive, std::function<void()> done);
 
+  // Whether something is asked of it that it has not done.
+  bool is_busy() const noexcept;
+
   // Looks for branches of which a person said that they may go into the checkout.
   void apply_granted();
   // Told of each question whether one may.

@@ -271,6 +271,7 @@ void IsolationSteps::tidy(Site& site, WorktreeRow row) {
   write_row(site.root(), row);
   options_.crash_point("isolation.before_reset");
   site.repository.reset(folder_of(site, row.name), site.branch.tip);
+  options_.crash_point("isolation.after_reset");
   row.is_ready = true;
   row.base_commit = row.start_commit = row.kept_commit = site.branch.tip;
   write_row(site.root(), row);

@@ -125,8 +125,8 @@ void Exchange::refuse(std::string_view code, std::string_view title, const base:
 }
 
 Api::Api(runtime::Daemon& daemon) : daemon_(daemon) {
-  for (const auto& routes : {run_routes(), approval_routes(), execution_routes(), audit_routes(), output_routes(),
-                             event_routes(), daemon_routes()}) {
+  for (const auto& routes : {run_routes(), approval_routes(), execution_routes(), patch_routes(), audit_routes(),
+                             output_routes(), event_routes(), daemon_routes()}) {
     routes_.insert(routes_.end(), routes.begin(), routes.end());
   }
 }
