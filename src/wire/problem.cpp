@@ -76,7 +76,6 @@ int http_status(std::string_view code) noexcept {
       {"execution.over", 409},
       {"execution.not_failed", 409},
       {"execution.inside_run", 403},
-      {"execution.bad_request", 422},
       {"git.no_commits", 422},
       {"git.unsafe_folder", 422},
       {"git.missing", 422},
