@@ -349,6 +349,7 @@ TEST_F(Cli, looks_and_stops_without_starting_a_daemon) {
   EXPECT_EQ(reeve({"stop", "--state=s"}).out, "no daemon runs here\n");
   EXPECT_THAT(reeve({"stop", "--state=s", "--json"}).out, HasSubstr(R"("was_running":false)"));
   EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("daemon\tok\tnone runs"));
+  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("git\tok\t/"));
   EXPECT_FALSE(fs::exists(scratch_.path() / "s"));
 }
 
