@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/text.h"
 #include "tests/support/program.h"
 
 namespace reeve::testing {
