@@ -76,7 +76,6 @@ int http_status(std::string_view code) noexcept {
       {"execution.over", 409},
       {"execution.not_failed", 409},
       {"execution.inside_run", 403},
-      {"execution.bad_request", 422},
       {"patch.state", 409},
       {"patch.illegal_move", 409},
       {"patch.conflicted", 409},
