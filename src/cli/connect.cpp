@@ -10,6 +10,7 @@
 #include "client/approvals.h"
 #include "client/executions.h"
 #include "client/patches.h"
+#include "client/pipelines.h"
 #include "client/runs.h"
 #include "os/lineage.h"
 #include "project/project.h"
@@ -133,6 +134,20 @@ base::PatchId find_patch(client::Daemon& daemon, const std::string& word) {
   std::string fix = meant<base::PatchId>(word);
   if (fix.empty()) fix = "ids look like PA-3; @last is the newest; `reeve patch list` lists them";
   throw base::Error("cli.usage", fmt::format("{} is no id of a patch", base::quoted(word)), std::move(fix));
+}
+
+base::ExecutionId find_pipeline(client::Daemon& daemon, const std::string& word) {
+  if (word == "@last") {
+    const auto newest = client::list_pipelines(daemon, {}, 1);
+    if (newest.empty()) {
+      throw base::Error("pipeline.not_found", "no pipeline was started yet",
+                        "start one: reeve pipeline start NAME --prompt P");
+    }
+    return newest.front().pipeline.pipeline_id;
+  }
+  if (const auto id = base::ExecutionId::parse(word)) return *id;
+  throw base::Error("cli.usage", fmt::format("{} is no id of a pipeline that was started", base::quoted(word)),
+                    "ids look like EX-9; @last is the newest; `reeve pipeline list` lists them");
 }
 
 std::size_t limit_of(const Call& call, std::string_view nouns, std::size_t fallback) {

@@ -196,11 +196,7 @@ void StepWriter::ask(StoredExecution& view, const engine::NewApproval& asked) {
   row.approval.question = asked.question;
   row.approval.options = asked.options;
   row.approval.expires_at = asked.expires_at;
-  if (asked.description) {
-    Value arguments = Value::object();
-    arguments.set("description", Value::string(*asked.description));
-    row.approval.arguments = std::move(arguments);
-  }
+  row.approval.arguments = make_node_arguments(asked.description, asked.inputs);
   view.row(asked.node).links.approval = open_question(transaction_, std::move(row)).number();
 }
 

@@ -175,12 +175,38 @@ void describe_change(const base::Value& arguments, Fields& fields, const Style& 
   if (changed) fields.lines("changes", file_lines(*changed, style));
 }
 
+// What a human node shows with its question (GRF-12). The names of inputs are a tool's words: they stand where no field
+// of the approval itself does.
+void describe_node(const base::Value& arguments, Fields& fields) {
+  const auto text_of = [](const base::Value& value) {
+    const std::string* text = value.as_string();
+    return text != nullptr ? *text : json::encode(value);
+  };
+  if (const base::Value* description = arguments.find("description")) {
+    fields.lines("description", safe_lines(text_of(*description)));
+  }
+  const base::Value* inputs = arguments.find("inputs");
+  if (inputs == nullptr || inputs->as_object() == nullptr) return;
+  std::vector<std::string> lines;
+  for (const base::Member& member : *inputs->as_object()) {
+    const std::vector<std::string> words = safe_lines(text_of(member.value));
+    if (member.value.is_null() || words.empty()) continue;
+    const std::string name = base::visible(member.key);
+    lines.push_back(words.size() == 1 ? fmt::format("{}: {}", name, words.front()) : name + ":");
+    if (words.size() == 1) continue;
+    for (const std::string& line : words) lines.push_back("  " + line);
+  }
+  fields.lines("inputs", lines);
+}
+
 void describe_deed(const Approval& approval, const std::optional<model::Run>& run, Fields& fields, bool is_change) {
   if (run) {
     fields.line("would run", command_text(run->argv));
     fields.line("cwd", run->cwd);
   }
-  if (approval.arguments && !is_change) fields.line("arguments", json::encode(*approval.arguments));
+  const bool is_of_node = approval.delivery == model::Delivery::node;
+  if (approval.arguments && is_of_node) describe_node(*approval.arguments, fields);
+  if (approval.arguments && !is_of_node && !is_change) fields.line("arguments", json::encode(*approval.arguments));
   fields.line("digest", approval.digest.value_or(""));
   fields.line("then", delivery_text(approval.delivery));
 }
