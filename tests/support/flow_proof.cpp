@@ -177,44 +177,37 @@ void FlowProofTest::act(People& people, const std::vector<Site>& sites, unsigned
 
 // --- the end ---
 
-void FlowProofTest::wait_until_over(const Site& at, std::size_t count) const {
+std::vector<std::string> FlowProofTest::list_unfinished(const Site& at) const {
+  std::vector<std::string> left;
+  const Members page =
+      parse_object(insist(at, "/api/executions?status=running,waiting_approval,failed&limit=500")).value_or(Members());
+  for (const Members& item : objects(member(page, "items"))) {
+    if (member(item, "status") == "failed" && member(item, "workflow_id") != "mended") continue;
+    left.push_back(fmt::format("{} {} {} {}", member(item, "execution_id"), member(item, "workflow_id"),
+                               member(item, "status"), member(item, "tally")));
+  }
+  return left;
+}
+
+void FlowProofTest::wait_until_over(const Site& at) const {
   constexpr auto stuck = std::chrono::seconds(2);
   constexpr auto most = std::chrono::seconds(120);
   const auto give_up = std::chrono::steady_clock::now() + most;
   auto moved = std::chrono::steady_clock::now();
-  std::string before;
+  std::vector<std::string> before;
   while (true) {
-    std::string now;
-    std::size_t over = 0;
-    std::size_t roots = 0;
-    const Members page = parse_object(insist(at, "/api/executions?limit=500")).value_or(Members());
-    for (const Members& item : objects(member(page, "items"))) {
-      const StoredExecution execution{.id = {},
-                                      .workflow = {},
-                                      .label = {},
-                                      .status = member(item, "status"),
-                                      .reason = {},
-                                      .nodes = {},
-                                      .runs = {}};
-      // What failed and will be tried again is not over.
-      const bool is_over =
-          execution.is_over() && (execution.status != "failed" || member(item, "workflow_id") != "mended");
-      const bool is_root = member(item, "parent").empty();
-      roots += is_root ? 1 : 0;
-      over += is_root && is_over ? 1 : 0;
-      if (!is_over)
-        now += member(item, "execution_id") + " " + member(item, "workflow_id") + " " + member(item, "status") + " " +
-               member(item, "tally") + "\n";
-    }
-    if (roots >= count && over == roots) return;
+    const std::vector<std::string> left = list_unfinished(at);
+    if (left.empty()) return;
     const auto time = std::chrono::steady_clock::now();
-    if (now != before || is_step_alive()) moved = time;
-    before = now;
+    if (left != before || is_step_alive()) moved = time;
+    before = left;
     if (time - moved > stuck || time > give_up) {
-      ADD_FAILURE() << over << " of " << count << " are over; stuck:\n" << now;
+      std::string text;
+      for (const std::string& line : left) text += line + "\n";
+      ADD_FAILURE() << "stuck:\n" << text;
       return;
     }
-    ::usleep(20'000);
+    pause_briefly();
   }
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -70,17 +72,34 @@ class FlowProofTest : public DaemonTest {
   };
   void act(People& people, const std::vector<Site>& sites, unsigned seed) const;
 
+  // Executions are started and daemons killed, all at once, until as many were as `size` says; then everything is over,
+  // or stuck, and is held against the ledger.
+  struct Disturbance {
+    std::vector<Site> sites;
+    ProofSize size;
+    // As after a crash; `size.restarts` times.
+    std::function<void()> restart_database = [] {};
+    // How long a daemon stands still, now and then, instead of being killed; none: never.
+    std::chrono::milliseconds pause{0};
+  };
+  void prove(const Disturbance& disturbance) const;
+
   // Waits until all are over. Fails the test when nothing moves for two seconds though no tool is at work: it is stuck.
-  void wait_until_over(const Site& at, std::size_t count) const;
+  void wait_until_over(const Site& at) const;
   // What the store says holds against what the tools have written, and every shape has ended as it must.
   void expect_proved(const Site& at) const;
 
+  // Executions that are not over, one a line with what is at work in them; what a person will try again is not.
+  std::vector<std::string> list_unfinished(const Site& at) const;
   bool is_step_alive() const;
   // One that holds a step at work; false when there is none.
   bool kill_a_keeper(std::mt19937& random) const;
 
  private:
   void answer_questions(People& people, const Site& at) const;
+  struct Tale;
+  void keep_starting(const Disturbance& disturbance, Tale& tale) const;
+  void disturb(const Disturbance& disturbance, Tale& tale) const;
   void cancel_and_retry(People& people, const Site& at, std::mt19937& random) const;
 };
 
