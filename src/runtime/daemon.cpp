@@ -262,9 +262,15 @@ void Daemon::recover(std::function<void()> done) {
 
 std::function<void(const char*)> Daemon::make_crash_point() const {
 #ifdef REEVE_CRASH_POINTS
-  return [wanted = options_.crash_point, is_armed = is_armed_](const char* point) {
+  // `stop:NAME` stands still there once instead, as on a machine that sleeps.
+  const bool stops = options_.crash_point.starts_with("stop:");
+  auto has_stopped = std::make_shared<std::atomic<bool>>(false);
+  return [wanted = options_.crash_point.substr(stops ? 5 : 0), stops, has_stopped,
+          is_armed = is_armed_](const char* point) {
     const bool may_die = *is_armed || wanted.starts_with("recovery.");
-    if (may_die && wanted == point) ::kill(::getpid(), SIGKILL);
+    if (!may_die || wanted != point) return;
+    if (!stops) ::kill(::getpid(), SIGKILL);
+    if (!has_stopped->exchange(true)) ::kill(::getpid(), SIGSTOP);
   };
 #else
   return [](const char*) {};

@@ -158,6 +158,7 @@ void NodeWork::start_run(RunPlan plan) {
 }
 
 void NodeWork::launch(RunPlan plan) {
+  helpers_.around.crash_point("node.before_start");
   // The node names its task's run; a gate's follows it.
   const auto named = is_at_gate_ && task_run_ ? std::optional(task_run_->tool_run_id) : std::nullopt;
   const auto along = [claim = claim(), named](ledger::Transaction& transaction, base::RunId run) {
