@@ -21,6 +21,8 @@ base::ApprovalId find_approval(client::Daemon& daemon, const std::string& word);
 
 // The same of an execution. Throws `execution.not_found`, `cli.usage`.
 base::ExecutionId find_execution(client::Daemon& daemon, const std::string& word);
+// The same of a patch. Throws `patch.not_found`, `cli.usage`.
+base::PatchId find_patch(client::Daemon& daemon, const std::string& word);
 
 // The same of a pipeline. Throws `pipeline.not_found`, `cli.usage`.
 base::ExecutionId find_pipeline(client::Daemon& daemon, const std::string& word);

@@ -62,6 +62,7 @@ struct Route {
 std::vector<Route> run_routes();
 std::vector<Route> approval_routes();
 std::vector<Route> execution_routes();
+std::vector<Route> patch_routes();
 std::vector<Route> pipeline_routes();
 std::vector<Route> audit_routes();
 std::vector<Route> output_routes();

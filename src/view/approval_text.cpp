@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "json/decode.h"
 #include "json/encode.h"
+#include "view/patch_text.h"
 #include "view/run_text.h"
 #include "view/safe_text.h"
 #include "view/status.h"
@@ -78,6 +80,8 @@ std::string_view delivery_text(model::Delivery delivery) {
       return "it is typed into the tool's terminal";
     case model::Delivery::node:
       return "the workflow goes on";
+    case model::Delivery::apply:
+      return "what was changed goes into your checkout";
   }
   return "";
 }
@@ -151,6 +155,26 @@ void describe_question(const Approval& approval, Fields& fields, bool is_termina
   }
 }
 
+std::string text_of(const base::Value& object, std::string_view name) {
+  const base::Value* found = object.find(name);
+  const std::string* text = found != nullptr ? found->as_string() : nullptr;
+  return text != nullptr ? *text : std::string();
+}
+
+// ISO-4: the patches beside the question whether they go into the checkout.
+void describe_change(const base::Value& arguments, Fields& fields, const Style& style) {
+  fields.line("branch", text_of(arguments, "branch"));
+  const base::Value* patches = arguments.find("patches");
+  if (patches != nullptr) {
+    const auto ids = json::from_value<std::vector<std::string>>(*patches);
+    if (ids) fields.line("patches", base::join(*ids, ", "));
+  }
+  const base::Value* files = arguments.find("files");
+  if (files == nullptr) return;
+  const auto changed = json::from_value<std::vector<model::PatchFile>>(*files);
+  if (changed) fields.lines("changes", file_lines(*changed, style));
+}
+
 // What a human node shows with its question (GRF-12). The names of inputs are a tool's words: they stand where no field
 // of the approval itself does.
 void describe_node(const base::Value& arguments, Fields& fields) {
@@ -175,14 +199,14 @@ void describe_node(const base::Value& arguments, Fields& fields) {
   fields.lines("inputs", lines);
 }
 
-void describe_deed(const Approval& approval, const std::optional<model::Run>& run, Fields& fields) {
+void describe_deed(const Approval& approval, const std::optional<model::Run>& run, Fields& fields, bool is_change) {
   if (run) {
     fields.line("would run", command_text(run->argv));
     fields.line("cwd", run->cwd);
   }
   const bool is_of_node = approval.delivery == model::Delivery::node;
   if (approval.arguments && is_of_node) describe_node(*approval.arguments, fields);
-  if (approval.arguments && !is_of_node) fields.line("arguments", json::encode(*approval.arguments));
+  if (approval.arguments && !is_of_node && !is_change) fields.line("arguments", json::encode(*approval.arguments));
   fields.line("digest", approval.digest.value_or(""));
   fields.line("then", delivery_text(approval.delivery));
 }
@@ -193,6 +217,7 @@ std::string asker_text(const Approval& approval) {
   if (approval.execution_id && approval.node_id) {
     return fmt::format("{}/{}", approval.execution_id->text(), base::visible(*approval.node_id));
   }
+  if (approval.execution_id && !approval.tool_run_id && !approval.tool_name) return approval.execution_id->text();
   std::string text = approval.tool_name ? base::visible(*approval.tool_name) : std::string();
   if (approval.tool_run_id) text += (text.empty() ? "" : " ") + approval.tool_run_id->text();
   return text;
@@ -265,7 +290,9 @@ std::string approval_details(const Approval& approval, const std::optional<model
     fields.line("tool_name", approval.tool_name.value_or(""));
   }
   describe_question(approval, fields, now.has_value());
-  describe_deed(approval, run, fields);
+  const bool is_change = now && approval.delivery == model::Delivery::apply && approval.arguments;
+  if (is_change) describe_change(*approval.arguments, fields, style);
+  describe_deed(approval, run, fields, is_change);
   fields.line("tool_run_id", approval.tool_run_id ? approval.tool_run_id->text() : "");
   fields.line("execution_id", approval.execution_id ? approval.execution_id->text() : "");
   fields.line("node_id", approval.node_id.value_or(""));
@@ -275,6 +302,8 @@ std::string approval_details(const Approval& approval, const std::optional<model
   fields.time("created_at", approval.created_at);
   fields.time("expires_at", approval.expires_at);
   if (now && !approval.expires_at) fields.line("expires_at", "never");
+  const std::string diff = is_change ? diff_text(text_of(*approval.arguments, "diff"), style) : std::string();
+  if (!diff.empty() && approval.status == ApprovalStatus::pending) fields.title("\n" + diff);
   if (approval.status == ApprovalStatus::pending) return fields.take();
   if (now) fields.line("decision", decider_of(approval));
   if (!now) fields.line("decided_by", approval.decided_by.value_or(""));

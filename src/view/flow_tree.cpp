@@ -126,7 +126,10 @@ class Rows {
 
   std::string span_of(const NodeExecution& node) const {
     const bool has_begun = node.started_at && node.status != NodeStatus::pending && node.status != NodeStatus::ready;
-    return has_begun ? span_text(node.completed_at.value_or(now_) - *node.started_at) : std::string();
+    if (!has_begun) return {};
+    const base::Milliseconds span = node.completed_at.value_or(now_) - *node.started_at;
+    // What grows before one's eyes is told in seconds.
+    return !node.completed_at && span < std::chrono::seconds(1) ? std::string() : span_text(span);
   }
 
   const Style& style_;
