@@ -21,7 +21,7 @@ std::string input_with(const Value& inputs) {
   return plan ? plan->argv.back() : std::string();
 }
 
-TEST(NodePlan, context_stands_where_there_is_something) {
+TEST(NodePlanContext, context_stands_where_there_is_something) {
   Value inputs = Value::object();
   EXPECT_EQ(input_with(inputs), "P: T");
   inputs.set("a-1.text", Value::string(" \n"));
@@ -30,7 +30,7 @@ TEST(NodePlan, context_stands_where_there_is_something) {
 }
 
 // Words of people and tools are no templates.
-TEST(NodePlan, context_stands_under_its_title_as_it_was_said) {
+TEST(NodePlanContext, context_stands_under_its_title_as_it_was_said) {
   Value inputs = Value::object();
   inputs.set("a-1.text", Value::string("use {x}\n"));
   inputs.set("b.comment", Value::string("{{ $HOME"));
