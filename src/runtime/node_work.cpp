@@ -114,14 +114,19 @@ void NodeWork::see(const Run& run) {
   if (was_waiting != is_waiting_) events_.changed();
 }
 
-void NodeWork::cancel(const std::string& reason) {
-  if (std::exchange(is_over_, true)) return;
-  const auto give_back = [helpers = helpers_, ground = isolation_ground(), place = place(), reason,
-                          is_isolated = is_isolated() && task() != nullptr] {
-    if (!is_isolated) return;
-    helpers.isolation.reject(ground, place, model::PatchState::quarantined, reason, [](const auto&) {});
+void NodeWork::cancel(const std::string& reason, std::function<void()> done) {
+  if (std::exchange(is_over_, true)) return done();
+  const bool has_place = is_isolated() && task() != nullptr && task()->role != noop_role;
+  const auto give_back = [helpers = helpers_, ground = isolation_ground(), place = place(), reason, has_place,
+                          done = std::move(done)] {
+    if (!has_place) return done();
+    helpers.isolation.reject(ground, place, model::PatchState::quarantined, reason, [done](const auto&) { done(); });
   };
   if (!gate_folder_.empty()) helpers_.isolation.discard(isolation_ground(), gate_folder_);
+  if (launching_) {
+    *launching_ = give_back;
+    return;
+  }
   if (!run_) return give_back();
   // What it has changed is collected once nothing changes it any more.
   helpers_.supervisor.cancel(*run_, {.by = "reeve", .reason = reason}, [give_back](const auto&) { give_back(); });
@@ -166,27 +171,31 @@ void NodeWork::launch(RunPlan plan) {
       throw Error("execution.claim_lost", fmt::format("{} is not this daemon's any more", claim.execution.text()));
     }
   };
-  helpers_.supervisor.start(
-      std::move(plan), along,
-      [weak = weak_from_this(), &supervisor = helpers_.supervisor](std::expected<Run, Error> run) {
-        const auto self = weak.lock();
-        if (!self || self->is_over_) {
-          // Cancelled while it was on its way.
-          if (run) {
-            supervisor.cancel(run->tool_run_id, {.by = "reeve", .reason = "its node is over"}, [](const auto&) {});
-          }
-          return;
-        }
-        if (run) {
-          self->run_ = run->tool_run_id;
-          self->events_.changed();
-        } else if (run.error().code() == "execution.claim_lost") {
-          self->is_over_ = true;
-          self->events_.lost();
-        } else {
-          self->fail(run.error());
-        }
-      });
+  launching_ = std::make_shared<std::function<void()>>();
+  helpers_.supervisor.start(std::move(plan), along,
+                            [weak = weak_from_this(), &supervisor = helpers_.supervisor,
+                             cancelled = launching_](std::expected<Run, Error> run) {
+                              const auto self = weak.lock();
+                              if (!self || self->is_over_) {
+                                const auto after = [cancelled] {
+                                  if (*cancelled) (*cancelled)();
+                                };
+                                if (!run) return after();
+                                return supervisor.cancel(run->tool_run_id,
+                                                         {.by = "reeve", .reason = "its node is over"},
+                                                         [after](const auto&) { after(); });
+                              }
+                              self->launching_ = nullptr;
+                              if (run) {
+                                self->run_ = run->tool_run_id;
+                                self->events_.changed();
+                              } else if (run.error().code() == "execution.claim_lost") {
+                                self->is_over_ = true;
+                                self->events_.lost();
+                              } else {
+                                self->fail(run.error());
+                              }
+                            });
 }
 
 void NodeWork::see_end(const Run& run) {

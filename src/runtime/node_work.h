@@ -53,10 +53,11 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   // GRF-13: its last run was another host's, of which nothing lives any more. Calls when it is this daemon's.
   void take_over(const model::Run& last, std::function<void(NodeWork&)> done);
   void see(const model::Run& run);
-  // Its node is over: whatever it does ends.
-  void cancel(const std::string& reason);
+  // Its node is over: whatever it does ends. Calls when nothing of it runs any more, and what it changed was taken.
+  void cancel(const std::string& reason, std::function<void()> done);
 
   const ledger::Claim& claim() const noexcept { return start_.work.claim; }
+  base::ExecutionId root() const noexcept { return start_.root; }
   const std::optional<base::RunId>& run() const noexcept { return run_; }
   // Whether it counts for max_parallel_runs: what waits for a person does not (RUN-14).
   bool is_busy() const noexcept { return !is_over_ && !is_waiting_; }
@@ -122,6 +123,8 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   // Whose run it is: the task's, or of the gate at `gate_`.
   bool is_at_gate_ = false;
   std::optional<base::RunId> run_;
+  // While a run is on its way: what is to be done once it is known, and ended, when this was cancelled meanwhile.
+  std::shared_ptr<std::function<void()>> launching_;
   // The task's own, once it is over.
   std::optional<model::Run> task_run_;
   // How often a gate has sent the task back.

@@ -335,7 +335,8 @@ void Worker::drop(const ledger::CancelWork& cancel) {
   const auto found = held_.find(key);
   if (found != held_.end() && found->second->claim() == cancel.claim) {
     const std::shared_ptr<NodeWork> work = found->second;
-    work->cancel("its node was cancelled");
+    ++ending_[work->root()];
+    work->cancel("its node was cancelled", [this, root = work->root()] { see_ended(root); });
     return forget(key);
   }
   if (found != held_.end()) return;

@@ -102,12 +102,13 @@ class Worker {
   void adopt(std::function<void()> done);
   void take_found(std::vector<Found> found);
   void look_at_run(base::RunId run);
-  void end_orphans();
+  void end_orphans(std::function<void()> done);
+  void see_ended(base::ExecutionId root);
   void apply(base::ExecutionId execution);
   void tell_unapplied(base::ExecutionId root, const std::string& why) const;
   void finish(base::ExecutionId root, model::ExecutionStatus status);
   void close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground);
-  void finish_open(std::function<void()> done);
+  void finish_open();
   void look_at_held();
 
   NodeWork::Helpers helpers_;
@@ -119,6 +120,9 @@ class Worker {
   // Claimed, and waiting for room here.
   std::deque<ledger::StartWork> waiting_;
   std::map<base::ExecutionId, Place> places_;
+  // How many of an execution's nodes are being ended, and executions that are over and wait for that.
+  std::map<base::ExecutionId, int> ending_;
+  std::map<base::ExecutionId, model::ExecutionStatus> to_finish_;
   // Something was ready and found no room since room was last offered.
   bool was_full_ = false;
   bool is_offering_ = false;

@@ -23,13 +23,12 @@ constexpr auto look_pause = std::chrono::seconds(1);
 
 void Worker::begin(std::function<void()> done) {
   adopt([this, done = std::move(done)] {
-    end_orphans();
-    finish_open([this, done] {
-      has_begun_ = true;
-      note_room();
-      offer_room();
-      done();
-    });
+    has_begun_ = true;
+    note_room();
+    offer_room();
+    // Nothing of an execution that is over may still run where it is tidied up.
+    end_orphans([this] { finish_open(); });
+    done();
   });
 }
 
@@ -97,16 +96,29 @@ void Worker::look_at_run(base::RunId run) {
       });
 }
 
-void Worker::end_orphans() {
+void Worker::end_orphans(std::function<void()> done) {
   ask_store(
       around_.ledger, around_.loop,
       [](Transaction& transaction) { return ledger::find_orphans(transaction, most_orphans); },
-      [this](const std::expected<std::vector<base::RunId>, Error>& orphans) {
-        if (!orphans) return;
-        for (const base::RunId run : *orphans) {
-          helpers_.supervisor.cancel(run, {.by = "reeve", .reason = "its node is over"}, [](const auto&) {});
+      [this, done](const std::expected<std::vector<base::RunId>, Error>& orphans) {
+        auto left = std::make_shared<std::size_t>(1);
+        const auto one_less = [left, done] {
+          if (--*left == 0) done();
+        };
+        for (const base::RunId run : orphans.value_or(std::vector<base::RunId>())) {
+          ++*left;
+          helpers_.supervisor.cancel(run, {.by = "reeve", .reason = "its node is over"},
+                                     [one_less](const auto&) { one_less(); });
         }
+        one_less();
       });
+}
+
+void Worker::see_ended(base::ExecutionId root) {
+  const auto found = ending_.find(root);
+  if (found == ending_.end() || --found->second > 0) return;
+  ending_.erase(found);
+  if (const auto over = to_finish_.extract(root)) finish(root, over.mapped());
 }
 
 // Where a node of no work says so; asked again at the end of the execution when a crash came in between.
@@ -128,6 +140,10 @@ void Worker::tell_unapplied(base::ExecutionId root, const std::string& why) cons
 
 // What the end of an execution brings with it (ISO-3); asked again by the next daemon until it was done.
 void Worker::finish(base::ExecutionId root, model::ExecutionStatus status) {
+  if (ending_.contains(root)) {
+    to_finish_.insert_or_assign(root, status);
+    return;
+  }
   with_place(root, [this, root, status](std::expected<Place, Error> place) {
     places_.erase(root);
     if (!place || !place->ground->base_commit) {
@@ -152,7 +168,7 @@ void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const 
   helpers_.isolation.close(make_isolation_ground(*ground), root, end);
 }
 
-void Worker::finish_open(std::function<void()> done) {
+void Worker::finish_open() {
   const std::vector<base::ExecutionId> open = find_open_grounds(around_.folder);
   struct State {
     // Nothing: it never came to exist.
@@ -171,7 +187,7 @@ void Worker::finish_open(std::function<void()> done) {
         }
         return state;
       },
-      [this, done](const std::expected<State, Error>& state) {
+      [this](const std::expected<State, Error>& state) {
         if (!state) throw state.error();
         std::map<std::string, std::set<base::ExecutionId>> alive;
         for (const auto& [id, status] : state->executions) {
@@ -184,7 +200,6 @@ void Worker::finish_open(std::function<void()> done) {
           if (model::is_over(*status)) finish(id, *status);
         }
         for (const auto& [project, roots] : alive) helpers_.isolation.begin(project, roots, [] {});
-        done();
       });
 }
 
