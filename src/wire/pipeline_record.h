@@ -32,6 +32,7 @@ struct PipelineStepRecord {
   std::optional<std::string> error;
   std::optional<base::WallTime> started_at;
   std::optional<base::WallTime> completed_at;
+  friend bool operator==(const PipelineStepRecord&, const PipelineStepRecord&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PipelineStepRecord, (),
                       (step_id, type, agent_name, description, status, tool_run_id, approval_id, output, comment,
@@ -50,6 +51,7 @@ struct PipelineRecord {
   base::WallTime started_at;
   std::optional<base::WallTime> completed_at;
   std::vector<PipelineStepRecord> steps;
+  friend bool operator==(const PipelineRecord&, const PipelineRecord&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PipelineRecord, (),
                       (pipeline_id, pipeline, status, reason, prompt, inputs, approval_id, started_at, completed_at,

@@ -177,7 +177,7 @@ TEST_F(Pipeline, a_failed_agent_fails_it_and_can_be_tried_again) {
   const std::string id = begin("breaks");
   wait_for(id, "failed");
   EXPECT_EQ(steps_of(id), "failed pending pending");
-  const Outcome again = reeve({"flow", "retry", id, "--detach"});
+  const Outcome again = reeve({"flow", "retry", id});
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_TRUE(testing::eventually([&] { return ran().size() == 2; }));
   wait_for(id, "failed");
@@ -274,7 +274,7 @@ TEST_F(Pipeline, start_follows_it_to_its_end) {
   const Outcome waits = reeve({"pipeline", "start", "asks", "--prompt", "P", "--no-wait"});
   EXPECT_EQ(waits.code, 90) << waits.err;
   const auto followed = start({"pipeline", "start", "asks", "--prompt", "P"});
-  ASSERT_TRUE(testing::eventually([&] { return look("EX-4")["status"] == "waiting_for_approval"; }));
+  ASSERT_TRUE(followed->wait_for("waiting_approval"));
   ASSERT_EQ(reeve({"pipeline", "reject", "@last"}).code, 0);
   EXPECT_EQ(followed->wait(), 1);
   EXPECT_EQ(reeve({"pipeline", "start", "short"}).code, 2);
