@@ -22,6 +22,7 @@
 #include "os/signals.h"
 #include "os/terminal.h"
 #include "project/project.h"
+#include "spec/pipeline_graph.h"
 #include "view/approval_text.h"
 #include "view/status.h"
 
@@ -259,6 +260,8 @@ void print_ending(const Call& call, const Execution& execution) {
   print_beside(call, text);
   if (waits) {
     print_next(call, "reeve approvals");
+  } else if (spec::is_pipeline(execution.workflow_id)) {
+    print_next(call, fmt::format("reeve pipeline show {}", id));
   } else if (execution.status == ExecutionStatus::failed) {
     print_next(call, fmt::format("reeve flow show {0}, then reeve flow retry {0}", id));
   } else if (call.out_is_terminal) {

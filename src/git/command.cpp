@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <system_error>
 
@@ -15,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "os/lock.h"
 #include "os/spawn.h"
 
 namespace reeve::git {
@@ -125,20 +125,18 @@ os::Fd make_input(const std::string& text) {
 }
 
 // The lock belongs to what is opened here, and to all who inherit it: it ends with the last of them.
-os::Fd open_said(const Call& call, std::chrono::steady_clock::time_point deadline) {
-  if (call.said.empty()) return os::Fd(::memfd_create("reeve-git", MFD_CLOEXEC));
-  os::Fd file(::open(call.said.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file) base::throw_errno("os.failed", fmt::format("cannot write `{}`", call.said.string()), errno);
-  while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) base::throw_errno("os.failed", "cannot lock what git says", errno);
+os::FileLock open_said(const Call& call, std::chrono::steady_clock::time_point deadline) {
+  while (true) {
+    if (auto taken = os::FileLock::try_take(call.said.string())) {
+      if (::ftruncate(taken->file().get(), 0) == 0) return std::move(*taken);
+      base::throw_errno("os.failed", "cannot empty what git said", errno);
+    }
     if (std::chrono::steady_clock::now() > deadline) {
       throw base::Error("git.timeout", "a git that Reeve started before still works in the repository",
                         fmt::format("look for it: fuser -v {}", call.said.string()));
     }
     ::poll(nullptr, 0, 2);
   }
-  if (::ftruncate(file.get(), 0) != 0) base::throw_errno("os.failed", "cannot empty what git said", errno);
-  return file;
 }
 
 std::string read_said(const os::Fd& file) {
@@ -213,10 +211,11 @@ os::Process start(const Call& call, const os::Fd& input, const os::Fd& output, c
 }  // namespace
 
 Outcome run(const Call& call) {
-  REEVE_ASSERT(!call.words.empty() && call.git_folder.is_absolute());
+  REEVE_ASSERT(!call.words.empty() && call.git_folder.is_absolute() && call.said.is_absolute());
   const os::Fd input = call.input.empty() ? os::Fd() : make_input(call.input);
   const auto deadline = std::chrono::steady_clock::now() + call.limit;
-  const os::Fd said = open_said(call, deadline);
+  const os::FileLock lock = open_said(call, deadline);
+  const os::Fd& said = lock.file();
   os::Pipe pipe = os::make_pipe();
   Stream output(std::move(pipe.read), call.most_output);
   os::Process process = start(call, input, pipe.write, said);

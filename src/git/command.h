@@ -20,6 +20,9 @@ struct Call {
   std::vector<std::string> words;
   // Always named, never looked for: what lies in a worktree is not believed.
   std::filesystem::path git_folder;
+  // A file that takes what git says on standard error. git and all that it starts hold a lock on it: a call waits until
+  // one that outlived a killed daemon is over, which would work against it.
+  std::filesystem::path said;
   // Where the command starts too; without one that is "/".
   std::filesystem::path work_tree = {};
   std::filesystem::path index = {};
@@ -28,9 +31,6 @@ struct Call {
   // "NAME=value", beside the fixed ones.
   std::vector<std::string> environment = {};
   std::string input = {};
-  // A file that takes what git says on standard error. git and all that it starts hold a lock on it: a call waits until
-  // one that outlived a killed daemon is over, which would work against it.
-  std::filesystem::path said = {};
   ConfigOf config = ConfigOf::nobody;
   base::Milliseconds limit = std::chrono::seconds(60);
   // Of standard output. More is cut off, and git ended.

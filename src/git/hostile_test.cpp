@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "git/command.h"
 #include "git/repository.h"
+#include "os/lock.h"
 #include "tests/support/git_repository.h"
 #include "tests/support/program.h"
 
@@ -228,7 +229,10 @@ TEST_F(GitHostile, a_command_that_does_not_end_is_killed) {
   ::setenv("PATH", (made.beside("bin").string() + ":" + before).c_str(), 1);
   std::string code;
   try {
-    run({.words = {"status"}, .git_folder = made.root() / ".git", .limit = std::chrono::milliseconds(500)});
+    run({.words = {"status"},
+         .git_folder = made.root() / ".git",
+         .said = made.beside("said"),
+         .limit = std::chrono::milliseconds(500)});
   } catch (const base::Error& error) {
     code = error.code();
   }
@@ -242,10 +246,28 @@ TEST_F(GitHostile, a_command_that_does_not_end_is_killed) {
       << state;
 }
 
+// It would finish what nobody waits for any more, on top of what is done now.
+TEST_F(GitHostile, a_call_waits_for_a_git_that_outlived_its_daemon) {
+  const fs::path said = made.beside("said");
+  auto other = os::FileLock::try_take(said.string());
+  ASSERT_TRUE(other);
+  Call call{.words = {"rev-parse", "HEAD"},
+            .git_folder = made.root() / ".git",
+            .said = said,
+            .limit = std::chrono::milliseconds(100)};
+  EXPECT_THROW(run(call), base::Error);
+  other.reset();
+  call.limit = std::chrono::seconds(60);
+  EXPECT_EQ(run(call).output, first + "\n");
+}
+
 TEST_F(GitHostile, output_is_bounded) {
   made.write("large", std::string(3'000'000, 'x'));
   const std::string blob = made.git({"hash-object", "-w", "large"});
-  Call call{.words = {"cat-file", "blob", blob}, .git_folder = made.root() / ".git", .most_output = 1'000'000};
+  Call call{.words = {"cat-file", "blob", blob},
+            .git_folder = made.root() / ".git",
+            .said = made.beside("said"),
+            .most_output = 1'000'000};
   const Outcome outcome = run(call);
   EXPECT_TRUE(outcome.is_cut);
   EXPECT_EQ(outcome.output.size(), 1'000'000);

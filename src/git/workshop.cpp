@@ -133,7 +133,7 @@ void Workshop::read_settings() {
 
 Call Workshop::theirs(std::vector<std::string> words) const {
   set_up();
-  return {.words = std::move(words), .git_folder = place_.own, .environment = identity_, .said = folder_ / "said"};
+  return {.words = std::move(words), .git_folder = place_.own, .said = folder_ / "said", .environment = identity_};
 }
 
 Call Workshop::theirs_in(const fs::path& own, std::vector<std::string> words) const {
@@ -147,9 +147,9 @@ Call Workshop::ours(std::vector<std::string> words) const {
   set_up();
   return {.words = std::move(words),
           .git_folder = folder_,
+          .said = folder_ / "said",
           .settings = settings_,
-          .environment = identity_,
-          .said = folder_ / "said"};
+          .environment = identity_};
 }
 
 Call Workshop::ours_in(const fs::path& work_tree, const fs::path& index, std::vector<std::string> words) const {
