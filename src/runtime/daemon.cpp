@@ -103,8 +103,10 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
       if (approvals_) approvals_->look();
       if (worker_) worker_->look();
       // What another daemon did has no word here.
+      if (!around_ || !around_->lease) return;
       const auto followed = execution_followers_.keys();
-      if (around_ && around_->lease) tell_executions({followed.begin(), followed.end()});
+      tell_executions({followed.begin(), followed.end()});
+      for (const auto& more : event_followers_.find({})) more();
     });
   };
   ledger.outside = [this](const ledger::OutsideResult& result) {

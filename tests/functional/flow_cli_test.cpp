@@ -1,3 +1,5 @@
+#include <csignal>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,6 +22,15 @@ class FlowCli : public testing::FlowTest {
  protected:
   std::unique_ptr<Session> at_terminal(const Words& words) const {
     return start(words, Session::Ends::terminal, {{"NO_COLOR", "1"}, {"TERM", "xterm"}});
+  }
+  std::string read_pid() const {
+    for (const testing::FoundProcess& process : processes()) {
+      if (process.command.find(" serve ") != std::string::npos &&
+          process.command.find(" guard ") == std::string::npos) {
+        return std::to_string(process.pid);
+      }
+    }
+    return "0";
   }
   // Of its lines, what changed: "a running", " completed" for the execution itself.
   static std::vector<std::string> changes_of(const std::string& out) {
@@ -262,6 +273,42 @@ TEST_F(FlowCli, ctrl_c_leaves_it_running_and_says_how_to_go_on) {
   EXPECT_THAT(lines->err(), HasSubstr("EX-2 goes on"));
   release("go");
   EXPECT_EQ(reeve({"wait", "EX-1", "EX-2"}).code, 0);
+}
+
+// GRF-13: a daemon that dies while somebody watches; nothing is told twice or left out.
+TEST_F(FlowCli, a_daemon_that_is_killed_is_found_again_and_each_change_told_once) {
+  write_workflow("w", chain("w", {{"a", held_until("one")}, {"b", held_until("two")}, {"c", "noop"}}));
+  const auto lines = start({"flow", "run", "w"});
+  lines->wait_for("\ta\trunning");
+  const std::string daemon = read_pid();
+  ASSERT_EQ(::kill(static_cast<pid_t>(std::stol(daemon)), SIGKILL), 0);
+  release("one");
+  lines->wait_for("\tb\trunning");
+  release("two");
+  EXPECT_EQ(lines->wait(), 0) << lines->err();
+  EXPECT_THAT(changes_of(lines->out()),
+              ::testing::ElementsAre(" running", "a running", "a completed", "b running", "b completed", "c running",
+                                     "c completed", " completed"));
+}
+
+// RUN-6, APR-1: what a task's tool asks is answered in the tree too, and the node goes on.
+TEST_F(FlowCli, what_a_tool_asks_is_answered_in_the_tree) {
+  scratch().write("project/ask.sh", R"(if [ -n "$REEVE_APPROVAL_ID" ]; then echo "got $AUTO_APPROVAL"; exit 0; fi
+echo '{"event":"approval_needed","question":"Push it?"}'; exit 90
+)");
+  write_workflow("w", chain("w", {{"push", "sh ./ask.sh"}}));
+  const auto session = at_terminal({"flow", "run", "w"});
+  session->wait_for("AP-1 asks: Push it?");
+  session->wait_for("asks: Push it?");
+  ASSERT_TRUE(testing::eventually([&] {
+    session->type("1");
+    return session->out().find("> 1") != std::string::npos;
+  }));
+  session->type(
+      "\x15"
+      "1\r");
+  EXPECT_EQ(session->wait(), 0) << session->out();
+  EXPECT_THAT(show("EX-1")["nodes"], HasSubstr("got approve"));
 }
 
 // A process inside a managed run starts no workflow.
