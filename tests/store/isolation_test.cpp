@@ -505,6 +505,44 @@ TEST_F(IsolationTest, a_crash_between_any_two_steps_changes_nothing_in_the_end) 
   EXPECT_THAT(steps_->find_open(ground_.project), IsEmpty());
 }
 
+// The same with one crash in the life of each task, at every point that there is.
+TEST_F(IsolationTest, one_crash_at_any_point_of_a_task_changes_nothing_in_the_end) {
+  enum class Part { prepare, collect, accept, reject };
+  int tasks = 0;
+  for (const Part part : {Part::prepare, Part::collect, Part::accept, Part::reject}) {
+    bool has_died = true;
+    for (int point = 1; has_died; ++point) {
+      has_died = false;
+      const NodePlace place = at("task-" + std::to_string(++tasks));
+      const auto once = [&](Part now, const auto& act) {
+        if (now == part) dies_in_ = point;
+        try {
+          act();
+        } catch (const Killed&) {
+          has_died = true;
+        }
+        dies_in_.reset();
+        begin_anew();
+        act();
+      };
+      once(Part::prepare, [&] { prepare(place); });
+      write_text(prepare(place) / place.node, "x\n");
+      once(Part::collect, [&] { steps_->collect(ground_, place); });
+      if (part == Part::reject) {
+        once(Part::reject, [&] { steps_->reject(ground_, place, PatchState::rejected, "no"); });
+      } else {
+        once(Part::accept, [&] { steps_->accept(ground_, place); });
+      }
+      const bool is_accepted = part != Part::reject;
+      EXPECT_EQ(patch(tasks).state, is_accepted ? PatchState::validated : PatchState::rejected) << tasks;
+      EXPECT_EQ(patch(tasks).files.size(), 1U) << tasks;
+    }
+  }
+  EXPECT_GT(tasks, 12);
+  steps_->close(root_);
+  EXPECT_EQ(count_patches(), static_cast<std::size_t>(tasks)) << "none that nobody made";
+}
+
 TEST_F(IsolationTest, a_crash_while_a_person_acts_is_gone_on_with) {
   work("one", "one", "1\n");
   work("two", "two", "2\n");
