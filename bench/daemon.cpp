@@ -62,8 +62,9 @@ std::string wait_final(client::Connection& connection, base::RunId run) {
 
 os::Process start(const Programs& programs, const fs::path& state) {
   fs::create_directories(state);
-  auto process = os::spawn({.argv = {programs.reeve.string(), "serve", "--state", state.string()},
-                            .environment = {"PATH=/usr/bin:/bin", "HOME=" + state.string()}});
+  auto process =
+      os::spawn({.argv = {programs.reeve.string(), "serve", "--state", state.string(), "--store", programs.store},
+                 .environment = {"PATH=/usr/bin:/bin", "HOME=" + state.string()}});
   if (!process) fail("reeve does not start");
   return std::move(*process);
 }
@@ -157,6 +158,43 @@ void approve(client::Connection& connection, base::ApprovalId id) {
                    .target = fmt::format("/api/approvals/{}/approve", id.text()),
                    .body = "{}",
                    .headers = {{"Content-Type", "application/json"}}});
+}
+
+base::ExecutionId start_execution(client::Connection& connection, const std::string& yaml, const fs::path& project) {
+  Value body = Value::object();
+  body.set("source", Value::string(yaml));
+  body.set("project", Value::string(project.string()));
+  const Value record = ask(connection, {.method = "POST",
+                                        .target = "/api/executions",
+                                        .body = json::encode(body),
+                                        .headers = {{"Content-Type", "application/json"}}});
+  const auto id = base::ExecutionId::parse(text_of(record, "execution_id"));
+  if (!id) fail("an answer without an execution");
+  return *id;
+}
+
+void wait_execution(client::Connection& connection, base::ExecutionId execution) {
+  while (true) {
+    const Value record =
+        ask(connection, {.target = fmt::format("/api/executions/{}/wait?timeout=60s&nodes=brief", execution.text())});
+    const std::string status = text_of(record, "status");
+    if (status == "completed") return;
+    if (status == "failed" || status == "cancelled") fail(fmt::format("{} is {}", execution.text(), status));
+  }
+}
+
+base::ApprovalId wait_node_question(client::Connection& connection, base::ExecutionId execution) {
+  while (true) {
+    const Value record =
+        ask(connection,
+            {.target = fmt::format("/api/executions/{}/wait?timeout=60s&through_approvals=0", execution.text())});
+    const Value* nodes = record.find("nodes");
+    if (nodes == nullptr || nodes->as_array() == nullptr) fail("an execution without nodes");
+    for (const Value& node : *nodes->as_array()) {
+      const auto id = base::ApprovalId::parse(text_of(node, "approval_id"));
+      if (id && text_of(node, "status") == "waiting_approval") return *id;
+    }
+  }
 }
 
 std::size_t list_pending(client::Connection& connection, int limit) {

@@ -16,6 +16,8 @@ namespace reeve::bench {
 
 struct Programs {
   std::filesystem::path reeve;
+  // `sqlite`, or the address of a server.
+  std::string store = "sqlite";
 };
 
 // Ends with the object, and unless it is to be left its state folder with it.
@@ -57,6 +59,14 @@ base::ApprovalId wait_question(client::Connection& connection, base::RunId run);
 void approve(client::Connection& connection, base::ApprovalId id);
 // One page of those that wait; how many came.
 std::size_t list_pending(client::Connection& connection, int limit);
+
+// A workflow, by its text; the folder is its project.
+base::ExecutionId start_execution(client::Connection& connection, const std::string& yaml,
+                                  const std::filesystem::path& project);
+// Until it is over; anything but `completed` ends this program.
+void wait_execution(client::Connection& connection, base::ExecutionId execution);
+// The runs of an execution that waits for a person: what it asks.
+base::ApprovalId wait_node_question(client::Connection& connection, base::ExecutionId execution);
 
 // Its proportional share of memory, in KiB; 0 when there is no such process.
 std::int64_t pss_kib(pid_t pid);

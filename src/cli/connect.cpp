@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "client/approvals.h"
 #include "client/executions.h"
+#include "client/patches.h"
+#include "client/pipelines.h"
 #include "client/runs.h"
 #include "os/lineage.h"
 #include "project/project.h"
@@ -49,12 +51,15 @@ bool is_inside_run() {
 }
 
 // "ap31", "31" and "AP_31" → AP-31.
-std::string meant_approval(const std::string& word) {
+template <class Id>
+std::string meant(const std::string& word) {
   const std::size_t digits = word.find_first_of("123456789");
   if (digits == std::string::npos) return {};
   const std::string head = base::to_ascii_lower(word.substr(0, digits));
-  const bool is_near = head.empty() || head == "ap" || head == "ap_" || head == "ap " || head == "#" || head == "ap-0";
-  const auto id = is_near ? base::ApprovalId::parse("AP-" + word.substr(digits)) : std::nullopt;
+  const std::string prefix = base::to_ascii_lower(Id::prefix);
+  const bool is_near = head.empty() || head == "#" || head == prefix || head == prefix + "_" || head == prefix + " " ||
+                       head == prefix + "-0";
+  const auto id = is_near ? Id::parse(fmt::format("{}-{}", Id::prefix, word.substr(digits))) : std::nullopt;
   return id ? fmt::format("did you mean `{}`?", id->text()) : std::string();
 }
 
@@ -101,7 +106,7 @@ base::ApprovalId find_approval(client::Daemon& daemon, const std::string& word) 
   }
   if (const auto id = base::ApprovalId::parse(word)) return *id;
   if (const auto run = base::RunId::parse(word)) refuse_run(daemon, *run);
-  std::string fix = meant_approval(word);
+  std::string fix = meant<base::ApprovalId>(word);
   if (fix.empty()) fix = "ids look like AP-4; @last is the newest; `reeve approvals` lists them";
   throw base::Error("cli.usage", fmt::format("{} is no id of an approval", base::quoted(word)), std::move(fix));
 }
@@ -117,6 +122,32 @@ base::ExecutionId find_execution(client::Daemon& daemon, const std::string& word
   if (const auto id = base::ExecutionId::parse(word)) return *id;
   throw base::Error("cli.usage", fmt::format("{} is no id of an execution", base::quoted(word)),
                     "ids look like EX-9; @last is the newest; `reeve flow list` lists them");
+}
+
+base::PatchId find_patch(client::Daemon& daemon, const std::string& word) {
+  if (word == "@last") {
+    const auto newest = client::list_patches(daemon, {}, 1);
+    if (newest.empty()) throw base::Error("patch.not_found", "there is no patch yet", "list them: reeve patch list");
+    return newest.front().patch.patch_id;
+  }
+  if (const auto id = base::PatchId::parse(word)) return *id;
+  std::string fix = meant<base::PatchId>(word);
+  if (fix.empty()) fix = "ids look like PA-3; @last is the newest; `reeve patch list` lists them";
+  throw base::Error("cli.usage", fmt::format("{} is no id of a patch", base::quoted(word)), std::move(fix));
+}
+
+base::ExecutionId find_pipeline(client::Daemon& daemon, const std::string& word) {
+  if (word == "@last") {
+    const auto newest = client::list_pipelines(daemon, {}, 1);
+    if (newest.empty()) {
+      throw base::Error("pipeline.not_found", "no pipeline was started yet",
+                        "start one: reeve pipeline start NAME --prompt P");
+    }
+    return newest.front().pipeline.pipeline_id;
+  }
+  if (const auto id = base::ExecutionId::parse(word)) return *id;
+  throw base::Error("cli.usage", fmt::format("{} is no id of a pipeline that was started", base::quoted(word)),
+                    "ids look like EX-9; @last is the newest; `reeve pipeline list` lists them");
 }
 
 std::size_t limit_of(const Call& call, std::string_view nouns, std::size_t fallback) {

@@ -21,6 +21,11 @@ base::ApprovalId find_approval(client::Daemon& daemon, const std::string& word);
 
 // The same of an execution. Throws `execution.not_found`, `cli.usage`.
 base::ExecutionId find_execution(client::Daemon& daemon, const std::string& word);
+// The same of a patch. Throws `patch.not_found`, `cli.usage`.
+base::PatchId find_patch(client::Daemon& daemon, const std::string& word);
+
+// The same of a pipeline. Throws `pipeline.not_found`, `cli.usage`.
+base::ExecutionId find_pipeline(client::Daemon& daemon, const std::string& word);
 
 // What `--limit` says, from 1 to 10,000. Throws `cli.usage`.
 std::size_t limit_of(const Call& call, std::string_view nouns, std::size_t fallback);

@@ -194,6 +194,12 @@ std::optional<Check> check_curl(const fs::path& folder) {
                  : warn("curl", "missing: the webhooks of `notify` cannot be sent", "apt install curl");
 }
 
+Check check_git() {
+  const auto program = project::find_program("git");
+  return program ? ok("git", *program)
+                 : warn("git", "missing: workflows cannot work in git repositories", "apt install git");
+}
+
 }  // namespace
 
 std::vector<Check> check_machine(const client::DaemonPlace& place) {
@@ -207,7 +213,8 @@ std::vector<Check> check_machine(const client::DaemonPlace& place) {
                                check_pty(),
                                check_descriptors(),
                                check_pipes(),
-                               check_inotify()};
+                               check_inotify(),
+                               check_git()};
   if (auto curl = check_curl(place.folder)) checks.push_back(std::move(*curl));
   for (Check& check : check_sandbox()) checks.push_back(std::move(check));
   return checks;

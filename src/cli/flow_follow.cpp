@@ -22,6 +22,7 @@
 #include "os/signals.h"
 #include "os/terminal.h"
 #include "project/project.h"
+#include "spec/pipeline_graph.h"
 #include "view/approval_text.h"
 #include "view/status.h"
 
@@ -64,8 +65,9 @@ class LiveFlow {
       if (is_dirty_ && clock_.boot_now() >= next_look_) look();
       if (clock_.boot_now() >= next_tick_) on_tick();
     }
+    // What was asked and typed is over with it.
+    raw_.reset();
     message_.clear();
-    answer_.ask(std::nullopt, clock_.boot_now());
     draw();
     return watch_.picture().execution;
   }
@@ -200,19 +202,21 @@ bool print_change(const Value& event) {
 Execution follow_lines(client::Daemon& daemon, client::EventFeed& feed, Execution execution, Until until) {
   const base::ExecutionId id = execution.execution_id;
   const Watching watching(parting_of(id));
-  FlowWatch watch(daemon, std::move(execution));
+  FlowWatch watch(daemon, execution);
   while (true) {
-    bool may_have_ended = false;
+    bool has_ended = false;
     for (const Value& event : feed.take()) {
       if (!watch.take(event)) continue;
       print_change(event);
-      may_have_ended = may_have_ended || (text_of(event, "event") == "execution_status_change" &&
-                                          text_of(event, "execution_id") == id.text());
+      // The record may be ahead of the events: what is told last must have been told.
+      if (text_of(event, "event") != "execution_status_change" || text_of(event, "execution_id") != id.text()) continue;
+      execution.status = base::find_enum<ExecutionStatus>(text_of(event, "status")).value_or(execution.status);
+      has_ended = has_reached(execution, until);
     }
     static_cast<void>(std::fflush(stdout));
-    if (!may_have_ended) continue;
-    Execution present = client::get_execution(daemon, id, client::NodeText::brief).execution;
-    if (has_reached(present, until)) return present;
+    if (!has_ended) continue;
+    execution = client::get_execution(daemon, id, client::NodeText::brief).execution;
+    if (has_reached(execution, until)) return execution;
   }
 }
 
@@ -256,6 +260,8 @@ void print_ending(const Call& call, const Execution& execution) {
   print_beside(call, text);
   if (waits) {
     print_next(call, "reeve approvals");
+  } else if (spec::is_pipeline(execution.workflow_id)) {
+    print_next(call, fmt::format("reeve pipeline show {}", id));
   } else if (execution.status == ExecutionStatus::failed) {
     print_next(call, fmt::format("reeve flow show {0}, then reeve flow retry {0}", id));
   } else if (call.out_is_terminal) {

@@ -66,8 +66,9 @@ std::vector<graph::NodeMark> marks_of(const Call& call, const model::Execution& 
   return marks;
 }
 
-ExitCode draw_execution(const Call& call, base::ExecutionId id, std::size_t columns) {
+ExitCode draw_execution(const Call& call, const std::string& word, std::size_t columns) {
   client::Daemon daemon(daemon_place(call));
+  const base::ExecutionId id = find_execution(daemon, word);
   const auto execution = client::get_execution(daemon, id, client::NodeText::brief);
   if (call.is_json) {
     print_json(call, execution.wire);
@@ -85,8 +86,8 @@ ExitCode run(const Call& call) {
   const std::size_t columns = find_columns(call);
   const std::string file = call.arguments.positional(0);
   std::error_code error;
-  const auto id = base::ExecutionId::parse(file);
-  if (id && !std::filesystem::exists(file, error)) return draw_execution(call, *id, columns);
+  const bool is_id = file == "@last" || base::ExecutionId::parse(file);
+  if (is_id && !std::filesystem::exists(file, error)) return draw_execution(call, file, columns);
   const auto loaded = project::load_workflow(file);
   if (!loaded) return refuse(call, "flow.invalid", "the workflow is not valid", loaded.error(), "Nothing was drawn.");
   const graph::Graph graph(loaded->workflow);

@@ -7,6 +7,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "spec/pipeline_graph.h"
 #include "view/execution_text.h"
 
 namespace reeve::cli {
@@ -17,6 +18,7 @@ std::string next_for(const view::ExecutionStory& story) {
   const std::string id = story.execution.execution_id.text();
   const auto asks = std::ranges::find(story.approvals, model::ApprovalStatus::pending, &model::Approval::status);
   if (asks != story.approvals.end()) return fmt::format("reeve approve {}", asks->approval_id.text());
+  if (spec::is_pipeline(story.execution.workflow_id)) return fmt::format("reeve pipeline show {}", id);
   if (story.execution.status == model::ExecutionStatus::failed) return fmt::format("reeve flow retry {}", id);
   return fmt::format("reeve {} {}", model::is_over(story.execution.status) ? "flow graph" : "wait", id);
 }

@@ -103,9 +103,7 @@ Value make_wish(const Call& call, const std::string& file, const std::optional<s
   }
   wish.set("inputs", inputs_of(call));
   if (label) wish.set("label", Value::string(*label));
-  auto project = project::find_project(".");
-  if (!project) project = project::find_project(start);
-  wish.set("project", Value::string(absolute_path(project.value_or("."))));
+  wish.set("project", Value::string(find_project_folder(start)));
   wish.set("environment", own_environment());
   return wish;
 }
@@ -166,9 +164,9 @@ client::ExecutionRecord wait_for(client::Daemon& daemon, base::ExecutionId id, c
 }
 
 // Starts it, and says what of the project it does not see.
-client::ExecutionRecord create(const Call& call, client::Daemon& daemon, const Value& wish) {
+client::ExecutionRecord create(const Call& call, client::Daemon& daemon, const StartTerms& terms) {
   constexpr std::size_t most_named = 3;
-  client::StartedExecution started = client::create_execution(daemon, wish);
+  client::StartedExecution started = terms.create(daemon);
   const std::size_t count = started.dirty.size();
   if (count > 0 && !call.is_json) {
     started.dirty.resize(std::min(count, most_named));
@@ -178,16 +176,16 @@ client::ExecutionRecord create(const Call& call, client::Daemon& daemon, const V
   return std::move(started.record);
 }
 
-ExitCode follow(const Call& call, client::Daemon& daemon, const Value& wish) {
+ExitCode follow(const Call& call, client::Daemon& daemon, const StartTerms& terms) {
   const auto until = call.arguments.has("--no-wait") ? client::Until::final_or_waiting : client::Until::final;
   if (call.is_json) {
-    const auto record = wait_for(daemon, create(call, daemon, wish).execution.execution_id, until);
-    print_json(call, record.wire);
+    const auto record = wait_for(daemon, create(call, daemon, terms).execution.execution_id, until);
+    print_json(call, terms.record ? terms.record(daemon, record.execution.execution_id) : record.wire);
     return exit_code_of(record.execution);
   }
   // First the ear: what happens while it begins is heard.
   client::EventFeed feed(daemon);
-  auto created = create(call, daemon, wish);
+  auto created = create(call, daemon, terms);
   const model::Execution ended = follow_execution(call, daemon, feed, std::move(created.execution), until);
   print_ending(call, ended);
   return exit_code_of(ended);
@@ -195,25 +193,39 @@ ExitCode follow(const Call& call, client::Daemon& daemon, const Value& wish) {
 
 }  // namespace
 
-ExitCode start_flow(const Call& call, const std::string& file, const std::optional<std::string>& label) {
-  const Value wish = make_wish(call, file, label);
+ExitCode start_and_follow(const Call& call, const StartTerms& terms) {
   client::Daemon daemon(daemon_place(call));
   try {
-    if (!call.arguments.has("--detach")) return follow(call, daemon, wish);
-    const auto record = create(call, daemon, wish);
+    if (!call.arguments.has("--detach")) return follow(call, daemon, terms);
+    const auto record = create(call, daemon, terms);
+    const base::ExecutionId id = record.execution.execution_id;
     if (call.is_json) {
-      print_json(call, record.wire);
+      print_json(call, terms.record ? terms.record(daemon, id) : record.wire);
     } else {
-      fmt::print("{}\n", record.execution.execution_id.text());
-      print_next(call, fmt::format("reeve flow show {}", record.execution.execution_id.text()));
+      fmt::print("{}\n", id.text());
+      print_next(call, fmt::format("reeve {} show {}", terms.noun, id.text()));
     }
     return ExitCode::done;
   } catch (const client::Refusal& refusal) {
-    const bool has_problems = refusal.code() == "flow.invalid" && !call.is_json;
+    const std::string invalid = fmt::format("{}.invalid", terms.noun);
+    const bool has_problems = refusal.code() == invalid && !call.is_json;
     if (!has_problems) throw;
-    return refuse(call, "flow.invalid", "the workflow is not valid", problems_of(refusal.document()),
-                  "Nothing was started.");
+    return refuse(call, invalid, refusal.message(), problems_of(refusal.document()), "Nothing was started.");
   }
+}
+
+ExitCode start_flow(const Call& call, const std::string& file, const std::optional<std::string>& label) {
+  return start_and_follow(call, {.create = [wish = make_wish(call, file, label)](client::Daemon& daemon) {
+                            return client::create_execution(daemon, wish);
+                          }});
+}
+
+base::Value read_inputs(const Call& call) { return inputs_of(call); }
+
+std::string find_project_folder(const fs::path& start) {
+  auto project = project::find_project(".");
+  if (!project) project = project::find_project(start);
+  return absolute_path(project.value_or("."));
 }
 
 std::vector<Option> start_options() {

@@ -1,11 +1,29 @@
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "cli/command.h"
+#include "client/executions.h"
 
 namespace reeve::cli {
+
+// What is started, and how it is spoken of.
+struct StartTerms {
+  std::function<client::StartedExecution(client::Daemon&)> create;
+  // What `--json` prints; without it the record of the execution.
+  std::function<base::Value(client::Daemon&, base::ExecutionId)> record = {};
+  // "reeve flow show EX-9"; also the area of errors.
+  std::string_view noun = "flow";
+};
+// As the call's options say: --detach, --no-wait.
+ExitCode start_and_follow(const Call& call, const StartTerms& terms);
+// What --input and --inputs say. Throws `cli.usage`.
+base::Value read_inputs(const Call& call);
+// The project here, or the one around `start`; else this folder. Absolute.
+std::string find_project_folder(const std::filesystem::path& start);
 
 // Starts the workflow that a file or a name means and follows it, as the call's options say: --label, --input,
 // --inputs, --detach, --no-wait. `flow run` and `run-graph`.

@@ -102,8 +102,10 @@ void FlowWatch::note_questions(view::FlowPicture& picture) {
   }
   for (const auto& [id, approval] : questions_) {
     if (approval.execution_id != picture.execution.execution_id || !approval.node_id) continue;
-    picture.notes.insert_or_assign(*approval.node_id,
-                                   fmt::format("{} asks: {}", id.text(), view::question_line(approval)));
+    // What a human node asks is its title.
+    std::string note = approval.tool_run_id ? fmt::format("{} asks: {}", id.text(), view::question_line(approval))
+                                            : fmt::format("waits for you: {}", id.text());
+    picture.notes.insert_or_assign(*approval.node_id, std::move(note));
   }
   for (auto& [_, child] : picture.children) note_questions(child);
 }

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/flow_show.h"
+#include "cli/show_patch.h"
 #include "client/approvals.h"
 #include "client/runs.h"
 #include "view/approval_text.h"
@@ -59,6 +60,7 @@ ExitCode run(const Call& call) {
   const std::string word = call.arguments.positional(0);
   if (const auto id = base::ApprovalId::parse(word)) return show_approval(call, daemon, *id);
   if (const auto id = base::ExecutionId::parse(word)) return show_execution(call, daemon, *id);
+  if (const auto id = base::PatchId::parse(word)) return show_patch(call, daemon, *id);
   return show_run(call, daemon, word);
 }
 
@@ -67,18 +69,19 @@ ExitCode run(const Call& call) {
 Command make_show() {
   return {
       .name = "show",
-      .summary = "Everything about one run, approval or execution",
+      .summary = "Everything about one run, approval, execution or patch",
       .about = R"(In a pipe a line has a field's name and its value, separated by a tab; fields that do not apply are
 left out. With `--json` the record as the API has it.
 
-Of an approval also what would run on a yes: command, folder, digest.
+Of an approval also what would run on a yes: command, folder, digest. Of a patch its history and its diff.
 
 Exit codes: 0 done, 3 no such record.)",
       .examples = {{"reeve show TR-17", ""},
                    {"reeve show AP-4", "the whole question, and what would run"},
                    {"reeve show EX-9", "as reeve flow show"},
+                   {"reeve show PA-3", "what a node changed, and what became of it"},
                    {"reeve show @last --json", "the newest run, for a script"}},
-      .positionals = {{.name = "ID", .help = "TR-17, AP-4, EX-9, or @last for the newest run"}},
+      .positionals = {{.name = "ID", .help = "TR-17, AP-4, EX-9, PA-3, or @last for the newest run"}},
       .options = {},
       .run = run,
   };

@@ -1,9 +1,8 @@
 #include "client/approvals.h"
 
-#include <algorithm>
-
 #include "base/quantity.h"
 #include "base/text.h"
+#include "client/pages.h"
 
 namespace reeve::client {
 
@@ -11,32 +10,9 @@ namespace {
 
 using base::Value;
 
-// What the daemon gives in one page (UX).
-constexpr std::size_t page_size = 500;
-
 ApprovalRecord make_record(Value wire) {
   auto approval = decode<model::Approval>(wire);
   return {.wire = std::move(wire), .approval = std::move(approval)};
-}
-
-// Page after page of a listing, up to `limit` records; `take` gets each.
-template <class Take>
-void read_pages(Daemon& daemon, const std::string& target, std::size_t limit, Take take) {
-  std::string cursor;
-  std::size_t taken = 0;
-  while (taken < limit) {
-    std::string question = fmt::format("{}limit={}", target, std::min(limit - taken, page_size));
-    if (!cursor.empty()) question += fmt::format("&cursor={}", encode_part(cursor));
-    const Value page = daemon.get(question);
-    const Value* items = page.find("items");
-    if (items == nullptr || items->as_array() == nullptr) throw_bad_answer("no `items` in a page");
-    for (const Value& item : *items->as_array()) take(item);
-    taken += items->as_array()->size();
-    const Value* next = page.find("next_cursor");
-    const bool has_more = next != nullptr && next->as_string() != nullptr && !items->as_array()->empty();
-    if (!has_more) return;
-    cursor = *next->as_string();
-  }
 }
 
 }  // namespace

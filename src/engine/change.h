@@ -104,6 +104,8 @@ struct NewApproval {
   std::optional<std::string> description;
   std::vector<model::ApprovalOption> options;
   std::optional<base::WallTime> expires_at;
+  // What its node got, to be shown with the question.
+  base::Value inputs = {};
   friend bool operator==(const NewApproval&, const NewApproval&) = default;
 };
 

@@ -108,7 +108,8 @@ void Decider::ask_person(NodeIndex node) {
   move(node, NodeStatus::waiting_approval);
   const model::HumanConfig& human = *graph_.node(node).human_config;
   NewApproval asked{
-      node, state(node).iteration, human.title, human.description, model::unique_options(human.options), std::nullopt};
+      node,         state(node).iteration, human.title, human.description, model::unique_options(human.options),
+      std::nullopt, state(node).inputs};
   if (asked.options.empty()) asked.options = model::default_options();
   if (human.expires && human.expires->after) asked.expires_at = moment_.now + *human.expires->after;
   approvals_.push_back(std::move(asked));

@@ -75,6 +75,12 @@ std::optional<std::int64_t> reassign_attempt(Transaction& transaction, base::Run
   return claim.epoch + 1;
 }
 
+void rehost_attempt(Transaction& transaction, base::RunId run, int attempt, std::int64_t daemon,
+                    const std::string& host) {
+  transaction.session().write(Sql::attempt_rehost,
+                              {{"daemon", daemon}, {"host", host}, {"run", run.number()}, {"attempt", attempt}});
+}
+
 bool record_ending(Transaction& transaction, base::RunId run, const AttemptClaim& claim, const std::string& ending) {
   if (find_epoch(transaction.session(), run, claim.attempt) != claim.epoch) return false;
   transaction.session().write(Sql::attempt_ending,

@@ -35,6 +35,10 @@ std::optional<std::int64_t> adopt_attempt(Transaction& transaction, base::RunId 
 std::optional<std::int64_t> reassign_attempt(Transaction& transaction, base::RunId run, const AttemptClaim& claim,
                                              const AttemptStart& start);
 
+// GRF-13: from a host whose keepers have ended their trees for want of a daemon. What it says later is refused.
+void rehost_attempt(Transaction& transaction, base::RunId run, int attempt, std::int64_t daemon,
+                    const std::string& host);
+
 // It is about to be ended from outside: why, as JSON, stored before anything is done to it. False when the claim is not
 // the attempt's any more.
 bool record_ending(Transaction& transaction, base::RunId run, const AttemptClaim& claim, const std::string& ending);

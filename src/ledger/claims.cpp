@@ -13,9 +13,9 @@ namespace reeve::ledger {
 using store::Row;
 using store::Sql;
 
-std::vector<base::ExecutionId> find_ready(Transaction& transaction, std::int64_t most) {
+std::vector<base::ExecutionId> find_ready(Transaction& transaction, const std::string& host, std::int64_t most) {
   std::vector<base::ExecutionId> found;
-  transaction.session().query(Sql::work_ready, {{"now", transaction.now_text()}, {"most", most}},
+  transaction.session().query(Sql::work_ready, {{"now", transaction.now_text()}, {"host", host}, {"most", most}},
                               [&](const Row& row) { found.emplace_back(row.integer(0)); });
   return found;
 }
@@ -47,6 +47,10 @@ void end_leases_of(Transaction& transaction, const std::string& host, std::int64
   transaction.session().write_any(Sql::daemons_end_of, {{"now", transaction.now_text()}, {"host", host}, {"but", but}});
 }
 
+void wake_others(Transaction& transaction) {
+  transaction.session().query(Sql::daemons_wake, {}, [](const Row&) {});
+}
+
 std::vector<Claim> find_lost(Transaction& transaction, const std::vector<Claim>& claims) {
   std::vector<Claim> lost;
   for (const Claim& claim : claims) {
@@ -68,6 +72,13 @@ std::vector<model::Run> find_runs(Transaction& transaction, base::ExecutionId ex
                               [&](const Row& row) { runs.push_back(store::read_run(row).run); });
   std::ranges::reverse(runs);
   return runs;
+}
+
+std::optional<std::string> find_run_host(Transaction& transaction, base::RunId run, int attempt) {
+  std::optional<std::string> host;
+  transaction.session().query(Sql::attempt_host, {{"run", run.number()}, {"attempt", attempt}},
+                              [&](const Row& row) { host = row.find_text(0); });
+  return host;
 }
 
 std::vector<base::RunId> find_orphans(Transaction& transaction, std::int64_t most) {

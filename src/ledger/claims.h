@@ -12,7 +12,7 @@
 namespace reeve::ledger {
 
 // Executions with something that may begin now.
-std::vector<base::ExecutionId> find_ready(Transaction& transaction, std::int64_t most);
+std::vector<base::ExecutionId> find_ready(Transaction& transaction, const std::string& host, std::int64_t most);
 // When the next of those that wait for their time may begin.
 std::optional<base::WallTime> find_next_ready(Transaction& transaction);
 
@@ -28,11 +28,17 @@ Root find_root(Transaction& transaction, base::ExecutionId execution);
 // What daemons of that host had is free at once: the caller is their successor, and knows that they are dead.
 void end_leases_of(Transaction& transaction, const std::string& host, std::int64_t but);
 
+// After the commit all daemons of a shared store look for work and for what was taken from them. PostgreSQL only.
+void wake_others(Transaction& transaction);
+
 // Of these, those that are another's by now: cancelled, taken over, taken back by a loop.
 std::vector<Claim> find_lost(Transaction& transaction, const std::vector<Claim>& claims);
 
 // The runs of a node, of all its attempts and iterations, in their order; of many the last.
 std::vector<model::Run> find_runs(Transaction& transaction, base::ExecutionId execution, const std::string& node);
+// The host that holds the run's last attempt.
+std::optional<std::string> find_run_host(Transaction& transaction, base::RunId run, int attempt);
+
 // Runs of nodes that are not over though their node does not run any more, or runs another: their end was stored, and
 // the daemon died before it did it.
 std::vector<base::RunId> find_orphans(Transaction& transaction, std::int64_t most);

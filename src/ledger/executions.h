@@ -59,6 +59,8 @@ struct NewExecution {
   std::optional<std::string> label = {};
   // Frozen with it.
   std::optional<base::Value> config = {};
+  // The host whose daemons alone may start its nodes (ISO-1); nothing: any.
+  std::optional<std::string> home = {};
 };
 
 // Who decides.
@@ -67,6 +69,8 @@ struct Worker {
   std::int64_t daemon = 0;
   // How many nodes it can start at once.
   std::size_t room = 0;
+  // Where it runs; executions that belong to another host are not begun here.
+  std::string host = {};
 };
 
 // What a step did beside its changes.
@@ -77,11 +81,15 @@ struct StepResult {
     model::ExecutionStatus status = model::ExecutionStatus::completed;
   };
   std::vector<Ended> ended = {};
+  // Where a node that is nobody's work completed and says `apply` (ISO-3).
+  std::vector<base::ExecutionId> wants_apply = {};
   // The event came too late, twice, or with an old claim: nothing was changed.
   bool is_stale = false;
   std::vector<Work> work;
   // Of the run that asked, when a question was closed.
   std::vector<RunConsequence> runs;
+  // A person said that the branches of these may go into the checkout (ISO-3).
+  std::vector<base::ExecutionId> applies = {};
 };
 
 // Whether the claim is still the node's.

@@ -58,9 +58,10 @@ void end_lease(Transaction& transaction, std::int64_t daemon) {
   transaction.session().write_any(Sql::daemon_end, {{"now", transaction.now_text()}, {"daemon", daemon}});
 }
 
-std::vector<LapsedClaim> find_lapsed(Transaction& transaction, std::int64_t most) {
+std::vector<LapsedClaim> find_lapsed(Transaction& transaction, const std::string& host, std::int64_t most) {
   std::vector<LapsedClaim> lapsed;
-  transaction.session().query(Sql::work_lapsed, {{"now", transaction.now_text()}, {"most", most}}, [&](const Row& row) {
+  const auto params = std::to_array<store::Param>({{"now", transaction.now_text()}, {"host", host}, {"most", most}});
+  transaction.session().query(Sql::work_lapsed, params, [&](const Row& row) {
     LapsedClaim& found = lapsed.emplace_back();
     found.claim = {base::ExecutionId(row.integer(0)), static_cast<graph::NodeIndex>(row.integer(1)),
                    static_cast<int>(row.integer(2)), static_cast<int>(row.integer(3)), row.integer(4)};

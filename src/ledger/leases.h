@@ -30,7 +30,8 @@ struct LapsedClaim {
   std::string host;
   base::WallTime lapsed_at;
 };
-std::vector<LapsedClaim> find_lapsed(Transaction& transaction, std::int64_t most);
+// For a daemon of `host`: not what belongs to another host alone (ISO-1).
+std::vector<LapsedClaim> find_lapsed(Transaction& transaction, const std::string& host, std::int64_t most);
 
 // Takes over what never began. The new claim, or nothing when somebody was faster or it began after all.
 std::optional<Claim> take_over(Transaction& transaction, const Claim& claim, std::int64_t daemon);

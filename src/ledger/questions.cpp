@@ -1,6 +1,8 @@
 #include "ledger/questions.h"
 
+#include "base/text.h"
 #include "json/describe.h"
+#include "json/encode.h"
 
 namespace reeve::ledger {
 
@@ -26,7 +28,36 @@ model::AuditKind audit_kind(ApprovalStatus status) {
   return status == ApprovalStatus::rejected ? model::AuditKind::approval_rejected : model::AuditKind::approval_expired;
 }
 
+// Of the inputs that a question shows: of one, and of all together.
+constexpr std::size_t most_of_input = 16UL * 1024;
+constexpr std::size_t most_of_inputs = 64UL * 1024;
+
+Value shown_inputs(const Value& inputs) {
+  Value shown = Value::object();
+  if (inputs.as_object() == nullptr) return shown;
+  std::size_t size = 0;
+  for (const base::Member& member : *inputs.as_object()) {
+    if (member.key.find('.') != std::string::npos) continue;
+    const std::string* text = member.value.as_string();
+    Value value = text != nullptr ? Value::string(base::truncate_utf8(*text, most_of_input)) : member.value;
+    const std::size_t length = member.key.size() + json::encode(value).size();
+    // Escapes may lengthen a text.
+    const bool fits = (text != nullptr || length <= most_of_input) && size + length <= most_of_inputs;
+    if (!fits) continue;
+    size += length;
+    shown.set(member.key, std::move(value));
+  }
+  return shown;
+}
+
 }  // namespace
+
+std::optional<Value> make_node_arguments(const std::optional<std::string>& description, const Value& inputs) {
+  Value arguments = Value::object();
+  if (description) arguments.set("description", Value::string(*description));
+  if (Value shown = shown_inputs(inputs); !shown.as_object()->empty()) arguments.set("inputs", std::move(shown));
+  return arguments.as_object()->empty() ? std::nullopt : std::optional(std::move(arguments));
+}
 
 base::ApprovalId open_question(Transaction& transaction, store::ApprovalRow row) {
   model::Approval& approval = row.approval;

@@ -9,6 +9,11 @@ namespace reeve::ledger {
 // APR-1: gives it an id, tells and records it.
 base::ApprovalId open_question(Transaction& transaction, store::ApprovalRow row);
 
+// What is shown with the question of a human node (GRF-12): `description`, and `inputs` without the names that have a
+// node in them, bounded: what is too long is cut or left out. Nothing when there is nothing.
+std::optional<base::Value> make_node_arguments(const std::optional<std::string>& description,
+                                               const base::Value& inputs);
+
 // The question, locked to the end of the transaction; nothing when there is none. Throws AggregateBusy while somebody
 // else has it.
 std::optional<store::ApprovalRow> lock_question(Transaction& transaction, base::ApprovalId id);

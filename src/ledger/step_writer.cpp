@@ -52,6 +52,7 @@ std::int64_t StepWriter::insert(const std::string& hash, const model::Workflow& 
   const std::optional<std::int64_t> parent_node = child ? std::optional<std::int64_t>(child->node) : std::nullopt;
   const std::optional<std::string> label = wanted ? wanted->label : std::nullopt;
   const std::optional<std::string> config = wanted ? encode_optional(wanted->config) : std::nullopt;
+  const std::optional<std::string> home = wanted ? wanted->home : parent->home();
   const std::int64_t number = session().insert(Sql::execution_insert, "executions",
                                                {{"workflow_hash", hash},
                                                 {"subgraphs", subgraphs},
@@ -61,6 +62,7 @@ std::int64_t StepWriter::insert(const std::string& hash, const model::Workflow& 
                                                 {"depth", parent ? parent->depth() + 1 : 0},
                                                 {"inputs", json::encode(inputs)},
                                                 {"config", config},
+                                                {"home", home},
                                                 {"now", transaction_.now_text()}});
   session().write(Sql::nodes_insert, {{"execution", number}, {"nodes", list_nodes(workflow)}},
                   static_cast<std::int64_t>(workflow.nodes.size()));
@@ -129,7 +131,8 @@ bool StepWriter::decide_and_write(StoredExecution& view, const ExecutionEvent& e
   // What this unit has begun already takes its share of the room.
   const auto begun = static_cast<std::size_t>(
       std::ranges::count_if(result_.work, [](const Work& work) { return std::holds_alternative<StartWork>(work); }));
-  const std::size_t room = worker_.room - std::min(worker_.room, begun);
+  const bool is_at_home = !view.home() || *view.home() == worker_.host;
+  const std::size_t room = is_at_home ? worker_.room - std::min(worker_.room, begun) : 0;
   const ExecutionDecision decision = engine::decide(view, event, {transaction_.now(), room});
   if (decision.is_stale) return false;
   write(view, decision);
@@ -193,11 +196,7 @@ void StepWriter::ask(StoredExecution& view, const engine::NewApproval& asked) {
   row.approval.question = asked.question;
   row.approval.options = asked.options;
   row.approval.expires_at = asked.expires_at;
-  if (asked.description) {
-    Value arguments = Value::object();
-    arguments.set("description", Value::string(*asked.description));
-    row.approval.arguments = std::move(arguments);
-  }
+  row.approval.arguments = make_node_arguments(asked.description, asked.inputs);
   view.row(asked.node).links.approval = open_question(transaction_, std::move(row)).number();
 }
 
@@ -315,6 +314,11 @@ void StepWriter::write_node(StoredExecution& view, NodeIndex node, const NodeCha
     session().write(
         Sql::node_link,
         {{"run", row.links.run}, {"approval", row.links.approval}, {"child", row.links.child}, {"slot", slot}});
+  }
+  const model::Node& words = view.workflow().graph().node(node);
+  const bool is_work = words.task_config || words.gate_config;
+  if (words.apply && !is_work && to == NodeStatus::completed && before.status != to) {
+    result_.wants_apply.emplace_back(view.number());
   }
   if (change != nullptr && (change->from != change->to || is_reset)) {
     tell_node(view, node, to, change->iteration, change->attempt, change->error);

@@ -121,6 +121,7 @@ void StoredExecution::read_header(const Row& row) {
   parent_ = row.find_integer(9);
   parent_node_ = static_cast<NodeIndex>(row.integer(10));
   depth_ = static_cast<int>(row.integer(11));
+  home_ = row.find_text(12);
 }
 
 void StoredExecution::keep(const Row& row) const {

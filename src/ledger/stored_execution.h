@@ -77,6 +77,8 @@ class StoredExecution final : public engine::ExecutionView {
   std::optional<std::int64_t> parent() const noexcept { return parent_; }
   graph::NodeIndex parent_node() const noexcept { return parent_node_; }
   int depth() const noexcept { return depth_; }
+  // The host whose daemons alone may start its nodes.
+  const std::optional<std::string>& home() const noexcept { return home_; }
   const std::shared_ptr<const LoadedWorkflow>& loaded() const noexcept { return workflow_; }
   NodeRow& row(graph::NodeIndex node) const;
   // {name: hash} of the subgraphs, as stored.
@@ -109,6 +111,7 @@ class StoredExecution final : public engine::ExecutionView {
   std::optional<std::int64_t> parent_;
   graph::NodeIndex parent_node_ = 0;
   int depth_ = 0;
+  std::optional<std::string> home_;
   mutable std::optional<base::Value> seeds_;
   mutable std::string subgraphs_;
   mutable std::unordered_map<graph::EdgeIndex, std::int64_t> loops_;

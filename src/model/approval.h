@@ -32,9 +32,10 @@ enum class ApprovalKind { question, tool_call, human };
 REEVE_DESCRIBE_ENUM(ApprovalKind, question, tool_call, human)
 
 // APR-5: how the answer reaches the one who asked. `rerun`: it left, and is started again with the answer; `live`: it
-// stayed, and reads it on its socket; `terminal`: it is typed; `node`: the workflow goes on.
-enum class Delivery { rerun, live, terminal, node };
-REEVE_DESCRIBE_ENUM(Delivery, rerun, live, terminal, node)
+// stayed, and reads it on its socket; `terminal`: it is typed; `node`: the workflow goes on; `apply`: the branch of an
+// execution goes into the person's checkout (ISO-3).
+enum class Delivery { rerun, live, terminal, node, apply };
+REEVE_DESCRIBE_ENUM(Delivery, rerun, live, terminal, node, apply)
 
 struct ApprovalOption {
   std::string value;

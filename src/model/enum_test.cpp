@@ -27,11 +27,12 @@ namespace {
 template <class E>
 class DescribedEnum : public ::testing::Test {};
 
-using AllEnums = ::testing::Types<RunStatus, Outcome, Stream, RunMode, Liveness, OnStall, PromptAction, ResumeWay,
-                                  OnInterrupted, Headless, Sandbox, ApprovalStatus, ApprovalUse, ApprovalKind, NodeType,
-                                  Operator, WaitFor, ParallelWait, MergeStrategy, BranchOutcome, ApplyWhen, Isolation,
-                                  RetryOn, ExecutionStatus, NodeStatus, EdgeState, AgentState, AgentEvent, TaskStatus,
-                                  PatchState, EventKind, StepType, Policy, GateSeverity, OnGateFail, NotifyOn>;
+using AllEnums =
+    ::testing::Types<RunStatus, Outcome, Stream, RunMode, Liveness, OnStall, PromptAction, ResumeWay, OnInterrupted,
+                     Headless, Sandbox, ApprovalStatus, ApprovalUse, ApprovalKind, NodeType, Operator, WaitFor,
+                     ParallelWait, MergeStrategy, BranchOutcome, ApplyWhen, Isolation, RetryOn, ExecutionStatus,
+                     NodeStatus, EdgeState, AgentState, AgentEvent, TaskStatus, PatchState, EventKind, StepType,
+                     PipelineStatus, StepStatus, Policy, GateSeverity, OnGateFail, NotifyOn>;
 TYPED_TEST_SUITE(DescribedEnum, AllEnums);
 
 TYPED_TEST(DescribedEnum, has_one_spelling_for_each_value) {

@@ -51,14 +51,27 @@ BOOST_DESCRIBE_STRUCT(PatchStep, (), (state, at, reason))
 struct Patch {
   base::PatchId patch_id{0};
   base::ExecutionId execution_id{0};
+  // The execution on whose branch it was made: itself, or the one that started the subgraph.
+  base::ExecutionId root_id{0};
   std::string node_id;
+  int iteration = 0;
+  int attempt = 0;
   std::string base_commit;
+  // What was changed, as a commit on `base_commit`.
+  std::string commit;
+  // The branch once it was taken in, and the person's checkout once it was there.
+  std::optional<std::string> branch_commit;
+  std::optional<std::string> applied_commit;
   std::vector<PatchFile> files;
+  // Of a listing: empty.
   std::string diff;
   PatchState state = PatchState::created;
   std::vector<PatchStep> history;
+  base::WallTime created_at;
   friend bool operator==(const Patch&, const Patch&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Patch, (), (patch_id, execution_id, node_id, base_commit, files, diff, state, history))
+BOOST_DESCRIBE_STRUCT(Patch, (),
+                      (patch_id, execution_id, root_id, node_id, iteration, attempt, base_commit, commit, branch_commit,
+                       applied_commit, files, diff, state, history, created_at))
 
 }  // namespace reeve::model

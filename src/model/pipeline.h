@@ -13,6 +13,14 @@ namespace reeve::model {
 enum class StepType { agent, approval };
 REEVE_DESCRIBE_ENUM(StepType, agent, approval)
 
+// One run of a pipeline, as S5 names it (PIP-2).
+enum class PipelineStatus { running, waiting_for_approval, done, failed, aborted };
+REEVE_DESCRIBE_ENUM(PipelineStatus, running, waiting_for_approval, done, failed, aborted)
+
+// `running` also while a person is asked.
+enum class StepStatus { pending, running, done, failed };
+REEVE_DESCRIBE_ENUM(StepStatus, pending, running, done, failed)
+
 struct PipelineAgent {
   // One of the two.
   std::optional<std::string> role;

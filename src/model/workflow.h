@@ -85,16 +85,26 @@ struct Retry {
 };
 BOOST_DESCRIBE_STRUCT(Retry, (), (attempts, backoff, on))
 
+// A field of the inputs that a task may or may not have got: it stands behind the task's template, under its title,
+// where there is something. A template fails on a name that it did not get.
+struct TaskContext {
+  std::string title;
+  std::string field;
+  friend bool operator==(const TaskContext&, const TaskContext&) = default;
+};
+BOOST_DESCRIBE_STRUCT(TaskContext, (), (title, field))
+
 struct TaskConfig {
   std::string role;
   std::string task_template = "{input}";
+  std::vector<TaskContext> context;
   std::optional<base::TimeLimit> timeout;
   std::vector<std::string> gates;
   std::optional<std::string> worktree_id;
   std::optional<Retry> retry;
   friend bool operator==(const TaskConfig&, const TaskConfig&) = default;
 };
-BOOST_DESCRIBE_STRUCT(TaskConfig, (), (role, task_template, timeout, gates, worktree_id, retry))
+BOOST_DESCRIBE_STRUCT(TaskConfig, (), (role, task_template, context, timeout, gates, worktree_id, retry))
 
 struct GateConfig {
   std::string gate_type;

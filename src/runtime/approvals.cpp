@@ -141,6 +141,7 @@ void Approvals::decide(base::ApprovalId id, Decision decision, Answered answered
 void Approvals::act(const ledger::StepResult& step, const std::optional<std::string>& secret) {
   for (const ledger::RunConsequence& consequence : step.runs) supervisor_.follow(consequence, secret);
   worker_.take(step);
+  if (!step.applies.empty()) may_apply_();
 }
 
 void Approvals::tell(const Approval& approval) {
@@ -204,6 +205,7 @@ void Approvals::begin() {
   look_at_clock();
   look_at_time();
   go_on_with_granted();
+  may_apply_();
 }
 
 void Approvals::take_outside(const ledger::OutsideResult& result) {
@@ -328,6 +330,7 @@ void Approvals::look() {
   look_at_time();
   go_on_with_granted();
   look_at_waiting();
+  may_apply_();
   if (around_.lease) {
     look_at_waiters();
     supervisor_.look_for_ended();

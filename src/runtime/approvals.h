@@ -45,6 +45,8 @@ class Approvals {
   void note_opened(const model::Approval& approval);
   // Some question was closed: tells those who wait for it.
   void look_at_waiters();
+  // Told when a branch may go into the checkout (ISO-3), and at each look.
+  void set_may_apply(std::function<void()> may_apply) { may_apply_ = std::move(may_apply); }
   // The net behind all events (APR-6): the store was polled, or somebody else has written to it.
   void look();
 
@@ -62,6 +64,7 @@ class Approvals {
   Surroundings& around_;
   Supervisor& supervisor_;
   Worker& worker_;
+  std::function<void()> may_apply_ = [] {};
   HoldMap<base::ApprovalId, Answered> waiters_;
   // The next expiry or reminder that is known.
   std::optional<base::WallTime> due_;

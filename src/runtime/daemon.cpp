@@ -151,6 +151,8 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   worker_ = std::make_unique<Worker>(NodeWork::Helpers{*around_, *supervisor_, *sandbox_, *isolation_});
   supervisor_->set_changed([this](const model::Run& run) { worker_->see(run); });
   approvals_ = std::make_unique<Approvals>(*around_, *supervisor_, *worker_);
+  isolation_->set_asked([this](const model::Approval& approval) { approvals_->note_opened(approval); });
+  approvals_->set_may_apply([this] { isolation_->apply_granted(); });
   if (!options_.config.notify.empty()) {
     notifier_ = std::make_unique<Notifier>(loop_, *ledger_, clock_,
                                            Notifier::Options{.positions = options_.folder.root / "notify.json",
@@ -231,10 +233,10 @@ Daemon::~Daemon() {
   } catch (const base::Error& error) {
     options_.complain(error.message());
   }
+  isolation_.reset();
   // What the two threads still finish is posted to a loop that turns no more.
   approvals_.reset();
   worker_.reset();
-  isolation_.reset();
   supervisor_.reset();
   keepers_.reset();
   ledger_.reset();
@@ -260,9 +262,15 @@ void Daemon::recover(std::function<void()> done) {
 
 std::function<void(const char*)> Daemon::make_crash_point() const {
 #ifdef REEVE_CRASH_POINTS
-  return [wanted = options_.crash_point, is_armed = is_armed_](const char* point) {
+  // `stop:NAME` stands still there once instead, as on a machine that sleeps.
+  const bool stops = options_.crash_point.starts_with("stop:");
+  auto has_stopped = std::make_shared<std::atomic<bool>>(false);
+  return [wanted = options_.crash_point.substr(stops ? 5 : 0), stops, has_stopped,
+          is_armed = is_armed_](const char* point) {
     const bool may_die = *is_armed || wanted.starts_with("recovery.");
-    if (may_die && wanted == point) ::kill(::getpid(), SIGKILL);
+    if (!may_die || wanted != point) return;
+    if (!stops) ::kill(::getpid(), SIGKILL);
+    if (!has_stopped->exchange(true)) ::kill(::getpid(), SIGSTOP);
   };
 #else
   return [](const char*) {};
@@ -348,7 +356,7 @@ Loop::Hold Daemon::follow_log(std::function<void(const std::string&)> lines) {
 }
 
 void Daemon::ask_idle(std::function<void(bool)> answer) {
-  if (supervisor_->live_runs() > 0 || (notifier_ && notifier_->is_busy())) {
+  if (supervisor_->live_runs() > 0 || isolation_->is_busy() || (notifier_ && notifier_->is_busy())) {
     answer(false);
     return;
   }

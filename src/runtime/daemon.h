@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/approvals.h"
+#include "runtime/isolation.h"
 #include "runtime/sandbox.h"
 #include "runtime/supervisor.h"
 #include "runtime/worker.h"
@@ -57,6 +58,7 @@ class Daemon {
   SandboxProbe& sandbox() noexcept { return *sandbox_; }
   Approvals& approvals() noexcept { return *approvals_; }
   Worker& worker() noexcept { return *worker_; }
+  Isolation& isolation() noexcept { return *isolation_; }
   const Surroundings& around() const noexcept { return *around_; }
   const Options& options() const noexcept { return options_; }
   base::WallTime started_at() const noexcept { return started_at_; }

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "model/approval.h"
 #include "model/config.h"
 #include "model/patch.h"
 
@@ -125,6 +126,14 @@ class Isolation {
   // At start: what executions that are over left behind in that project goes, and granted applies are done. `alive`:
   // roots that are not over.
   void begin(std::string project, std::set<base::ExecutionId> alive, std::function<void()> done);
+
+  // Whether something is asked of it that it has not done.
+  bool is_busy() const noexcept;
+
+  // Looks for branches of which a person said that they may go into the checkout.
+  void apply_granted();
+  // Told of each question whether one may.
+  void set_asked(std::function<void(const model::Approval&)> asked);
 
   // Single patches, for a person. Errors: `patch.not_found`, `patch.state`, `patch.conflicted`, `git.dirty`, ….
   enum class PatchAction { apply, drop, rollback };

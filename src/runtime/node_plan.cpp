@@ -85,6 +85,19 @@ std::optional<Error> check_settings(const model::ToolProfile& profile, const std
   return std::nullopt;
 }
 
+// What else it is told, where there is something.
+std::string context_text(const model::TaskConfig& task, const Value& inputs) {
+  std::string text;
+  for (const model::TaskContext& context : task.context) {
+    const Value* found = engine::find_field(inputs, context.field);
+    if (found == nullptr || found->is_null()) continue;
+    const std::string shown = show(*found);
+    const std::string_view said = base::trim(shown);
+    if (!said.empty()) text += fmt::format("\n\n{}:\n{}", context.title, said);
+  }
+  return text;
+}
+
 std::optional<Error> check_words(const RunPlan& plan) {
   for (const std::string& word : plan.argv) {
     if (word.size() <= longest_word) continue;
@@ -139,8 +152,9 @@ std::expected<RunPlan, Error> plan_task(const ExecutionGround& ground, const mod
   if (!profile) return std::unexpected(profile.error());
   const auto found = ground.roles.find(task.role);
   const model::Role role = found != ground.roles.end() ? found->second : model::Role();
-  const auto input = expand(task.task_template, inputs);
+  auto input = expand(task.task_template, inputs);
   if (!input) return std::unexpected(input.error());
+  *input += context_text(task, inputs);
   auto prompt = expand(role.prompt, inputs, *input);
   if (!prompt) return std::unexpected(prompt.error());
   if (terms.feedback) *prompt += "\n\n" + *terms.feedback;

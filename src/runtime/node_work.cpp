@@ -88,6 +88,24 @@ void NodeWork::resume(const std::vector<Run>& runs) {
   events_.changed();
 }
 
+void NodeWork::take_over(const Run& last, std::function<void(NodeWork&)> done) {
+  if (is_isolated()) {
+    return fail(Failure{.error = fmt::format("{} was begun on another host, which is gone, and its worktree with it",
+                                             last.tool_run_id.text()),
+                        .is_final = true});
+  }
+  const auto gate = last.metadata.find(gate_key);
+  auto plan = gate != last.metadata.end()
+                  ? plan_gate(*start_.ground, gate->second, start_.ground->project)
+                  : plan_task(*start_.ground, node(), start_.work.inputs, {.folder = start_.ground->project});
+  if (!plan) return fail(plan.error());
+  plan->execution = claim().execution;
+  helpers_.supervisor.take_over(last, std::move(*plan), [weak = weak_from_this(), done = std::move(done)] {
+    const auto self = weak.lock();
+    if (self && !self->is_over_) done(*self);
+  });
+}
+
 void NodeWork::see(const Run& run) {
   if (is_over_ || run.tool_run_id != run_) return;
   const bool was_waiting = is_waiting_;
@@ -140,6 +158,7 @@ void NodeWork::start_run(RunPlan plan) {
 }
 
 void NodeWork::launch(RunPlan plan) {
+  helpers_.around.crash_point("node.before_start");
   // The node names its task's run; a gate's follows it.
   const auto named = is_at_gate_ && task_run_ ? std::optional(task_run_->tool_run_id) : std::nullopt;
   const auto along = [claim = claim(), named](ledger::Transaction& transaction, base::RunId run) {

@@ -50,6 +50,8 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   void begin();
   // After a crash: from its last run on. `runs` are all of the node, in their order.
   void resume(const std::vector<model::Run>& runs);
+  // GRF-13: its last run was another host's, of which nothing lives any more. Calls when it is this daemon's.
+  void take_over(const model::Run& last, std::function<void(NodeWork&)> done);
   void see(const model::Run& run);
   // Its node is over: whatever it does ends.
   void cancel(const std::string& reason);

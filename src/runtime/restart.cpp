@@ -1,10 +1,13 @@
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "os/cgroup.h"
 #include "runtime/approved_thing.h"
 #include "runtime/changed_thing.h"
 #include "runtime/store_task.h"
 #include "runtime/supervisor.h"
+#include "store/runs.h"
 
 // RUN-13, APR-7: starts again what provably never began, and what was lost and may be run anew.
 namespace reeve::runtime {
@@ -109,6 +112,28 @@ void Supervisor::rerun(const Found& found, RunPlan plan, std::function<void()> d
           done();
         });
   });
+}
+
+void Supervisor::take_over(const Run& run, RunPlan plan, std::function<void()> done) {
+  ask_store(
+      around_.ledger, around_.loop,
+      [run, plan = std::move(plan), runs = around_.folder.runs().string(), daemon = around_.daemon,
+       host = around_.host](ledger::Transaction& transaction) {
+        const store::RunRow now = ledger::lock_run(transaction, run.tool_run_id);
+        if (is_final(now.run.status)) return std::vector<Found>();
+        write_launch(runs, run.tool_run_id, now.run.attempt, plan);
+        ledger::rehost_attempt(transaction, run.tool_run_id, now.run.attempt, daemon, host);
+        return find_attempts(transaction, run.tool_run_id);
+      },
+      [this, run, done](std::expected<std::vector<Found>, Error> found) {
+        if (!found) {
+          around_.complain(fmt::format("{} cannot be taken over: {}", run.tool_run_id.text(), found.error().message()));
+          return done();
+        }
+        // Of an attempt that has left with a question nothing is found: its answer finds the launch here.
+        if (found->empty()) return done();
+        for (Found& one : *found) recover_one(std::move(one), done);
+      });
 }
 
 }  // namespace reeve::runtime

@@ -25,8 +25,14 @@ namespace fs = std::filesystem;
 using base::Error;
 using model::Run;
 
-// Everything that must lie on the disk before the run may be believed to exist.
-void write_launch(const std::string& runs, base::RunId run, int attempt, const RunPlan& plan) {
+std::optional<std::int64_t> deadline_ms(const std::optional<base::BootTime>& deadline) {
+  if (!deadline) return std::nullopt;
+  return std::chrono::duration_cast<base::Milliseconds>(deadline->time_since_epoch()).count();
+}
+
+}  // namespace
+
+void Supervisor::write_launch(const std::string& runs, base::RunId run, int attempt, const RunPlan& plan) {
   const os::Folder all = os::Folder::open(runs);
   const auto fail = [&](std::string_view what) {
     base::throw_errno("run.unwritable", fmt::format("cannot write {} of {} in {}", what, run.text(), runs), errno,
@@ -39,13 +45,6 @@ void write_launch(const std::string& runs, base::RunId run, int attempt, const R
   if (plan.prompt && !folder->replace_file(keeper::prompt_name, *plan.prompt)) fail("the prompt");
   if (!folder->make_folder(std::to_string(attempt))) fail("the folder");
 }
-
-std::optional<std::int64_t> deadline_ms(const std::optional<base::BootTime>& deadline) {
-  if (!deadline) return std::nullopt;
-  return std::chrono::duration_cast<base::Milliseconds>(deadline->time_since_epoch()).count();
-}
-
-}  // namespace
 
 Supervisor::Supervisor(Surroundings& around) : around_(around) {}
 

@@ -39,6 +39,11 @@ class Supervisor {
   // RUN-13, once, before anything is started. Calls when every run has been looked at.
   void recover(std::function<void()> done);
 
+  // GRF-13: a run of a host that is gone for longer than its keepers wait for a daemon, so that nothing of it lives. It
+  // is this daemon's from now on: one that was begun goes through `on_interrupted`, one that waits for an answer goes
+  // on here. `plan` is how it would be started here.
+  void take_over(const model::Run& run, RunPlan plan, std::function<void()> done);
+
   // RUN-15. `kill`: without grace.
   struct Cancellation {
     std::string by;
@@ -115,6 +120,8 @@ class Supervisor {
   ledger::AttemptStart make_attempt(const ledger::KeeperIdentity& keeper,
                                     const std::optional<base::BootTime>& deadline) const;
 
+  // Everything that must lie on the disk before the run may be believed to exist.
+  static void write_launch(const std::string& runs, base::RunId run, int attempt, const RunPlan& plan);
   void resume_with(base::RunId run, base::ApprovalId grant, RunPlan plan, IdleKeeper keeper);
   void resume_later(base::RunId run, base::ApprovalId grant);
   void fail_resume(base::RunId run, base::ApprovalId grant);

@@ -1,6 +1,7 @@
 #include "runtime/worker.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,8 +20,6 @@ using ledger::Transaction;
 constexpr auto store_pause = std::chrono::seconds(1);
 // Grounds that are kept at hand; others are read again.
 constexpr std::size_t most_places = 1'024;
-// Executions that are offered room in one go.
-constexpr std::int64_t most_offered = 64;
 
 // A task that nothing has to be started for: its inputs are its output.
 bool is_noop(const ledger::StartWork& work) {
@@ -37,7 +36,7 @@ std::size_t Worker::room() const noexcept {
   return most - std::min(most, busy_.size() + waiting_.size());
 }
 
-ledger::Worker Worker::hands(std::size_t freed) const { return {around_.daemon, room() + freed}; }
+ledger::Worker Worker::hands(std::size_t freed) const { return {around_.daemon, room() + freed, around_.host}; }
 
 void Worker::note_room() {
   if (room() == 0) was_full_ = true;
@@ -65,6 +64,8 @@ void Worker::store_start(std::shared_ptr<Start> start, std::vector<std::string> 
     StepResult step;
   };
   start->execution.config = encode_public(start->ground);
+  // Its branch and worktrees are here (ISO-1).
+  if (start->ground.base_commit) start->execution.home = around_.host;
   ask_store(
       around_.ledger, around_.loop,
       [start, folder = around_.folder, worker = hands(0), &ledger = around_.ledger](Transaction& transaction) {
@@ -138,10 +139,12 @@ void Worker::take(const StepResult& result) {
       } else {
         was_full_ = true;
       }
+      if (!offer->not_before) tell_others();
     } else if (const auto* cancel = std::get_if<ledger::CancelWork>(&work)) {
       drop(*cancel);
     }
   }
+  for (const base::ExecutionId execution : result.wants_apply) apply(execution);
   for (const StepResult::Ended& ended : result.ended) finish(ended.execution, ended.status);
 }
 
@@ -199,13 +202,21 @@ void Worker::with_place(base::ExecutionId execution, Answer<Place> then) {
           return then(std::unexpected(Error("execution.no_config", "the config that it was started with is lost",
                                             "start it anew with `reeve flow run`")));
         }
-        // Started elsewhere: what this machine has takes the place of what the starter had.
-        if (read->ground->environment.empty()) read->ground->environment = around_.environment;
+        adapt(*read->ground);
         if (places_.size() >= most_places) places_.clear();
         const Place place{std::make_shared<const ExecutionGround>(std::move(*read->ground)), read->root};
         places_.insert_or_assign(execution, place);
         then(place);
       });
+}
+
+// Started elsewhere: what this machine has takes the place of what the starter had.
+void Worker::adapt(ExecutionGround& ground) const {
+  if (ground.environment.empty()) ground.environment = around_.environment;
+  std::error_code error;
+  const std::filesystem::path own = around_.folder.root.parent_path();
+  const bool is_there = std::filesystem::is_directory(ground.project, error);
+  if (!is_there && own.filename() == ".reeve") ground.project = own.parent_path().string();
 }
 
 void Worker::add(const ledger::StartWork& work, const Place& place, const std::function<void(NodeWork&)>& go) {
@@ -327,64 +338,10 @@ void Worker::drop(const ledger::CancelWork& cancel) {
     work->cancel("its node was cancelled");
     return forget(key);
   }
-  if (found == held_.end()) busy_.erase(key);
-  // Of a claim that another daemon holds: it finds out by itself.
-}
-
-// What is ready and nobody has begun, as far as there is room.
-void Worker::offer_room() {
-  if (!has_begun_) return;
-  if (is_offering_) {
-    must_offer_again_ = true;
-    return;
-  }
-  was_full_ = false;
-  if (room() == 0) {
-    was_full_ = true;
-    return;
-  }
-  struct Offered {
-    StepResult step;
-    std::size_t executions = 0;
-    std::optional<base::WallTime> next;
-  };
-  is_offering_ = true;
-  ask_store(
-      around_.ledger, around_.loop,
-      [worker = hands(0), &ledger = around_.ledger](Transaction& transaction) {
-        Offered offered;
-        for (const base::ExecutionId execution : ledger::find_ready(transaction, most_offered)) {
-          const auto begun = std::ranges::count_if(offered.step.work, [](const ledger::Work& work) {
-            return std::holds_alternative<ledger::StartWork>(work);
-          });
-          if (static_cast<std::size_t>(begun) >= worker.room) break;
-          ledger.executions().step(transaction, execution, engine::RoomOffered{}, worker, offered.step);
-        }
-        offered.next = ledger::find_next_ready(transaction);
-        return offered;
-      },
-      [this](std::expected<Offered, Error> offered) {
-        is_offering_ = false;
-        if (!offered) return around_.complain("cannot look for work: " + offered.error().message());
-        if (offered->next) wait_until(*offered->next);
-        const bool has_begun_some = std::ranges::any_of(offered->step.work, [](const ledger::Work& work) {
-          return std::holds_alternative<ledger::StartWork>(work);
-        });
-        take(offered->step);
-        note_room();
-        if (std::exchange(must_offer_again_, false) || (has_begun_some && room() > 0)) offer_room();
-      });
-}
-
-// For retries that wait (GRF-14).
-void Worker::wait_until(base::WallTime when) {
-  if (due_ && *due_ <= when) return;
-  due_ = when;
-  const auto left = std::max(when - around_.clock.wall_now(), base::Milliseconds(0));
-  timer_ = around_.loop.at(around_.loop.now() + left + base::Milliseconds(1), [this] {
-    due_.reset();
-    offer_room();
-  });
+  if (found != held_.end()) return;
+  busy_.erase(key);
+  // Another daemon may hold it.
+  tell_others();
 }
 
 }  // namespace reeve::runtime

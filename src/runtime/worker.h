@@ -70,6 +70,8 @@ class Worker {
   struct Found {
     ledger::Executions::Held held;
     std::vector<model::Run> runs;
+    // Its last run is another host's, and nothing of that lives any more.
+    bool is_foreign = false;
   };
 
   static Key key_of(const ledger::Claim& claim) { return {claim.execution.number(), claim.node}; }
@@ -82,6 +84,7 @@ class Worker {
   void hold(const ledger::StartWork& work, std::function<void(NodeWork&)> go);
   void add(const ledger::StartWork& work, const Place& place, const std::function<void(NodeWork&)>& go);
   void with_place(base::ExecutionId execution, Answer<Place> then);
+  void adapt(ExecutionGround& ground) const;
   void note_change(const Key& key);
   void forget(const Key& key);
   void conclude(const ledger::Claim& claim, NodeWork::Event event);
@@ -91,6 +94,7 @@ class Worker {
   void drop(const ledger::CancelWork& cancel);
   void start_waiting();
   void offer_room();
+  void tell_others();
   void wait_until(base::WallTime when);
 
   void step(base::ExecutionId execution, engine::ExecutionEvent event, base::Error refusal,
@@ -99,6 +103,8 @@ class Worker {
   void take_found(std::vector<Found> found);
   void look_at_run(base::RunId run);
   void end_orphans();
+  void apply(base::ExecutionId execution);
+  void tell_unapplied(base::ExecutionId root, const std::string& why) const;
   void finish(base::ExecutionId root, model::ExecutionStatus status);
   void close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground);
   void finish_open(std::function<void()> done);
@@ -119,6 +125,7 @@ class Worker {
   bool must_offer_again_ = false;
   bool has_begun_ = false;
   bool is_looking_ = false;
+  bool is_telling_ = false;
   base::BootTime looked_at_;
   std::optional<base::WallTime> due_;
   Loop::Hold timer_;

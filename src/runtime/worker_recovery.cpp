@@ -37,20 +37,27 @@ void Worker::begin(std::function<void()> done) {
 void Worker::adopt(std::function<void()> done) {
   ask_store(
       around_.ledger, around_.loop,
-      [host = around_.host, daemon = around_.daemon, is_first = !has_begun_,
+      [host = around_.host, daemon = around_.daemon, is_first = !has_begun_, grace = around_.supervision.adopt_grace,
        &ledger = around_.ledger](Transaction& transaction) {
         if (is_first) ledger::end_leases_of(transaction, host, daemon);
         std::vector<Found> all;
-        for (const ledger::LapsedClaim& lapsed : ledger::find_lapsed(transaction, most_lapsed)) {
+        for (const ledger::LapsedClaim& lapsed : ledger::find_lapsed(transaction, host, most_lapsed)) {
           const bool is_own = lapsed.host == host;
-          if (!is_own && lapsed.is_spawned) continue;
-          const auto claim = is_own ? ledger::adopt(transaction, lapsed.claim, daemon)
-                                    : ledger::take_over(transaction, lapsed.claim, daemon);
+          // Begun elsewhere: its own daemon may come back for it until its keepers have given up, and a little longer.
+          const bool is_given_up = lapsed.lapsed_at + grace + grace / 4 <= transaction.now();
+          if (!is_own && lapsed.is_spawned && !is_given_up) continue;
+          const auto claim = is_own || lapsed.is_spawned ? ledger::adopt(transaction, lapsed.claim, daemon)
+                                                         : ledger::take_over(transaction, lapsed.claim, daemon);
           auto held = claim ? ledger.executions().load(transaction, *claim) : std::nullopt;
           if (!held) continue;
           const std::string& node = held->work.workflow->workflow.nodes[claim->node].id;
           Found found{std::move(*held), {}};
           if (lapsed.is_spawned) found.runs = ledger::find_runs(transaction, claim->execution, node);
+          if (!found.runs.empty()) {
+            const model::Run& last = found.runs.back();
+            const auto holder = ledger::find_run_host(transaction, last.tool_run_id, last.attempt);
+            found.is_foreign = !is_final(last.status) && holder && *holder != host;
+          }
           all.push_back(std::move(found));
         }
         return all;
@@ -69,9 +76,13 @@ void Worker::take_found(std::vector<Found> all) {
       begin_work(found.held.work);
       continue;
     }
-    hold(found.held.work, [this, runs = std::move(found.runs)](NodeWork& work) {
-      work.resume(runs);
-      if (work.run()) look_at_run(*work.run());
+    hold(found.held.work, [this, runs = std::move(found.runs), is_foreign = found.is_foreign](NodeWork& work) {
+      const auto go_on = [this, runs](NodeWork& held) {
+        held.resume(runs);
+        if (held.run()) look_at_run(*held.run());
+      };
+      if (is_foreign) return work.take_over(runs.back(), go_on);
+      go_on(work);
     });
   }
 }
@@ -98,6 +109,23 @@ void Worker::end_orphans() {
       });
 }
 
+// Where a node of no work says so; asked again at the end of the execution when a crash came in between.
+void Worker::apply(base::ExecutionId execution) {
+  with_place(execution, [this](std::expected<Place, Error> place) {
+    if (!place || !place->ground->base_commit) return;
+    helpers_.isolation.apply(make_isolation_ground(*place->ground), place->root, model::ApplyWhen::on_complete,
+                             [this, root = place->root](const std::expected<Isolation::Applied, Error>& applied) {
+                               if (!applied) return tell_unapplied(root, applied.error().message());
+                               const bool is_refused = applied->kind == Isolation::Applied::Kind::refused;
+                               if (is_refused) tell_unapplied(root, applied->message);
+                             });
+  });
+}
+
+void Worker::tell_unapplied(base::ExecutionId root, const std::string& why) const {
+  around_.complain(fmt::format("what {} changed was not applied: {}", root.text(), why));
+}
+
 // What the end of an execution brings with it (ISO-3); asked again by the next daemon until it was done.
 void Worker::finish(base::ExecutionId root, model::ExecutionStatus status) {
   with_place(root, [this, root, status](std::expected<Place, Error> place) {
@@ -108,10 +136,7 @@ void Worker::finish(base::ExecutionId root, model::ExecutionStatus status) {
     if (status != model::ExecutionStatus::completed) return close(root, status, place->ground);
     helpers_.isolation.apply(make_isolation_ground(*place->ground), root, place->ground->apply,
                              [this, root, status, ground = place->ground](const auto& applied) {
-                               if (!applied) {
-                                 around_.complain(fmt::format("what {} changed could not be applied: {}", root.text(),
-                                                              applied.error().message()));
-                               }
+                               if (!applied) tell_unapplied(root, applied.error().message());
                                close(root, status, ground);
                              });
   });

@@ -124,9 +124,20 @@ void Exchange::refuse(std::string_view code, std::string_view title, const base:
   responder->send({.status = 422, .content_type = "application/problem+json", .body = json::encode(document)});
 }
 
+std::optional<std::string> find_text(const base::Value& body, std::string_view name, std::size_t longest) {
+  const base::Value* found = body.find(name);
+  if (found == nullptr || found->is_null()) return std::nullopt;
+  const std::string* text = found->as_string();
+  if (text == nullptr) throw bad_request(fmt::format("`{}` must be a string", name));
+  if (text->size() > longest) throw bad_request(fmt::format("`{}` is longer than {} bytes", name, longest));
+  // PostgreSQL keeps no text with one.
+  if (text->find('\0') != std::string::npos) throw bad_request(fmt::format("`{}` has a NUL", name));
+  return *text;
+}
+
 Api::Api(runtime::Daemon& daemon) : daemon_(daemon) {
-  for (const auto& routes : {run_routes(), approval_routes(), execution_routes(), audit_routes(), output_routes(),
-                             event_routes(), daemon_routes()}) {
+  for (const auto& routes : {run_routes(), approval_routes(), execution_routes(), pipeline_routes(), patch_routes(),
+                             audit_routes(), output_routes(), event_routes(), daemon_routes()}) {
     routes_.insert(routes_.end(), routes.begin(), routes.end());
   }
 }

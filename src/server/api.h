@@ -45,6 +45,12 @@ struct Exchange {
 };
 using SharedExchange = std::shared_ptr<Exchange>;
 
+// A text of the body; nothing when it is not there or null. Throws `api.bad_request` for what is none, or longer.
+std::optional<std::string> find_text(const base::Value& body, std::string_view name, std::size_t longest);
+// Of what people write beside a decision, and of names.
+inline constexpr std::size_t longest_text = 4'096;
+inline constexpr std::size_t longest_name = 255;
+
 struct Route {
   std::string_view method;
   // "/api/runs/*/output": a star for one part.
@@ -56,6 +62,8 @@ struct Route {
 std::vector<Route> run_routes();
 std::vector<Route> approval_routes();
 std::vector<Route> execution_routes();
+std::vector<Route> patch_routes();
+std::vector<Route> pipeline_routes();
 std::vector<Route> audit_routes();
 std::vector<Route> output_routes();
 std::vector<Route> event_routes();

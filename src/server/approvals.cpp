@@ -28,8 +28,6 @@ using model::ApprovalStatus;
 constexpr std::int64_t most_listed = 500;
 constexpr auto longest_wait = std::chrono::minutes(5);
 constexpr std::size_t longest_choice = 1'024;
-constexpr std::size_t longest_text = 4'096;
-constexpr std::size_t longest_name = 255;
 
 // Pending ones where nothing is asked for.
 std::vector<ApprovalStatus> parse_statuses(const Exchange& exchange) {
@@ -99,20 +97,6 @@ void show(SharedExchange exchange) {
         return std::move(found->approval);
       },
       answer_with(exchange));
-}
-
-// A text of the body; nothing when it is not there or null.
-std::optional<std::string> find_text(const Value& body, std::string_view name, std::size_t longest) {
-  const Value* found = body.find(name);
-  if (found == nullptr || found->is_null()) return std::nullopt;
-  const std::string* text = found->as_string();
-  if (text == nullptr) throw Error("api.bad_request", fmt::format("`{}` must be a string", name));
-  if (text->size() > longest) {
-    throw Error("api.bad_request", fmt::format("`{}` is longer than {} bytes", name, longest));
-  }
-  // PostgreSQL keeps no text with one.
-  if (text->find('\0') != std::string::npos) throw Error("api.bad_request", fmt::format("`{}` has a NUL", name));
-  return *text;
 }
 
 // The one way in which a decision is asked for. Who decides comes from the credential; what a body says about it is

@@ -17,6 +17,7 @@
 #include "runtime/worker.h"
 #include "server/api.h"
 #include "server/insider.h"
+#include "server/pipelines.h"
 #include "wire/execution_request.h"
 
 // /api/executions
@@ -34,15 +35,6 @@ constexpr std::int64_t most_listed = 500;
 constexpr auto longest_wait = std::chrono::minutes(5);
 constexpr std::size_t longest_label = 255;
 constexpr std::size_t longest_reason = 4'096;
-
-// What starts work is no business of a process inside a run: it would reach beyond the run that it is in.
-void refuse_from_inside(const SharedExchange& exchange, std::string_view what) {
-  const auto insider = find_insider(exchange->daemon, exchange->request.peer);
-  if (!insider) return;
-  report_insider(exchange->daemon, *insider, std::string(what));
-  throw Error("execution.inside_run", fmt::format("a process inside {} cannot {}", insider->run, what),
-              "do it in a shell of your own, outside any run");
-}
 
 NodeDetail detail_of(const Exchange& exchange) {
   return exchange.query("outputs").value_or("1") == "0" ? NodeDetail::brief : NodeDetail::all;
@@ -254,7 +246,16 @@ void cancel(SharedExchange exchange) {
 void retry(SharedExchange exchange) {
   const ExecutionId id = exchange->execution_id();
   refuse_from_inside(exchange, fmt::format("go on with {}", id.text()));
-  exchange->daemon.worker().retry(id, answer_with(exchange, 200));
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id](ledger::Transaction& transaction) {
+        refuse_rejected_pipeline(get_execution(transaction, id, NodeDetail::brief));
+        return id;
+      },
+      [exchange](std::expected<ExecutionId, Error> checked) {
+        if (!checked) return exchange->refuse(checked.error());
+        exchange->daemon.worker().retry(*checked, answer_with(exchange, 200));
+      });
 }
 
 // One who waits for an execution to be over. Looks when it is told that something may have changed, one look at a time.

@@ -81,6 +81,14 @@ void refuse_insider(const SharedExchange& exchange, const std::string& what) {
               "decide in a shell of your own, outside any run");
 }
 
+void refuse_from_inside(const SharedExchange& exchange, std::string_view what) {
+  const auto insider = find_insider(exchange->daemon, exchange->request.peer);
+  if (!insider) return;
+  report_insider(exchange->daemon, *insider, std::string(what));
+  throw Error("execution.inside_run", fmt::format("a process inside {} cannot {}", insider->run, what),
+              "do it in a shell of your own, outside any run");
+}
+
 void refuse_sandboxed(const SharedExchange& exchange) {
   const Peer& peer = exchange->request.peer;
   if (peer.pid < 0) return;

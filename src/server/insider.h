@@ -24,6 +24,9 @@ void refuse_insider(const SharedExchange& exchange, const std::string& what);
 // Called first by what starts a command: throws `api.not_from_a_sandbox` for a process in the sandbox of a run, also of
 // another daemon's, which would leave it in this way.
 void refuse_sandboxed(const SharedExchange& exchange);
+// Called first by what starts a workflow: throws `execution.inside_run`, after it has been reported. A process inside a
+// run would reach beyond the run that it is in. `what`: "start a workflow".
+void refuse_from_inside(const SharedExchange& exchange, std::string_view what);
 // An attempt that has been refused, in the audit trail and for all who listen.
 void report_insider(runtime::Daemon& daemon, const Insider& insider, const std::string& what);
 

@@ -1,6 +1,7 @@
 #include "spec/pipelines_file.h"
 
 #include <algorithm>
+#include <set>
 
 #include "spec/bind.h"
 #include "spec/references.h"
@@ -14,10 +15,21 @@ const YamlNode& value_at(const YamlNode& node, std::string_view key) {
   return found != nullptr ? *found : node;
 }
 
+// They are shown and stored, and become parts of ids; no path is made of them.
+void check_title(const std::string& name, std::string_view noun, const YamlNode& key, Binder& binder) {
+  const bool has_control = std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7F; });
+  const bool is_plain = !base::trim(name).empty() && name.size() <= base::limits::name_bytes && !has_control;
+  if (is_plain) return;
+  binder.report(key, "bad_id",
+                fmt::format("{} is no name for {} {}", base::quoted(name), noun == "agent" ? "an" : "a", noun),
+                fmt::format("use 1 to {} bytes, without control characters", base::limits::name_bytes));
+}
+
 void check_agent(const std::string& name, const model::PipelineAgent& agent, const YamlNode& agents,
                  const model::Config* config, Binder& binder) {
   const YamlNode& yaml = value_at(agents, name);
   const YamlNode& key = *agents.find_key(name);
+  check_title(name, "agent", key, binder);
   if (agent.role.has_value() == agent.tool.has_value()) {
     binder.report(key, "role_or_tool",
                   fmt::format("the agent {} {}", base::quoted(name),
@@ -54,9 +66,22 @@ void check_step(const model::PipelineStep& step, const YamlNode& yaml, const std
   }
 }
 
+// Of those that the pipeline needs, each once.
+void check_tools(const model::Pipelines& pipelines, const model::Pipeline& started, const YamlNode& agents,
+                 const model::Config& config, Binder& binder) {
+  std::set<std::string> seen;
+  for (const model::PipelineStep& step : started.steps) {
+    if (!step.agent || !seen.insert(*step.agent).second) continue;
+    const auto agent = pipelines.agents.find(*step.agent);
+    if (agent == pipelines.agents.end() || !agent->second.role) continue;
+    check_role_tool(*agent->second.role, config, value_at(value_at(agents, *step.agent), "role"), binder);
+  }
+}
+
 }  // namespace
 
-base::Result<model::Pipelines> parse_pipelines(std::shared_ptr<const Source> source, const model::Config* config) {
+base::Result<model::Pipelines> parse_pipelines(std::shared_ptr<const Source> source, const model::Config* config,
+                                               const std::string& started) {
   base::Problems problems;
   const auto document = parse_yaml(std::move(source), problems);
   if (!document) return std::unexpected(std::move(problems));
@@ -70,6 +95,7 @@ base::Result<model::Pipelines> parse_pipelines(std::shared_ptr<const Source> sou
   const std::vector<std::string> agents = keys_of(result.agents);
   for (const auto& [name, pipeline] : result.pipelines) {
     const YamlNode& yaml = value_at(*root.find("pipelines"), name);
+    check_title(name, "pipeline", *root.find("pipelines")->find_key(name), binder);
     const YamlNode& steps = value_at(yaml, "steps");
     if (pipeline.steps.empty() && steps.kind == YamlKind::sequence) {
       binder.report(*root.find("pipelines")->find_key(name), "no_steps",
@@ -78,6 +104,11 @@ base::Result<model::Pipelines> parse_pipelines(std::shared_ptr<const Source> sou
     for (std::size_t i = 0; i < pipeline.steps.size(); ++i) {
       if (steps.at(i) != nullptr) check_step(pipeline.steps[i], *steps.at(i), agents, binder);
     }
+  }
+  const auto wanted = result.pipelines.find(started);
+  const YamlNode* all_agents = root.find("agents");
+  if (config != nullptr && wanted != result.pipelines.end() && all_agents != nullptr) {
+    check_tools(result, wanted->second, *all_agents, *config, binder);
   }
   problems.sort();
   if (problems.has_errors()) return std::unexpected(std::move(problems));

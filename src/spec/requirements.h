@@ -29,6 +29,8 @@ inline constexpr std::array required_keys<model::BranchCondition> = {"field"sv, 
 template <>
 inline constexpr std::array required_keys<model::TaskConfig> = {"role"sv};
 template <>
+inline constexpr std::array required_keys<model::TaskContext> = {"title"sv, "field"sv};
+template <>
 inline constexpr std::array required_keys<model::GateConfig> = {"gate_type"sv};
 template <>
 inline constexpr std::array required_keys<model::BranchConfig> = {"condition"sv, "on_true"sv, "on_false"sv};

@@ -65,6 +65,7 @@ nodes:
     task_config:
       role: coder
       task_template: "{input} {a.b} {{}}"
+      context: [{title: Said, field: a-1.text}]
       timeout: 90
       gates: [g1, g2]
       worktree_id: shared
@@ -110,6 +111,7 @@ TEST(WorkflowFile, reads_every_field) {
   EXPECT_TRUE(task.apply);
   EXPECT_EQ(*task.ui_metadata->find("nested")->as_array()->at(1).find("b")->as_number(), 2.5);
   EXPECT_EQ(task.task_config->timeout, base::TimeLimit::of(std::chrono::seconds(90)));
+  EXPECT_EQ(task.task_config->context, (std::vector<model::TaskContext>{{"Said", "a-1.text"}}));
   EXPECT_EQ(task.task_config->gates, (std::vector<std::string>{"g1", "g2"}));
   EXPECT_EQ(task.task_config->worktree_id, "shared");
   EXPECT_EQ(task.task_config->retry->attempts, 3);

@@ -2,6 +2,7 @@
 #include <array>
 #include <set>
 
+#include "model/template.h"
 #include "spec/references.h"
 #include "spec/workflow_check.h"
 
@@ -51,6 +52,13 @@ class NodeCheck {
     if (!node_.task_config) return;
     const model::TaskConfig& task = *node_.task_config;
     check_template(task.task_template, place({"task_config", "task_template"}), binder_);
+    for (std::size_t i = 0; i < task.context.size(); ++i) {
+      const std::string& field = task.context[i].field;
+      const YamlNode* entry = place({"task_config", "context"}).at(i);
+      if (field.empty() || entry == nullptr || model::is_template_name(field)) continue;
+      binder_.report(*entry, "bad_field", fmt::format("{} is no name of a field", base::quoted(field)),
+                     "use letters, digits, `_` and `-`, with `.` between a node and its field");
+    }
     if (task.timeout && task.timeout->after && *task.timeout->after <= base::Milliseconds(0)) {
       binder_.report(place({"task_config", "timeout"}), "out_of_range", "a timeout of nothing would end every task",
                      "give a time, or `off` for none");

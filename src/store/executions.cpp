@@ -90,6 +90,7 @@ std::vector<Execution> list_executions(Session& session, const ExecutionFilter& 
                  {"statuses", statuses},
                  {"label", filter.label},
                  {"workflow", filter.workflow},
+                 {"start", filter.workflow_start},
                  {"most", filter.most}},
                 [&](const Row& row) { found.push_back(read_execution(row)); });
   return found;

@@ -18,6 +18,8 @@ struct ExecutionFilter {
   std::optional<std::string> label = {};
   // The id or the name of its workflow.
   std::optional<std::string> workflow = {};
+  // What the id of its workflow begins with.
+  std::optional<std::string> workflow_start = {};
   // Only those before it.
   std::optional<base::ExecutionId> before = {};
   std::int64_t most = 50;

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "json/decode.h"
 #include "json/encode.h"
+#include "view/patch_text.h"
 #include "view/run_text.h"
 #include "view/safe_text.h"
 #include "view/status.h"
@@ -78,6 +80,8 @@ std::string_view delivery_text(model::Delivery delivery) {
       return "it is typed into the tool's terminal";
     case model::Delivery::node:
       return "the workflow goes on";
+    case model::Delivery::apply:
+      return "what was changed goes into your checkout";
   }
   return "";
 }
@@ -151,12 +155,58 @@ void describe_question(const Approval& approval, Fields& fields, bool is_termina
   }
 }
 
-void describe_deed(const Approval& approval, const std::optional<model::Run>& run, Fields& fields) {
+std::string text_of(const base::Value& object, std::string_view name) {
+  const base::Value* found = object.find(name);
+  const std::string* text = found != nullptr ? found->as_string() : nullptr;
+  return text != nullptr ? *text : std::string();
+}
+
+// ISO-4: the patches beside the question whether they go into the checkout.
+void describe_change(const base::Value& arguments, Fields& fields, const Style& style) {
+  fields.line("branch", text_of(arguments, "branch"));
+  const base::Value* patches = arguments.find("patches");
+  if (patches != nullptr) {
+    const auto ids = json::from_value<std::vector<std::string>>(*patches);
+    if (ids) fields.line("patches", base::join(*ids, ", "));
+  }
+  const base::Value* files = arguments.find("files");
+  if (files == nullptr) return;
+  const auto changed = json::from_value<std::vector<model::PatchFile>>(*files);
+  if (changed) fields.lines("changes", file_lines(*changed, style));
+}
+
+// What a human node shows with its question (GRF-12). The names of inputs are a tool's words: they stand where no field
+// of the approval itself does.
+void describe_node(const base::Value& arguments, Fields& fields) {
+  const auto text_of = [](const base::Value& value) {
+    const std::string* text = value.as_string();
+    return text != nullptr ? *text : json::encode(value);
+  };
+  if (const base::Value* description = arguments.find("description")) {
+    fields.lines("description", safe_lines(text_of(*description)));
+  }
+  const base::Value* inputs = arguments.find("inputs");
+  if (inputs == nullptr || inputs->as_object() == nullptr) return;
+  std::vector<std::string> lines;
+  for (const base::Member& member : *inputs->as_object()) {
+    const std::vector<std::string> words = safe_lines(text_of(member.value));
+    if (member.value.is_null() || words.empty()) continue;
+    const std::string name = base::visible(member.key);
+    lines.push_back(words.size() == 1 ? fmt::format("{}: {}", name, words.front()) : name + ":");
+    if (words.size() == 1) continue;
+    for (const std::string& line : words) lines.push_back("  " + line);
+  }
+  fields.lines("inputs", lines);
+}
+
+void describe_deed(const Approval& approval, const std::optional<model::Run>& run, Fields& fields, bool is_change) {
   if (run) {
     fields.line("would run", command_text(run->argv));
     fields.line("cwd", run->cwd);
   }
-  if (approval.arguments) fields.line("arguments", json::encode(*approval.arguments));
+  const bool is_of_node = approval.delivery == model::Delivery::node;
+  if (approval.arguments && is_of_node) describe_node(*approval.arguments, fields);
+  if (approval.arguments && !is_of_node && !is_change) fields.line("arguments", json::encode(*approval.arguments));
   fields.line("digest", approval.digest.value_or(""));
   fields.line("then", delivery_text(approval.delivery));
 }
@@ -167,6 +217,7 @@ std::string asker_text(const Approval& approval) {
   if (approval.execution_id && approval.node_id) {
     return fmt::format("{}/{}", approval.execution_id->text(), base::visible(*approval.node_id));
   }
+  if (approval.execution_id && !approval.tool_run_id && !approval.tool_name) return approval.execution_id->text();
   std::string text = approval.tool_name ? base::visible(*approval.tool_name) : std::string();
   if (approval.tool_run_id) text += (text.empty() ? "" : " ") + approval.tool_run_id->text();
   return text;
@@ -239,7 +290,9 @@ std::string approval_details(const Approval& approval, const std::optional<model
     fields.line("tool_name", approval.tool_name.value_or(""));
   }
   describe_question(approval, fields, now.has_value());
-  describe_deed(approval, run, fields);
+  const bool is_change = now && approval.delivery == model::Delivery::apply && approval.arguments;
+  if (is_change) describe_change(*approval.arguments, fields, style);
+  describe_deed(approval, run, fields, is_change);
   fields.line("tool_run_id", approval.tool_run_id ? approval.tool_run_id->text() : "");
   fields.line("execution_id", approval.execution_id ? approval.execution_id->text() : "");
   fields.line("node_id", approval.node_id.value_or(""));
@@ -249,6 +302,8 @@ std::string approval_details(const Approval& approval, const std::optional<model
   fields.time("created_at", approval.created_at);
   fields.time("expires_at", approval.expires_at);
   if (now && !approval.expires_at) fields.line("expires_at", "never");
+  const std::string diff = is_change ? diff_text(text_of(*approval.arguments, "diff"), style) : std::string();
+  if (!diff.empty() && approval.status == ApprovalStatus::pending) fields.title("\n" + diff);
   if (approval.status == ApprovalStatus::pending) return fields.take();
   if (now) fields.line("decision", decider_of(approval));
   if (!now) fields.line("decided_by", approval.decided_by.value_or(""));

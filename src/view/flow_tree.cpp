@@ -126,7 +126,10 @@ class Rows {
 
   std::string span_of(const NodeExecution& node) const {
     const bool has_begun = node.started_at && node.status != NodeStatus::pending && node.status != NodeStatus::ready;
-    return has_begun ? span_text(node.completed_at.value_or(now_) - *node.started_at) : std::string();
+    if (!has_begun) return {};
+    const base::Milliseconds span = node.completed_at.value_or(now_) - *node.started_at;
+    // What grows before one's eyes is told in seconds.
+    return !node.completed_at && span < std::chrono::seconds(1) ? std::string() : span_text(span);
   }
 
   const Style& style_;
@@ -229,14 +232,15 @@ std::vector<std::string> flow_tree(const FlowPicture& picture, const Style& styl
     const Look look = look_of(row.status);
     const bool is_dull = row.status == NodeStatus::pending || row.status == NodeStatus::ready ||
                          row.status == NodeStatus::skipped || row.status == NodeStatus::cancelled;
-    std::string text = padded(std::string(2 * row.depth, ' ') + row.name, name_width, style.ascii);
+    const std::string indent(2 * row.depth, ' ');
+    std::string text = padded(row.name, name_width - std::min(indent.size(), name_width), style.ascii);
     if (shows_kind) text += "  " + padded(row.kind, kind_width, style.ascii);
     text += fmt::format("  {:>{}}", row.span, span_columns);
     if (!row.note.empty()) text += "  " + row.note;
-    text = base::fit_width(text, size.columns > 4 ? size.columns - 3 : 1, style.ascii);
+    text = base::fit_width(text, size.columns > indent.size() + 4 ? size.columns - indent.size() - 3 : 1, style.ascii);
     text.erase(text.find_last_not_of(' ') + 1);
     const std::string sign = style.paint(look.tint, style.pick(look.sign, look.ascii));
-    lines.push_back(fmt::format("{} {}", sign, is_dull ? style.paint(Tint::dim, text) : text));
+    lines.push_back(fmt::format("{}{} {}", indent, sign, is_dull ? style.paint(Tint::dim, text) : text));
   }
   return lines;
 }

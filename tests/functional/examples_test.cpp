@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/flow.h"
+#include "tests/support/scripted_flow.h"
 
 // Every example is played as its README says, command by command, and ends as its README says.
 namespace reeve {
@@ -24,7 +24,7 @@ using testing::read_text;
 using testing::run_program;
 using testing::Words;
 
-class Examples : public testing::FlowTest {
+class Examples : public testing::ScriptedFlowTest {
  protected:
   // The example becomes the project.
   void open(const std::string& name) {

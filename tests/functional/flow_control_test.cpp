@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/flow.h"
+#include "tests/support/scripted_flow.h"
 
 // When the nodes of a workflow begin, are tried again and end (GRF-7, GRF-10, GRF-14, RUN-14), through the built
 // daemon.
@@ -25,7 +25,7 @@ using ::testing::Not;
 using testing::Outcome;
 using ::testing::UnorderedElementsAre;
 
-class FlowControl : public testing::FlowTest {
+class FlowControl : public testing::ScriptedFlowTest {
  protected:
   // A parallel node, so many branches between, a merge.
   static std::string fan(int count, const std::string& script, const std::string& config,

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/flow.h"
+#include "tests/support/scripted_flow.h"
 
 // Gates (GRF-6, ISO-2, SPEC §7), through the built daemon.
 namespace reeve {
@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 using testing::Members;
 using ::testing::Not;
 
-class FlowGates : public testing::FlowTest {
+class FlowGates : public testing::ScriptedFlowTest {
  protected:
   // "  NAME: {command: [sh, -c, SCRIPT], more}" for the config.
   std::string gate(const std::string& name, const std::string& text, const std::string& more = {}) const {
@@ -168,12 +168,13 @@ TEST_F(FlowGates, of_a_task_hold_back_what_comes_after_it) {
 // GRF-6: with `retry_with_feedback` the task has what the gate printed, and another try.
 TEST_F(FlowGates, send_a_task_back_with_what_they_said) {
   const std::string count = "n=$(grep -c judged '" + effects_file().string() + "')";
-  settle({.tools = "  reader: {command: [/bin/sh, -c, 'cat; echo; echo task >>$EFFECTS'], env: {EFFECTS: '" +
-                   effects_file().string() + "'}}",
-          .roles = "  coder: {tool: reader, prompt: 'Do: {input}'}",
-          .gates = gate("picky", note("judged") + "; " + count + "; echo \"complaint $n\" >&2; [ $n -ge 3 ]",
-                        "on_fail: retry_with_feedback") +
-                   gate("strict", note("judged") + "; echo never good enough; exit 1", "on_fail: retry_with_feedback")});
+  settle(
+      {.tools = "  reader: {command: [/bin/sh, -c, 'cat; echo; echo task >>$EFFECTS'], env: {EFFECTS: '" +
+                effects_file().string() + "'}}",
+       .roles = "  coder: {tool: reader, prompt: 'Do: {input}'}",
+       .gates = gate("picky", note("judged") + "; " + count + "; echo \"complaint $n\" >&2; [ $n -ge 3 ]",
+                     "on_fail: retry_with_feedback") +
+                gate("strict", note("judged") + "; echo never good enough; exit 1", "on_fail: retry_with_feedback")});
   const auto flow = [](const std::string& more) {
     return workflow(node("a", "task, task_config: {role: coder, task_template: build it, " + more + "}"), "");
   };

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/flow.h"
+#include "tests/support/scripted_flow.h"
 
 // People and subgraphs in workflows (GRF-11, GRF-12), through the built daemon.
 namespace reeve {
@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 using testing::Members;
 using testing::Outcome;
 
-class FlowPeople : public testing::FlowTest {
+class FlowPeople : public testing::ScriptedFlowTest {
  protected:
   static std::string human(const std::string& id, const std::string& more = {}) {
     return node(id, fmt::format("human, human_config: {{title: Ship it?{}}}", more));

@@ -1,10 +1,10 @@
-#include "tests/support/flow.h"
-
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/scripted_flow.h"
 
 // What a task of a workflow gets and gives (SPEC §3), through the built daemon.
 namespace reeve {
@@ -20,7 +20,7 @@ using ::testing::Not;
 using testing::Outcome;
 using testing::Words;
 
-class Flow : public testing::FlowTest {
+class Flow : public testing::ScriptedFlowTest {
  protected:
   // A tool that prints each of its arguments in angle brackets, and a role that uses it.
   void settle_arguments(const std::string& command, const std::string& role) const {

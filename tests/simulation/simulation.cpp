@@ -195,7 +195,7 @@ class Simulation {
   // RUN-13: what its predecessors had. What never began is started, what runs or has ended is adopted.
   void recover(Daemon& daemon, std::size_t index) {
     auto lapsed = std::make_shared<std::vector<ledger::LapsedClaim>>();
-    submit(daemon, [=](Transaction& transaction) { *lapsed = ledger::find_lapsed(transaction, 1'000); }, [] {});
+    submit(daemon, [=](Transaction& transaction) { *lapsed = ledger::find_lapsed(transaction, "", 1'000); }, [] {});
     for (const ledger::LapsedClaim& found : *lapsed) {
       const bool is_own = std::ranges::find(dead_[index], found.daemon) != dead_[index].end();
       if (!is_own && found.is_spawned) continue;
@@ -288,7 +288,7 @@ class Simulation {
 
   void offer_room(Daemon& daemon) {
     std::vector<std::int64_t> executions;
-    daemon.session->query(Sql::work_ready, {{"now", base::format_time(clock_.wall_now())}, {"most", 10}},
+    daemon.session->query(Sql::work_ready, {{"now", base::format_time(clock_.wall_now())}, {"host", ""}, {"most", 10}},
                           [&](const Row& row) { executions.push_back(row.integer(0)); });
     if (executions.empty()) return;
     const base::ExecutionId execution(executions[draw(executions.size())]);

@@ -339,7 +339,7 @@ TEST_P(LedgerTest, a_claim_that_never_began_is_taken_over) {
   const auto started = first.start(make_execution(make_fan(2)));
   const auto claims = claims_of(first.finish(claims_of(started.step).at(0)));
   TestLedger& second = first;
-  EXPECT_TRUE(second->call([&](Transaction& transaction) { return find_lapsed(transaction, 10).empty(); }));
+  EXPECT_TRUE(second->call([&](Transaction& transaction) { return find_lapsed(transaction, "host", 10).empty(); }));
   EXPECT_TRUE(first->call([&](Transaction& transaction) { return mark_spawned(transaction, claims[1], {}); }));
   first->call([&](Transaction& transaction) { end_lease(transaction, first.worker().daemon); });
   EXPECT_FALSE(first->call([&](Transaction& transaction) {
@@ -348,7 +348,7 @@ TEST_P(LedgerTest, a_claim_that_never_began_is_taken_over) {
   const auto other = second->call([&](Transaction& transaction) {
     return register_daemon(transaction, {"elsewhere", "b"}, std::chrono::seconds(15));
   });
-  const auto lapsed = second->call([&](Transaction& transaction) { return find_lapsed(transaction, 10); });
+  const auto lapsed = second->call([&](Transaction& transaction) { return find_lapsed(transaction, "host", 10); });
   ASSERT_EQ(lapsed.size(), 2);
   EXPECT_EQ(lapsed[0].claim, claims[0]);
   EXPECT_FALSE(lapsed[0].is_spawned);

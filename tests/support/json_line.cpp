@@ -53,6 +53,22 @@ class Reader {
     return rest_.empty() ? std::optional(std::move(members)) : std::nullopt;
   }
 
+  std::optional<std::vector<std::string>> list() {
+    std::vector<std::string> elements;
+    skip_blanks();
+    if (!take("[")) return std::nullopt;
+    skip_blanks();
+    if (take("]")) return elements;
+    do {
+      skip_blanks();
+      const std::string_view before = rest_;
+      if (!value()) return std::nullopt;
+      elements.emplace_back(before.substr(0, before.size() - rest_.size()));
+      skip_blanks();
+    } while (take(","));
+    return take("]") ? std::optional(std::move(elements)) : std::nullopt;
+  }
+
  private:
   static constexpr int deepest = 64;
 
@@ -181,5 +197,7 @@ class Reader {
 }  // namespace
 
 std::optional<Members> parse_object(std::string_view text) { return Reader(text).document(); }
+
+std::optional<std::vector<std::string>> parse_array(std::string_view text) { return Reader(text).list(); }
 
 }  // namespace reeve::testing

@@ -43,6 +43,29 @@ int listen_at(const std::filesystem::path& path) {
   return fd;
 }
 
+std::optional<std::string> try_request(const std::filesystem::path& path, std::string_view bytes) {
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::string answer;
+  std::optional<std::size_t> whole;
+  if (with_address(path, [&](auto address, auto size) { return ::connect(fd, address, size); }) == 0 &&
+      ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size())) {
+    while (!whole || answer.size() < *whole) {
+      pollfd state{fd, POLLIN, 0};
+      std::array<char, 65'536> buffer{};
+      const ssize_t got =
+          ::poll(&state, 1, patience_milliseconds) > 0 ? ::recv(fd, buffer.data(), buffer.size(), 0) : 0;
+      if (got <= 0) break;
+      answer.append(buffer.data(), static_cast<std::size_t>(got));
+      const std::size_t head = answer.find("\r\n\r\n");
+      const std::size_t length = answer.find("Content-Length: ");
+      if (head != std::string::npos && length < head) whole = head + 4 + std::stoul(answer.substr(length + 16));
+    }
+  }
+  ::close(fd);
+  return whole && answer.size() >= *whole ? std::optional(answer) : std::nullopt;
+}
+
 RawSocket::RawSocket(const std::filesystem::path& path) : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   EXPECT_EQ(with_address(path, [&](auto address, auto size) { return ::connect(fd_, address, size); }), 0)
       << std::generic_category().message(errno);

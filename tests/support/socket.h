@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,6 +9,10 @@ namespace reeve::testing {
 
 // A unix socket that listens there, however long the path is; the caller closes it.
 int listen_at(const std::filesystem::path& path);
+
+// Says that to whoever listens there and reads one answer with a Content-Length. Nothing when nobody listens, or the
+// answer does not come whole: that fails no test.
+std::optional<std::string> try_request(const std::filesystem::path& path, std::string_view bytes);
 
 // One end of a connection that says exactly what it is told to. Waits for at most 20 s, then the test fails.
 class RawSocket {

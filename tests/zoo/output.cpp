@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <fstream>
 #include <unistd.h>
 
 #include "tests/zoo/mode.h"
@@ -159,11 +160,12 @@ int read_stdin(const Words&) {
 }
 
 // One line for each time that the effect really happened.
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "-" : value;
+}
+
 int effect(const Words& words) {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value == nullptr ? "-" : value);
-  };
   const std::string line = word_at(words, 1) + ' ' + variable("REEVE_RUN_ID") + ' ' + variable("REEVE_ATTEMPT") + ' ' +
                            std::to_string(::getpid()) + '\n';
   const int fd = ::open(words[0].c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -173,6 +175,36 @@ int effect(const Words& words) {
   ::close(fd);
   say("done");
   return 0;
+}
+
+// Lines of the ledger that begin so.
+std::int64_t count_lines(const std::string& path, const std::string& beginning) {
+  std::ifstream file(path);
+  std::int64_t count = 0;
+  for (std::string line; std::getline(file, line);) count += line.starts_with(beginning) ? 1 : 0;
+  return count;
+}
+
+void append_line(const std::string& path, const std::string& line) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const std::string whole = line + '\n';
+  if (fd < 0 || ::write(fd, whole.data(), whole.size()) != static_cast<ssize_t>(whole.size())) {
+    fail("cannot write " + path);
+  }
+  ::close(fd);
+}
+
+// A step of a workflow that tells an independent ledger when it begins and how it ends.
+int step(const Words& words) {
+  const std::string node =
+      word_at(words, 1) + ' ' + variable("REEVE_EXECUTION_ID") + ' ' + variable("REEVE_NODE_ID") + ' ';
+  const std::string attempt = variable("REEVE_RUN_ID") + ' ' + variable("REEVE_ATTEMPT") + ' ';
+  append_line(words[0], "begin " + node + attempt + std::to_string(::getpid()));
+  pause_ms(option(words, "--pause", 0));
+  const bool must_fail = count_lines(words[0], "end " + node) < option(words, "--fail", 0);
+  say(must_fail ? "not yet" : "done");
+  append_line(words[0], "end " + node + attempt + (must_fail ? "1" : "0"));
+  return must_fail ? 1 : 0;
 }
 
 constexpr std::array modes = {
@@ -189,6 +221,9 @@ constexpr std::array modes = {
     Mode{"args", "[WORD…]", "its arguments, one a line; exit 0", show_arguments},
     Mode{"read-stdin", "", "reads to the end, says `stdin: N bytes` and repeats the bytes; exit 0", read_stdin},
     Mode{"effect", "FILE WORD", "appends `WORD $REEVE_RUN_ID $REEVE_ATTEMPT PID`, synced; says `done`; exit 0", effect},
+    Mode{"step", "FILE WORD [--pause MS] [--fail N]",
+         "appends `begin WORD EXECUTION NODE RUN ATTEMPT PID`, and `end … CODE`; exit 1 the first N times, then 0",
+         step},
 };
 
 }  // namespace

@@ -1,3 +1,3 @@
-INSERT INTO executions (number, workflow_hash, subgraphs, label, parent, parent_node, depth, status, inputs, config, started_at)
-VALUES (:number, :workflow_hash, :subgraphs, :label, :parent, :parent_node, :depth, 'running', :inputs, :config, :now)
+INSERT INTO executions (number, workflow_hash, subgraphs, label, parent, parent_node, depth, status, inputs, config, home, started_at)
+VALUES (:number, :workflow_hash, :subgraphs, :label, :parent, :parent_node, :depth, 'running', :inputs, :config, :home, :now)
 RETURNING number

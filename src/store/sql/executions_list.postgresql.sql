@@ -6,4 +6,5 @@ WHERE e.number < :before
   AND (:statuses::text = '' OR position(',' || e.status::text || ',' in :statuses::text) > 0)
   AND (:label::text IS NULL OR e.label = :label::text)
   AND (:workflow::text IS NULL OR w.workflow_id = :workflow::text OR w.name = :workflow::text)
+  AND (:start::text IS NULL OR starts_with(w.workflow_id, :start::text))
 ORDER BY e.number DESC LIMIT :most

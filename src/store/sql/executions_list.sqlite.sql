@@ -5,4 +5,5 @@ FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
 WHERE e.number < :before AND (:statuses = '' OR instr(:statuses, ',' || e.status || ',') > 0)
   AND (:label IS NULL OR e.label = :label)
   AND (:workflow IS NULL OR w.workflow_id = :workflow OR w.name = :workflow)
+  AND (:start IS NULL OR substr(w.workflow_id, 1, length(:start)) = :start)
 ORDER BY e.number DESC LIMIT :most

@@ -1,0 +1,289 @@
+#include "git/command.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "os/lock.h"
+#include "os/spawn.h"
+
+namespace reeve::git {
+
+namespace {
+
+constexpr std::size_t most_error_bytes = 16 * base::limits::kib;
+constexpr std::size_t most_said_bytes = 500;
+
+// Over the repository's own config, which git always reads. What can run programs and is not here is never reached by
+// the commands that see that config (Workshop::theirs()); the others see a config that Reeve wrote.
+constexpr std::array<const char*, 22> fixed_settings = {
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    // Its other half would be looked for where the index is not.
+    "core.splitIndex=false",
+    "core.attributesFile=/dev/null",
+    "core.pager=cat",
+    "core.editor=false",
+    "core.sshCommand=false",
+    "core.askPass=",
+    "credential.helper=",
+    "safe.bareRepository=explicit",
+    "protocol.allow=never",
+    "submodule.recurse=false",
+    "diff.ignoreSubmodules=dirty",
+    "commit.gpgSign=false",
+    "log.showSignature=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "branch.autoSetupMerge=false",
+    // What the ledger tells of must be there after a power cut.
+    "core.fsync=committed,reference",
+    "core.fsyncMethod=batch",
+    "core.looseCompression=1",
+};
+
+std::string value_of(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Without those that depend on the folder at hand.
+std::string make_path() {
+  const std::string path = value_of("PATH");
+  std::vector<std::string> folders;
+  for (const std::string_view folder : base::split(path, ':')) {
+    if (folder.starts_with('/')) folders.emplace_back(folder);
+  }
+  return folders.empty() ? "/usr/local/bin:/usr/bin:/bin" : base::join(folders, ":");
+}
+
+std::vector<std::string> make_environment(const Call& call) {
+  std::vector<std::string> made = {
+      "PATH=" + make_path(),
+      "LC_ALL=C",
+      "GIT_CONFIG_NOSYSTEM=1",
+      "GIT_ATTR_NOSYSTEM=1",
+      "GIT_TERMINAL_PROMPT=0",
+      "GIT_ASKPASS=",
+      "SSH_ASKPASS=",
+      "GIT_OPTIONAL_LOCKS=0",
+      "GIT_PAGER=cat",
+      "GIT_EDITOR=false",
+      "GIT_NO_REPLACE_OBJECTS=1",
+      "GIT_NO_LAZY_FETCH=1",
+      "GIT_ADVICE=0",
+      // Wins over every protocol.* of a config: there is none of that name.
+      "GIT_ALLOW_PROTOCOL=none",
+  };
+  if (call.config == ConfigOf::person) {
+    for (const char* name : {"HOME", "XDG_CONFIG_HOME"}) {
+      if (const std::string value = value_of(name); !value.empty()) made.push_back(fmt::format("{}={}", name, value));
+    }
+  } else {
+    made.emplace_back("HOME=/nonexistent");
+    made.emplace_back("GIT_CONFIG_GLOBAL=/dev/null");
+  }
+  if (!call.index.empty()) made.push_back("GIT_INDEX_FILE=" + call.index.string());
+  made.insert(made.end(), call.environment.begin(), call.environment.end());
+  return made;
+}
+
+std::vector<std::string> make_words(const Call& call) {
+  std::vector<std::string> words = {"git", "--no-pager", "--git-dir=" + call.git_folder.string()};
+  if (!call.work_tree.empty()) words.push_back("--work-tree=" + call.work_tree.string());
+  const auto set = [&](std::string_view setting) {
+    words.emplace_back("-c");
+    words.emplace_back(setting);
+  };
+  for (const char* setting : fixed_settings) set(setting);
+  for (const std::string& setting : call.settings) set(setting);
+  words.insert(words.end(), call.words.begin(), call.words.end());
+  return words;
+}
+
+os::Fd make_input(const std::string& text) {
+  os::Fd file(::memfd_create("reeve-git", MFD_CLOEXEC));
+  std::size_t done = 0;
+  while (file && done < text.size()) {
+    const ssize_t count = ::pwrite(file.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (count <= 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  if (!file || done < text.size()) base::throw_errno("os.failed", "cannot write what git is to read", errno);
+  return file;
+}
+
+// The lock belongs to what is opened here, and to all who inherit it: it ends with the last of them.
+os::FileLock open_said(const Call& call, std::chrono::steady_clock::time_point deadline) {
+  while (true) {
+    if (auto taken = os::FileLock::try_take(call.said.string())) {
+      if (::ftruncate(taken->file().get(), 0) == 0) return std::move(*taken);
+      base::throw_errno("os.failed", "cannot empty what git said", errno);
+    }
+    if (std::chrono::steady_clock::now() > deadline) {
+      throw base::Error("git.timeout", "a git that Reeve started before still works in the repository",
+                        fmt::format("look for it: fuser -v {}", call.said.string()));
+    }
+    ::poll(nullptr, 0, 2);
+  }
+}
+
+std::string read_said(const os::Fd& file) {
+  std::string text(most_error_bytes, '\0');
+  const ssize_t count = ::pread(file.get(), text.data(), text.size(), 0);
+  text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  return text;
+}
+
+// What a program prints, kept up to a bound.
+class Stream {
+ public:
+  Stream(os::Fd end, std::size_t most) : end_(std::move(end)), most_(most) {
+    if (::fcntl(end_.get(), F_SETFL, O_NONBLOCK) != 0) base::throw_errno("os.failed", "cannot read a pipe", errno);
+  }
+  int fd() const noexcept { return end_.get(); }
+  // All that lies there. What goes beyond the bound is read and dropped.
+  void read() {
+    std::array<char, 65'536> block;
+    while (end_) {
+      const ssize_t count = ::read(end_.get(), block.data(), block.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) return;
+      if (count <= 0) {
+        end_ = os::Fd();
+        return;
+      }
+      const std::size_t room = most_ - text.size();
+      text.append(block.data(), std::min(room, static_cast<std::size_t>(count)));
+      is_cut = is_cut || static_cast<std::size_t>(count) > room;
+    }
+  }
+
+  std::string text = {};
+  bool is_cut = false;
+
+ private:
+  os::Fd end_;
+  std::size_t most_;
+};
+
+// git's own reason: the first line that says so, else the last that is not empty.
+std::string find_reason(std::string_view error) {
+  std::string_view reason;
+  for (const std::string_view line : base::split(error, '\n')) {
+    const std::string_view words = base::trim(line);
+    if (words.empty() || words.starts_with("hint:")) continue;
+    reason = words;
+    if (words.starts_with("fatal:") || words.starts_with("error:")) break;
+  }
+  return base::visible(base::truncate_utf8(reason, most_said_bytes));
+}
+
+std::string name_of(const Call& call) { return "`git " + call.words.front() + "`"; }
+
+os::Process start(const Call& call, const os::Fd& input, const os::Fd& output, const os::Fd& error) {
+  auto started = os::spawn({.argv = make_words(call),
+                            .environment = make_environment(call),
+                            .folder = call.work_tree.empty() ? "/" : call.work_tree.string(),
+                            .input = input.get(),
+                            .output = output.get(),
+                            .error = error.get()});
+  if (started) return std::move(*started);
+  const os::SpawnFailure& failure = started.error();
+  if (failure.stage == os::SpawnFailure::Stage::lookup) {
+    throw base::Error("git.missing", "the program `git` is not there, and Reeve works on a git repository",
+                      "install it: apt install git");
+  }
+  base::throw_errno("git.failed", name_of(call) + " cannot be started", failure.error_number);
+}
+
+}  // namespace
+
+Outcome run(const Call& call) {
+  REEVE_ASSERT(!call.words.empty() && call.git_folder.is_absolute() && call.said.is_absolute());
+  const os::Fd input = call.input.empty() ? os::Fd() : make_input(call.input);
+  const auto deadline = std::chrono::steady_clock::now() + call.limit;
+  const os::FileLock lock = open_said(call, deadline);
+  const os::Fd& said = lock.file();
+  os::Pipe pipe = os::make_pipe();
+  Stream output(std::move(pipe.read), call.most_output);
+  os::Process process = start(call, input, pipe.write, said);
+  pipe.write = os::Fd();
+
+  bool is_late = false;
+  while (!output.is_cut) {
+    std::array<pollfd, 2> wanted = {{{output.fd(), POLLIN, 0}, {process.fd(), POLLIN, 0}}};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    is_late = left.count() <= 0;
+    if (is_late) break;
+    if (::poll(wanted.data(), wanted.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) {
+      base::throw_errno("os.failed", "cannot wait for git", errno);
+    }
+    output.read();
+    if (wanted[1].revents != 0) break;
+  }
+  // It leads its group until it is waited for: whatever it started goes with it.
+  ::kill(-process.pid(), SIGKILL);
+  const os::ExitStatus status = process.wait();
+  output.read();
+
+  Outcome outcome{.code = status.code.value_or(-1),
+                  .output = std::move(output.text),
+                  .said = find_reason(read_said(said)),
+                  .is_cut = output.is_cut};
+  if (outcome.is_cut) return outcome;
+  if (is_late) {
+    throw base::Error("git.timeout", fmt::format("{} did not end within {} s and was killed", name_of(call),
+                                                 std::chrono::duration_cast<std::chrono::seconds>(call.limit).count()));
+  }
+  if (!status.code) fail(call, outcome);
+  return outcome;
+}
+
+std::string demand(const Call& call) {
+  Outcome outcome = run(call);
+  if (outcome.code != 0 || outcome.is_cut) fail(call, outcome);
+  return std::move(outcome.output);
+}
+
+void fail(const Call& call, const Outcome& outcome) {
+  if (outcome.is_cut) {
+    throw base::Error("git.failed",
+                      fmt::format("{} says more than {} MiB", name_of(call), call.most_output / base::limits::mib));
+  }
+  std::string message = outcome.code < 0 ? fmt::format("{} was ended by a signal", name_of(call))
+                                         : fmt::format("{} failed with code {}", name_of(call), outcome.code);
+  if (!outcome.said.empty()) message += ": " + outcome.said;
+  std::string fix;
+  if (outcome.said.find(".lock") != std::string::npos) {
+    fix = "another git works there, or one was killed: when none does, remove the file that it names";
+  }
+  throw base::Error("git.failed", std::move(message), std::move(fix));
+}
+
+std::vector<std::string> split_at_nul(std::string_view output) {
+  if (output.ends_with('\0')) output.remove_suffix(1);
+  std::vector<std::string> words;
+  if (output.empty()) return words;
+  for (const std::string_view word : base::split(output, '\0')) words.emplace_back(word);
+  return words;
+}
+
+std::string join_with_nul(const std::vector<std::string>& words) {
+  std::string joined;
+  for (const std::string& word : words) joined.append(word).push_back('\0');
+  return joined;
+}
+
+}  // namespace reeve::git

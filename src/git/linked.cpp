@@ -1,0 +1,117 @@
+#include "git/linked.h"
+
+#include <algorithm>
+#include <sys/stat.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "os/beneath.h"
+#include "os/file.h"
+
+namespace reeve::git {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t longest_line = 8 * base::limits::kib;
+
+bool belongs_to(const fs::path& own, const fs::path& folder) {
+  try {
+    return base::trim(os::read_file(own / "gitdir", longest_line)) == (folder / ".git").string();
+  } catch (const base::Error&) {
+    return false;
+  }
+}
+
+// Beneath the folder, by descriptors: somebody may still swap a link in.
+void make_writable(const fs::path& folder) {
+  const os::Folder top = os::Folder::open(folder.string());
+  ::fchmod(top.fd(), 0700);
+  std::error_code error;
+  std::vector<fs::path> open = {fs::path()};
+  while (!open.empty()) {
+    const fs::path at = open.back();
+    open.pop_back();
+    for (const auto& entry : fs::directory_iterator(folder / at, error)) {
+      if (!fs::is_directory(entry.symlink_status(error))) continue;
+      const fs::path name = at / entry.path().filename();
+      if (const auto opened = top.open_folder(name.string())) ::fchmod(opened->fd(), 0700);
+      open.push_back(name);
+    }
+  }
+}
+
+}  // namespace
+
+void check_parent(const fs::path& folder) {
+  const fs::path parent = folder.parent_path();
+  std::error_code error;
+  const fs::path real = fs::canonical(parent, error);
+  if (!error && fs::is_directory(real, error) && real == parent.lexically_normal()) return;
+  throw base::Error("git.unsafe_folder", fmt::format("`{}` is a symlink or no folder", base::visible(parent.string())),
+                    "remove it; Reeve makes a folder there");
+}
+
+void check_folder(const fs::path& folder) {
+  check_parent(folder);
+  std::error_code error;
+  if (fs::is_directory(fs::symlink_status(folder, error))) return;
+  throw base::Error("git.unsafe_folder", fmt::format("`{}` is no folder any more", base::visible(folder.string())));
+}
+
+std::optional<fs::path> find_own_part(const Place& place, const fs::path& folder) {
+  // The likely one first: one that lies about where it belongs does not come before it.
+  const fs::path likely = place.common / "worktrees" / folder.filename();
+  if (belongs_to(likely, folder)) return likely;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(place.common / "worktrees", error)) {
+    if (belongs_to(entry.path(), folder)) return entry.path();
+  }
+  return std::nullopt;
+}
+
+fs::path get_own_part(const Place& place, const fs::path& folder) {
+  if (auto found = find_own_part(place, folder)) return std::move(*found);
+  throw base::Error("git.failed", fmt::format("the repository knows no worktree `{}`", base::visible(folder.string())));
+}
+
+bool remove_tree(const fs::path& folder) {
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (!error) return true;
+  if (fs::is_directory(fs::symlink_status(folder, error))) make_writable(folder);
+  fs::remove_all(folder, error);
+  return !error;
+}
+
+void copy_index(const fs::path& from, const fs::path& to) {
+  const fs::path unfinished = to.string() + ".reeve";
+  std::error_code error;
+  fs::remove(unfinished, error);
+  fs::copy_file(from, unfinished, error);
+  if (!error) fs::last_write_time(unfinished, fs::last_write_time(from, error), error);
+  if (!error) fs::rename(unfinished, to, error);
+  if (error) base::throw_errno("os.failed", fmt::format("cannot write `{}`", to.string()), error.value());
+}
+
+void check_out(const Workshop& workshop, const fs::path& folder, const fs::path& own, const std::string& commit) {
+  const std::string name = own.filename().string();
+  const fs::path index = workshop.make_index_name(name);
+  std::error_code error;
+  // Without one of ours the files are written again, all of them.
+  if (fs::exists(workshop.index_of(name), error)) copy_index(workshop.index_of(name), index);
+  Call call = workshop.ours_in(folder, index, {"read-tree", "--reset", "-u", commit});
+  call.limit = std::chrono::minutes(10);
+  demand(call);
+  copy_index(index, own / "index");
+  // Who held it is gone.
+  fs::remove(own / "index.lock", error);
+  fs::rename(index, workshop.index_of(name), error);
+  if (error) base::throw_errno("os.failed", "cannot keep the index of a worktree", error.value());
+}
+
+}  // namespace reeve::git

@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "git/repository.h"
+#include "git/workshop.h"
+
+namespace reeve::git {
+
+namespace {
+
+constexpr std::size_t most_diff_bytes = 4 * base::limits::mib;
+
+struct MergedTree {
+  std::string tree;
+  std::vector<std::string> conflicts;
+};
+
+MergedTree merge_trees(const Workshop& workshop, const std::string& ours, const std::string& theirs) {
+  Call call = workshop.ours_like(ours, {"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages",
+                                        "--allow-unrelated-histories", ours, theirs});
+  call.limit = std::chrono::minutes(5);
+  const Outcome outcome = run(call);
+  // 1 stands for conflicts.
+  if (outcome.code > 1 || outcome.is_cut) fail(call, outcome);
+  const auto words = split_at_nul(outcome.output);
+  if (words.empty()) fail(call, outcome);
+  MergedTree merged{.tree = words.front(), .conflicts = {}};
+  if (outcome.code == 0) return merged;
+  for (auto name = words.begin() + 1; name != words.end(); ++name) {
+    merged.conflicts.push_back(base::replace_invalid_utf8(*name));
+  }
+  // Never taken for a clean merge, whatever was printed.
+  if (merged.conflicts.empty()) merged.conflicts.emplace_back("?");
+  return merged;
+}
+
+std::int64_t to_number(std::string_view text) {
+  std::int64_t number = 0;
+  // "-" stands for a binary file.
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::vector<std::string> diff_words(std::vector<std::string> how, const std::string& from, const std::string& to) {
+  how.insert(how.begin(), {"diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color",
+                           "--ignore-submodules=dirty"});
+  how.insert(how.end(), {from, to});
+  return how;
+}
+
+}  // namespace
+
+bool Repository::is_ancestor(const std::string& ancestor, const std::string& commit) {
+  const Call call = workshop_->ours({"merge-base", "--is-ancestor", ancestor, commit});
+  const Outcome outcome = run(call);
+  if (outcome.code > 1) fail(call, outcome);
+  return outcome.code == 0;
+}
+
+Repository::Merged Repository::merge(const std::string& ours, const std::string& theirs, const std::string& message) {
+  if (is_ancestor(ours, theirs)) return {.commit = theirs, .conflicts = {}};
+  if (is_ancestor(theirs, ours)) return {.commit = ours, .conflicts = {}};
+  MergedTree merged = merge_trees(*workshop_, ours, theirs);
+  if (!merged.conflicts.empty()) return {.commit = std::nullopt, .conflicts = std::move(merged.conflicts)};
+  return {.commit = workshop_->commit_tree(merged.tree, {ours, theirs}, message), .conflicts = {}};
+}
+
+Repository::Merged Repository::revert(const std::string& from, const std::string& to, const std::string& onto,
+                                      const std::string& message) {
+  // merge-tree finds the base by itself: three commits, seen by nobody else, make `to` the base.
+  const std::string base = workshop_->commit_tree(workshop_->tree_of(to), {}, "base");
+  const std::string before = workshop_->commit_tree(workshop_->tree_of(from), {base}, "before");
+  const std::string now = workshop_->commit_tree(workshop_->tree_of(onto), {base}, "now");
+  MergedTree merged = merge_trees(*workshop_, now, before);
+  if (!merged.conflicts.empty()) return {.commit = std::nullopt, .conflicts = std::move(merged.conflicts)};
+  if (merged.tree == workshop_->tree_of(onto)) return {.commit = onto, .conflicts = {}};
+  return {.commit = workshop_->commit_tree(merged.tree, {onto}, message), .conflicts = {}};
+}
+
+Repository::Diff Repository::diff(const std::string& from, const std::string& to) {
+  Diff made;
+  for (const std::string& line :
+       split_at_nul(demand(workshop_->ours_like(to, diff_words({"-z", "--numstat"}, from, to))))) {
+    // ADDED \t REMOVED \t PATH, and the path may have tabs.
+    const std::size_t first = line.find('\t');
+    const std::size_t second = line.find('\t', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    made.files.push_back({.path = base::replace_invalid_utf8(line.substr(second + 1)),
+                          .added = to_number(std::string_view(line).substr(0, first)),
+                          .removed = to_number(std::string_view(line).substr(first + 1, second - first - 1))});
+  }
+  Call call = workshop_->ours_like(to, diff_words({"-p"}, from, to));
+  call.most_output = most_diff_bytes;
+  call.settings.emplace_back("core.quotePath=false");
+  Outcome outcome = run(call);
+  if (outcome.code != 0 && !outcome.is_cut) fail(call, outcome);
+  made.text = base::replace_invalid_utf8(outcome.output);
+  made.is_cut = outcome.is_cut;
+  if (made.text.size() > most_diff_bytes) {
+    made.text.resize(base::truncate_utf8(made.text, most_diff_bytes).size());
+    made.is_cut = true;
+  }
+  if (made.is_cut) made.text.resize(made.text.rfind('\n') + 1);
+  return made;
+}
+
+}  // namespace reeve::git

@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "git/workshop.h"
+#include "os/file.h"
+
+namespace reeve::git {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t longest_line = 8 * base::limits::kib;
+
+std::optional<std::string> read_line(const fs::path& path) {
+  try {
+    return std::string(base::trim(os::read_file(path, longest_line)));
+  } catch (const base::Error&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<fs::path> find_canonical(const fs::path& path) {
+  std::error_code error;
+  fs::path found = fs::canonical(path, error);
+  return error ? std::nullopt : std::optional(std::move(found));
+}
+
+bool has_objects(const fs::path& folder) {
+  std::error_code error;
+  return fs::exists(folder / "HEAD", error) && fs::is_directory(folder / "objects", error) &&
+         fs::is_directory(folder / "refs", error);
+}
+
+// A linked worktree: `own` lies in the repository's `worktrees`.
+std::optional<Place> find_linked(const fs::path& root, const fs::path& own, const std::string& common_name) {
+  const auto common = find_canonical(fs::path(common_name).is_absolute() ? fs::path(common_name) : own / common_name);
+  if (!common || !has_objects(*common)) return std::nullopt;
+  // The file in the worktree can be written by anybody who works there. Only a repository that names it in turn is
+  // meant.
+  const auto back = read_line(own / "gitdir");
+  if (!back || find_canonical(*back) != find_canonical(root / ".git") || own.parent_path() != *common / "worktrees") {
+    throw base::Error("git.unsafe_folder",
+                      fmt::format("`{}` names a repository that does not know this folder", (root / ".git").string()),
+                      "when it was moved by hand: git worktree repair");
+  }
+  const auto reason = read_line(own / "locked");
+  if (reason && (*reason + ' ').starts_with(own_reason)) {
+    throw base::Error("git.unsafe_folder",
+                      fmt::format("`{}` is a worktree that Reeve made (`{}`) and will remove", root.string(), *reason),
+                      "work in the checkout that it was made from");
+  }
+  return Place{.root = root, .own = own, .common = *common};
+}
+
+std::optional<Place> look_at(const fs::path& root) {
+  std::error_code error;
+  const fs::path git = root / ".git";
+  const auto status = fs::status(git, error);
+  if (fs::is_directory(status)) {
+    const auto own = find_canonical(git);
+    return own && has_objects(*own) ? std::optional(Place{.root = root, .own = *own, .common = *own}) : std::nullopt;
+  }
+  constexpr std::string_view word = "gitdir: ";
+  const auto text = fs::is_regular_file(status) ? read_line(git) : std::nullopt;
+  if (!text || !text->starts_with(word)) return std::nullopt;
+  const fs::path named = text->substr(word.size());
+  const auto own = find_canonical(named.is_absolute() ? named : root / named);
+  if (!own) return std::nullopt;
+  if (const auto common = read_line(*own / "commondir")) return find_linked(root, *own, *common);
+  // A submodule, or a git folder that was put elsewhere.
+  return has_objects(*own) ? std::optional(Place{.root = root, .own = *own, .common = *own}) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Place> find_place(const fs::path& folder) {
+  auto at = find_canonical(folder);
+  while (at) {
+    // Inside a git folder there is no checkout.
+    if (at->filename() != ".git") {
+      if (auto place = look_at(*at)) return place;
+    }
+    if (*at == at->root_path()) break;
+    at = at->parent_path();
+  }
+  return std::nullopt;
+}
+
+}  // namespace reeve::git

@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "git/linked.h"
+#include "git/repository.h"
+#include "os/file.h"
+
+namespace reeve::git {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The main checkout and the linked ones, as git tells them.
+std::vector<Repository::Worktree> list_all(const Workshop& workshop) {
+  std::vector<Repository::Worktree> found;
+  constexpr std::string_view branches = "refs/heads/";
+  for (const std::string& field : split_at_nul(demand(workshop.theirs({"worktree", "list", "--porcelain", "-z"})))) {
+    const std::size_t blank = std::min(field.find(' '), field.size());
+    const std::string_view word = std::string_view(field).substr(0, blank);
+    const std::string value = blank < field.size() ? field.substr(blank + 1) : "";
+    if (word == "worktree") {
+      found.push_back({.folder = value, .head = {}, .branch = {}, .lock_reason = {}});
+    } else if (found.empty()) {
+      continue;
+    } else if (word == "HEAD") {
+      found.back().head = value.find_first_not_of('0') == std::string::npos ? "" : value;
+    } else if (word == "branch") {
+      found.back().branch = value.starts_with(branches) ? value.substr(branches.size()) : value;
+    } else if (word == "locked") {
+      found.back().lock_reason = value.empty() ? "locked" : value;
+    }
+  }
+  return found;
+}
+
+void check_branch(const Workshop& workshop, const std::string& branch, const std::string& commit) {
+  for (const Repository::Worktree& worktree : list_all(workshop)) {
+    if (worktree.branch != branch) continue;
+    throw base::Error("git.branch_in_use",
+                      fmt::format("the branch {} is checked out in `{}`", base::quoted(branch),
+                                  base::visible(worktree.folder.string())),
+                      "switch to another branch there, or remove that worktree");
+  }
+  const auto found = workshop.resolve("refs/heads/" + branch);
+  if (!found || found == commit) return;
+  throw base::Error("git.branch_in_use",
+                    fmt::format("the branch {} is there already, at {}", base::quoted(branch), found->substr(0, 12)),
+                    "rename or delete it: git branch -m " + branch + " NEW");
+}
+
+// What a kill left of one that was being made: no word yet of where it belongs.
+bool is_stump_of(const fs::path& own, const fs::path& folder) {
+  const std::string name = own.filename().string();
+  const std::string wanted = folder.filename().string();
+  const bool is_named_so =
+      name.starts_with(wanted) && std::ranges::all_of(name.substr(wanted.size()), base::is_ascii_digit);
+  std::error_code error;
+  if (!is_named_so || fs::exists(own / "gitdir", error)) return false;
+  try {
+    return os::read_file(own / "locked", base::limits::kib).starts_with(own_reason);
+  } catch (const base::Error&) {
+    return false;
+  }
+}
+
+void remove_own_parts(const Workshop& workshop, const fs::path& folder) {
+  const fs::path all = workshop.place().common / "worktrees";
+  std::error_code error;
+  std::vector<fs::path> stumps;
+  for (const auto& entry : fs::directory_iterator(all, error)) {
+    if (is_stump_of(entry.path(), folder)) stumps.push_back(entry.path());
+  }
+  for (const fs::path& stump : stumps) fs::remove_all(stump, error);
+  while (const auto own = find_own_part(workshop.place(), folder)) {
+    fs::remove(workshop.index_of(own->filename().string()), error);
+    if (remove_tree(*own)) continue;
+    throw base::Error("git.failed", fmt::format("cannot remove `{}`", base::visible(own->string())),
+                      "look at its permissions");
+  }
+  // As git does it, when it was the last.
+  fs::remove(all, error);
+}
+
+}  // namespace
+
+void Repository::add_worktree(const fs::path& folder, const std::string& commit,
+                              const std::optional<std::string>& branch, const std::string& reason) {
+  REEVE_ASSERT(folder.is_absolute() && reason.starts_with(own_reason));
+  std::error_code error;
+  fs::create_directory(folder.parent_path(), error);
+  check_parent(folder);
+  if (fs::symlink_status(folder, error).type() != fs::file_type::not_found) {
+    throw base::Error("git.unsafe_folder", fmt::format("`{}` is there already", base::visible(folder.string())),
+                      "move it away; Reeve makes a worktree there");
+  }
+  if (branch) check_branch(*workshop_, *branch, commit);
+
+  Call call = workshop_->theirs({"worktree", "add", "--no-checkout", "--lock", "--reason", reason});
+  if (!branch) {
+    call.words.insert(call.words.end(), {"--detach", folder.string(), commit});
+  } else if (find_ref("refs/heads/" + *branch)) {
+    call.words.insert(call.words.end(), {folder.string(), *branch});
+  } else {
+    call.words.insert(call.words.end(), {"-b", *branch, folder.string(), commit});
+  }
+  try {
+    demand(call);
+    check_folder(folder);
+    const fs::path own = get_own_part(workshop_->place(), folder);
+    fs::remove(workshop_->index_of(own.filename().string()), error);
+    check_out(*workshop_, folder, own, commit);
+    os::replace_file(own / ready_marker, "");
+  } catch (const base::Error&) {
+    // What failed first is told.
+    try {
+      remove_worktree(folder);
+    } catch (const base::Error&) {
+    }
+    throw;
+  }
+}
+
+void Repository::remove_worktree(const fs::path& folder) {
+  REEVE_ASSERT(folder.is_absolute());
+  std::error_code error;
+  if (fs::symlink_status(folder.parent_path(), error).type() != fs::file_type::not_found) {
+    check_parent(folder);
+    const auto inside = root().lexically_relative(folder.lexically_normal());
+    if (!inside.empty() && *inside.begin() != "..") {
+      throw base::Error("git.unsafe_folder", fmt::format("`{}` is no worktree of Reeve's", folder.string()));
+    }
+    if (!remove_tree(folder)) {
+      throw base::Error("git.failed", fmt::format("cannot remove `{}`", base::visible(folder.string())),
+                        "look at its permissions, and whether something works there");
+    }
+  }
+  // Last: until then it is listed, and can be removed again.
+  remove_own_parts(*workshop_, folder);
+}
+
+std::vector<Repository::Worktree> Repository::list_worktrees() {
+  std::vector<Worktree> found = list_all(*workshop_);
+  // The first is the main checkout, or the bare repository.
+  if (!found.empty()) found.erase(found.begin());
+  for (Worktree& worktree : found) {
+    std::error_code error;
+    const auto own = find_own_part(workshop_->place(), worktree.folder);
+    worktree.is_ready = own && fs::exists(*own / ready_marker, error);
+    worktree.is_there = fs::is_directory(fs::symlink_status(worktree.folder, error));
+  }
+  return found;
+}
+
+}  // namespace reeve::git

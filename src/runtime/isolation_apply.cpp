@@ -1,0 +1,245 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "json/describe.h"
+#include "ledger/approvals.h"
+#include "runtime/checkout_lock.h"
+#include "runtime/isolation_names.h"
+#include "runtime/isolation_steps.h"
+#include "store/approvals.h"
+
+// The one time that the person's checkout is touched (ISO-3).
+namespace reeve::runtime {
+
+using base::Error;
+using base::Value;
+using git::Repository;
+using Applied = Isolation::Applied;
+using ledger::Transaction;
+using model::PatchState;
+using store::PatchRow;
+using store::Sql;
+
+namespace {
+
+constexpr std::int64_t most_queued = 10'000;
+constexpr std::size_t most_shown = std::size_t{64} << 10U;
+
+std::string by_hand(base::ExecutionId root) {
+  return fmt::format("`git merge {}` takes it over by hand", branch_name(root));
+}
+
+// The patches that are in the branch and not in the checkout.
+bool is_open(const PatchRow& row) {
+  const PatchState state = row.patch.state;
+  return row.patch.branch_commit && (state == PatchState::validated || state == PatchState::queued ||
+                                     state == PatchState::apply_failed || state == PatchState::conflicted);
+}
+
+void move_all(Transaction& transaction, const std::vector<PatchRow>& patches, const ledger::PatchMove& move) {
+  for (const PatchRow& row : patches) {
+    const auto now = store::find_patch(transaction.session(), row.patch.patch_id);
+    if (now && now->patch.state != move.to) ledger::move_patch(transaction, row.patch.patch_id, move);
+  }
+}
+
+// The question about a branch as it is: APR-10, another commit is another question.
+store::ApprovalRow make_question(base::ExecutionId root, const std::string& tip, const Repository::Diff& diff,
+                                 const std::vector<std::string>& sensitive, const std::vector<PatchRow>& patches) {
+  store::ApprovalRow row;
+  model::Approval& approval = row.approval;
+  approval.execution_id = root;
+  approval.delivery = model::Delivery::apply;
+  approval.digest = "git:" + tip;
+  approval.question =
+      fmt::format("Apply what {} changed to your checkout ({})?", root.text(), describe_size(diff.files));
+  if (!sensitive.empty()) {
+    std::vector<std::string> shown;
+    for (const std::string& path : sensitive) shown.push_back(base::visible(path));
+    constexpr std::size_t most = 10;
+    if (shown.size() > most) shown.resize(most);
+    approval.question += fmt::format(" It changes what agents or Reeve obey: {}{}", base::join(shown, ", "),
+                                     sensitive.size() > most ? ", …" : "");
+  }
+  approval.options = {{.value = "apply", .label = "Apply it", .approves = true},
+                      {.value = "leave", .label = "Leave it on the branch " + branch_name(root), .approves = false}};
+  Value arguments = Value::object();
+  arguments.set("branch", Value::string(branch_name(root)));
+  arguments.set("commit", Value::string(tip));
+  Value::Array ids;
+  for (const PatchRow& one : patches) ids.push_back(Value::string(one.patch.patch_id.text()));
+  arguments.set("patches", Value::array(std::move(ids)));
+  arguments.set("files", json::to_value(diff.files));
+  arguments.set("diff", Value::string(base::truncate_utf8(diff.text, most_shown)));
+  approval.arguments = std::move(arguments);
+  return row;
+}
+
+}  // namespace
+
+Applied IsolationSteps::apply(base::ExecutionId root, model::ApplyWhen mode) {
+  auto site = find_site(root);
+  if (!site) return {.message = "nothing was changed"};
+  auto patches = in_store([root](store::Session& session) { return store::find_patches(session, root); });
+  std::erase_if(patches, [](const PatchRow& row) { return !is_open(row); });
+  if (patches.empty()) return {.message = "nothing was changed"};
+  // A single one may be on its way for a person; all of them are only together.
+  const bool is_queued =
+      std::ranges::all_of(patches, [](const PatchRow& row) { return row.patch.state == PatchState::queued; });
+  if (!is_queued) {
+    if (mode == model::ApplyWhen::manual) {
+      return {.message = fmt::format("what it changed is on the branch {}; {}", branch_name(root), by_hand(root))};
+    }
+    Asking asking = ask_person(*site, patches, mode);
+    if (!asking.may_go_on) return asking.answer;
+  }
+  return bring_in(*site, patches);
+}
+
+IsolationSteps::Asking IsolationSteps::ask_person(Site& site, const std::vector<PatchRow>& patches,
+                                                  model::ApplyWhen mode) {
+  const Repository::Diff diff = site.repository.diff(site.branch.base_commit, site.branch.tip);
+  const auto sensitive = find_sensitive(diff.files);
+  if (mode != model::ApplyWhen::on_approval && sensitive.empty()) return {.answer = {}, .may_go_on = true};
+  const base::ExecutionId root = site.root();
+  const store::ApprovalRow question = make_question(root, site.branch.tip, diff, sensitive, patches);
+  return call([&](Transaction& transaction) {
+    std::optional<store::ApprovalRow> last;
+    transaction.session().query(Sql::approval_of_apply, {{"execution", root.number()}},
+                                [&](const store::Row& row) { last = store::read_approval(row); });
+    const bool is_same = last && last->approval.digest == question.approval.digest;
+    const auto asked = [&](base::ApprovalId id) {
+      return Asking{.answer = {.kind = Applied::Kind::asked,
+                               .message = fmt::format("{} asks whether it goes into your checkout", id.text()),
+                               .approval = id}};
+    };
+    if (last && last->approval.status == model::ApprovalStatus::pending) {
+      if (is_same) return asked(last->approval.approval_id);
+      ledger::close_question(transaction, *last, {.reason = "the branch has changed since"});
+    } else if (last && last->approval.status == model::ApprovalStatus::approved &&
+               last->approval.use == model::ApprovalUse::unused) {
+      // Not looked at yet when a plain update has decided it: the next look finds it.
+      if (!last->is_settled) return asked(last->approval.approval_id);
+      const auto used = ledger::use_grant(transaction, last->approval.approval_id,
+                                          {.attempt = last->approval.attempt, .digest = question.approval.digest});
+      if (std::holds_alternative<engine::Used>(used)) {
+        move_all(transaction, patches, {.to = PatchState::queued, .reason = "approved"});
+        return Asking{.answer = {}, .may_go_on = true};
+      }
+    } else if (is_same && last->approval.status != model::ApprovalStatus::approved) {
+      return Asking{.answer = {.message = fmt::format("it stays on the branch {}: {} was {}; {}", branch_name(root),
+                                                      last->approval.approval_id.text(),
+                                                      base::spell(last->approval.status), by_hand(root))}};
+    }
+    store::ApprovalRow wanted = question;
+    wanted.approval.created_at = transaction.now();
+    if (const auto limit = options_.expiry.after) wanted.approval.expires_at = transaction.now() + *limit;
+    return asked(ledger::open_question(transaction, wanted));
+  });
+}
+
+Applied IsolationSteps::bring_in(Site& site, const std::vector<PatchRow>& patches) {
+  const base::ExecutionId root = site.root();
+  const auto lock = lock_checkout(site.repository);
+  call([&](Transaction& transaction) { move_all(transaction, patches, {.to = PatchState::queued}); });
+  options_.crash_point("isolation.after_queued");
+  const std::string ref = kept_ref(root, "apply-" + site.branch.tip);
+  const Landing landing = land(site, ref, [&](const std::string& head) {
+    return site.repository.merge(head, site.branch.tip, fmt::format("Merge {}", branch_name(root)));
+  });
+  const auto refuse = [&](PatchState to, const std::string& why) {
+    call([&](Transaction& transaction) { move_all(transaction, patches, {.to = to, .reason = why}); });
+    return Applied{.kind = Applied::Kind::refused,
+                   .message = fmt::format("{}. Nothing was changed in your checkout; {}", why, by_hand(root))};
+  };
+  if (landing.kind == Landing::Kind::refused) return refuse(PatchState::apply_failed, landing.why.message());
+  if (landing.kind == Landing::Kind::conflicted) {
+    std::vector<std::string> shown;
+    for (const std::string& path : landing.conflicts) shown.push_back(base::visible(path));
+    return refuse(PatchState::conflicted, "you changed the same: " + base::join(shown, ", "));
+  }
+  call([&](Transaction& transaction) {
+    move_all(transaction, patches, {.to = PatchState::applied, .applied_commit = landing.commit});
+    move_all(transaction, patches, {.to = PatchState::verified});
+    move_all(transaction, patches, {.to = PatchState::committed});
+  });
+  options_.crash_point("isolation.after_committed");
+  forget_commit(site, ref);
+  return {.kind = Applied::Kind::applied,
+          .message = fmt::format("{} is in your checkout", branch_name(root)),
+          .commit = landing.commit};
+}
+
+IsolationSteps::Landing IsolationSteps::land(Site& site, const std::string& ref,
+                                             const std::function<Repository::Merged(const std::string& head)>& make) {
+  const std::string head = site.repository.get_head();
+  // A crash may have come in the middle: the same commit is gone on with.
+  auto target = site.repository.find_ref(ref);
+  if (target && site.repository.is_ancestor(*target, head)) return {.commit = *target};
+  if (target && !site.repository.is_ancestor(head, *target)) target.reset();
+  if (!target) {
+    const Repository::Merged made = make(head);
+    if (!made.commit) return {.kind = Landing::Kind::conflicted, .conflicts = made.conflicts};
+    if (*made.commit == head) return {.commit = head};
+    const Repository::Status status = site.repository.status();
+    if (status.in_operation) {
+      return {.kind = Landing::Kind::refused, .why = Error("git.dirty", "a merge or rebase is under way")};
+    }
+    if (!status.dirty.empty()) {
+      constexpr std::size_t most = 5;
+      std::vector<std::string> shown;
+      for (const std::string& path : status.dirty) {
+        if (shown.size() < most) shown.push_back(base::visible(path));
+      }
+      return {.kind = Landing::Kind::refused,
+              .why = Error("git.dirty",
+                           fmt::format("your checkout is not clean: {}{}", base::join(shown, ", "),
+                                       status.dirty.size() > most ? ", …" : ""),
+                           "commit or stash your changes")};
+    }
+    target = made.commit;
+    keep_commit(site, ref, *target);
+  }
+  options_.crash_point("isolation.before_forward");
+  try {
+    site.repository.fast_forward(*target);
+  } catch (const Error& error) {
+    const bool is_refusal = error.code() == "git.dirty" || error.code() == "git.moved";
+    if (!is_refusal) throw;
+    forget_commit(site, ref);
+    return {.kind = Landing::Kind::refused, .why = error};
+  }
+  options_.crash_point("isolation.after_forward");
+  return {.commit = *target};
+}
+
+std::vector<base::ExecutionId> IsolationSteps::find_queued(const std::string& project) {
+  return in_store([&](store::Session& session) {
+    std::set<base::ExecutionId> seen;
+    std::vector<base::ExecutionId> roots;
+    for (const model::Patch& patch :
+         store::list_patches(session, {.states = {PatchState::queued}, .most = most_queued})) {
+      if (!patch.branch_commit || !seen.insert(patch.root_id).second) continue;
+      const auto branch = store::find_branch(session, patch.root_id);
+      const bool is_here = branch && branch->host == options_.host && branch->project == project;
+      const auto all = store::find_patches(session, patch.root_id);
+      const bool is_whole = std::ranges::all_of(
+          all, [](const PatchRow& row) { return !is_open(row) || row.patch.state == PatchState::queued; });
+      if (is_here && is_whole) roots.push_back(patch.root_id);
+    }
+    return roots;
+  });
+}
+
+std::vector<base::ExecutionId> IsolationSteps::find_granted() {
+  return in_store([&](store::Session& session) {
+    std::vector<base::ExecutionId> roots;
+    session.query(Sql::approvals_to_apply, {{"host", options_.host}, {"most", most_queued}},
+                  [&](const store::Row& row) { roots.emplace_back(row.integer(1)); });
+    return roots;
+  });
+}
+
+}  // namespace reeve::runtime

@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "runtime/checkout_lock.h"
+#include "runtime/isolation_names.h"
+#include "runtime/isolation_steps.h"
+
+// What a person does with single patches (ISO-4).
+namespace reeve::runtime {
+
+using base::Error;
+using git::Repository;
+using ledger::Transaction;
+using model::Patch;
+using model::PatchState;
+
+namespace {
+
+std::string list_paths(const std::vector<std::string>& paths) {
+  std::vector<std::string> shown;
+  for (const std::string& path : paths) shown.push_back(base::visible(path));
+  return base::join(shown, ", ");
+}
+
+[[noreturn]] void refuse(const Patch& patch, std::string_view wish, std::string fix) {
+  throw Error("patch.state",
+              fmt::format("{} is {}: it cannot be {}", patch.patch_id.text(), base::spell(patch.state), wish),
+              std::move(fix));
+}
+
+}  // namespace
+
+Patch IsolationSteps::move(base::PatchId id, const ledger::PatchMove& move) {
+  return call([&](Transaction& transaction) { return ledger::move_patch(transaction, id, move); });
+}
+
+Patch IsolationSteps::act(base::PatchId id, Isolation::PatchAction action, const std::string& by) {
+  const Patch patch = call([id](Transaction& transaction) { return ledger::get_patch(transaction, id); });
+  auto site = find_site(patch.root_id);
+  if (!site) {
+    throw Error("patch.no_repository", fmt::format("nothing is known of the repository of {}", id.text()),
+                "its diff is still shown by `reeve patch show`");
+  }
+  switch (action) {
+    case Isolation::PatchAction::apply:
+      return apply_patch(*site, patch, by);
+    case Isolation::PatchAction::drop:
+      return drop_patch(*site, patch, by);
+    case Isolation::PatchAction::rollback:
+      return roll_back_patch(*site, patch, by);
+  }
+  return patch;
+}
+
+Patch IsolationSteps::apply_patch(Site& site, const Patch& patch, const std::string& by) {
+  const base::PatchId id = patch.patch_id;
+  if (patch.state == PatchState::committed) return patch;
+  if (patch.state == PatchState::created) refuse(patch, "applied yet", "wait until its gates have looked at it");
+  const std::string who = "by " + by;
+  if (patch.state == PatchState::quarantined) move(id, {.to = PatchState::validated, .reason = who});
+  const bool is_queued = patch.state == PatchState::queued;
+  if (!is_queued &&
+      !can_move(patch.state == PatchState::quarantined ? PatchState::validated : patch.state, PatchState::queued)) {
+    refuse(patch, "applied", fmt::format("`git cherry-pick {}` takes it over by hand", patch.commit));
+  }
+  const std::string ref = kept_ref(site.root(), "apply-" + id.text());
+  const auto lock = lock_checkout(site.repository);
+  if (!is_queued) move(id, {.to = PatchState::queued, .reason = who});
+  options_.crash_point("isolation.patch_queued");
+  const Landing landing = land(site, ref, [&](const std::string& head) {
+    return site.repository.revert(
+        patch.commit, patch.base_commit, head,
+        fmt::format("{} {} ({})", patch.root_id.text(), base::visible(patch.node_id), id.text()));
+  });
+  if (landing.kind == Landing::Kind::refused) {
+    move(id, {.to = PatchState::apply_failed, .reason = landing.why.message()});
+    throw landing.why;
+  }
+  if (landing.kind == Landing::Kind::conflicted) {
+    const std::string paths = list_paths(landing.conflicts);
+    move(id, {.to = PatchState::conflicted, .reason = "you changed the same: " + paths});
+    throw Error("patch.conflicted",
+                fmt::format("{} does not fit your checkout: {}. Nothing was changed.", id.text(), paths),
+                fmt::format("`git cherry-pick {}` takes it over by hand", patch.commit));
+  }
+  const Patch done = call([&](Transaction& transaction) {
+    ledger::move_patch(transaction, id, {.to = PatchState::applied, .reason = who, .applied_commit = landing.commit});
+    ledger::move_patch(transaction, id, {.to = PatchState::verified});
+    return ledger::move_patch(transaction, id, {.to = PatchState::committed});
+  });
+  forget_commit(site, ref);
+  return done;
+}
+
+// One that is in the branch is taken out of it: it is not to come with the rest.
+Patch IsolationSteps::drop_patch(Site& site, const Patch& patch, const std::string& by) {
+  if (patch.state == PatchState::dropped) return patch;
+  if (!can_move(patch.state, PatchState::dropped)) {
+    refuse(patch, "dropped", "`reeve patch rollback` takes back what is in your checkout");
+  }
+  const ledger::PatchMove dropped{.to = PatchState::dropped, .reason = "by " + by};
+  Patch done;
+  if (patch.branch_commit) {
+    const auto without =
+        site.repository.revert(patch.base_commit, patch.commit, site.branch.tip,
+                               fmt::format("{}: without {}", patch.root_id.text(), patch.patch_id.text()));
+    if (!without.commit) {
+      throw Error("patch.conflicted",
+                  fmt::format("later patches build on {}: {}. Nothing was changed.", patch.patch_id.text(),
+                              list_paths(without.conflicts)),
+                  "drop those first");
+    }
+    check_branch_free(site, site.repository.find_ref(branch_ref(site.root())));
+    done = call([&](Transaction& transaction) {
+      store::move_branch(transaction.session(), site.root(), site.branch.tip, *without.commit);
+      return ledger::move_patch(transaction, patch.patch_id, dropped);
+    });
+    site.branch.tip = *without.commit;
+    options_.crash_point("isolation.patch_dropped");
+    if (site.repository.find_ref(branch_ref(site.root()))) settle_branch(site);
+  } else {
+    done = move(patch.patch_id, dropped);
+  }
+  forget_commit(site, patch_ref(patch));
+  return done;
+}
+
+Patch IsolationSteps::roll_back_patch(Site& site, const Patch& patch, const std::string& by) {
+  if (patch.state == PatchState::rolled_back) return patch;
+  if (!can_move(patch.state, PatchState::rolled_back)) {
+    refuse(patch, "rolled back", "only what is in your checkout can be taken back; `reeve patch drop` gives it up");
+  }
+  const std::string ref = kept_ref(site.root(), "rollback-" + patch.patch_id.text());
+  const auto lock = lock_checkout(site.repository);
+  const Landing landing = land(site, ref, [&](const std::string& head) {
+    return site.repository.revert(
+        patch.base_commit, patch.commit, head,
+        fmt::format("Revert {} {} ({})", patch.root_id.text(), base::visible(patch.node_id), patch.patch_id.text()));
+  });
+  if (landing.kind == Landing::Kind::refused) throw landing.why;
+  if (landing.kind == Landing::Kind::conflicted) {
+    throw Error("patch.conflicted",
+                fmt::format("what came later builds on {}: {}. Nothing was changed.", patch.patch_id.text(),
+                            list_paths(landing.conflicts)),
+                "roll the later ones back first");
+  }
+  options_.crash_point("isolation.patch_reverted");
+  const Patch done = move(patch.patch_id, {.to = PatchState::rolled_back, .reason = "by " + by});
+  forget_commit(site, ref);
+  return done;
+}
+
+}  // namespace reeve::runtime

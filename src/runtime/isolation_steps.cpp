@@ -1,0 +1,278 @@
+#include "runtime/isolation_steps.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "os/file.h"
+#include "runtime/isolation_names.h"
+
+namespace reeve::runtime {
+
+namespace fs = std::filesystem;
+
+using base::Error;
+using git::Repository;
+using model::PatchState;
+using store::WorktreeHolder;
+using store::WorktreeRow;
+
+namespace {
+
+WorktreeHolder holder_of(const NodePlace& place) {
+  return {place.execution, place.node, place.iteration, place.attempt};
+}
+
+std::string describe_change(const NodePlace& place) {
+  return fmt::format("{} {}\n\nReeve-Execution: {}\nReeve-Iteration: {}\nReeve-Attempt: {}\n", place.root.text(),
+                     base::visible(place.node), place.execution.text(), place.iteration, place.attempt);
+}
+
+std::string list_some(const std::vector<std::string>& paths) {
+  constexpr std::size_t most = 10;
+  std::vector<std::string> shown;
+  for (const std::string& path : paths) {
+    if (shown.size() == most) {
+      shown.push_back(fmt::format("{} more", paths.size() - most));
+      break;
+    }
+    shown.push_back(base::visible(path));
+  }
+  return base::join(shown, ", ");
+}
+
+}  // namespace
+
+Isolation::Survey IsolationSteps::survey(const std::string& project) {
+  const auto found = Repository::find(project, options_.scratch);
+  repositories_.erase(project);
+  if (!found) return {};
+  Repository& repository = open_repository(project);
+  const fs::path worktrees = repository.root() / worktrees_folder;
+  const auto kind = fs::symlink_status(worktrees).type();
+  if (kind != fs::file_type::not_found && kind != fs::file_type::directory) {
+    throw Error("git.unsafe_folder", fmt::format("{} is no folder of its own", base::quoted(worktrees.string())),
+                "remove the link or file: worktrees of executions are made there");
+  }
+  Isolation::Survey survey{.base_commit = repository.get_head(), .dirty = {}};
+  const Repository::Status status = repository.status();
+  survey.dirty = status.dirty;
+  survey.dirty.insert(survey.dirty.end(), status.untracked.begin(), status.untracked.end());
+  return survey;
+}
+
+std::optional<std::string> IsolationSteps::prepare(const IsolationGround& ground, const NodePlace& place) {
+  Site site = open_site(ground, place.root);
+  evict(site, place);
+  auto row = find_held(site, place);
+  const bool is_there = row && row->is_ready && fs::is_directory(folder_of(site, row->name));
+  if (is_there) return task_folder(site, row->name);
+  if (row) {
+    row->is_ready = false;
+  } else {
+    row = choose_worktree(site, place);
+  }
+  if (!row) return std::nullopt;
+  hand_out(ground, site, *row, holder_of(place));
+  return task_folder(site, row->name);
+}
+
+// An earlier attempt of the same node works no more, whatever became of it.
+void IsolationSteps::evict(Site& site, const NodePlace& place) {
+  for (const WorktreeRow& row : list_rows(site.root())) {
+    const bool is_same = row.holder && row.holder->execution == place.execution && row.holder->node_id == place.node;
+    if (!is_same) continue;
+    NodePlace older = place;
+    older.iteration = row.holder->iteration;
+    older.attempt = row.holder->attempt;
+    const bool is_older = std::pair(older.iteration, older.attempt) < std::pair(place.iteration, place.attempt);
+    if (is_older) reject(site, older, PatchState::quarantined, "another attempt took its place");
+  }
+}
+
+Isolation::Collected IsolationSteps::collect(const IsolationGround& ground, const NodePlace& place) {
+  Site site = open_site(ground, place.root);
+  return collect(site, place);
+}
+
+Isolation::Collected IsolationSteps::collect(Site& site, const NodePlace& place) {
+  auto row = find_held(site, place);
+  const auto stored = find_patch(place);
+  const auto tell = [](const model::Patch& patch) {
+    if (patch.commit == patch.base_commit) return Isolation::Collected{};
+    return Isolation::Collected{patch.patch_id, patch.commit, patch.files};
+  };
+  const bool is_decided = stored && stored->patch.state != PatchState::created;
+  const bool may_change = row && row->is_ready && !is_decided && fs::is_directory(folder_of(site, row->name));
+  if (!may_change) return stored ? tell(stored->patch) : Isolation::Collected{};
+  const fs::path folder = folder_of(site, row->name);
+  const std::string message = describe_change(place);
+  const bool has_changed = site.repository.snapshot(folder, row->kept_commit, message).has_value();
+  if (!has_changed && stored) {
+    keep_commit(site, patch_ref(stored->patch), stored->patch.commit);
+    return tell(stored->patch);
+  }
+  // One commit of all, however many rounds there were.
+  const auto raw = site.repository.snapshot(folder, row->start_commit, message);
+  options_.crash_point("isolation.after_snapshot");
+  if (!raw && !stored) return {};
+  row->kept_commit = raw.value_or(row->start_commit);
+  keep_commit(site, kept_ref(site.root(), "worktree/" + worktree_folder(site.root(), row->name)), row->kept_commit);
+  const model::Patch made = make_patch(site, place, *row, raw);
+  const base::PatchId id = keep_patch(site, made, *row);
+  return tell(call([id](ledger::Transaction& transaction) { return ledger::get_patch(transaction, id); }));
+}
+
+model::Patch IsolationSteps::make_patch(Site& site, const NodePlace& place, const WorktreeRow& row,
+                                        const std::optional<std::string>& raw) {
+  model::Patch patch;
+  patch.execution_id = place.execution;
+  patch.root_id = place.root;
+  patch.node_id = place.node;
+  patch.iteration = place.iteration;
+  patch.attempt = place.attempt;
+  patch.base_commit = row.base_commit;
+  patch.commit = raw.value_or(row.base_commit);
+  if (raw && row.start_commit != row.base_commit) {
+    // What the setup left there is no part of it.
+    const auto own = site.repository.revert(*raw, row.start_commit, row.base_commit, describe_change(place));
+    if (own.commit) patch.commit = *own.commit;
+  }
+  return patch;
+}
+
+base::PatchId IsolationSteps::keep_patch(Site& site, model::Patch patch, const WorktreeRow& row,
+                                         const std::optional<ledger::PatchMove>& then) {
+  auto diff = site.repository.diff(patch.base_commit, patch.commit);
+  patch.files = std::move(diff.files);
+  patch.diff = std::move(diff.text);
+  if (diff.is_cut) patch.diff += "\n(the rest is too long: `git show` has it)\n";
+  patch.patch_id = call([&](ledger::Transaction& transaction) {
+    store::write_worktree(transaction.session(), site.root(), row);
+    const base::PatchId id = ledger::create_patch(transaction, patch);
+    if (then) ledger::move_patch(transaction, id, *then);
+    return id;
+  });
+  options_.crash_point("isolation.after_patch");
+  keep_commit(site, patch_ref(patch), patch.commit);
+  return patch.patch_id;
+}
+
+Isolation::Accepted IsolationSteps::accept(const IsolationGround& ground, const NodePlace& place) {
+  Site site = open_site(ground, place.root);
+  const auto stored = find_patch(place);
+  if (!stored) {
+    release(site, place);
+    return {};
+  }
+  const model::Patch& patch = stored->patch;
+  Isolation::Accepted accepted;
+  if (patch.state == PatchState::conflicted) {
+    accepted = {true, {patch.history.back().reason.value_or("")}};
+  } else if (patch.state == PatchState::created && patch.commit == patch.base_commit) {
+    move(patch.patch_id, {.to = PatchState::dropped, .reason = "nothing is left of it"});
+  } else if (patch.state == PatchState::created) {
+    const auto merged = site.repository.merge(
+        site.branch.tip, patch.commit, fmt::format("{} {}: merged", place.root.text(), base::visible(place.node)));
+    accepted = {!merged.commit, merged.conflicts};
+    if (merged.commit) {
+      check_branch_free(site, site.repository.find_ref(branch_ref(site.root())));
+      options_.crash_point("isolation.after_merge");
+      call([&](ledger::Transaction& transaction) {
+        ledger::move_patch(transaction, patch.patch_id, {.to = PatchState::validated, .branch_commit = merged.commit});
+        store::move_branch(transaction.session(), site.root(), site.branch.tip, *merged.commit);
+      });
+      site.branch.tip = *merged.commit;
+      options_.crash_point("isolation.after_validated");
+      settle_branch(site);
+    } else {
+      move(patch.patch_id, {.to = PatchState::conflicted,
+                            .reason = fmt::format("others changed the same: {}", list_some(merged.conflicts))});
+    }
+  }
+  options_.crash_point("isolation.before_release");
+  release(site, place);
+  return accepted;
+}
+
+void IsolationSteps::reject(const IsolationGround& ground, const NodePlace& place, PatchState state,
+                            const std::string& reason) {
+  Site site = open_site(ground, place.root);
+  reject(site, place, state, reason);
+}
+
+void IsolationSteps::reject(Site& site, const NodePlace& place, PatchState state, const std::string& reason) {
+  collect(site, place);
+  const auto stored = find_patch(place);
+  if (stored && stored->patch.state == PatchState::created) {
+    const bool is_empty = stored->patch.commit == stored->patch.base_commit;
+    move(stored->patch.patch_id, {.to = is_empty ? PatchState::dropped : state, .reason = reason});
+  }
+  options_.crash_point("isolation.after_rejected");
+  release(site, place);
+}
+
+std::string IsolationSteps::checkout(const IsolationGround& ground, const NodePlace& place,
+                                     const std::optional<std::string>& commit, const std::string& name) {
+  Site site = open_site(ground, place.root);
+  const std::string own = throwaway_name(
+      fmt::format("{}-{}-{}-{}-{}", place.execution.text(), place.node, place.iteration, place.attempt, name));
+  make_worktree(ground, site, own, commit.value_or(site.branch.tip));
+  return task_folder(site, own);
+}
+
+void IsolationSteps::discard(const IsolationGround& ground, const std::string& folder) {
+  Repository& repository = open_repository(ground.project);
+  const fs::path worktrees = repository.root() / worktrees_folder;
+  const fs::path name = *fs::path(folder).lexically_relative(worktrees).begin();
+  if (is_throwaway(name.string())) repository.remove_worktree(worktrees / name);
+}
+
+void IsolationSteps::close(base::ExecutionId root) {
+  auto site = find_site(root);
+  if (!site) return;
+  for (const WorktreeRow& row : list_rows(root)) {
+    if (!row.holder) continue;
+    const NodePlace held{
+        root, row.holder->execution, row.holder->node_id, row.holder->iteration, row.holder->attempt, std::nullopt};
+    reject(*site, held, PatchState::quarantined, "the execution was over before it was");
+  }
+  for (WorktreeRow& row : list_rows(root)) {
+    keep_rest(*site, row);
+    options_.crash_point("isolation.before_remove");
+    site->repository.remove_worktree(folder_of(*site, row.name));
+    forget_commit(*site, kept_ref(root, "worktree/" + worktree_folder(root, row.name)));
+    in_store([&](store::Session& session) { store::delete_worktree(session, root, row.name); });
+    options_.crash_point("isolation.after_remove");
+  }
+  const std::string prefix = root.text() + ".";
+  for (const Repository::Worktree& left : site->repository.list_worktrees()) {
+    const std::string name = left.folder.filename().string();
+    const bool is_its = left.lock_reason == lock_reason(root) && name.starts_with(prefix) && is_throwaway(name);
+    if (is_its) site->repository.remove_worktree(left.folder);
+  }
+  const auto head = site->repository.head();
+  const auto patches = in_store([root](store::Session& session) { return store::find_patches(session, root); });
+  for (const store::PatchRow& row : patches) {
+    const bool is_kept_elsewhere =
+        head && row.patch.state == PatchState::committed && site->repository.is_ancestor(row.patch.commit, *head);
+    if (is_kept_elsewhere || is_final(row.patch.state)) forget_commit(*site, patch_ref(row.patch));
+  }
+  const bool is_in_checkout = head && site->repository.is_ancestor(site->branch.tip, *head);
+  if (is_in_checkout || site->branch.tip == site->branch.base_commit) forget_commit(*site, branch_ref(root));
+  options_.crash_point("isolation.before_closed");
+  in_store([root](store::Session& session) { store::set_branch_open(session, root, false); });
+}
+
+std::vector<base::ExecutionId> IsolationSteps::find_open(const std::string& project) {
+  std::vector<base::ExecutionId> roots;
+  const auto rows =
+      in_store([host = options_.host](store::Session& session) { return find_open_branches(session, host); });
+  for (const store::BranchRow& row : rows) {
+    if (row.project == project) roots.push_back(row.root);
+  }
+  return roots;
+}
+
+}  // namespace reeve::runtime

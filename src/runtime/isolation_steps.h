@@ -1,0 +1,133 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "git/repository.h"
+#include "ledger/ledger.h"
+#include "ledger/patches.h"
+#include "runtime/isolation.h"
+#include "store/branches.h"
+
+namespace reeve::runtime {
+
+// What isolation does, step by step: git and the store in turns, blocking. The store says what is so, git follows it:
+// each step can be done again, and what a crash left half done is done anew. Called on one thread alone.
+class IsolationSteps {
+ public:
+  struct Options {
+    ledger::Ledger& ledger;
+    // Whose worktrees these are.
+    std::string host;
+    // Private to Reeve.
+    std::filesystem::path scratch;
+    base::TimeLimit expiry = base::TimeLimit::off();
+    // True ends a setup that runs.
+    std::function<bool()> is_ending = [] { return false; };
+    // For tests: where the process may die.
+    std::function<void(const char*)> crash_point = [](const char*) {};
+  };
+  explicit IsolationSteps(Options options) : options_(std::move(options)) {}
+
+  // As class Isolation has them; they throw base::Error.
+  Isolation::Survey survey(const std::string& project);
+  // Nothing while another has the worktree that it shares.
+  std::optional<std::string> prepare(const IsolationGround& ground, const NodePlace& place);
+  Isolation::Collected collect(const IsolationGround& ground, const NodePlace& place);
+  std::string checkout(const IsolationGround& ground, const NodePlace& place, const std::optional<std::string>& commit,
+                       const std::string& name);
+  void discard(const IsolationGround& ground, const std::string& folder);
+  Isolation::Accepted accept(const IsolationGround& ground, const NodePlace& place);
+  void reject(const IsolationGround& ground, const NodePlace& place, model::PatchState state,
+              const std::string& reason);
+  void close(base::ExecutionId root);
+
+  Isolation::Applied apply(base::ExecutionId root, model::ApplyWhen mode);
+  model::Patch act(base::PatchId id, Isolation::PatchAction action, const std::string& by);
+
+  // Executions of this host whose worktrees are not gone; with a project, of that one.
+  std::vector<base::ExecutionId> find_open(const std::string& project);
+  // Those whose branch was on its way into the checkout, and those of which a person said that it may go there.
+  std::vector<base::ExecutionId> find_queued(const std::string& project);
+  std::vector<base::ExecutionId> find_granted();
+
+ private:
+  // A repository at work for one execution.
+  struct Site {
+    git::Repository& repository;
+    store::BranchRow branch;
+    base::ExecutionId root() const noexcept { return branch.root; }
+  };
+
+  // Where a change of the person's checkout is on its way: remembered in git until it is there.
+  struct Landing {
+    enum class Kind { landed, conflicted, refused };
+    Kind kind = Kind::landed;
+    std::string commit;
+    std::vector<std::string> conflicts;
+    base::Error why{"", ""};
+  };
+
+  git::Repository& open_repository(const std::string& project);
+  Isolation::Collected collect(Site& site, const NodePlace& place);
+  void reject(Site& site, const NodePlace& place, model::PatchState state, const std::string& reason);
+  model::Patch make_patch(Site& site, const NodePlace& place, const store::WorktreeRow& row,
+                          const std::optional<std::string>& raw);
+  Site open_site(const IsolationGround& ground, base::ExecutionId root);
+  std::optional<Site> find_site(base::ExecutionId root);
+  void settle_branch(Site& site);
+  void check_branch_free(Site& site, const std::optional<std::string>& current);
+
+  std::filesystem::path folder_of(Site& site, const std::string& name);
+  std::string task_folder(Site& site, const std::string& name);
+  void make_worktree(const IsolationGround& ground, Site& site, const std::string& name, const std::string& commit);
+  void set_up(const IsolationGround& ground, Site& site, const std::string& name);
+  // Nothing while another has it.
+  std::optional<store::WorktreeRow> choose_worktree(Site& site, const NodePlace& place);
+  void hand_out(const IsolationGround& ground, Site& site, store::WorktreeRow row, const store::WorktreeHolder& holder);
+  void keep_rest(Site& site, store::WorktreeRow& row);
+  void evict(Site& site, const NodePlace& place);
+  std::vector<store::WorktreeRow> list_rows(base::ExecutionId root);
+  void write_row(base::ExecutionId root, const store::WorktreeRow& row);
+  std::optional<store::WorktreeRow> find_held(Site& site, const NodePlace& place);
+  std::optional<store::PatchRow> find_patch(const NodePlace& place);
+  void release(Site& site, const NodePlace& place);
+  void tidy(Site& site, store::WorktreeRow row);
+  base::PatchId keep_patch(Site& site, model::Patch patch, const store::WorktreeRow& row,
+                           const std::optional<ledger::PatchMove>& then = {});
+  void keep_commit(Site& site, const std::string& ref, const std::string& commit);
+  void forget_commit(Site& site, const std::string& ref);
+
+  struct Asking {
+    Isolation::Applied answer;
+    bool may_go_on = false;
+  };
+  Asking ask_person(Site& site, const std::vector<store::PatchRow>& patches, model::ApplyWhen mode);
+  Isolation::Applied bring_in(Site& site, const std::vector<store::PatchRow>& patches);
+  // Under the lock of the checkout. `make` gives the commit it is to be at, from the one it is at.
+  Landing land(Site& site, const std::string& ref,
+               const std::function<git::Repository::Merged(const std::string& head)>& make);
+  model::Patch apply_patch(Site& site, const model::Patch& patch, const std::string& by);
+  model::Patch drop_patch(Site& site, const model::Patch& patch, const std::string& by);
+  model::Patch roll_back_patch(Site& site, const model::Patch& patch, const std::string& by);
+  model::Patch move(base::PatchId id, const ledger::PatchMove& move);
+
+  template <class Act>
+  auto call(Act act) {
+    return options_.ledger.call([act](ledger::Transaction& transaction) { return act(transaction); });
+  }
+  template <class Act>
+  auto in_store(Act act) {
+    return options_.ledger.call([act](ledger::Transaction& transaction) { return act(transaction.session()); });
+  }
+
+  Options options_;
+  std::map<std::string, git::Repository> repositories_;
+};
+
+}  // namespace reeve::runtime

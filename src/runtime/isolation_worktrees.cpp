@@ -1,0 +1,294 @@
+#include <cerrno>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "os/beneath.h"
+#include "os/file.h"
+#include "runtime/isolation_names.h"
+#include "runtime/isolation_steps.h"
+#include "runtime/worktree_setup.h"
+
+namespace reeve::runtime {
+
+namespace fs = std::filesystem;
+
+using base::Error;
+using git::Repository;
+using model::PatchState;
+using store::WorktreeRow;
+
+namespace {
+
+fs::path path_in_repository(const Repository& repository, const std::string& project) {
+  return fs::canonical(project).lexically_relative(repository.root()).lexically_normal();
+}
+
+// ISO-1: the folder of all worktrees, which git does not see.
+void make_worktrees_folder(const fs::path& folder) {
+  const auto kind = fs::symlink_status(folder).type();
+  if (kind != fs::file_type::not_found && kind != fs::file_type::directory) {
+    throw Error("git.unsafe_folder", fmt::format("{} is no folder of its own", base::quoted(folder.string())),
+                "remove the link or file: worktrees of executions are made there");
+  }
+  os::create_folders(folder);
+  os::create_file(folder / ".gitignore", "*\n");
+}
+
+std::string kept_worktree_ref(base::ExecutionId root, const std::string& name) {
+  return kept_ref(root, "worktree/" + worktree_folder(root, name));
+}
+
+}  // namespace
+
+Repository& IsolationSteps::open_repository(const std::string& project) {
+  const auto known = repositories_.find(project);
+  if (known != repositories_.end()) return known->second;
+  auto found = Repository::find(project, options_.scratch);
+  if (!found) {
+    throw Error("git.not_a_repository", fmt::format("{} lies in no git repository any more", base::quoted(project)),
+                "bring its `.git` back, or start the execution anew");
+  }
+  return repositories_.emplace(project, std::move(*found)).first->second;
+}
+
+IsolationSteps::Site IsolationSteps::open_site(const IsolationGround& ground, base::ExecutionId root) {
+  Repository& repository = open_repository(ground.project);
+  auto branch = in_store([root](store::Session& session) { return store::find_branch(session, root); });
+  if (!branch) {
+    const bool is_there =
+        repository.find_ref(branch_ref(root)).has_value() ||
+        fs::symlink_status(repository.root() / worktrees_folder / root.text()).type() != fs::file_type::not_found;
+    if (is_there) {
+      throw Error("git.branch_in_use",
+                  fmt::format("the branch {} or its worktree is there already, from another Reeve", branch_name(root)),
+                  fmt::format("`git worktree remove --force .worktrees/{}` and `git branch -m {} NAME` make room",
+                              root.text(), branch_name(root)));
+    }
+    branch = store::BranchRow{
+        .root = root, .host = options_.host, .project = ground.project, .base_commit = *ground.base_commit};
+    branch->tip = branch->base_commit;
+    in_store([&](store::Session& session) { store::insert_branch(session, *branch); });
+    options_.crash_point("isolation.after_branch");
+  } else if (!branch->is_open) {
+    in_store([root](store::Session& session) { store::set_branch_open(session, root, true); });
+  }
+  Site site{repository, std::move(*branch)};
+  settle_branch(site);
+  return site;
+}
+
+std::optional<IsolationSteps::Site> IsolationSteps::find_site(base::ExecutionId root) {
+  auto branch = in_store([root](store::Session& session) { return store::find_branch(session, root); });
+  if (!branch) return std::nullopt;
+  if (branch->host != options_.host) {
+    throw Error("git.elsewhere", fmt::format("{} has its worktrees on {}", root.text(), base::quoted(branch->host)),
+                "ask there");
+  }
+  Repository& repository = open_repository(branch->project);
+  return Site{repository, std::move(*branch)};
+}
+
+// The branch in git is what the store says: whoever works in a worktree can move it.
+void IsolationSteps::settle_branch(Site& site) {
+  const std::string ref = branch_ref(site.root());
+  const auto current = site.repository.find_ref(ref);
+  if (current == site.branch.tip) return;
+  check_branch_free(site, current);
+  if (site.repository.set_ref(ref, site.branch.tip, current)) return;
+  throw Error("git.branch_in_use", fmt::format("somebody moves the branch {}", branch_name(site.root())),
+              "leave it alone while its execution lives");
+}
+
+void IsolationSteps::check_branch_free(Site& site, const std::optional<std::string>& current) {
+  const std::string name = branch_name(site.root());
+  const auto refuse = [&](const fs::path& where) {
+    throw Error("git.branch_in_use",
+                fmt::format("the branch {} is checked out in {}", name, base::quoted(where.string())),
+                "check out another one there: this branch moves while its execution lives");
+  };
+  for (const Repository::Worktree& worktree : site.repository.list_worktrees()) {
+    if (worktree.branch == name) refuse(worktree.folder);
+  }
+  // Only then can the person's checkout be on it, and looking at that is slow.
+  const bool may_be_here = current && site.repository.head() == current;
+  if (may_be_here && site.repository.status().branch == name) refuse(site.repository.root());
+}
+
+fs::path IsolationSteps::folder_of(Site& site, const std::string& name) {
+  return site.repository.root() / worktrees_folder / worktree_folder(site.root(), name);
+}
+
+// ISO-5: the project's folder in the worktree, reached through no link.
+std::string IsolationSteps::task_folder(Site& site, const std::string& name) {
+  const fs::path folder = folder_of(site, name);
+  const fs::path inner = path_in_repository(site.repository, site.branch.project);
+  if (inner == ".") return folder.string();
+  const os::Folder worktree = os::Folder::open(folder.string());
+  fs::path so_far;
+  for (const fs::path& part : inner) {
+    so_far /= part;
+    if (worktree.make_folder(so_far.string()) && worktree.open_folder(so_far.string())) continue;
+    throw Error("git.unsafe_folder",
+                fmt::format("{} is no folder in the worktree of {}", base::quoted(so_far.string()), site.root().text()),
+                "the project's folder must be a folder in every commit");
+  }
+  return (folder / inner).string();
+}
+
+void IsolationSteps::make_worktree(const IsolationGround& ground, Site& site, const std::string& name,
+                                   const std::string& commit) {
+  const fs::path folder = folder_of(site, name);
+  make_worktrees_folder(folder.parent_path());
+  site.repository.remove_worktree(folder);
+  options_.crash_point("isolation.before_worktree");
+  site.repository.add_worktree(folder, commit, std::nullopt, lock_reason(site.root()));
+  options_.crash_point("isolation.after_worktree");
+  set_up(ground, site, name);
+}
+
+void IsolationSteps::set_up(const IsolationGround& ground, Site& site, const std::string& name) {
+  set_up_worktree({.from = ground.project,
+                   .to = task_folder(site, name),
+                   .settings = ground.worktree,
+                   .environment = ground.environment},
+                  options_.is_ending);
+}
+
+std::vector<WorktreeRow> IsolationSteps::list_rows(base::ExecutionId root) {
+  return in_store([root](store::Session& session) { return store::find_worktrees(session, root); });
+}
+
+void IsolationSteps::write_row(base::ExecutionId root, const WorktreeRow& row) {
+  in_store([&](store::Session& session) { store::write_worktree(session, root, row); });
+}
+
+std::optional<WorktreeRow> IsolationSteps::find_held(Site& site, const NodePlace& place) {
+  const store::WorktreeHolder holder{place.execution, place.node, place.iteration, place.attempt};
+  for (WorktreeRow& row : list_rows(site.root())) {
+    if (row.holder == holder) return std::move(row);
+  }
+  return std::nullopt;
+}
+
+std::optional<store::PatchRow> IsolationSteps::find_patch(const NodePlace& place) {
+  return in_store([&](store::Session& session) {
+    return store::find_patch(session, {place.root, place.execution, place.node, place.iteration, place.attempt});
+  });
+}
+
+std::optional<WorktreeRow> IsolationSteps::choose_worktree(Site& site, const NodePlace& place) {
+  std::map<std::string, WorktreeRow> rows;
+  for (WorktreeRow& row : list_rows(site.root())) rows.emplace(row.name, row);
+  const auto find = [&](const std::string& name) {
+    const auto found = rows.find(name);
+    return found == rows.end() ? WorktreeRow{.name = name} : found->second;
+  };
+  if (place.worktree_id) {
+    WorktreeRow row = find(shared_name(*place.worktree_id));
+    return row.holder ? std::nullopt : std::optional(std::move(row));
+  }
+  // The execution's own, else the first that is free: as many are made as work at once.
+  for (int number = 1;; ++number) {
+    WorktreeRow row = find(number == 1 ? std::string() : std::to_string(number));
+    if (!row.holder) return row;
+  }
+}
+
+void IsolationSteps::hand_out(const IsolationGround& ground, Site& site, WorktreeRow row,
+                              const store::WorktreeHolder& holder) {
+  keep_rest(site, row);
+  const bool was_ready = row.is_ready;
+  const bool leaves_nothing = row.start_commit == row.base_commit;
+  const bool is_tidy =
+      was_ready && leaves_nothing && row.base_commit == site.branch.tip && row.kept_commit == site.branch.tip;
+  row.holder = holder;
+  row.is_ready = false;
+  row.base_commit = row.start_commit = row.kept_commit = site.branch.tip;
+  write_row(site.root(), row);
+  options_.crash_point("isolation.after_claim");
+  const fs::path folder = folder_of(site, row.name);
+  if (!was_ready) {
+    make_worktree(ground, site, row.name, site.branch.tip);
+  } else if (!is_tidy) {
+    site.repository.reset(folder, site.branch.tip);
+    if (!leaves_nothing) set_up(ground, site, row.name);
+  }
+  const bool has_setup = !ground.worktree.copy.empty() || !ground.worktree.setup.empty();
+  if (has_setup && !is_tidy) {
+    // What git sees of the setup is told apart from what the task will change.
+    const auto start = site.repository.snapshot(folder, site.branch.tip, site.root().text() + ": what was set up");
+    if (start) {
+      row.start_commit = row.kept_commit = *start;
+      keep_commit(site, kept_worktree_ref(site.root(), row.name), *start);
+    }
+  }
+  row.is_ready = true;
+  options_.crash_point("isolation.before_ready");
+  write_row(site.root(), row);
+}
+
+// ISO-4: what changed after it was collected is never deleted, it becomes a patch.
+void IsolationSteps::keep_rest(Site& site, WorktreeRow& row) {
+  const fs::path folder = folder_of(site, row.name);
+  if (!row.is_ready || !fs::is_directory(folder)) return;
+  const std::string where = (fs::path(worktrees_folder) / worktree_folder(site.root(), row.name)).string();
+  const auto rest =
+      site.repository.snapshot(folder, row.kept_commit, fmt::format("{}: left in {}", site.root().text(), where));
+  if (!rest) return;
+  model::Patch patch;
+  patch.execution_id = patch.root_id = site.root();
+  patch.node_id = where;
+  patch.base_commit = row.kept_commit;
+  patch.commit = *rest;
+  const auto known =
+      in_store([root = site.root()](store::Session& session) { return store::find_patches(session, root); });
+  patch.attempt = 1;
+  for (const store::PatchRow& one : known) patch.attempt += one.patch.node_id == where ? 1 : 0;
+  row.kept_commit = *rest;
+  keep_patch(site, std::move(patch), row,
+             ledger::PatchMove{.to = PatchState::quarantined, .reason = "it was changed after the task was over"});
+}
+
+void IsolationSteps::release(Site& site, const NodePlace& place) {
+  auto row = find_held(site, place);
+  if (!row) return;
+  row->holder.reset();
+  write_row(site.root(), *row);
+  options_.crash_point("isolation.after_release");
+  tidy(site, std::move(*row));
+}
+
+// Back to the branch, as far as that needs no setup.
+void IsolationSteps::tidy(Site& site, WorktreeRow row) {
+  const bool is_there = row.is_ready && fs::is_directory(folder_of(site, row.name));
+  if (!is_there) return;
+  keep_rest(site, row);
+  const bool is_tidy = row.base_commit == site.branch.tip && row.kept_commit == site.branch.tip;
+  if (row.start_commit != row.base_commit || is_tidy) return;
+  row.is_ready = false;
+  write_row(site.root(), row);
+  options_.crash_point("isolation.before_reset");
+  site.repository.reset(folder_of(site, row.name), site.branch.tip);
+  options_.crash_point("isolation.after_reset");
+  row.is_ready = true;
+  row.base_commit = row.start_commit = row.kept_commit = site.branch.tip;
+  write_row(site.root(), row);
+  forget_commit(site, kept_worktree_ref(site.root(), row.name));
+}
+
+void IsolationSteps::keep_commit(Site& site, const std::string& ref, const std::string& commit) {
+  for (int i = 0; i < 3; ++i) {
+    const auto current = site.repository.find_ref(ref);
+    if (current == commit || site.repository.set_ref(ref, commit, current)) return;
+  }
+  throw Error("git.failed", fmt::format("somebody moves {}", ref), "leave what is under refs/reeve alone");
+}
+
+void IsolationSteps::forget_commit(Site& site, const std::string& ref) {
+  const auto current = site.repository.find_ref(ref);
+  if (current) site.repository.delete_ref(ref, *current);
+}
+
+}  // namespace reeve::runtime

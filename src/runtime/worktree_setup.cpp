@@ -1,0 +1,155 @@
+#include "runtime/worktree_setup.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "os/beneath.h"
+#include "os/spawn.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+using base::Error;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t most_copied = std::size_t{64} << 20U;
+constexpr std::size_t most_said = 4'096;
+constexpr auto look_pause = std::chrono::milliseconds(200);
+
+[[noreturn]] void throw_copy(const std::string& name, std::string_view why) {
+  throw Error("worktree.copy_failed", fmt::format("cannot copy {} into the worktree: {}", base::quoted(name), why),
+              "`worktree.copy` names regular files of the project");
+}
+
+std::string read_all(const os::Fd& file, const std::string& name) {
+  std::string content;
+  std::array<char, 65'536> block{};
+  for (;;) {
+    const ssize_t count = ::read(file.get(), block.data(), block.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw_copy(name, std::generic_category().message(errno));
+    if (count == 0) return content;
+    content.append(block.data(), static_cast<std::size_t>(count));
+    if (content.size() > most_copied) throw_copy(name, "it is larger than 64 MiB");
+  }
+}
+
+// ISO-5: both ends are opened beneath their folders, by descriptor.
+void copy_one(const os::Folder& from, const os::Folder& to, const std::string& name) {
+  const auto source = from.open_file(name, O_RDONLY | O_NONBLOCK);
+  if (!source && source.error() == ENOENT) return;
+  if (!source) throw_copy(name, std::generic_category().message(source.error()));
+  struct stat kind = {};
+  if (::fstat(source->get(), &kind) != 0 || !S_ISREG(kind.st_mode)) throw_copy(name, "it is no regular file");
+  const std::string content = read_all(*source, name);
+  std::string folder;
+  const std::size_t last = name.rfind('/');
+  for (std::size_t at = name.find('/'); last != std::string::npos && at != std::string::npos && at <= last;
+       at = name.find('/', at + 1)) {
+    folder = name.substr(0, at);
+    if (!folder.empty() && !to.make_folder(folder)) throw_copy(name, "its folder cannot be made");
+  }
+  // By another name first: whoever dies in between leaves no half file.
+  to.remove(name);
+  const auto target = to.open_file(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kind.st_mode & 0777U);
+  if (!target) throw_copy(name, std::generic_category().message(target.error()));
+  std::string_view rest = content;
+  while (!rest.empty()) {
+    const ssize_t count = ::write(target->get(), rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) throw_copy(name, std::generic_category().message(errno));
+    rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+// The end of what a command printed, one line.
+std::string last_words(const std::string& output) {
+  constexpr std::size_t most = 500;
+  std::string_view text = base::trim(output);
+  if (text.size() > most) text.remove_prefix(text.size() - most);
+  return base::visible(base::replace_invalid_utf8(text));
+}
+
+void read_output(const os::Fd& pipe, std::string& output) {
+  std::array<char, 16'384> block{};
+  for (;;) {
+    const ssize_t count = ::read(pipe.get(), block.data(), block.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    output.append(block.data(), static_cast<std::size_t>(count));
+    if (output.size() > 2 * most_said) output.erase(0, output.size() - most_said);
+  }
+}
+
+void run_one(const SetupPlan& plan, const std::vector<std::string>& argv, Clock::time_point until,
+             const std::function<bool()>& is_ending) {
+  const auto fail = [&](std::string_view why, const std::string& output) {
+    const std::string said = last_words(output);
+    throw Error("worktree.setup_failed",
+                fmt::format("{} failed while the worktree was set up: {}{}{}", base::quoted(base::join(argv, " ")), why,
+                            said.empty() ? "" : ": ", said),
+                "mend the command under `worktree.setup`, then `reeve flow retry`");
+  };
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : plan.environment) environment.push_back(fmt::format("{}={}", name, value));
+  os::Pipe pipe = os::make_pipe();
+  if (::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK) != 0) base::throw_errno("os.failed", "cannot read a pipe", errno);
+  auto process = os::spawn({.argv = argv,
+                            .environment = environment,
+                            .folder = plan.to.string(),
+                            .output = pipe.write.get(),
+                            .error = pipe.write.get()});
+  if (!process) fail(std::generic_category().message(process.error().error_number), "");
+  pipe.write = {};
+  std::string output;
+  std::string_view why;
+  while (why.empty()) {
+    std::array<pollfd, 2> wanted{pollfd{.fd = process->fd(), .events = POLLIN, .revents = 0},
+                                 pollfd{.fd = pipe.read.get(), .events = POLLIN, .revents = 0}};
+    ::poll(wanted.data(), wanted.size(), static_cast<int>(look_pause.count()));
+    read_output(pipe.read, output);
+    // Whoever closed its output is only waited for.
+    if ((wanted[0].revents & POLLIN) != 0) break;
+    if ((wanted[1].revents & POLLHUP) != 0) {
+      ::poll(wanted.data(), 1, static_cast<int>(look_pause.count()));
+      if ((wanted[0].revents & POLLIN) != 0) break;
+    }
+    if (Clock::now() > until) why = "it did not end in time and was killed";
+    if (is_ending()) why = "the daemon ends";
+  }
+  // Not waited for yet: the number is still that of its group. What it left running goes too.
+  ::kill(-process->pid(), SIGKILL);
+  const os::ExitStatus status = process->wait();
+  read_output(pipe.read, output);
+  if (!why.empty()) fail(why, output);
+  if (status.signal) fail(fmt::format("signal {}", *status.signal), output);
+  if (status.code != 0) fail(fmt::format("exit code {}", status.code.value_or(-1)), output);
+}
+
+}  // namespace
+
+void set_up_worktree(const SetupPlan& plan, const std::function<bool()>& is_ending) {
+  if (!plan.settings.copy.empty()) {
+    const os::Folder from = os::Folder::open(plan.from.string());
+    const os::Folder to = os::Folder::open(plan.to.string());
+    for (const std::string& name : plan.settings.copy) copy_one(from, to, name);
+  }
+  const auto until = Clock::now() + plan.limit;
+  for (const std::vector<std::string>& argv : plan.settings.setup) {
+    if (!argv.empty()) run_one(plan, argv, until, is_ending);
+  }
+}
+
+}  // namespace reeve::runtime

@@ -1,0 +1,1 @@
+SELECT host FROM run_attempts WHERE run = :run AND attempt = :attempt

@@ -1,0 +1,1 @@
+UPDATE branches SET is_open = :is_open WHERE root = :root

@@ -1,0 +1,1 @@
+DELETE FROM worktrees WHERE root = :root AND name = :name

@@ -1,0 +1,1 @@
+SELECT name, is_ready, execution, node_id, iteration, attempt, base_commit, start_commit, kept_commit FROM worktrees WHERE root = :root ORDER BY name

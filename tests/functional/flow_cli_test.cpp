@@ -1,0 +1,277 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/flow.h"
+
+// Workflows from the command line (SPEC §3, §7, UX).
+namespace reeve {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::Members;
+using ::testing::Not;
+using testing::Outcome;
+using testing::Session;
+using ::testing::StartsWith;
+using testing::Words;
+
+class FlowCli : public testing::FlowTest {
+ protected:
+  std::unique_ptr<Session> at_terminal(const Words& words) const {
+    return start(words, Session::Ends::terminal, {{"NO_COLOR", "1"}, {"TERM", "xterm"}});
+  }
+  // Of its lines, what changed: "a running", " completed" for the execution itself.
+  static std::vector<std::string> changes_of(const std::string& out) {
+    std::vector<std::string> changes;
+    for (const std::string& line : testing::lines_of(out)) {
+      std::vector<std::string> cells;
+      std::size_t at = 0;
+      while (at != std::string::npos) {
+        const std::size_t tab = line.find('\t', at);
+        cells.push_back(line.substr(at, tab == std::string::npos ? tab : tab - at));
+        at = tab == std::string::npos ? tab : tab + 1;
+      }
+      if (cells.size() >= 4) changes.push_back(cells[2] + " " + cells[3]);
+    }
+    return changes;
+  }
+};
+
+TEST_F(FlowCli, each_change_is_a_line_and_the_end_the_last) {
+  write_workflow("two", chain("two", {{"a", "echo hello"}, {"b", "noop"}}));
+  const Outcome done = reeve({"flow", "run", "two"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(changes_of(done.out),
+              ::testing::ElementsAre(" running", "a running", "a completed", "b running", "b completed", " completed"));
+  EXPECT_THAT(done.err, HasSubstr("EX-1 completed"));
+  EXPECT_THAT(show("EX-1")["nodes"], HasSubstr("hello"));
+}
+
+// SPEC §7: 0, 1, 90, 130.
+TEST_F(FlowCli, the_exit_code_says_how_it_ended) {
+  write_workflow("bad", chain("bad", {{"a", "echo 3 tests failed >&2; exit 3"}, {"b", "noop"}}));
+  write_workflow("asks", chain("asks", {{"ok", "human Ship it?"}, {"b", "noop"}}));
+  write_workflow("slow", chain("slow", {{"a", held_until("never")}}));
+  const Outcome failed = reeve({"flow", "run", "bad"});
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_THAT(failed.err, AllOf(HasSubstr("EX-1 failed: "), HasSubstr("reeve flow retry EX-1")));
+  const Outcome waits = reeve({"flow", "run", "asks", "--no-wait"});
+  EXPECT_EQ(waits.code, 90);
+  EXPECT_THAT(waits.out, HasSubstr("\tok\tasks\tAP-1: Ship it?"));
+  EXPECT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_EQ(wait_for("EX-2"), 0);
+  const auto slow = start({"flow", "run", "slow"});
+  slow->wait_for("\ta\trunning");
+  const Outcome cancelled = reeve({"cancel", "EX-3", "--reason", "wrong branch"});
+  EXPECT_EQ(cancelled.code, 0) << cancelled.err;
+  EXPECT_EQ(slow->wait(), 130);
+  EXPECT_THAT(show("EX-3")["reason"], AllOf(HasSubstr("cancelled by "), HasSubstr("wrong branch")));
+  EXPECT_EQ(reeve({"flow", "cancel", "EX-3"}).code, 4);
+  EXPECT_EQ(reeve({"wait", "EX-3"}).code, 130);
+  EXPECT_EQ(reeve({"flow", "show", "EX-77"}).code, 3);
+  EXPECT_EQ(reeve({"flow", "show", "TR-1"}).code, 2);
+}
+
+// GRF-14: goes on at what failed.
+TEST_F(FlowCli, retry_goes_on_at_what_failed) {
+  write_workflow("w", chain("w", {{"a", "echo x >> count"}, {"b", "test -e mended"}, {"c", "noop"}}));
+  EXPECT_EQ(reeve({"flow", "run", "w"}).code, 1);
+  release("mended");
+  const Outcome again = reeve({"flow", "retry", "ex-1"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(wait_for("EX-1"), 0);
+  EXPECT_EQ(testing::read_text(project() / "count"), "x\n");
+  EXPECT_EQ(reeve({"flow", "retry", "EX-1"}).code, 4);
+  EXPECT_EQ(reeve({"flow", "retry", "EX-9"}).code, 3);
+}
+
+// GRF-8
+TEST_F(FlowCli, inputs_come_from_options_and_files) {
+  scratch().write("project/in.json", R"({"goal":"from the file","depth":{"a":[1,2]}})");
+  write_workflow("w", chain("w", {{"a", "echo \"{goal} {count} {depth}\""}}));
+  const Outcome done = reeve({"flow", "run", "w", "--inputs", "in.json", "--input", "goal=a=b", "--input", "count:=3"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(show("EX-1")["inputs"], AllOf(HasSubstr(R"("goal":"a=b")"), HasSubstr(R"("count":3)")));
+  scratch().write("project/list.json", "[1]");
+  for (const Words& wrong : {Words{"--input", "goal"}, Words{"--input", "=x"}, Words{"--input", ":=1"},
+                             Words{"--input", "n:=nothing"}, Words{"--inputs", "list.json"}}) {
+    Words words = {"flow", "run", "w"};
+    words.insert(words.end(), wrong.begin(), wrong.end());
+    const Outcome refused = reeve(words);
+    EXPECT_EQ(refused.code, 2) << wrong.back();
+    EXPECT_THAT(refused.err, StartsWith("error[cli.usage]")) << wrong.back();
+  }
+  EXPECT_EQ(reeve({"flow", "run", "w", "--inputs", "none.json"}).code, 3);
+  EXPECT_EQ(testing::lines_of(reeve({"flow", "list"}).out).size(), 1);
+}
+
+// GRF-1: a missing role, gate, subgraph or file is refused before anything starts, all problems at once.
+TEST_F(FlowCli, what_is_missing_is_told_at_once_and_nothing_is_started) {
+  scratch().write("project/bad.yaml", R"(id: bad
+name: Bad
+entry_point: a
+nodes:
+  - {id: a, type: task, task_config: {role: codr}}
+  - {id: b, type: gate, gate_config: {gate_type: lint}}
+  - {id: c, type: subgraph, subgraph_config: {workflow_name: nowhere}}
+edges:
+  - {id: e1, source: a, target: b}
+  - {id: e2, source: b, target: c}
+)");
+  const Outcome refused = reeve({"flow", "run", "bad.yaml"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("error[flow.unknown_role]"), HasSubstr("did you mean `coder`?"),
+                                 HasSubstr("error[flow.unknown_gate]"), HasSubstr("error[flow.unknown_subgraph]"),
+                                 HasSubstr("bad.yaml:5:"), HasSubstr("Nothing was started.")));
+  // With the line itself, as `flow validate` shows it.
+  EXPECT_THAT(refused.err, HasSubstr("task_config: {role: codr}"));
+  EXPECT_THAT(refused.err, Not(HasSubstr(project().string())));
+  write_workflow("release", chain("release", {{"a", "true"}}));
+  const Outcome unknown = reeve({"flow", "run", "relaese"});
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("error[flow.not_found]"), HasSubstr("did you mean `release`?")));
+  EXPECT_EQ(reeve({"flow", "run", "none.yaml"}).code, 3);
+  EXPECT_EQ(reeve({"flow", "list"}).out, "");
+}
+
+// A role without a tool takes the only one; with none or several the start is refused with the fix.
+TEST_F(FlowCli, a_role_must_come_to_a_tool) {
+  write_workflow("inner", chain("inner", {{"x", "true"}}));
+  scratch().write("project/outer.yaml", R"(id: outer
+name: Outer
+entry_point: s
+nodes:
+  - {id: s, type: subgraph, subgraph_config: {workflow_name: inner}}
+edges: []
+)");
+  configure("tools: {}\n");
+  // Of a subgraph too.
+  const Outcome none = reeve({"flow", "run", "outer.yaml"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, AllOf(HasSubstr("error[flow.role_without_tool]"), HasSubstr("inner.yaml")));
+  configure("tools:\n  sh: {command: [sh, -c, \"{prompt}\"]}\n  other: {command: [cat]}\n");
+  EXPECT_THAT(reeve({"flow", "run", "outer.yaml"}).err, HasSubstr("other, sh"));
+  configure("tools:\n  sh: {command: [sh, -c, \"{prompt}\"]}\n");
+  EXPECT_EQ(reeve({"flow", "run", "outer.yaml"}).code, 0);
+}
+
+TEST_F(FlowCli, json_is_one_document_at_the_end) {
+  write_workflow("w", chain("w", {{"a", "echo done"}}));
+  const Outcome done = reeve({"flow", "run", "w", "--json", "--label", "nightly"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  Members record = testing::parse_object(done.out).value_or(Members());
+  EXPECT_EQ(record["status"], "completed");
+  EXPECT_EQ(record["label"], "nightly");
+  EXPECT_THAT(record["nodes"], HasSubstr("\"a\""));
+  const Outcome refused = reeve({"flow", "run", "nothing", "--json"});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_EQ(testing::parse_object(refused.out).value_or(Members())["code"], "flow.not_found");
+  const Outcome graph = reeve({"run-graph", ".reeve/workflows/w.yaml", "--workflow-id", "W1", "--json"});
+  EXPECT_EQ(graph.code, 0) << graph.err;
+  EXPECT_EQ(testing::parse_object(graph.out).value_or(Members())["label"], "W1");
+  EXPECT_THAT(reeve({"flow", "list", "--label", "W1"}).out, StartsWith("EX-2\tcompleted\tThe w\tW1\t"));
+}
+
+TEST_F(FlowCli, show_tells_what_went_in_and_came_out_and_who_decided) {
+  write_workflow("w", chain("w", {{"a", "echo built"}, {"ok", "human Ship it?"}, {"c", "noop"}}));
+  const std::string id = begin("w", {"--input", "goal=ship"});
+  testing::eventually([&] { return reeve({"approve", "AP-1", "--comment", "fine"}).code == 0; });
+  EXPECT_EQ(wait_for(id), 0);
+  const std::string shown = reeve({"show", id}).out;
+  EXPECT_THAT(shown,
+              AllOf(HasSubstr("execution\tworkflow_id\tw\n"), HasSubstr("execution\tinputs\t{\"goal\":\"ship\"}"),
+                    HasSubstr("node\ta\ttask\tcompleted\t1\t0\tTR-1\t"), HasSubstr("built"),
+                    HasSubstr("run\tTR-1\ta\tcompleted\t1\tsh -c 'echo built'"),
+                    HasSubstr("approval\tAP-1\tok\tapproved\tapprove\t")));
+  EXPECT_EQ(reeve({"flow", "show", "@last"}).out, shown);
+  const std::string history = reeve({"flow", "show", id, "--json", "--history"}).out;
+  EXPECT_THAT(history, AllOf(HasSubstr(R"("iterations":[])"), HasSubstr(R"("comment":"fine")")));
+}
+
+// GRF-15: drawings with live status.
+TEST_F(FlowCli, a_drawing_of_an_execution_says_how_far_it_has_come) {
+  write_workflow("w", chain("w", {{"a", "true"}, {"b", held_until("go")}, {"c", "noop"}}));
+  const std::string id = begin("w");
+  ASSERT_TRUE(testing::eventually([&] { return show(id)["nodes"].find("TR-2") != std::string::npos; }));
+  const std::string text = reeve({"flow", "graph", id}).out;
+  EXPECT_THAT(text, AllOf(StartsWith("EX-1  ● running\n"), HasSubstr("✓ completed"), HasSubstr("● running"),
+                          HasSubstr("○ pending")));
+  EXPECT_THAT(reeve({"flow", "graph", id, "--format", "mermaid"}).out,
+              AllOf(StartsWith("---\n"), HasSubstr("style n0 stroke:"), Not(HasSubstr("style n2 stroke:"))));
+  EXPECT_THAT(reeve({"flow", "graph", id, "--format", "dot"}).out, HasSubstr("color=\"#"));
+  EXPECT_EQ(reeve({"flow", "graph", "EX-9"}).code, 3);
+  release("go");
+  EXPECT_EQ(wait_for(id), 0);
+}
+
+TEST_F(FlowCli, reeve_alone_tells_of_what_waits_and_failed) {
+  write_workflow("bad", chain("bad", {{"a", "exit 3"}}));
+  write_workflow("asks", chain("asks", {{"ok", "human Ship it?"}}));
+  EXPECT_EQ(reeve({"flow", "run", "bad"}).code, 1);
+  EXPECT_EQ(reeve({"flow", "run", "asks", "--no-wait"}).code, 90);
+  const std::string news = reeve({}).out;
+  EXPECT_THAT(news, AllOf(HasSubstr("AP-1\tpending\tEX-2/ok"), HasSubstr("EX-1\tfailed\tThe bad")));
+  // Its run is in its story.
+  EXPECT_THAT(news, Not(HasSubstr("\nTR-1")));
+  EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
+}
+
+// UX: a tree that is drawn over again; what it asks is answered right there.
+TEST_F(FlowCli, on_a_terminal_a_tree_grows_and_questions_are_answered_in_it) {
+  write_workflow("w", chain("w", {{"build", held_until("go")}, {"ok", "human Ship it?"}, {"c", "noop"}}));
+  const auto session = at_terminal({"flow", "run", "w"});
+  session->wait_for("● build");
+  session->wait_for("after build");
+  release("go");
+  session->wait_for("AP-1 EX-1/ok asks: Ship it?");
+  // What is typed before the question could be read is no answer (UX): typed until it is shown.
+  ASSERT_TRUE(testing::eventually([&] {
+    session->type("x");
+    return session->out().find("> x") != std::string::npos;
+  }));
+  session->type(
+      "\x15"
+      "7\r");
+  session->wait_for("`7` is none of them");
+  EXPECT_EQ(show("AP-1")["status"], "pending");
+  session->resize(12, 50);
+  session->type("1 looks fine\r");
+  EXPECT_EQ(session->wait(), 0) << session->out();
+  Members approval = show("AP-1");
+  EXPECT_EQ(approval["status"], "approved");
+  EXPECT_EQ(approval["comment"], "looks fine");
+  EXPECT_THAT(session->out(), HasSubstr("EX-1 completed"));
+  EXPECT_EQ(session->modes().c_lflag, session->first_modes().c_lflag);
+}
+
+// UX: Ctrl-C stops watching, the execution goes on.
+TEST_F(FlowCli, ctrl_c_leaves_it_running_and_says_how_to_go_on) {
+  write_workflow("w", chain("w", {{"build", held_until("go")}}));
+  const auto session = at_terminal({"flow", "run", "w"});
+  session->wait_for("● build");
+  session->type("\x03");
+  EXPECT_EQ(session->wait(), 130);
+  EXPECT_THAT(session->out(), HasSubstr("EX-1 goes on; reeve flow show EX-1"));
+  EXPECT_EQ(session->modes().c_lflag, session->first_modes().c_lflag);
+  const auto lines = start({"flow", "run", "w"});
+  lines->wait_for("\tbuild\trunning");
+  lines->signal(SIGINT);
+  EXPECT_EQ(lines->wait(), 130);
+  EXPECT_THAT(lines->err(), HasSubstr("EX-2 goes on"));
+  release("go");
+  EXPECT_EQ(reeve({"wait", "EX-1", "EX-2"}).code, 0);
+}
+
+// A process inside a managed run starts no workflow.
+TEST_F(FlowCli, a_task_starts_no_workflow) {
+  write_workflow("inner", chain("inner", {{"x", "noop"}}));
+  write_workflow("w", chain("w", {{"a", testing::reeve_binary() + " flow run inner > said 2>&1; echo $? >> said"}}));
+  EXPECT_EQ(reeve({"flow", "run", "w"}).code, 0);
+  EXPECT_THAT(testing::read_text(project() / "said"), AllOf(HasSubstr("execution.inside_run"), HasSubstr("\n5\n")));
+  EXPECT_EQ(testing::lines_of(reeve({"flow", "list"}).out).size(), 1);
+}
+
+}  // namespace
+}  // namespace reeve

@@ -1,0 +1,123 @@
+#include <csignal>
+#include <fstream>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/flow_proof.h"
+
+// GRF-13: two daemons, each with a state folder of its own, share executions on one PostgreSQL. The server is the
+// test's own, which is restarted under them.
+namespace reeve {
+namespace {
+
+using testing::eventually;
+using testing::Outcome;
+
+class SharedFlow : public testing::FlowProofTest {
+ protected:
+  void SetUp() override {
+    server_ = fmt::format("/tmp/reeve-flow-{}", ::getpid());
+    ASSERT_NO_FATAL_FAILURE(serve_database({"start", server_.string(), "fsync=off"}));
+    const Outcome made = testing::run_program(
+        {.argv = {"createdb", "-h", server_, "-U", "reeve", "proof"}, .environment = {{"PATH", "/usr/bin:/bin"}}});
+    ASSERT_EQ(made.code, 0) << made.err;
+    write_project(
+        fmt::format("store: 'postgresql:///proof?host={}&user=reeve'\n"
+                    "supervision: {{poll_interval: 100ms, lease: {}ms}}\n",
+                    server_.string(), lease.count()));
+  }
+  void TearDown() override {
+    FlowProofTest::TearDown();
+    serve_database({"stop", server_.string()});
+  }
+
+  void serve_database(const testing::Words& words) const {
+    testing::Launch launch{.argv = {testing::source_folder() / "tests/support/store/postgresql"},
+                           .environment = {{"PATH", "/usr/bin:/bin:/usr/sbin:/sbin"}}};
+    launch.argv.insert(launch.argv.end(), words.begin(), words.end());
+    const Outcome outcome = testing::run_program(launch);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+  }
+
+  // The daemon of A stands still at that point; B is there.
+  std::unique_ptr<testing::Session> stand_still_at(const std::string& point) const {
+    EXPECT_EQ(reeve_at(site("b"), {"flow", "list"}).code, 0);
+    auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "stop:" + point}});
+    daemon->wait_for_error("listening");
+    return daemon;
+  }
+  static bool wait_until_still(const testing::Session& daemon) {
+    return eventually([&] {
+      std::ifstream stat(fmt::format("/proc/{}/stat", daemon.pid()));
+      std::string text;
+      std::getline(stat, text);
+      return text.contains(") T ");
+    });
+  }
+
+  static constexpr std::chrono::milliseconds lease{2'000};
+  std::filesystem::path server_;
+};
+
+// `./dev soak` does it long.
+TEST_F(SharedFlow, executions_of_every_shape_survive_daemons_and_a_database_that_are_killed_at_random) {
+  prove({.sites = {site("a"), site("b")},
+         .size = testing::proof_size({.executions = 28, .kills = 30, .restarts = 4, .seed = 20'261'116}),
+         .restart_database = [&] { serve_database({"restart", server_.string()}); },
+         .pause = lease + lease / 2});
+}
+
+// It claimed a step and stood still: another does it, and its own start comes too late.
+TEST_F(SharedFlow, a_daemon_that_stood_still_past_its_lease_starts_nothing) {
+  auto still = stand_still_at("node.before_start");
+  const auto client = start({"flow", "run", "chain", "--detach"});
+  ASSERT_TRUE(wait_until_still(*still));
+  ASSERT_TRUE(eventually([&] { return !list_unfinished(site("b")).empty(); }));
+  wait_until_over(site("b"));
+  still->signal(SIGCONT);
+  // What it held is another's: it begins anew.
+  EXPECT_EQ(still->wait(), EX_SOFTWARE) << still->err();
+  client->wait();
+  ASSERT_EQ(reeve({"flow", "list"}).code, 0);
+  expect_proved(site("a"));
+  EXPECT_EQ(ledger().size(), 2U * 4) << "each step once";
+}
+
+// Its step has ended, and the execution was cancelled elsewhere before it could say so.
+TEST_F(SharedFlow, a_result_that_comes_too_late_is_refused) {
+  auto still = stand_still_at("node.before_conclude");
+  const std::string id = start_flow(site("a"), "chain", "late");
+  ASSERT_TRUE(wait_until_still(*still));
+  const Outcome cancelled = reeve_at(site("b"), {"flow", "cancel", id});
+  EXPECT_EQ(cancelled.code, 0) << cancelled.err;
+  ::usleep(static_cast<useconds_t>((lease + lease / 2).count() * 1'000));
+  still->signal(SIGCONT);
+  EXPECT_EQ(still->wait(), EX_SOFTWARE) << still->err();
+  ASSERT_EQ(reeve({"flow", "list"}).code, 0);
+  const auto executions = read_all(site("a"));
+  testing::expect_agreement(executions, ledger());
+  EXPECT_EQ(executions.at(0).status, "cancelled");
+  EXPECT_EQ(executions.at(0).nodes.at(0).status, "cancelled");
+  EXPECT_EQ(ledger().size(), 2U) << "something began after it was cancelled";
+}
+
+// RUN-13: its step goes on in the keeper's hands. Whoever takes it up afterwards finds it done, and does not do it
+// again.
+TEST_F(SharedFlow, a_step_that_ended_while_its_daemon_stood_still_is_done_once) {
+  auto still = stand_still_at("node.before_conclude");
+  start_flow(site("a"), "chain", "late");
+  ASSERT_TRUE(wait_until_still(*still));
+  ::usleep(static_cast<useconds_t>((lease + lease / 2).count() * 1'000));
+  still->signal(SIGCONT);
+  still->wait();
+  ASSERT_EQ(reeve({"flow", "list"}).code, 0);
+  wait_until_over(site("a"));
+  expect_proved(site("a"));
+  EXPECT_EQ(ledger().size(), 2U * 4) << "each step once";
+}
+
+}  // namespace
+}  // namespace reeve

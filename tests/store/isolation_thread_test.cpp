@@ -1,0 +1,129 @@
+#include <fstream>
+#include <future>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "runtime/daemon.h"
+#include "store/patches.h"
+#include "tests/support/git_repository.h"
+#include "tests/support/program.h"
+#include "tests/support/store/flows.h"
+
+// Isolation as the daemon has it: asked on the loop, done on a thread of its own.
+namespace reeve::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+class IsolationThread : public ::testing::Test {
+ protected:
+  IsolationThread() {
+    Daemon::Options options{
+        .folder = {made_.beside("state")},
+        .config = {},
+        .reload = [] { return model::Config(); },
+        .keeper_program = (fs::path(testing::reeve_binary()).parent_path() / "reeve-keeper").string(),
+        .complain = [](const std::string& text) { ADD_FAILURE() << text; }};
+    fs::create_directories(options.folder.root);
+    daemon_ = std::make_unique<Daemon>(std::move(options));
+    root_ = daemon_->ledger().call([&](ledger::Transaction& transaction) {
+      ledger::StepResult step;
+      return daemon_->ledger().executions().start(transaction, testing::make_execution(testing::make_chain(2)),
+                                                  daemon_->ledger().worker(), step);
+    });
+    ground_.project = made_.root().string();
+    ground_.base_commit = made_.git({"rev-parse", "HEAD"});
+    turning_ = std::jthread([this] { daemon_->loop().run(); });
+  }
+  ~IsolationThread() override {
+    daemon_->loop().stop();
+    turning_.join();
+  }
+  NodePlace at(const std::string& node) const {
+    return {.root = root_, .execution = root_, .node = node, .iteration = 0, .attempt = 1, .worktree_id = "shared"};
+  }
+  // Asks on the loop; the answer can be waited for.
+  template <class T, class Ask>
+  std::future<std::expected<T, base::Error>> ask(Ask act) {
+    auto promise = std::make_shared<std::promise<std::expected<T, base::Error>>>();
+    daemon_->loop().post([this, act, promise] {
+      act(daemon_->isolation(),
+          [promise](std::expected<T, base::Error> answer) { promise->set_value(std::move(answer)); });
+    });
+    return promise->get_future();
+  }
+  std::future<std::expected<std::string, base::Error>> prepare(const NodePlace& place) {
+    return ask<std::string>(
+        [this, place](Isolation& isolation, auto answer) { isolation.prepare(ground_, place, std::move(answer)); });
+  }
+  static constexpr auto patience = std::chrono::seconds(60);
+
+  testing::GitRepository made_;
+  std::unique_ptr<Daemon> daemon_;
+  base::ExecutionId root_{0};
+  IsolationGround ground_;
+  std::jthread turning_;
+};
+
+// ISO-1: who shares a worktree waits until it is left; the next of them gets it then.
+TEST_F(IsolationThread, whoever_shares_a_worktree_waits_their_turn) {
+  const auto first = prepare(at("a")).get();
+  ASSERT_TRUE(first) << first.error().message();
+  auto second = prepare(at("b"));
+  std::ofstream(fs::path(*first) / "a") << "a\n";
+  const auto collected = ask<Isolation::Collected>([this](Isolation& isolation, auto answer) {
+                           isolation.collect(ground_, at("a"), std::move(answer));
+                         }).get();
+  ASSERT_TRUE(collected && collected->patch);
+  EXPECT_EQ(second.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  const auto accepted = ask<Isolation::Accepted>([this](Isolation& isolation, auto answer) {
+                          isolation.accept(ground_, at("a"), std::move(answer));
+                        }).get();
+  ASSERT_TRUE(accepted && !accepted->is_conflict);
+  ASSERT_EQ(second.wait_for(patience), std::future_status::ready);
+  EXPECT_EQ(*second.get(), *first);
+  EXPECT_TRUE(fs::exists(fs::path(*first) / "a"));
+}
+
+// Those that wait hear of the end.
+TEST_F(IsolationThread, the_end_of_an_execution_answers_those_who_wait) {
+  ASSERT_TRUE(prepare(at("a")).get());
+  auto waiting = prepare(at("b"));
+  ask<int>([this](Isolation& isolation, auto answer) {
+    isolation.close(ground_, root_, [answer] { answer(0); });
+  }).get();
+  ASSERT_EQ(waiting.wait_for(patience), std::future_status::ready);
+  EXPECT_EQ(waiting.get().error().code(), "execution.over");
+  EXPECT_FALSE(fs::exists(made_.root() / ".worktrees" / root_.text()));
+}
+
+// Outside git everything happens in the project's folder.
+TEST_F(IsolationThread, without_a_commit_to_begin_with_it_is_the_projects_folder) {
+  ground_.base_commit.reset();
+  EXPECT_EQ(*prepare(at("a")).get(), ground_.project);
+  EXPECT_EQ(*prepare(at("b")).get(), ground_.project);
+  EXPECT_FALSE(fs::exists(made_.root() / ".worktrees"));
+}
+
+// What executions left behind that are over goes at the next start; those that live keep theirs.
+TEST_F(IsolationThread, a_start_removes_what_is_over_and_nothing_else) {
+  const auto begin = [this](std::set<base::ExecutionId> alive) {
+    ask<int>([this, alive](Isolation& isolation, auto answer) {
+      isolation.begin(ground_.project, alive, [answer] { answer(0); });
+    }).get();
+  };
+  const fs::path folder = *prepare(at("a")).get();
+  std::ofstream(folder / "left") << "left\n";
+  begin({root_});
+  EXPECT_TRUE(fs::exists(folder / "left"));
+  begin({});
+  EXPECT_FALSE(fs::exists(folder));
+  const auto kept = daemon_->ledger().call(
+      [](ledger::Transaction& transaction) { return store::list_patches(transaction.session(), {}); });
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].state, model::PatchState::quarantined) << "ISO-4: it became a patch first";
+}
+
+}  // namespace
+}  // namespace reeve::runtime

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/support/json_line.h"
+
+// Executions as the API tells them, and the ledger of effects that only the tools write.
+namespace reeve::testing {
+
+// A line of `reeve_zoo step`.
+struct LedgerLine {
+  bool is_end = false;
+  std::string word;
+  std::string execution;
+  std::string node;
+  std::string run;
+  int attempt = 0;
+  // Of an end.
+  int code = 0;
+};
+std::vector<LedgerLine> read_ledger(const std::filesystem::path& path);
+
+struct StoredRun {
+  std::string id;
+  std::string node;
+  std::string status;
+  std::string reason;
+  std::string exit_code;
+  int attempt = 0;
+  // Of its node, and which round of its gates.
+  int iteration = 0;
+  int node_attempt = 1;
+  int round = 0;
+  // Empty: the task's own.
+  std::string gate;
+};
+
+struct StoredNode {
+  std::string id;
+  std::string type;
+  std::string status;
+  std::string error;
+  std::string run;
+  int iteration = 0;
+  int attempt = 0;
+};
+
+struct StoredExecution {
+  std::string id;
+  std::string workflow;
+  std::string label;
+  std::string status;
+  std::string reason;
+  // Those of loops, archived, before those that stand.
+  std::vector<StoredNode> nodes;
+  std::vector<StoredRun> runs;
+
+  bool is_over() const { return status == "completed" || status == "failed" || status == "cancelled"; }
+};
+// From the record and the history of the API.
+StoredExecution read_execution(const std::string& record, const std::string& history);
+
+// The text of a member; empty when it is null or missing.
+std::string member(const Members& members, const std::string& key);
+// The objects of an array.
+std::vector<Members> objects(const std::string& array);
+
+// GRF-13, GRF-14: each attempt of a node began once, and each attempt of a run had its effect once; what is said to
+// have completed has happened, and nothing happened that the store does not know. Fails the test where that does not
+// hold.
+void expect_agreement(const std::vector<StoredExecution>& executions, const std::vector<LedgerLine>& ledger);
+
+}  // namespace reeve::testing
