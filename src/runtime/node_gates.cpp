@@ -98,7 +98,7 @@ void NodeWork::see_gate_end(const Run& run) {
   }
   const bool only_warns = terms.severity == model::GateSeverity::warning || terms.on_fail == model::OnGateFail::warn;
   verdicts_.push_back({.gate = gate,
-                       .outputs = make_gate_outputs(helpers_.around, run),
+                       .outputs = make_gate_outputs(run_folder(helpers_.around, run.tool_run_id), run),
                        .passed = word == GateWord::yes,
                        .is_warning = word == GateWord::no && only_warns});
   if (word == GateWord::yes || only_warns || task() == nullptr) return next_gate();
@@ -107,15 +107,15 @@ void NodeWork::see_gate_end(const Run& run) {
   }
   ++round_;
   past_gates_.clear();
-  feedback_ =
-      fmt::format("{}. What it printed:\n{}", describe_no(gate, run), read_text(helpers_.around, run, feedback_bytes));
+  feedback_ = fmt::format("{}. What it printed:\n{}", describe_no(gate, run),
+                          read_text(run_folder(helpers_.around, run.tool_run_id), run, feedback_bytes));
   start_task(folder_.empty() ? start_.ground->project : folder_);
 }
 
 bool NodeWork::may_try_again(const std::string& gate) const {
   const bool is_sent_back = start_.ground->gates.at(gate).on_fail == model::OnGateFail::retry_with_feedback;
   const std::int64_t most = task()->retry ? task()->retry->attempts : most_rounds;
-  return is_sent_back && task()->role != noop_role && round_ + 1 < most;
+  return is_sent_back && task()->role != noop_role && tries() < most;
 }
 
 void NodeWork::gates_passed() {

@@ -251,11 +251,17 @@ void NodeWork::finish(bool said_yes, const std::string& why_no) {
     own.set("gates", std::move(gates));
   }
   if (applied_) own.set("applied", Value::string(*applied_));
-  end([&around = helpers_.around, index, run = task_run_, inputs = start_.work.inputs,
+  std::vector<std::string> secrets;
+  if (task_run_) {
+    const auto plan = plan_task(*start_.ground, node(), start_.work.inputs, {.folder = folder_});
+    if (plan) secrets = find_secrets(*plan);
+  }
+  end([&around = helpers_.around, index, run = task_run_, inputs = start_.work.inputs, secrets,
        own](ledger::Transaction& transaction) -> engine::ExecutionEvent {
     Value outputs = inputs;
     if (run) {
-      outputs = make_task_outputs(around, *run, ledger::find_result(transaction, run->tool_run_id, run->attempt));
+      const auto result = ledger::find_result(transaction, run->tool_run_id, run->attempt);
+      outputs = make_task_outputs(run_folder(around, run->tool_run_id), *run, {result, secrets});
     }
     if (outputs.as_object() == nullptr) outputs = Value::object();
     return engine::NodeFinished{index, engine::with_fields(std::move(outputs), own)};
@@ -264,8 +270,10 @@ void NodeWork::finish(bool said_yes, const std::string& why_no) {
 
 void NodeWork::fail(const Failure& failure) {
   const graph::NodeIndex index = claim().node;
-  const Event event = [index, failure](ledger::Transaction&) -> engine::ExecutionEvent {
-    return engine::NodeFailed{index, failure.kind, failure.error, failure.is_final};
+  const bool is_spent = task() != nullptr && task()->retry && tries() >= task()->retry->attempts;
+  const bool is_final = failure.is_final || is_spent;
+  const Event event = [index, failure, is_final](ledger::Transaction&) -> engine::ExecutionEvent {
+    return engine::NodeFailed{index, failure.kind, failure.error, is_final};
   };
   const bool has_place = is_isolated() && task() != nullptr && task()->role != noop_role;
   if (!has_place) return end(event);

@@ -89,6 +89,8 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   void start_gate(const std::string& gate, const std::string& folder);
   void see_gate_end(const model::Run& run);
   bool may_try_again(const std::string& gate) const;
+  // How often the task has been begun: by itself and by gates that sent it back (GRF-14).
+  std::int64_t tries() const noexcept { return claim().attempt + round_; }
   void gates_passed();
   void accept();
   void apply();

@@ -64,6 +64,7 @@ int http_status(std::string_view code) noexcept {
       {"run.not_here", 409},
       {"approval.inside_run", 403},
       {"approval.one_at_a_time", 409},
+      {"approval.gate_asks", 409},
       {"api.peer_gone", 403},
       {"api.not_from_a_run", 403},
       {"api.not_from_a_sandbox", 403},
