@@ -7,8 +7,10 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "client/patches.h"
 #include "spec/pipeline_graph.h"
 #include "view/execution_text.h"
+#include "view/patch_text.h"
 
 namespace reeve::cli {
 
@@ -23,8 +25,18 @@ std::string next_for(const view::ExecutionStory& story) {
   return fmt::format("reeve {} {}", model::is_over(story.execution.status) ? "flow graph" : "wait", id);
 }
 
-// What it changed, a line each, where there is something that keeps count of it.
-std::vector<std::string> find_patches(client::Daemon& /*daemon*/, base::ExecutionId /*id*/) { return {}; }
+// What it changed, a line each.
+std::vector<std::string> find_patches(client::Daemon& daemon, base::ExecutionId id) {
+  constexpr std::size_t most = 1'000;
+  std::vector<std::string> lines;
+  for (const client::PatchRecord& record : client::list_patches(daemon, {.execution = id}, most)) {
+    const model::Patch& patch = record.patch;
+    lines.push_back(fmt::format("{} {} {} {}", patch.patch_id.text(), base::spell(patch.state), patch.node_id,
+                                view::size_text(patch.files)));
+  }
+  std::ranges::reverse(lines);
+  return lines;
+}
 
 }  // namespace
 

@@ -14,10 +14,12 @@
 #include "cli/environment.h"
 #include "cli/flow_follow.h"
 #include "cli/watching.h"
+#include "client/patches.h"
 #include "client/refusal.h"
 #include "json/parse.h"
 #include "os/file.h"
 #include "project/project.h"
+#include "view/patch_text.h"
 
 namespace reeve::cli {
 
@@ -176,6 +178,23 @@ client::ExecutionRecord create(const Call& call, client::Daemon& daemon, const S
   return std::move(started.record);
 }
 
+// ISO-3: what of it is in the person's checkout, and how to take over what is not.
+void print_changes(client::Daemon& daemon, base::ExecutionId id) {
+  constexpr std::size_t most = 1'000;
+  std::vector<model::PatchFile> applied;
+  for (const client::PatchRecord& record : client::list_patches(daemon, {.execution = id}, most)) {
+    const model::Patch& patch = record.patch;
+    if (patch.state == model::PatchState::committed) {
+      applied.insert(applied.end(), patch.files.begin(), patch.files.end());
+      continue;
+    }
+    const std::string why = patch.history.empty() ? std::string() : patch.history.back().reason.value_or("");
+    print_aside("{} of {} is {}{}\n", patch.patch_id.text(), base::visible(patch.node_id), base::spell(patch.state),
+                why.empty() ? "" : ": " + base::visible(why));
+  }
+  if (!applied.empty()) print_aside("your checkout has its changes: {}\n", view::size_text(applied));
+}
+
 ExitCode follow(const Call& call, client::Daemon& daemon, const StartTerms& terms) {
   const auto until = call.arguments.has("--no-wait") ? client::Until::final_or_waiting : client::Until::final;
   if (call.is_json) {
@@ -187,7 +206,11 @@ ExitCode follow(const Call& call, client::Daemon& daemon, const StartTerms& term
   client::EventFeed feed(daemon);
   auto created = create(call, daemon, terms);
   const model::Execution ended = follow_execution(call, daemon, feed, std::move(created.execution), until);
+  const bool is_over = model::is_over(ended.status);
+  // What its end brings with it: the person is told whether their checkout has changed.
+  if (is_over) client::wait_execution(daemon, ended.execution_id, client::Until::final, long_wait);
   print_ending(call, ended);
+  if (is_over) print_changes(daemon, ended.execution_id);
   return exit_code_of(ended);
 }
 

@@ -57,6 +57,8 @@ class Worker {
   void look();
   // A run is in another state.
   void see(const model::Run& run);
+  // An execution is over, and what its end brings with it is not done yet (ISO-3).
+  bool is_finishing(base::ExecutionId root) const { return finishing_.contains(root); }
 
  private:
   // Execution and node.
@@ -123,6 +125,7 @@ class Worker {
   // How many of an execution's nodes are being ended, and executions that are over and wait for that.
   std::map<base::ExecutionId, int> ending_;
   std::map<base::ExecutionId, model::ExecutionStatus> to_finish_;
+  std::set<base::ExecutionId> finishing_;
   // Something was ready and found no room since room was last offered.
   bool was_full_ = false;
   bool is_offering_ = false;

@@ -140,6 +140,7 @@ void Worker::tell_unapplied(base::ExecutionId root, const std::string& why) cons
 
 // What the end of an execution brings with it (ISO-3); asked again by the next daemon until it was done.
 void Worker::finish(base::ExecutionId root, model::ExecutionStatus status) {
+  finishing_.insert(root);
   if (ending_.contains(root)) {
     to_finish_.insert_or_assign(root, status);
     return;
@@ -160,6 +161,7 @@ void Worker::finish(base::ExecutionId root, model::ExecutionStatus status) {
 
 void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground) {
   const auto end = [this, root, status] {
+    finishing_.erase(root);
     close_ground(around_.folder, root);
     // A failed one may be tried again, with the environment that it had.
     if (status != model::ExecutionStatus::failed) remove_ground(around_.folder, root);

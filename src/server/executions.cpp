@@ -33,6 +33,7 @@ using store::NodeDetail;
 
 constexpr std::int64_t most_listed = 500;
 constexpr auto longest_wait = std::chrono::minutes(5);
+constexpr auto finish_pause = std::chrono::milliseconds(20);
 constexpr std::size_t longest_label = 255;
 constexpr std::size_t longest_reason = 4'096;
 
@@ -265,6 +266,7 @@ struct Waiting : std::enable_shared_from_this<Waiting> {
   bool through_approvals = true;
   runtime::Loop::Hold changed = {};
   runtime::Loop::Hold timer = {};
+  runtime::Loop::Hold finishing = {};
   bool is_over = false;
   bool is_looking = false;
   bool must_look = false;
@@ -278,6 +280,7 @@ struct Waiting : std::enable_shared_from_this<Waiting> {
     exchange->daemon.loop().post([self = shared_from_this()] {
       self->changed = {};
       self->timer = {};
+      self->finishing = {};
     });
   }
 
@@ -309,8 +312,13 @@ struct Waiting : std::enable_shared_from_this<Waiting> {
       return exchange->refuse(status.error());
     }
     const bool waits = *status == model::ExecutionStatus::waiting_approval;
-    if (model::is_over(*status) || (waits && !through_approvals)) return answer();
-    if (must_look) look();
+    const bool is_finished = model::is_over(*status) && !exchange->daemon.worker().is_finishing(id);
+    if (is_finished || (waits && !through_approvals)) return answer();
+    if (must_look) return look();
+    // What its end brings with it is done in a moment, and nobody tells of it.
+    if (!model::is_over(*status)) return;
+    runtime::Loop& loop = exchange->daemon.loop();
+    finishing = loop.at(loop.now() + finish_pause, [self = shared_from_this()] { self->look(); });
   }
 };
 
