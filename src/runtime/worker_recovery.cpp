@@ -18,6 +18,8 @@ using ledger::Transaction;
 constexpr std::int64_t most_lapsed = 10'000;
 constexpr std::int64_t most_orphans = 10'000;
 constexpr auto look_pause = std::chrono::seconds(1);
+// Where others may tell of work at any time.
+constexpr base::Milliseconds shared_pause(20);
 
 }  // namespace
 
@@ -62,9 +64,13 @@ void Worker::adopt(std::function<void()> done) {
         return all;
       },
       [this, done](std::expected<std::vector<Found>, Error> found) {
-        // Without it nothing would go on: the next daemon begins at once and tries again.
-        if (!found) throw found.error();
-        take_found(std::move(*found));
+        // At the start nothing would go on without it: the next daemon begins at once and tries again.
+        if (!found && !has_begun_) throw found.error();
+        if (found) {
+          take_found(std::move(*found));
+        } else {
+          around_.complain("cannot look for what others left: " + found.error().message());
+        }
         done();
       });
 }
@@ -208,7 +214,7 @@ void Worker::finish_open() {
 void Worker::look() {
   if (!has_begun_ || is_looking_) return;
   const base::BootTime now = around_.loop.now();
-  const bool is_soon = now - looked_at_ < (around_.lease ? base::Milliseconds(20) : base::Milliseconds(look_pause));
+  const bool is_soon = now - looked_at_ < (around_.lease ? shared_pause : base::Milliseconds(look_pause));
   if (is_soon) return;
   looked_at_ = now;
   offer_room();
