@@ -37,6 +37,8 @@ std::vector<model::Run> find_runs(Transaction& transaction, base::ExecutionId ex
 // the daemon died before it did it.
 std::vector<base::RunId> find_orphans(Transaction& transaction, std::int64_t most);
 
+bool is_orphan(Transaction& transaction, base::RunId run);
+
 // What the attempt of a run gave as its result, if it did.
 std::optional<base::Value> find_result(Transaction& transaction, base::RunId run, int attempt);
 
