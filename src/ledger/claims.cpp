@@ -88,6 +88,10 @@ std::vector<base::RunId> find_orphans(Transaction& transaction, std::int64_t mos
   return found;
 }
 
+bool is_orphan(Transaction& transaction, base::RunId run) {
+  return transaction.session().query_number(Sql::run_orphaned, {{"run", run.number()}}) > 0;
+}
+
 std::optional<base::Value> find_result(Transaction& transaction, base::RunId run, int attempt) {
   std::optional<base::Value> found;
   transaction.session().query(Sql::attempt_result, {{"run", run.number()}, {"attempt", attempt}}, [&](const Row& row) {

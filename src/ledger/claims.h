@@ -43,6 +43,8 @@ std::optional<std::string> find_run_host(Transaction& transaction, base::RunId r
 // the daemon died before it did it.
 std::vector<base::RunId> find_orphans(Transaction& transaction, std::int64_t most);
 
+bool is_orphan(Transaction& transaction, base::RunId run);
+
 // What the attempt of a run gave as its result, if it did.
 std::optional<base::Value> find_result(Transaction& transaction, base::RunId run, int attempt);
 

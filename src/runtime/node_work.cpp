@@ -21,6 +21,7 @@ constexpr const char* round_key = "round";
 constexpr const char* gate_key = "gate";
 constexpr const char* iteration_key = "iteration";
 constexpr const char* attempt_key = "node_attempt";
+constexpr auto store_pause = std::chrono::seconds(1);
 
 std::string describe_failure(const Run& run) {
   std::string text = fmt::format("{} {}", run.tool_run_id.text(), base::spell(run.status));
@@ -172,8 +173,8 @@ void NodeWork::launch(RunPlan plan) {
     }
   };
   launching_ = std::make_shared<std::function<void()>>();
-  helpers_.supervisor.start(std::move(plan), along,
-                            [weak = weak_from_this(), &supervisor = helpers_.supervisor,
+  helpers_.supervisor.start(plan, along,
+                            [weak = weak_from_this(), plan, &supervisor = helpers_.supervisor,
                              cancelled = launching_](std::expected<Run, Error> run) {
                               const auto self = weak.lock();
                               if (!self || self->is_over_) {
@@ -192,10 +193,23 @@ void NodeWork::launch(RunPlan plan) {
                               } else if (run.error().code() == "execution.claim_lost") {
                                 self->is_over_ = true;
                                 self->events_.lost();
+                              } else if (run.error().code().starts_with("store.")) {
+                                self->launch_later(plan, run.error());
                               } else {
                                 self->fail(run.error());
                               }
                             });
+}
+
+// The store did not take it, so that nothing has begun and nothing has failed: tried again until it does.
+void NodeWork::launch_later(RunPlan plan, const Error& error) {
+  helpers_.around.complain(
+      fmt::format("{} of {} cannot be begun: {}", base::quoted(node().id), claim().execution.text(), error.message()));
+  Loop& loop = helpers_.around.loop;
+  pause_ = loop.at(loop.now() + store_pause, [weak = weak_from_this(), plan = std::move(plan)] {
+    const auto self = weak.lock();
+    if (self && !self->is_over_) self->launch(plan);
+  });
 }
 
 void NodeWork::see_end(const Run& run) {

@@ -73,6 +73,7 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   void start_task(const std::string& folder);
   void start_run(RunPlan plan);
   void launch(RunPlan plan);
+  void launch_later(RunPlan plan, const base::Error& error);
   void see_end(const model::Run& run);
   void see_task_end(const model::Run& run);
   void collect();
@@ -144,6 +145,7 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   // Gates of this round that were asked before a crash.
   std::map<std::string, model::Run> past_gates_;
   std::optional<std::string> applied_;
+  Loop::Hold pause_;
 };
 
 }  // namespace reeve::runtime

@@ -135,6 +135,8 @@ class Supervisor {
     // What the attempt was started on.
     std::optional<Resumption> resumption;
     bool has_paused = false;
+    // Its node is over, or does it in another run: nothing of it may begin any more.
+    bool is_orphan = false;
   };
   static std::vector<Found> find_attempts(ledger::Transaction& transaction, std::optional<base::RunId> only);
   void recover_one(Found found, std::function<void()> done);

@@ -171,7 +171,7 @@ void Worker::start_waiting() {
 
 void Worker::hold(const ledger::StartWork& work, std::function<void(NodeWork&)> go) {
   // Its room is taken from now on.
-  busy_.insert(key_of(work.claim));
+  busy_.insert_or_assign(key_of(work.claim), work.claim);
   note_room();
   if (const auto found = places_.find(work.claim.execution); found != places_.end()) {
     return add(work, found->second, go);
@@ -221,12 +221,13 @@ void Worker::adapt(ExecutionGround& ground) const {
 
 void Worker::add(const ledger::StartWork& work, const Place& place, const std::function<void(NodeWork&)>& go) {
   const Key key = key_of(work.claim);
-  // It was cancelled while its ground was read.
-  if (!busy_.contains(key)) return;
   const ledger::Claim claim = work.claim;
+  // It was cancelled while its ground was read; by now the node may be another claim's.
+  const auto busy = busy_.find(key);
+  if (busy == busy_.end() || busy->second != claim) return;
   NodeWork::Events events;
   events.over = [this, claim](NodeWork::Event event) { conclude(claim, std::move(event)); };
-  events.lost = [this, key] { forget(key); };
+  events.lost = [this, claim] { forget(claim); };
   events.changed = [this, key] { note_change(key); };
   const auto node =
       std::make_shared<NodeWork>(helpers_, NodeWork::Start{work, place.ground, place.root}, std::move(events));
@@ -240,22 +241,34 @@ void Worker::note_change(const Key& key) {
   const NodeWork& work = *found->second;
   if (work.run()) by_run_.insert_or_assign(*work.run(), key);
   if (work.is_busy()) {
-    busy_.insert(key);
+    busy_.insert_or_assign(key, work.claim());
   } else {
-    busy_.erase(key);
+    free_room(work.claim());
   }
+  use_room();
+}
+
+void Worker::free_room(const ledger::Claim& claim) {
+  const auto busy = busy_.find(key_of(claim));
+  if (busy != busy_.end() && busy->second == claim) busy_.erase(busy);
+}
+
+// There may be some that was not there before.
+void Worker::use_room() {
   note_room();
   start_waiting();
   if (was_full_ && room() > 0) offer_room();
 }
 
-void Worker::forget(const Key& key) {
-  std::erase_if(by_run_, [&](const auto& entry) { return entry.second == key; });
-  held_.erase(key);
-  busy_.erase(key);
-  note_room();
-  start_waiting();
-  if (was_full_ && room() > 0) offer_room();
+void Worker::forget(const ledger::Claim& claim) {
+  const Key key = key_of(claim);
+  const auto found = held_.find(key);
+  if (found != held_.end() && found->second->claim() == claim) {
+    std::erase_if(by_run_, [&](const auto& entry) { return entry.second == key; });
+    held_.erase(found);
+  }
+  free_room(claim);
+  use_room();
 }
 
 void Worker::see(const model::Run& run) {
@@ -318,15 +331,11 @@ void Worker::see_concluded(const ledger::Claim& claim, const NodeWork::Event& ev
   const bool is_its = found != held_.end() && found->second->claim() == claim;
   if (is_its) {
     held_.erase(found);
-    busy_.erase(key_of(claim));
     std::erase_if(by_run_, [&](const auto& entry) { return entry.second == key_of(claim); });
-  } else if (found == held_.end()) {
-    busy_.erase(key_of(claim));
   }
+  free_room(claim);
   take(result);
-  note_room();
-  start_waiting();
-  if (was_full_ && room() > 0) offer_room();
+  use_room();
 }
 
 void Worker::drop(const ledger::CancelWork& cancel) {
@@ -337,12 +346,11 @@ void Worker::drop(const ledger::CancelWork& cancel) {
     const std::shared_ptr<NodeWork> work = found->second;
     ++ending_[work->root()];
     work->cancel("its node was cancelled", [this, root = work->root()] { see_ended(root); });
-    return forget(key);
+  } else if (found == held_.end()) {
+    // Another daemon may hold it.
+    tell_others();
   }
-  if (found != held_.end()) return;
-  busy_.erase(key);
-  // Another daemon may hold it.
-  tell_others();
+  forget(cancel.claim);
 }
 
 }  // namespace reeve::runtime

@@ -88,7 +88,9 @@ class Worker {
   void with_place(base::ExecutionId execution, Answer<Place> then);
   void adapt(ExecutionGround& ground) const;
   void note_change(const Key& key);
-  void forget(const Key& key);
+  void forget(const ledger::Claim& claim);
+  void free_room(const ledger::Claim& claim);
+  void use_room();
   void conclude(const ledger::Claim& claim, NodeWork::Event event);
   void conclude_now(const ledger::Claim& claim, engine::ExecutionEvent event);
   void see_concluded(const ledger::Claim& claim, const NodeWork::Event& event, const std::optional<base::Error>& error,
@@ -117,8 +119,9 @@ class Worker {
   Surroundings& around_;
   std::map<Key, std::shared_ptr<NodeWork>> held_;
   std::map<base::RunId, Key> by_run_;
-  // Those that take up room.
-  std::set<Key> busy_;
+  // Those that take up room, each with the claim that does: one may still be on its way to its end when the next of the
+  // same node begins.
+  std::map<Key, ledger::Claim> busy_;
   // Claimed, and waiting for room here.
   std::deque<ledger::StartWork> waiting_;
   std::map<base::ExecutionId, Place> places_;
