@@ -191,6 +191,20 @@ TEST_F(Examples, conflict_leaves_one_motto_whole_and_loses_nothing) {
   EXPECT_THAT(type("reeve patch list").out, HasSubstr("conflicted"));
 }
 
+// What the first page tells newcomers to type is what the example's own page says.
+TEST_F(Examples, the_first_page_names_commands_that_work) {
+  open("debug-loop");
+  const std::string page = read_text(testing::source_folder() / "README.md");
+  const std::size_t section = page.find("## Workflows\n");
+  ASSERT_NE(section, std::string::npos);
+  const std::size_t begin = page.find("```\n", section) + 4;
+  const auto lines = testing::lines_of(page.substr(begin, page.find("```", begin) - begin));
+  EXPECT_GE(lines.size(), 3U);
+  for (const std::string& line : lines) {
+    if (!line.starts_with("export ")) EXPECT_THAT(readme(), HasSubstr(line + "\n"));
+  }
+}
+
 // Each README says how to put a real agent in; the lines that it speaks of are there and valid.
 TEST_F(Examples, a_real_agent_takes_the_scripts_place) {
   for (const char* name :
