@@ -40,8 +40,8 @@ std::vector<NodeExecution> find_ended(client::Daemon& daemon, const model::Execu
   std::vector<NodeExecution> ended = client::get_history(daemon, execution.execution_id).iterations;
   ended.insert(ended.end(), execution.nodes.begin(), execution.nodes.end());
   std::erase_if(ended, [](const NodeExecution& node) { return node.status != NodeStatus::completed; });
-  std::ranges::stable_sort(ended, {}, [](const NodeExecution& node) {
-    return std::tuple(node.completed_at.value_or(base::WallTime()), node.iteration);
+  std::ranges::sort(ended, {}, [](const NodeExecution& node) {
+    return std::tuple(node.completed_at.value_or(base::WallTime()), node.iteration, node.node_id);
   });
   return ended;
 }
