@@ -17,6 +17,7 @@
 #include "runtime/worker.h"
 #include "server/api.h"
 #include "server/insider.h"
+#include "server/listing.h"
 #include "server/pipelines.h"
 #include "wire/execution_request.h"
 
@@ -31,7 +32,6 @@ using base::Value;
 using model::Execution;
 using store::NodeDetail;
 
-constexpr std::int64_t most_listed = 500;
 constexpr auto longest_wait = std::chrono::minutes(5);
 constexpr auto finish_pause = std::chrono::milliseconds(20);
 constexpr std::size_t longest_label = 255;
@@ -139,20 +139,6 @@ void create(SharedExchange exchange) {
   });
 }
 
-std::vector<model::ExecutionStatus> parse_statuses(const std::optional<std::string>& text) {
-  std::vector<model::ExecutionStatus> statuses;
-  if (!text || text->empty()) return statuses;
-  for (const std::string_view word : base::split(*text, ',')) {
-    const auto status = base::find_enum<model::ExecutionStatus>(word);
-    if (!status) {
-      throw Error("api.bad_request", fmt::format("there is no status {}", base::quoted(word)),
-                  fmt::format("statuses are {}", fmt::join(base::spellings<model::ExecutionStatus>(), ", ")));
-    }
-    statuses.push_back(*status);
-  }
-  return statuses;
-}
-
 // Without what only one record by itself has.
 Value list_item(const Execution& execution) {
   Value item = json::to_value(execution);
@@ -163,30 +149,15 @@ Value list_item(const Execution& execution) {
 }
 
 void list(SharedExchange exchange) {
-  store::ExecutionFilter filter{.statuses = parse_statuses(exchange->query("status")),
-                                .label = exchange->query("label"),
-                                .workflow = exchange->query("workflow"),
-                                .most = exchange->query_integer("limit", 50, 1, most_listed)};
-  if (const auto cursor = exchange->query("cursor")) {
-    filter.before = ExecutionId::parse(*cursor);
-    if (!filter.before) throw Error("api.bad_request", "`cursor` is none that was given out");
-  }
-  // One more than asked for tells whether there are more.
-  const std::int64_t asked = filter.most++;
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [filter](ledger::Transaction& transaction) { return store::list_executions(transaction.session(), filter); },
-      [exchange, asked](std::expected<std::vector<Execution>, Error> executions) {
-        if (!executions) return exchange->refuse(executions.error());
-        const bool has_more = static_cast<std::int64_t>(executions->size()) > asked;
-        if (has_more) executions->pop_back();
-        Value document = Value::object();
-        document.set("next_cursor", has_more ? Value::string(executions->back().execution_id.text()) : Value());
-        Value::Array items;
-        std::ranges::transform(*executions, std::back_inserter(items), list_item);
-        document.set("items", Value::array(std::move(items)));
-        exchange->send(200, document);
-      });
+  send_page(
+      exchange,
+      store::ExecutionFilter{
+          .statuses = parse_words<model::ExecutionStatus>(exchange->query("status"), "status", "statuses"),
+          .label = exchange->query("label"),
+          .workflow = exchange->query("workflow"),
+          .before = parse_cursor<ExecutionId>(*exchange),
+          .most = exchange->query_integer("limit", listed_by_default, 1, most_listed)},
+      Listing{store::list_executions, [](const Execution& execution) { return execution.execution_id; }, list_item});
 }
 
 void show(SharedExchange exchange) { send_record(exchange, exchange->execution_id(), 200); }
