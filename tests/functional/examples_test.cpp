@@ -160,7 +160,7 @@ TEST_F(Examples, fan_out_counts_with_ten_at_once) {
 // GRF-11
 TEST_F(Examples, subgraph_writes_two_articles) {
   open("subgraph");
-  EXPECT_EQ(play(), "Everybody talks about the harvest.\n Everybody talks about the weather.\n\n");
+  EXPECT_EQ(play(), "Everybody talks about the harvest. Everybody talks about the weather.\n");
   EXPECT_EQ(execution("EX-1").at("status"), "completed");
   EXPECT_EQ(testing::lines_of(reeve({"flow", "list"}).out).size(), 3U);
 }
