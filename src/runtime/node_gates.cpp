@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "ledger/claims.h"
+#include "os/beneath.h"
 #include "runtime/node_outputs.h"
 #include "runtime/node_work.h"
+#include "runtime/store_task.h"
 
 // The gates of a node: of a task before what it changed goes any further (ISO-2), or a gate node itself (GRF-6).
 namespace reeve::runtime {
@@ -49,11 +52,11 @@ void NodeWork::next_gate() {
   const std::string& gate = gates_[gate_];
   const auto& before = start_.ground->gates.at(gate).depends_on;
   const auto is_stopped = [&](const Verdict& verdict) {
-    return !verdict.passed && std::ranges::find(before, verdict.gate) != before.end();
+    return !verdict.passed && !verdict.is_warning && std::ranges::find(before, verdict.gate) != before.end();
   };
   const auto stopper = std::ranges::find_if(verdicts_, is_stopped);
   if (stopper != verdicts_.end()) {
-    // Only after one that merely warned, or of a gate node: the no of any other has ended this before.
+    // Of a gate node: the no of any gate of a task has ended this before.
     verdicts_.push_back(
         {.gate = gate,
          .outputs = make_skipped_outputs(fmt::format("not run: the gate {} said no", base::quoted(stopper->gate)))});
@@ -77,6 +80,14 @@ void NodeWork::next_gate() {
 void NodeWork::start_gate(const std::string& gate, const std::string& folder) {
   auto plan = plan_gate(*start_.ground, gate, folder);
   if (!plan) return fail(plan.error());
+  // What the task made may lead out of it by a link (ISO-5).
+  if (!os::Folder::open(folder).open_folder(start_.ground->gates.at(gate).working_dir)) {
+    return fail(
+        Error("node.bad_folder",
+              fmt::format("`working_dir` of the gate {} is no folder of the checkout, or leads out of it by a link",
+                          base::quoted(gate)),
+              "make it, or name another"));
+  }
   is_at_gate_ = true;
   plan->metadata.emplace("gate", gate);
   if (round_ > 0) plan->metadata.emplace("round", std::to_string(round_));
@@ -145,6 +156,17 @@ void NodeWork::accept() {
 
 void NodeWork::apply() {
   if (!node().apply || !start_.ground->base_commit) return finish(true, {});
+  ask_store(
+      helpers_.around.ledger, helpers_.around.loop,
+      [root = start_.root](ledger::Transaction& transaction) { return ledger::find_refusing_gate(transaction, root); },
+      guarded<std::optional<std::string>>([](NodeWork& self, const std::optional<std::string>& refusing) {
+        if (!refusing) return self.apply_now();
+        self.fail(Error("patch.not_applied",
+                        fmt::format("nothing was applied: the gate {} said no", base::quoted(*refusing))));
+      }));
+}
+
+void NodeWork::apply_now() {
   helpers_.isolation.apply(isolation_ground(), start_.root, model::ApplyWhen::on_complete,
                            guarded<Isolation::Applied>([](NodeWork& self, const Isolation::Applied& applied) {
                              if (applied.kind == Isolation::Applied::Kind::refused) {

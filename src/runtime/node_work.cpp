@@ -1,11 +1,16 @@
 #include "runtime/node_work.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "engine/inputs.h"
 #include "ledger/claims.h"
 #include "runtime/node_outputs.h"
+#include "runtime/store_task.h"
+#include "store/patches.h"
 
 namespace reeve::runtime {
 
@@ -58,6 +63,8 @@ NodePlace NodeWork::place() const {
 
 void NodeWork::begin() {
   const bool has_run = task() != nullptr && task()->role != noop_role;
+  const bool may_be_done = has_run && node().apply && is_isolated() && claim().attempt > 1;
+  if (may_be_done) return begin_where_it_failed();
   if (has_run) return prepare();
   begin_gates();
 }
@@ -68,6 +75,7 @@ void NodeWork::resume(const std::vector<Run>& runs) {
     const auto found = run.metadata.find(key);
     return found != run.metadata.end() ? found->second : fallback;
   };
+  past_gates_.clear();
   const Run* last_task = nullptr;
   for (const Run& run : runs) {
     const bool is_ours = find(run, iteration_key, "0") == std::to_string(claim().iteration) &&
@@ -87,6 +95,30 @@ void NodeWork::resume(const std::vector<Run>& runs) {
   run_ = last_task->tool_run_id;
   is_waiting_ = last_task->status == RunStatus::waiting_approval;
   events_.changed();
+}
+
+// What it did may be in the branch already, and only the person's checkout was not ready for it: that is not done
+// twice.
+void NodeWork::begin_where_it_failed() {
+  struct Before {
+    bool is_accepted = false;
+    std::vector<Run> runs;
+  };
+  const store::PatchPlace before{start_.root, claim().execution, node().id, claim().iteration, claim().attempt - 1};
+  ask_store(
+      helpers_.around.ledger, helpers_.around.loop,
+      [before](ledger::Transaction& transaction) {
+        const auto patch = store::find_patch(transaction.session(), before);
+        return Before{patch && patch->patch.branch_commit,
+                      ledger::find_runs(transaction, before.execution, before.node_id)};
+      },
+      guarded<Before>([](NodeWork& self, const Before& found) {
+        const auto is_task = [](const Run& run) { return !run.metadata.contains(gate_key); };
+        const auto last = std::find_if(found.runs.rbegin(), found.runs.rend(), is_task);
+        if (!found.is_accepted || last == found.runs.rend()) return self.prepare();
+        self.task_run_ = *last;
+        self.apply();
+      }));
 }
 
 void NodeWork::take_over(const Run& last, std::function<void(NodeWork&)> done) {
@@ -118,19 +150,19 @@ void NodeWork::see(const Run& run) {
 void NodeWork::cancel(const std::string& reason, std::function<void()> done) {
   if (std::exchange(is_over_, true)) return done();
   const bool has_place = is_isolated() && task() != nullptr && task()->role != noop_role;
+  // What it has changed is collected once nothing changes it any more.
   const auto give_back = [helpers = helpers_, ground = isolation_ground(), place = place(), reason, has_place,
-                          done = std::move(done)] {
+                          gate_folder = gate_folder_, done = std::move(done)] {
+    if (!gate_folder.empty()) helpers.isolation.discard(ground, gate_folder);
     if (!has_place) return done();
     helpers.isolation.reject(ground, place, model::PatchState::quarantined, reason, [done](const auto&) { done(); });
   };
-  if (!gate_folder_.empty()) helpers_.isolation.discard(isolation_ground(), gate_folder_);
   if (launching_) {
     *launching_ = give_back;
     return;
   }
   if (!run_) return give_back();
-  // What it has changed is collected once nothing changes it any more.
-  helpers_.supervisor.cancel(*run_, {.by = "reeve", .reason = reason}, [give_back](const auto&) { give_back(); });
+  helpers_.supervisor.cancel_and_wait(*run_, {.by = "reeve", .reason = reason}, give_back);
 }
 
 void NodeWork::prepare() {
@@ -182,9 +214,8 @@ void NodeWork::launch(RunPlan plan) {
                                   if (*cancelled) (*cancelled)();
                                 };
                                 if (!run) return after();
-                                return supervisor.cancel(run->tool_run_id,
-                                                         {.by = "reeve", .reason = "its node is over"},
-                                                         [after](const auto&) { after(); });
+                                return supervisor.cancel_and_wait(run->tool_run_id,
+                                                                  {.by = "reeve", .reason = "its node is over"}, after);
                               }
                               self->launching_ = nullptr;
                               if (run) {
@@ -209,6 +240,22 @@ void NodeWork::launch_later(RunPlan plan, const Error& error) {
   pause_ = loop.at(loop.now() + store_pause, [weak = weak_from_this(), plan = std::move(plan)] {
     const auto self = weak.lock();
     if (self && !self->is_over_) self->launch(plan);
+  });
+}
+
+void NodeWork::begin_later(const Error& error) {
+  helpers_.around.complain(
+      fmt::format("{} of {} cannot go on: {}", base::quoted(node().id), claim().execution.text(), error.message()));
+  Loop& loop = helpers_.around.loop;
+  pause_ = loop.at(loop.now() + store_pause, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self || self->is_over_) return;
+    ask_store(
+        self->helpers_.around.ledger, self->helpers_.around.loop,
+        [execution = self->claim().execution, node = self->node().id](ledger::Transaction& transaction) {
+          return ledger::find_runs(transaction, execution, node);
+        },
+        self->guarded<std::vector<Run>>([](NodeWork& work, const std::vector<Run>& runs) { work.resume(runs); }));
   });
 }
 

@@ -69,6 +69,7 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   IsolationGround isolation_ground() const;
   NodePlace place() const;
 
+  void begin_where_it_failed();
   void prepare();
   void start_task(const std::string& folder);
   void start_run(RunPlan plan);
@@ -95,6 +96,7 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   void gates_passed();
   void accept();
   void apply();
+  void apply_now();
 
   struct Failure {
     std::string error;
@@ -103,6 +105,7 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
     // What becomes of what it changed.
     model::PatchState patch = model::PatchState::quarantined;
   };
+  void begin_later(const base::Error& error);
   void fail(const Failure& failure);
   void fail(const base::Error& error);
   void finish(bool said_yes, const std::string& why_no);
@@ -113,8 +116,10 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
     return [weak = weak_from_this(), then](std::expected<T, base::Error> answer) {
       const auto self = weak.lock();
       if (!self || self->is_over_) return;
-      if (!answer) return self->fail(answer.error());
-      then(*self, std::move(*answer));
+      if (answer) return then(*self, std::move(*answer));
+      // Nothing has happened, and nothing has failed: from the beginning, as after a restart.
+      if (answer.error().code().starts_with("store.")) return self->begin_later(answer.error());
+      self->fail(answer.error());
     };
   }
 

@@ -52,6 +52,9 @@ class Supervisor {
   };
   void cancel(base::RunId run, Cancellation cancellation, RunAnswer answer);
 
+  // The same, and calls once nothing of it runs any more, or when it was over before.
+  void cancel_and_wait(base::RunId run, Cancellation cancellation, std::function<void()> gone);
+
   // A run that lives in this daemon's hands; nullptr for all others.
   LiveRun* find(base::RunId run) noexcept;
   // The run whose keeper that process is.

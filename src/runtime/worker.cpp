@@ -81,7 +81,10 @@ void Worker::store_start(std::shared_ptr<Start> start, std::vector<std::string> 
         return stored;
       },
       [this, start, dirty = std::move(dirty), answer](std::expected<Stored, Error> stored) {
-        if (!stored) return answer(std::unexpected(stored.error()));
+        if (!stored) {
+          die_of_doubt(stored.error());
+          return answer(std::unexpected(stored.error()));
+        }
         stored->started.dirty = dirty;
         if (!stored->started.is_repeated) {
           around_.crash_point("execution.after_start");
@@ -108,7 +111,10 @@ void Worker::step(base::ExecutionId execution, engine::ExecutionEvent event, Err
         return result;
       },
       [this, execution, answer](std::expected<StepResult, Error> result) {
-        if (!result) return answer(std::unexpected(result.error()));
+        if (!result) {
+          die_of_doubt(result.error());
+          return answer(std::unexpected(result.error()));
+        }
         take(*result);
         answer(execution);
       });
@@ -121,6 +127,11 @@ void Worker::cancel(base::ExecutionId execution, std::string reason, Answer<base
 }
 
 void Worker::retry(base::ExecutionId execution, Answer<base::ExecutionId> answer) {
+  if (finishing_.contains(execution)) {
+    // Its worktrees are being tidied up: what is begun now would lose them.
+    after_finish_[execution].push_back([this, execution, answer] { retry(execution, answer); });
+    return;
+  }
   step(execution, engine::RetryRequested{},
        Error("execution.not_failed", fmt::format("{} has no failed node to go on from", execution.text()),
              "only a failed execution can be tried again; `reeve flow run` starts a new one"),
@@ -315,6 +326,7 @@ void Worker::conclude(const ledger::Claim& claim, NodeWork::Event event) {
 
 void Worker::see_concluded(const ledger::Claim& claim, const NodeWork::Event& event, const std::optional<Error>& error,
                            const StepResult& result) {
+  die_of_doubt(error);
   // The store did not take it, so that it has not happened: said again until it does.
   if (error && error->code() != "execution.not_found") {
     around_.complain(

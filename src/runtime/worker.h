@@ -97,6 +97,11 @@ class Worker {
                      const ledger::StepResult& result);
   void drop(const ledger::CancelWork& cancel);
   void start_waiting();
+  // What was claimed in a transaction of which nobody knows whether it happened would be begun by nobody: the next
+  // daemon reads the truth.
+  static void die_of_doubt(const std::optional<base::Error>& error) {
+    if (error && error->code() == "store.unknown_outcome") throw *error;
+  }
   void offer_room();
   void tell_others();
   void wait_until(base::WallTime when);
@@ -109,6 +114,7 @@ class Worker {
   void end_orphans(std::function<void()> done);
   void see_ended(base::ExecutionId root);
   void apply(base::ExecutionId execution);
+  void apply_passed(base::ExecutionId root, const SharedGround& ground, std::function<void()> done);
   void tell_unapplied(base::ExecutionId root, const std::string& why) const;
   void finish(base::ExecutionId root, model::ExecutionStatus status);
   void close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground);
@@ -129,6 +135,8 @@ class Worker {
   std::map<base::ExecutionId, int> ending_;
   std::map<base::ExecutionId, model::ExecutionStatus> to_finish_;
   std::set<base::ExecutionId> finishing_;
+  // What waits for that.
+  std::map<base::ExecutionId, std::vector<std::function<void()>>> after_finish_;
   // Something was ready and found no room since room was last offered.
   bool was_full_ = false;
   bool is_offering_ = false;

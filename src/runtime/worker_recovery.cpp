@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "runtime/store_task.h"
 #include "runtime/worker.h"
 #include "store/runs.h"
@@ -113,8 +114,7 @@ void Worker::end_orphans(std::function<void()> done) {
         };
         for (const base::RunId run : orphans.value_or(std::vector<base::RunId>())) {
           ++*left;
-          helpers_.supervisor.cancel(run, {.by = "reeve", .reason = "its node is over"},
-                                     [one_less](const auto&) { one_less(); });
+          helpers_.supervisor.cancel_and_wait(run, {.by = "reeve", .reason = "its node is over"}, one_less);
         }
         one_less();
       });
@@ -130,13 +130,7 @@ void Worker::see_ended(base::ExecutionId root) {
 // Where a node of no work says so; asked again at the end of the execution when a crash came in between.
 void Worker::apply(base::ExecutionId execution) {
   with_place(execution, [this](std::expected<Place, Error> place) {
-    if (!place || !place->ground->base_commit) return;
-    helpers_.isolation.apply(make_isolation_ground(*place->ground), place->root, model::ApplyWhen::on_complete,
-                             [this, root = place->root](const std::expected<Isolation::Applied, Error>& applied) {
-                               if (!applied) return tell_unapplied(root, applied.error().message());
-                               const bool is_refused = applied->kind == Isolation::Applied::Kind::refused;
-                               if (is_refused) tell_unapplied(root, applied->message);
-                             });
+    if (place && place->ground->base_commit) apply_passed(place->root, place->ground, [] {});
   });
 }
 
@@ -157,12 +151,27 @@ void Worker::finish(base::ExecutionId root, model::ExecutionStatus status) {
       return close(root, status, nullptr);
     }
     if (status != model::ExecutionStatus::completed) return close(root, status, place->ground);
-    helpers_.isolation.apply(make_isolation_ground(*place->ground), root, place->ground->apply,
-                             [this, root, status, ground = place->ground](const auto& applied) {
-                               if (!applied) tell_unapplied(root, applied.error().message());
-                               close(root, status, ground);
-                             });
+    apply_passed(root, place->ground, [this, root, status, ground = place->ground] { close(root, status, ground); });
   });
+}
+
+// ISO-3: only what every gate has let through.
+void Worker::apply_passed(base::ExecutionId root, const SharedGround& ground, std::function<void()> done) {
+  ask_store(
+      around_.ledger, around_.loop,
+      [root](Transaction& transaction) { return ledger::find_refusing_gate(transaction, root); },
+      [this, root, ground, done](const std::expected<std::optional<std::string>, Error>& refusing) {
+        if (!refusing || *refusing) {
+          tell_unapplied(root, refusing ? fmt::format("the gate {} said no", base::quoted(**refusing))
+                                        : refusing.error().message());
+          return done();
+        }
+        helpers_.isolation.apply(make_isolation_ground(*ground), root, ground->apply,
+                                 [this, root, done](const std::expected<Isolation::Applied, Error>& applied) {
+                                   if (!applied) tell_unapplied(root, applied.error().message());
+                                   done();
+                                 });
+      });
 }
 
 void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground) {
@@ -171,6 +180,9 @@ void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const 
     close_ground(around_.folder, root);
     // A failed one may be tried again, with the environment that it had.
     if (status != model::ExecutionStatus::failed) remove_ground(around_.folder, root);
+    if (const auto waiting = after_finish_.extract(root)) {
+      for (const auto& go_on : waiting.mapped()) go_on();
+    }
   };
   if (ground == nullptr) return end();
   helpers_.isolation.close(make_isolation_ground(*ground), root, end);
@@ -189,7 +201,8 @@ void Worker::finish_open() {
         for (const base::ExecutionId id : open) {
           try {
             state.executions.emplace(id, ledger::find_root(transaction, id).status);
-          } catch (const Error&) {
+          } catch (const Error& error) {
+            if (error.code() != "execution.not_found") throw;
             state.executions.emplace(id, std::nullopt);
           }
         }

@@ -205,6 +205,7 @@ void reject(SharedExchange exchange) { decide(std::move(exchange), Answer::Word:
 
 void abort(SharedExchange exchange) {
   const ExecutionId id = pipeline_id(*exchange);
+  refuse_from_inside(exchange, fmt::format("abort {}", id.text()));
   std::string reason = fmt::format("aborted by {}", exchange->actor());
   if (const auto why = find_text(exchange->body(), "comment", longest_text); why && !why->empty()) {
     reason += fmt::format(": {}", *why);
