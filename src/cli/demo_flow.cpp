@@ -41,7 +41,9 @@ std::vector<NodeExecution> find_ended(client::Daemon& daemon, const model::Execu
   ended.insert(ended.end(), execution.nodes.begin(), execution.nodes.end());
   std::erase_if(ended, [](const NodeExecution& node) { return node.status != NodeStatus::completed; });
   std::ranges::sort(ended, {}, [](const NodeExecution& node) {
-    return std::tuple(node.completed_at.value_or(base::WallTime()), node.iteration, node.node_id);
+    return std::tuple(node.completed_at.value_or(base::WallTime()), node.iteration,
+                      // What a gate says comes before what is made of it, also within a millisecond.
+                      node.type == model::NodeType::branch, node.node_id);
   });
   return ended;
 }

@@ -21,7 +21,11 @@ std::string next_for(const view::ExecutionStory& story) {
   const auto asks = std::ranges::find(story.approvals, model::ApprovalStatus::pending, &model::Approval::status);
   if (asks != story.approvals.end()) return fmt::format("reeve approve {}", asks->approval_id.text());
   if (spec::is_pipeline(story.execution.workflow_id)) return fmt::format("reeve pipeline show {}", id);
-  if (story.execution.status == model::ExecutionStatus::failed) return fmt::format("reeve flow retry {}", id);
+  // Without a failed node there is nothing to try again (GRF-14).
+  const bool can_retry =
+      story.execution.status == model::ExecutionStatus::failed &&
+      std::ranges::count(story.execution.nodes, model::NodeStatus::failed, &model::NodeExecution::status) > 0;
+  if (can_retry) return fmt::format("reeve flow retry {}", id);
   return fmt::format("reeve {} {}", model::is_over(story.execution.status) ? "flow graph" : "wait", id);
 }
 

@@ -29,8 +29,8 @@ std::string describe_no(const std::string& gate, const Run& run) {
 }
 
 std::string describe_broken(const std::string& gate, const Run& run) {
-  std::string text = fmt::format("the gate {} could not be asked: {}", base::quoted(gate), base::spell(run.status));
-  if (run.reason) text += ", " + *run.reason;
+  const std::string why = run.reason ? *run.reason : std::string(base::spell(run.status));
+  std::string text = fmt::format("the gate {} could not be asked: {}", base::quoted(gate), why);
   if (run.last_error && run.last_error != run.reason) text += ": " + *run.last_error;
   return text;
 }

@@ -127,9 +127,9 @@ std::expected<std::string, Error> expand(std::string_view text, const Value& inp
     } else if (const Value* found = engine::find_field(inputs, piece.text)) {
       result += show(*found);
     } else {
-      return std::unexpected(Error("node.unknown_name",
-                                   fmt::format("the template wants {{{}}}, which the node did not get", piece.text),
-                                   fmt::format("there are {}", list_names(inputs))));
+      return std::unexpected(
+          Error("node.unknown_name", fmt::format("the template wants {{{}}}, which the node did not get", piece.text),
+                fmt::format("there are {}; or give it with --input {}=…", list_names(inputs), piece.text)));
     }
   }
   return result;

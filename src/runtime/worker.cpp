@@ -8,6 +8,8 @@
 
 #include "ledger/units.h"
 #include "runtime/store_task.h"
+#include "spec/pipeline_graph.h"
+#include "store/executions.h"
 
 namespace reeve::runtime {
 
@@ -25,6 +27,18 @@ constexpr std::size_t most_places = 1'024;
 bool is_noop(const ledger::StartWork& work) {
   const model::Node& node = work.workflow->workflow.nodes[work.claim.node];
   return node.task_config && node.task_config->role == noop_role && node.task_config->gates.empty() && !node.apply;
+}
+
+// Of one that failed as a whole: what it failed at is no node's, and it keeps the config it began with.
+std::optional<Error> explain_no_retry(Transaction& transaction, base::ExecutionId id) {
+  const auto found = store::find_execution(transaction.session(), id, store::NodeDetail::none);
+  if (!found || found->status != model::ExecutionStatus::failed) return std::nullopt;
+  const std::string why = found->reason && !found->reason->empty() ? fmt::format(" ({})", *found->reason) : "";
+  return Error("execution.not_failed",
+               fmt::format("{} failed without a failed node{}: nothing in it can be tried again", id.text(), why),
+               spec::is_pipeline(found->workflow_id)
+                   ? "start it anew: reeve pipeline start"
+                   : fmt::format("start it anew: reeve flow run {}", found->workflow_id));
 }
 
 }  // namespace
@@ -106,8 +120,9 @@ void Worker::step(base::ExecutionId execution, engine::ExecutionEvent event, Err
        &ledger = around_.ledger](Transaction& transaction) {
         StepResult result;
         ledger.executions().step(transaction, execution, event, worker, result);
-        if (result.is_stale) throw refusal;
-        if (std::holds_alternative<engine::RetryRequested>(event)) reopen_ground(folder, execution);
+        const bool is_retry = std::holds_alternative<engine::RetryRequested>(event);
+        if (result.is_stale) throw is_retry ? explain_no_retry(transaction, execution).value_or(refusal) : refusal;
+        if (is_retry) reopen_ground(folder, execution);
         return result;
       },
       [this, execution, answer](std::expected<StepResult, Error> result) {

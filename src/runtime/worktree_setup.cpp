@@ -100,7 +100,8 @@ void run_one(const SetupPlan& plan, const std::vector<std::string>& argv, Clock:
     throw Error("worktree.setup_failed",
                 fmt::format("{} failed while the worktree was set up: {}{}{}", base::quoted(base::join(argv, " ")), why,
                             said.empty() ? "" : ": ", said),
-                "mend the command under `worktree.setup`, then `reeve flow retry`");
+                "mend the command under `worktree.setup` and start anew with `reeve flow run`: an execution keeps the "
+                "config it began with");
   };
   std::vector<std::string> environment;
   for (const auto& [name, value] : plan.environment) environment.push_back(fmt::format("{}={}", name, value));

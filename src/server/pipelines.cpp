@@ -167,7 +167,10 @@ base::ApprovalId get_question(const PipelineRecord& pipeline) {
   throw Error("pipeline.not_waiting",
               waits ? fmt::format("{} waits for an answer to one of its agents, not at an approval step", id)
                     : fmt::format("{} is {}, and waits at no approval step", id, base::spell(pipeline.status)),
-              waits ? "`reeve approvals` shows what is asked" : "");
+              waits ? "`reeve approvals` shows what is asked"
+              : pipeline.status == PipelineStatus::running
+                  ? fmt::format("`reeve pipeline show {}` shows its steps; wait until it asks", id)
+                  : "");
 }
 
 // The one way in which a decision about a pipeline is asked for: that of its approval (APR-2, APR-12).
