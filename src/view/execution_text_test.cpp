@@ -33,7 +33,7 @@ ExecutionStory story() {
   approval.node_id = "ship";
   approval.question = "Ship it?";
   story.approvals.push_back(approval);
-  story.patches = {"PA-1 validated 2 files"};
+  story.patches.push_back({"PA-1", "validated", "2 files"});
   return story;
 }
 
