@@ -259,7 +259,11 @@ void print_ending(const Call& call, const Execution& execution) {
   const bool says_why = execution.reason && !execution.reason->empty() && !waits;
   if (says_why) text += ": " + base::visible(*execution.reason);
   print_beside(call, text);
-  if (waits) {
+}
+
+void print_next_of(const Call& call, const Execution& execution) {
+  const std::string id = execution.execution_id.text();
+  if (execution.status == ExecutionStatus::waiting_approval) {
     print_next(call, "reeve approvals");
   } else if (spec::is_pipeline(execution.workflow_id)) {
     print_next(call, fmt::format("reeve pipeline show {}", id));

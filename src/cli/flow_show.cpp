@@ -30,13 +30,13 @@ std::string next_for(const view::ExecutionStory& story) {
 }
 
 // What it changed, a line each.
-std::vector<std::string> find_patches(client::Daemon& daemon, base::ExecutionId id) {
+std::vector<std::vector<std::string>> find_patches(client::Daemon& daemon, base::ExecutionId id) {
   constexpr std::size_t most = 1'000;
-  std::vector<std::string> lines;
+  std::vector<std::vector<std::string>> lines;
   for (const client::PatchRecord& record : client::list_patches(daemon, {.execution = id}, most)) {
     const model::Patch& patch = record.patch;
-    lines.push_back(fmt::format("{} {} {} {}", patch.patch_id.text(), base::spell(patch.state), patch.node_id,
-                                view::size_text(patch.files)));
+    lines.push_back(
+        {patch.patch_id.text(), std::string(base::spell(patch.state)), patch.node_id, view::size_text(patch.files)});
   }
   std::ranges::reverse(lines);
   return lines;
@@ -83,13 +83,13 @@ Command make_flow_show() {
 and decided. In a pipe a line begins with what it is about (`execution`, `node`, `iteration`, `run`,
 `approval`, `patch`) and has its fields separated by tabs.
 
-With `--json` the record as the API has it, with `--history` too what loops took back, the runs and the
-approvals instead.
+With `--json` the record as the API has it, with `--history` too what loops took back, the runs, the
+approvals and the patches instead.
 
 Exit codes: 0 done, 3 no such execution.)",
       .examples = {{"reeve flow show EX-9", ""},
                    {"reeve flow show @last --json", "the newest, for a script"},
-                   {"reeve flow show EX-9 --json --history", "earlier rounds, runs, approvals"}},
+                   {"reeve flow show EX-9 --json --history", "earlier rounds, runs, approvals, patches"}},
       .positionals = {{.name = "EX", .help = "EX-9, or @last for the newest"}},
       .options = {{.name = "--history", .help = "with --json: what happened in it instead of how it is"}},
       .run = run,

@@ -12,14 +12,13 @@
 #include "cli/answer.h"
 #include "cli/connect.h"
 #include "cli/environment.h"
+#include "cli/flow_changes.h"
 #include "cli/flow_follow.h"
 #include "cli/watching.h"
-#include "client/patches.h"
 #include "client/refusal.h"
 #include "json/parse.h"
 #include "os/file.h"
 #include "project/project.h"
-#include "view/patch_text.h"
 
 namespace reeve::cli {
 
@@ -178,29 +177,23 @@ client::ExecutionRecord create(const Call& call, client::Daemon& daemon, const S
   return std::move(started.record);
 }
 
-// ISO-3: what of it is in the person's checkout, and how to take over what is not.
-void print_changes(client::Daemon& daemon, base::ExecutionId id) {
-  constexpr std::size_t most = 1'000;
-  std::vector<model::PatchFile> applied;
-  for (const client::PatchRecord& record : client::list_patches(daemon, {.execution = id}, most)) {
-    const model::Patch& patch = record.patch;
-    if (patch.state == model::PatchState::committed) {
-      applied.insert(applied.end(), patch.files.begin(), patch.files.end());
-      continue;
-    }
-    const std::string why = patch.history.empty() ? std::string() : patch.history.back().reason.value_or("");
-    print_aside("{} of {} is {}{}\n", patch.patch_id.text(), base::visible(patch.node_id), base::spell(patch.state),
-                why.empty() ? "" : ": " + base::visible(why));
-  }
-  if (!applied.empty()) print_aside("your checkout has its changes: {}\n", view::size_text(applied));
+// What it asks after its end counts as waiting for those who do not want to wait.
+ExitCode exit_code_with(const model::Execution& ended, const std::vector<model::Approval>& questions,
+                        client::Until until) {
+  const bool waits = until == client::Until::final_or_waiting && !questions.empty();
+  return waits ? ExitCode::waiting : exit_code_of(ended);
 }
 
 ExitCode follow(const Call& call, client::Daemon& daemon, const StartTerms& terms) {
   const auto until = call.arguments.has("--no-wait") ? client::Until::final_or_waiting : client::Until::final;
+  const auto questions_of = [&](const model::Execution& execution) {
+    return model::is_over(execution.status) ? find_questions(daemon, execution.execution_id)
+                                            : std::vector<model::Approval>();
+  };
   if (call.is_json) {
     const auto record = wait_for(daemon, create(call, daemon, terms).execution.execution_id, until);
     print_json(call, terms.record ? terms.record(daemon, record.execution.execution_id) : record.wire);
-    return exit_code_of(record.execution);
+    return exit_code_with(record.execution, questions_of(record.execution), until);
   }
   // First the ear: what happens while it begins is heard.
   client::EventFeed feed(daemon);
@@ -210,8 +203,14 @@ ExitCode follow(const Call& call, client::Daemon& daemon, const StartTerms& term
   // What its end brings with it: the person is told whether their checkout has changed.
   if (is_over) client::wait_execution(daemon, ended.execution_id, client::Until::final, long_wait);
   print_ending(call, ended);
-  if (is_over) print_changes(daemon, ended.execution_id);
-  return exit_code_of(ended);
+  const auto questions = questions_of(ended);
+  if (is_over) print_changes(daemon, ended.execution_id, questions);
+  if (questions.empty()) {
+    print_next_of(call, ended);
+  } else {
+    print_questions(call, questions);
+  }
+  return exit_code_with(ended, questions, until);
 }
 
 }  // namespace

@@ -31,13 +31,6 @@ std::string by_hand(base::ExecutionId root) {
   return fmt::format("`git merge {}` takes it over by hand", branch_name(root));
 }
 
-// The patches that are in the branch and not in the checkout.
-bool is_open(const PatchRow& row) {
-  const PatchState state = row.patch.state;
-  return row.patch.branch_commit && (state == PatchState::validated || state == PatchState::queued ||
-                                     state == PatchState::apply_failed || state == PatchState::conflicted);
-}
-
 void move_all(Transaction& transaction, const std::vector<PatchRow>& patches, const ledger::PatchMove& move) {
   for (const PatchRow& row : patches) {
     const auto now = store::find_patch(transaction.session(), row.patch.patch_id);
@@ -83,7 +76,7 @@ Applied IsolationSteps::apply(base::ExecutionId root, model::ApplyWhen mode) {
   auto site = find_site(root);
   if (!site) return {.message = "nothing was changed"};
   auto patches = in_store([root](store::Session& session) { return store::find_patches(session, root); });
-  std::erase_if(patches, [](const PatchRow& row) { return !is_open(row); });
+  std::erase_if(patches, [](const PatchRow& row) { return !waits_on_branch(row.patch); });
   if (patches.empty()) return {.message = "nothing was changed"};
   // A single one may be on its way for a person; all of them are only together.
   const bool is_queued =
@@ -225,8 +218,9 @@ std::vector<base::ExecutionId> IsolationSteps::find_queued(const std::string& pr
       const auto branch = store::find_branch(session, patch.root_id);
       const bool is_here = branch && branch->host == options_.host && branch->project == project;
       const auto all = store::find_patches(session, patch.root_id);
-      const bool is_whole = std::ranges::all_of(
-          all, [](const PatchRow& row) { return !is_open(row) || row.patch.state == PatchState::queued; });
+      const bool is_whole = std::ranges::all_of(all, [](const PatchRow& row) {
+        return !waits_on_branch(row.patch) || row.patch.state == PatchState::queued;
+      });
       if (is_here && is_whole) roots.push_back(patch.root_id);
     }
     return roots;

@@ -49,7 +49,12 @@ std::string read_all(const os::Fd& file, const std::string& name) {
 // ISO-5: both ends are opened beneath their folders, by descriptor.
 void copy_one(const os::Folder& from, const os::Folder& to, const std::string& name) {
   const auto source = from.open_file(name, O_RDONLY | O_NONBLOCK);
-  if (!source && source.error() == ENOENT) return;
+  if (!source && source.error() == ENOENT) {
+    throw Error(
+        "worktree.copy_failed",
+        fmt::format("cannot copy {} into the worktree: there is no such file in the project", base::quoted(name)),
+        "make it, or take it out of `worktree.copy`, then `reeve flow retry`");
+  }
   if (!source) throw_copy(name, std::generic_category().message(source.error()));
   struct stat kind = {};
   if (::fstat(source->get(), &kind) != 0 || !S_ISREG(kind.st_mode)) throw_copy(name, "it is no regular file");

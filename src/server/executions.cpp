@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@
 #include "server/insider.h"
 #include "server/listing.h"
 #include "server/pipelines.h"
+#include "store/patches.h"
 #include "wire/execution_request.h"
 
 // /api/executions
@@ -34,6 +36,7 @@ using store::NodeDetail;
 
 constexpr auto longest_wait = std::chrono::minutes(5);
 constexpr auto finish_pause = std::chrono::milliseconds(20);
+constexpr std::int64_t most_patches = 10'000;
 constexpr std::size_t longest_label = 255;
 constexpr std::size_t longest_reason = 4'096;
 
@@ -162,26 +165,46 @@ void list(SharedExchange exchange) {
 
 void show(SharedExchange exchange) { send_record(exchange, exchange->execution_id(), 200); }
 
+struct WholeHistory {
+  store::ExecutionHistory history;
+  // The newest first.
+  std::vector<model::Patch> patches;
+};
+
+// As in the listing of patches: a diff can be large.
+Value describe_without_diff(const model::Patch& patch) {
+  Value document = json::to_value(patch);
+  std::erase_if(*document.as_object(), [](const base::Member& member) { return member.key == "diff"; });
+  return document;
+}
+
 void history(SharedExchange exchange) {
   const ExecutionId id = exchange->execution_id();
   runtime::ask_store(
       exchange->daemon.ledger(), exchange->daemon.loop(),
       [id](ledger::Transaction& transaction) {
         get_execution(transaction, id, NodeDetail::none);
-        return store::read_execution_history(transaction.session(), id);
+        return WholeHistory{store::read_execution_history(transaction.session(), id),
+                            store::list_patches(transaction.session(), {.execution = id, .most = most_patches})};
       },
-      [exchange](std::expected<store::ExecutionHistory, Error> found) {
+      [exchange](std::expected<WholeHistory, Error> found) {
         if (!found) return exchange->refuse(found.error());
         Value::Array iterations;
-        for (const store::ArchivedNode& archived : found->nodes) {
+        for (const store::ArchivedNode& archived : found->history.nodes) {
           Value record = json::to_value(archived.node);
           record.set("archived_at", json::to_value(archived.archived_at));
           iterations.push_back(std::move(record));
         }
         Value document = Value::object();
         document.set("iterations", Value::array(std::move(iterations)));
-        document.set("runs", json::to_value(found->runs));
-        document.set("approvals", json::to_value(found->approvals));
+        document.set("runs", json::to_value(found->history.runs));
+        document.set("approvals", json::to_value(found->history.approvals));
+        Value::Array patches;
+        // As everything here in the order in which it came.
+        for (const model::Patch& patch : found->patches | std::views::reverse) {
+          patches.push_back(describe_without_diff(patch));
+        }
+        document.set("patches", Value::array(std::move(patches)));
         exchange->send(200, document);
       });
 }
