@@ -262,7 +262,7 @@ TEST_F(IsolationTest, an_older_attempt_makes_room_and_keeps_its_work) {
 TEST_F(IsolationTest, setup_and_copies_are_there_and_no_part_of_the_patch) {
   made_.write(".env", "SECRET=1\n");
   made_.write(".git/info/exclude", "");
-  ground_.worktree.copy = {".env", "missing"};
+  ground_.worktree.copy = {".env"};
   ground_.worktree.setup = {{"sh", "-c", "echo $FLAVOUR > made-by-setup; echo again >> count.log"}};
   ground_.environment["FLAVOUR"] = "sweet";
   const fs::path folder = prepare(at("one"));
