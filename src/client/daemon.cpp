@@ -64,7 +64,7 @@ std::string words_of(const Starter& starter) {
 // A mistake in a file is told as one, wherever it is found.
 void throw_if_misconfigured(const Starter& starter) {
   constexpr std::string_view start = "error[config.invalid]: ";
-  constexpr std::string_view fix_start = "  = fix: ";
+  constexpr std::string_view fix_start = "  = ";
   const std::string_view text = base::trim(starter.text());
   if (!text.starts_with(start)) return;
   const std::size_t end = std::min(text.find('\n'), text.size());
