@@ -59,6 +59,7 @@ class LiveFlow {
 
   Execution follow(Until until) {
     look();
+    watch_.find_questions();
     while (!has_reached(watch_.picture().execution, until)) {
       draw();
       wait();
@@ -239,7 +240,7 @@ ExitCode exit_code_of(const Execution& execution) {
 }
 
 std::string parting_of(base::ExecutionId id) {
-  return fmt::format("{0} goes on; reeve flow show {0} shows it, reeve flow cancel {0} ends it", id.text());
+  return fmt::format("{0} goes on; reeve wait {0} watches it again, reeve flow cancel {0} ends it", id.text());
 }
 
 Execution follow_execution(const Call& call, client::Daemon& daemon, client::EventFeed& feed, Execution execution,

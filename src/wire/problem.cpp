@@ -86,6 +86,7 @@ int http_status(std::string_view code) noexcept {
       {"git.branch_in_use", 409},
       {"git.elsewhere", 409},
       {"git.not_a_repository", 409},
+      {"config.invalid", 422},
       {"pipeline.no_file", 404},
       {"pipeline.not_waiting", 409},
       {"pipeline.rejected", 409},

@@ -119,13 +119,18 @@ TEST_F(Examples, parallel_review_waits_for_a_person_and_goes_on) {
 
 TEST_F(Examples, parallel_review_merges_nothing_after_a_no) {
   open("parallel-review");
-  EXPECT_EQ(type(commands().at(0)).code, 0);
+  EXPECT_EQ(type(commands().at(0)).code, 90);
   EXPECT_EQ(type("reeve reject AP-1").code, 0);
   const Members ended = end_of("EX-1");
   EXPECT_EQ(ended.at("status"), "failed");
   EXPECT_EQ(status_of(ended, "merge"), "skipped");
   EXPECT_THAT(ended.at("reason"), HasSubstr("no exit point was reached"));
   EXPECT_FALSE(fs::exists(project() / "CHANGELOG.md"));
+  // GRF-14: no node failed, so that nothing can be tried again.
+  const Outcome refused = type("reeve flow retry EX-1");
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("EX-1 failed without a failed node (no exit point"),
+                                 HasSubstr("start it anew: reeve flow run ")));
 }
 
 // GRF-5, GRF-12
