@@ -31,6 +31,14 @@ std::string by_hand(base::ExecutionId root) {
   return fmt::format("`git merge {}` takes it over by hand", branch_name(root));
 }
 
+// A merge would bring along what the branch builds on, which the checkout does not have.
+std::string by_diff(const store::BranchRow& branch) {
+  return fmt::format(
+      "go back there and `git merge {0}`, or take over only what it changed: `git diff --binary {1} {0} | git apply "
+      "-3`",
+      branch_name(branch.root), branch.base_commit);
+}
+
 // The patches that are in the branch and not in the checkout.
 bool is_open(const PatchRow& row) {
   const PatchState state = row.patch.state;
@@ -145,20 +153,29 @@ Applied IsolationSteps::bring_in(Site& site, const std::vector<PatchRow>& patche
   const auto lock = lock_checkout(site.repository);
   call([&](Transaction& transaction) { move_all(transaction, patches, {.to = PatchState::queued}); });
   options_.crash_point("isolation.after_queued");
+  const auto refuse = [&](PatchState to, const std::string& why, const std::string& way_out) {
+    call([&](Transaction& transaction) { move_all(transaction, patches, {.to = to, .reason = why}); });
+    return Applied{.kind = Applied::Kind::refused,
+                   .message = fmt::format("{}. Nothing was changed in your checkout; {}", why, way_out)};
+  };
+  // Another branch may be checked out by now.
+  if (!site.repository.is_ancestor(site.branch.base_commit, site.repository.get_head())) {
+    return refuse(
+        PatchState::apply_failed,
+        fmt::format("your checkout is no longer on what it started from ({})", site.branch.base_commit.substr(0, 12)),
+        by_diff(site.branch));
+  }
   const std::string ref = kept_ref(root, "apply-" + site.branch.tip);
   const Landing landing = land(site, ref, [&](const std::string& head) {
     return site.repository.merge(head, site.branch.tip, fmt::format("Merge {}", branch_name(root)));
   });
-  const auto refuse = [&](PatchState to, const std::string& why) {
-    call([&](Transaction& transaction) { move_all(transaction, patches, {.to = to, .reason = why}); });
-    return Applied{.kind = Applied::Kind::refused,
-                   .message = fmt::format("{}. Nothing was changed in your checkout; {}", why, by_hand(root))};
-  };
-  if (landing.kind == Landing::Kind::refused) return refuse(PatchState::apply_failed, landing.why.message());
+  if (landing.kind == Landing::Kind::refused) {
+    return refuse(PatchState::apply_failed, landing.why.message(), by_hand(root));
+  }
   if (landing.kind == Landing::Kind::conflicted) {
     std::vector<std::string> shown;
     for (const std::string& path : landing.conflicts) shown.push_back(base::visible(path));
-    return refuse(PatchState::conflicted, "you changed the same: " + base::join(shown, ", "));
+    return refuse(PatchState::conflicted, "you changed the same: " + base::join(shown, ", "), by_hand(root));
   }
   call([&](Transaction& transaction) {
     move_all(transaction, patches, {.to = PatchState::applied, .applied_commit = landing.commit});

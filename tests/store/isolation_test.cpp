@@ -275,6 +275,25 @@ TEST_F(IsolationTest, setup_and_copies_are_there_and_no_part_of_the_patch) {
   steps_->accept(ground_, at("one"));
   EXPECT_EQ(made_.git({"ls-tree", "--name-only", branch()}), ".gitignore\nfile.txt\nfolder\nmine");
   const fs::path again = prepare(at("two"));
+// ISO-3: what the branch builds on and the checkout does not have is no part of what was done.
+TEST_F(IsolationTest, a_checkout_that_left_what_it_started_from_is_refused) {
+  const std::string before = made_.git({"rev-parse", "HEAD"});
+  made_.git({"switch", "-qc", "feature"});
+  made_.write("unfinished", "u\n");
+  ground_.base_commit = made_.commit("unfinished");
+  work("one", "one", "1\n");
+  made_.git({"switch", "-q", "-"});
+  const Applied refused = steps_->apply(root_, ApplyWhen::on_complete);
+  EXPECT_EQ(refused.kind, Applied::Kind::refused);
+  EXPECT_THAT(refused.message, HasSubstr("no longer on what it started from"));
+  EXPECT_THAT(refused.message, HasSubstr("git diff --binary " + *ground_.base_commit + " " + branch()));
+  EXPECT_EQ(patch(1).state, PatchState::apply_failed);
+  EXPECT_EQ(made_.git({"rev-parse", "HEAD"}), before);
+  EXPECT_FALSE(fs::exists(made_.root() / "unfinished"));
+  made_.git({"switch", "-q", "feature"});
+  EXPECT_EQ(steps_->apply(root_, ApplyWhen::on_complete).kind, Applied::Kind::applied);
+}
+
   EXPECT_EQ(read_text(again / ".env"), "SECRET=1\n");
   EXPECT_FALSE(steps_->collect(ground_, at("two")).patch);
   steps_->close(root_);
