@@ -73,6 +73,10 @@ class Isolation::Core {
       }
     }
   }
+  // Nobody would leave what it gets.
+  void forget_waiting(const NodePlace& place) {
+    std::erase_if(waiting_, [&place](const Waiting& one) { return one.place == place; });
+  }
   void refuse_waiting(base::ExecutionId root) {
     for (const Waiting& one : waiting_) {
       if (one.place.root != root) continue;
@@ -279,7 +283,13 @@ void Isolation::reject(const IsolationGround& ground, NodePlace place, model::Pa
   if (!ground.base_commit) return core_->post([answer] { answer({}); });
   core_->ask<void>(
       [this, ground, place = std::move(place), state, reason = std::move(reason)](IsolationSteps& steps) {
-        steps.reject(ground, place, state, reason);
+        core_->forget_waiting(place);
+        try {
+          steps.reject(ground, place, state, reason);
+        } catch (const std::exception&) {
+          core_->serve_waiting(place.root);
+          throw;
+        }
         core_->serve_waiting(place.root);
       },
       std::move(answer));

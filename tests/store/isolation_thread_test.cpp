@@ -106,7 +106,19 @@ TEST_F(IsolationThread, without_a_commit_to_begin_with_it_is_the_projects_folder
   EXPECT_FALSE(fs::exists(made_.root() / ".worktrees"));
 }
 
-// What executions left behind that are over goes at the next start; those that live keep theirs.
+// A task that was cancelled while it waited never gets the worktree: nobody would leave it.
+TEST_F(IsolationThread, a_cancelled_task_waits_no_more) {
+  ASSERT_TRUE(prepare(at("a")).get());
+  auto ghost = prepare(at("b"));
+  auto next = prepare(at("c"));
+  ASSERT_TRUE(reject(at("b")).get());
+  ASSERT_TRUE(reject(at("a")).get());
+  ASSERT_EQ(next.wait_for(patience), std::future_status::ready);
+  EXPECT_TRUE(next.get());
+  EXPECT_THROW(ghost.get(), std::future_error) << "forgotten, and never answered";
+}
+
+// What executions left behind that are over goes at the next start, in whatever project; those that live keep theirs.
 TEST_F(IsolationThread, a_start_removes_what_is_over_and_nothing_else) {
   const auto begin = [this](std::set<base::ExecutionId> alive) {
     ask<int>([this, alive](Isolation& isolation, auto answer) {
