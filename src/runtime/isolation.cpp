@@ -126,6 +126,8 @@ class Isolation::Core {
       const Applied applied = steps_.apply(root, model::ApplyWhen::on_approval);
       if (applied.kind == Applied::Kind::refused) around_.complain(fmt::format("{}: {}", root.text(), applied.message));
       note(applied);
+      // Its end kept the branch for this.
+      if (applied.kind == Applied::Kind::applied && steps_.is_closed(root)) steps_.close(root);
     });
   }
 
@@ -307,22 +309,25 @@ void Isolation::apply(const IsolationGround& ground, base::ExecutionId root, mod
       std::move(answer));
 }
 
-void Isolation::close(const IsolationGround& ground, base::ExecutionId root, std::function<void()> done) {
-  if (!ground.base_commit) return core_->post(std::move(done));
-  core_->ask<void>(
+void Isolation::close(const IsolationGround& ground, base::ExecutionId root, std::function<void(bool)> done) {
+  if (!ground.base_commit) return core_->post([done = std::move(done)] { done(true); });
+  core_->ask<bool>(
       [this, root](IsolationSteps& steps) {
         core_->refuse_waiting(root);
-        core_->try_to(root.text() + " leaves its worktrees until the next start", [&] { steps.close(root); });
+        return core_->try_to(root.text() + " leaves its worktrees until the next start", [&] { steps.close(root); });
       },
-      [done = std::move(done)](const std::expected<void, Error>&) { done(); });
+      [done = std::move(done)](const std::expected<bool, Error>& is_done) { done(is_done.value_or(false)); });
 }
 
-void Isolation::begin(std::string project, std::set<base::ExecutionId> alive, std::function<void()> done) {
+void Isolation::begin(std::set<base::ExecutionId> alive, std::function<void()> done) {
   core_->ask<void>(
-      [this, project = std::move(project), alive = std::move(alive)](IsolationSteps& steps) {
+      [this, alive = std::move(alive)](IsolationSteps& steps) {
+        core_->try_to("what was approved cannot be applied", [&] {
+          for (const base::ExecutionId root : steps.find_queued()) core_->apply_one(root);
+          for (const base::ExecutionId root : steps.find_granted()) core_->try_granted(root);
+        });
         core_->try_to("what executions left behind stays", [&] {
-          for (const base::ExecutionId root : steps.find_queued(project)) core_->apply_one(root);
-          for (const base::ExecutionId root : steps.find_open(project)) {
+          for (const base::ExecutionId root : steps.find_left()) {
             if (alive.contains(root)) continue;
             core_->try_to(root.text() + " leaves its worktrees", [&] { steps.close(root); });
           }

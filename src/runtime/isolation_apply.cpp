@@ -232,7 +232,7 @@ IsolationSteps::Landing IsolationSteps::land(Site& site, const std::string& ref,
   return {.commit = *target};
 }
 
-std::vector<base::ExecutionId> IsolationSteps::find_queued(const std::string& project) {
+std::vector<base::ExecutionId> IsolationSteps::find_queued() {
   return in_store([&](store::Session& session) {
     std::set<base::ExecutionId> seen;
     std::vector<base::ExecutionId> roots;
@@ -240,7 +240,7 @@ std::vector<base::ExecutionId> IsolationSteps::find_queued(const std::string& pr
          store::list_patches(session, {.states = {PatchState::queued}, .most = most_queued})) {
       if (!patch.branch_commit || !seen.insert(patch.root_id).second) continue;
       const auto branch = store::find_branch(session, patch.root_id);
-      const bool is_here = branch && branch->host == options_.host && branch->project == project;
+      const bool is_here = branch && branch->host == options_.host;
       const auto all = store::find_patches(session, patch.root_id);
       const bool is_whole = std::ranges::all_of(
           all, [](const PatchRow& row) { return !is_open(row) || row.patch.state == PatchState::queued; });

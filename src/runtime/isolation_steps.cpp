@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "ledger/claims.h"
 #include "os/file.h"
 #include "runtime/isolation_names.h"
 
@@ -40,6 +41,16 @@ std::string list_some(const std::vector<std::string>& paths) {
     shown.push_back(base::visible(path));
   }
   return base::join(shown, ", ");
+}
+
+// Also one that is not there any more.
+bool is_over(ledger::Transaction& transaction, base::ExecutionId root) {
+  try {
+    return model::is_over(ledger::find_root(transaction, root).status);
+  } catch (const Error& error) {
+    if (error.code() != "execution.not_found") throw;
+    return true;
+  }
 }
 
 }  // namespace
@@ -265,14 +276,19 @@ void IsolationSteps::close(base::ExecutionId root) {
   in_store([root](store::Session& session) { store::set_branch_open(session, root, false); });
 }
 
-std::vector<base::ExecutionId> IsolationSteps::find_open(const std::string& project) {
-  std::vector<base::ExecutionId> roots;
-  const auto rows =
-      in_store([host = options_.host](store::Session& session) { return find_open_branches(session, host); });
-  for (const store::BranchRow& row : rows) {
-    if (row.project == project) roots.push_back(row.root);
-  }
-  return roots;
+std::vector<base::ExecutionId> IsolationSteps::find_left() {
+  return call([&](ledger::Transaction& transaction) {
+    std::vector<base::ExecutionId> roots;
+    for (const store::BranchRow& row : store::find_open_branches(transaction.session(), options_.host)) {
+      if (is_over(transaction, row.root)) roots.push_back(row.root);
+    }
+    return roots;
+  });
+}
+
+bool IsolationSteps::is_closed(base::ExecutionId root) {
+  const auto branch = in_store([root](store::Session& session) { return store::find_branch(session, root); });
+  return branch && !branch->is_open;
 }
 
 }  // namespace reeve::runtime

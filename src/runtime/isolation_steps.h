@@ -50,10 +50,12 @@ class IsolationSteps {
   Isolation::Applied apply(base::ExecutionId root, model::ApplyWhen mode);
   model::Patch act(base::PatchId id, Isolation::PatchAction action, const std::string& by);
 
-  // Executions of this host whose worktrees are not gone; with a project, of that one.
-  std::vector<base::ExecutionId> find_open(const std::string& project);
+  // Executions of this host that are over and whose worktrees are not gone.
+  std::vector<base::ExecutionId> find_left();
+  // Its worktrees are gone.
+  bool is_closed(base::ExecutionId root);
   // Those whose branch was on its way into the checkout, and those of which a person said that it may go there.
-  std::vector<base::ExecutionId> find_queued(const std::string& project);
+  std::vector<base::ExecutionId> find_queued();
   std::vector<base::ExecutionId> find_granted();
 
  private:
