@@ -69,6 +69,8 @@ class Repository {
   };
   // The linked ones, whoever made them.
   std::vector<Worktree> list_worktrees();
+  // Whether add_worktree() came to its end there and its folder is still one: no link, and known to the repository.
+  bool has_worktree(const std::filesystem::path& folder);
 
   // Everything in a worktree of add_worktree() (ignored files left out, repositories inside taken as plain folders) as
   // a commit on `parent`; nothing when nothing differs from the parent's tree. The worktree and all refs stay as they

@@ -77,8 +77,7 @@ std::optional<std::string> IsolationSteps::prepare(const IsolationGround& ground
   Site site = open_site(ground, place.root);
   evict(site, place);
   auto row = find_held(site, place);
-  const bool is_there = row && row->is_ready && fs::is_directory(folder_of(site, row->name));
-  if (is_there) return task_folder(site, row->name);
+  if (row && is_there(site, *row)) return task_folder(site, row->name);
   if (row) {
     row->is_ready = false;
   } else {
@@ -115,7 +114,7 @@ Isolation::Collected IsolationSteps::collect(Site& site, const NodePlace& place)
     return Isolation::Collected{patch.patch_id, patch.commit, patch.files};
   };
   const bool is_decided = stored && stored->patch.state != PatchState::created;
-  const bool may_change = row && row->is_ready && !is_decided && fs::is_directory(folder_of(site, row->name));
+  const bool may_change = row && !is_decided && is_there(site, *row);
   if (!may_change) return stored ? tell(stored->patch) : Isolation::Collected{};
   const fs::path folder = folder_of(site, row->name);
   const std::string message = describe_change(place);

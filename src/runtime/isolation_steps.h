@@ -86,6 +86,7 @@ class IsolationSteps {
   void check_branch_free(Site& site, const std::optional<std::string>& current);
 
   std::filesystem::path folder_of(Site& site, const std::string& name);
+  bool is_there(Site& site, const store::WorktreeRow& row);
   std::string task_folder(Site& site, const std::string& name);
   void make_worktree(const IsolationGround& ground, Site& site, const std::string& name, const std::string& commit);
   void set_up(const IsolationGround& ground, Site& site, const std::string& name);
