@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/execution_ground.h"
 #include "runtime/isolation_steps.h"
 #include "runtime/live_run.h"
 
@@ -37,6 +38,7 @@ class Isolation::Core {
                 .host = around.host,
                 .scratch = around.folder.root / "git",
                 .expiry = around.supervision.approval_expiry.question,
+                .find_environment = [this](base::ExecutionId root) { return find_environment(root); },
                 .is_ending = [this] { return is_ending_.load(); },
                 .crash_point = around.crash_point}),
         thread_([this] { run(); }) {}
@@ -161,6 +163,11 @@ class Isolation::Core {
   std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
 
  private:
+  std::optional<std::map<std::string, std::string>> find_environment(base::ExecutionId root) const {
+    auto ground = read_ground(around_.folder, root);
+    return ground ? std::optional(std::move(ground->environment)) : std::nullopt;
+  }
+
   struct Waiting {
     IsolationGround ground;
     NodePlace place;

@@ -108,10 +108,11 @@ Applied IsolationSteps::apply(base::ExecutionId root, model::ApplyWhen mode) {
 
 IsolationSteps::Asking IsolationSteps::ask_person(Site& site, const std::vector<PatchRow>& patches,
                                                   model::ApplyWhen mode) {
-  const Repository::Diff diff = site.repository.diff(site.branch.base_commit, site.branch.tip);
+  Repository::Diff diff = site.repository.diff(site.branch.base_commit, site.branch.tip);
   const auto sensitive = find_sensitive(diff.files);
   if (mode != model::ApplyWhen::on_approval && sensitive.empty()) return {.answer = {}, .may_go_on = true};
   const base::ExecutionId root = site.root();
+  diff.text = hide_secrets(root, diff.text);
   const store::ApprovalRow question = make_question(root, site.branch.tip, diff, sensitive, patches);
   return call([&](Transaction& transaction) {
     std::optional<store::ApprovalRow> last;

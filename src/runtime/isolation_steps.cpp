@@ -145,9 +145,11 @@ model::Patch IsolationSteps::make_patch(Site& site, const NodePlace& place, cons
   patch.base_commit = row.base_commit;
   patch.commit = raw.value_or(row.base_commit);
   if (raw && row.start_commit != row.base_commit) {
-    // What the setup left there is no part of it.
-    const auto own = site.repository.revert(*raw, row.start_commit, row.base_commit, describe_change(place));
-    if (own.commit) patch.commit = *own.commit;
+    // What the setup left there is no part of it. A file of it that the task changed so that the two cannot be told
+    // apart is none either: a copied one may be full of secrets.
+    const std::string message = describe_change(place);
+    const auto own = site.repository.revert(*raw, row.start_commit, row.base_commit, message);
+    patch.commit = own.commit ? *own.commit : site.repository.carry(row.start_commit, *raw, row.base_commit, message);
   }
   return patch;
 }
@@ -156,7 +158,7 @@ base::PatchId IsolationSteps::keep_patch(Site& site, model::Patch patch, const W
                                          const std::optional<ledger::PatchMove>& then) {
   auto diff = site.repository.diff(patch.base_commit, patch.commit);
   patch.files = std::move(diff.files);
-  patch.diff = std::move(diff.text);
+  patch.diff = hide_secrets(site.root(), diff.text);
   if (diff.is_cut) patch.diff += "\n(the rest is too long: `git show` has it)\n";
   patch.patch_id = call([&](ledger::Transaction& transaction) {
     store::write_worktree(transaction.session(), site.root(), row);
@@ -273,6 +275,7 @@ void IsolationSteps::close(base::ExecutionId root) {
   if (is_in_checkout || site->branch.tip == site->branch.base_commit) forget_commit(*site, branch_ref(root));
   options_.crash_point("isolation.before_closed");
   in_store([root](store::Session& session) { store::set_branch_open(session, root, false); });
+  secrets_.erase(root);
 }
 
 std::vector<base::ExecutionId> IsolationSteps::find_left() {

@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/redaction.h"
 #include "git/repository.h"
 #include "ledger/ledger.h"
 #include "ledger/patches.h"
@@ -27,6 +29,9 @@ class IsolationSteps {
     // Private to Reeve.
     std::filesystem::path scratch;
     base::TimeLimit expiry = base::TimeLimit::off();
+    // Of an execution whose ground was not named since the start; nothing when it is gone.
+    std::function<std::optional<std::map<std::string, std::string>>(base::ExecutionId root)> find_environment =
+        [](base::ExecutionId) { return std::nullopt; };
     // True ends a setup that runs.
     std::function<bool()> is_ending = [] { return false; };
     // For tests: where the process may die.
@@ -103,6 +108,8 @@ class IsolationSteps {
   void tidy(Site& site, store::WorktreeRow row);
   base::PatchId keep_patch(Site& site, model::Patch patch, const store::WorktreeRow& row,
                            const std::optional<ledger::PatchMove>& then = {});
+  // LOG-4: a diff as it is stored and shown; git has it as it is.
+  std::string hide_secrets(base::ExecutionId root, const std::string& diff);
   void keep_commit(Site& site, const std::string& ref, const std::string& commit);
   void forget_commit(Site& site, const std::string& ref);
 
@@ -131,6 +138,7 @@ class IsolationSteps {
 
   Options options_;
   std::map<std::string, git::Repository> repositories_;
+  std::map<base::ExecutionId, std::shared_ptr<const base::SecretSet>> secrets_;
 };
 
 }  // namespace reeve::runtime

@@ -55,6 +55,7 @@ Repository& IsolationSteps::open_repository(const std::string& project) {
 
 IsolationSteps::Site IsolationSteps::open_site(const IsolationGround& ground, base::ExecutionId root) {
   Repository& repository = open_repository(ground.project);
+  if (!secrets_.contains(root)) secrets_.emplace(root, make_secrets(ground.environment));
   auto branch = in_store([root](store::Session& session) { return store::find_branch(session, root); });
   if (!branch) {
     const bool is_there =

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "os/beneath.h"
 #include "os/spawn.h"
+#include "runtime/run_plan.h"
 
 namespace reeve::runtime {
 
@@ -96,11 +97,13 @@ void read_output(const os::Fd& pipe, std::string& output) {
 void run_one(const SetupPlan& plan, const std::vector<std::string>& argv, Clock::time_point until,
              const std::function<bool()>& is_ending) {
   const auto fail = [&](std::string_view why, const std::string& output) {
-    const std::string said = last_words(output);
-    throw Error("worktree.setup_failed",
-                fmt::format("{} failed while the worktree was set up: {}{}{}", base::quoted(base::join(argv, " ")), why,
-                            said.empty() ? "" : ": ", said),
-                "mend the command under `worktree.setup`, then `reeve flow retry`");
+    const auto secrets = make_secrets(plan.environment);
+    const std::string said = last_words(base::redact(*secrets, output));
+    throw Error(
+        "worktree.setup_failed",
+        fmt::format("{} failed while the worktree was set up: {}{}{}",
+                    base::quoted(base::redact(*secrets, base::join(argv, " "))), why, said.empty() ? "" : ": ", said),
+        "mend the command under `worktree.setup`, then `reeve flow retry`");
   };
   std::vector<std::string> environment;
   for (const auto& [name, value] : plan.environment) environment.push_back(fmt::format("{}={}", name, value));
@@ -150,6 +153,14 @@ void set_up_worktree(const SetupPlan& plan, const std::function<bool()>& is_endi
   for (const std::vector<std::string>& argv : plan.settings.setup) {
     if (!argv.empty()) run_one(plan, argv, until, is_ending);
   }
+}
+
+std::shared_ptr<const base::SecretSet> make_secrets(const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> values;
+  for (const auto& [name, value] : environment) {
+    if (base::names_secret(name)) values.push_back(value);
+  }
+  return prepare_secrets(values);
 }
 
 }  // namespace reeve::runtime

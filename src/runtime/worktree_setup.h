@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "base/clock.h"
+#include "base/redaction.h"
 #include "model/config.h"
 
 namespace reeve::runtime {
@@ -22,7 +24,11 @@ struct SetupPlan {
 
 // Copies the files that the settings name (what is not there is left out), then runs their commands, each with a
 // session of its own and its whole group killed at the end of the time. Asks `is_ending` now and then: true ends it.
-// Blocks. Throws `worktree.copy_failed`, `worktree.setup_failed` with what the command said last.
+// Blocks. Throws `worktree.copy_failed`, `worktree.setup_failed` with what the command said last,
+// without secrets.
 void set_up_worktree(const SetupPlan& plan, const std::function<bool()>& is_ending);
+
+// LOG-4: the values of variables whose names say that they are secret.
+std::shared_ptr<const base::SecretSet> make_secrets(const std::map<std::string, std::string>& environment);
 
 }  // namespace reeve::runtime

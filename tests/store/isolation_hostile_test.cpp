@@ -1,5 +1,7 @@
 #include <csignal>
 
+#include "json/encode.h"
+#include "store/approvals.h"
 #include "tests/store/isolation_fixture.h"
 
 // Tasks and setups that do what nobody expects of them.
@@ -47,6 +49,63 @@ TEST_F(IsolationTest, a_worktree_that_was_removed_is_made_anew) {
   EXPECT_TRUE(fs::exists(next / "file.txt"));
   made_.git({"worktree", "remove", "-f", "-f", next.string()});
   EXPECT_TRUE(fs::exists(prepare(at("two")) / "file.txt")) << "also for the one who has it";
+}
+
+// LOG-4: what a setup says is an error that is stored and shown.
+TEST_F(IsolationTest, a_failing_setup_tells_no_secrets) {
+  ground_.environment["API_TOKEN"] = "hush-hush-hush";
+  ground_.worktree.setup = {{"sh", "-c", "echo token $API_TOKEN is wrong; exit 3", "hush-hush-hush"}};
+  try {
+    steps_->prepare(ground_, at("one"));
+    FAIL();
+  } catch (const base::Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("token *** is wrong"));
+    EXPECT_THAT(error.message(), Not(HasSubstr("hush")));
+  }
+}
+
+// LOG-4: the diff is stored and shown without them; git keeps what was written.
+TEST_F(IsolationTest, a_diff_shows_no_secrets) {
+  ground_.environment["API_TOKEN"] = "hush-hush-hush";
+  work("one", "config", "token: hush-hush-hush\n");
+  EXPECT_THAT(patch(1).diff, HasSubstr("+token: ***"));
+  EXPECT_EQ(show("config"), "token: hush-hush-hush");
+  const auto asked = steps_->apply(root_, model::ApplyWhen::on_approval);
+  ASSERT_TRUE(asked.approval);
+  const auto question = ledger_->call(
+      [&](ledger::Transaction& transaction) { return store::find_approval(transaction.session(), *asked.approval); });
+  const std::string arguments = json::encode(question->approval.arguments);
+  EXPECT_THAT(arguments, HasSubstr("+token: ***"));
+  EXPECT_THAT(arguments, Not(HasSubstr("hush")));
+  // Where nobody knows any more what is secret, nothing of it is shown.
+  write_text(prepare(at("two")) / "late", "hush-hush-hush\n");
+  begin_anew();
+  steps_->close(root_);
+  EXPECT_EQ(show("config"), "token: hush-hush-hush");
+  EXPECT_THAT(patch(2).diff, HasSubstr("not shown"));
+}
+
+// LOG-4: a file that was only copied in never gets into the branch, whatever the task did to it.
+TEST_F(IsolationTest, a_copied_file_that_the_task_changed_is_no_part_of_the_patch) {
+  made_.write(".env", "SECRET=1\n");
+  made_.write("notes.txt", "notes\n");
+  ground_.worktree.copy = {".env", "notes.txt"};
+  const fs::path folder = prepare(at("one"));
+  write_text(folder / ".env", "SECRET=1\nMORE=2\n");
+  write_text(folder / "mine", "mine\n");
+  write_text(folder / "file.txt", "changed\n");
+  fs::remove(folder / "folder/inner.txt");
+  const auto collected = steps_->collect(ground_, at("one"));
+  std::vector<std::string> paths;
+  for (const model::PatchFile& file : collected.files) paths.push_back(file.path);
+  EXPECT_THAT(paths, ElementsAre("file.txt", "folder/inner.txt", "mine"));
+  EXPECT_THAT(patch(1).diff, Not(HasSubstr("SECRET")));
+  steps_->accept(ground_, at("one"));
+  EXPECT_EQ(made_.git({"ls-tree", "-r", "--name-only", branch()}), ".gitignore\nfile.txt\nmine");
+  EXPECT_EQ(show("file.txt"), "changed");
+  // Nothing but that: no patch.
+  write_text(prepare(at("two")) / ".env", "SECRET=2\n");
+  EXPECT_FALSE(steps_->collect(ground_, at("two")).patch);
 }
 
 }  // namespace
