@@ -39,7 +39,7 @@ class Isolation::Core {
                 .scratch = around.folder.root / "git",
                 .expiry = around.supervision.approval_expiry.question,
                 .find_environment = [this](base::ExecutionId root) { return find_environment(root); },
-                .is_ending = [this] { return is_ending_.load(); },
+                .is_ending = [this] { return is_ending_.load() || is_cancelled(); },
                 .crash_point = around.crash_point}),
         thread_([this] { run(); }) {}
 
@@ -75,6 +75,20 @@ class Isolation::Core {
       }
     }
   }
+  // On the loop: a setup for it that runs, or is about to, ends.
+  void cancel(const NodePlace& place) {
+    const std::scoped_lock lock(mutex_);
+    cancelled_.push_back(place);
+  }
+  // On the thread: it comes to that.
+  void forget_cancelled(const NodePlace& place) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find(cancelled_, place);
+    if (found != cancelled_.end()) cancelled_.erase(found);
+  }
+  // On the thread: for whom a setup may run.
+  void set_current(const NodePlace& place) { current_ = place; }
+
   // Nobody would leave what it gets.
   void forget_waiting(const NodePlace& place) {
     std::erase_if(waiting_, [&place](const Waiting& one) { return one.place == place; });
@@ -163,6 +177,10 @@ class Isolation::Core {
   std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
 
  private:
+  bool is_cancelled() {
+    const std::scoped_lock lock(mutex_);
+    return current_ && std::ranges::find(cancelled_, *current_) != cancelled_.end();
+  }
   std::optional<std::map<std::string, std::string>> find_environment(base::ExecutionId root) const {
     auto ground = read_ground(around_.folder, root);
     return ground ? std::optional(std::move(ground->environment)) : std::nullopt;
@@ -209,6 +227,7 @@ class Isolation::Core {
   }
 
   void try_prepare(Waiting one) {
+    set_current(one.place);
     auto folder = attempt<std::optional<std::string>>([&] { return steps_.prepare(one.ground, one.place); });
     if (folder && !*folder) {
       waiting_.push_back(std::move(one));
@@ -232,6 +251,9 @@ class Isolation::Core {
   std::map<base::ExecutionId, Later> later_;
   IsolationSteps steps_;
   std::deque<Waiting> waiting_;
+  std::optional<NodePlace> current_;
+  // Under the mutex.
+  std::vector<NodePlace> cancelled_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> queue_;
@@ -262,9 +284,13 @@ void Isolation::collect(const IsolationGround& ground, NodePlace place, Answer<C
 void Isolation::checkout(const IsolationGround& ground, NodePlace place, std::optional<std::string> commit,
                          std::string name, Answer<std::string> answer) {
   if (!ground.base_commit) return core_->post([answer, project = ground.project] { answer(project); });
-  core_->ask<std::string>([ground, place = std::move(place), commit = std::move(commit), name = std::move(name)](
-                              IsolationSteps& steps) { return steps.checkout(ground, place, commit, name); },
-                          std::move(answer));
+  core_->ask<std::string>(
+      [this, ground, place = std::move(place), commit = std::move(commit),
+       name = std::move(name)](IsolationSteps& steps) {
+        core_->set_current(place);
+        return steps.checkout(ground, place, commit, name);
+      },
+      std::move(answer));
 }
 
 void Isolation::discard(const IsolationGround& ground, std::string folder) {
@@ -290,8 +316,10 @@ void Isolation::accept(const IsolationGround& ground, NodePlace place, Answer<Ac
 void Isolation::reject(const IsolationGround& ground, NodePlace place, model::PatchState state, std::string reason,
                        Answer<void> answer) {
   if (!ground.base_commit) return core_->post([answer] { answer({}); });
+  core_->cancel(place);
   core_->ask<void>(
       [this, ground, place = std::move(place), state, reason = std::move(reason)](IsolationSteps& steps) {
+        core_->forget_cancelled(place);
         core_->forget_waiting(place);
         try {
           steps.reject(ground, place, state, reason);

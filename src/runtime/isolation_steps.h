@@ -80,6 +80,7 @@ class IsolationSteps {
     base::Error why{"", ""};
   };
 
+  std::filesystem::path setup_lock() const { return options_.scratch / "setup.lock"; }
   git::Repository& open_repository(const std::string& project);
   Isolation::Collected collect(Site& site, const NodePlace& place);
   void reject(Site& site, const NodePlace& place, model::PatchState state, const std::string& reason);
@@ -137,6 +138,8 @@ class IsolationSteps {
   }
 
   Options options_;
+  // Those that a daemon before this one left running.
+  bool has_ended_setups_ = false;
   std::map<std::string, git::Repository> repositories_;
   std::map<base::ExecutionId, std::shared_ptr<const base::SecretSet>> secrets_;
 };

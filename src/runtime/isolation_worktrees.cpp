@@ -1,5 +1,6 @@
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,6 +44,8 @@ std::string kept_worktree_ref(base::ExecutionId root, const std::string& name) {
 }  // namespace
 
 Repository& IsolationSteps::open_repository(const std::string& project) {
+  // Before anything in a worktree is looked at.
+  if (!std::exchange(has_ended_setups_, true)) end_setups(setup_lock());
   const auto known = repositories_.find(project);
   if (known != repositories_.end()) return known->second;
   auto found = Repository::find(project, options_.scratch);
@@ -158,7 +161,8 @@ void IsolationSteps::set_up(const IsolationGround& ground, Site& site, const std
   set_up_worktree({.from = ground.project,
                    .to = task_folder(site, name),
                    .settings = ground.worktree,
-                   .environment = ground.environment},
+                   .environment = ground.environment,
+                   .lock = setup_lock()},
                   options_.is_ending);
 }
 

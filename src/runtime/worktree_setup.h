@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/redaction.h"
 #include "model/config.h"
+#include "os/lock.h"
 
 namespace reeve::runtime {
 
@@ -19,6 +20,8 @@ struct SetupPlan {
   std::filesystem::path to;
   model::WorktreeSettings settings;
   std::map<std::string, std::string> environment;
+  // Held by the commands and all that they start.
+  std::filesystem::path lock;
   base::Milliseconds limit = std::chrono::minutes(30);
 };
 
@@ -27,6 +30,10 @@ struct SetupPlan {
 // Blocks. Throws `worktree.copy_failed`, `worktree.setup_failed` with what the command said last,
 // without secrets.
 void set_up_worktree(const SetupPlan& plan, const std::function<bool()>& is_ending);
+
+// The lock of those commands. Kills what still holds it: a setup that outlived the daemon that started it would work
+// against the next one in the same folder.
+os::FileLock end_setups(const std::filesystem::path& lock);
 
 // LOG-4: the values of variables whose names say that they are secret.
 std::shared_ptr<const base::SecretSet> make_secrets(const std::map<std::string, std::string>& environment);

@@ -1,6 +1,8 @@
 #include <csignal>
 
 #include "json/encode.h"
+#include "os/lock.h"
+#include "os/spawn.h"
 #include "store/approvals.h"
 #include "tests/store/isolation_fixture.h"
 
@@ -74,7 +76,7 @@ TEST_F(IsolationTest, a_diff_shows_no_secrets) {
   ASSERT_TRUE(asked.approval);
   const auto question = ledger_->call(
       [&](ledger::Transaction& transaction) { return store::find_approval(transaction.session(), *asked.approval); });
-  const std::string arguments = json::encode(question->approval.arguments);
+  const std::string arguments = json::encode(question->approval.arguments.value());
   EXPECT_THAT(arguments, HasSubstr("+token: ***"));
   EXPECT_THAT(arguments, Not(HasSubstr("hush")));
   // Where nobody knows any more what is secret, nothing of it is shown.
@@ -106,6 +108,21 @@ TEST_F(IsolationTest, a_copied_file_that_the_task_changed_is_no_part_of_the_patc
   // Nothing but that: no patch.
   write_text(prepare(at("two")) / ".env", "SECRET=2\n");
   EXPECT_FALSE(steps_->collect(ground_, at("two")).patch);
+}
+
+// After a kill -9 of the daemon its setup lives on: it ends before the next one looks at the worktree.
+TEST_F(IsolationTest, a_setup_that_outlived_its_daemon_is_ended) {
+  const auto lock = made_.beside("scratch") / "setup.lock";
+  fs::create_directories(lock.parent_path());
+  auto held = os::FileLock::try_take(lock.string());
+  ASSERT_TRUE(held);
+  auto orphan = os::spawn(
+      {.argv = {"sh", "-c", "sleep 600 & wait"}, .environment = {"PATH=/usr/bin:/bin"}, .input = held->file().get()});
+  ASSERT_TRUE(orphan);
+  held.reset();
+  ground_.worktree.setup = {{"touch", "it.log"}};
+  EXPECT_TRUE(fs::exists(prepare(at("one")) / "it.log"));
+  EXPECT_EQ(orphan->wait().signal, SIGKILL);
 }
 
 }  // namespace

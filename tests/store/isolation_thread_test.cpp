@@ -10,6 +10,7 @@
 #include "store/patches.h"
 #include "tests/support/git_repository.h"
 #include "tests/support/program.h"
+#include "tests/support/session.h"
 #include "tests/support/store/flows.h"
 
 // Isolation as the daemon has it: asked on the loop, done on a thread of its own.
@@ -140,6 +141,21 @@ TEST_F(IsolationThread, a_cancelled_task_waits_no_more) {
   ASSERT_EQ(next.wait_for(patience), std::future_status::ready);
   EXPECT_TRUE(next.get());
   EXPECT_THROW(ghost.get(), std::future_error) << "forgotten, and never answered";
+}
+
+// A setup may take long: who is cancelled does not wait for its end, nor do the others.
+TEST_F(IsolationThread, a_cancelled_task_ends_its_setup) {
+  ground_.environment = {{"PATH", "/usr/bin:/bin"}};
+  const fs::path began = made_.beside("began");
+  ground_.worktree.setup = {{"sh", "-c", "echo > \"$0\"; exec sleep 600", began.string()}};
+  auto prepared = prepare(at("a"));
+  ASSERT_TRUE(testing::eventually([&] { return fs::exists(began); }));
+  ASSERT_TRUE(reject(at("a")).get());
+  EXPECT_EQ(prepared.get().error().code(), "worktree.setup_failed");
+  ground_.worktree.setup.clear();
+  NodePlace again = at("a");
+  again.attempt = 2;
+  EXPECT_TRUE(prepare(again).get());
 }
 
 // What executions left behind that are over goes at the next start, in whatever project; those that live keep theirs.
