@@ -7,6 +7,7 @@
 #include "runtime/checkout_lock.h"
 #include "runtime/isolation_names.h"
 #include "runtime/isolation_steps.h"
+#include "runtime/worktree_setup.h"
 #include "store/approvals.h"
 
 // What a person does with single patches (ISO-4).
@@ -47,6 +48,16 @@ void close_idle_question(Transaction& transaction, base::ExecutionId root) {
 
 Patch IsolationSteps::move(base::PatchId id, const ledger::PatchMove& move) {
   return call([&](Transaction& transaction) { return ledger::move_patch(transaction, id, move); });
+}
+
+std::string IsolationSteps::hide_secrets(base::ExecutionId root, const std::string& diff) {
+  auto known = secrets_.find(root);
+  if (known == secrets_.end()) {
+    const auto environment = options_.find_environment(root);
+    if (!environment) return "(not shown: which values in it are secret is not known any more; git has it)\n";
+    known = secrets_.emplace(root, make_secrets(*environment)).first;
+  }
+  return base::redact(*known->second, diff);
 }
 
 Patch IsolationSteps::act(base::PatchId id, Isolation::PatchAction action, const std::string& by) {

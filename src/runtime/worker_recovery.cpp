@@ -175,8 +175,10 @@ void Worker::apply_passed(base::ExecutionId root, const SharedGround& ground, st
 }
 
 void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground) {
-  const auto end = [this, root, status] {
+  const auto end = [this, root, status](bool is_done) {
     finishing_.erase(root);
+    // The next daemon finds it open, and tries again.
+    if (!is_done) return;
     close_ground(around_.folder, root);
     // A failed one may be tried again, with the environment that it had.
     if (status != model::ExecutionStatus::failed) remove_ground(around_.folder, root);
@@ -184,7 +186,7 @@ void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const 
       for (const auto& go_on : waiting.mapped()) go_on();
     }
   };
-  if (ground == nullptr) return end();
+  if (ground == nullptr) return end(true);
   helpers_.isolation.close(make_isolation_ground(*ground), root, end);
 }
 
@@ -210,17 +212,16 @@ void Worker::finish_open() {
       },
       [this](const std::expected<State, Error>& state) {
         if (!state) throw state.error();
-        std::map<std::string, std::set<base::ExecutionId>> alive;
+        std::set<base::ExecutionId> alive;
         for (const auto& [id, status] : state->executions) {
           if (!status) {
             remove_ground(around_.folder, id);
             continue;
           }
-          const auto ground = read_ground(around_.folder, id);
-          if (ground && ground->base_commit) alive[ground->project].insert(id);
+          alive.insert(id);
           if (model::is_over(*status)) finish(id, *status);
         }
-        for (const auto& [project, roots] : alive) helpers_.isolation.begin(project, roots, [] {});
+        helpers_.isolation.begin(std::move(alive), [] {});
       });
 }
 
