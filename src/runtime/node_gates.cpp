@@ -29,8 +29,11 @@ std::string describe_no(const std::string& gate, const Run& run) {
 }
 
 std::string describe_broken(const std::string& gate, const Run& run) {
-  const std::string why = run.reason ? *run.reason : std::string(base::spell(run.status));
-  std::string text = fmt::format("the gate {} could not be asked: {}", base::quoted(gate), why);
+  std::string text = fmt::format("the gate {} could not be asked: ", base::quoted(gate));
+  // That it failed is said; that it took too long or was cancelled is not.
+  const bool is_plain = run.status == model::RunStatus::failed && run.reason;
+  if (!is_plain) text += base::spell(run.status);
+  if (run.reason) text += (is_plain ? "" : ", ") + *run.reason;
   if (run.last_error && run.last_error != run.reason) text += ": " + *run.last_error;
   return text;
 }
