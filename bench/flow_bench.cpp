@@ -38,11 +38,6 @@ struct Place {
   bool is_sqlite = true;
 };
 
-[[noreturn]] void fail(const std::string& what) {
-  fmt::print(stderr, "reeve_flow_bench: {}\n", what);
-  std::exit(1);
-}
-
 double seconds_of(const std::function<void()>& work) {
   const auto start = steady_clock::now();
   work();

@@ -20,18 +20,61 @@ namespace reeve::cli {
 
 namespace {
 
-void confirm(const Call& call, const PatchDeed& deed) {
+struct Wanted {
+  base::PatchId id;
+  // As it was; none when there is no such patch.
+  std::optional<model::Patch> before = {};
+};
+
+// Before anything is done, so that nothing is done when a word is none, and `@last` stays the same patch.
+std::vector<Wanted> find_wanted(const Call& call, client::Daemon& daemon) {
+  std::vector<Wanted> wanted;
+  for (const std::string& word : call.arguments.positionals()) {
+    Wanted& one = wanted.emplace_back(find_patch(daemon, word));
+    try {
+      one.before = client::get_patch(daemon, one.id).patch;
+    } catch (const client::Refusal& refusal) {
+      // Said in its turn.
+      if (refusal.code() != "patch.not_found") throw;
+    }
+  }
+  return wanted;
+}
+
+std::string describe(const Wanted& wanted) {
+  if (!wanted.before) return wanted.id.text();
+  const model::Patch& patch = *wanted.before;
+  return fmt::format("{} of {}/{}, {}", wanted.id.text(), patch.execution_id.text(), base::visible(patch.node_id),
+                     view::size_text(patch.files));
+}
+
+void confirm(const Call& call, const PatchDeed& deed, const std::vector<Wanted>& wanted) {
   const bool must_ask = !deed.asks.empty() && !call.arguments.has("--yes") && can_ask();
   if (!must_ask) return;
-  const std::string ids = base::visible(base::join(call.arguments.positionals(), ", "));
-  print_aside("{} {}? [y/N] ", deed.asks, ids);
+  std::vector<std::string> ids;
+  std::vector<std::string> shown;
+  for (const Wanted& one : wanted) {
+    ids.push_back(one.id.text());
+    shown.push_back(describe(one));
+  }
+  print_aside("{} {}? [y/N] ", deed.asks, base::join(shown, "; "));
   std::string line;
   std::getline(std::cin, line);
   const std::string word = base::to_ascii_lower(base::trim(line));
-  if (word != "y" && word != "yes") throw base::Error("cli.given_up", fmt::format("{} stays as it is", ids));
+  if (word != "y" && word != "yes") {
+    const std::string all = base::join(ids, ", ");
+    throw base::Error("cli.given_up", fmt::format("{} stay{} as {}", all, ids.size() == 1 ? "s" : "",
+                                                  ids.size() == 1 ? "it is" : "they are"));
+  }
 }
 
-void print_done(const Call& call, const model::Patch& patch) {
+void print_done(const Call& call, const Wanted& wanted, const model::Patch& patch) {
+  // What is done already is done once.
+  const bool is_again = wanted.before && wanted.before->state == patch.state;
+  if (is_again) {
+    print_aside("{} was already {}. Nothing changed.\n", patch.patch_id.text(), base::spell(patch.state));
+  }
+  if (is_again && call.out_is_terminal) return;
   if (call.out_is_terminal) {
     fmt::print("{}  {}  {}\n", patch.patch_id.text(), view::status_text(patch.state, call.out),
                view::size_text(patch.files));
@@ -52,8 +95,9 @@ base::Error with_meant(client::Daemon& daemon, base::PatchId id, const client::R
 }  // namespace
 
 ExitCode act_on_patches(const Call& call, const PatchDeed& deed) {
-  confirm(call, deed);
   client::Daemon daemon(daemon_place(call));
+  const std::vector<Wanted> wanted = find_wanted(call, daemon);
+  confirm(call, deed, wanted);
   ExitCode code = ExitCode::done;
   base::Value::Array wire;
   const auto refuse = [&](const base::Error& error, base::Value document, ExitCode exit) {
@@ -61,15 +105,14 @@ ExitCode act_on_patches(const Call& call, const PatchDeed& deed) {
     if (!call.is_json) print_aside("{}", view::error_text(error, call.err));
     wire.push_back(std::move(document));
   };
-  for (const std::string& word : call.arguments.positionals()) {
-    const base::PatchId id = find_patch(daemon, word);
+  for (const Wanted& one : wanted) {
     try {
-      client::PatchRecord record = client::act_on_patch(daemon, id, deed.action);
-      if (!call.is_json) print_done(call, record.patch);
+      client::PatchRecord record = client::act_on_patch(daemon, one.id, deed.action);
+      if (!call.is_json) print_done(call, one, record.patch);
       wire.push_back(std::move(record.wire));
     } catch (const client::Refusal& refusal) {
       const bool is_unknown = refusal.code() == "patch.not_found";
-      const base::Error error = is_unknown ? with_meant(daemon, id, refusal) : static_cast<base::Error>(refusal);
+      const base::Error error = is_unknown ? with_meant(daemon, one.id, refusal) : static_cast<base::Error>(refusal);
       refuse(error, is_unknown ? wire::problem_document(error) : refusal.document(), exit_code_of(refusal));
     }
   }

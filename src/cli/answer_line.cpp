@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,9 @@ namespace {
 constexpr std::chrono::milliseconds time_to_read{500};
 constexpr std::size_t longest_answer = 2'000;
 
+constexpr std::size_t most_of_question = 3;
+constexpr std::size_t most_of_description = 2;
+
 const model::ApprovalOption* find_option(const std::vector<model::ApprovalOption>& options, std::string_view word) {
   // A value that reads like a number is the value.
   const auto found = std::ranges::find(options, word, &model::ApprovalOption::value);
@@ -24,6 +28,70 @@ const model::ApprovalOption* find_option(const std::vector<model::ApprovalOption
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool is_number = error == std::errc() && end == word.data() + word.size();
   return is_number && number >= 1 && number <= options.size() ? &options[number - 1] : nullptr;
+}
+
+// What the lines may take, and whether something did not fit.
+struct Room {
+  std::size_t columns;
+  bool ascii;
+  bool is_cut = false;
+
+  std::string fit(std::string_view text, std::size_t width) {
+    is_cut = is_cut || base::display_width(text) > width;
+    return base::fit_width(text, width, ascii);
+  }
+
+  // Broken at blanks where there are some, two columns narrower than the room; the last line is cut.
+  std::vector<std::string> wrap(std::string_view text, std::size_t most) {
+    const std::size_t width = columns - 2;
+    std::vector<std::string> lines;
+    if (most == 0) is_cut = true;
+    while (!text.empty() && lines.size() < most) {
+      if (lines.size() + 1 == most || base::display_width(text) <= width) {
+        lines.push_back(fit(text, width));
+        break;
+      }
+      std::size_t end = 0;
+      std::size_t blank = 0;
+      while (base::display_width(text.substr(0, end + base::first_character(text.substr(end)).length)) <= width) {
+        if (text[end] == ' ') blank = end;
+        end += base::first_character(text.substr(end)).length;
+      }
+      if (text[end] == ' ') blank = end;
+      const std::size_t length = blank > 0 ? blank : std::max<std::size_t>(end, 1);
+      lines.emplace_back(text.substr(0, length));
+      text = base::trim(text.substr(length));
+    }
+    return lines;
+  }
+};
+
+// On one line when there is room for all of them, else a line each: none may be out of sight, least of all a no.
+std::vector<std::string> option_lines(const std::vector<model::ApprovalOption>& options, Room& room) {
+  std::string line = " ";
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const std::string words = base::visible(options[i].label.empty() ? options[i].value : options[i].label);
+    const bool is_plain = model::approves(options[i]) == model::approves({.value = words, .label = {}, .approves = {}});
+    line += fmt::format(" {} {}{} ", i + 1, words, is_plain || model::approves(options[i]) ? "" : " (rejects)");
+  }
+  if (base::display_width(line) <= room.columns) return {line};
+  const std::string text = view::numbered_options(options, {});
+  std::vector<std::string> lines;
+  for (const std::string_view option : base::split(text, '\n')) {
+    if (lines.size() == options.size()) break;
+    const std::string_view mark = model::approves(options[lines.size()]) ? "" : "  (rejects)";
+    lines.push_back(room.fit(option, room.columns - std::min(mark.size(), room.columns)) + std::string(mark));
+  }
+  return lines;
+}
+
+// What the author of a workflow says about the question, on one line.
+std::string description_of(const model::Approval& approval) {
+  const base::Value* found = approval.arguments ? approval.arguments->find("description") : nullptr;
+  if (found == nullptr || found->as_string() == nullptr) return {};
+  model::Approval said;
+  said.question = *found->as_string();
+  return view::question_line(said);
 }
 
 void remove_last_character(std::string& text) {
@@ -89,33 +157,51 @@ std::optional<AnswerLine::Answer> AnswerLine::read() const {
   return answer;
 }
 
-std::vector<std::string> AnswerLine::lines(const view::Style& style, std::size_t columns) const {
+std::vector<std::string> AnswerLine::lines(const view::Style& style, std::size_t columns, std::size_t rows) const {
   if (!question_) return {};
   const view::Look look = view::look_of(question_->status);
   const std::string id = question_->approval_id.text();
-  const std::size_t room = columns > 12 ? columns - 1 : 11;
-  const auto fit = [&](const std::string& text) { return base::fit_width(text, room, style.ascii); };
+  Room room{.columns = columns > 12 ? columns - 1 : 11, .ascii = style.ascii};
+  std::vector<std::string> options;
+  if (!question_->secret) options = option_lines(question_->options, room);
+  // Beside the options: the line above all of it, the hint, and where it is typed. What can be chosen comes before what
+  // is said about it.
+  constexpr std::size_t fixed = 3;
+  const std::size_t left = std::max<std::size_t>(rows, fixed + 2) - fixed;
+  if (options.size() + 1 > left) {
+    options.resize(left - 1);
+    room.is_cut = true;
+  }
   std::vector<std::string> lines = {""};
+  std::string sign = style.paint(look.tint, style.pick(look.sign, look.ascii)) + " ";
   const std::string question =
       fmt::format("{} {} asks: {}", id, view::asker_text(*question_), view::question_line(*question_));
-  lines.push_back(style.paint(look.tint, style.pick(look.sign, look.ascii)) + " " +
-                  base::fit_width(question, room - 2, style.ascii));
+  for (std::string& line : room.wrap(question, std::min(most_of_question, left - options.size()))) {
+    lines.push_back(std::exchange(sign, "  ") + line);
+  }
+  const std::size_t used = lines.size() - 1 + options.size();
+  const std::string description = description_of(*question_);
+  if (!description.empty()) {
+    for (std::string& line : room.wrap(description, std::min(most_of_description, left - std::min(used, left)))) {
+      lines.push_back("  " + style.paint(view::Tint::dim, line));
+    }
+  }
   if (question_->secret) {
-    lines.push_back(fit(fmt::format("  it wants a secret: reeve approve {}", id)));
+    lines.push_back(
+        base::fit_width(fmt::format("  it wants a secret: reeve approve {}", id), room.columns, room.ascii));
     return lines;
   }
-  std::string options = " ";
-  for (std::size_t i = 0; i < question_->options.size(); ++i) {
-    const model::ApprovalOption& option = question_->options[i];
-    options += fmt::format(" {} {} ", i + 1, base::visible(option.label.empty() ? option.value : option.label));
-  }
-  lines.push_back(fit(options));
-  lines.push_back(
-      style.paint(view::Tint::dim, fit(complaint_.empty() ? "  a number and Enter; words after it are kept as a comment"
-                                                          : "  " + style.words(complaint_))));
+  lines.insert(lines.end(), options.begin(), options.end());
+  std::string hint = room.is_cut
+                         ? fmt::format("  a number, words for a comment, Enter; reeve show {} has all of it", id)
+                         : "  a number and Enter; words after it are kept as a comment";
+  // On a narrow terminal the way to what is not seen comes before what can be guessed.
+  if (room.is_cut && base::display_width(hint) > room.columns) hint = fmt::format("  reeve show {} has all of it", id);
+  if (!complaint_.empty()) hint = "  " + style.words(complaint_);
+  lines.push_back(style.paint(view::Tint::dim, base::fit_width(hint, room.columns, room.ascii)));
   // The end of a long answer is where it is typed.
   std::string typed = base::visible(typed_);
-  while (base::display_width(typed) + 4 > room) typed.erase(0, base::first_character(typed).length);
+  while (base::display_width(typed) + 4 > room.columns) typed.erase(0, base::first_character(typed).length);
   lines.push_back("> " + typed);
   return lines;
 }

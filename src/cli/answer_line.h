@@ -28,8 +28,9 @@ class AnswerLine {
   };
   Pressed press(std::string_view keys, base::BootTime now);
 
-  // The question, its options, and what was typed so far; nothing when nothing is asked.
-  std::vector<std::string> lines(const view::Style& style, std::size_t columns) const;
+  // The question, its options, and what was typed so far, in at most so many rows (and no fewer than 5); nothing when
+  // nothing is asked.
+  std::vector<std::string> lines(const view::Style& style, std::size_t columns, std::size_t rows = 24) const;
 
  private:
   std::optional<Answer> read() const;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+
 namespace reeve::cli {
 namespace {
 
@@ -64,6 +66,41 @@ TEST(AnswerLine, what_is_no_option_is_told_and_keys_with_many_bytes_are_not_type
   line.press("\x1b[A", later);
   EXPECT_EQ(line.lines({}, 80).back(), "> ");
   EXPECT_TRUE(line.press("1\x03", later).leaves);
+}
+
+// UX: none of what can be chosen is out of sight, and a no is known as one.
+TEST(AnswerLine, options_that_do_not_fit_one_line_have_one_each) {
+  model::Approval long_one = question(19);
+  long_one.options = {{.value = "all", .label = "Roll it out to every region tonight"},
+                      {.value = "one", .label = "Roll it out to one region first"},
+                      {.value = "dry", .label = "Only show what would be done"},
+                      {.value = "later", .label = "Not before the freeze is over", .approves = false}};
+  AnswerLine line;
+  line.ask(long_one, start);
+  const auto lines = line.lines({}, 80);
+  ASSERT_EQ(lines.size(), 8U);
+  EXPECT_EQ(lines[2], "  1  all    Roll it out to every region tonight");
+  EXPECT_EQ(lines[5], "  4  later  Not before the freeze is over  (rejects)");
+  EXPECT_THAT(line.lines({}, 40).at(5), ::testing::EndsWith("(rejects)"));
+  EXPECT_EQ(line.lines({}, 40).at(6), "  reeve show AP-19 has all of it");
+}
+
+TEST(AnswerLine, a_long_question_takes_three_lines_and_says_where_the_rest_is) {
+  model::Approval long_one = question(19);
+  for (int i = 0; i < 40; ++i) long_one.question += " Is the migration safe?";
+  long_one.arguments = base::Value::object();
+  long_one.arguments->set("description", base::Value::string("Look at the plan.\nThen at the cost."));
+  AnswerLine line;
+  line.ask(long_one, start);
+  const auto lines = line.lines({}, 80);
+  ASSERT_EQ(lines.size(), 8U);
+  for (const std::string& text : lines) EXPECT_LT(base::display_width(text), 80U) << text;
+  EXPECT_THAT(lines[3], HasSubstr("Is the"));
+  EXPECT_EQ(lines[4], "  Look at the plan. Then at the cost.");
+  EXPECT_THAT(lines[6], HasSubstr("reeve show AP-19 has all of it"));
+  // A low window has room for what can be chosen.
+  EXPECT_EQ(line.lines({}, 80, 5).size(), 5U);
+  EXPECT_THAT(line.lines({}, 80, 5).at(2), HasSubstr("1 Only staging"));
 }
 
 // LOG-3: what a tool asks cannot write on the person's terminal.

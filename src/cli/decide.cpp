@@ -75,6 +75,13 @@ void print_decided(const Call& call, const Approval& approval) {
              base::spell(approval.status), says_more ? ": " + chosen : "");
 }
 
+// Where the answer shows; nothing where it shows by itself.
+std::string next_for(const Approval& approval) {
+  const bool is_of_change = approval.delivery == model::Delivery::apply && approval.execution_id;
+  if (is_of_change) return fmt::format("reeve patch list {}", approval.execution_id->text());
+  return approval.tool_run_id ? fmt::format("reeve logs -f {}", approval.tool_run_id->text()) : std::string();
+}
+
 void print_refused(const Call& call, const Error& error) {
   // It is no failure of anything: somebody was faster, or nobody was in time.
   const bool is_late = error.code() == "approval.already_resolved" || error.code() == "approval.expired";
@@ -114,15 +121,15 @@ class Decider {
   ExitCode finish() {
     if (call_.is_json) {
       print_json(call_, wire_.size() == 1 ? std::move(wire_.front()) : base::Value::array(std::move(wire_)));
-    } else if (run_ && code_ == ExitCode::done && call_.out_is_terminal) {
-      print_next(call_, fmt::format("reeve logs -f {}", run_->text()));
+    } else if (!next_.empty() && code_ == ExitCode::done && call_.out_is_terminal) {
+      print_next(call_, next_);
     }
     return code_;
   }
 
  private:
   void take(client::ApprovalRecord record) {
-    run_ = record.approval.tool_run_id;
+    next_ = next_for(record.approval);
     if (!call_.is_json) print_decided(call_, record.approval);
     wire_.push_back(std::move(record.wire));
   }
@@ -138,7 +145,7 @@ class Decider {
   Verdict verdict_;
   ExitCode code_ = ExitCode::done;
   base::Value::Array wire_;
-  std::optional<base::RunId> run_;
+  std::string next_;
 };
 
 }  // namespace

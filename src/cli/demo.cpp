@@ -10,6 +10,7 @@
 #include "cli/ask_person.h"
 #include "cli/commands.h"
 #include "cli/demo_changes.h"
+#include "cli/demo_flow.h"
 #include "cli/demo_project.h"
 #include "cli/demo_stage.h"
 #include "cli/stop_daemon.h"
@@ -64,6 +65,7 @@ class Demo {
                 fmt::format(": a few seconds, in a folder of its own: {}", project_.folder().string()));
     show_question();
     show_crash();
+    show_workflow();
     clear_away();
     show_next();
     if (call_.is_json) print_json(call_, summary_);
@@ -183,6 +185,12 @@ class Demo {
     runs_.push_back(std::move(record.wire));
   }
 
+  void show_workflow() {
+    stage_.title("4  Agents and tests work together, until the tests pass");
+    stage_.command("reeve flow run fix");
+    summary_.set("execution", show_flow(stage_, daemon_, project_));
+  }
+
   void clear_away() {
     const bool keeps = call_.arguments.has("--keep");
     stage_.line("");
@@ -190,6 +198,7 @@ class Demo {
       project_.keep();
       stage_.line(fmt::format("kept: {}", project_.folder().string()));
       stage_.line(fmt::format("      reeve runs --state {}", project_.state().string()));
+      stage_.line(fmt::format("      reeve flow show EX-1 --state {}", project_.state().string()));
     } else {
       project_.remove();
       stage_.line("removed: the folder, the daemon and all of the above");
@@ -204,6 +213,7 @@ class Demo {
     for (const auto& [line, what] :
          {std::pair("reeve init", "in your project: a commented config and a first workflow"),
           {"reeve run -- COMMAND", "your own agent, or anything else, under supervision"},
+          {"reeve flow run NAME", "a workflow of your project, step by step"},
           {"reeve", "what needs you, what runs, what failed"}}) {
       stage_.line(fmt::format("   {:<24}{}", line, call_.out.paint(view::Tint::dim, what)));
     }
@@ -246,12 +256,13 @@ ExitCode run(const Call& call) {
 constexpr std::string_view about =
     R"(Plays through what Reeve is for, in a scratch project of its own: an agent (a shell script that is written
 there) works, asks before it changes anything, waits for your answer, and goes on with it; then the
-daemon is killed with -9 in the middle of a run, and nothing is lost. Nothing else on this machine is
-touched, nothing else needs to be installed, and everything is removed at the end.
+daemon is killed with -9 in the middle of a run, and nothing is lost; then a workflow of two agents and a
+test goes round until the test passes. Nothing else on this machine is touched, nothing else needs to be
+installed, and everything is removed at the end.
 
 Answer where you are asked, or from another terminal with the line that is shown: the first answer
 counts. Where nobody can be asked (no terminal, `CI` or `REEVE_NO_INPUT` is set, `--json`) the demo says
-yes itself. With `--json` the records of the runs and of the approval.
+yes itself. With `--json` the records of the runs, of the approval and of the workflow's execution.
 
 Exit codes: 0 shown to its end, whatever you answered; 1 something failed; 6 no daemon could be started;
 130 Ctrl-C.)";

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/stop_daemon.h"
+#include "client/executions.h"
 #include "client/runs.h"
 #include "os/file.h"
 #include "project/project.h"
@@ -26,11 +27,17 @@ constexpr std::size_t most_bytes = 64UL * 1024;
 // For what runs to end, and for keepers that are on their way out.
 constexpr base::Milliseconds patience = std::chrono::seconds(10);
 
-constexpr std::string_view config = R"(# The demo's project: two tools, each a shell script of this folder.
+constexpr std::string_view config = R"(# The demo's project: three tools, each a shell script of this folder.
 store: sqlite
 tools:
   agent: {command: [/bin/sh, agent.sh, "{prompt}"], timeout: 2m, no_output_timeout: 20s}
   nightly: {command: [/bin/sh, nightly.sh], timeout: 2m}
+  fixer: {command: [/bin/sh, fixer.sh, "{prompt}"], timeout: 2m}
+roles:
+  debugger: {tool: fixer, prompt: "Find the cause. {input}"}
+  implementer: {tool: fixer, prompt: "Change as little as possible. {input}"}
+gates:
+  tests: {command: [/bin/sh, sum_test.sh], timeout: 1m}
 supervision: {idle_exit: 20s}
 )";
 
@@ -94,6 +101,51 @@ for step in 1 2 3 4 5 6; do
 done
 )";
 
+constexpr std::string_view workflow = R"(# Look, fix, test; when the test says no, once more, at most three times.
+id: fix
+name: Fix it
+entry_point: look
+exit_points: [report]
+nodes:
+  - {id: look, type: task, task_config: {role: debugger, task_template: "What is wrong? {input}"}}
+  - {id: mend, type: task, task_config: {role: implementer, task_template: "Mend it: {summary}"}}
+  - {id: test, type: gate, gate_config: {gate_type: tests}}
+  - id: again
+    type: branch
+    branch_config:
+      condition: {field: test_status, operator: "==", value: passed, max_iterations: 3}
+      on_true: report
+      on_false: look
+  - {id: report, type: task, task_config: {role: debugger, task_template: "Say what was done."}}
+edges:
+  - {id: e1, source: look, target: mend}
+  - {id: e2, source: mend, target: test}
+  - {id: e3, source: test, target: again}
+  - {id: e4, source: again, target: report}
+  - {id: e5, source: again, target: look, is_loop_edge: true}
+)";
+
+constexpr std::string_view fixer = R"sh(# Plays both agents of the workflow: one bug at a time, as people do.
+set -eu
+case $REEVE_NODE_ID in
+  look) sh ./sum_test.sh || true ;;
+  mend)
+    if grep -q -- '- ' sum.sh; then
+      sed 's/- /+ /' sum.sh >sum.new && echo "the sign was wrong"
+    else
+      sed 's/\$1 + \$2/${1:-0} + ${2:-0}/' sum.sh >sum.new && echo "nothing counts as 0"
+    fi
+    mv sum.new sum.sh ;;
+  report) echo "sum.sh adds" ;;
+esac
+)sh";
+
+constexpr std::string_view sum_test =
+    R"sh([ "$(sh ./sum.sh 2 3)" = 5 ] || { echo "2 and 3 make $(sh ./sum.sh 2 3)"; exit 1; }
+[ "$(sh ./sum.sh 2>&1)" = 0 ] || { echo "without numbers it does not know what to do"; exit 1; }
+echo "all tests pass"
+)sh";
+
 struct File {
   std::string_view name;
   std::string_view text;
@@ -102,6 +154,10 @@ constexpr File files[] = {
     {".reeve/config.yaml", config},
     {"agent.sh", agent},
     {"nightly.sh", nightly},
+    {".reeve/workflows/fix.yaml", workflow},
+    {"fixer.sh", fixer},
+    {"sum.sh", "echo $(($1 - $2))\n"},
+    {"sum_test.sh", sum_test},
     {"greet.sh", "# Greets the world.\necho \"Hello, world!\"\n"},
     {"README.md", "# Greetings\n\n`sh greet.sh` says hello to the world.\n"},
 };
@@ -116,6 +172,16 @@ fs::path make_folder() {
   return fs::canonical(name);
 }
 
+Value make_environment() {
+  Value environment = Value::object();
+  for (const char* name : {"PATH", "HOME", "LANG"}) {
+    const auto value = project::variable(name);
+    if (value && !base::find_invalid_utf8(*value)) environment.set(name, Value::string(*value));
+  }
+  if (environment.find("PATH") == nullptr) environment.set("PATH", Value::string("/usr/bin:/bin"));
+  return environment;
+}
+
 std::string read_quietly(const fs::path& path) try {
   return os::read_file(path, most_bytes);
 } catch (const base::Error&) {
@@ -126,7 +192,7 @@ std::string read_quietly(const fs::path& path) try {
 
 DemoProject::DemoProject() : folder_(make_folder()) {
   try {
-    os::create_folders(folder_ / ".reeve");
+    os::create_folders(folder_ / ".reeve/workflows");
     for (const File& file : files) os::create_file(folder_ / file.name, file.text);
   } catch (...) {
     std::error_code ignored;
@@ -149,19 +215,21 @@ client::DaemonPlace DemoProject::place() const {
   return place;
 }
 
+Value DemoProject::make_flow_wish() const {
+  Value wish = Value::object();
+  wish.set("workflow", Value::string("fix"));
+  wish.set("project", Value::string(folder_.string()));
+  wish.set("environment", make_environment());
+  return wish;
+}
+
 Value DemoProject::make_wish(std::string_view tool, std::string_view prompt) const {
-  Value environment = Value::object();
-  for (const char* name : {"PATH", "HOME", "LANG"}) {
-    const auto value = project::variable(name);
-    if (value && !base::find_invalid_utf8(*value)) environment.set(name, Value::string(*value));
-  }
-  if (environment.find("PATH") == nullptr) environment.set("PATH", Value::string("/usr/bin:/bin"));
   Value wish = Value::object();
   wish.set("argv", Value::array());
   wish.set("tool", Value::string(tool));
   if (!prompt.empty()) wish.set("prompt", Value::string(prompt));
   wish.set("cwd", Value::string(folder_.string()));
-  wish.set("environment", std::move(environment));
+  wish.set("environment", make_environment());
   return wish;
 }
 
@@ -178,6 +246,10 @@ void DemoProject::end_everything() {
   place.no_start = "the demo is over";
   client::Daemon daemon(place);
   if (!daemon.is_running()) return;
+  // First what would start more.
+  for (const auto& record : client::list_executions(daemon, {.statuses = {"running", "waiting_approval"}}, 10)) {
+    client::cancel_execution(daemon, record.execution.execution_id, "the demo is over");
+  }
   for (const auto& record : client::list_runs(daemon, {"queued", "running", "stalled", "waiting_approval"}, 10)) {
     client::cancel_run(daemon, record.run.tool_run_id, {.reason = "the demo is over", .kill = true});
     client::wait_run(daemon, record.run.tool_run_id, client::Until::final, patience);

@@ -26,6 +26,8 @@ class DemoProject {
 
   // The body of POST /api/runs: one of the tools, in this folder.
   base::Value make_wish(std::string_view tool, std::string_view prompt) const;
+  // The body of POST /api/executions: the project's workflow.
+  base::Value make_flow_wish() const;
 
   // What the agent wants to change, and how the project has it now; empty when there is no such file.
   static const std::vector<std::string>& changed_files();

@@ -28,6 +28,7 @@ constexpr auto by_status = std::to_array<std::pair<int, ExitCode>>({
 // The part of a code after its area.
 constexpr auto by_ending = std::to_array<std::pair<std::string_view, ExitCode>>({
     {"not_found", ExitCode::not_found},
+    {"no_file", ExitCode::not_found},
     {"conflict", ExitCode::conflict},
     {"illegal_move", ExitCode::conflict},
     {"not_running", ExitCode::conflict},
@@ -58,6 +59,7 @@ ExitCode exit_code_of(const base::Error& error) {
     return ExitCode::failed;
   }
   const std::string_view code = error.code();
+  if (code == "config.invalid") return ExitCode::usage;
   const std::string_view ending = code.substr(code.find('.') + 1);
   for (const auto& [word, exit] : by_ending) {
     if (ending == word) return exit;

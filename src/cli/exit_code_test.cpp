@@ -35,6 +35,8 @@ TEST(ExitCode, of_an_error_goes_by_its_code) {
   EXPECT_EQ(exit_code_of(base::Error("cli.usage", "")), ExitCode::usage);
   EXPECT_EQ(exit_code_of(base::Error("file.too_large", "")), ExitCode::usage);
   EXPECT_EQ(exit_code_of(base::Error("daemon.unavailable", "")), ExitCode::no_daemon);
+  EXPECT_EQ(exit_code_of(base::Error("config.invalid", "")), ExitCode::usage);
+  EXPECT_EQ(exit_code_of(base::Error("pipeline.no_file", "")), ExitCode::not_found);
   EXPECT_EQ(exit_code_of(base::Error("os.failed", "")), ExitCode::failed);
 }
 

@@ -15,7 +15,11 @@ ExitCode cancel_execution(const Call& call, client::Daemon& daemon, base::Execut
     print_json(call, record.wire);
     return ExitCode::done;
   }
-  fmt::print("{} {}\n", id.text(), view::status_text(record.execution.status, call.out));
+  if (call.out_is_terminal) {
+    fmt::print("{} {}\n", id.text(), view::status_text(record.execution.status, call.out));
+  } else {
+    fmt::print("{}\t{}\n", id.text(), base::spell(record.execution.status));
+  }
   return ExitCode::done;
 }
 

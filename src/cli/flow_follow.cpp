@@ -59,6 +59,7 @@ class LiveFlow {
 
   Execution follow(Until until) {
     look();
+    watch_.find_questions();
     while (!has_reached(watch_.picture().execution, until)) {
       draw();
       wait();
@@ -110,13 +111,14 @@ class LiveFlow {
     const auto& questions = watch_.questions();
     answer_.ask(questions.empty() || !raw_ ? std::nullopt : std::optional(questions.begin()->second),
                 clock_.boot_now());
-    std::vector<std::string> foot = answer_.lines(call_.out, columns);
+    // The last row stays free: a line written there would push the first one out of reach. The tree keeps two.
+    const std::size_t free_rows = static_cast<std::size_t>(std::max(size.rows, 9)) - 1;
+    std::vector<std::string> foot = answer_.lines(call_.out, columns, free_rows - 3);
     if (!message_.empty()) {
       const std::string text = base::fit_width(message_, columns - 1, call_.out.ascii);
       foot.insert(foot.begin() + (foot.empty() ? 0 : 1), call_.out.words(text));
     }
-    // The last row stays free: a line written there would push the first one out of reach.
-    const std::size_t rows = static_cast<std::size_t>(std::max(size.rows, 8)) - 1 - foot.size();
+    const std::size_t rows = free_rows - foot.size();
     std::vector<std::string> lines = view::flow_tree(watch_.picture(), call_.out, clock_.wall_now(), {rows, columns});
     lines.insert(lines.end(), foot.begin(), foot.end());
     screen_.draw(lines, columns);
@@ -238,7 +240,7 @@ ExitCode exit_code_of(const Execution& execution) {
 }
 
 std::string parting_of(base::ExecutionId id) {
-  return fmt::format("{0} goes on; reeve flow show {0} shows it, reeve flow cancel {0} ends it", id.text());
+  return fmt::format("{0} goes on; reeve wait {0} watches it again, reeve flow cancel {0} ends it", id.text());
 }
 
 Execution follow_execution(const Call& call, client::Daemon& daemon, client::EventFeed& feed, Execution execution,
@@ -258,12 +260,20 @@ void print_ending(const Call& call, const Execution& execution) {
   const bool says_why = execution.reason && !execution.reason->empty() && !waits;
   if (says_why) text += ": " + base::visible(*execution.reason);
   print_beside(call, text);
-  if (waits) {
+}
+
+void print_next_of(const Call& call, const Execution& execution) {
+  const std::string id = execution.execution_id.text();
+  if (execution.status == ExecutionStatus::waiting_approval) {
     print_next(call, "reeve approvals");
   } else if (spec::is_pipeline(execution.workflow_id)) {
     print_next(call, fmt::format("reeve pipeline show {}", id));
   } else if (execution.status == ExecutionStatus::failed) {
-    print_next(call, fmt::format("reeve flow show {0}, then reeve flow retry {0}", id));
+    // Without one there is nothing to try again (GRF-14).
+    const bool can_retry =
+        std::ranges::count(execution.nodes, model::NodeStatus::failed, &model::NodeExecution::status) > 0;
+    print_next(call, fmt::format("reeve flow show {}{}", id,
+                                 can_retry ? fmt::format(", then reeve flow retry {}", id) : std::string()));
   } else if (call.out_is_terminal) {
     print_next(call, fmt::format("reeve flow show {}", id));
   }

@@ -15,8 +15,9 @@ ExitCode exit_code_of(const model::Execution& execution);
 model::Execution follow_execution(const Call& call, client::Daemon& daemon, client::EventFeed& feed,
                                   model::Execution execution, client::Until until);
 
-// How it ended, on standard error, with what to type next.
+// How it ended, and what to type next; both on standard error.
 void print_ending(const Call& call, const model::Execution& execution);
+void print_next_of(const Call& call, const model::Execution& execution);
 
 // "EX-9 goes on; …": for those who stop watching.
 std::string parting_of(base::ExecutionId id);

@@ -75,7 +75,7 @@ ExitCode draw_execution(const Call& call, const std::string& word, std::size_t c
     return ExitCode::done;
   }
   const auto stored = client::get_workflow(daemon, id);
-  if (call.arguments.value("--format").value_or("text") == "text") {
+  if (call.arguments.value("--format").value_or("text") == "text" || call.arguments.value("--format") == "list") {
     fmt::print("{}  {}\n", id.text(), view::status_text(execution.execution.status, call.out));
   }
   draw(call, graph::Graph(stored.workflow), marks_of(call, execution.execution), columns);
@@ -118,7 +118,9 @@ Of an execution each node also says how far it has come.
                    {"reeve flow graph release.yaml --format mermaid", "paste it into a page"},
                    {"reeve flow graph EX-9", "how far it has come"},
                    {"reeve flow graph release.yaml --json", "levels, longest path, loops as data"}},
-      .positionals = {{.name = "FILE", .help = "a workflow file, - for standard input, or EX-9", .is_file = true}},
+      .positionals = {{.name = "FILE",
+                       .help = "a workflow file, a workflow of the project, - for standard input, or EX-9",
+                       .is_file = true}},
       .options = {{.name = "--format",
                    .value = "FORMAT",
                    .help = "text (default), list, mermaid, dot",

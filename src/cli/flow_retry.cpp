@@ -18,7 +18,11 @@ ExitCode run(const Call& call) {
     print_json(call, record.wire);
     return ExitCode::done;
   }
-  fmt::print("{} {}\n", id.text(), view::status_text(record.execution.status, call.out));
+  if (call.out_is_terminal) {
+    fmt::print("{} {}\n", id.text(), view::status_text(record.execution.status, call.out));
+  } else {
+    fmt::print("{}\t{}\n", id.text(), base::spell(record.execution.status));
+  }
   print_next(call, fmt::format("reeve wait {}", id.text()));
   return ExitCode::done;
 }

@@ -7,8 +7,10 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "client/patches.h"
 #include "spec/pipeline_graph.h"
 #include "view/execution_text.h"
+#include "view/patch_text.h"
 
 namespace reeve::cli {
 
@@ -19,12 +21,26 @@ std::string next_for(const view::ExecutionStory& story) {
   const auto asks = std::ranges::find(story.approvals, model::ApprovalStatus::pending, &model::Approval::status);
   if (asks != story.approvals.end()) return fmt::format("reeve approve {}", asks->approval_id.text());
   if (spec::is_pipeline(story.execution.workflow_id)) return fmt::format("reeve pipeline show {}", id);
-  if (story.execution.status == model::ExecutionStatus::failed) return fmt::format("reeve flow retry {}", id);
+  // Without a failed node there is nothing to try again (GRF-14).
+  const bool can_retry =
+      story.execution.status == model::ExecutionStatus::failed &&
+      std::ranges::count(story.execution.nodes, model::NodeStatus::failed, &model::NodeExecution::status) > 0;
+  if (can_retry) return fmt::format("reeve flow retry {}", id);
   return fmt::format("reeve {} {}", model::is_over(story.execution.status) ? "flow graph" : "wait", id);
 }
 
-// What it changed, a line each, where there is something that keeps count of it.
-std::vector<std::string> find_patches(client::Daemon& /*daemon*/, base::ExecutionId /*id*/) { return {}; }
+// What it changed, a line each.
+std::vector<std::vector<std::string>> find_patches(client::Daemon& daemon, base::ExecutionId id) {
+  constexpr std::size_t most = 1'000;
+  std::vector<std::vector<std::string>> lines;
+  for (const client::PatchRecord& record : client::list_patches(daemon, {.execution = id}, most)) {
+    const model::Patch& patch = record.patch;
+    lines.push_back(
+        {patch.patch_id.text(), std::string(base::spell(patch.state)), patch.node_id, view::size_text(patch.files)});
+  }
+  std::ranges::reverse(lines);
+  return lines;
+}
 
 }  // namespace
 
@@ -67,13 +83,13 @@ Command make_flow_show() {
 and decided. In a pipe a line begins with what it is about (`execution`, `node`, `iteration`, `run`,
 `approval`, `patch`) and has its fields separated by tabs.
 
-With `--json` the record as the API has it, with `--history` too what loops took back, the runs and the
-approvals instead.
+With `--json` the record as the API has it, with `--history` too what loops took back, the runs, the
+approvals and the patches instead.
 
 Exit codes: 0 done, 3 no such execution.)",
       .examples = {{"reeve flow show EX-9", ""},
                    {"reeve flow show @last --json", "the newest, for a script"},
-                   {"reeve flow show EX-9 --json --history", "earlier rounds, runs, approvals"}},
+                   {"reeve flow show EX-9 --json --history", "earlier rounds, runs, approvals, patches"}},
       .positionals = {{.name = "EX", .help = "EX-9, or @last for the newest"}},
       .options = {{.name = "--history", .help = "with --json: what happened in it instead of how it is"}},
       .run = run,

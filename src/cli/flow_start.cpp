@@ -12,6 +12,7 @@
 #include "cli/answer.h"
 #include "cli/connect.h"
 #include "cli/environment.h"
+#include "cli/flow_changes.h"
 #include "cli/flow_follow.h"
 #include "cli/watching.h"
 #include "client/refusal.h"
@@ -176,19 +177,40 @@ client::ExecutionRecord create(const Call& call, client::Daemon& daemon, const S
   return std::move(started.record);
 }
 
+// What it asks after its end counts as waiting for those who do not want to wait.
+ExitCode exit_code_with(const model::Execution& ended, const std::vector<model::Approval>& questions,
+                        client::Until until) {
+  const bool waits = until == client::Until::final_or_waiting && !questions.empty();
+  return waits ? ExitCode::waiting : exit_code_of(ended);
+}
+
 ExitCode follow(const Call& call, client::Daemon& daemon, const StartTerms& terms) {
   const auto until = call.arguments.has("--no-wait") ? client::Until::final_or_waiting : client::Until::final;
+  const auto questions_of = [&](const model::Execution& execution) {
+    return model::is_over(execution.status) ? find_questions(daemon, execution.execution_id)
+                                            : std::vector<model::Approval>();
+  };
   if (call.is_json) {
     const auto record = wait_for(daemon, create(call, daemon, terms).execution.execution_id, until);
     print_json(call, terms.record ? terms.record(daemon, record.execution.execution_id) : record.wire);
-    return exit_code_of(record.execution);
+    return exit_code_with(record.execution, questions_of(record.execution), until);
   }
   // First the ear: what happens while it begins is heard.
   client::EventFeed feed(daemon);
   auto created = create(call, daemon, terms);
   const model::Execution ended = follow_execution(call, daemon, feed, std::move(created.execution), until);
+  const bool is_over = model::is_over(ended.status);
+  // What its end brings with it: the person is told whether their checkout has changed.
+  if (is_over) client::wait_execution(daemon, ended.execution_id, client::Until::final, long_wait);
   print_ending(call, ended);
-  return exit_code_of(ended);
+  const auto questions = questions_of(ended);
+  if (is_over) print_changes(daemon, ended.execution_id, questions);
+  if (questions.empty()) {
+    print_next_of(call, ended);
+  } else {
+    print_questions(call, questions);
+  }
+  return exit_code_with(ended, questions, until);
 }
 
 }  // namespace

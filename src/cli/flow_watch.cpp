@@ -54,6 +54,16 @@ void FlowWatch::refresh() {
   note_questions(picture_);
 }
 
+void FlowWatch::find_questions() {
+  constexpr std::size_t most = 1'000;
+  for (const client::ApprovalRecord& record : client::list_approvals(daemon_, {}, most)) {
+    const model::Approval& approval = record.approval;
+    const bool is_its = approval.execution_id && workflows_.contains(*approval.execution_id);
+    if (is_its) questions_.insert_or_assign(approval.approval_id, approval);
+  }
+  note_questions(picture_);
+}
+
 void FlowWatch::refresh(view::FlowPicture& picture) {
   const base::ExecutionId id = picture.execution.execution_id;
   picture.execution = client::get_execution(daemon_, id, client::NodeText::brief).execution;

@@ -23,6 +23,8 @@ class FlowWatch {
   bool take(const base::Value& event);
   // Looks at it anew.
   void refresh();
+  // What it asked before anybody listened, once it was looked at.
+  void find_questions();
   // What the runs of its nodes say of themselves, for the first few that run.
   void refresh_progress();
 

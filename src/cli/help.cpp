@@ -47,12 +47,12 @@ std::string command_help(const Command& command, bool is_full, const view::Style
   if (!command.examples.empty()) {
     text += style.paint(Tint::bold, "Examples") + "\n";
     for (const Example& example : command.examples) {
-      text += fmt::format("  {:<58}{}\n", example.line, style.paint(Tint::dim, example.what));
+      text += fmt::format("  {:<56}  {}\n", example.line, style.paint(Tint::dim, example.what));
     }
     text += '\n';
   }
   text += fmt::format("{}\n  {}\n", style.paint(Tint::bold, "Usage"), usage_of(command));
-  for (const Positional& word : command.positionals) text += fmt::format("  {:<24}{}\n", word.name, word.help);
+  for (const Positional& word : command.positionals) text += fmt::format("  {:<22}  {}\n", word.name, word.help);
   text += '\n';
   text += style.paint(Tint::bold, "Options") + "\n";
   for (const Option& option : command.options) text += option_line(option);

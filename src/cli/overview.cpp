@@ -10,6 +10,7 @@
 #include "cli/help.h"
 #include "client/approvals.h"
 #include "client/executions.h"
+#include "client/patches.h"
 #include "client/runs.h"
 #include "project/project.h"
 #include "view/run_text.h"
@@ -44,6 +45,16 @@ std::vector<client::ExecutionRecord> find_executions(client::Daemon& daemon,
     // What fails with its child is told once, by the whole.
     if (!is_old && !record.execution.parent) records.push_back(std::move(record));
   }
+  return records;
+}
+
+// What was not brought into the checkout, and by nobody since.
+std::vector<client::PatchRecord> find_patches(client::Daemon& daemon, base::WallTime now) {
+  auto records = client::list_patches(daemon, {.states = {"conflicted", "apply_failed"}}, failures_shown);
+  std::erase_if(records, [&](const client::PatchRecord& record) {
+    const auto& history = record.patch.history;
+    return !history.empty() && now - history.back().at > failure_is_news;
+  });
   return records;
 }
 
@@ -95,6 +106,10 @@ ExitCode show_overview(const Call& call) {
     // Its question stands for it.
     if (view::waits_for(record.run, news.approvals) || is_told(record.run, news.executions)) continue;
     news.runs.push_back(std::move(record.run));
+    wire.push_back(std::move(record.wire));
+  }
+  for (client::PatchRecord& record : find_patches(*daemon, now)) {
+    news.patches.push_back(std::move(record.patch));
     wire.push_back(std::move(record.wire));
   }
   if (call.is_json) {

@@ -6,6 +6,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "client/executions.h"
 #include "client/patches.h"
 #include "view/patch_text.h"
 
@@ -37,6 +38,10 @@ ExitCode run(const Call& call) {
     patches.push_back(std::move(record.patch));
     wire.push_back(std::move(record.wire));
   }
+  // None of an execution that there is, or of one that there is not: the daemon knows, and says so.
+  if (patches.empty() && selection.execution) {
+    client::get_execution(daemon, *selection.execution, client::NodeText::brief);
+  }
   if (call.is_json) {
     print_json(call, base::Value::array(std::move(wire)));
     return ExitCode::done;
@@ -67,7 +72,9 @@ Command make_patch_list() {
 when a gate said no, `conflicted` when others changed the same, `quarantined` when its task failed.
 
 In a pipe a line has, separated by tabs: id, state, execution, node, files, lines added and removed, since,
-reason.)",
+reason.
+
+Exit codes: 0 done, 3 no such execution.)",
       .examples = {{"reeve patch list", "the last 50"},
                    {"reeve patch list EX-9", "those of one execution"},
                    {"reeve patch list --status conflicted --status apply_failed", "what needs you"}},

@@ -14,6 +14,9 @@ using base::Value;
 ExitCode run(const Call& call) {
   const std::string prompt = call.arguments.value("--prompt").value_or("");
   if (base::find_invalid_utf8(prompt)) throw base::Error("cli.usage", "the prompt is not UTF-8");
+  if (base::trim(prompt).empty()) {
+    throw base::Error("cli.usage", "the prompt is empty", "say what is to be done: --prompt \"Fix the login\"");
+  }
   Value wish = Value::object();
   wish.set("pipeline", Value::string(call.arguments.positional(0)));
   wish.set("prompt", Value::string(prompt));

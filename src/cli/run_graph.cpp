@@ -47,7 +47,9 @@ unique. With `--validate-only` the file is checked and nothing is started.
 Exit codes: as `reeve flow run`.)",
       .examples = {{"reeve run-graph debug.yaml --workflow-id W1", "run it"},
                    {"reeve run-graph debug.yaml --workflow-id W1 --validate-only", "check it"}},
-      .positionals = {{.name = "FILE", .help = "a workflow file, or - for standard input", .is_file = true}},
+      .positionals = {{.name = "FILE",
+                       .help = "a workflow file, a workflow of the project, or - for standard input",
+                       .is_file = true}},
       .options = std::move(options),
       .run = run,
   };

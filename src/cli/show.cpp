@@ -1,13 +1,18 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/flow_show.h"
 #include "cli/show_patch.h"
 #include "client/approvals.h"
+#include "client/patches.h"
 #include "client/runs.h"
 #include "view/approval_text.h"
+#include "view/patch_text.h"
 #include "view/run_text.h"
 
 namespace reeve::cli {
@@ -32,6 +37,38 @@ ExitCode show_run(const Call& call, client::Daemon& daemon, const std::string& w
   return ExitCode::done;
 }
 
+// GRF-12: what was changed so far, beside the question about it. One about the branch itself has that in its own words.
+std::vector<model::Patch> find_changes(client::Daemon& daemon, const model::Approval& approval) {
+  constexpr std::size_t most = 200;
+  std::vector<model::Patch> patches;
+  const bool is_about_work = approval.execution_id && approval.status == model::ApprovalStatus::pending &&
+                             approval.delivery != model::Delivery::apply;
+  if (!is_about_work) return patches;
+  const client::PatchSelection selection{.states = {"created", "validated", "queued"},
+                                         .execution = approval.execution_id};
+  for (client::PatchRecord& record : client::list_patches(daemon, selection, most)) {
+    patches.push_back(std::move(record.patch));
+  }
+  std::ranges::reverse(patches);
+  return patches;
+}
+
+void print_changes(const Call& call, const std::vector<model::Patch>& patches) {
+  if (!patches.empty() && call.out_is_terminal) {
+    fmt::print("\n{}\n", call.out.paint(view::Tint::bold, "Changed so far"));
+  }
+  for (const model::Patch& patch : patches) {
+    const std::string id = patch.patch_id.text();
+    const std::string node = base::visible(patch.node_id);
+    if (!call.out_is_terminal) {
+      fmt::print("patch\t{} {} {} {}\n", id, base::spell(patch.state), node, view::size_text(patch.files));
+      continue;
+    }
+    fmt::print("  {}  {}  {}   reeve patch show {}\n", id, node, view::status_text(patch.state, call.out), id);
+    for (const std::string& line : view::file_lines(patch.files, call.out)) fmt::print("    {}\n", line);
+  }
+}
+
 ExitCode show_approval(const Call& call, client::Daemon& daemon, base::ApprovalId id) {
   const auto record = client::get_approval(daemon, id);
   if (call.is_json) {
@@ -41,11 +78,15 @@ ExitCode show_approval(const Call& call, client::Daemon& daemon, base::ApprovalI
   // What would happen is in the record of the run that asks.
   std::optional<model::Run> run;
   if (record.approval.tool_run_id) run = client::get_run(daemon, *record.approval.tool_run_id).run;
+  const std::vector<model::Patch> changes = find_changes(daemon, record.approval);
   if (!call.out_is_terminal) {
     fmt::print("{}", view::approval_details(record.approval, run, call.out, {}));
+    print_changes(call, changes);
     return ExitCode::done;
   }
-  fmt::print("{}\n", view::approval_details(record.approval, run, call.out, base::SystemClock().wall_now()));
+  fmt::print("{}", view::approval_details(record.approval, run, call.out, base::SystemClock().wall_now()));
+  print_changes(call, changes);
+  fmt::print("\n");
   const bool is_pending = record.approval.status == model::ApprovalStatus::pending;
   if (is_pending) {
     print_next(call, fmt::format("reeve approve {}", id.text()));
@@ -73,7 +114,8 @@ Command make_show() {
       .about = R"(In a pipe a line has a field's name and its value, separated by a tab; fields that do not apply are
 left out. With `--json` the record as the API has it.
 
-Of an approval also what would run on a yes: command, folder, digest. Of a patch its history and its diff.
+Of an approval also what would run on a yes: command, folder, digest; of one that a workflow asks what its
+nodes have changed so far. Of a patch its history and its diff.
 
 Exit codes: 0 done, 3 no such record.)",
       .examples = {{"reeve show TR-17", ""},

@@ -1,3 +1,4 @@
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -80,10 +81,26 @@ class Waited {
   ExitCode code_ = ExitCode::done;
 };
 
+// A person sees how it goes, and answers what it asks (UX).
+ExitCode watch(const Call& call, client::Daemon& daemon, base::ExecutionId id) {
+  // First the ear: what happens meanwhile is heard.
+  client::EventFeed feed(daemon);
+  model::Execution execution = client::get_execution(daemon, id, client::NodeText::brief).execution;
+  if (!model::is_over(execution.status)) {
+    execution = follow_execution(call, daemon, feed, std::move(execution), client::Until::final);
+  }
+  print_ending(call, execution);
+  return exit_code_of(execution);
+}
+
 ExitCode run(const Call& call) {
   client::Daemon daemon(daemon_place(call));
   std::vector<Id> ids;
   for (const std::string& word : call.arguments.positionals()) ids.push_back(find_id(daemon, word));
+  const auto* execution = std::get_if<base::ExecutionId>(ids.data());
+  if (ids.size() == 1 && execution != nullptr && call.out_is_terminal && !call.is_json) {
+    return watch(call, daemon, *execution);
+  }
   const Watching watching("stopped waiting; what was waited for goes on, reeve cancel ID ends it");
   Waited waited(daemon);
   for (const Id& id : ids) std::visit([&](auto one) { waited.wait_for(one); }, id);
@@ -97,12 +114,13 @@ Command make_wait() {
       .name = "wait",
       .summary = "Wait until runs or executions are over",
       .about =
-          R"(Also through approvals. Lists them when all are over, runs first. Ctrl-C stops waiting, they go on.
+          R"(Also through approvals. Lists them when all are over, runs first. Ctrl-C stops waiting, they go on. On a
+terminal one execution is shown as `reeve flow run` shows it, and what it asks can be answered there.
 
 Exit codes: of the first, in the order given, that did not complete, as `reeve run` or `reeve flow run` would
 have given it; 0 when all completed; 3 there is none of that id.)",
       .examples = {{"reeve wait TR-17 && ./deploy.sh", "go on when it has completed"},
-                   {"reeve wait EX-9", "of a workflow"},
+                   {"reeve wait EX-9", "watch a workflow until it is over"},
                    {"reeve wait TR-17 TR-18 --json", "the records when both are over"}},
       .positionals = {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run", .is_repeatable = true}},
       .options = {},

@@ -61,6 +61,19 @@ std::string words_of(const Starter& starter) {
   return text.empty() ? "it does not say why" : std::string(text.substr(0, text.find('\n')));
 }
 
+// A mistake in a file is told as one, wherever it is found.
+void throw_if_misconfigured(const Starter& starter) {
+  constexpr std::string_view start = "error[config.invalid]: ";
+  constexpr std::string_view fix_start = "  = ";
+  const std::string_view text = base::trim(starter.text());
+  if (!text.starts_with(start)) return;
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  std::string_view fix = text.substr(std::min(end + 1, text.size()));
+  fix = fix.starts_with(fix_start) ? fix.substr(fix_start.size()) : std::string_view();
+  throw base::Error("config.invalid", std::string(text.substr(start.size(), end - start.size())),
+                    std::string(fix.substr(0, fix.find('\n'))));
+}
+
 }  // namespace
 
 void throw_bad_answer(const std::string& what) {
@@ -95,6 +108,7 @@ Connection Daemon::connect_until(BootTime deadline) {
       }
       // The start is over and the daemon cannot be reached.
       const bool has_failed = starter && starter->is_done() && !starter->text().empty() && !starter->was_beaten();
+      if (has_failed) throw_if_misconfigured(*starter);
       if (has_failed) throw unavailable(place_, words_of(*starter));
       if (now() >= deadline) throw unavailable(place_, starter ? words_of(*starter) : lost.what);
     }

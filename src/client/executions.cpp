@@ -1,18 +1,14 @@
 #include "client/executions.h"
 
-#include <algorithm>
-
 #include "base/quantity.h"
 #include "base/text.h"
+#include "client/pages.h"
 
 namespace reeve::client {
 
 namespace {
 
 using base::Value;
-
-// What the daemon gives in one page (UX).
-constexpr std::size_t page_size = 500;
 
 std::string path_of(base::ExecutionId id, std::string_view rest = {}) {
   return fmt::format("/api/executions/{}{}", id.text(), rest);
@@ -50,19 +46,7 @@ std::vector<ExecutionRecord> list_executions(Daemon& daemon, const ExecutionSele
   if (selection.label) question += fmt::format("label={}&", encode_part(*selection.label));
   if (selection.workflow) question += fmt::format("workflow={}&", encode_part(*selection.workflow));
   std::vector<ExecutionRecord> records;
-  std::string cursor;
-  while (records.size() < limit) {
-    std::string target = question + fmt::format("limit={}", std::min(limit - records.size(), page_size));
-    if (!cursor.empty()) target += fmt::format("&cursor={}", encode_part(cursor));
-    const Value page = daemon.get(target);
-    const Value* items = page.find("items");
-    if (items == nullptr || items->as_array() == nullptr) throw_bad_answer("no `items` in a page of executions");
-    for (const Value& item : *items->as_array()) records.push_back(make_record(item));
-    const Value* next = page.find("next_cursor");
-    const bool has_more = next != nullptr && next->as_string() != nullptr && !items->as_array()->empty();
-    if (!has_more) break;
-    cursor = *next->as_string();
-  }
+  read_pages(daemon, question, limit, [&](const Value& item) { records.push_back(make_record(item)); });
   return records;
 }
 

@@ -7,6 +7,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 #include "client/frames.h"
+#include "client/pages.h"
 #include "client/refusal.h"
 
 namespace reeve::client {
@@ -14,9 +15,6 @@ namespace reeve::client {
 namespace {
 
 using base::Value;
-
-// What the daemon gives in one page (UX).
-constexpr std::size_t page_size = 500;
 
 std::string path_of(base::RunId id, std::string_view rest = {}) {
   return fmt::format("/api/runs/{}{}", id.text(), rest);
@@ -42,21 +40,10 @@ RunRecord create_run(Daemon& daemon, const Value& wish) { return make_record(dae
 RunRecord get_run(Daemon& daemon, base::RunId id) { return make_record(daemon.get(path_of(id))); }
 
 std::vector<RunRecord> list_runs(Daemon& daemon, const std::vector<std::string>& statuses, std::size_t limit) {
+  std::string target = "/api/runs?";
+  if (!statuses.empty()) target += fmt::format("status={}&", base::join(statuses, ","));
   std::vector<RunRecord> records;
-  std::string cursor;
-  while (records.size() < limit) {
-    std::string target = fmt::format("/api/runs?limit={}", std::min(limit - records.size(), page_size));
-    if (!statuses.empty()) target += fmt::format("&status={}", base::join(statuses, ","));
-    if (!cursor.empty()) target += fmt::format("&cursor={}", encode_part(cursor));
-    const Value page = daemon.get(target);
-    const Value* items = page.find("items");
-    if (items == nullptr || items->as_array() == nullptr) throw_bad_answer("no `items` in a page of runs");
-    for (const Value& item : *items->as_array()) records.push_back(make_record(item));
-    const Value* next = page.find("next_cursor");
-    const bool has_more = next != nullptr && next->as_string() != nullptr && !items->as_array()->empty();
-    if (!has_more) break;
-    cursor = *next->as_string();
-  }
+  read_pages(daemon, target, limit, [&](const Value& item) { records.push_back(make_record(item)); });
   return records;
 }
 

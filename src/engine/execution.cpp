@@ -68,7 +68,8 @@ bool Decider::handle(const NodeFailed& event) {
   if (!is_live(status)) return false;
   const auto& task = graph_.node(event.node).task_config;
   const auto& retry = task ? task->retry : std::nullopt;
-  const bool may_retry = retry && !event.is_final && status == NodeStatus::running && state(event.node).attempt < retry->attempts &&
+  const bool may_retry = retry && !event.is_final && status == NodeStatus::running &&
+                         state(event.node).attempt < retry->attempts &&
                          std::ranges::find(retry->on, event.kind) != retry->on.end();
   if (may_retry) {
     move(event.node, NodeStatus::ready);

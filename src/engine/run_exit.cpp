@@ -20,7 +20,8 @@ ExitVerdict classify_exit(const ProcessEnd& end) {
   REEVE_ASSERT(end.exit_code.has_value() != end.signal.has_value());
   // A question is asked by leaving with 90, or with 0 while it is open: both mean that the tool wants to be started
   // again with the answer.
-  const bool asks = end.exit_code == approval_exit_code || (end.exit_code == 0 && end.has_pending_question);
+  const bool leaves_with_one = end.exit_code == approval_exit_code || (end.exit_code == 0 && end.has_pending_question);
+  const bool asks = end.may_ask && leaves_with_one;
   // However soon the answer came: leaving with 90 or 0 is leaving for it.
   const bool leaves = end.exit_code == approval_exit_code || end.exit_code == 0;
   if (leaves && !end.has_failure_marker && !end.has_pending_question && end.answer) {

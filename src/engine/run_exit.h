@@ -21,6 +21,8 @@ struct ProcessEnd {
   // What was decided, while the process lived, about a question whose answer it is started again for; nothing when that
   // was not asked, or the answer was used before.
   std::optional<model::ApprovalStatus> answer = {};
+  // False of a gate, which never asks (GRF-6): its 90 is a code like any other.
+  bool may_ask = true;
 };
 
 // What happens to the question of the attempt.

@@ -27,6 +27,14 @@ TEST(RunExit, ninety_waits_for_an_approval) {
   EXPECT_EQ(code(0, false, true).outcome, model::Outcome::asked);
 }
 
+// GRF-6
+TEST(RunExit, ninety_of_a_gate_is_a_code_like_any_other) {
+  const ExitVerdict verdict = classify_exit({.exit_code = 90, .may_ask = false});
+  EXPECT_EQ(verdict.status, failed);
+  EXPECT_EQ(verdict.reason, "exit_code != 0 (90)");
+  EXPECT_EQ(verdict.question, QuestionFate::none);
+}
+
 TEST(RunExit, any_other_end_fails_and_its_question_expires) {
   EXPECT_EQ(code(2).status, failed);
   EXPECT_EQ(code(2).reason, "exit_code != 0 (2)");

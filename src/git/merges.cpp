@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -50,6 +51,16 @@ std::vector<std::string> diff_words(std::vector<std::string> how, const std::str
   return how;
 }
 
+// The path itself, or one above or below it.
+bool meets(const std::set<std::string>& paths, const std::string& path) {
+  if (paths.contains(path)) return true;
+  for (std::size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
+    if (paths.contains(path.substr(0, at))) return true;
+  }
+  const auto below = paths.lower_bound(path + '/');
+  return below != paths.end() && below->starts_with(path + '/');
+}
+
 }  // namespace
 
 bool Repository::is_ancestor(const std::string& ancestor, const std::string& commit) {
@@ -77,6 +88,34 @@ Repository::Merged Repository::revert(const std::string& from, const std::string
   if (!merged.conflicts.empty()) return {.commit = std::nullopt, .conflicts = std::move(merged.conflicts)};
   if (merged.tree == workshop_->tree_of(onto)) return {.commit = onto, .conflicts = {}};
   return {.commit = workshop_->commit_tree(merged.tree, {onto}, message), .conflicts = {}};
+}
+
+std::string Repository::carry(const std::string& from, const std::string& to, const std::string& onto,
+                              const std::string& message) {
+  const auto list = split_at_nul(demand(workshop_->ours(diff_words({"-z", "--name-only"}, onto, from))));
+  const std::set<std::string> left_out(list.begin(), list.end());
+  // Each as two words: ":MODE MODE HASH HASH STATUS" and its path.
+  const auto changes = split_at_nul(demand(workshop_->ours(diff_words({"-z", "--raw", "--no-abbrev"}, from, to))));
+  std::string entries;
+  for (std::size_t i = 0; i + 1 < changes.size(); i += 2) {
+    const auto words = base::split(changes[i], ' ');
+    if (words.size() != 5 || meets(left_out, changes[i + 1])) continue;
+    entries.append(words[1]).append(" ").append(words[3]).append("\t").append(changes[i + 1]).push_back('\0');
+  }
+  if (entries.empty()) return onto;
+  const std::filesystem::path index = workshop_->make_index_name("carry");
+  const auto with_index = [&](std::vector<std::string> words, std::string input) {
+    Call call = workshop_->ours(std::move(words));
+    call.index = index;
+    call.input = std::move(input);
+    return demand(call);
+  };
+  with_index({"read-tree", onto}, "");
+  with_index({"update-index", "-z", "--index-info"}, std::move(entries));
+  const std::string tree(base::trim(with_index({"write-tree"}, "")));
+  std::error_code error;
+  std::filesystem::remove(index, error);
+  return tree == workshop_->tree_of(onto) ? onto : workshop_->commit_tree(tree, {onto}, message);
 }
 
 Repository::Diff Repository::diff(const std::string& from, const std::string& to) {

@@ -69,6 +69,8 @@ class Repository {
   };
   // The linked ones, whoever made them.
   std::vector<Worktree> list_worktrees();
+  // Whether add_worktree() came to its end there and its folder is still one: no link, and known to the repository.
+  bool has_worktree(const std::filesystem::path& folder);
 
   // Everything in a worktree of add_worktree() (ignored files left out, repositories inside taken as plain folders) as
   // a commit on `parent`; nothing when nothing differs from the parent's tree. The worktree and all refs stay as they
@@ -93,6 +95,10 @@ class Repository {
   // A commit on `onto` that takes back what lies between `from` and `to`, three-way; `onto` itself when there is
   // nothing to take back.
   Merged revert(const std::string& from, const std::string& to, const std::string& onto, const std::string& message);
+  // A commit on `onto` with the files that differ between `from` and `to` as they are in `to`, but none where `from`
+  // differs from `onto`: nothing of what lies between those two gets into it. `onto` itself when none is left.
+  std::string carry(const std::string& from, const std::string& to, const std::string& onto,
+                    const std::string& message);
   bool is_ancestor(const std::string& ancestor, const std::string& commit);
 
   struct Diff {

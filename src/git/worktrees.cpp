@@ -143,6 +143,12 @@ void Repository::remove_worktree(const fs::path& folder) {
   remove_own_parts(*workshop_, folder);
 }
 
+bool Repository::has_worktree(const fs::path& folder) {
+  std::error_code error;
+  const auto own = find_own_part(workshop_->place(), folder);
+  return own && fs::exists(*own / ready_marker, error) && fs::is_directory(fs::symlink_status(folder, error));
+}
+
 std::vector<Repository::Worktree> Repository::list_worktrees() {
   std::vector<Worktree> found = list_all(*workshop_);
   // The first is the main checkout, or the bare repository.

@@ -13,10 +13,12 @@ namespace reeve::ledger {
 using store::Row;
 using store::Sql;
 
-std::vector<base::ExecutionId> find_ready(Transaction& transaction, const std::string& host, std::int64_t most) {
+std::vector<base::ExecutionId> find_ready(Transaction& transaction, const std::string& host, base::ExecutionId after,
+                                          std::int64_t most) {
   std::vector<base::ExecutionId> found;
-  transaction.session().query(Sql::work_ready, {{"now", transaction.now_text()}, {"host", host}, {"most", most}},
-                              [&](const Row& row) { found.emplace_back(row.integer(0)); });
+  transaction.session().query(
+      Sql::work_ready, {{"now", transaction.now_text()}, {"host", host}, {"after", after.number()}, {"most", most}},
+      [&](const Row& row) { found.emplace_back(row.integer(0)); });
   return found;
 }
 
@@ -86,6 +88,28 @@ std::vector<base::RunId> find_orphans(Transaction& transaction, std::int64_t mos
   transaction.session().query(Sql::runs_orphaned, {{"most", most}},
                               [&](const Row& row) { found.emplace_back(row.integer(0)); });
   return found;
+}
+
+bool is_orphan(Transaction& transaction, base::RunId run) {
+  return transaction.session().query_number(Sql::run_orphaned, {{"run", run.number()}}) > 0;
+}
+
+std::optional<std::string> find_refusing_gate(Transaction& transaction, base::ExecutionId root) {
+  std::optional<std::string> refusing;
+  const auto says = [](const base::Value& outputs, std::string_view key) {
+    const base::Value* found = outputs.find(key);
+    return found != nullptr && found->as_bool() != nullptr && *found->as_bool();
+  };
+  transaction.session().query(Sql::gates_of_root, {{"root", root.number()}}, [&](const Row& row) {
+    if (refusing) return;
+    const auto status = row.word<model::NodeStatus>(1);
+    const auto text = row.find_text(2);
+    const auto outputs = text ? json::parse(*text) : json::parse("{}");
+    const bool said_no =
+        status == model::NodeStatus::completed && outputs && !says(*outputs, "passed") && !says(*outputs, "warning");
+    if (said_no || status == model::NodeStatus::failed) refusing = row.text(0);
+  });
+  return refusing;
 }
 
 std::optional<base::Value> find_result(Transaction& transaction, base::RunId run, int attempt) {

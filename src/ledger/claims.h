@@ -11,8 +11,9 @@
 // belongs.
 namespace reeve::ledger {
 
-// Executions with something that may begin now.
-std::vector<base::ExecutionId> find_ready(Transaction& transaction, const std::string& host, std::int64_t most);
+// Executions behind that one with something that may begin now.
+std::vector<base::ExecutionId> find_ready(Transaction& transaction, const std::string& host, base::ExecutionId after,
+                                          std::int64_t most);
 // When the next of those that wait for their time may begin.
 std::optional<base::WallTime> find_next_ready(Transaction& transaction);
 
@@ -42,6 +43,12 @@ std::optional<std::string> find_run_host(Transaction& transaction, base::RunId r
 // Runs of nodes that are not over though their node does not run any more, or runs another: their end was stored, and
 // the daemon died before it did it.
 std::vector<base::RunId> find_orphans(Transaction& transaction, std::int64_t most);
+
+bool is_orphan(Transaction& transaction, base::RunId run);
+
+// ISO-3: a gate node of the execution or of its subgraphs that said no and was not merely to warn, or that failed;
+// nothing when all that were asked said yes.
+std::optional<std::string> find_refusing_gate(Transaction& transaction, base::ExecutionId root);
 
 // What the attempt of a run gave as its result, if it did.
 std::optional<base::Value> find_result(Transaction& transaction, base::RunId run, int attempt);

@@ -36,7 +36,7 @@ base::Result<model::Pipelines> load_pipelines(const fs::path& project, const mod
   std::error_code error;
   if (!fs::exists(path, error)) {
     throw Error("pipeline.no_file", fmt::format("there is no {}", base::visible(path.string())),
-                "write one: `agents:` and `pipelines:`, as examples/pipelines.yaml shows");
+                "write one: `agents: {coder: {tool: TOOL}}` and `pipelines: {NAME: {steps: [{agent: coder}]}}`");
   }
   auto parsed = spec::parse_pipelines(
       std::make_shared<const spec::Source>(path.string(), os::read_file(path, base::limits::spec_file_bytes)), config,

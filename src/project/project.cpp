@@ -52,7 +52,10 @@ fs::path leave_worktree(const fs::path& start) {
 
 std::string shown_path(const fs::path& path) {
   std::error_code error;
-  const fs::path relative = fs::relative(path, fs::current_path(error), error);
+  const fs::path here = fs::current_path(error);
+  // A daemon's: what it tells is read elsewhere.
+  if (here == here.root_path()) return path.string();
+  const fs::path relative = fs::relative(path, here, error);
   if (!error && !relative.empty() && *relative.begin() != "..") return relative.string();
   return path.string();
 }

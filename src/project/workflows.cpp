@@ -23,6 +23,13 @@ fs::path folder_of(const std::string& file) {
   return error ? fs::path(".") : absolute.parent_path();
 }
 
+// Also one that is not there: a name of a workflow has neither folder nor ending.
+bool is_file(const std::string& word) {
+  std::error_code error;
+  return word == "-" || word.find('/') != std::string::npos || word.ends_with(".yaml") || word.ends_with(".yml") ||
+         fs::exists(word, error);
+}
+
 fs::path workflow_folder(const fs::path& project) { return project / ".reeve" / "workflows"; }
 
 // A file that cannot be read is none that a subgraph can mean; if one is missing for it, that is told.
@@ -57,9 +64,10 @@ void add_names(const model::Workflow& workflow, std::deque<std::string>& names) 
 }  // namespace
 
 base::Result<spec::WorkflowFile> load_workflow(const std::string& name) {
-  const auto source = read_source(name);
-  const fs::path folder = folder_of(name);
-  auto project = find_project(folder);
+  const auto around = is_file(name) ? std::nullopt : find_project(".");
+  const auto source = around ? find_workflow(*around, name).source : read_source(name);
+  const fs::path folder = around ? workflow_folder(*around) : folder_of(name);
+  auto project = around ? around : find_project(folder);
   if (!project) project = find_project(".");
   const FoundConfig config = load_config(project, {});
   std::optional<spec::WorkflowCatalog> catalog;
@@ -112,11 +120,20 @@ WorkflowPlace find_workflow(const fs::path& project, const std::string& name) {
   const spec::WorkflowCatalog catalog = load_catalog(project, std::nullopt);
   if (const auto* entry = catalog.find(name)) return {.source = entry->source, .project = project, .folder = {}};
   const auto meant = base::find_closest(name, catalog.names());
-  throw base::Error(
-      "flow.not_found",
-      fmt::format("there is no workflow {} in {}", base::quoted(name),
-                  base::visible(workflow_folder(project).string())),
-      meant ? fmt::format("did you mean `{}`?", *meant) : "name a file, or put one into .reeve/workflows/");
+  std::string fix = fmt::format("did you mean `{}`?", meant.value_or(""));
+  if (!meant) {
+    constexpr std::size_t most_named = 10;
+    std::vector<std::string> names;
+    for (const fs::path& file : os::list_files(workflow_folder(project), {".yaml", ".yml"}, most_named)) {
+      names.push_back(base::visible(file.stem().string()));
+    }
+    fix = names.empty() ? "name a file, or put one into .reeve/workflows/"
+                        : fmt::format("there are {}; or name a file", base::join(names, ", "));
+  }
+  throw base::Error("flow.not_found",
+                    fmt::format("there is no workflow {} in {}", base::quoted(name),
+                                base::visible(workflow_folder(project).string())),
+                    fix);
 }
 
 }  // namespace reeve::project

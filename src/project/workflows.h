@@ -14,8 +14,8 @@
 // Workflow files with what lies around them.
 namespace reeve::project {
 
-// A workflow file with everything that it is held against: the config of its project and the workflows beside it. The
-// problems of both files at once.
+// A workflow file, or a workflow of the project around here by its name, with everything that it is held against: the
+// config of its project and the workflows beside it. The problems of both files at once.
 base::Result<spec::WorkflowFile> load_workflow(const std::string& name);
 
 // A workflow that is to be started.

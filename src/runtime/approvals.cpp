@@ -231,7 +231,6 @@ void Approvals::set_timer(std::optional<base::WallTime> due) {
   timer_ = around_.loop.at(around_.loop.now() + left, [this] { look_at_time(); });
 }
 
-// APR-4: expires what is overdue, reminds of what has used half of its time, and finds the next of both.
 void Approvals::look_at_time() {
   if (std::exchange(is_looking_, true)) return;
   timer_ = {};

@@ -37,6 +37,8 @@ class Approvals {
   // hold ends the wait.
   [[nodiscard]] Loop::Hold wait(base::ApprovalId id, Answered over);
 
+  // APR-4: expires what is overdue, reminds of what has used half of its time, and finds the next of both.
+  void look_at_time();
   // APR-13: goes on with what was decided while no daemon was there, and expires what is overdue.
   void begin();
   // By a plain SQL update (APR-6).
@@ -54,7 +56,6 @@ class Approvals {
   void act(const ledger::StepResult& step, const std::optional<std::string>& secret);
   void tell(const model::Approval& approval);
   void set_timer(std::optional<base::WallTime> due);
-  void look_at_time();
   void look_at_clock();
   void go_on_with_granted();
   void look_at_waiting();

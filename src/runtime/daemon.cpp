@@ -103,8 +103,10 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
       if (approvals_) approvals_->look();
       if (worker_) worker_->look();
       // What another daemon did has no word here.
+      if (!around_ || !around_->lease) return;
       const auto followed = execution_followers_.keys();
-      if (around_ && around_->lease) tell_executions({followed.begin(), followed.end()});
+      tell_executions({followed.begin(), followed.end()});
+      for (const auto& more : event_followers_.find({})) more();
     });
   };
   ledger.outside = [this](const ledger::OutsideResult& result) {
@@ -285,11 +287,17 @@ void Daemon::publish(std::span<const ledger::StoredEvent> events) {
   note_executions(events);
   const auto is_closing = [](const auto& event) { return event.kind == model::EventKind::approval_status_change; };
   if (std::ranges::any_of(events, is_closing)) is_question_closed_ = true;
+  // Of nodes: what a run asks tells of itself.
+  const auto has_time = [](const auto& event) {
+    return event.kind == model::EventKind::approval_needed && event.data.find(R"("expires_at":")") != std::string::npos;
+  };
+  if (std::ranges::any_of(events, has_time)) is_question_timed_ = true;
   // One word is enough for all that were committed before it is heard.
   if (is_told_.exchange(true)) return;
   loop_.post([this] {
     is_told_ = false;
     if (is_question_closed_.exchange(false) && approvals_) approvals_->look_at_waiters();
+    if (is_question_timed_.exchange(false) && approvals_) approvals_->look_at_time();
     std::set<base::ExecutionId> changed;
     {
       const std::lock_guard lock(changed_mutex_);

@@ -104,6 +104,7 @@ class Daemon {
   std::atomic<bool> has_log_followers_ = false;
   std::atomic<bool> is_told_ = false;
   std::atomic<bool> is_question_closed_ = false;
+  std::atomic<bool> is_question_timed_ = false;
   // Whether a crash point counts yet.
   std::shared_ptr<std::atomic<bool>> is_armed_ = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<LogThread> log_;

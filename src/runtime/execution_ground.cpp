@@ -25,39 +25,12 @@ using base::Value;
 constexpr const char* start_name = "start";
 constexpr const char* open_name = "open";
 
-// As it is written; the environment apart.
-struct GroundRecord {
-  std::string project;
-  std::optional<std::string> base_commit;
-  std::map<std::string, model::ToolProfile> tools;
-  std::map<std::string, model::Role> roles;
-  std::map<std::string, model::Gate> gates;
-  model::WorktreeSettings worktree;
-  model::ApplyWhen apply = model::ApplyWhen::on_complete;
-  friend bool operator==(const GroundRecord&, const GroundRecord&) = default;
-};
-BOOST_DESCRIBE_STRUCT(GroundRecord, (), (project, base_commit, tools, roles, gates, worktree, apply))
-
+// As it is written.
 struct GroundFile {
-  GroundRecord ground;
+  ExecutionGround ground;
   std::map<std::string, std::string> environment;
 };
 BOOST_DESCRIBE_STRUCT(GroundFile, (), (ground, environment))
-
-GroundRecord to_record(const ExecutionGround& ground) {
-  return {ground.project, ground.base_commit, ground.tools, ground.roles, ground.gates, ground.worktree, ground.apply};
-}
-
-ExecutionGround from_record(GroundRecord record) {
-  return {std::move(record.project),
-          std::move(record.base_commit),
-          std::move(record.tools),
-          std::move(record.roles),
-          std::move(record.gates),
-          std::move(record.worktree),
-          record.apply,
-          {}};
-}
 
 fs::path folder_of(const project::StateFolder& folder, base::ExecutionId execution) {
   return folder.executions() / execution.text();
@@ -81,7 +54,7 @@ IsolationGround make_isolation_ground(const ExecutionGround& ground) {
 }
 
 Value encode_public(const ExecutionGround& ground) {
-  GroundRecord record = to_record(ground);
+  ExecutionGround record = ground;
   for (auto& [_, profile] : record.tools) {
     std::erase_if(profile.env, [&](const auto& entry) {
       return base::names_secret(entry.first) ||
@@ -95,15 +68,14 @@ Value encode_public(const ExecutionGround& ground) {
 }
 
 std::optional<ExecutionGround> decode_public(const Value& stored) {
-  auto record = json::from_value<GroundRecord>(stored);
-  if (!record) return std::nullopt;
-  return from_record(std::move(*record));
+  auto ground = json::from_value<ExecutionGround>(stored);
+  return ground ? std::optional(std::move(*ground)) : std::nullopt;
 }
 
 void write_ground(const project::StateFolder& folder, base::ExecutionId execution, const ExecutionGround& ground) {
   const fs::path place = folder_of(folder, execution);
   os::create_folders(place);
-  os::replace_file(place / start_name, json::encode(json::to_value(GroundFile{to_record(ground), ground.environment})));
+  os::replace_file(place / start_name, json::encode(json::to_value(GroundFile{ground, ground.environment})));
   os::replace_file(place / open_name, "");
 }
 
@@ -112,7 +84,7 @@ std::optional<ExecutionGround> read_ground(const project::StateFolder& folder, b
     const auto parsed = json::parse(os::read_file(folder_of(folder, execution) / start_name, base::limits::json_bytes));
     auto file = parsed ? json::from_value<GroundFile>(*parsed) : std::unexpected(std::string());
     if (!file) return std::nullopt;
-    ExecutionGround ground = from_record(std::move(file->ground));
+    ExecutionGround ground = std::move(file->ground);
     ground.environment = std::move(file->environment);
     return ground;
   } catch (const base::Error&) {

@@ -24,9 +24,11 @@ struct ExecutionGround {
   std::map<std::string, model::Gate> gates;
   model::WorktreeSettings worktree;
   model::ApplyWhen apply = model::ApplyWhen::on_complete;
-  // Of the one who started it. Never in the store.
+  // Of the one who started it. Not described: it is never in the store.
   std::map<std::string, std::string> environment;
+  friend bool operator==(const ExecutionGround&, const ExecutionGround&) = default;
 };
+BOOST_DESCRIBE_STRUCT(ExecutionGround, (), (project, base_commit, tools, roles, gates, worktree, apply))
 
 // What the config gives.
 ExecutionGround make_ground(const model::Config& config, std::string project);

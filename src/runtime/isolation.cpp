@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/execution_ground.h"
 #include "runtime/isolation_steps.h"
 #include "runtime/live_run.h"
 
@@ -37,7 +38,8 @@ class Isolation::Core {
                 .host = around.host,
                 .scratch = around.folder.root / "git",
                 .expiry = around.supervision.approval_expiry.question,
-                .is_ending = [this] { return is_ending_.load(); },
+                .find_environment = [this](base::ExecutionId root) { return find_environment(root); },
+                .is_ending = [this] { return is_ending_.load() || is_cancelled(); },
                 .crash_point = around.crash_point}),
         thread_([this] { run(); }) {}
 
@@ -72,6 +74,24 @@ class Isolation::Core {
         waiting_.push_back(std::move(one));
       }
     }
+  }
+  // On the loop: a setup for it that runs, or is about to, ends.
+  void cancel(const NodePlace& place) {
+    const std::scoped_lock lock(mutex_);
+    cancelled_.push_back(place);
+  }
+  // On the thread: it comes to that.
+  void forget_cancelled(const NodePlace& place) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find(cancelled_, place);
+    if (found != cancelled_.end()) cancelled_.erase(found);
+  }
+  // On the thread: for whom a setup may run.
+  void set_current(const NodePlace& place) { current_ = place; }
+
+  // Nobody would leave what it gets.
+  void forget_waiting(const NodePlace& place) {
+    std::erase_if(waiting_, [&place](const Waiting& one) { return one.place == place; });
   }
   void refuse_waiting(base::ExecutionId root) {
     for (const Waiting& one : waiting_) {
@@ -122,6 +142,8 @@ class Isolation::Core {
       const Applied applied = steps_.apply(root, model::ApplyWhen::on_approval);
       if (applied.kind == Applied::Kind::refused) around_.complain(fmt::format("{}: {}", root.text(), applied.message));
       note(applied);
+      // Its end kept the branch for this.
+      if (applied.kind == Applied::Kind::applied && steps_.is_closed(root)) steps_.close(root);
     });
   }
 
@@ -155,6 +177,15 @@ class Isolation::Core {
   std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
 
  private:
+  bool is_cancelled() {
+    const std::scoped_lock lock(mutex_);
+    return current_ && std::ranges::find(cancelled_, *current_) != cancelled_.end();
+  }
+  std::optional<std::map<std::string, std::string>> find_environment(base::ExecutionId root) const {
+    auto ground = read_ground(around_.folder, root);
+    return ground ? std::optional(std::move(ground->environment)) : std::nullopt;
+  }
+
   struct Waiting {
     IsolationGround ground;
     NodePlace place;
@@ -196,6 +227,7 @@ class Isolation::Core {
   }
 
   void try_prepare(Waiting one) {
+    set_current(one.place);
     auto folder = attempt<std::optional<std::string>>([&] { return steps_.prepare(one.ground, one.place); });
     if (folder && !*folder) {
       waiting_.push_back(std::move(one));
@@ -219,6 +251,9 @@ class Isolation::Core {
   std::map<base::ExecutionId, Later> later_;
   IsolationSteps steps_;
   std::deque<Waiting> waiting_;
+  std::optional<NodePlace> current_;
+  // Under the mutex.
+  std::vector<NodePlace> cancelled_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> queue_;
@@ -249,9 +284,13 @@ void Isolation::collect(const IsolationGround& ground, NodePlace place, Answer<C
 void Isolation::checkout(const IsolationGround& ground, NodePlace place, std::optional<std::string> commit,
                          std::string name, Answer<std::string> answer) {
   if (!ground.base_commit) return core_->post([answer, project = ground.project] { answer(project); });
-  core_->ask<std::string>([ground, place = std::move(place), commit = std::move(commit), name = std::move(name)](
-                              IsolationSteps& steps) { return steps.checkout(ground, place, commit, name); },
-                          std::move(answer));
+  core_->ask<std::string>(
+      [this, ground, place = std::move(place), commit = std::move(commit),
+       name = std::move(name)](IsolationSteps& steps) {
+        core_->set_current(place);
+        return steps.checkout(ground, place, commit, name);
+      },
+      std::move(answer));
 }
 
 void Isolation::discard(const IsolationGround& ground, std::string folder) {
@@ -277,9 +316,17 @@ void Isolation::accept(const IsolationGround& ground, NodePlace place, Answer<Ac
 void Isolation::reject(const IsolationGround& ground, NodePlace place, model::PatchState state, std::string reason,
                        Answer<void> answer) {
   if (!ground.base_commit) return core_->post([answer] { answer({}); });
+  core_->cancel(place);
   core_->ask<void>(
       [this, ground, place = std::move(place), state, reason = std::move(reason)](IsolationSteps& steps) {
-        steps.reject(ground, place, state, reason);
+        core_->forget_cancelled(place);
+        core_->forget_waiting(place);
+        try {
+          steps.reject(ground, place, state, reason);
+        } catch (const std::exception&) {
+          core_->serve_waiting(place.root);
+          throw;
+        }
         core_->serve_waiting(place.root);
       },
       std::move(answer));
@@ -297,22 +344,25 @@ void Isolation::apply(const IsolationGround& ground, base::ExecutionId root, mod
       std::move(answer));
 }
 
-void Isolation::close(const IsolationGround& ground, base::ExecutionId root, std::function<void()> done) {
-  if (!ground.base_commit) return core_->post(std::move(done));
-  core_->ask<void>(
+void Isolation::close(const IsolationGround& ground, base::ExecutionId root, std::function<void(bool)> done) {
+  if (!ground.base_commit) return core_->post([done = std::move(done)] { done(true); });
+  core_->ask<bool>(
       [this, root](IsolationSteps& steps) {
         core_->refuse_waiting(root);
-        core_->try_to(root.text() + " leaves its worktrees until the next start", [&] { steps.close(root); });
+        return core_->try_to(root.text() + " leaves its worktrees until the next start", [&] { steps.close(root); });
       },
-      [done = std::move(done)](const std::expected<void, Error>&) { done(); });
+      [done = std::move(done)](const std::expected<bool, Error>& is_done) { done(is_done.value_or(false)); });
 }
 
-void Isolation::begin(std::string project, std::set<base::ExecutionId> alive, std::function<void()> done) {
+void Isolation::begin(std::set<base::ExecutionId> alive, std::function<void()> done) {
   core_->ask<void>(
-      [this, project = std::move(project), alive = std::move(alive)](IsolationSteps& steps) {
+      [this, alive = std::move(alive)](IsolationSteps& steps) {
+        core_->try_to("what was approved cannot be applied", [&] {
+          for (const base::ExecutionId root : steps.find_queued()) core_->apply_one(root);
+          for (const base::ExecutionId root : steps.find_granted()) core_->try_granted(root);
+        });
         core_->try_to("what executions left behind stays", [&] {
-          for (const base::ExecutionId root : steps.find_queued(project)) core_->apply_one(root);
-          for (const base::ExecutionId root : steps.find_open(project)) {
+          for (const base::ExecutionId root : steps.find_left()) {
             if (alive.contains(root)) continue;
             core_->try_to(root.text() + " leaves its worktrees", [&] { steps.close(root); });
           }

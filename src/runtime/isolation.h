@@ -120,12 +120,12 @@ class Isolation {
   void apply(const IsolationGround& ground, base::ExecutionId root, model::ApplyWhen mode, Answer<Applied> answer);
 
   // The execution is over: its worktrees go (uncommitted work becomes a patch first), the branch stays while something
-  // of it is not in the checkout.
-  void close(const IsolationGround& ground, base::ExecutionId root, std::function<void()> done);
+  // of it is not in the checkout. False when that failed: to be asked again at the next start.
+  void close(const IsolationGround& ground, base::ExecutionId root, std::function<void(bool)> done);
 
-  // At start: what executions that are over left behind in that project goes, and granted applies are done. `alive`:
-  // roots that are not over.
-  void begin(std::string project, std::set<base::ExecutionId> alive, std::function<void()> done);
+  // At start: what executions of this host that are over left behind goes, in whatever project, and applies that were
+  // granted or on their way are done. `alive`: roots that are left alone beside those that the store says are not over.
+  void begin(std::set<base::ExecutionId> alive, std::function<void()> done);
 
   // Whether something is asked of it that it has not done.
   bool is_busy() const noexcept;

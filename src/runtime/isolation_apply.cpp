@@ -31,11 +31,12 @@ std::string by_hand(base::ExecutionId root) {
   return fmt::format("`git merge {}` takes it over by hand", branch_name(root));
 }
 
-// The patches that are in the branch and not in the checkout.
-bool is_open(const PatchRow& row) {
-  const PatchState state = row.patch.state;
-  return row.patch.branch_commit && (state == PatchState::validated || state == PatchState::queued ||
-                                     state == PatchState::apply_failed || state == PatchState::conflicted);
+// A merge would bring along what the branch builds on, which the checkout does not have.
+std::string by_diff(const store::BranchRow& branch) {
+  return fmt::format(
+      "go back there and `git merge {0}`, or take over only what it changed: `git diff --binary {1} {0} | git apply "
+      "-3`",
+      branch_name(branch.root), branch.base_commit);
 }
 
 void move_all(Transaction& transaction, const std::vector<PatchRow>& patches, const ledger::PatchMove& move) {
@@ -83,7 +84,7 @@ Applied IsolationSteps::apply(base::ExecutionId root, model::ApplyWhen mode) {
   auto site = find_site(root);
   if (!site) return {.message = "nothing was changed"};
   auto patches = in_store([root](store::Session& session) { return store::find_patches(session, root); });
-  std::erase_if(patches, [](const PatchRow& row) { return !is_open(row); });
+  std::erase_if(patches, [](const PatchRow& row) { return !waits_on_branch(row.patch); });
   if (patches.empty()) return {.message = "nothing was changed"};
   // A single one may be on its way for a person; all of them are only together.
   const bool is_queued =
@@ -100,10 +101,11 @@ Applied IsolationSteps::apply(base::ExecutionId root, model::ApplyWhen mode) {
 
 IsolationSteps::Asking IsolationSteps::ask_person(Site& site, const std::vector<PatchRow>& patches,
                                                   model::ApplyWhen mode) {
-  const Repository::Diff diff = site.repository.diff(site.branch.base_commit, site.branch.tip);
+  Repository::Diff diff = site.repository.diff(site.branch.base_commit, site.branch.tip);
   const auto sensitive = find_sensitive(diff.files);
   if (mode != model::ApplyWhen::on_approval && sensitive.empty()) return {.answer = {}, .may_go_on = true};
   const base::ExecutionId root = site.root();
+  diff.text = hide_secrets(root, diff.text);
   const store::ApprovalRow question = make_question(root, site.branch.tip, diff, sensitive, patches);
   return call([&](Transaction& transaction) {
     std::optional<store::ApprovalRow> last;
@@ -145,20 +147,29 @@ Applied IsolationSteps::bring_in(Site& site, const std::vector<PatchRow>& patche
   const auto lock = lock_checkout(site.repository);
   call([&](Transaction& transaction) { move_all(transaction, patches, {.to = PatchState::queued}); });
   options_.crash_point("isolation.after_queued");
+  const auto refuse = [&](PatchState to, const std::string& why, const std::string& way_out) {
+    call([&](Transaction& transaction) { move_all(transaction, patches, {.to = to, .reason = why}); });
+    return Applied{.kind = Applied::Kind::refused,
+                   .message = fmt::format("{}. Nothing was changed in your checkout; {}", why, way_out)};
+  };
+  // Another branch may be checked out by now.
+  if (!site.repository.is_ancestor(site.branch.base_commit, site.repository.get_head())) {
+    return refuse(
+        PatchState::apply_failed,
+        fmt::format("your checkout is no longer on what it started from ({})", site.branch.base_commit.substr(0, 12)),
+        by_diff(site.branch));
+  }
   const std::string ref = kept_ref(root, "apply-" + site.branch.tip);
   const Landing landing = land(site, ref, [&](const std::string& head) {
     return site.repository.merge(head, site.branch.tip, fmt::format("Merge {}", branch_name(root)));
   });
-  const auto refuse = [&](PatchState to, const std::string& why) {
-    call([&](Transaction& transaction) { move_all(transaction, patches, {.to = to, .reason = why}); });
-    return Applied{.kind = Applied::Kind::refused,
-                   .message = fmt::format("{}. Nothing was changed in your checkout; {}", why, by_hand(root))};
-  };
-  if (landing.kind == Landing::Kind::refused) return refuse(PatchState::apply_failed, landing.why.message());
+  if (landing.kind == Landing::Kind::refused) {
+    return refuse(PatchState::apply_failed, landing.why.message(), by_hand(root));
+  }
   if (landing.kind == Landing::Kind::conflicted) {
     std::vector<std::string> shown;
     for (const std::string& path : landing.conflicts) shown.push_back(base::visible(path));
-    return refuse(PatchState::conflicted, "you changed the same: " + base::join(shown, ", "));
+    return refuse(PatchState::conflicted, "you changed the same: " + base::join(shown, ", "), by_hand(root));
   }
   call([&](Transaction& transaction) {
     move_all(transaction, patches, {.to = PatchState::applied, .applied_commit = landing.commit});
@@ -215,7 +226,7 @@ IsolationSteps::Landing IsolationSteps::land(Site& site, const std::string& ref,
   return {.commit = *target};
 }
 
-std::vector<base::ExecutionId> IsolationSteps::find_queued(const std::string& project) {
+std::vector<base::ExecutionId> IsolationSteps::find_queued() {
   return in_store([&](store::Session& session) {
     std::set<base::ExecutionId> seen;
     std::vector<base::ExecutionId> roots;
@@ -223,10 +234,11 @@ std::vector<base::ExecutionId> IsolationSteps::find_queued(const std::string& pr
          store::list_patches(session, {.states = {PatchState::queued}, .most = most_queued})) {
       if (!patch.branch_commit || !seen.insert(patch.root_id).second) continue;
       const auto branch = store::find_branch(session, patch.root_id);
-      const bool is_here = branch && branch->host == options_.host && branch->project == project;
+      const bool is_here = branch && branch->host == options_.host;
       const auto all = store::find_patches(session, patch.root_id);
-      const bool is_whole = std::ranges::all_of(
-          all, [](const PatchRow& row) { return !is_open(row) || row.patch.state == PatchState::queued; });
+      const bool is_whole = std::ranges::all_of(all, [](const PatchRow& row) {
+        return !waits_on_branch(row.patch) || row.patch.state == PatchState::queued;
+      });
       if (is_here && is_whole) roots.push_back(patch.root_id);
     }
     return roots;

@@ -80,6 +80,13 @@ std::vector<std::string> find_sensitive(const std::vector<model::PatchFile>& fil
   return found;
 }
 
+bool waits_on_branch(const model::Patch& patch) {
+  using enum model::PatchState;
+  const bool is_open =
+      patch.state == validated || patch.state == queued || patch.state == apply_failed || patch.state == conflicted;
+  return is_open && patch.branch_commit;
+}
+
 std::string describe_size(const std::vector<model::PatchFile>& files) {
   std::int64_t added = 0;
   std::int64_t removed = 0;

@@ -33,6 +33,9 @@ bool is_throwaway(std::string_view folder_name);
 bool is_sensitive(std::string_view path);
 std::vector<std::string> find_sensitive(const std::vector<model::PatchFile>& files);
 
+// It is in the branch of its execution, and not in the checkout.
+bool waits_on_branch(const model::Patch& patch);
+
 // "2 files, +10 -3".
 std::string describe_size(const std::vector<model::PatchFile>& files);
 

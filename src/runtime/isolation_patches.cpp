@@ -1,9 +1,14 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "ledger/approvals.h"
 #include "runtime/checkout_lock.h"
 #include "runtime/isolation_names.h"
 #include "runtime/isolation_steps.h"
+#include "runtime/worktree_setup.h"
+#include "store/approvals.h"
 
 // What a person does with single patches (ISO-4).
 namespace reeve::runtime {
@@ -28,10 +33,31 @@ std::string list_paths(const std::vector<std::string>& paths) {
               std::move(fix));
 }
 
+// The question whether a branch goes into the checkout is over when nothing of it is left to go there.
+void close_idle_question(Transaction& transaction, base::ExecutionId root) {
+  const auto patches = store::find_patches(transaction.session(), root);
+  if (std::ranges::any_of(patches, [](const store::PatchRow& row) { return waits_on_branch(row.patch); })) return;
+  std::optional<store::ApprovalRow> last;
+  transaction.session().query(store::Sql::approval_of_apply, {{"execution", root.number()}},
+                              [&](const store::Row& row) { last = store::read_approval(row); });
+  const bool is_asked = last && last->approval.status == model::ApprovalStatus::pending;
+  if (is_asked) ledger::close_question(transaction, *last, {.reason = "nothing of it is left to apply"});
+}
+
 }  // namespace
 
 Patch IsolationSteps::move(base::PatchId id, const ledger::PatchMove& move) {
   return call([&](Transaction& transaction) { return ledger::move_patch(transaction, id, move); });
+}
+
+std::string IsolationSteps::hide_secrets(base::ExecutionId root, const std::string& diff) {
+  auto known = secrets_.find(root);
+  if (known == secrets_.end()) {
+    const auto environment = options_.find_environment(root);
+    if (!environment) return "(not shown: which values in it are secret is not known any more; git has it)\n";
+    known = secrets_.emplace(root, make_secrets(*environment)).first;
+  }
+  return base::redact(*known->second, diff);
 }
 
 Patch IsolationSteps::act(base::PatchId id, Isolation::PatchAction action, const std::string& by) {
@@ -61,7 +87,9 @@ Patch IsolationSteps::apply_patch(Site& site, const Patch& patch, const std::str
   const bool is_queued = patch.state == PatchState::queued;
   if (!is_queued &&
       !can_move(patch.state == PatchState::quarantined ? PatchState::validated : patch.state, PatchState::queued)) {
-    refuse(patch, "applied", fmt::format("`git cherry-pick {}` takes it over by hand", patch.commit));
+    // Its commit may be kept by nothing any more; the ledger has its diff.
+    refuse(patch, "applied",
+           fmt::format("`reeve patch show {} --diff | git apply -3` takes it over by hand", id.text()));
   }
   const std::string ref = kept_ref(site.root(), "apply-" + id.text());
   const auto lock = lock_checkout(site.repository);
@@ -86,7 +114,9 @@ Patch IsolationSteps::apply_patch(Site& site, const Patch& patch, const std::str
   const Patch done = call([&](Transaction& transaction) {
     ledger::move_patch(transaction, id, {.to = PatchState::applied, .reason = who, .applied_commit = landing.commit});
     ledger::move_patch(transaction, id, {.to = PatchState::verified});
-    return ledger::move_patch(transaction, id, {.to = PatchState::committed});
+    Patch committed = ledger::move_patch(transaction, id, {.to = PatchState::committed});
+    close_idle_question(transaction, site.root());
+    return committed;
   });
   forget_commit(site, ref);
   return done;
@@ -96,7 +126,9 @@ Patch IsolationSteps::apply_patch(Site& site, const Patch& patch, const std::str
 Patch IsolationSteps::drop_patch(Site& site, const Patch& patch, const std::string& by) {
   if (patch.state == PatchState::dropped) return patch;
   if (!can_move(patch.state, PatchState::dropped)) {
-    refuse(patch, "dropped", "`reeve patch rollback` takes back what is in your checkout");
+    refuse(patch, "dropped",
+           patch.state == PatchState::rolled_back ? "it is out of your checkout already"
+                                                  : "`reeve patch rollback` takes back what is in your checkout");
   }
   const ledger::PatchMove dropped{.to = PatchState::dropped, .reason = "by " + by};
   Patch done;
@@ -113,7 +145,9 @@ Patch IsolationSteps::drop_patch(Site& site, const Patch& patch, const std::stri
     check_branch_free(site, site.repository.find_ref(branch_ref(site.root())));
     done = call([&](Transaction& transaction) {
       store::move_branch(transaction.session(), site.root(), site.branch.tip, *without.commit);
-      return ledger::move_patch(transaction, patch.patch_id, dropped);
+      Patch moved = ledger::move_patch(transaction, patch.patch_id, dropped);
+      close_idle_question(transaction, site.root());
+      return moved;
     });
     site.branch.tip = *without.commit;
     options_.crash_point("isolation.patch_dropped");

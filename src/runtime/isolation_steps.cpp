@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "ledger/claims.h"
 #include "os/file.h"
 #include "runtime/isolation_names.h"
 
@@ -42,6 +43,16 @@ std::string list_some(const std::vector<std::string>& paths) {
   return base::join(shown, ", ");
 }
 
+// Also one that is not there any more.
+bool is_over(ledger::Transaction& transaction, base::ExecutionId root) {
+  try {
+    return model::is_over(ledger::find_root(transaction, root).status);
+  } catch (const Error& error) {
+    if (error.code() != "execution.not_found") throw;
+    return true;
+  }
+}
+
 }  // namespace
 
 Isolation::Survey IsolationSteps::survey(const std::string& project) {
@@ -66,8 +77,7 @@ std::optional<std::string> IsolationSteps::prepare(const IsolationGround& ground
   Site site = open_site(ground, place.root);
   evict(site, place);
   auto row = find_held(site, place);
-  const bool is_there = row && row->is_ready && fs::is_directory(folder_of(site, row->name));
-  if (is_there) return task_folder(site, row->name);
+  if (row && is_there(site, *row)) return task_folder(site, row->name);
   if (row) {
     row->is_ready = false;
   } else {
@@ -104,7 +114,7 @@ Isolation::Collected IsolationSteps::collect(Site& site, const NodePlace& place)
     return Isolation::Collected{patch.patch_id, patch.commit, patch.files};
   };
   const bool is_decided = stored && stored->patch.state != PatchState::created;
-  const bool may_change = row && row->is_ready && !is_decided && fs::is_directory(folder_of(site, row->name));
+  const bool may_change = row && !is_decided && is_there(site, *row);
   if (!may_change) return stored ? tell(stored->patch) : Isolation::Collected{};
   const fs::path folder = folder_of(site, row->name);
   const std::string message = describe_change(place);
@@ -135,9 +145,11 @@ model::Patch IsolationSteps::make_patch(Site& site, const NodePlace& place, cons
   patch.base_commit = row.base_commit;
   patch.commit = raw.value_or(row.base_commit);
   if (raw && row.start_commit != row.base_commit) {
-    // What the setup left there is no part of it.
-    const auto own = site.repository.revert(*raw, row.start_commit, row.base_commit, describe_change(place));
-    if (own.commit) patch.commit = *own.commit;
+    // What the setup left there is no part of it. A file of it that the task changed so that the two cannot be told
+    // apart is none either: a copied one may be full of secrets.
+    const std::string message = describe_change(place);
+    const auto own = site.repository.revert(*raw, row.start_commit, row.base_commit, message);
+    patch.commit = own.commit ? *own.commit : site.repository.carry(row.start_commit, *raw, row.base_commit, message);
   }
   return patch;
 }
@@ -146,7 +158,7 @@ base::PatchId IsolationSteps::keep_patch(Site& site, model::Patch patch, const W
                                          const std::optional<ledger::PatchMove>& then) {
   auto diff = site.repository.diff(patch.base_commit, patch.commit);
   patch.files = std::move(diff.files);
-  patch.diff = std::move(diff.text);
+  patch.diff = hide_secrets(site.root(), diff.text);
   if (diff.is_cut) patch.diff += "\n(the rest is too long: `git show` has it)\n";
   patch.patch_id = call([&](ledger::Transaction& transaction) {
     store::write_worktree(transaction.session(), site.root(), row);
@@ -263,16 +275,22 @@ void IsolationSteps::close(base::ExecutionId root) {
   if (is_in_checkout || site->branch.tip == site->branch.base_commit) forget_commit(*site, branch_ref(root));
   options_.crash_point("isolation.before_closed");
   in_store([root](store::Session& session) { store::set_branch_open(session, root, false); });
+  secrets_.erase(root);
 }
 
-std::vector<base::ExecutionId> IsolationSteps::find_open(const std::string& project) {
-  std::vector<base::ExecutionId> roots;
-  const auto rows =
-      in_store([host = options_.host](store::Session& session) { return find_open_branches(session, host); });
-  for (const store::BranchRow& row : rows) {
-    if (row.project == project) roots.push_back(row.root);
-  }
-  return roots;
+std::vector<base::ExecutionId> IsolationSteps::find_left() {
+  return call([&](ledger::Transaction& transaction) {
+    std::vector<base::ExecutionId> roots;
+    for (const store::BranchRow& row : store::find_open_branches(transaction.session(), options_.host)) {
+      if (is_over(transaction, row.root)) roots.push_back(row.root);
+    }
+    return roots;
+  });
+}
+
+bool IsolationSteps::is_closed(base::ExecutionId root) {
+  const auto branch = in_store([root](store::Session& session) { return store::find_branch(session, root); });
+  return branch && !branch->is_open;
 }
 
 }  // namespace reeve::runtime

@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/redaction.h"
 #include "git/repository.h"
 #include "ledger/ledger.h"
 #include "ledger/patches.h"
@@ -27,6 +29,9 @@ class IsolationSteps {
     // Private to Reeve.
     std::filesystem::path scratch;
     base::TimeLimit expiry = base::TimeLimit::off();
+    // Of an execution whose ground was not named since the start; nothing when it is gone.
+    std::function<std::optional<std::map<std::string, std::string>>(base::ExecutionId root)> find_environment =
+        [](base::ExecutionId) { return std::nullopt; };
     // True ends a setup that runs.
     std::function<bool()> is_ending = [] { return false; };
     // For tests: where the process may die.
@@ -50,10 +55,12 @@ class IsolationSteps {
   Isolation::Applied apply(base::ExecutionId root, model::ApplyWhen mode);
   model::Patch act(base::PatchId id, Isolation::PatchAction action, const std::string& by);
 
-  // Executions of this host whose worktrees are not gone; with a project, of that one.
-  std::vector<base::ExecutionId> find_open(const std::string& project);
+  // Executions of this host that are over and whose worktrees are not gone.
+  std::vector<base::ExecutionId> find_left();
+  // Its worktrees are gone.
+  bool is_closed(base::ExecutionId root);
   // Those whose branch was on its way into the checkout, and those of which a person said that it may go there.
-  std::vector<base::ExecutionId> find_queued(const std::string& project);
+  std::vector<base::ExecutionId> find_queued();
   std::vector<base::ExecutionId> find_granted();
 
  private:
@@ -73,6 +80,7 @@ class IsolationSteps {
     base::Error why{"", ""};
   };
 
+  std::filesystem::path setup_lock() const { return options_.scratch / "setup.lock"; }
   git::Repository& open_repository(const std::string& project);
   Isolation::Collected collect(Site& site, const NodePlace& place);
   void reject(Site& site, const NodePlace& place, model::PatchState state, const std::string& reason);
@@ -84,6 +92,7 @@ class IsolationSteps {
   void check_branch_free(Site& site, const std::optional<std::string>& current);
 
   std::filesystem::path folder_of(Site& site, const std::string& name);
+  bool is_there(Site& site, const store::WorktreeRow& row);
   std::string task_folder(Site& site, const std::string& name);
   void make_worktree(const IsolationGround& ground, Site& site, const std::string& name, const std::string& commit);
   void set_up(const IsolationGround& ground, Site& site, const std::string& name);
@@ -100,6 +109,8 @@ class IsolationSteps {
   void tidy(Site& site, store::WorktreeRow row);
   base::PatchId keep_patch(Site& site, model::Patch patch, const store::WorktreeRow& row,
                            const std::optional<ledger::PatchMove>& then = {});
+  // LOG-4: a diff as it is stored and shown; git has it as it is.
+  std::string hide_secrets(base::ExecutionId root, const std::string& diff);
   void keep_commit(Site& site, const std::string& ref, const std::string& commit);
   void forget_commit(Site& site, const std::string& ref);
 
@@ -127,7 +138,10 @@ class IsolationSteps {
   }
 
   Options options_;
+  // Those that a daemon before this one left running.
+  bool has_ended_setups_ = false;
   std::map<std::string, git::Repository> repositories_;
+  std::map<base::ExecutionId, std::shared_ptr<const base::SecretSet>> secrets_;
 };
 
 }  // namespace reeve::runtime

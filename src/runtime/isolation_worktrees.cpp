@@ -1,5 +1,6 @@
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -43,6 +44,8 @@ std::string kept_worktree_ref(base::ExecutionId root, const std::string& name) {
 }  // namespace
 
 Repository& IsolationSteps::open_repository(const std::string& project) {
+  // Before anything in a worktree is looked at.
+  if (!std::exchange(has_ended_setups_, true)) end_setups(setup_lock());
   const auto known = repositories_.find(project);
   if (known != repositories_.end()) return known->second;
   auto found = Repository::find(project, options_.scratch);
@@ -55,6 +58,7 @@ Repository& IsolationSteps::open_repository(const std::string& project) {
 
 IsolationSteps::Site IsolationSteps::open_site(const IsolationGround& ground, base::ExecutionId root) {
   Repository& repository = open_repository(ground.project);
+  if (!secrets_.contains(root)) secrets_.emplace(root, make_secrets(ground.environment));
   auto branch = in_store([root](store::Session& session) { return store::find_branch(session, root); });
   if (!branch) {
     const bool is_there =
@@ -120,6 +124,11 @@ fs::path IsolationSteps::folder_of(Site& site, const std::string& name) {
   return site.repository.root() / worktrees_folder / worktree_folder(site.root(), name);
 }
 
+// Whoever works there can remove the folder, or put a link in its place: then nothing is read from it.
+bool IsolationSteps::is_there(Site& site, const WorktreeRow& row) {
+  return row.is_ready && site.repository.has_worktree(folder_of(site, row.name));
+}
+
 // ISO-5: the project's folder in the worktree, reached through no link.
 std::string IsolationSteps::task_folder(Site& site, const std::string& name) {
   const fs::path folder = folder_of(site, name);
@@ -152,7 +161,8 @@ void IsolationSteps::set_up(const IsolationGround& ground, Site& site, const std
   set_up_worktree({.from = ground.project,
                    .to = task_folder(site, name),
                    .settings = ground.worktree,
-                   .environment = ground.environment},
+                   .environment = ground.environment,
+                   .lock = setup_lock()},
                   options_.is_ending);
 }
 
@@ -199,7 +209,7 @@ std::optional<WorktreeRow> IsolationSteps::choose_worktree(Site& site, const Nod
 void IsolationSteps::hand_out(const IsolationGround& ground, Site& site, WorktreeRow row,
                               const store::WorktreeHolder& holder) {
   keep_rest(site, row);
-  const bool was_ready = row.is_ready;
+  const bool was_ready = is_there(site, row);
   const bool leaves_nothing = row.start_commit == row.base_commit;
   const bool is_tidy =
       was_ready && leaves_nothing && row.base_commit == site.branch.tip && row.kept_commit == site.branch.tip;
@@ -231,8 +241,8 @@ void IsolationSteps::hand_out(const IsolationGround& ground, Site& site, Worktre
 
 // ISO-4: what changed after it was collected is never deleted, it becomes a patch.
 void IsolationSteps::keep_rest(Site& site, WorktreeRow& row) {
+  if (!is_there(site, row)) return;
   const fs::path folder = folder_of(site, row.name);
-  if (!row.is_ready || !fs::is_directory(folder)) return;
   const std::string where = (fs::path(worktrees_folder) / worktree_folder(site.root(), row.name)).string();
   const auto rest =
       site.repository.snapshot(folder, row.kept_commit, fmt::format("{}: left in {}", site.root().text(), where));
@@ -262,8 +272,7 @@ void IsolationSteps::release(Site& site, const NodePlace& place) {
 
 // Back to the branch, as far as that needs no setup.
 void IsolationSteps::tidy(Site& site, WorktreeRow row) {
-  const bool is_there = row.is_ready && fs::is_directory(folder_of(site, row.name));
-  if (!is_there) return;
+  if (!is_there(site, row)) return;
   keep_rest(site, row);
   const bool is_tidy = row.base_commit == site.branch.tip && row.kept_commit == site.branch.tip;
   if (row.start_commit != row.base_commit || is_tidy) return;

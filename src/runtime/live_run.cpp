@@ -256,8 +256,9 @@ void LiveRun::take(Digest digest) {
     if (digest.usage->cost_usd) usage.cost_usd = usage.cost_usd.value_or(0) + *digest.usage->cost_usd;
     news_.usage = usage;
   }
-  dropped_questions_ += digest.more_questions;
+  if (start_.plan.may_ask) dropped_questions_ += digest.more_questions;
   for (Question& question : digest.questions) {
+    if (!start_.plan.may_ask) break;
     if (questions_.size() < most_questions) {
       questions_.push_back(std::move(question));
     } else {
@@ -386,12 +387,13 @@ void LiveRun::store_end() {
   AttemptEnd end{.run = record().tool_run_id, .claim = claim(), .record = *exit_, .ending = start_.ending};
   end.has_read_answer = has_read_answer_;
   end.has_failure_marker = start_.has_failure_marker;
+  end.may_ask = start_.plan.may_ask;
   // What it said last is asked before its end is looked at.
   auto asked = std::make_shared<PrintedQuestions>();
   asked->count = questions_.size();
   asked->dropped = dropped_questions_;
   const bool may_ask = asked->count > 0 || exit_->code == engine::approval_exit_code;
-  asked->frame = make_frame(may_ask);
+  asked->frame = make_frame(may_ask && start_.plan.may_ask);
   if (asked->count > 0) {
     asked->first = {.claim = claim(), .approval = make_approval(questions_.front()), .time_left_ms = {}};
     asked->expires_in = questions_.front().expires_in;

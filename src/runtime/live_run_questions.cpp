@@ -61,6 +61,10 @@ void LiveRun::ask(Question question, AskDone done) {
     done(std::unexpected(Error("run.not_running", fmt::format("{} is ending", record().tool_run_id.text()))));
     return;
   }
+  if (!start_.plan.may_ask) {
+    done(std::unexpected(Error("approval.gate_asks", "a gate cannot ask: it says yes or no by its exit code")));
+    return;
+  }
   Wanted wanted{.approval = make_approval(question), .expires_in = question.expires_in, .prompt = {}, .done = done};
   submit(std::move(wanted));
 }

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "ledger/claims.h"
+#include "os/beneath.h"
 #include "runtime/node_outputs.h"
 #include "runtime/node_work.h"
+#include "runtime/store_task.h"
 
 // The gates of a node: of a task before what it changed goes any further (ISO-2), or a gate node itself (GRF-6).
 namespace reeve::runtime {
@@ -26,8 +29,11 @@ std::string describe_no(const std::string& gate, const Run& run) {
 }
 
 std::string describe_broken(const std::string& gate, const Run& run) {
-  std::string text = fmt::format("the gate {} could not be asked: {}", base::quoted(gate), base::spell(run.status));
-  if (run.reason) text += ", " + *run.reason;
+  std::string text = fmt::format("the gate {} could not be asked: ", base::quoted(gate));
+  // That it failed is said; that it took too long or was cancelled is not.
+  const bool is_plain = run.status == model::RunStatus::failed && run.reason;
+  if (!is_plain) text += base::spell(run.status);
+  if (run.reason) text += (is_plain ? "" : ", ") + *run.reason;
   if (run.last_error && run.last_error != run.reason) text += ": " + *run.last_error;
   return text;
 }
@@ -49,11 +55,11 @@ void NodeWork::next_gate() {
   const std::string& gate = gates_[gate_];
   const auto& before = start_.ground->gates.at(gate).depends_on;
   const auto is_stopped = [&](const Verdict& verdict) {
-    return !verdict.passed && std::ranges::find(before, verdict.gate) != before.end();
+    return !verdict.passed && !verdict.is_warning && std::ranges::find(before, verdict.gate) != before.end();
   };
   const auto stopper = std::ranges::find_if(verdicts_, is_stopped);
   if (stopper != verdicts_.end()) {
-    // Only after one that merely warned, or of a gate node: the no of any other has ended this before.
+    // Of a gate node: the no of any gate of a task has ended this before.
     verdicts_.push_back(
         {.gate = gate,
          .outputs = make_skipped_outputs(fmt::format("not run: the gate {} said no", base::quoted(stopper->gate)))});
@@ -77,6 +83,14 @@ void NodeWork::next_gate() {
 void NodeWork::start_gate(const std::string& gate, const std::string& folder) {
   auto plan = plan_gate(*start_.ground, gate, folder);
   if (!plan) return fail(plan.error());
+  // What the task made may lead out of it by a link (ISO-5).
+  if (!os::Folder::open(folder).open_folder(start_.ground->gates.at(gate).working_dir)) {
+    return fail(
+        Error("node.bad_folder",
+              fmt::format("`working_dir` of the gate {} is no folder of the checkout, or leads out of it by a link",
+                          base::quoted(gate)),
+              "make it, or name another"));
+  }
   is_at_gate_ = true;
   plan->metadata.emplace("gate", gate);
   if (round_ > 0) plan->metadata.emplace("round", std::to_string(round_));
@@ -98,7 +112,7 @@ void NodeWork::see_gate_end(const Run& run) {
   }
   const bool only_warns = terms.severity == model::GateSeverity::warning || terms.on_fail == model::OnGateFail::warn;
   verdicts_.push_back({.gate = gate,
-                       .outputs = make_gate_outputs(helpers_.around, run),
+                       .outputs = make_gate_outputs(run_folder(helpers_.around, run.tool_run_id), run),
                        .passed = word == GateWord::yes,
                        .is_warning = word == GateWord::no && only_warns});
   if (word == GateWord::yes || only_warns || task() == nullptr) return next_gate();
@@ -107,15 +121,15 @@ void NodeWork::see_gate_end(const Run& run) {
   }
   ++round_;
   past_gates_.clear();
-  feedback_ =
-      fmt::format("{}. What it printed:\n{}", describe_no(gate, run), read_text(helpers_.around, run, feedback_bytes));
+  feedback_ = fmt::format("{}. What it printed:\n{}", describe_no(gate, run),
+                          read_text(run_folder(helpers_.around, run.tool_run_id), run, feedback_bytes));
   start_task(folder_.empty() ? start_.ground->project : folder_);
 }
 
 bool NodeWork::may_try_again(const std::string& gate) const {
   const bool is_sent_back = start_.ground->gates.at(gate).on_fail == model::OnGateFail::retry_with_feedback;
   const std::int64_t most = task()->retry ? task()->retry->attempts : most_rounds;
-  return is_sent_back && task()->role != noop_role && round_ + 1 < most;
+  return is_sent_back && task()->role != noop_role && tries() < most;
 }
 
 void NodeWork::gates_passed() {
@@ -145,6 +159,17 @@ void NodeWork::accept() {
 
 void NodeWork::apply() {
   if (!node().apply || !start_.ground->base_commit) return finish(true, {});
+  ask_store(
+      helpers_.around.ledger, helpers_.around.loop,
+      [root = start_.root](ledger::Transaction& transaction) { return ledger::find_refusing_gate(transaction, root); },
+      guarded<std::optional<std::string>>([](NodeWork& self, const std::optional<std::string>& refusing) {
+        if (!refusing) return self.apply_now();
+        self.fail(Error("patch.not_applied",
+                        fmt::format("nothing was applied: the gate {} said no", base::quoted(*refusing))));
+      }));
+}
+
+void NodeWork::apply_now() {
   helpers_.isolation.apply(isolation_ground(), start_.root, model::ApplyWhen::on_complete,
                            guarded<Isolation::Applied>([](NodeWork& self, const Isolation::Applied& applied) {
                              if (applied.kind == Isolation::Applied::Kind::refused) {

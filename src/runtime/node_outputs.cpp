@@ -1,6 +1,7 @@
 #include "runtime/node_outputs.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <limits>
@@ -16,6 +17,7 @@
 #include "keeper/packing.h"
 #include "os/beneath.h"
 #include "os/file.h"
+#include "runtime/run_plan.h"
 
 namespace reeve::runtime {
 
@@ -62,7 +64,21 @@ std::string read_bounded(const os::Fd& file, std::size_t most) {
   return text;
 }
 
-void merge_file(Value& outputs, const std::string& folder) {
+// Every text in it, names too.
+void hide(Value& value, const base::SecretSet& secrets) {
+  if (const std::string* text = value.as_string()) {
+    value = Value::string(base::redact(secrets, *text));
+  } else if (Value::Array* array = value.as_array()) {
+    for (Value& element : *array) hide(element, secrets);
+  } else if (Value::Object* object = value.as_object()) {
+    for (base::Member& member : *object) {
+      member.key = base::redact(secrets, member.key);
+      hide(member.value, secrets);
+    }
+  }
+}
+
+void merge_file(Value& outputs, const std::string& folder, const base::SecretSet& secrets) {
   const auto complain = [&](std::string_view what) { put(outputs, "result_error", Value::string(what)); };
   // Opened beneath the attempt's folder: the tool may have put a link or a pipe there.
   const os::Folder attempt = os::Folder::open(folder);
@@ -76,82 +92,128 @@ void merge_file(Value& outputs, const std::string& folder) {
   const std::string text = read_bounded(*file, result_bytes);
   if (text.size() > result_bytes) return complain("its result file is too large");
   if (base::trim(text).empty()) return;
-  const auto parsed = json::parse(text);
-  if (!parsed) return complain(fmt::format("its result file is no JSON: {}", parsed.error().text()));
+  auto parsed = json::parse(text);
+  if (!parsed) {
+    return complain(base::redact(secrets, fmt::format("its result file is no JSON: {}", parsed.error().text())));
+  }
+  hide(*parsed, secrets);
   merge(outputs, *parsed);
+}
+
+// What a tool says to Reeve is no word to people.
+bool is_event(std::string_view line) {
+  if (!line.starts_with('{')) return false;
+  const auto parsed = json::parse(line);
+  const Value* event = parsed ? parsed->find("event") : nullptr;
+  return event != nullptr && event->as_string() != nullptr;
 }
 
 std::string last_line(std::string_view text) {
   while (!text.empty()) {
     const std::size_t at = text.rfind('\n');
     const std::string_view line = base::trim(at == std::string_view::npos ? text : text.substr(at + 1));
-    if (!line.empty()) return std::string(base::truncate_utf8(line, summary_bytes));
+    if (!line.empty() && !is_event(line)) return std::string(base::truncate_utf8(line, summary_bytes));
     if (at == std::string_view::npos) break;
     text = text.substr(0, at);
   }
   return {};
 }
 
-std::string read_redacted(const Surroundings& around, const model::Run& run, std::size_t most) {
-  std::vector<std::string> values;
-  try {
-    keeper::Unpacker(os::read_file(run_folder(around, run.tool_run_id) + "/secrets", base::limits::json_bytes))
-        .get(values);
-  } catch (const Error&) {
-    // It printed none.
-  }
-  const auto secrets = prepare_secrets(values);
-  const os::Folder folder = os::Folder::open(attempt_folder(around, run.tool_run_id, run.attempt));
-  keeper::OutputReader reader(folder);
-  if (!reader.seek(std::numeric_limits<std::uint64_t>::max())) return {};
-  // Frames have headers, and a secret may be cut by the beginning: read from a little before.
-  const std::uint64_t back = 4 * most;
-  reader.seek(reader.position() - std::min(back, reader.position()));
-  base::Redactor redactor(*secrets);
-  std::string text;
-  while (const auto frame = reader.next()) text += redactor.feed(std::string(frame->bytes));
-  text += redactor.finish();
-  return text;
-}
-
-}  // namespace
-
-std::string read_text(const Surroundings& around, const model::Run& run, std::size_t most) {
-  std::string text;
-  try {
-    text = base::replace_invalid_utf8(read_redacted(around, run, most));
-  } catch (const Error&) {
-    // A run that never began has printed nothing.
-    return {};
-  }
+// At most so many bytes of the end, whole characters.
+std::string_view tail_of(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   std::size_t from = text.size() - most;
   while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xC0U) == 0x80U) ++from;
   return text.substr(from);
 }
 
-Value make_task_outputs(const Surroundings& around, const model::Run& run, const std::optional<Value>& result) {
-  const std::string text = read_text(around, run, text_bytes);
+std::string attempt_of(const std::string& folder, const model::Run& run) {
+  return fmt::format("{}/{}", folder, run.attempt);
+}
+
+struct Printed {
+  // Of both streams, as it came.
+  std::string text;
+  // Of standard output alone, and of standard error.
+  std::array<std::string, 2> streams;
+};
+
+Printed read_redacted(const std::string& folder, const model::Run& run, std::size_t most) {
+  std::vector<std::string> values;
+  try {
+    keeper::Unpacker(os::read_file(folder + "/secrets", base::limits::json_bytes)).get(values);
+  } catch (const Error&) {
+    // It printed none.
+  }
+  const auto secrets = prepare_secrets(values);
+  const os::Folder attempt = os::Folder::open(attempt_of(folder, run));
+  keeper::OutputReader reader(attempt);
+  Printed printed;
+  if (!reader.seek(std::numeric_limits<std::uint64_t>::max())) return printed;
+  // Frames have headers: read from a little before.
+  const std::uint64_t back = 4 * most;
+  reader.seek(reader.position() - std::min(back, reader.position()));
+  // Where it does not begin at the beginning, the end of a secret may stand there without its beginning.
+  std::size_t longest = 0;
+  for (const std::string& value : values) longest = std::max(longest, value.size());
+  const std::size_t unsure = reader.position() > 0 ? longest : 0;
+  std::array<std::size_t, 2> unsure_bytes = {unsure, unsure};
+  std::array<base::Redactor, 2> redactors = {base::Redactor(*secrets), base::Redactor(*secrets)};
+  const auto add = [&](std::size_t stream, const std::string& shown) {
+    const std::size_t skipped = std::min(unsure_bytes[stream], shown.size());
+    unsure_bytes[stream] -= skipped;
+    printed.text.append(shown, skipped);
+    printed.streams[stream].append(shown, skipped);
+  };
+  while (const auto frame = reader.next()) {
+    const std::size_t stream = frame->header.stream == 0 ? 0 : 1;
+    add(stream, redactors[stream].feed(frame->bytes));
+  }
+  for (const std::size_t stream : {0UL, 1UL}) add(stream, redactors[stream].finish());
+  return printed;
+}
+
+// A run that never began has printed nothing.
+Printed read_printed(const std::string& folder, const model::Run& run, std::size_t most) try {
+  Printed printed = read_redacted(folder, run, most);
+  const auto cut = [most](std::string& text) { text = tail_of(base::replace_invalid_utf8(text), most); };
+  cut(printed.text);
+  for (std::string& stream : printed.streams) cut(stream);
+  return printed;
+} catch (const Error&) {
+  return {};
+}
+
+}  // namespace
+
+std::string read_text(const std::string& folder, const model::Run& run, std::size_t most) {
+  return read_printed(folder, run, most).text;
+}
+
+Value make_task_outputs(const std::string& folder, const model::Run& run, const TaskReport& report) {
+  const Printed printed = read_printed(folder, run, text_bytes);
+  std::string summary = last_line(printed.streams[0]);
+  if (summary.empty()) summary = last_line(printed.streams[1]);
   Value outputs = Value::object();
   outputs.set("status", Value::string(base::spell(run.status)));
   outputs.set("exit_code", run.exit_code ? Value::integer(*run.exit_code) : Value());
-  outputs.set("summary", Value::string(last_line(text)));
-  outputs.set("text", Value::string(text));
+  outputs.set("summary", Value::string(summary));
+  outputs.set("text", Value::string(printed.text));
   try {
-    merge_file(outputs, attempt_folder(around, run.tool_run_id, run.attempt));
+    merge_file(outputs, attempt_of(folder, run), *prepare_secrets(report.secrets));
   } catch (const Error&) {
     // It has no folder: it never began.
   }
-  if (result) merge(outputs, *result);
+  if (report.result) merge(outputs, *report.result);
   return outputs;
 }
 
-Value make_gate_outputs(const Surroundings& around, const model::Run& run) {
+Value make_gate_outputs(const std::string& folder, const model::Run& run) {
   const bool passed = read_gate_word(run) == GateWord::yes;
   Value outputs = Value::object();
   outputs.set("passed", Value::boolean(passed));
   outputs.set("test_status", Value::string(passed ? "passed" : "failed"));
-  outputs.set("output", Value::string(read_text(around, run, text_bytes)));
+  outputs.set("output", Value::string(read_text(folder, run, text_bytes)));
   outputs.set("exit_code", run.exit_code ? Value::integer(*run.exit_code) : Value());
   return outputs;
 }

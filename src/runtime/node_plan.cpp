@@ -71,6 +71,20 @@ PlanNames names_for(const model::Role& role, const Value& inputs, const std::str
   return names;
 }
 
+// What a command wants of the role, and nobody gives: passed on as it is written it would mean something else.
+std::optional<Error> check_settings(const model::ToolProfile& profile, const std::string& role,
+                                    const PlanNames& names) {
+  for (const char* setting : {"model", "temperature", "max_tokens"}) {
+    if (names.contains(setting)) continue;
+    const std::string place = fmt::format("{{{}}}", setting);
+    const auto wants = [&](const std::string& word) { return word.find(place) != std::string::npos; };
+    if (std::ranges::none_of(profile.command, wants)) continue;
+    return Error("node.unknown_name", fmt::format("the tool's command wants {}, which the role does not give", place),
+                 fmt::format("add it to the config: roles: {{{}: {{{}: …}}}}", role, setting));
+  }
+  return std::nullopt;
+}
+
 // What else it is told, where there is something.
 std::string context_text(const model::TaskConfig& task, const Value& inputs) {
   std::string text;
@@ -113,9 +127,9 @@ std::expected<std::string, Error> expand(std::string_view text, const Value& inp
     } else if (const Value* found = engine::find_field(inputs, piece.text)) {
       result += show(*found);
     } else {
-      return std::unexpected(Error("node.unknown_name",
-                                   fmt::format("the template wants {{{}}}, which the node did not get", piece.text),
-                                   fmt::format("there are {}", list_names(inputs))));
+      return std::unexpected(
+          Error("node.unknown_name", fmt::format("the template wants {{{}}}, which the node did not get", piece.text),
+                fmt::format("there are {}; or give it with --input {}=…", list_names(inputs), piece.text)));
     }
   }
   return result;
@@ -149,7 +163,9 @@ std::expected<RunPlan, Error> plan_task(const ExecutionGround& ground, const mod
   request.environment = ground.environment;
   request.timeout = task.timeout ? task.timeout : role.timeout;
   request.no_output_timeout = role.no_output_timeout;
-  auto plan = make_plan(std::move(*profile), request, names_for(role, inputs, *input));
+  const PlanNames names = names_for(role, inputs, *input);
+  if (auto error = check_settings(*profile, task.role, names)) return std::unexpected(std::move(*error));
+  auto plan = make_plan(std::move(*profile), request, names);
   if (!plan) return std::unexpected(plan.error());
   if (auto error = check_words(*plan)) return std::unexpected(std::move(*error));
   plan->node = node.id;
@@ -176,6 +192,7 @@ std::expected<RunPlan, Error> plan_gate(const ExecutionGround& ground, const std
   auto plan = make_plan(model::ToolProfile(), request, {});
   if (plan) {
     plan->tool = gate;
+    plan->may_ask = false;
     // It changes nothing that stays, so that an interrupted one may simply be asked again.
     plan->profile.on_interrupted = model::OnInterrupted::rerun;
   }

@@ -1,11 +1,16 @@
 #include "runtime/node_work.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "engine/inputs.h"
 #include "ledger/claims.h"
 #include "runtime/node_outputs.h"
+#include "runtime/store_task.h"
+#include "store/patches.h"
 
 namespace reeve::runtime {
 
@@ -21,6 +26,7 @@ constexpr const char* round_key = "round";
 constexpr const char* gate_key = "gate";
 constexpr const char* iteration_key = "iteration";
 constexpr const char* attempt_key = "node_attempt";
+constexpr auto store_pause = std::chrono::seconds(1);
 
 std::string describe_failure(const Run& run) {
   std::string text = fmt::format("{} {}", run.tool_run_id.text(), base::spell(run.status));
@@ -57,6 +63,8 @@ NodePlace NodeWork::place() const {
 
 void NodeWork::begin() {
   const bool has_run = task() != nullptr && task()->role != noop_role;
+  const bool may_be_done = has_run && node().apply && is_isolated() && claim().attempt > 1;
+  if (may_be_done) return begin_where_it_failed();
   if (has_run) return prepare();
   begin_gates();
 }
@@ -67,6 +75,7 @@ void NodeWork::resume(const std::vector<Run>& runs) {
     const auto found = run.metadata.find(key);
     return found != run.metadata.end() ? found->second : fallback;
   };
+  past_gates_.clear();
   const Run* last_task = nullptr;
   for (const Run& run : runs) {
     const bool is_ours = find(run, iteration_key, "0") == std::to_string(claim().iteration) &&
@@ -86,6 +95,30 @@ void NodeWork::resume(const std::vector<Run>& runs) {
   run_ = last_task->tool_run_id;
   is_waiting_ = last_task->status == RunStatus::waiting_approval;
   events_.changed();
+}
+
+// What it did may be in the branch already, and only the person's checkout was not ready for it: that is not done
+// twice.
+void NodeWork::begin_where_it_failed() {
+  struct Before {
+    bool is_accepted = false;
+    std::vector<Run> runs;
+  };
+  const store::PatchPlace before{start_.root, claim().execution, node().id, claim().iteration, claim().attempt - 1};
+  ask_store(
+      helpers_.around.ledger, helpers_.around.loop,
+      [before](ledger::Transaction& transaction) {
+        const auto patch = store::find_patch(transaction.session(), before);
+        return Before{patch && patch->patch.branch_commit,
+                      ledger::find_runs(transaction, before.execution, before.node_id)};
+      },
+      guarded<Before>([](NodeWork& self, const Before& found) {
+        const auto is_task = [](const Run& run) { return !run.metadata.contains(gate_key); };
+        const auto last = std::find_if(found.runs.rbegin(), found.runs.rend(), is_task);
+        if (!found.is_accepted || last == found.runs.rend()) return self.prepare();
+        self.task_run_ = *last;
+        self.apply();
+      }));
 }
 
 void NodeWork::take_over(const Run& last, std::function<void(NodeWork&)> done) {
@@ -114,17 +147,22 @@ void NodeWork::see(const Run& run) {
   if (was_waiting != is_waiting_) events_.changed();
 }
 
-void NodeWork::cancel(const std::string& reason) {
-  if (std::exchange(is_over_, true)) return;
-  const auto give_back = [helpers = helpers_, ground = isolation_ground(), place = place(), reason,
-                          is_isolated = is_isolated() && task() != nullptr] {
-    if (!is_isolated) return;
-    helpers.isolation.reject(ground, place, model::PatchState::quarantined, reason, [](const auto&) {});
-  };
-  if (!gate_folder_.empty()) helpers_.isolation.discard(isolation_ground(), gate_folder_);
-  if (!run_) return give_back();
+void NodeWork::cancel(const std::string& reason, std::function<void()> done) {
+  if (std::exchange(is_over_, true)) return done();
+  const bool has_place = is_isolated() && task() != nullptr && task()->role != noop_role;
   // What it has changed is collected once nothing changes it any more.
-  helpers_.supervisor.cancel(*run_, {.by = "reeve", .reason = reason}, [give_back](const auto&) { give_back(); });
+  const auto give_back = [helpers = helpers_, ground = isolation_ground(), place = place(), reason, has_place,
+                          gate_folder = gate_folder_, done = std::move(done)] {
+    if (!gate_folder.empty()) helpers.isolation.discard(ground, gate_folder);
+    if (!has_place) return done();
+    helpers.isolation.reject(ground, place, model::PatchState::quarantined, reason, [done](const auto&) { done(); });
+  };
+  if (launching_) {
+    *launching_ = give_back;
+    return;
+  }
+  if (!run_) return give_back();
+  helpers_.supervisor.cancel_and_wait(*run_, {.by = "reeve", .reason = reason}, give_back);
 }
 
 void NodeWork::prepare() {
@@ -166,27 +204,59 @@ void NodeWork::launch(RunPlan plan) {
       throw Error("execution.claim_lost", fmt::format("{} is not this daemon's any more", claim.execution.text()));
     }
   };
-  helpers_.supervisor.start(
-      std::move(plan), along,
-      [weak = weak_from_this(), &supervisor = helpers_.supervisor](std::expected<Run, Error> run) {
-        const auto self = weak.lock();
-        if (!self || self->is_over_) {
-          // Cancelled while it was on its way.
-          if (run) {
-            supervisor.cancel(run->tool_run_id, {.by = "reeve", .reason = "its node is over"}, [](const auto&) {});
-          }
-          return;
-        }
-        if (run) {
-          self->run_ = run->tool_run_id;
-          self->events_.changed();
-        } else if (run.error().code() == "execution.claim_lost") {
-          self->is_over_ = true;
-          self->events_.lost();
-        } else {
-          self->fail(run.error());
-        }
-      });
+  launching_ = std::make_shared<std::function<void()>>();
+  helpers_.supervisor.start(plan, along,
+                            [weak = weak_from_this(), plan, &supervisor = helpers_.supervisor,
+                             cancelled = launching_](std::expected<Run, Error> run) {
+                              const auto self = weak.lock();
+                              if (!self || self->is_over_) {
+                                const auto after = [cancelled] {
+                                  if (*cancelled) (*cancelled)();
+                                };
+                                if (!run) return after();
+                                return supervisor.cancel_and_wait(run->tool_run_id,
+                                                                  {.by = "reeve", .reason = "its node is over"}, after);
+                              }
+                              self->launching_ = nullptr;
+                              if (run) {
+                                self->run_ = run->tool_run_id;
+                                self->events_.changed();
+                              } else if (run.error().code() == "execution.claim_lost") {
+                                self->is_over_ = true;
+                                self->events_.lost();
+                              } else if (run.error().code().starts_with("store.")) {
+                                self->launch_later(plan, run.error());
+                              } else {
+                                self->fail(run.error());
+                              }
+                            });
+}
+
+// The store did not take it, so that nothing has begun and nothing has failed: tried again until it does.
+void NodeWork::launch_later(RunPlan plan, const Error& error) {
+  helpers_.around.complain(
+      fmt::format("{} of {} cannot be begun: {}", base::quoted(node().id), claim().execution.text(), error.message()));
+  Loop& loop = helpers_.around.loop;
+  pause_ = loop.at(loop.now() + store_pause, [weak = weak_from_this(), plan = std::move(plan)] {
+    const auto self = weak.lock();
+    if (self && !self->is_over_) self->launch(plan);
+  });
+}
+
+void NodeWork::begin_later(const Error& error) {
+  helpers_.around.complain(
+      fmt::format("{} of {} cannot go on: {}", base::quoted(node().id), claim().execution.text(), error.message()));
+  Loop& loop = helpers_.around.loop;
+  pause_ = loop.at(loop.now() + store_pause, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self || self->is_over_) return;
+    ask_store(
+        self->helpers_.around.ledger, self->helpers_.around.loop,
+        [execution = self->claim().execution, node = self->node().id](ledger::Transaction& transaction) {
+          return ledger::find_runs(transaction, execution, node);
+        },
+        self->guarded<std::vector<Run>>([](NodeWork& work, const std::vector<Run>& runs) { work.resume(runs); }));
+  });
 }
 
 void NodeWork::see_end(const Run& run) {
@@ -242,11 +312,17 @@ void NodeWork::finish(bool said_yes, const std::string& why_no) {
     own.set("gates", std::move(gates));
   }
   if (applied_) own.set("applied", Value::string(*applied_));
-  end([&around = helpers_.around, index, run = task_run_, inputs = start_.work.inputs,
+  std::vector<std::string> secrets;
+  if (task_run_) {
+    const auto plan = plan_task(*start_.ground, node(), start_.work.inputs, {.folder = folder_});
+    if (plan) secrets = find_secrets(*plan);
+  }
+  end([&around = helpers_.around, index, run = task_run_, inputs = start_.work.inputs, secrets,
        own](ledger::Transaction& transaction) -> engine::ExecutionEvent {
     Value outputs = inputs;
     if (run) {
-      outputs = make_task_outputs(around, *run, ledger::find_result(transaction, run->tool_run_id, run->attempt));
+      const auto result = ledger::find_result(transaction, run->tool_run_id, run->attempt);
+      outputs = make_task_outputs(run_folder(around, run->tool_run_id), *run, {result, secrets});
     }
     if (outputs.as_object() == nullptr) outputs = Value::object();
     return engine::NodeFinished{index, engine::with_fields(std::move(outputs), own)};
@@ -255,8 +331,10 @@ void NodeWork::finish(bool said_yes, const std::string& why_no) {
 
 void NodeWork::fail(const Failure& failure) {
   const graph::NodeIndex index = claim().node;
-  const Event event = [index, failure](ledger::Transaction&) -> engine::ExecutionEvent {
-    return engine::NodeFailed{index, failure.kind, failure.error, failure.is_final};
+  const bool is_spent = task() != nullptr && task()->retry && tries() >= task()->retry->attempts;
+  const bool is_final = failure.is_final || is_spent;
+  const Event event = [index, failure, is_final](ledger::Transaction&) -> engine::ExecutionEvent {
+    return engine::NodeFailed{index, failure.kind, failure.error, is_final};
   };
   const bool has_place = is_isolated() && task() != nullptr && task()->role != noop_role;
   if (!has_place) return end(event);

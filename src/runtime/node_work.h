@@ -53,10 +53,11 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   // GRF-13: its last run was another host's, of which nothing lives any more. Calls when it is this daemon's.
   void take_over(const model::Run& last, std::function<void(NodeWork&)> done);
   void see(const model::Run& run);
-  // Its node is over: whatever it does ends.
-  void cancel(const std::string& reason);
+  // Its node is over: whatever it does ends. Calls when nothing of it runs any more, and what it changed was taken.
+  void cancel(const std::string& reason, std::function<void()> done);
 
   const ledger::Claim& claim() const noexcept { return start_.work.claim; }
+  base::ExecutionId root() const noexcept { return start_.root; }
   const std::optional<base::RunId>& run() const noexcept { return run_; }
   // Whether it counts for max_parallel_runs: what waits for a person does not (RUN-14).
   bool is_busy() const noexcept { return !is_over_ && !is_waiting_; }
@@ -68,10 +69,12 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   IsolationGround isolation_ground() const;
   NodePlace place() const;
 
+  void begin_where_it_failed();
   void prepare();
   void start_task(const std::string& folder);
   void start_run(RunPlan plan);
   void launch(RunPlan plan);
+  void launch_later(RunPlan plan, const base::Error& error);
   void see_end(const model::Run& run);
   void see_task_end(const model::Run& run);
   void collect();
@@ -88,9 +91,12 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   void start_gate(const std::string& gate, const std::string& folder);
   void see_gate_end(const model::Run& run);
   bool may_try_again(const std::string& gate) const;
+  // How often the task has been begun: by itself and by gates that sent it back (GRF-14).
+  std::int64_t tries() const noexcept { return claim().attempt + round_; }
   void gates_passed();
   void accept();
   void apply();
+  void apply_now();
 
   struct Failure {
     std::string error;
@@ -99,6 +105,7 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
     // What becomes of what it changed.
     model::PatchState patch = model::PatchState::quarantined;
   };
+  void begin_later(const base::Error& error);
   void fail(const Failure& failure);
   void fail(const base::Error& error);
   void finish(bool said_yes, const std::string& why_no);
@@ -109,8 +116,10 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
     return [weak = weak_from_this(), then](std::expected<T, base::Error> answer) {
       const auto self = weak.lock();
       if (!self || self->is_over_) return;
-      if (!answer) return self->fail(answer.error());
-      then(*self, std::move(*answer));
+      if (answer) return then(*self, std::move(*answer));
+      // Nothing has happened, and nothing has failed: from the beginning, as after a restart.
+      if (answer.error().code().starts_with("store.")) return self->begin_later(answer.error());
+      self->fail(answer.error());
     };
   }
 
@@ -122,6 +131,8 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   // Whose run it is: the task's, or of the gate at `gate_`.
   bool is_at_gate_ = false;
   std::optional<base::RunId> run_;
+  // While a run is on its way: what is to be done once it is known, and ended, when this was cancelled meanwhile.
+  std::shared_ptr<std::function<void()>> launching_;
   // The task's own, once it is over.
   std::optional<model::Run> task_run_;
   // How often a gate has sent the task back.
@@ -139,6 +150,7 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   // Gates of this round that were asked before a crash.
   std::map<std::string, model::Run> past_gates_;
   std::optional<std::string> applied_;
+  Loop::Hold pause_;
 };
 
 }  // namespace reeve::runtime

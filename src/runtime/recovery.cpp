@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "ledger/claims.h"
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/lock.h"
@@ -83,6 +84,7 @@ std::vector<Supervisor::Found> Supervisor::find_attempts(ledger::Transaction& tr
     if (!row) continue;
     Found& found = all.emplace_back(Found{std::move(attempt), std::move(row->run), {}, {}});
     found.question = find_last_question(transaction, found.attempt);
+    found.is_orphan = ledger::is_orphan(transaction, found.attempt.run);
   }
   return all;
 }
@@ -155,8 +157,8 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
     look_again(std::move(found), socket ? std::move(*socket) : os::Fd(), std::move(done));
     return;
   }
-  // It was being ended: that stands, and nothing of it is started again.
-  if (!exit && !is_held && found.attempt.ending) {
+  // It was being ended, or has lost its node: that stands, and nothing of it is started again.
+  if (!exit && !is_held && (found.attempt.ending || found.is_orphan)) {
     finish_ending(std::move(found), std::move(done));
     return;
   }
@@ -285,6 +287,7 @@ void Supervisor::finish_ending(Found found, std::function<void()> done) {
   kill_leftovers(found);
   const auto ending = decode_ending(found.attempt.ending);
   ledger::RunMove move{.to = model::RunStatus::failed, .reason = "interrupted while it was being ended"};
+  if (found.is_orphan) move = {.to = model::RunStatus::cancelled, .reason = "cancelled by reeve: its node is over"};
   if (ending) {
     move.to = ending->status;
     move.reason = ending->reason.empty() ? std::nullopt : std::optional(ending->reason);

@@ -126,7 +126,8 @@ StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& 
   engine::ProcessEnd process{.exit_code = end.record.code,
                              .signal = end.record.signal,
                              .has_failure_marker = end.has_failure_marker,
-                             .has_pending_question = asked.is_pending};
+                             .has_pending_question = asked.is_pending,
+                             .may_ask = end.may_ask};
   if (asked.answered) process.answer = asked.answered->status;
   const engine::ExitVerdict verdict = engine::classify_exit(process);
   RunMove move = make_ordinary_move(end, verdict);

@@ -23,6 +23,7 @@ struct AttemptEnd {
   keeper::ExitRecord record;
   std::optional<Ending> ending;
   bool has_failure_marker = false;
+  bool may_ask = true;
   // The answer to its question reached it while it lived.
   bool has_read_answer = false;
   // For `last_error` when nothing better was said (RUN-7).

@@ -185,6 +185,7 @@ keeper::Launch make_launch(const RunPlan& plan) {
   settings.set("profile", json::to_value(plan.profile));
   settings.set("rows", base::Value::integer(plan.rows));
   settings.set("columns", base::Value::integer(plan.columns));
+  if (!plan.may_ask) settings.set("may_ask", base::Value::boolean(false));
   launch.settings = json::encode(settings);
   return launch;
 }
@@ -211,6 +212,7 @@ std::optional<RunPlan> read_plan(std::string_view bytes) {
   };
   plan.rows = size("rows", plan.rows);
   plan.columns = size("columns", plan.columns);
+  plan.may_ask = settings->find("may_ask") == nullptr;
   return plan;
 }
 

@@ -32,6 +32,8 @@ struct RunPlan {
   // The node of the execution that it is the run of.
   std::optional<std::string> node;
   std::map<std::string, std::string> metadata;
+  // False of gates: what they say is an answer, never a question (GRF-6).
+  bool may_ask = true;
 };
 
 // RUN-8: whether every tool gets this variable of the caller's.

@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -298,6 +299,22 @@ void Supervisor::cancel(base::RunId run, Cancellation cancellation, RunAnswer an
         if (moved) tell_changed(*moved);
         answer(std::move(moved));
       });
+}
+
+void Supervisor::cancel_and_wait(base::RunId run, Cancellation cancellation, std::function<void()> gone) {
+  // First the ear: it may be over before the answer to the cancellation is here.
+  auto hold = std::make_shared<Loop::Hold>();
+  auto is_told = std::make_shared<bool>(false);
+  const auto tell = [gone = std::move(gone), is_told] {
+    if (!std::exchange(*is_told, true)) gone();
+  };
+  *hold = wait({.run = run, .through_approvals = true}, [hold, tell](const Run&) { tell(); });
+  cancel(run, std::move(cancellation), [this, hold, tell](const std::expected<Run, Error>& cancelled) {
+    if (cancelled) return;
+    // It is over, or another's.
+    around_.loop.post([hold] { *hold = {}; });
+    tell();
+  });
 }
 
 }  // namespace reeve::runtime

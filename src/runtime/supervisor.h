@@ -52,6 +52,9 @@ class Supervisor {
   };
   void cancel(base::RunId run, Cancellation cancellation, RunAnswer answer);
 
+  // The same, and calls once nothing of it runs any more, or when it was over before.
+  void cancel_and_wait(base::RunId run, Cancellation cancellation, std::function<void()> gone);
+
   // A run that lives in this daemon's hands; nullptr for all others.
   LiveRun* find(base::RunId run) noexcept;
   // The run whose keeper that process is.
@@ -135,6 +138,8 @@ class Supervisor {
     // What the attempt was started on.
     std::optional<Resumption> resumption;
     bool has_paused = false;
+    // Its node is over, or does it in another run: nothing of it may begin any more.
+    bool is_orphan = false;
   };
   static std::vector<Found> find_attempts(ledger::Transaction& transaction, std::optional<base::RunId> only);
   void recover_one(Found found, std::function<void()> done);

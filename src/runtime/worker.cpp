@@ -8,6 +8,8 @@
 
 #include "ledger/units.h"
 #include "runtime/store_task.h"
+#include "spec/pipeline_graph.h"
+#include "store/executions.h"
 
 namespace reeve::runtime {
 
@@ -25,6 +27,18 @@ constexpr std::size_t most_places = 1'024;
 bool is_noop(const ledger::StartWork& work) {
   const model::Node& node = work.workflow->workflow.nodes[work.claim.node];
   return node.task_config && node.task_config->role == noop_role && node.task_config->gates.empty() && !node.apply;
+}
+
+// Of one that failed as a whole: what it failed at is no node's, and it keeps the config it began with.
+std::optional<Error> explain_no_retry(Transaction& transaction, base::ExecutionId id) {
+  const auto found = store::find_execution(transaction.session(), id, store::NodeDetail::none);
+  if (!found || found->status != model::ExecutionStatus::failed) return std::nullopt;
+  const std::string why = found->reason && !found->reason->empty() ? fmt::format(" ({})", *found->reason) : "";
+  return Error("execution.not_failed",
+               fmt::format("{} failed without a failed node{}: nothing in it can be tried again", id.text(), why),
+               spec::is_pipeline(found->workflow_id)
+                   ? "start it anew: reeve pipeline start"
+                   : fmt::format("start it anew: reeve flow run {}", found->workflow_id));
 }
 
 }  // namespace
@@ -81,7 +95,10 @@ void Worker::store_start(std::shared_ptr<Start> start, std::vector<std::string> 
         return stored;
       },
       [this, start, dirty = std::move(dirty), answer](std::expected<Stored, Error> stored) {
-        if (!stored) return answer(std::unexpected(stored.error()));
+        if (!stored) {
+          die_of_doubt(stored.error());
+          return answer(std::unexpected(stored.error()));
+        }
         stored->started.dirty = dirty;
         if (!stored->started.is_repeated) {
           around_.crash_point("execution.after_start");
@@ -103,12 +120,16 @@ void Worker::step(base::ExecutionId execution, engine::ExecutionEvent event, Err
        &ledger = around_.ledger](Transaction& transaction) {
         StepResult result;
         ledger.executions().step(transaction, execution, event, worker, result);
-        if (result.is_stale) throw refusal;
-        if (std::holds_alternative<engine::RetryRequested>(event)) reopen_ground(folder, execution);
+        const bool is_retry = std::holds_alternative<engine::RetryRequested>(event);
+        if (result.is_stale) throw is_retry ? explain_no_retry(transaction, execution).value_or(refusal) : refusal;
+        if (is_retry) reopen_ground(folder, execution);
         return result;
       },
       [this, execution, answer](std::expected<StepResult, Error> result) {
-        if (!result) return answer(std::unexpected(result.error()));
+        if (!result) {
+          die_of_doubt(result.error());
+          return answer(std::unexpected(result.error()));
+        }
         take(*result);
         answer(execution);
       });
@@ -121,6 +142,11 @@ void Worker::cancel(base::ExecutionId execution, std::string reason, Answer<base
 }
 
 void Worker::retry(base::ExecutionId execution, Answer<base::ExecutionId> answer) {
+  if (finishing_.contains(execution)) {
+    // Its worktrees are being tidied up: what is begun now would lose them.
+    after_finish_[execution].push_back([this, execution, answer] { retry(execution, answer); });
+    return;
+  }
   step(execution, engine::RetryRequested{},
        Error("execution.not_failed", fmt::format("{} has no failed node to go on from", execution.text()),
              "only a failed execution can be tried again; `reeve flow run` starts a new one"),
@@ -171,7 +197,7 @@ void Worker::start_waiting() {
 
 void Worker::hold(const ledger::StartWork& work, std::function<void(NodeWork&)> go) {
   // Its room is taken from now on.
-  busy_.insert(key_of(work.claim));
+  busy_.insert_or_assign(key_of(work.claim), work.claim);
   note_room();
   if (const auto found = places_.find(work.claim.execution); found != places_.end()) {
     return add(work, found->second, go);
@@ -221,12 +247,13 @@ void Worker::adapt(ExecutionGround& ground) const {
 
 void Worker::add(const ledger::StartWork& work, const Place& place, const std::function<void(NodeWork&)>& go) {
   const Key key = key_of(work.claim);
-  // It was cancelled while its ground was read.
-  if (!busy_.contains(key)) return;
   const ledger::Claim claim = work.claim;
+  // It was cancelled while its ground was read; by now the node may be another claim's.
+  const auto busy = busy_.find(key);
+  if (busy == busy_.end() || busy->second != claim) return;
   NodeWork::Events events;
   events.over = [this, claim](NodeWork::Event event) { conclude(claim, std::move(event)); };
-  events.lost = [this, key] { forget(key); };
+  events.lost = [this, claim] { forget(claim); };
   events.changed = [this, key] { note_change(key); };
   const auto node =
       std::make_shared<NodeWork>(helpers_, NodeWork::Start{work, place.ground, place.root}, std::move(events));
@@ -240,22 +267,34 @@ void Worker::note_change(const Key& key) {
   const NodeWork& work = *found->second;
   if (work.run()) by_run_.insert_or_assign(*work.run(), key);
   if (work.is_busy()) {
-    busy_.insert(key);
+    busy_.insert_or_assign(key, work.claim());
   } else {
-    busy_.erase(key);
+    free_room(work.claim());
   }
+  use_room();
+}
+
+void Worker::free_room(const ledger::Claim& claim) {
+  const auto busy = busy_.find(key_of(claim));
+  if (busy != busy_.end() && busy->second == claim) busy_.erase(busy);
+}
+
+// There may be some that was not there before.
+void Worker::use_room() {
   note_room();
   start_waiting();
   if (was_full_ && room() > 0) offer_room();
 }
 
-void Worker::forget(const Key& key) {
-  std::erase_if(by_run_, [&](const auto& entry) { return entry.second == key; });
-  held_.erase(key);
-  busy_.erase(key);
-  note_room();
-  start_waiting();
-  if (was_full_ && room() > 0) offer_room();
+void Worker::forget(const ledger::Claim& claim) {
+  const Key key = key_of(claim);
+  const auto found = held_.find(key);
+  if (found != held_.end() && found->second->claim() == claim) {
+    std::erase_if(by_run_, [&](const auto& entry) { return entry.second == key; });
+    held_.erase(found);
+  }
+  free_room(claim);
+  use_room();
 }
 
 void Worker::see(const model::Run& run) {
@@ -302,6 +341,7 @@ void Worker::conclude(const ledger::Claim& claim, NodeWork::Event event) {
 
 void Worker::see_concluded(const ledger::Claim& claim, const NodeWork::Event& event, const std::optional<Error>& error,
                            const StepResult& result) {
+  die_of_doubt(error);
   // The store did not take it, so that it has not happened: said again until it does.
   if (error && error->code() != "execution.not_found") {
     around_.complain(
@@ -318,15 +358,11 @@ void Worker::see_concluded(const ledger::Claim& claim, const NodeWork::Event& ev
   const bool is_its = found != held_.end() && found->second->claim() == claim;
   if (is_its) {
     held_.erase(found);
-    busy_.erase(key_of(claim));
     std::erase_if(by_run_, [&](const auto& entry) { return entry.second == key_of(claim); });
-  } else if (found == held_.end()) {
-    busy_.erase(key_of(claim));
   }
+  free_room(claim);
   take(result);
-  note_room();
-  start_waiting();
-  if (was_full_ && room() > 0) offer_room();
+  use_room();
 }
 
 void Worker::drop(const ledger::CancelWork& cancel) {
@@ -335,13 +371,13 @@ void Worker::drop(const ledger::CancelWork& cancel) {
   const auto found = held_.find(key);
   if (found != held_.end() && found->second->claim() == cancel.claim) {
     const std::shared_ptr<NodeWork> work = found->second;
-    work->cancel("its node was cancelled");
-    return forget(key);
+    ++ending_[work->root()];
+    work->cancel("its node was cancelled", [this, root = work->root()] { see_ended(root); });
+  } else if (found == held_.end()) {
+    // Another daemon may hold it.
+    tell_others();
   }
-  if (found != held_.end()) return;
-  busy_.erase(key);
-  // Another daemon may hold it.
-  tell_others();
+  forget(cancel.claim);
 }
 
 }  // namespace reeve::runtime

@@ -57,6 +57,8 @@ class Worker {
   void look();
   // A run is in another state.
   void see(const model::Run& run);
+  // An execution is over, and what its end brings with it is not done yet (ISO-3).
+  bool is_finishing(base::ExecutionId root) const { return finishing_.contains(root); }
 
  private:
   // Execution and node.
@@ -86,13 +88,20 @@ class Worker {
   void with_place(base::ExecutionId execution, Answer<Place> then);
   void adapt(ExecutionGround& ground) const;
   void note_change(const Key& key);
-  void forget(const Key& key);
+  void forget(const ledger::Claim& claim);
+  void free_room(const ledger::Claim& claim);
+  void use_room();
   void conclude(const ledger::Claim& claim, NodeWork::Event event);
   void conclude_now(const ledger::Claim& claim, engine::ExecutionEvent event);
   void see_concluded(const ledger::Claim& claim, const NodeWork::Event& event, const std::optional<base::Error>& error,
                      const ledger::StepResult& result);
   void drop(const ledger::CancelWork& cancel);
   void start_waiting();
+  // What was claimed in a transaction of which nobody knows whether it happened would be begun by nobody: the next
+  // daemon reads the truth.
+  static void die_of_doubt(const std::optional<base::Error>& error) {
+    if (error && error->code() == "store.unknown_outcome") throw *error;
+  }
   void offer_room();
   void tell_others();
   void wait_until(base::WallTime when);
@@ -102,23 +111,32 @@ class Worker {
   void adopt(std::function<void()> done);
   void take_found(std::vector<Found> found);
   void look_at_run(base::RunId run);
-  void end_orphans();
+  void end_orphans(std::function<void()> done);
+  void see_ended(base::ExecutionId root);
   void apply(base::ExecutionId execution);
+  void apply_passed(base::ExecutionId root, const SharedGround& ground, std::function<void()> done);
   void tell_unapplied(base::ExecutionId root, const std::string& why) const;
   void finish(base::ExecutionId root, model::ExecutionStatus status);
   void close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground);
-  void finish_open(std::function<void()> done);
+  void finish_open();
   void look_at_held();
 
   NodeWork::Helpers helpers_;
   Surroundings& around_;
   std::map<Key, std::shared_ptr<NodeWork>> held_;
   std::map<base::RunId, Key> by_run_;
-  // Those that take up room.
-  std::set<Key> busy_;
+  // Those that take up room, each with the claim that does: one may still be on its way to its end when the next of the
+  // same node begins.
+  std::map<Key, ledger::Claim> busy_;
   // Claimed, and waiting for room here.
   std::deque<ledger::StartWork> waiting_;
   std::map<base::ExecutionId, Place> places_;
+  // How many of an execution's nodes are being ended, and executions that are over and wait for that.
+  std::map<base::ExecutionId, int> ending_;
+  std::map<base::ExecutionId, model::ExecutionStatus> to_finish_;
+  std::set<base::ExecutionId> finishing_;
+  // What waits for that.
+  std::map<base::ExecutionId, std::vector<std::function<void()>>> after_finish_;
   // Something was ready and found no room since room was last offered.
   bool was_full_ = false;
   bool is_offering_ = false;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "runtime/store_task.h"
 #include "runtime/worker.h"
 #include "store/runs.h"
@@ -18,18 +19,19 @@ using ledger::Transaction;
 constexpr std::int64_t most_lapsed = 10'000;
 constexpr std::int64_t most_orphans = 10'000;
 constexpr auto look_pause = std::chrono::seconds(1);
+// Where others may tell of work at any time.
+constexpr base::Milliseconds shared_pause(20);
 
 }  // namespace
 
 void Worker::begin(std::function<void()> done) {
   adopt([this, done = std::move(done)] {
-    end_orphans();
-    finish_open([this, done] {
-      has_begun_ = true;
-      note_room();
-      offer_room();
-      done();
-    });
+    has_begun_ = true;
+    note_room();
+    offer_room();
+    // Nothing of an execution that is over may still run where it is tidied up.
+    end_orphans([this] { finish_open(); });
+    done();
   });
 }
 
@@ -63,9 +65,13 @@ void Worker::adopt(std::function<void()> done) {
         return all;
       },
       [this, done](std::expected<std::vector<Found>, Error> found) {
-        // Without it nothing would go on: the next daemon begins at once and tries again.
-        if (!found) throw found.error();
-        take_found(std::move(*found));
+        // At the start nothing would go on without it: the next daemon begins at once and tries again.
+        if (!found && !has_begun_) throw found.error();
+        if (found) {
+          take_found(std::move(*found));
+        } else {
+          around_.complain("cannot look for what others left: " + found.error().message());
+        }
         done();
       });
 }
@@ -97,28 +103,34 @@ void Worker::look_at_run(base::RunId run) {
       });
 }
 
-void Worker::end_orphans() {
+void Worker::end_orphans(std::function<void()> done) {
   ask_store(
       around_.ledger, around_.loop,
       [](Transaction& transaction) { return ledger::find_orphans(transaction, most_orphans); },
-      [this](const std::expected<std::vector<base::RunId>, Error>& orphans) {
-        if (!orphans) return;
-        for (const base::RunId run : *orphans) {
-          helpers_.supervisor.cancel(run, {.by = "reeve", .reason = "its node is over"}, [](const auto&) {});
+      [this, done](const std::expected<std::vector<base::RunId>, Error>& orphans) {
+        auto left = std::make_shared<std::size_t>(1);
+        const auto one_less = [left, done] {
+          if (--*left == 0) done();
+        };
+        for (const base::RunId run : orphans.value_or(std::vector<base::RunId>())) {
+          ++*left;
+          helpers_.supervisor.cancel_and_wait(run, {.by = "reeve", .reason = "its node is over"}, one_less);
         }
+        one_less();
       });
+}
+
+void Worker::see_ended(base::ExecutionId root) {
+  const auto found = ending_.find(root);
+  if (found == ending_.end() || --found->second > 0) return;
+  ending_.erase(found);
+  if (const auto over = to_finish_.extract(root)) finish(root, over.mapped());
 }
 
 // Where a node of no work says so; asked again at the end of the execution when a crash came in between.
 void Worker::apply(base::ExecutionId execution) {
   with_place(execution, [this](std::expected<Place, Error> place) {
-    if (!place || !place->ground->base_commit) return;
-    helpers_.isolation.apply(make_isolation_ground(*place->ground), place->root, model::ApplyWhen::on_complete,
-                             [this, root = place->root](const std::expected<Isolation::Applied, Error>& applied) {
-                               if (!applied) return tell_unapplied(root, applied.error().message());
-                               const bool is_refused = applied->kind == Isolation::Applied::Kind::refused;
-                               if (is_refused) tell_unapplied(root, applied->message);
-                             });
+    if (place && place->ground->base_commit) apply_passed(place->root, place->ground, [] {});
   });
 }
 
@@ -128,31 +140,57 @@ void Worker::tell_unapplied(base::ExecutionId root, const std::string& why) cons
 
 // What the end of an execution brings with it (ISO-3); asked again by the next daemon until it was done.
 void Worker::finish(base::ExecutionId root, model::ExecutionStatus status) {
+  finishing_.insert(root);
+  if (ending_.contains(root)) {
+    to_finish_.insert_or_assign(root, status);
+    return;
+  }
   with_place(root, [this, root, status](std::expected<Place, Error> place) {
     places_.erase(root);
     if (!place || !place->ground->base_commit) {
       return close(root, status, nullptr);
     }
     if (status != model::ExecutionStatus::completed) return close(root, status, place->ground);
-    helpers_.isolation.apply(make_isolation_ground(*place->ground), root, place->ground->apply,
-                             [this, root, status, ground = place->ground](const auto& applied) {
-                               if (!applied) tell_unapplied(root, applied.error().message());
-                               close(root, status, ground);
-                             });
+    apply_passed(root, place->ground, [this, root, status, ground = place->ground] { close(root, status, ground); });
   });
 }
 
+// ISO-3: only what every gate has let through.
+void Worker::apply_passed(base::ExecutionId root, const SharedGround& ground, std::function<void()> done) {
+  ask_store(
+      around_.ledger, around_.loop,
+      [root](Transaction& transaction) { return ledger::find_refusing_gate(transaction, root); },
+      [this, root, ground, done](const std::expected<std::optional<std::string>, Error>& refusing) {
+        if (!refusing || *refusing) {
+          tell_unapplied(root, refusing ? fmt::format("the gate {} said no", base::quoted(**refusing))
+                                        : refusing.error().message());
+          return done();
+        }
+        helpers_.isolation.apply(make_isolation_ground(*ground), root, ground->apply,
+                                 [this, root, done](const std::expected<Isolation::Applied, Error>& applied) {
+                                   if (!applied) tell_unapplied(root, applied.error().message());
+                                   done();
+                                 });
+      });
+}
+
 void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground) {
-  const auto end = [this, root, status] {
+  const auto end = [this, root, status](bool is_done) {
+    finishing_.erase(root);
+    // The next daemon finds it open, and tries again.
+    if (!is_done) return;
     close_ground(around_.folder, root);
     // A failed one may be tried again, with the environment that it had.
     if (status != model::ExecutionStatus::failed) remove_ground(around_.folder, root);
+    if (const auto waiting = after_finish_.extract(root)) {
+      for (const auto& go_on : waiting.mapped()) go_on();
+    }
   };
-  if (ground == nullptr) return end();
+  if (ground == nullptr) return end(true);
   helpers_.isolation.close(make_isolation_ground(*ground), root, end);
 }
 
-void Worker::finish_open(std::function<void()> done) {
+void Worker::finish_open() {
   const std::vector<base::ExecutionId> open = find_open_grounds(around_.folder);
   struct State {
     // Nothing: it never came to exist.
@@ -165,33 +203,32 @@ void Worker::finish_open(std::function<void()> done) {
         for (const base::ExecutionId id : open) {
           try {
             state.executions.emplace(id, ledger::find_root(transaction, id).status);
-          } catch (const Error&) {
+          } catch (const Error& error) {
+            if (error.code() != "execution.not_found") throw;
             state.executions.emplace(id, std::nullopt);
           }
         }
         return state;
       },
-      [this, done](const std::expected<State, Error>& state) {
+      [this](const std::expected<State, Error>& state) {
         if (!state) throw state.error();
-        std::map<std::string, std::set<base::ExecutionId>> alive;
+        std::set<base::ExecutionId> alive;
         for (const auto& [id, status] : state->executions) {
           if (!status) {
             remove_ground(around_.folder, id);
             continue;
           }
-          const auto ground = read_ground(around_.folder, id);
-          if (ground && ground->base_commit) alive[ground->project].insert(id);
+          alive.insert(id);
           if (model::is_over(*status)) finish(id, *status);
         }
-        for (const auto& [project, roots] : alive) helpers_.isolation.begin(project, roots, [] {});
-        done();
+        helpers_.isolation.begin(std::move(alive), [] {});
       });
 }
 
 void Worker::look() {
   if (!has_begun_ || is_looking_) return;
   const base::BootTime now = around_.loop.now();
-  const bool is_soon = now - looked_at_ < (around_.lease ? base::Milliseconds(20) : base::Milliseconds(look_pause));
+  const bool is_soon = now - looked_at_ < (around_.lease ? shared_pause : base::Milliseconds(look_pause));
   if (is_soon) return;
   looked_at_ = now;
   offer_room();

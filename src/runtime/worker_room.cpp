@@ -15,6 +15,12 @@ using ledger::Transaction;
 
 // Executions that are offered room in one go.
 constexpr std::int64_t most_offered = 64;
+constexpr int most_pages = 64;
+
+std::size_t count_begun(const StepResult& step) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      step.work, [](const ledger::Work& work) { return std::holds_alternative<ledger::StartWork>(work); }));
+}
 
 }  // namespace
 
@@ -40,7 +46,6 @@ void Worker::offer_room() {
   }
   struct Offered {
     StepResult step;
-    std::size_t executions = 0;
     std::optional<base::WallTime> next;
   };
   is_offering_ = true;
@@ -48,23 +53,28 @@ void Worker::offer_room() {
       around_.ledger, around_.loop,
       [worker = hands(0), &ledger = around_.ledger](Transaction& transaction) {
         Offered offered;
-        for (const base::ExecutionId execution : ledger::find_ready(transaction, worker.host, most_offered)) {
-          const auto begun = std::ranges::count_if(offered.step.work, [](const ledger::Work& work) {
-            return std::holds_alternative<ledger::StartWork>(work);
-          });
-          if (static_cast<std::size_t>(begun) >= worker.room) break;
-          ledger.executions().step(transaction, execution, engine::RoomOffered{}, worker, offered.step);
+        // Those that have all they may have at once are passed by.
+        base::ExecutionId after(0);
+        for (int page = 0; page < most_pages && count_begun(offered.step) < worker.room; ++page) {
+          const auto ready = ledger::find_ready(transaction, worker.host, after, most_offered);
+          for (const base::ExecutionId execution : ready) {
+            if (count_begun(offered.step) >= worker.room) break;
+            ledger.executions().step(transaction, execution, engine::RoomOffered{}, worker, offered.step);
+          }
+          if (std::ssize(ready) < most_offered) break;
+          after = ready.back();
         }
         offered.next = ledger::find_next_ready(transaction);
         return offered;
       },
       [this](std::expected<Offered, Error> offered) {
         is_offering_ = false;
-        if (!offered) return around_.complain("cannot look for work: " + offered.error().message());
+        if (!offered) {
+          die_of_doubt(offered.error());
+          return around_.complain("cannot look for work: " + offered.error().message());
+        }
         if (offered->next) wait_until(*offered->next);
-        const bool has_begun_some = std::ranges::any_of(offered->step.work, [](const ledger::Work& work) {
-          return std::holds_alternative<ledger::StartWork>(work);
-        });
+        const bool has_begun_some = count_begun(offered->step) > 0;
         take(offered->step);
         note_room();
         if (std::exchange(must_offer_again_, false) || (has_begun_some && room() > 0)) offer_room();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +16,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "os/beneath.h"
+#include "os/file.h"
 #include "os/spawn.h"
+#include "runtime/run_plan.h"
 
 namespace reeve::runtime {
 
@@ -49,7 +52,12 @@ std::string read_all(const os::Fd& file, const std::string& name) {
 // ISO-5: both ends are opened beneath their folders, by descriptor.
 void copy_one(const os::Folder& from, const os::Folder& to, const std::string& name) {
   const auto source = from.open_file(name, O_RDONLY | O_NONBLOCK);
-  if (!source && source.error() == ENOENT) return;
+  if (!source && source.error() == ENOENT) {
+    throw Error(
+        "worktree.copy_failed",
+        fmt::format("cannot copy {} into the worktree: there is no such file in the project", base::quoted(name)),
+        "make it, or take it out of `worktree.copy`, then `reeve flow retry`");
+  }
   if (!source) throw_copy(name, std::generic_category().message(source.error()));
   struct stat kind = {};
   if (::fstat(source->get(), &kind) != 0 || !S_ISREG(kind.st_mode)) throw_copy(name, "it is no regular file");
@@ -93,14 +101,39 @@ void read_output(const os::Fd& pipe, std::string& output) {
   }
 }
 
-void run_one(const SetupPlan& plan, const std::vector<std::string>& argv, Clock::time_point until,
+// Whoever has the file open, with all of their groups.
+void kill_holders(const std::filesystem::path& file) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path wanted = fs::canonical(file, error);
+  for (const auto& process : fs::directory_iterator("/proc", error)) {
+    const std::string name = process.path().filename().string();
+    pid_t pid = 0;
+    const auto read = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (read.ec != std::errc() || read.ptr != name.data() + name.size() || pid == ::getpid()) continue;
+    std::error_code hidden;
+    for (const auto& open : fs::directory_iterator(process.path() / "fd", hidden)) {
+      if (fs::read_symlink(open.path(), hidden) != wanted) continue;
+      const pid_t group = ::getpgid(pid);
+      const bool is_its_own = group > 1 && group != ::getpgrp();
+      ::kill(is_its_own ? -group : pid, SIGKILL);
+      break;
+    }
+  }
+}
+
+// Its standard input is the lock, which is empty: all that it starts holds it.
+void run_one(const SetupPlan& plan, const os::Fd& lock, const std::vector<std::string>& argv, Clock::time_point until,
              const std::function<bool()>& is_ending) {
   const auto fail = [&](std::string_view why, const std::string& output) {
-    const std::string said = last_words(output);
-    throw Error("worktree.setup_failed",
-                fmt::format("{} failed while the worktree was set up: {}{}{}", base::quoted(base::join(argv, " ")), why,
-                            said.empty() ? "" : ": ", said),
-                "mend the command under `worktree.setup`, then `reeve flow retry`");
+    const auto secrets = make_secrets(plan.environment);
+    const std::string said = last_words(base::redact(*secrets, output));
+    throw Error(
+        "worktree.setup_failed",
+        fmt::format("{} failed while the worktree was set up: {}{}{}",
+                    base::quoted(base::redact(*secrets, base::join(argv, " "))), why, said.empty() ? "" : ": ", said),
+        "mend the command under `worktree.setup` and start anew with `reeve flow run`: an execution keeps the "
+        "config it began with");
   };
   std::vector<std::string> environment;
   for (const auto& [name, value] : plan.environment) environment.push_back(fmt::format("{}={}", name, value));
@@ -109,6 +142,7 @@ void run_one(const SetupPlan& plan, const std::vector<std::string>& argv, Clock:
   auto process = os::spawn({.argv = argv,
                             .environment = environment,
                             .folder = plan.to.string(),
+                            .input = lock.get(),
                             .output = pipe.write.get(),
                             .error = pipe.write.get()});
   if (!process) fail(std::generic_category().message(process.error().error_number), "");
@@ -127,7 +161,7 @@ void run_one(const SetupPlan& plan, const std::vector<std::string>& argv, Clock:
       if ((wanted[0].revents & POLLIN) != 0) break;
     }
     if (Clock::now() > until) why = "it did not end in time and was killed";
-    if (is_ending()) why = "the daemon ends";
+    if (is_ending()) why = "it was cancelled, or the daemon ends";
   }
   // Not waited for yet: the number is still that of its group. What it left running goes too.
   ::kill(-process->pid(), SIGKILL);
@@ -140,16 +174,40 @@ void run_one(const SetupPlan& plan, const std::vector<std::string>& argv, Clock:
 
 }  // namespace
 
+os::FileLock end_setups(const std::filesystem::path& lock) {
+  constexpr auto patience = std::chrono::seconds(10);
+  os::create_folders(lock.parent_path());
+  for (const auto until = Clock::now() + patience;;) {
+    if (auto taken = os::FileLock::try_take(lock.string())) return std::move(*taken);
+    if (Clock::now() > until) {
+      throw Error("worktree.setup_failed", "a setup that Reeve started before does not end",
+                  fmt::format("look for it: fuser -v {}", lock.string()));
+    }
+    kill_holders(lock);
+    ::poll(nullptr, 0, 5);
+  }
+}
+
 void set_up_worktree(const SetupPlan& plan, const std::function<bool()>& is_ending) {
   if (!plan.settings.copy.empty()) {
     const os::Folder from = os::Folder::open(plan.from.string());
     const os::Folder to = os::Folder::open(plan.to.string());
     for (const std::string& name : plan.settings.copy) copy_one(from, to, name);
   }
+  if (plan.settings.setup.empty()) return;
+  const os::FileLock lock = end_setups(plan.lock);
   const auto until = Clock::now() + plan.limit;
   for (const std::vector<std::string>& argv : plan.settings.setup) {
-    if (!argv.empty()) run_one(plan, argv, until, is_ending);
+    if (!argv.empty()) run_one(plan, lock.file(), argv, until, is_ending);
   }
+}
+
+std::shared_ptr<const base::SecretSet> make_secrets(const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> values;
+  for (const auto& [name, value] : environment) {
+    if (base::names_secret(name)) values.push_back(value);
+  }
+  return prepare_secrets(values);
 }
 
 }  // namespace reeve::runtime

@@ -13,6 +13,7 @@
 #include "runtime/store_task.h"
 #include "server/api.h"
 #include "server/insider.h"
+#include "server/listing.h"
 
 // /api/approvals
 namespace reeve::server {
@@ -25,53 +26,32 @@ using engine::Answer;
 using model::Approval;
 using model::ApprovalStatus;
 
-constexpr std::int64_t most_listed = 500;
 constexpr auto longest_wait = std::chrono::minutes(5);
 constexpr std::size_t longest_choice = 1'024;
 
 // Pending ones where nothing is asked for.
 std::vector<ApprovalStatus> parse_statuses(const Exchange& exchange) {
   const auto text = exchange.query("status");
-  if (!text || text->empty()) {
-    return exchange.query_flag("include_all") ? std::vector<ApprovalStatus>() : std::vector{ApprovalStatus::pending};
-  }
-  std::vector<ApprovalStatus> statuses;
-  for (const std::string_view word : base::split(*text, ',')) {
-    const auto status = base::find_enum<ApprovalStatus>(word);
-    if (!status) {
-      throw Error("api.bad_request", fmt::format("there is no status {}", base::quoted(word)),
-                  fmt::format("statuses are {}", fmt::join(base::spellings<ApprovalStatus>(), ", ")));
-    }
-    if (std::ranges::find(statuses, *status) == statuses.end()) statuses.push_back(*status);
-  }
+  const bool says_nothing = !text || text->empty();
+  if (says_nothing && !exchange.query_flag("include_all")) return {ApprovalStatus::pending};
+  auto statuses = parse_words<ApprovalStatus>(text, "status", "statuses");
+  std::ranges::sort(statuses);
+  const auto repeated = std::ranges::unique(statuses);
+  statuses.erase(repeated.begin(), repeated.end());
   return statuses;
 }
 
 void list(SharedExchange exchange) {
   store::ApprovalFilter filter{.statuses = parse_statuses(*exchange),
-                               .most = exchange->query_integer("limit", 50, 1, most_listed)};
+                               .most = exchange->query_integer("limit", listed_by_default, 1, most_listed)};
   if (const auto run = exchange->query("run")) {
     filter.run = base::RunId::parse(*run);
     if (!filter.run) throw Error("api.bad_request", "`run` is no id of a run", "ids look like TR-17");
   }
-  if (const auto cursor = exchange->query("cursor")) {
-    filter.after = base::ApprovalId::parse(*cursor);
-    if (!filter.after) throw Error("api.bad_request", "`cursor` is none that was given out");
-  }
-  // One more than asked for tells whether there are more.
-  const std::int64_t asked = filter.most++;
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [filter](ledger::Transaction& transaction) { return store::list_approvals(transaction.session(), filter); },
-      [exchange, asked](std::expected<std::vector<Approval>, Error> approvals) {
-        if (!approvals) return exchange->refuse(approvals.error());
-        const bool has_more = static_cast<std::int64_t>(approvals->size()) > asked;
-        if (has_more) approvals->pop_back();
-        Value document = Value::object();
-        document.set("next_cursor", has_more ? Value::string(approvals->back().approval_id.text()) : Value());
-        document.set("items", json::to_value(*approvals));
-        exchange->send(200, document);
-      });
+  filter.after = parse_cursor<base::ApprovalId>(*exchange);
+  send_page(exchange, std::move(filter),
+            Listing{store::list_approvals, [](const Approval& approval) { return approval.approval_id; },
+                    [](const Approval& approval) { return json::to_value(approval); }});
 }
 
 auto answer_with(SharedExchange exchange) {

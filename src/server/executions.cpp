@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,7 +18,9 @@
 #include "runtime/worker.h"
 #include "server/api.h"
 #include "server/insider.h"
+#include "server/listing.h"
 #include "server/pipelines.h"
+#include "store/patches.h"
 #include "wire/execution_request.h"
 
 // /api/executions
@@ -31,8 +34,9 @@ using base::Value;
 using model::Execution;
 using store::NodeDetail;
 
-constexpr std::int64_t most_listed = 500;
 constexpr auto longest_wait = std::chrono::minutes(5);
+constexpr auto finish_pause = std::chrono::milliseconds(20);
+constexpr std::int64_t most_patches = 10'000;
 constexpr std::size_t longest_label = 255;
 constexpr std::size_t longest_reason = 4'096;
 
@@ -138,20 +142,6 @@ void create(SharedExchange exchange) {
   });
 }
 
-std::vector<model::ExecutionStatus> parse_statuses(const std::optional<std::string>& text) {
-  std::vector<model::ExecutionStatus> statuses;
-  if (!text || text->empty()) return statuses;
-  for (const std::string_view word : base::split(*text, ',')) {
-    const auto status = base::find_enum<model::ExecutionStatus>(word);
-    if (!status) {
-      throw Error("api.bad_request", fmt::format("there is no status {}", base::quoted(word)),
-                  fmt::format("statuses are {}", fmt::join(base::spellings<model::ExecutionStatus>(), ", ")));
-    }
-    statuses.push_back(*status);
-  }
-  return statuses;
-}
-
 // Without what only one record by itself has.
 Value list_item(const Execution& execution) {
   Value item = json::to_value(execution);
@@ -162,33 +152,31 @@ Value list_item(const Execution& execution) {
 }
 
 void list(SharedExchange exchange) {
-  store::ExecutionFilter filter{.statuses = parse_statuses(exchange->query("status")),
-                                .label = exchange->query("label"),
-                                .workflow = exchange->query("workflow"),
-                                .most = exchange->query_integer("limit", 50, 1, most_listed)};
-  if (const auto cursor = exchange->query("cursor")) {
-    filter.before = ExecutionId::parse(*cursor);
-    if (!filter.before) throw Error("api.bad_request", "`cursor` is none that was given out");
-  }
-  // One more than asked for tells whether there are more.
-  const std::int64_t asked = filter.most++;
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [filter](ledger::Transaction& transaction) { return store::list_executions(transaction.session(), filter); },
-      [exchange, asked](std::expected<std::vector<Execution>, Error> executions) {
-        if (!executions) return exchange->refuse(executions.error());
-        const bool has_more = static_cast<std::int64_t>(executions->size()) > asked;
-        if (has_more) executions->pop_back();
-        Value document = Value::object();
-        document.set("next_cursor", has_more ? Value::string(executions->back().execution_id.text()) : Value());
-        Value::Array items;
-        std::ranges::transform(*executions, std::back_inserter(items), list_item);
-        document.set("items", Value::array(std::move(items)));
-        exchange->send(200, document);
-      });
+  send_page(
+      exchange,
+      store::ExecutionFilter{
+          .statuses = parse_words<model::ExecutionStatus>(exchange->query("status"), "status", "statuses"),
+          .label = exchange->query("label"),
+          .workflow = exchange->query("workflow"),
+          .before = parse_cursor<ExecutionId>(*exchange),
+          .most = exchange->query_integer("limit", listed_by_default, 1, most_listed)},
+      Listing{store::list_executions, [](const Execution& execution) { return execution.execution_id; }, list_item});
 }
 
 void show(SharedExchange exchange) { send_record(exchange, exchange->execution_id(), 200); }
+
+struct WholeHistory {
+  store::ExecutionHistory history;
+  // The newest first.
+  std::vector<model::Patch> patches;
+};
+
+// As in the listing of patches: a diff can be large.
+Value describe_without_diff(const model::Patch& patch) {
+  Value document = json::to_value(patch);
+  std::erase_if(*document.as_object(), [](const base::Member& member) { return member.key == "diff"; });
+  return document;
+}
 
 void history(SharedExchange exchange) {
   const ExecutionId id = exchange->execution_id();
@@ -196,20 +184,27 @@ void history(SharedExchange exchange) {
       exchange->daemon.ledger(), exchange->daemon.loop(),
       [id](ledger::Transaction& transaction) {
         get_execution(transaction, id, NodeDetail::none);
-        return store::read_execution_history(transaction.session(), id);
+        return WholeHistory{store::read_execution_history(transaction.session(), id),
+                            store::list_patches(transaction.session(), {.execution = id, .most = most_patches})};
       },
-      [exchange](std::expected<store::ExecutionHistory, Error> found) {
+      [exchange](std::expected<WholeHistory, Error> found) {
         if (!found) return exchange->refuse(found.error());
         Value::Array iterations;
-        for (const store::ArchivedNode& archived : found->nodes) {
+        for (const store::ArchivedNode& archived : found->history.nodes) {
           Value record = json::to_value(archived.node);
           record.set("archived_at", json::to_value(archived.archived_at));
           iterations.push_back(std::move(record));
         }
         Value document = Value::object();
         document.set("iterations", Value::array(std::move(iterations)));
-        document.set("runs", json::to_value(found->runs));
-        document.set("approvals", json::to_value(found->approvals));
+        document.set("runs", json::to_value(found->history.runs));
+        document.set("approvals", json::to_value(found->history.approvals));
+        Value::Array patches;
+        // As everything here in the order in which it came.
+        for (const model::Patch& patch : found->patches | std::views::reverse) {
+          patches.push_back(describe_without_diff(patch));
+        }
+        document.set("patches", Value::array(std::move(patches)));
         exchange->send(200, document);
       });
 }
@@ -233,6 +228,7 @@ void workflow(SharedExchange exchange) {
 
 void cancel(SharedExchange exchange) {
   const ExecutionId id = exchange->execution_id();
+  refuse_from_inside(exchange, fmt::format("cancel {}", id.text()));
   const Value body = exchange->body();
   std::string reason = fmt::format("cancelled by {}", exchange->actor());
   if (const Value* why = body.find("reason"); why != nullptr && !why->is_null()) {
@@ -265,6 +261,7 @@ struct Waiting : std::enable_shared_from_this<Waiting> {
   bool through_approvals = true;
   runtime::Loop::Hold changed = {};
   runtime::Loop::Hold timer = {};
+  runtime::Loop::Hold finishing = {};
   bool is_over = false;
   bool is_looking = false;
   bool must_look = false;
@@ -278,6 +275,7 @@ struct Waiting : std::enable_shared_from_this<Waiting> {
     exchange->daemon.loop().post([self = shared_from_this()] {
       self->changed = {};
       self->timer = {};
+      self->finishing = {};
     });
   }
 
@@ -309,8 +307,13 @@ struct Waiting : std::enable_shared_from_this<Waiting> {
       return exchange->refuse(status.error());
     }
     const bool waits = *status == model::ExecutionStatus::waiting_approval;
-    if (model::is_over(*status) || (waits && !through_approvals)) return answer();
-    if (must_look) look();
+    const bool is_finished = model::is_over(*status) && !exchange->daemon.worker().is_finishing(id);
+    if (is_finished || (waits && !through_approvals)) return answer();
+    if (must_look) return look();
+    // What its end brings with it is done in a moment, and nobody tells of it.
+    if (!model::is_over(*status)) return;
+    runtime::Loop& loop = exchange->daemon.loop();
+    finishing = loop.at(loop.now() + finish_pause, [self = shared_from_this()] { self->look(); });
   }
 };
 

@@ -11,6 +11,7 @@
 #include "runtime/store_task.h"
 #include "server/api.h"
 #include "server/insider.h"
+#include "server/listing.h"
 
 // /api/patches
 namespace reeve::server {
@@ -23,8 +24,6 @@ using model::Patch;
 using model::PatchState;
 using runtime::Isolation;
 
-constexpr std::int64_t most_listed = 500;
-
 base::PatchId patch_id(const Exchange& exchange) {
   const auto id = base::PatchId::parse(exchange.parts.at(0));
   if (!id) {
@@ -32,20 +31,6 @@ base::PatchId patch_id(const Exchange& exchange) {
                 "ids look like PA-3");
   }
   return *id;
-}
-
-std::vector<PatchState> parse_states(const std::optional<std::string>& text) {
-  std::vector<PatchState> states;
-  if (!text || text->empty()) return states;
-  for (const std::string_view word : base::split(*text, ',')) {
-    const auto state = base::find_enum<PatchState>(word);
-    if (!state) {
-      throw Error("api.bad_request", fmt::format("there is no state {}", base::quoted(word)),
-                  fmt::format("states are {}", fmt::join(base::spellings<PatchState>(), ", ")));
-    }
-    states.push_back(*state);
-  }
-  return states;
 }
 
 // A record of a listing: without its diff, which can be large.
@@ -56,34 +41,17 @@ Value describe(const Patch& patch) {
 }
 
 void list(SharedExchange exchange) {
-  store::PatchFilter filter{.states = parse_states(exchange->query("state")),
-                            .most = exchange->query_integer("limit", 50, 1, most_listed)};
+  store::PatchFilter filter{.states = parse_words<PatchState>(exchange->query("state"), "state", "states"),
+                            .before = parse_cursor<base::PatchId>(*exchange),
+                            .most = exchange->query_integer("limit", listed_by_default, 1, most_listed)};
   if (const auto execution = exchange->query("execution")) {
     filter.execution = base::ExecutionId::parse(*execution);
     if (!filter.execution) {
       throw Error("api.bad_request", "`execution` is no id of an execution", "ids look like EX-9");
     }
   }
-  if (const auto cursor = exchange->query("cursor")) {
-    filter.before = base::PatchId::parse(*cursor);
-    if (!filter.before) throw Error("api.bad_request", "`cursor` is none that was given out");
-  }
-  // One more than asked for tells whether there are more.
-  const std::int64_t asked = filter.most++;
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [filter](ledger::Transaction& transaction) { return store::list_patches(transaction.session(), filter); },
-      [exchange, asked](std::expected<std::vector<Patch>, Error> patches) {
-        if (!patches) return exchange->refuse(patches.error());
-        const bool has_more = static_cast<std::int64_t>(patches->size()) > asked;
-        if (has_more) patches->pop_back();
-        Value::Array items;
-        for (const Patch& patch : *patches) items.push_back(describe(patch));
-        Value document = Value::object();
-        document.set("next_cursor", has_more ? Value::string(patches->back().patch_id.text()) : Value());
-        document.set("items", Value::array(std::move(items)));
-        exchange->send(200, document);
-      });
+  send_page(exchange, std::move(filter),
+            Listing{store::list_patches, [](const Patch& patch) { return patch.patch_id; }, describe});
 }
 
 auto answer_with(SharedExchange exchange) {

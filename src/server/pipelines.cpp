@@ -16,6 +16,7 @@
 #include "runtime/worker.h"
 #include "server/api.h"
 #include "server/insider.h"
+#include "server/listing.h"
 #include "spec/pipeline_graph.h"
 #include "spec/workflow_file.h"
 #include "store/executions.h"
@@ -36,7 +37,6 @@ using model::PipelineStatus;
 using store::NodeDetail;
 using wire::PipelineRecord;
 
-constexpr std::int64_t most_listed = 500;
 // Each agent gets it as a word of its command, behind other words of its prompt.
 constexpr std::size_t longest_prompt = 64UL * 1024;
 
@@ -136,20 +136,6 @@ void create(SharedExchange exchange) {
   });
 }
 
-std::vector<model::ExecutionStatus> parse_statuses(const std::optional<std::string>& text) {
-  std::vector<model::ExecutionStatus> statuses;
-  if (!text || text->empty()) return statuses;
-  for (const std::string_view word : base::split(*text, ',')) {
-    const auto status = base::find_enum<PipelineStatus>(word);
-    if (!status) {
-      throw Error("api.bad_request", fmt::format("there is no status {}", base::quoted(word)),
-                  fmt::format("statuses are {}", fmt::join(base::spellings<PipelineStatus>(), ", ")));
-    }
-    statuses.push_back(wire::execution_status(*status));
-  }
-  return statuses;
-}
-
 Value list_item(const Execution& execution) {
   Value item = json::to_value(wire::make_pipeline_summary(execution));
   std::erase_if(*item.as_object(), [](const base::Member& member) {
@@ -159,30 +145,16 @@ Value list_item(const Execution& execution) {
 }
 
 void list(SharedExchange exchange) {
-  store::ExecutionFilter filter{.statuses = parse_statuses(exchange->query("status")),
-                                .workflow_start = std::string(spec::pipeline_id_start),
-                                .most = exchange->query_integer("limit", 50, 1, most_listed)};
-  if (const auto name = exchange->query("pipeline")) filter.workflow = spec::pipeline_workflow_id(*name);
-  if (const auto cursor = exchange->query("cursor")) {
-    filter.before = ExecutionId::parse(*cursor);
-    if (!filter.before) throw Error("api.bad_request", "`cursor` is none that was given out");
+  store::ExecutionFilter filter{.workflow_start = std::string(spec::pipeline_id_start),
+                                .before = parse_cursor<ExecutionId>(*exchange),
+                                .most = exchange->query_integer("limit", listed_by_default, 1, most_listed)};
+  for (const PipelineStatus status : parse_words<PipelineStatus>(exchange->query("status"), "status", "statuses")) {
+    filter.statuses.push_back(wire::execution_status(status));
   }
-  // One more than asked for tells whether there are more.
-  const std::int64_t asked = filter.most++;
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [filter](ledger::Transaction& transaction) { return store::list_executions(transaction.session(), filter); },
-      [exchange, asked](std::expected<std::vector<Execution>, Error> executions) {
-        if (!executions) return exchange->refuse(executions.error());
-        const bool has_more = static_cast<std::int64_t>(executions->size()) > asked;
-        if (has_more) executions->pop_back();
-        Value document = Value::object();
-        document.set("next_cursor", has_more ? Value::string(executions->back().execution_id.text()) : Value());
-        Value::Array items;
-        std::ranges::transform(*executions, std::back_inserter(items), list_item);
-        document.set("items", Value::array(std::move(items)));
-        exchange->send(200, document);
-      });
+  if (const auto name = exchange->query("pipeline")) filter.workflow = spec::pipeline_workflow_id(*name);
+  send_page(
+      exchange, std::move(filter),
+      Listing{store::list_executions, [](const Execution& execution) { return execution.execution_id; }, list_item});
 }
 
 void show(SharedExchange exchange) { send_record(exchange, pipeline_id(*exchange), 200); }
@@ -195,7 +167,10 @@ base::ApprovalId get_question(const PipelineRecord& pipeline) {
   throw Error("pipeline.not_waiting",
               waits ? fmt::format("{} waits for an answer to one of its agents, not at an approval step", id)
                     : fmt::format("{} is {}, and waits at no approval step", id, base::spell(pipeline.status)),
-              waits ? "`reeve approvals` shows what is asked" : "");
+              waits ? "`reeve approvals` shows what is asked"
+              : pipeline.status == PipelineStatus::running
+                  ? fmt::format("`reeve pipeline show {}` shows its steps; wait until it asks", id)
+                  : "");
 }
 
 // The one way in which a decision about a pipeline is asked for: that of its approval (APR-2, APR-12).
@@ -233,6 +208,7 @@ void reject(SharedExchange exchange) { decide(std::move(exchange), Answer::Word:
 
 void abort(SharedExchange exchange) {
   const ExecutionId id = pipeline_id(*exchange);
+  refuse_from_inside(exchange, fmt::format("abort {}", id.text()));
   std::string reason = fmt::format("aborted by {}", exchange->actor());
   if (const auto why = find_text(exchange->body(), "comment", longest_text); why && !why->empty()) {
     reason += fmt::format(": {}", *why);

@@ -14,6 +14,7 @@
 #include "runtime/store_task.h"
 #include "server/api.h"
 #include "server/insider.h"
+#include "server/listing.h"
 #include "wire/run_request.h"
 
 // /api/runs
@@ -25,7 +26,6 @@ using base::Error;
 using base::Value;
 using model::Run;
 
-constexpr std::int64_t most_listed = 500;
 constexpr auto longest_wait = std::chrono::minutes(5);
 
 template <class T>
@@ -66,41 +66,13 @@ void create(SharedExchange exchange) {
   });
 }
 
-std::vector<model::RunStatus> parse_statuses(const std::optional<std::string>& text) {
-  std::vector<model::RunStatus> statuses;
-  if (!text || text->empty()) return statuses;
-  for (const std::string_view word : base::split(*text, ',')) {
-    const auto status = base::find_enum<model::RunStatus>(word);
-    if (!status) {
-      throw Error("api.bad_request", fmt::format("there is no status {}", base::quoted(word)),
-                  fmt::format("statuses are {}", fmt::join(base::spellings<model::RunStatus>(), ", ")));
-    }
-    statuses.push_back(*status);
-  }
-  return statuses;
-}
-
 void list(SharedExchange exchange) {
-  store::RunFilter filter{.statuses = parse_statuses(exchange->query("status")),
-                          .most = exchange->query_integer("limit", 50, 1, most_listed)};
-  if (const auto cursor = exchange->query("cursor")) {
-    filter.before = base::RunId::parse(*cursor);
-    if (!filter.before) throw Error("api.bad_request", "`cursor` is none that was given out");
-  }
-  // One more than asked for tells whether there are more.
-  const std::int64_t asked = filter.most++;
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [filter](ledger::Transaction& transaction) { return store::list_runs(transaction.session(), filter); },
-      [exchange, asked](std::expected<std::vector<Run>, Error> runs) {
-        if (!runs) return exchange->refuse(runs.error());
-        const bool has_more = static_cast<std::int64_t>(runs->size()) > asked;
-        if (has_more) runs->pop_back();
-        Value document = Value::object();
-        document.set("next_cursor", has_more ? Value::string(runs->back().tool_run_id.text()) : Value());
-        document.set("items", json::to_value(*runs));
-        exchange->send(200, document);
-      });
+  send_page(exchange,
+            store::RunFilter{.statuses = parse_words<model::RunStatus>(exchange->query("status"), "status", "statuses"),
+                             .before = parse_cursor<base::RunId>(*exchange),
+                             .most = exchange->query_integer("limit", listed_by_default, 1, most_listed)},
+            Listing{store::list_runs, [](const Run& run) { return run.tool_run_id; },
+                    [](const Run& run) { return json::to_value(run); }});
 }
 
 // As it is stored; `then` has the run, `otherwise` is called when there is none.

@@ -78,7 +78,9 @@ class NodeCheck {
 
   void check_gate_node(const WorkflowSurroundings& surroundings) {
     if (!node_.gate_config || surroundings.config == nullptr) return;
-    check_gate(place({"gate_config", "gate_type"}), node_.gate_config->gate_type, *surroundings.config);
+    const YamlNode& where = place({"gate_config", "gate_type"});
+    // Without the key it is the place around it, and that it is missing was told.
+    if (where.kind == YamlKind::scalar) check_gate(where, node_.gate_config->gate_type, *surroundings.config);
   }
 
   void check_branch() {

@@ -310,7 +310,9 @@ std::string approval_details(const Approval& approval, const std::optional<model
   fields.line("chosen_value", approval.chosen_value.value_or(""));
   fields.lines("comment", safe_lines(approval.comment.value_or("")));
   fields.time("decided_at", approval.decided_at);
-  if (approval.status == ApprovalStatus::approved) fields.line("use", base::spell(approval.use));
+  // A node goes on with the answer itself: there is no grant to be used.
+  const bool is_grant = approval.status == ApprovalStatus::approved && approval.delivery != model::Delivery::node;
+  if (is_grant) fields.line("use", base::spell(approval.use));
   return fields.take();
 }
 

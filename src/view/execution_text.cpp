@@ -108,7 +108,7 @@ std::string details_for_pipe(const ExecutionStory& story) {
               {approval.approval_id.text(), approval.node_id.value_or(""), std::string(base::spell(approval.status)),
                approval.chosen_value.value_or(""), approval.decided_by.value_or(""), question_line(approval)});
   }
-  for (const std::string& patch : story.patches) lines.add("patch", {patch});
+  for (const std::vector<std::string>& patch : story.patches) lines.add("patch", patch);
   return lines.take();
 }
 
@@ -200,7 +200,10 @@ std::string details_for_terminal(const ExecutionStory& story, const Style& style
               decision_text(approval, now)});
   }
   if (!story.patches.empty()) page.section("Patches");
-  for (const std::string& patch : story.patches) page.row({base::visible(patch)});
+  for (std::vector<std::string> patch : story.patches) {
+    for (std::string& cell : patch) cell = base::visible(cell);
+    page.row(patch);
+  }
   return page.take();
 }
 

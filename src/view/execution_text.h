@@ -30,8 +30,8 @@ struct ExecutionStory {
   std::vector<model::NodeExecution> iterations = {};
   std::vector<model::Run> runs = {};
   std::vector<model::Approval> approvals = {};
-  // What it changed, in lines of their own.
-  std::vector<std::string> patches = {};
+  // What it changed, the cells of a line each.
+  std::vector<std::vector<std::string>> patches = {};
 };
 // Everything: what went in and came out of each node, attempts, iterations, approvals. `now` as above; in a pipe a line
 // begins with what it is about: `execution`, `node`, `iteration`, `run`, `approval`, `patch`.

@@ -33,7 +33,7 @@ ExecutionStory story() {
   approval.node_id = "ship";
   approval.question = "Ship it?";
   story.approvals.push_back(approval);
-  story.patches = {"PA-1 validated 2 files"};
+  story.patches.push_back({"PA-1", "validated", "2 files"});
   return story;
 }
 
@@ -42,16 +42,17 @@ TEST(ExecutionText, the_whole_story_has_its_sections) {
   EXPECT_THAT(text, AllOf(HasSubstr("EX-9  Release  ● running"), HasSubstr(R"(inputs       {"goal":"ship"})"),
                           HasSubstr("✗ fix  task  failed  attempt 2, round 2"), HasSubstr("Earlier rounds\n✓ fix"),
                           HasSubstr("Approvals\n  AP-4  ship  ◆ pending  Ship it?"),
-                          HasSubstr("Patches\n  PA-1 validated 2 files")));
+                          HasSubstr("Patches\n  PA-1  validated  2 files")));
   // LOG-3
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
 TEST(ExecutionText, a_line_of_a_pipe_begins_with_what_it_is_about) {
   const std::string text = execution_details(story(), {}, std::nullopt);
-  EXPECT_THAT(text, AllOf(HasSubstr("execution\texecution_id\tEX-9\n"), HasSubstr("node\tfix\ttask\tfailed\t2\t1\t"),
-                          HasSubstr("\niteration\tfix\ttask\tcompleted\t2\t0\t"),
-                          HasSubstr("\napproval\tAP-4\tship\tpending\t"), HasSubstr("\npatch\tPA-1")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("execution\texecution_id\tEX-9\n"), HasSubstr("node\tfix\ttask\tfailed\t2\t1\t"),
+                    HasSubstr("\niteration\tfix\ttask\tcompleted\t2\t0\t"),
+                    HasSubstr("\napproval\tAP-4\tship\tpending\t"), HasSubstr("\npatch\tPA-1\tvalidated\t2 files")));
 }
 
 TEST(ExecutionText, the_listing_says_what_waits_and_where_it_belongs) {

@@ -20,8 +20,10 @@ using base::WallTime;
 using model::NodeExecution;
 using model::NodeStatus;
 
+// Where columns are scarce.
 constexpr std::size_t widest_name = 30;
 constexpr std::size_t widest_kind = 30;
+constexpr std::size_t note_columns = 20;
 constexpr std::size_t span_columns = 7;
 
 struct Row {
@@ -196,11 +198,20 @@ std::string heading(const FlowPicture& picture, const std::vector<Row>& rows, co
   std::string name = base::visible(execution.workflow_name);
   if (execution.label) name += fmt::format(" ({})", base::visible(*execution.label));
   const std::string id = execution.execution_id.text();
-  const std::string status = fmt::format("{} {}", style.pick(look.sign, look.ascii), base::spell(execution.status));
-  const std::string rest =
-      fmt::format("  {} of {} nodes  {}", done, rows.size(), span_text(execution_span(execution, now)));
-  const std::size_t fixed = id.size() + 2 + 2 + base::display_width(status) + base::display_width(rest);
-  const std::size_t room = columns > fixed + 8 ? columns - fixed : 8;
+  const std::string sign(style.pick(look.sign, look.ascii));
+  std::string status = fmt::format("{} {}", sign, base::spell(execution.status));
+  const std::string span = span_text(execution_span(execution, now));
+  std::string rest = fmt::format("  {} of {} nodes  {}", done, rows.size(), span);
+  constexpr std::size_t least_name = 8;
+  const auto room_of_name = [&] {
+    const std::size_t fixed = id.size() + 2 + 2 + base::display_width(status) + base::display_width(rest);
+    return columns - std::min(columns, fixed);
+  };
+  // On a narrow terminal its name and status come before what the rows say too.
+  if (room_of_name() < least_name) rest = fmt::format("  {}/{}  {}", done, rows.size(), span);
+  if (room_of_name() < least_name) rest.clear();
+  if (room_of_name() < least_name) status = sign;
+  const std::size_t room = std::max<std::size_t>(room_of_name(), 1);
   return fmt::format("{}  {}  {}{}", style.paint(Tint::bold, id), base::fit_width(name, room, style.ascii),
                      style.paint(look.tint, status), rest);
 }
@@ -222,11 +233,13 @@ std::vector<std::string> flow_tree(const FlowPicture& picture, const Style& styl
     name_width = std::max(name_width, 2 * row.depth + base::display_width(row.name));
     kind_width = std::max(kind_width, base::display_width(row.kind));
   }
-  name_width = std::min(name_width, widest_name);
-  kind_width = std::min(kind_width, widest_kind);
+  constexpr std::size_t fixed = 2 + 2 + 2 + span_columns + 2 + note_columns;
+  const std::size_t room = size.columns - std::min(size.columns, fixed);
+  const auto beside = [&](std::size_t width) { return room - std::min(room, width); };
+  name_width = std::min(name_width, std::max(widest_name, beside(std::min(kind_width, widest_kind))));
+  kind_width = std::min(kind_width, std::max(widest_kind, beside(name_width)));
   // On a narrow terminal what it is gives way to how it goes.
-  const std::size_t wide_enough = 2 + name_width + 2 + kind_width + 2 + span_columns + 2 + 20;
-  const bool shows_kind = size.columns >= wide_enough;
+  const bool shows_kind = room >= name_width + kind_width;
   if (!hidden.empty()) lines.push_back(counted(hidden, style));
   for (const Row& row : rows) {
     const Look look = look_of(row.status);

@@ -68,6 +68,23 @@ TEST(FlowTree, a_subgraph_stands_beneath_its_node) {
   EXPECT_THAT(lines[3], StartsWith("○ n1"));
 }
 
+// UX: nothing is cut while there are columns, and nothing is wider than the terminal.
+TEST(FlowTree, names_take_the_columns_there_are) {
+  FlowPicture picture = chain({NodeStatus::waiting_approval});
+  picture.execution.status = model::ExecutionStatus::waiting_approval;
+  picture.execution.workflow_name = "A chain with a long name";
+  model::Workflow workflow = *picture.workflow;
+  workflow.nodes[0].task_config->role = std::string(40, 'r');
+  picture.workflow = std::make_shared<const model::Workflow>(workflow);
+  EXPECT_THAT(flow_tree(picture, {}, now, {24, 120}).at(1), HasSubstr(std::string(40, 'r')));
+  for (const std::size_t columns : {20U, 30U, 40U, 50U, 80U}) {
+    for (const std::string& line : flow_tree(picture, {}, now, {24, columns})) {
+      EXPECT_LE(base::display_width(line), columns) << line;
+    }
+  }
+  EXPECT_EQ(flow_tree(picture, {}, now, {24, 40}).at(0), "EX-9  A chain with …  ◆ waiting_approval");
+}
+
 // What is the least news is counted where not all fit.
 TEST(FlowTree, what_does_not_fit_is_counted_the_done_first) {
   std::vector<NodeStatus> statuses(40, NodeStatus::completed);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "view/approval_text.h"
 #include "view/execution_text.h"
+#include "view/patch_text.h"
 #include "view/status.h"
 
 namespace reeve::view {
@@ -131,6 +132,22 @@ NeedyRow needy_row(const model::Execution& execution, WallTime now) {
           .what = base::visible(execution_note(execution)),
           .age = age_text(now - execution.completed_at.value_or(execution.started_at)),
           .hint = fmt::format("reeve flow show {}", execution.execution_id.text())};
+}
+
+std::string reason_of(const model::Patch& patch) {
+  return patch.history.empty() ? std::string() : patch.history.back().reason.value_or("");
+}
+
+std::string maker_of(const model::Patch& patch) {
+  return fmt::format("{}/{}", patch.execution_id.text(), base::visible(patch.node_id));
+}
+
+NeedyRow needy_row(const model::Patch& patch, WallTime now) {
+  return {.id = patch.patch_id.text(),
+          .who = maker_of(patch),
+          .what = fmt::format("{}: {}", base::spell(patch.state), base::visible(reason_of(patch))),
+          .age = age_text(now - (patch.history.empty() ? patch.created_at : patch.history.back().at)),
+          .hint = fmt::format("reeve patch show {}", patch.patch_id.text())};
 }
 
 // The group that an execution belongs to; it never stalls.
@@ -271,6 +288,21 @@ bool waits_for(const Run& run, const std::vector<model::Approval>& approvals) {
          std::ranges::any_of(approvals, [&](const auto& approval) { return approval.tool_run_id == run.tool_run_id; });
 }
 
+namespace {
+
+// ISO-3: what somebody has to bring in by hand.
+void add_patches(const std::vector<model::Patch>& patches, const Style& style, WallTime now, Overview& overview,
+                 std::vector<NeedyRow>& rows) {
+  if (patches.empty()) return;
+  for (const model::Patch& patch : patches) rows.push_back(needy_row(patch, now));
+  if (overview.next.empty()) overview.next = fmt::format("reeve patch show {}", patches.front().patch_id.text());
+  const Look look = look_of(patches.front().state);
+  overview.text += fmt::format("{}{} {} not in your checkout", overview.text.empty() ? "" : "   ",
+                               style.paint(look.tint, style.pick(look.sign, look.ascii)), patches.size());
+}
+
+}  // namespace
+
 Overview make_overview(const News& news, const Style& style, WallTime now) {
   // Of a long queue the head; the listing has the rest.
   constexpr std::size_t most_questions = 20;
@@ -304,6 +336,7 @@ Overview make_overview(const News& news, const Style& style, WallTime now) {
     overview.text += fmt::format("{}{} {} {}", overview.text.empty() ? "" : "   ",
                                  style.paint(look.tint, style.pick(look.sign, look.ascii)), count, words);
   }
+  add_patches(news.patches, style, now, overview, rows);
   if (overview.text.empty()) overview.text = "nothing runs and nothing waits for you";
   overview.text += '\n';
   if (!rows.empty()) overview.text += '\n' + needy_lines(std::move(rows), style);
@@ -323,6 +356,10 @@ Table overview_table(const News& news, const Style& style) {
   for (const model::Execution& execution : news.executions) {
     table.add({execution.execution_id.text(), std::string(base::spell(execution.status)), execution.workflow_name,
                base::format_time(execution.started_at), "", "", execution_note(execution)});
+  }
+  for (const model::Patch& patch : news.patches) {
+    table.add({patch.patch_id.text(), std::string(base::spell(patch.state)), maker_of(patch),
+               base::format_time(patch.created_at), "", "", reason_of(patch)});
   }
   add_runs(table, by_attention(std::move(others)), style, {});
   return table;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "model/approval.h"
 #include "model/execution.h"
+#include "model/patch.h"
 #include "model/run.h"
 #include "view/style.h"
 #include "view/table.h"
@@ -38,6 +39,8 @@ struct News {
   std::vector<model::Run> runs = {};
   // Those that failed lately, and those that wait for what none of the approvals asks.
   std::vector<model::Execution> executions = {};
+  // Those that did not get into the checkout lately.
+  std::vector<model::Patch> patches = {};
 };
 Overview make_overview(const News& news, const Style& style, base::WallTime now);
 // Whether the run waits for an answer to one of these.

@@ -143,6 +143,22 @@ TEST(RunText, a_run_whose_question_is_not_listed_is_not_forgotten) {
   EXPECT_EQ(overview.next, "reeve show TR-90");
 }
 
+// ISO-3.
+TEST(RunText, what_did_not_get_into_the_checkout_is_news) {
+  model::Patch patch;
+  patch.patch_id = base::PatchId(8);
+  patch.execution_id = base::ExecutionId(14);
+  patch.node_id = "fix\x1b";
+  patch.state = model::PatchState::conflicted;
+  patch.history = {{.state = model::PatchState::conflicted, .at = now, .reason = "you changed the same: a.txt"}};
+  const Overview overview = make_overview({.patches = {patch}}, {}, now);
+  EXPECT_TRUE(overview.text.find("1 not in your checkout\n") != std::string::npos) << overview.text;
+  EXPECT_TRUE(overview.text.find("conflicted: you changed the same: a.txt") != std::string::npos) << overview.text;
+  EXPECT_EQ(overview.text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(overview.next, "reeve patch show PA-8");
+  EXPECT_TRUE(overview_table({.patches = {patch}}, {}).for_pipe().starts_with("PA-8\tconflicted\tEX-14/fix"));
+}
+
 TEST(RunText, of_a_long_queue_the_head_is_shown) {
   const std::vector<model::Approval> many(50, some_questions()[0]);
   const Overview overview = make_overview({.approvals = many}, {}, now);

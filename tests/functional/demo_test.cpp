@@ -58,6 +58,9 @@ TEST_F(Demo, runs_through_by_itself_where_nobody_can_be_asked) {
                                  HasSubstr("the test passes"), HasSubstr("✓ TR-1 completed: 3 files are changed")));
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("$ kill -9 "), HasSubstr("has taken TR-2 over"),
                                  HasSubstr("✓ TR-2 completed: 6 of 6 lines"), HasSubstr("What to type next"),
+                                 HasSubstr("$ reeve flow run fix"), HasSubstr("✗ test    says no: without numbers"),
+                                 HasSubstr("so back to the beginning"), HasSubstr("✓ test    all tests pass"),
+                                 HasSubstr("✓ report  sum.sh adds"), HasSubstr("✓ EX-1 completed"),
                                  HasSubstr("reeve init"), HasSubstr("reeve run -- COMMAND")));
   for (int step = 1; step <= 6; ++step) {
     EXPECT_EQ(testing::count_of(outcome.out, "step " + std::to_string(step) + " of 6"), 1) << outcome.out;
@@ -77,6 +80,7 @@ TEST_F(Demo, tells_a_program_in_one_document) {
   EXPECT_EQ((*summary)["kept"], "false");
   EXPECT_THAT((*summary)["approval"], HasSubstr(R"("status":"approved")"));
   EXPECT_THAT((*summary)["runs"], HasSubstr(R"("attempt":2)"));
+  EXPECT_THAT((*summary)["execution"], HasSubstr(R"("status":"completed")"));
   expect_nothing_left();
 }
 
@@ -139,6 +143,11 @@ TEST_F(Demo, ctrl_c_leaves_nothing_behind) {
   ASSERT_TRUE(late->wait_for("has taken TR-2 over")) << late->out();
   late->type("\x03");
   EXPECT_EQ(late->wait(), 130) << late->out();
+  expect_nothing_left();
+  const auto last = start({"demo", "--yes"}, Session::Ends::terminal, variables());
+  ASSERT_TRUE(last->wait_for("EX-1 runs")) << last->out();
+  last->type("\x03");
+  EXPECT_EQ(last->wait(), 130) << last->out();
   expect_nothing_left();
 }
 

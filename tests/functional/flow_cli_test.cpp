@@ -1,3 +1,5 @@
+#include <csignal>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,6 +22,15 @@ class FlowCli : public testing::FlowTest {
  protected:
   std::unique_ptr<Session> at_terminal(const Words& words) const {
     return start(words, Session::Ends::terminal, {{"NO_COLOR", "1"}, {"TERM", "xterm"}});
+  }
+  std::string read_pid() const {
+    for (const testing::FoundProcess& process : processes()) {
+      if (process.command.find(" serve ") != std::string::npos &&
+          process.command.find(" guard ") == std::string::npos) {
+        return std::to_string(process.pid);
+      }
+    }
+    return "0";
   }
   // Of its lines, what changed: "a running", " completed" for the execution itself.
   static std::vector<std::string> changes_of(const std::string& out) {
@@ -80,10 +91,29 @@ TEST_F(FlowCli, retry_goes_on_at_what_failed) {
   release("mended");
   const Outcome again = reeve({"flow", "retry", "ex-1"});
   EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.out, "EX-1\trunning\n");
   EXPECT_EQ(wait_for("EX-1"), 0);
   EXPECT_EQ(testing::read_text(project() / "count"), "x\n");
   EXPECT_EQ(reeve({"flow", "retry", "EX-1"}).code, 4);
   EXPECT_EQ(reeve({"flow", "retry", "EX-9"}).code, 3);
+}
+
+// SPEC §7: a mistake in the config is one of the person's, whether a daemon runs or not.
+TEST_F(FlowCli, an_invalid_config_is_told_as_such_with_and_without_a_daemon) {
+  write_workflow("two", chain("two", {{"a", "true"}, {"b", "noop"}}));
+  const auto expect_refused = [&] {
+    const Outcome refused = reeve({"flow", "run", "two"});
+    EXPECT_EQ(refused.code, 2) << refused.err;
+    EXPECT_THAT(refused.err, AllOf(HasSubstr("error[config.invalid]: the config is not valid: /"),
+                                   HasSubstr("fix: `reeve config show`")));
+  };
+  const std::string config = testing::read_text(project() / ".reeve/config.yaml");
+  configure("toools: {}\n");
+  expect_refused();
+  configure(config);
+  EXPECT_EQ(reeve({"flow", "run", "two"}).code, 0);
+  configure("toools: {}\n");
+  expect_refused();
 }
 
 // GRF-8
@@ -201,6 +231,7 @@ TEST_F(FlowCli, a_drawing_of_an_execution_says_how_far_it_has_come) {
   EXPECT_THAT(reeve({"flow", "graph", id, "--format", "mermaid"}).out,
               AllOf(StartsWith("---\n"), HasSubstr("style n0 stroke:"), Not(HasSubstr("style n2 stroke:"))));
   EXPECT_THAT(reeve({"flow", "graph", id, "--format", "dot"}).out, HasSubstr("color=\"#"));
+  EXPECT_THAT(reeve({"flow", "graph", id, "--format", "list"}).out, StartsWith("EX-1  ● running\n"));
   EXPECT_EQ(reeve({"flow", "graph", "EX-9"}).code, 3);
   release("go");
   EXPECT_EQ(wait_for(id), 0);
@@ -246,6 +277,39 @@ TEST_F(FlowCli, on_a_terminal_a_tree_grows_and_questions_are_answered_in_it) {
   EXPECT_EQ(session->modes().c_lflag, session->first_modes().c_lflag);
 }
 
+// UX: what was left is watched again, and answers are given there too.
+TEST_F(FlowCli, wait_on_a_terminal_shows_the_tree_with_what_was_asked_before) {
+  write_workflow("asks", chain("asks", {{"ok", "human Ship it?"}, {"b", "noop"}}));
+  EXPECT_EQ(reeve({"flow", "run", "asks", "--no-wait"}).code, 90);
+  const auto session = at_terminal({"wait", "EX-1"});
+  session->wait_for("AP-1 EX-1/ok asks: Ship it?");
+  ASSERT_TRUE(testing::eventually([&] {
+    session->type("x");
+    return session->out().find("> x") != std::string::npos;
+  }));
+  session->type(
+      "\x15"
+      "1\r");
+  EXPECT_EQ(session->wait(), 0) << session->out();
+  EXPECT_THAT(session->out(), HasSubstr("EX-1 completed"));
+  // One that is over is told at once.
+  const auto over = at_terminal({"wait", "EX-1"});
+  EXPECT_EQ(over->wait(), 0);
+  EXPECT_THAT(over->out(), HasSubstr("EX-1 completed"));
+}
+
+// UX: a workflow is named as `flow run` names it.
+TEST_F(FlowCli, a_workflow_of_the_project_is_drawn_and_checked_by_its_name) {
+  write_workflow("two", chain("two", {{"a", "true"}, {"b", "noop"}}));
+  EXPECT_EQ(reeve({"flow", "validate", "two"}).code, 0);
+  EXPECT_THAT(reeve({"flow", "graph", "two"}).out, HasSubstr("noop"));
+  EXPECT_EQ(reeve({"run-graph", "two", "--workflow-id", "W", "--validate-only"}).code, 0);
+  const Outcome unknown = reeve({"flow", "graph", "something-else"});
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_THAT(unknown.err, HasSubstr("there are two"));
+  EXPECT_THAT(reeve({"flow", "validate", "twoo"}).err, HasSubstr("did you mean `two`?"));
+}
+
 // UX: Ctrl-C stops watching, the execution goes on.
 TEST_F(FlowCli, ctrl_c_leaves_it_running_and_says_how_to_go_on) {
   write_workflow("w", chain("w", {{"build", held_until("go")}}));
@@ -253,7 +317,7 @@ TEST_F(FlowCli, ctrl_c_leaves_it_running_and_says_how_to_go_on) {
   session->wait_for("● build");
   session->type("\x03");
   EXPECT_EQ(session->wait(), 130);
-  EXPECT_THAT(session->out(), HasSubstr("EX-1 goes on; reeve flow show EX-1"));
+  EXPECT_THAT(session->out(), HasSubstr("EX-1 goes on; reeve wait EX-1"));
   EXPECT_EQ(session->modes().c_lflag, session->first_modes().c_lflag);
   const auto lines = start({"flow", "run", "w"});
   lines->wait_for("\tbuild\trunning");
@@ -262,6 +326,42 @@ TEST_F(FlowCli, ctrl_c_leaves_it_running_and_says_how_to_go_on) {
   EXPECT_THAT(lines->err(), HasSubstr("EX-2 goes on"));
   release("go");
   EXPECT_EQ(reeve({"wait", "EX-1", "EX-2"}).code, 0);
+}
+
+// GRF-13: a daemon that dies while somebody watches; nothing is told twice or left out.
+TEST_F(FlowCli, a_daemon_that_is_killed_is_found_again_and_each_change_told_once) {
+  write_workflow("w", chain("w", {{"a", held_until("one")}, {"b", held_until("two")}, {"c", "noop"}}));
+  const auto lines = start({"flow", "run", "w"});
+  lines->wait_for("\ta\trunning");
+  const std::string daemon = read_pid();
+  ASSERT_EQ(::kill(static_cast<pid_t>(std::stol(daemon)), SIGKILL), 0);
+  release("one");
+  lines->wait_for("\tb\trunning");
+  release("two");
+  EXPECT_EQ(lines->wait(), 0) << lines->err();
+  EXPECT_THAT(changes_of(lines->out()),
+              ::testing::ElementsAre(" running", "a running", "a completed", "b running", "b completed", "c running",
+                                     "c completed", " completed"));
+}
+
+// RUN-6, APR-1: what a task's tool asks is answered in the tree too, and the node goes on.
+TEST_F(FlowCli, what_a_tool_asks_is_answered_in_the_tree) {
+  scratch().write("project/ask.sh", R"(if [ -n "$REEVE_APPROVAL_ID" ]; then echo "got $AUTO_APPROVAL"; exit 0; fi
+echo '{"event":"approval_needed","question":"Push it?"}'; exit 90
+)");
+  write_workflow("w", chain("w", {{"push", "sh ./ask.sh"}}));
+  const auto session = at_terminal({"flow", "run", "w"});
+  session->wait_for("AP-1 asks: Push it?");
+  session->wait_for("asks: Push it?");
+  ASSERT_TRUE(testing::eventually([&] {
+    session->type("1");
+    return session->out().find("> 1") != std::string::npos;
+  }));
+  session->type(
+      "\x15"
+      "1\r");
+  EXPECT_EQ(session->wait(), 0) << session->out();
+  EXPECT_THAT(show("EX-1")["nodes"], HasSubstr("got approve"));
 }
 
 // A process inside a managed run starts no workflow.

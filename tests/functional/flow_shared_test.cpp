@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <sysexits.h>
@@ -75,7 +76,8 @@ TEST_F(SharedFlow, a_daemon_that_stood_still_past_its_lease_starts_nothing) {
   auto still = stand_still_at("node.before_start");
   const auto client = start({"flow", "run", "chain", "--detach"});
   ASSERT_TRUE(wait_until_still(*still));
-  ASSERT_TRUE(eventually([&] { return !list_unfinished(site("b")).empty(); }));
+  // Once its lease is over.
+  ASSERT_TRUE(eventually([&] { return !ledger().empty(); }));
   wait_until_over(site("b"));
   still->signal(SIGCONT);
   // What it held is another's: it begins anew.
@@ -117,6 +119,29 @@ TEST_F(SharedFlow, a_step_that_ended_while_its_daemon_stood_still_is_done_once) 
   wait_until_over(site("a"));
   expect_proved(site("a"));
   EXPECT_EQ(ledger().size(), 2U * 4) << "each step once";
+}
+
+// GRF-13, RUN-13: its daemon died before the step could begin, and while it was away somebody cancelled the execution.
+TEST_F(SharedFlow, a_step_that_was_cancelled_while_its_daemon_was_away_never_begins) {
+  ASSERT_EQ(reeve_at(site("b"), {"flow", "list"}).code, 0);
+  auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "run.after_tx_spawned"}});
+  daemon->wait_for_error("listening");
+  const auto client = start({"flow", "run", "any", "--detach"});
+  EXPECT_EQ(daemon->wait(), 128 + SIGKILL);
+  // It would start the daemon again.
+  client->signal(SIGKILL);
+  client->wait();
+  const auto left = list_unfinished(site("b"));
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(reeve_at(site("b"), {"flow", "cancel", left[0].substr(0, left[0].find(' '))}).code, 0);
+  ASSERT_EQ(reeve({"flow", "list"}).code, 0);
+  ASSERT_TRUE(eventually([&] {
+    const auto runs = read_all(site("a")).at(0).runs;
+    return std::ranges::none_of(runs,
+                                [](const auto& run) { return run.status == "running" || run.status == "queued"; });
+  }));
+  EXPECT_EQ(ledger().size(), 0U);
+  testing::expect_agreement(read_all(site("a")), ledger());
 }
 
 }  // namespace

@@ -288,7 +288,8 @@ class Simulation {
 
   void offer_room(Daemon& daemon) {
     std::vector<std::int64_t> executions;
-    daemon.session->query(Sql::work_ready, {{"now", base::format_time(clock_.wall_now())}, {"host", ""}, {"most", 10}},
+    daemon.session->query(Sql::work_ready,
+                          {{"now", base::format_time(clock_.wall_now())}, {"host", ""}, {"after", 0}, {"most", 10}},
                           [&](const Row& row) { executions.push_back(row.integer(0)); });
     if (executions.empty()) return;
     const base::ExecutionId execution(executions[draw(executions.size())]);

@@ -1,12 +1,8 @@
-#include <fstream>
-
 #include <gmock/gmock.h>
 
 #include "runtime/isolation_names.h"
-#include "runtime/isolation_steps.h"
 #include "store/approvals.h"
-#include "tests/support/git_repository.h"
-#include "tests/support/store/flows.h"
+#include "tests/store/isolation_fixture.h"
 
 // Branches, worktrees and patches of executions with real repositories (ISO-1 … ISO-5).
 namespace reeve::runtime {
@@ -24,84 +20,6 @@ using ::testing::Not;
 using testing::read_text;
 using Applied = Isolation::Applied;
 using Word = engine::Answer::Word;
-
-void write_text(const fs::path& path, const std::string& text) {
-  fs::create_directories(path.parent_path());
-  std::ofstream(path) << text;
-}
-
-// A process that was killed there.
-struct Killed {};
-
-class IsolationTest : public ::testing::Test {
- protected:
-  IsolationTest()
-      : store_(store::Place::Kind::memory),
-        ledger_(store_),
-        root_(ledger_.start(testing::make_execution(testing::make_chain(3))).execution) {
-    begin_anew();
-    ground_.project = made_.root().string();
-    ground_.base_commit = made_.git({"rev-parse", "HEAD"});
-    ground_.environment = {{"PATH", "/usr/bin:/bin"}};
-  }
-
-  // As a daemon that was started again.
-  void begin_anew() {
-    steps_.emplace(IsolationSteps::Options{
-        .ledger = *ledger_, .host = "here", .scratch = made_.beside("scratch"), .crash_point = [this](const char*) {
-          if (dies_in_ && --*dies_in_ == 0) throw Killed{};
-        }});
-  }
-  // Kills at each crash point in turn, and asks again each time, until it comes through.
-  template <class Act>
-  void with_crashes(Act act) {
-    for (int at = 1;; ++at) {
-      dies_in_ = at;
-      try {
-        act();
-        dies_in_.reset();
-        return;
-      } catch (const Killed&) {
-        dies_in_.reset();
-        begin_anew();
-      }
-    }
-  }
-  NodePlace at(const std::string& node, int attempt = 1) const {
-    return {.root = root_, .execution = root_, .node = node, .iteration = 0, .attempt = attempt, .worktree_id = {}};
-  }
-  fs::path prepare(const NodePlace& place) {
-    auto folder = steps_->prepare(ground_, place);
-    EXPECT_TRUE(folder);
-    return folder.value_or("");
-  }
-  // A task that writes a file and is accepted.
-  void work(const std::string& node, const std::string& file, const std::string& text) {
-    write_text(prepare(at(node)) / file, text);
-    steps_->collect(ground_, at(node));
-    EXPECT_FALSE(steps_->accept(ground_, at(node)).is_conflict);
-  }
-  model::Patch patch(int number) {
-    return ledger_->call(
-        [number](ledger::Transaction& transaction) { return ledger::get_patch(transaction, base::PatchId(number)); });
-  }
-  std::size_t count_patches() {
-    return ledger_->call(
-        [](ledger::Transaction& transaction) { return store::list_patches(transaction.session(), {}).size(); });
-  }
-  std::string branch() const { return "reeve/" + root_.text(); }
-  std::string show(const std::string& file) const { return made_.git({"show", branch() + ":" + file}); }
-  bool has_ref(const std::string& ref) const { return !made_.git({"for-each-ref", ref}).empty(); }
-  fs::path worktree() const { return made_.root() / ".worktrees" / root_.text(); }
-
-  testing::GitRepository made_;
-  testing::TestStore store_;
-  testing::TestLedger ledger_;
-  base::ExecutionId root_;
-  IsolationGround ground_;
-  std::optional<int> dies_in_;
-  std::optional<IsolationSteps> steps_;
-};
 
 // ISO-1: branch, worktree, one commit per changing node; the checkout stays as it is.
 TEST_F(IsolationTest, each_node_is_a_commit_on_the_branch_of_its_execution) {
@@ -262,7 +180,7 @@ TEST_F(IsolationTest, an_older_attempt_makes_room_and_keeps_its_work) {
 TEST_F(IsolationTest, setup_and_copies_are_there_and_no_part_of_the_patch) {
   made_.write(".env", "SECRET=1\n");
   made_.write(".git/info/exclude", "");
-  ground_.worktree.copy = {".env", "missing"};
+  ground_.worktree.copy = {".env"};
   ground_.worktree.setup = {{"sh", "-c", "echo $FLAVOUR > made-by-setup; echo again >> count.log"}};
   ground_.environment["FLAVOUR"] = "sweet";
   const fs::path folder = prepare(at("one"));
@@ -355,6 +273,25 @@ TEST_F(IsolationTest, a_dirty_checkout_or_a_conflict_is_refused_with_the_way_out
   EXPECT_EQ(made_.git({"status", "--porcelain"}), "");
   steps_->close(root_);
   EXPECT_TRUE(has_ref("refs/heads/" + branch())) << "the branch stays";
+}
+
+// ISO-3: what the branch builds on and the checkout does not have is no part of what was done.
+TEST_F(IsolationTest, a_checkout_that_left_what_it_started_from_is_refused) {
+  const std::string before = made_.git({"rev-parse", "HEAD"});
+  made_.git({"switch", "-qc", "feature"});
+  made_.write("unfinished", "u\n");
+  ground_.base_commit = made_.commit("unfinished");
+  work("one", "one", "1\n");
+  made_.git({"switch", "-q", "-"});
+  const Applied refused = steps_->apply(root_, ApplyWhen::on_complete);
+  EXPECT_EQ(refused.kind, Applied::Kind::refused);
+  EXPECT_THAT(refused.message, HasSubstr("no longer on what it started from"));
+  EXPECT_THAT(refused.message, HasSubstr("git diff --binary " + *ground_.base_commit + " " + branch()));
+  EXPECT_EQ(patch(1).state, PatchState::apply_failed);
+  EXPECT_EQ(made_.git({"rev-parse", "HEAD"}), before);
+  EXPECT_FALSE(fs::exists(made_.root() / "unfinished"));
+  made_.git({"switch", "-q", "feature"});
+  EXPECT_EQ(steps_->apply(root_, ApplyWhen::on_complete).kind, Applied::Kind::applied);
 }
 
 TEST_F(IsolationTest, manual_leaves_the_checkout_alone) {
@@ -502,7 +439,45 @@ TEST_F(IsolationTest, a_crash_between_any_two_steps_changes_nothing_in_the_end) 
   EXPECT_EQ(made_.git({"status", "--porcelain"}), "");
   EXPECT_EQ(made_.git({"worktree", "list"}).find('\n'), std::string::npos);
   EXPECT_EQ(made_.git({"for-each-ref", "--format=%(refname)", "refs/reeve"}), "refs/reeve/" + root_.text() + "/PA-3");
-  EXPECT_THAT(steps_->find_open(ground_.project), IsEmpty());
+  EXPECT_TRUE(steps_->is_closed(root_));
+}
+
+// The same with one crash in the life of each task, at every point that there is.
+TEST_F(IsolationTest, one_crash_at_any_point_of_a_task_changes_nothing_in_the_end) {
+  enum class Part { prepare, collect, accept, reject };
+  int tasks = 0;
+  for (const Part part : {Part::prepare, Part::collect, Part::accept, Part::reject}) {
+    bool has_died = true;
+    for (int point = 1; has_died; ++point) {
+      has_died = false;
+      const NodePlace place = at("task-" + std::to_string(++tasks));
+      const auto once = [&](Part now, const auto& act) {
+        if (now == part) dies_in_ = point;
+        try {
+          act();
+        } catch (const Killed&) {
+          has_died = true;
+        }
+        dies_in_.reset();
+        begin_anew();
+        act();
+      };
+      once(Part::prepare, [&] { prepare(place); });
+      write_text(prepare(place) / place.node, "x\n");
+      once(Part::collect, [&] { steps_->collect(ground_, place); });
+      if (part == Part::reject) {
+        once(Part::reject, [&] { steps_->reject(ground_, place, PatchState::rejected, "no"); });
+      } else {
+        once(Part::accept, [&] { steps_->accept(ground_, place); });
+      }
+      const bool is_accepted = part != Part::reject;
+      EXPECT_EQ(patch(tasks).state, is_accepted ? PatchState::validated : PatchState::rejected) << tasks;
+      EXPECT_EQ(patch(tasks).files.size(), 1U) << tasks;
+    }
+  }
+  EXPECT_GT(tasks, 12);
+  steps_->close(root_);
+  EXPECT_EQ(count_patches(), static_cast<std::size_t>(tasks)) << "none that nobody made";
 }
 
 TEST_F(IsolationTest, a_crash_while_a_person_acts_is_gone_on_with) {
@@ -530,7 +505,7 @@ TEST_F(IsolationTest, what_was_queued_is_found_by_the_next_daemon) {
   dies_in_.reset();
   begin_anew();
   EXPECT_THAT(steps_->find_granted(), IsEmpty()) << "used";
-  EXPECT_THAT(steps_->find_queued(ground_.project), ElementsAre(root_));
+  EXPECT_THAT(steps_->find_queued(), ElementsAre(root_));
   EXPECT_EQ(steps_->apply(root_, ApplyWhen::on_approval).kind, Applied::Kind::applied);
   EXPECT_EQ(made_.read("one"), "1\n");
 }

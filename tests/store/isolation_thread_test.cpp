@@ -1,13 +1,16 @@
+#include <atomic>
 #include <fstream>
 #include <future>
 #include <thread>
 
 #include <gmock/gmock.h>
 
+#include "ledger/patches.h"
 #include "runtime/daemon.h"
 #include "store/patches.h"
 #include "tests/support/git_repository.h"
 #include "tests/support/program.h"
+#include "tests/support/session.h"
 #include "tests/support/store/flows.h"
 
 // Isolation as the daemon has it: asked on the loop, done on a thread of its own.
@@ -24,7 +27,7 @@ class IsolationThread : public ::testing::Test {
         .config = {},
         .reload = [] { return model::Config(); },
         .keeper_program = (fs::path(testing::reeve_binary()).parent_path() / "reeve-keeper").string(),
-        .complain = [](const std::string& text) { ADD_FAILURE() << text; }};
+        .complain = [this](const std::string& text) { EXPECT_TRUE(may_complain_) << text; }};
     fs::create_directories(options.folder.root);
     daemon_ = std::make_unique<Daemon>(std::move(options));
     root_ = daemon_->ledger().call([&](ledger::Transaction& transaction) {
@@ -57,8 +60,29 @@ class IsolationThread : public ::testing::Test {
     return ask<std::string>(
         [this, place](Isolation& isolation, auto answer) { isolation.prepare(ground_, place, std::move(answer)); });
   }
+  std::future<std::expected<void, base::Error>> reject(const NodePlace& place) {
+    return ask<void>([this, place](Isolation& isolation, auto answer) {
+      isolation.reject(ground_, place, model::PatchState::quarantined, "cancelled", std::move(answer));
+    });
+  }
+  void begin(const std::set<base::ExecutionId>& alive) {
+    ask<int>([alive](Isolation& isolation, auto answer) { isolation.begin(alive, [answer] { answer(0); }); }).get();
+  }
+  // The execution is over.
+  void cancel() {
+    daemon_->ledger().call([&](ledger::Transaction& transaction) {
+      ledger::StepResult step;
+      daemon_->ledger().executions().step(transaction, root_, engine::CancelRequested{}, daemon_->ledger().worker(),
+                                          step);
+    });
+  }
+  std::vector<model::Patch> list_patches() {
+    return daemon_->ledger().call(
+        [](ledger::Transaction& transaction) { return store::list_patches(transaction.session(), {}); });
+  }
   static constexpr auto patience = std::chrono::seconds(60);
 
+  std::atomic<bool> may_complain_ = false;
   testing::GitRepository made_;
   std::unique_ptr<Daemon> daemon_;
   base::ExecutionId root_{0};
@@ -90,9 +114,10 @@ TEST_F(IsolationThread, whoever_shares_a_worktree_waits_their_turn) {
 TEST_F(IsolationThread, the_end_of_an_execution_answers_those_who_wait) {
   ASSERT_TRUE(prepare(at("a")).get());
   auto waiting = prepare(at("b"));
-  ask<int>([this](Isolation& isolation, auto answer) {
-    isolation.close(ground_, root_, [answer] { answer(0); });
-  }).get();
+  const auto closed = ask<int>([this](Isolation& isolation, auto answer) {
+                        isolation.close(ground_, root_, [answer](bool is_done) { answer(is_done ? 0 : 1); });
+                      }).get();
+  EXPECT_EQ(*closed, 0);
   ASSERT_EQ(waiting.wait_for(patience), std::future_status::ready);
   EXPECT_EQ(waiting.get().error().code(), "execution.over");
   EXPECT_FALSE(fs::exists(made_.root() / ".worktrees" / root_.text()));
@@ -106,23 +131,86 @@ TEST_F(IsolationThread, without_a_commit_to_begin_with_it_is_the_projects_folder
   EXPECT_FALSE(fs::exists(made_.root() / ".worktrees"));
 }
 
-// What executions left behind that are over goes at the next start; those that live keep theirs.
+// A task that was cancelled while it waited never gets the worktree: nobody would leave it.
+TEST_F(IsolationThread, a_cancelled_task_waits_no_more) {
+  ASSERT_TRUE(prepare(at("a")).get());
+  auto ghost = prepare(at("b"));
+  auto next = prepare(at("c"));
+  ASSERT_TRUE(reject(at("b")).get());
+  ASSERT_TRUE(reject(at("a")).get());
+  ASSERT_EQ(next.wait_for(patience), std::future_status::ready);
+  EXPECT_TRUE(next.get());
+  EXPECT_THROW(ghost.get(), std::future_error) << "forgotten, and never answered";
+}
+
+// A setup may take long: who is cancelled does not wait for its end, nor do the others.
+TEST_F(IsolationThread, a_cancelled_task_ends_its_setup) {
+  ground_.environment = {{"PATH", "/usr/bin:/bin"}};
+  const fs::path began = made_.beside("began");
+  ground_.worktree.setup = {{"sh", "-c", "echo > \"$0\"; exec sleep 600", began.string()}};
+  auto prepared = prepare(at("a"));
+  ASSERT_TRUE(testing::eventually([&] { return fs::exists(began); }));
+  ASSERT_TRUE(reject(at("a")).get());
+  EXPECT_EQ(prepared.get().error().code(), "worktree.setup_failed");
+  ground_.worktree.setup.clear();
+  NodePlace again = at("a");
+  again.attempt = 2;
+  EXPECT_TRUE(prepare(again).get());
+}
+
+// What executions left behind that are over goes at the next start, in whatever project; those that live keep theirs.
 TEST_F(IsolationThread, a_start_removes_what_is_over_and_nothing_else) {
-  const auto begin = [this](std::set<base::ExecutionId> alive) {
-    ask<int>([this, alive](Isolation& isolation, auto answer) {
-      isolation.begin(ground_.project, alive, [answer] { answer(0); });
-    }).get();
-  };
   const fs::path folder = *prepare(at("a")).get();
   std::ofstream(folder / "left") << "left\n";
   begin({root_});
   EXPECT_TRUE(fs::exists(folder / "left"));
   begin({});
+  EXPECT_TRUE(fs::exists(folder / "left")) << "the store says that it is not over";
+  cancel();
+  begin({root_});
+  EXPECT_TRUE(fs::exists(folder / "left")) << "another is about to";
+  begin({});
   EXPECT_FALSE(fs::exists(folder));
-  const auto kept = daemon_->ledger().call(
-      [](ledger::Transaction& transaction) { return store::list_patches(transaction.session(), {}); });
+  const auto kept = list_patches();
   ASSERT_EQ(kept.size(), 1U);
   EXPECT_EQ(kept[0].state, model::PatchState::quarantined) << "ISO-4: it became a patch first";
+}
+
+// ISO-3: an approved apply whose daemon died is done by the next one, also when all else of it is over; then nothing of
+// it is left in the repository.
+TEST_F(IsolationThread, a_start_goes_on_with_what_was_queued_and_leaves_no_refs) {
+  std::ofstream(fs::path(*prepare(at("a")).get()) / "new") << "new\n";
+  ASSERT_TRUE(ask<Isolation::Collected>([this](Isolation& isolation, auto answer) {
+                isolation.collect(ground_, at("a"), std::move(answer));
+              }).get());
+  ASSERT_TRUE(ask<Isolation::Accepted>([this](Isolation& isolation, auto answer) {
+                isolation.accept(ground_, at("a"), std::move(answer));
+              }).get());
+  cancel();
+  begin({});
+  EXPECT_NE(made_.git({"for-each-ref", "refs/heads/reeve"}), "") << "it is not in the checkout";
+  daemon_->ledger().call([&](ledger::Transaction& transaction) {
+    ledger::move_patch(transaction, base::PatchId(1), {.to = model::PatchState::queued});
+  });
+  begin({});
+  EXPECT_EQ(made_.read("new"), "new\n");
+  EXPECT_EQ(list_patches()[0].state, model::PatchState::committed);
+  EXPECT_EQ(made_.git({"for-each-ref", "refs/heads/reeve", "refs/reeve"}), "");
+}
+
+// What cannot be tidied up now is to be tried again.
+TEST_F(IsolationThread, a_close_that_fails_says_so) {
+  ASSERT_TRUE(prepare(at("a")).get());
+  may_complain_ = true;
+  fs::rename(made_.root() / ".worktrees", made_.root() / "elsewhere");
+  fs::create_symlink("elsewhere", made_.root() / ".worktrees");
+  const auto close = [this] {
+    return *ask<bool>([this](Isolation& isolation, auto answer) { isolation.close(ground_, root_, answer); }).get();
+  };
+  EXPECT_FALSE(close());
+  fs::remove(made_.root() / ".worktrees");
+  fs::rename(made_.root() / "elsewhere", made_.root() / ".worktrees");
+  EXPECT_TRUE(close());
 }
 
 }  // namespace

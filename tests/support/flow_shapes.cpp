@@ -183,6 +183,16 @@ edges:
   - {id: e1, source: a, target: b}
   - {id: e2, source: b, target: c}
 )"},
+    {"mended-outer", "completed", R"(
+entry_point: a
+nodes:
+  - {id: a, type: task, task_config: {role: quick}}
+  - {id: sub, type: subgraph, subgraph_config: {workflow_name: mended}}
+  - {id: c, type: task, task_config: {role: quick}}
+edges:
+  - {id: e1, source: a, target: sub}
+  - {id: e2, source: sub, target: c}
+)"},
     // A person cancels it.
     {"unwanted", "cancelled", R"(
 entry_point: split

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
+#include <iostream>
+#include <iterator>
 #include <unistd.h>
 
 #include "tests/zoo/mode.h"
@@ -207,6 +209,18 @@ int step(const Words& words) {
   return must_fail ? 1 : 0;
 }
 
+// What it says depends on what it is and what it was told, never on when or where.
+int fate(const Words& words) {
+  std::string told = word_at(words, 0) + ' ' + variable("REEVE_NODE_ID") + ' ';
+  if (!has_option(words, "--gate")) told.append(std::istreambuf_iterator<char>(std::cin), {});
+  std::uint64_t mixed = 0xcbf29ce484222325ULL;
+  for (const char c : told) mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  mixed >>= 20U;
+  write_file(variable("REEVE_OUTPUT"), "{\"x\":" + std::to_string(mixed % 10) + "}");
+  const auto often = static_cast<std::uint64_t>(option(words, "--fail", 0));
+  return often > 0 && mixed % often == 0 ? 1 : 0;
+}
+
 constexpr std::array modes = {
     Mode{"lines", "N [--start S] [--pause MS] [--stderr] [--pad BYTES]", "numbered lines, then exit 0", lines},
     Mode{"write-then-exit", "N CODE", "N numbered lines in big writes, and at once _exit(CODE)", write_then_exit},
@@ -224,6 +238,8 @@ constexpr std::array modes = {
     Mode{"step", "FILE WORD [--pause MS] [--fail N]",
          "appends `begin WORD EXECUTION NODE RUN ATTEMPT PID`, and `end … CODE`; exit 1 the first N times, then 0",
          step},
+    Mode{"fate", "SEED [--fail N] [--gate]",
+         "an `x` as its result, by its node and its prompt (a gate has none); exit 1 one time in N", fate},
 };
 
 }  // namespace

@@ -1,0 +1,11 @@
+# The project's own tests: the exit code is what the gate looks at.
+failed=0
+check() {
+  [ "$1" = "$2" ] && return
+  echo "expected $2, got $1"
+  failed=1
+}
+check "$(sh sum.sh 2 3)" 5
+[ "$failed" = 0 ] && check "$(sh sum.sh 2>/dev/null)" 0
+[ "$failed" = 0 ] && echo "all tests pass"
+exit $failed

@@ -1,0 +1,234 @@
+#include "runtime/node_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "json/parse.h"
+
+namespace reeve::runtime {
+namespace {
+
+using base::TimeLimit;
+using base::Value;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Value inputs_of(std::string_view text) { return json::parse(text).value(); }
+
+class NodePlan : public ::testing::Test {
+ protected:
+  NodePlan() {
+    ground_.project = "/project";
+    ground_.environment = {{"PATH", "/bin"}, {"API_KEY", "k3y"}, {"OTHER", "x"}};
+    model::ToolProfile agent;
+    agent.command = {"agent", "-p", "{prompt}"};
+    agent.timeout = TimeLimit::of(seconds(10));
+    agent.pass_env = {"API_KEY"};
+    ground_.tools = {{"agent", agent}};
+    node_.id = "build";
+    node_.task_config = model::TaskConfig{.role = "coder", .timeout = {}, .worktree_id = {}, .retry = {}};
+  }
+  model::TaskConfig& task() { return *node_.task_config; }
+  model::Role& role() { return ground_.roles["coder"]; }
+  model::ToolProfile& agent() { return ground_.tools.at("agent"); }
+  RunPlan plan(std::string_view inputs = "{}", std::optional<std::string> feedback = {}) const {
+    auto made = plan_task(ground_, node_, inputs_of(inputs), {.folder = "/work", .feedback = std::move(feedback)});
+    EXPECT_TRUE(made) << (made ? "" : made.error().message());
+    return made.value_or(RunPlan());
+  }
+  base::Error refusal(std::string_view inputs = "{}") const {
+    const auto made = plan_task(ground_, node_, inputs_of(inputs), {.folder = "/work"});
+    EXPECT_FALSE(made);
+    return made ? base::Error("", "") : made.error();
+  }
+  std::string order(const std::vector<std::string>& gates) const {
+    const auto ordered = order_gates(ground_, gates);
+    if (!ordered) return ordered.error().code();
+    std::string text;
+    for (const std::string& gate : *ordered) text += (text.empty() ? "" : " ") + gate;
+    return text;
+  }
+
+  ExecutionGround ground_;
+  model::Node node_;
+};
+
+// GRF-8
+TEST(Expand, puts_fields_in_and_leaves_doubled_braces_single) {
+  const Value inputs = inputs_of(R"({"goal": "a {b}", "n": 3, "plan.text": "flat", "deep": {"x": [1, null]}})");
+  EXPECT_EQ(expand("{goal}/{n}/{plan.text}/{deep.x}/{{n}}", inputs), "a {b}/3/flat/[1,null]/{n}");
+  EXPECT_EQ(expand("", inputs), "");
+  EXPECT_EQ(expand("{input}", inputs_of(R"({"a": 1})")), R"({"a":1})") << "all of it, as JSON";
+  EXPECT_EQ(expand("{input}", inputs, "the task"), "the task") << "what stands for it here";
+  EXPECT_EQ(expand("{input}", inputs_of(R"({"input": "given"})")), "given") << "one that is called so";
+}
+
+// GRF-8: an unknown name is told with the names there are.
+TEST(Expand, refuses_what_it_cannot_put_in) {
+  const auto unknown = expand("{goal} {gaol}", inputs_of(R"({"goal": 1, "not a name": 2})"));
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code(), "node.unknown_name");
+  EXPECT_THAT(unknown.error().message(), HasSubstr("{gaol}"));
+  EXPECT_THAT(unknown.error().fix(), AllOf(HasSubstr("{input}, {goal}"), Not(HasSubstr("not a name"))));
+  const auto broken = expand("{goal", inputs_of("{}"));
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().code(), "node.bad_template");
+}
+
+// GRF-8: the expanded task is the role's {input}, the expanded prompt the tool's {prompt}.
+TEST_F(NodePlan, a_task_becomes_one_word_of_its_tools_command) {
+  task().task_template = "build {goal}";
+  role().prompt = "You are careful. {input} ({goal})";
+  const RunPlan made = plan(R"({"goal": "it; rm -rf / {prompt} $(x)\n\"'"})");
+  EXPECT_THAT(made.argv, ElementsAre("agent", "-p",
+                                     "You are careful. build it; rm -rf / {prompt} $(x)\n\"' (it; rm -rf / {prompt} "
+                                     "$(x)\n\"')"));
+  EXPECT_EQ(made.tool, "agent");
+  EXPECT_EQ(made.cwd, "/work");
+  EXPECT_EQ(made.node, "build");
+  EXPECT_FALSE(made.prompt);
+  EXPECT_TRUE(made.may_ask);
+}
+
+TEST_F(NodePlan, a_command_without_a_place_for_the_prompt_reads_it) {
+  agent().command = {"agent"};
+  const RunPlan made = plan(R"({"goal": "x"})");
+  EXPECT_THAT(made.argv, ElementsAre("agent"));
+  EXPECT_EQ(made.prompt, R"({"goal":"x"})");
+}
+
+// AGT-3: settings of the role are placeholders of the command.
+TEST_F(NodePlan, settings_of_the_role_are_words_of_the_command) {
+  agent().command = {"agent",  "--model={model}", "{temperature}", "{max_tokens}",
+                     "{goal}", "{input}",         "{no} {",        "{prompt}"};
+  EXPECT_EQ(refusal(R"({"goal": "g"})").code(), "node.unknown_name");
+  role().model = "m-1";
+  role().temperature = 0.25;
+  role().max_tokens = 4096;
+  task().task_template = "do {goal}";
+  EXPECT_THAT(plan(R"({"goal": "g"})").argv,
+              ElementsAre("agent", "--model=m-1", "0.25", "4096", "g", "do g", "{no} {", "do g"));
+}
+
+TEST_F(NodePlan, what_a_gate_said_stands_behind_the_prompt) {
+  task().task_template = "build";
+  EXPECT_EQ(plan("{}", "the gate said {goal}").argv.back(), "build\n\nthe gate said {goal}");
+}
+
+// RUN-3
+TEST_F(NodePlan, the_nearest_time_limit_wins) {
+  EXPECT_EQ(plan().profile.timeout, TimeLimit::of(seconds(10)));
+  role().timeout = TimeLimit::of(seconds(20));
+  role().no_output_timeout = TimeLimit::of(seconds(5));
+  EXPECT_EQ(plan().profile.timeout, TimeLimit::of(seconds(20)));
+  EXPECT_EQ(plan().profile.no_output_timeout, TimeLimit::of(seconds(5)));
+  task().timeout = TimeLimit::off();
+  EXPECT_EQ(plan().profile.timeout, TimeLimit::off());
+}
+
+// RUN-8
+TEST_F(NodePlan, the_starters_environment_goes_through_the_profile) {
+  const auto environment = plan().environment;
+  EXPECT_EQ(environment.at("API_KEY"), "k3y");
+  EXPECT_FALSE(environment.contains("OTHER"));
+  EXPECT_THAT(find_secrets(plan()), ElementsAre("k3y"));
+}
+
+TEST_F(NodePlan, a_word_that_the_system_would_refuse_is_told_with_the_way_out) {
+  const base::Error error = refusal(R"({"goal": ")" + std::string(140'000, 'x') + "\"}");
+  EXPECT_EQ(error.code(), "node.too_long");
+  EXPECT_THAT(error.fix(), HasSubstr("standard input"));
+  agent().command = {"agent"};
+  EXPECT_EQ(plan(R"({"goal": ")" + std::string(140'000, 'x') + "\"}").prompt->size(), 140'011U);
+}
+
+TEST_F(NodePlan, a_role_comes_to_its_tool_or_to_the_only_one) {
+  EXPECT_EQ(find_tool(ground_, "anybody").value(), "agent");
+  ground_.tools.emplace("other", agent());
+  ASSERT_FALSE(find_tool(ground_, "anybody"));
+  EXPECT_EQ(find_tool(ground_, "anybody").error().code(), "node.no_tool");
+  EXPECT_THAT(find_tool(ground_, "anybody").error().fix(), HasSubstr("roles: {anybody: {tool: "));
+  role().tool = "other";
+  EXPECT_EQ(find_tool(ground_, "coder").value(), "other");
+  role().tool = "gone";
+  EXPECT_EQ(refusal().code(), "run.unknown_tool");
+}
+
+TEST_F(NodePlan, a_gate_gets_its_own_settings_and_never_asks) {
+  ground_.gates["test"] = {.command = {"make", "{prompt}"},
+                           .timeout = TimeLimit::of(seconds(3)),
+                           .env = {{"A", "1"}},
+                           .working_dir = "sub/./dir",
+                           .depends_on = {}};
+  const RunPlan made = plan_gate(ground_, "test", "/checkout").value();
+  EXPECT_EQ(made.tool, "test");
+  EXPECT_EQ(made.cwd, "/checkout/sub/dir");
+  EXPECT_EQ(made.profile.timeout, TimeLimit::of(seconds(3)));
+  EXPECT_EQ(made.profile.on_interrupted, model::OnInterrupted::rerun);
+  EXPECT_EQ(made.environment.at("A"), "1");
+  EXPECT_FALSE(made.environment.contains("API_KEY"));
+  EXPECT_FALSE(made.may_ask);
+  EXPECT_FALSE(read_plan(keeper::encode_launch(make_launch(made)))->may_ask) << "the next daemon knows it too";
+  ground_.gates["test"].working_dir = ".";
+  EXPECT_EQ(plan_gate(ground_, "test", "/checkout")->cwd, "/checkout");
+}
+
+// ISO-5
+TEST_F(NodePlan, a_gate_does_not_leave_its_folder) {
+  for (const char* folder : {"..", "a/../..", "/etc", "../checkout"}) {
+    ground_.gates["test"] = {.command = {"true"}, .env = {}, .working_dir = folder, .depends_on = {}};
+    const auto made = plan_gate(ground_, "test", "/checkout");
+    ASSERT_FALSE(made) << folder;
+    EXPECT_EQ(made.error().code(), "node.bad_folder");
+  }
+  const auto unknown = plan_gate(ground_, "tset", "/checkout");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code(), "node.unknown_gate");
+  EXPECT_THAT(unknown.error().fix(), HasSubstr("did you mean `test`?"));
+}
+
+TEST_F(NodePlan, gates_come_behind_those_that_they_depend_on_each_once) {
+  const auto add = [&](const char* name, std::vector<std::string> before) {
+    ground_.gates[name] = {.command = {"true"}, .env = {}, .depends_on = std::move(before)};
+  };
+  add("lint", {});
+  add("build", {"lint"});
+  add("test", {"build", "lint"});
+  add("docs", {});
+  EXPECT_EQ(order({"docs", "test", "lint"}), "docs lint build test");
+  EXPECT_EQ(order({"test", "test"}), "lint build test");
+  EXPECT_EQ(order({}), "");
+  EXPECT_EQ(order({"none"}), "node.unknown_gate");
+  add("lint", {"test"});
+  EXPECT_EQ(order({"test"}), "node.gate_cycle");
+  add("self", {"self"});
+  EXPECT_EQ(order({"self"}), "node.gate_cycle");
+}
+
+// A thousand gates in a row are no reason to run out of stack.
+TEST_F(NodePlan, a_long_chain_of_gates_is_ordered) {
+  for (int i = 0; i < 5'000; ++i) {
+    ground_.gates[std::to_string(i)] = {.command = {"true"}, .env = {}, .depends_on = {std::to_string(i + 1)}};
+  }
+  ground_.gates["5000"] = {.command = {"true"}, .env = {}, .depends_on = {}};
+  EXPECT_EQ(order_gates(ground_, {"0"})->size(), 5'001U);
+}
+
+TEST_F(NodePlan, what_cannot_be_planned_is_found_before_the_start) {
+  model::Workflow workflow;
+  workflow.nodes = {node_};
+  EXPECT_FALSE(check_plans(ground_, workflow));
+  workflow.nodes[0].task_config->gates = {"missing"};
+  EXPECT_THAT(check_plans(ground_, workflow)->message(), AllOf(HasSubstr("node `build`"), HasSubstr("`missing`")));
+  workflow.nodes[0].task_config->gates = {};
+  agent().headless = model::Headless::unsupported;
+  EXPECT_EQ(check_plans(ground_, workflow)->code(), "run.headless_unsupported");
+  workflow.nodes[0].task_config->role = "noop";
+  EXPECT_FALSE(check_plans(ground_, workflow)) << "it needs no tool";
+}
+
+}  // namespace
+}  // namespace reeve::runtime

@@ -1,0 +1,122 @@
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/flow.h"
+
+// What a person is told of the changes of a workflow in a real repository (ISO-3, ISO-4, UX).
+namespace reeve {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Outcome;
+using testing::Words;
+
+class FlowChanges : public testing::FlowTest {
+ protected:
+  FlowChanges() {
+    git({"init", "-q", "-b", "main"});
+    write("file.txt", "first\n");
+    write(".gitignore", ".reeve/state\n.worktrees\n");
+  }
+  void write(const std::string& name, const std::string& text) const { scratch().write("project/" + name, text); }
+  std::string git(const Words& words) const {
+    Words argv = {"git", "-C", project().string(), "-c", "user.name=Ana", "-c", "user.email=ana@example.org"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    const Outcome outcome = testing::run_program({.argv = argv, .environment = {{"PATH", "/usr/bin:/bin"}}});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  }
+  // A workflow of the repository.
+  void commit_workflow(const std::string& name, const std::string& yaml) const {
+    write_workflow(name, yaml);
+    git({"add", "-A"});
+    git({"commit", "-qm", name});
+  }
+  static std::string with_apply(const std::string& yaml, const std::string& when) {
+    return yaml + "config: {apply: " + when + "}\n";
+  }
+};
+
+TEST_F(FlowChanges, the_question_about_them_is_what_is_next) {
+  commit_workflow("asks", with_apply(chain("asks", {{"a", "echo 1 > one.txt"}}), "on_approval"));
+  const Outcome done = reeve({"flow", "run", "asks"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.err, AllOf(HasSubstr("EX-1 completed"), HasSubstr("AP-1 asks: Apply what EX-1 changed"),
+                              HasSubstr("next: reeve show AP-1"), Not(HasSubstr("git merge"))));
+  EXPECT_EQ(reeve({"flow", "run", "asks", "--no-wait"}).code, 90);
+  EXPECT_EQ(reeve({"flow", "run", "asks", "--no-wait", "--json"}).code, 90);
+}
+
+TEST_F(FlowChanges, a_dropped_patch_takes_its_question_along) {
+  commit_workflow("asks",
+                  with_apply(chain("asks", {{"a", "echo 1 > one.txt"}, {"b", "echo 2 > two.txt"}}), "on_approval"));
+  EXPECT_EQ(reeve({"flow", "run", "asks"}).code, 0);
+  EXPECT_EQ(reeve({"patch", "drop", "PA-1"}).code, 0);
+  EXPECT_THAT(reeve({"approvals"}).out, HasSubstr("AP-1\tpending")) << "PA-2 is left";
+  EXPECT_EQ(reeve({"patch", "drop", "PA-2"}).code, 0);
+  EXPECT_EQ(reeve({"approvals"}).out, "");
+  const Outcome again = reeve({"patch", "drop", "PA-2"});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_EQ(again.err, "PA-2 was already dropped. Nothing changed.\n");
+  EXPECT_THAT(reeve({"patch", "apply", "PA-2"}).err,
+              AllOf(HasSubstr("reeve patch show PA-2 --diff | git apply -3"), Not(HasSubstr("cherry-pick"))));
+}
+
+TEST_F(FlowChanges, what_is_not_in_the_checkout_comes_with_a_way_out) {
+  const std::string two = chain("two", {{"a", "echo 1 > one.txt"}, {"b", "echo 2 > two.txt"}});
+  commit_workflow("two", with_apply(two, "manual"));
+  const Outcome manual = reeve({"flow", "run", "two"});
+  EXPECT_THAT(manual.err,
+              HasSubstr("PA-1 of a is validated\nPA-2 of b is validated\nnot in your checkout; it is on the "
+                        "branch reeve/EX-1: reeve patch apply PA-1 PA-2, or git merge reeve/EX-1\n"));
+  commit_workflow("dirty", chain("dirty", {{"a", "echo 3 > three.txt"}}));
+  write("file.txt", "mine\n");
+  const Outcome dirty = reeve({"flow", "run", "dirty"});
+  EXPECT_THAT(dirty.err, HasSubstr("it is on the branch reeve/EX-2: commit or stash, then reeve patch apply PA-3, or "
+                                   "git merge reeve/EX-2\n"));
+  EXPECT_THAT(reeve({}).out, AllOf(HasSubstr("PA-3\tapply_failed\tEX-2/a\t"), Not(HasSubstr("PA-1"))));
+  EXPECT_THAT(reeve({"flow", "show", "EX-2"}).out, HasSubstr("patch\tPA-3\tapply_failed\ta\t1 file +1 -0\n"));
+  EXPECT_THAT(reeve({"flow", "show", "EX-1", "--json", "--history"}).out,
+              AllOf(HasSubstr("\"patches\":[{\"patch_id\":\"PA-1\""), Not(HasSubstr("\"diff\""))));
+  write("file.txt", "first\n");
+  EXPECT_EQ(reeve({"patch", "apply", "PA-3"}).err, "");
+  EXPECT_EQ(reeve({"patch", "apply", "PA-3"}).err, "PA-3 was already committed. Nothing changed.\n");
+  EXPECT_EQ(reeve({"patch", "rollback", "PA-3"}).code, 0);
+  EXPECT_THAT(reeve({"patch", "drop", "PA-3"}).err, HasSubstr("it is out of your checkout already"));
+}
+
+// GRF-12: whoever decides about work sees it.
+TEST_F(FlowChanges, stand_beside_the_question_of_a_human_node) {
+  commit_workflow("looks", chain("looks", {{"a", "echo 1 > one.txt"}, {"ok", "human Fine?"}}));
+  EXPECT_EQ(reeve({"flow", "run", "looks", "--no-wait"}).code, 90);
+  EXPECT_THAT(reeve({"show", "AP-1"}).out, HasSubstr("patch\tPA-1 validated a 1 file +1 -0\n"));
+  EXPECT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_EQ(wait_for("EX-1"), 0);
+  EXPECT_THAT(reeve({"show", "AP-1"}).out, AllOf(Not(HasSubstr("\nuse\t")), Not(HasSubstr("\npatch\t"))));
+}
+
+// ISO-5.
+TEST_F(FlowChanges, a_file_to_copy_that_is_not_there_is_an_error) {
+  configure("tools:\n  sh: {command: [sh, -c, \"{prompt}\"]}\nworktree: {copy: [.env.local]}\n");
+  commit_workflow("copies", chain("copies", {{"a", "cat .env.local > one.txt"}}));
+  const Outcome failed = reeve({"flow", "run", "copies"});
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_THAT(failed.out + failed.err, HasSubstr("there is no such file in the project"));
+  write(".gitignore", ".reeve/state\n.worktrees\n.env.local\n");
+  git({"commit", "-qam", "ignore"});
+  write(".env.local", "x\n");
+  EXPECT_EQ(reeve({"flow", "run", "copies"}).code, 0);
+}
+
+TEST_F(FlowChanges, of_no_execution_are_not_none) {
+  const Outcome none = reeve({"patch", "list", "EX-99"});
+  EXPECT_EQ(none.code, 3);
+  EXPECT_THAT(none.err, HasSubstr("execution.not_found"));
+}
+
+}  // namespace
+}  // namespace reeve

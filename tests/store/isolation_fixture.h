@@ -1,0 +1,94 @@
+#pragma once
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "runtime/isolation_steps.h"
+#include "tests/support/git_repository.h"
+#include "tests/support/store/flows.h"
+
+// What isolation does with a real repository, step by step, and with a process that may die in between.
+namespace reeve::runtime {
+
+namespace fs = std::filesystem;
+
+inline void write_text(const fs::path& path, const std::string& text) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+}
+
+// A process that was killed there.
+struct Killed {};
+
+class IsolationTest : public ::testing::Test {
+ protected:
+  IsolationTest()
+      : store_(store::Place::Kind::memory),
+        ledger_(store_),
+        root_(ledger_.start(testing::make_execution(testing::make_chain(3))).execution) {
+    begin_anew();
+    ground_.project = made_.root().string();
+    ground_.base_commit = made_.git({"rev-parse", "HEAD"});
+    ground_.environment = {{"PATH", "/usr/bin:/bin"}};
+  }
+
+  // As a daemon that was started again.
+  void begin_anew() {
+    steps_.emplace(IsolationSteps::Options{
+        .ledger = *ledger_, .host = "here", .scratch = made_.beside("scratch"), .crash_point = [this](const char*) {
+          if (dies_in_ && --*dies_in_ == 0) throw Killed{};
+        }});
+  }
+  // Kills at each crash point in turn, and asks again each time, until it comes through.
+  template <class Act>
+  void with_crashes(Act act) {
+    for (int at = 1;; ++at) {
+      dies_in_ = at;
+      try {
+        act();
+        dies_in_.reset();
+        return;
+      } catch (const Killed&) {
+        dies_in_.reset();
+        begin_anew();
+      }
+    }
+  }
+  NodePlace at(const std::string& node, int attempt = 1) const {
+    return {.root = root_, .execution = root_, .node = node, .iteration = 0, .attempt = attempt, .worktree_id = {}};
+  }
+  fs::path prepare(const NodePlace& place) {
+    auto folder = steps_->prepare(ground_, place);
+    EXPECT_TRUE(folder);
+    return folder.value_or("");
+  }
+  // A task that writes a file and is accepted.
+  void work(const std::string& node, const std::string& file, const std::string& text) {
+    write_text(prepare(at(node)) / file, text);
+    steps_->collect(ground_, at(node));
+    EXPECT_FALSE(steps_->accept(ground_, at(node)).is_conflict);
+  }
+  model::Patch patch(int number) {
+    return ledger_->call(
+        [number](ledger::Transaction& transaction) { return ledger::get_patch(transaction, base::PatchId(number)); });
+  }
+  std::size_t count_patches() {
+    return ledger_->call(
+        [](ledger::Transaction& transaction) { return store::list_patches(transaction.session(), {}).size(); });
+  }
+  std::string branch() const { return "reeve/" + root_.text(); }
+  std::string show(const std::string& file) const { return made_.git({"show", branch() + ":" + file}); }
+  bool has_ref(const std::string& ref) const { return !made_.git({"for-each-ref", ref}).empty(); }
+  fs::path worktree() const { return made_.root() / ".worktrees" / root_.text(); }
+
+  testing::GitRepository made_;
+  testing::TestStore store_;
+  testing::TestLedger ledger_;
+  base::ExecutionId root_;
+  IsolationGround ground_;
+  std::optional<int> dies_in_;
+  std::optional<IsolationSteps> steps_;
+};
+
+}  // namespace reeve::runtime

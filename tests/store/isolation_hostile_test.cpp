@@ -1,0 +1,129 @@
+#include <csignal>
+
+#include "json/encode.h"
+#include "os/lock.h"
+#include "os/spawn.h"
+#include "store/approvals.h"
+#include "tests/store/isolation_fixture.h"
+
+// Tasks and setups that do what nobody expects of them.
+namespace reeve::runtime {
+namespace {
+
+using model::PatchState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::read_text;
+
+// ISO-5: nothing is read through a link, and the next attempt has a worktree again.
+TEST_F(IsolationTest, a_worktree_that_became_a_link_is_made_anew) {
+  const fs::path folder = prepare(at("one"));
+  const fs::path moved = made_.beside("moved");
+  fs::rename(folder, moved);
+  write_text(moved / "foreign", "foreign\n");
+  fs::create_directory_symlink(moved, folder);
+  steps_->reject(ground_, at("one"), PatchState::quarantined, "the task failed");
+  EXPECT_EQ(count_patches(), 0U);
+  const fs::path again = prepare(at("one", 2));
+  EXPECT_EQ(again, folder);
+  EXPECT_FALSE(fs::is_symlink(again));
+  EXPECT_FALSE(fs::exists(again / "foreign"));
+  EXPECT_TRUE(fs::exists(moved / "foreign"));
+  write_text(again / "mine", "mine\n");
+  EXPECT_TRUE(steps_->collect(ground_, at("one", 2)).patch);
+  // The same at the end, and where an older attempt is put out.
+  fs::rename(folder, made_.beside("again"));
+  fs::create_directory_symlink(moved, folder);
+  EXPECT_EQ(prepare(at("one", 3)), folder);
+  fs::remove_all(folder);
+  fs::create_directory_symlink(moved, folder);
+  steps_->close(root_);
+  EXPECT_FALSE(fs::is_symlink(folder));
+  EXPECT_TRUE(fs::exists(moved / "foreign"));
+}
+
+TEST_F(IsolationTest, a_worktree_that_was_removed_is_made_anew) {
+  fs::remove_all(prepare(at("one")));
+  EXPECT_FALSE(steps_->collect(ground_, at("one")).patch);
+  steps_->accept(ground_, at("one"));
+  const fs::path next = prepare(at("two"));
+  EXPECT_TRUE(fs::exists(next / "file.txt"));
+  made_.git({"worktree", "remove", "-f", "-f", next.string()});
+  EXPECT_TRUE(fs::exists(prepare(at("two")) / "file.txt")) << "also for the one who has it";
+}
+
+// LOG-4: what a setup says is an error that is stored and shown.
+TEST_F(IsolationTest, a_failing_setup_tells_no_secrets) {
+  ground_.environment["API_TOKEN"] = "hush-hush-hush";
+  ground_.worktree.setup = {{"sh", "-c", "echo token $API_TOKEN is wrong; exit 3", "hush-hush-hush"}};
+  try {
+    steps_->prepare(ground_, at("one"));
+    FAIL();
+  } catch (const base::Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("token *** is wrong"));
+    EXPECT_THAT(error.message(), Not(HasSubstr("hush")));
+  }
+}
+
+// LOG-4: the diff is stored and shown without them; git keeps what was written.
+TEST_F(IsolationTest, a_diff_shows_no_secrets) {
+  ground_.environment["API_TOKEN"] = "hush-hush-hush";
+  work("one", "config", "token: hush-hush-hush\n");
+  EXPECT_THAT(patch(1).diff, HasSubstr("+token: ***"));
+  EXPECT_EQ(show("config"), "token: hush-hush-hush");
+  const auto asked = steps_->apply(root_, model::ApplyWhen::on_approval);
+  ASSERT_TRUE(asked.approval);
+  const auto question = ledger_->call(
+      [&](ledger::Transaction& transaction) { return store::find_approval(transaction.session(), *asked.approval); });
+  const std::string arguments = json::encode(question->approval.arguments.value());
+  EXPECT_THAT(arguments, HasSubstr("+token: ***"));
+  EXPECT_THAT(arguments, Not(HasSubstr("hush")));
+  // Where nobody knows any more what is secret, nothing of it is shown.
+  write_text(prepare(at("two")) / "late", "hush-hush-hush\n");
+  begin_anew();
+  steps_->close(root_);
+  EXPECT_EQ(show("config"), "token: hush-hush-hush");
+  EXPECT_THAT(patch(2).diff, HasSubstr("not shown"));
+}
+
+// LOG-4: a file that was only copied in never gets into the branch, whatever the task did to it.
+TEST_F(IsolationTest, a_copied_file_that_the_task_changed_is_no_part_of_the_patch) {
+  made_.write(".env", "SECRET=1\n");
+  made_.write("notes.txt", "notes\n");
+  ground_.worktree.copy = {".env", "notes.txt"};
+  const fs::path folder = prepare(at("one"));
+  write_text(folder / ".env", "SECRET=1\nMORE=2\n");
+  write_text(folder / "mine", "mine\n");
+  write_text(folder / "file.txt", "changed\n");
+  fs::remove(folder / "folder/inner.txt");
+  const auto collected = steps_->collect(ground_, at("one"));
+  std::vector<std::string> paths;
+  for (const model::PatchFile& file : collected.files) paths.push_back(file.path);
+  EXPECT_THAT(paths, ElementsAre("file.txt", "folder/inner.txt", "mine"));
+  EXPECT_THAT(patch(1).diff, Not(HasSubstr("SECRET")));
+  steps_->accept(ground_, at("one"));
+  EXPECT_EQ(made_.git({"ls-tree", "-r", "--name-only", branch()}), ".gitignore\nfile.txt\nmine");
+  EXPECT_EQ(show("file.txt"), "changed");
+  // Nothing but that: no patch.
+  write_text(prepare(at("two")) / ".env", "SECRET=2\n");
+  EXPECT_FALSE(steps_->collect(ground_, at("two")).patch);
+}
+
+// After a kill -9 of the daemon its setup lives on: it ends before the next one looks at the worktree.
+TEST_F(IsolationTest, a_setup_that_outlived_its_daemon_is_ended) {
+  const auto lock = made_.beside("scratch") / "setup.lock";
+  fs::create_directories(lock.parent_path());
+  auto held = os::FileLock::try_take(lock.string());
+  ASSERT_TRUE(held);
+  auto orphan = os::spawn(
+      {.argv = {"sh", "-c", "sleep 600 & wait"}, .environment = {"PATH=/usr/bin:/bin"}, .input = held->file().get()});
+  ASSERT_TRUE(orphan);
+  held.reset();
+  ground_.worktree.setup = {{"touch", "it.log"}};
+  EXPECT_TRUE(fs::exists(prepare(at("one")) / "it.log"));
+  EXPECT_EQ(orphan->wait().signal, SIGKILL);
+}
+
+}  // namespace
+}  // namespace reeve::runtime
