@@ -92,7 +92,7 @@ TEST_F(Grounds, a_broken_file_is_none) {
   write_ground(folder_, ExecutionId(7), make());
   scratch_.write("state/executions/EX-7/start", "{\"ground\": ");
   EXPECT_FALSE(read_ground(folder_, ExecutionId(7)));
-  scratch_.write("state/executions/EX-7/start", "{}");
+  scratch_.write("state/executions/EX-7/start", "[]");
   EXPECT_FALSE(read_ground(folder_, ExecutionId(7)));
 }
 
