@@ -82,7 +82,8 @@ void write_ground(const project::StateFolder& folder, base::ExecutionId executio
 std::optional<ExecutionGround> read_ground(const project::StateFolder& folder, base::ExecutionId execution) {
   try {
     const auto parsed = json::parse(os::read_file(folder_of(folder, execution) / start_name, base::limits::json_bytes));
-    auto file = parsed ? json::from_value<GroundFile>(*parsed) : std::unexpected(std::string());
+    const bool is_whole = parsed && parsed->find("ground") != nullptr;
+    auto file = is_whole ? json::from_value<GroundFile>(*parsed) : std::unexpected(std::string());
     if (!file) return std::nullopt;
     ExecutionGround ground = std::move(file->ground);
     ground.environment = std::move(file->environment);

@@ -84,12 +84,12 @@ void NodeWork::start_gate(const std::string& gate, const std::string& folder) {
   auto plan = plan_gate(*start_.ground, gate, folder);
   if (!plan) return fail(plan.error());
   // What the task made may lead out of it by a link (ISO-5).
-  if (!os::Folder::open(folder).open_folder(start_.ground->gates.at(gate).working_dir)) {
-    return fail(
-        Error("node.bad_folder",
-              fmt::format("`working_dir` of the gate {} is no folder of the checkout, or leads out of it by a link",
-                          base::quoted(gate)),
-              "make it, or name another"));
+  const std::string& inside = start_.ground->gates.at(gate).working_dir;
+  if (!os::Folder::open(folder).open_folder(inside)) {
+    return fail(Error("node.bad_folder",
+                      fmt::format("`working_dir` of the gate {}, {}, is no folder there, or leads out of it by a link",
+                                  base::quoted(gate), base::quoted(inside)),
+                      "make it, or name another"));
   }
   is_at_gate_ = true;
   plan->metadata.emplace("gate", gate);

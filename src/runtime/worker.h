@@ -51,8 +51,8 @@ class Worker {
   void take(const ledger::StepResult& result);
 
   // After every run has been looked at (RUN-13): goes on with what its dead predecessor held, and with what was to be
-  // done at the end of executions.
-  void begin(std::function<void()> done);
+  // done at the end of executions. Calls when it can work, and when all of that is done.
+  void begin(std::function<void()> done, std::function<void()> settled);
   // Something may be ready that another has left, or been taken away: at each poll, and when somebody wrote.
   void look();
   // A run is in another state.
@@ -118,7 +118,7 @@ class Worker {
   void tell_unapplied(base::ExecutionId root, const std::string& why) const;
   void finish(base::ExecutionId root, model::ExecutionStatus status);
   void close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground);
-  void finish_open();
+  void finish_open(std::function<void()> settled);
   void look_at_held();
 
   NodeWork::Helpers helpers_;

@@ -24,13 +24,13 @@ constexpr base::Milliseconds shared_pause(20);
 
 }  // namespace
 
-void Worker::begin(std::function<void()> done) {
-  adopt([this, done = std::move(done)] {
+void Worker::begin(std::function<void()> done, std::function<void()> settled) {
+  adopt([this, done = std::move(done), settled = std::move(settled)] {
     has_begun_ = true;
     note_room();
     offer_room();
     // Nothing of an execution that is over may still run where it is tidied up.
-    end_orphans([this] { finish_open(); });
+    end_orphans([this, settled] { finish_open(settled); });
     done();
   });
 }
@@ -190,7 +190,7 @@ void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const 
   helpers_.isolation.close(make_isolation_ground(*ground), root, end);
 }
 
-void Worker::finish_open() {
+void Worker::finish_open(std::function<void()> settled) {
   const std::vector<base::ExecutionId> open = find_open_grounds(around_.folder);
   struct State {
     // Nothing: it never came to exist.
@@ -210,7 +210,7 @@ void Worker::finish_open() {
         }
         return state;
       },
-      [this](const std::expected<State, Error>& state) {
+      [this, settled](const std::expected<State, Error>& state) {
         if (!state) throw state.error();
         std::set<base::ExecutionId> alive;
         for (const auto& [id, status] : state->executions) {
@@ -221,7 +221,7 @@ void Worker::finish_open() {
           alive.insert(id);
           if (model::is_over(*status)) finish(id, *status);
         }
-        helpers_.isolation.begin(std::move(alive), [] {});
+        helpers_.isolation.begin(std::move(alive), settled);
       });
 }
 

@@ -71,7 +71,7 @@ TEST_F(DaemonLife, one_that_is_started_has_the_settings_of_its_client) {
   EXPECT_THAT(refused.err, HasSubstr("store.unavailable"));
   EXPECT_FALSE(fs::exists(state() / "reeve.db"));
   const Outcome wrong = reeve({"run", "--", "/bin/true"}, {{"REEVE_SUPERVISION_LEASE", "soon"}});
-  EXPECT_EQ(wrong.code, 6) << wrong.out;
+  EXPECT_EQ(wrong.code, 2) << wrong.out;
   EXPECT_THAT(wrong.err, HasSubstr("REEVE_SUPERVISION_LEASE"));
 }
 

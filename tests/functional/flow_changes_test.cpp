@@ -99,6 +99,47 @@ TEST_F(FlowChanges, stand_beside_the_question_of_a_human_node) {
   EXPECT_THAT(reeve({"show", "AP-1"}).out, AllOf(Not(HasSubstr("\nuse\t")), Not(HasSubstr("\npatch\t"))));
 }
 
+// ISO-3: a no that the workflow goes on from is a no for the checkout all the same.
+TEST_F(FlowChanges, what_a_gate_refused_stays_out_of_the_checkout) {
+  configure("tools:\n  sh: {command: [sh, -c, \"{prompt}\"]}\ngates:\n  strict: {command: [test, -f, two.txt]}\n");
+  commit_workflow("refused", R"(id: refused
+name: refused
+entry_point: a
+nodes:
+  - {id: a, type: task, task_config: {role: coder, task_template: "echo 1 > one.txt"}}
+  - {id: judge, type: gate, gate_config: {gate_type: strict}}
+  - {id: which, type: branch, branch_config: {condition: {field: passed, operator: "==", value: true}, on_true: yes, on_false: not}}
+  - {id: "yes", type: task, task_config: {role: noop}}
+  - {id: "not", type: task, task_config: {role: noop}}
+edges:
+  - {id: e1, source: a, target: judge}
+  - {id: e2, source: judge, target: which}
+  - {id: e3, source: which, target: "yes"}
+  - {id: e4, source: which, target: "not"}
+)");
+  const Outcome done = reeve({"flow", "run", "refused"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.err, AllOf(HasSubstr("PA-1 of a is validated"), HasSubstr("git merge reeve/EX-1")));
+  EXPECT_FALSE(std::filesystem::exists(project() / "one.txt"));
+}
+
+// ISO-1: whoever gets the folder next finds nobody in it.
+TEST_F(FlowChanges, of_a_cancelled_task_are_collected_when_it_is_gone) {
+  commit_workflow("stubborn", chain("stubborn", {{"a",
+                                                  "trap : TERM; echo 1 > one.txt; echo > ../../begun; "
+                                                  "while [ ! -e ../../go ]; do sleep 0.01; done; "
+                                                  "echo 2 > two.txt; echo > ../../done; while :; do sleep 1; done"}}));
+  const std::string id = begin("stubborn");
+  ASSERT_TRUE(testing::eventually([&] { return std::filesystem::exists(project() / "begun"); }));
+  ASSERT_EQ(reeve({"flow", "cancel", id}).code, 0);
+  EXPECT_TRUE(std::filesystem::exists(project() / ".worktrees" / id)) << "it still works there";
+  release("go");
+  ASSERT_TRUE(testing::eventually([&] { return std::filesystem::exists(project() / "done"); }));
+  EXPECT_EQ(wait_for(id), 130);
+  EXPECT_THAT(reeve({"patch", "list", id}).out, HasSubstr("PA-1\tquarantined"));
+  EXPECT_THAT(reeve({"patch", "show", "PA-1"}).out, AllOf(HasSubstr("one.txt"), HasSubstr("two.txt")));
+}
+
 // ISO-5.
 TEST_F(FlowChanges, a_file_to_copy_that_is_not_there_is_an_error) {
   configure("tools:\n  sh: {command: [sh, -c, \"{prompt}\"]}\nworktree: {copy: [.env.local]}\n");

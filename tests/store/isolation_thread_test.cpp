@@ -150,7 +150,8 @@ TEST_F(IsolationThread, a_cancelled_task_ends_its_setup) {
   ground_.worktree.setup = {{"sh", "-c", "echo > \"$0\"; exec sleep 600", began.string()}};
   auto prepared = prepare(at("a"));
   ASSERT_TRUE(testing::eventually([&] { return fs::exists(began); }));
-  ASSERT_TRUE(reject(at("a")).get());
+  const auto rejected = reject(at("a"));
+  ASSERT_EQ(rejected.wait_for(patience), std::future_status::ready);
   EXPECT_EQ(prepared.get().error().code(), "worktree.setup_failed");
   ground_.worktree.setup.clear();
   NodePlace again = at("a");
