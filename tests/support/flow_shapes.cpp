@@ -226,7 +226,8 @@ void FlowProofTest::write_project(const std::string& head) const {
                     fmt::format("id: {0}\nname: {0}\n{1}", shape.name, shape.text));
   }
   const auto step = [&](const std::string& word, const std::string& more) {
-    return fmt::format("command: ['{}', step, '{}', {}{}]", zoo_binary(), ledger_path().string(), word, more);
+    return fmt::format("command: ['{}', step, {}{}], env: {{STEP_LEDGER: '{}'}}", zoo_binary(), word, more,
+                       ledger_path().string());
   };
   std::string config = head + "tools:\n";
   config += fmt::format("  quick: {{{}}}\n", step("task", ", --pause, '30'"));

@@ -196,16 +196,18 @@ void append_line(const std::string& path, const std::string& line) {
   ::close(fd);
 }
 
-// A step of a workflow that tells an independent ledger when it begins and how it ends.
+// A step of a workflow that tells an independent ledger when it begins and how it ends. Its name is no argument: what a
+// command names is part of what a person approves, and this file changes (APR-10).
 int step(const Words& words) {
+  const std::string path = variable("STEP_LEDGER");
   const std::string node =
-      word_at(words, 1) + ' ' + variable("REEVE_EXECUTION_ID") + ' ' + variable("REEVE_NODE_ID") + ' ';
+      word_at(words, 0) + ' ' + variable("REEVE_EXECUTION_ID") + ' ' + variable("REEVE_NODE_ID") + ' ';
   const std::string attempt = variable("REEVE_RUN_ID") + ' ' + variable("REEVE_ATTEMPT") + ' ';
-  append_line(words[0], "begin " + node + attempt + std::to_string(::getpid()));
+  append_line(path, "begin " + node + attempt + std::to_string(::getpid()));
   pause_ms(option(words, "--pause", 0));
-  const bool must_fail = count_lines(words[0], "end " + node) < option(words, "--fail", 0);
+  const bool must_fail = count_lines(path, "end " + node) < option(words, "--fail", 0);
   say(must_fail ? "not yet" : "done");
-  append_line(words[0], "end " + node + attempt + (must_fail ? "1" : "0"));
+  append_line(path, "end " + node + attempt + (must_fail ? "1" : "0"));
   return must_fail ? 1 : 0;
 }
 
@@ -235,8 +237,9 @@ constexpr std::array modes = {
     Mode{"args", "[WORD…]", "its arguments, one a line; exit 0", show_arguments},
     Mode{"read-stdin", "", "reads to the end, says `stdin: N bytes` and repeats the bytes; exit 0", read_stdin},
     Mode{"effect", "FILE WORD", "appends `WORD $REEVE_RUN_ID $REEVE_ATTEMPT PID`, synced; says `done`; exit 0", effect},
-    Mode{"step", "FILE WORD [--pause MS] [--fail N]",
-         "appends `begin WORD EXECUTION NODE RUN ATTEMPT PID`, and `end … CODE`; exit 1 the first N times, then 0",
+    Mode{"step", "WORD [--pause MS] [--fail N]",
+         "appends to $STEP_LEDGER `begin WORD EXECUTION NODE RUN ATTEMPT PID`, and `end … CODE`; exit 1 the first N "
+         "times, then 0",
          step},
     Mode{"fate", "SEED [--fail N] [--gate]",
          "an `x` as its result, by its node and its prompt (a gate has none); exit 1 one time in N", fate},
