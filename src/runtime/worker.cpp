@@ -204,6 +204,13 @@ void Worker::hold(const ledger::StartWork& work, std::function<void(NodeWork&)> 
   }
   with_place(work.claim.execution, [this, work, go](std::expected<Place, Error> place) {
     if (place) return add(work, *place, go);
+    // Nothing has begun, and nothing has failed. It may have been cancelled meanwhile.
+    if (is_of_store(place.error())) {
+      return later([this, work, go] {
+        const auto busy = busy_.find(key_of(work.claim));
+        if (busy != busy_.end() && busy->second == work.claim) hold(work, go);
+      });
+    }
     const engine::NodeFailed failed{work.claim.node, model::RetryOn::failed, place.error().message(), true};
     conclude(work.claim, [failed](Transaction&) { return failed; });
   });
@@ -339,6 +346,15 @@ void Worker::conclude(const ledger::Claim& claim, NodeWork::Event event) {
       });
 }
 
+// The store is out of reach.
+void Worker::later(std::function<void()> again) {
+  const std::uint64_t number = next_pause_++;
+  pauses_[number] = around_.loop.at(around_.loop.now() + store_pause, [this, number, again = std::move(again)] {
+    around_.loop.post([this, number] { pauses_.erase(number); });
+    again();
+  });
+}
+
 void Worker::see_concluded(const ledger::Claim& claim, const NodeWork::Event& event, const std::optional<Error>& error,
                            const StepResult& result) {
   die_of_doubt(error);
@@ -346,12 +362,7 @@ void Worker::see_concluded(const ledger::Claim& claim, const NodeWork::Event& ev
   if (error && error->code() != "execution.not_found") {
     around_.complain(
         fmt::format("the end of a node of {} cannot be stored: {}", claim.execution.text(), error->message()));
-    const std::uint64_t number = next_pause_++;
-    pauses_[number] = around_.loop.at(around_.loop.now() + store_pause, [this, number, claim, event] {
-      around_.loop.post([this, number] { pauses_.erase(number); });
-      conclude(claim, event);
-    });
-    return;
+    return later([this, claim, event] { conclude(claim, event); });
   }
   // Its place is free before what follows asks for one.
   const auto found = held_.find(key_of(claim));

@@ -102,6 +102,8 @@ class Worker {
   static void die_of_doubt(const std::optional<base::Error>& error) {
     if (error && error->code() == "store.unknown_outcome") throw *error;
   }
+  static bool is_of_store(const base::Error& error) { return error.code().starts_with("store."); }
+  void later(std::function<void()> again);
   void offer_room();
   void tell_others();
   void wait_until(base::WallTime when);

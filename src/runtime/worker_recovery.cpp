@@ -147,9 +147,8 @@ void Worker::finish(base::ExecutionId root, model::ExecutionStatus status) {
   }
   with_place(root, [this, root, status](std::expected<Place, Error> place) {
     places_.erase(root);
-    if (!place || !place->ground->base_commit) {
-      return close(root, status, nullptr);
-    }
+    if (!place && is_of_store(place.error())) return later([this, root, status] { finish(root, status); });
+    if (!place || !place->ground->base_commit) return close(root, status, nullptr);
     if (status != model::ExecutionStatus::completed) return close(root, status, place->ground);
     apply_passed(root, place->ground, [this, root, status, ground = place->ground] { close(root, status, ground); });
   });
@@ -161,9 +160,10 @@ void Worker::apply_passed(base::ExecutionId root, const SharedGround& ground, st
       around_.ledger, around_.loop,
       [root](Transaction& transaction) { return ledger::find_refusing_gate(transaction, root); },
       [this, root, ground, done](const std::expected<std::optional<std::string>, Error>& refusing) {
-        if (!refusing || *refusing) {
-          tell_unapplied(root, refusing ? fmt::format("the gate {} said no", base::quoted(**refusing))
-                                        : refusing.error().message());
+        // What is not known is no no: asked until it is.
+        if (!refusing) return later([this, root, ground, done] { apply_passed(root, ground, done); });
+        if (*refusing) {
+          tell_unapplied(root, fmt::format("the gate {} said no", base::quoted(**refusing)));
           return done();
         }
         helpers_.isolation.apply(make_isolation_ground(*ground), root, ground->apply,
@@ -177,11 +177,12 @@ void Worker::apply_passed(base::ExecutionId root, const SharedGround& ground, st
 void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground) {
   const auto end = [this, root, status](bool is_done) {
     finishing_.erase(root);
-    // The next daemon finds it open, and tries again.
-    if (!is_done) return;
-    close_ground(around_.folder, root);
-    // A failed one may be tried again, with the environment that it had.
-    if (status != model::ExecutionStatus::failed) remove_ground(around_.folder, root);
+    // Else the next daemon finds it open, and tries again.
+    if (is_done) {
+      close_ground(around_.folder, root);
+      // A failed one may be tried again, with the environment that it had.
+      if (status != model::ExecutionStatus::failed) remove_ground(around_.folder, root);
+    }
     if (const auto waiting = after_finish_.extract(root)) {
       for (const auto& go_on : waiting.mapped()) go_on();
     }
