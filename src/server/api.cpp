@@ -107,8 +107,12 @@ std::optional<runtime::Idempotency> Exchange::idempotency(std::string_view conte
 }
 
 void Exchange::send(int status, const base::Value& document) {
+  if (!is_answered) send_encoded(status, json::encode(document));
+}
+
+void Exchange::send_encoded(int status, std::string json) {
   if (std::exchange(is_answered, true)) return;
-  responder->send({.status = status, .body = json::encode(document)});
+  responder->send({.status = status, .body = std::move(json)});
 }
 
 void Exchange::refuse(const Error& error) {
@@ -137,7 +141,7 @@ std::optional<std::string> find_text(const base::Value& body, std::string_view n
 
 Api::Api(runtime::Daemon& daemon) : daemon_(daemon) {
   for (const auto& routes : {run_routes(), approval_routes(), execution_routes(), pipeline_routes(), patch_routes(),
-                             audit_routes(), output_routes(), event_routes(), daemon_routes()}) {
+                             audit_routes(), output_routes(), event_routes(), daemon_routes(), monitor_routes()}) {
     routes_.insert(routes_.end(), routes.begin(), routes.end());
   }
 }

@@ -38,6 +38,8 @@ struct Exchange {
 
   // The first of them is the answer; what comes later is not sent.
   void send(int status, const base::Value& document);
+  // A document that is JSON already.
+  void send_encoded(int status, std::string json);
   void refuse(const base::Error& error);
   // What a person wrote is wrong: all of it.
   void refuse(std::string_view code, std::string_view title, const base::Problems& problems);
@@ -68,6 +70,7 @@ std::vector<Route> audit_routes();
 std::vector<Route> output_routes();
 std::vector<Route> event_routes();
 std::vector<Route> daemon_routes();
+std::vector<Route> monitor_routes();
 
 // Finds the route and answers what goes wrong.
 class Api {

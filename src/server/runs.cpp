@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "json/decode.h"
 #include "json/describe.h"
+#include "json/write.h"
 #include "runtime/store_task.h"
 #include "server/api.h"
 #include "server/insider.h"
@@ -72,7 +73,7 @@ void list(SharedExchange exchange) {
                              .before = parse_cursor<base::RunId>(*exchange),
                              .most = exchange->query_integer("limit", listed_by_default, 1, most_listed)},
             Listing{store::list_runs, [](const Run& run) { return run.tool_run_id; },
-                    [](const Run& run) { return json::to_value(run); }});
+                    [](std::string& json, const Run& run) { json::append(json, run); }});
 }
 
 // As it is stored; `then` has the run, `otherwise` is called when there is none.

@@ -172,7 +172,9 @@ class Server {
                 api_.handle(std::move(request), std::move(responder));
               },
               {}),
-        doors_(daemon_) {}
+        doors_(daemon_) {
+    http_.count_in(daemon_.meters().api);
+  }
 
   // Once it has begun, what it cannot go on with ends it: the guard starts the next one, which reads the truth.
   int run() {

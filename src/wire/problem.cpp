@@ -95,6 +95,7 @@ int http_status(std::string_view code) noexcept {
       {"git.missing", 422},
       {"git.checkout_busy", 503},
       {"git.busy", 503},
+      {"daemon.not_ready", 503},
       {"store.busy", 503},
       {"store.unavailable", 503},
   });
