@@ -43,10 +43,6 @@ void look(SharedExchange exchange, const std::function<void(const Sight&)>& then
   });
 }
 
-void answer(Exchange& exchange, Response response) {
-  if (!std::exchange(exchange.is_answered, true)) exchange.responder->send(std::move(response));
-}
-
 template <base::DescribedEnum E, class Wanted>
 void write_counters(MetricsText& text, std::string_view label, const runtime::CountersBy<E>& counters, Wanted wanted) {
   for (const auto& [word, name] : base::names_of<E>()) {
@@ -168,7 +164,7 @@ void metrics(SharedExchange exchange) {
     write_work(text, exchange->daemon);
     write_store(text, exchange->daemon);
     write_http(text, exchange->daemon.meters());
-    answer(*exchange, {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = text.take()});
+    exchange->send({.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = text.take()});
   });
 }
 
@@ -211,9 +207,9 @@ void ready(SharedExchange exchange) {
     const base::Error error("daemon.not_ready", std::move(wrong), "try again in a moment");
     Value document = wire::problem_document(error);
     document.set("checks", list_checks(checks));
-    answer(*exchange, {.status = wire::http_status(error.code()),
-                       .content_type = "application/problem+json",
-                       .body = json::encode(document)});
+    exchange->send({.status = wire::http_status(error.code()),
+                    .content_type = "application/problem+json",
+                    .body = json::encode(document)});
   });
 }
 

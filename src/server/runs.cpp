@@ -53,11 +53,10 @@ void create(SharedExchange exchange) {
   if (!config) throw config.error();
   auto plan = runtime::make_plan(*config, request);
   if (!plan) throw plan.error();
-  auto idempotency = exchange->idempotency(exchange->request.body);
   const bool is_guarded = plan->profile.sandbox == model::Sandbox::guard;
   const std::string cwd = plan->cwd;
-  const auto start = [exchange, idempotency = std::move(idempotency), plan = std::move(*plan)] {
-    exchange->daemon.supervisor().start(plan, idempotency, answer_with(exchange, 201));
+  const auto start = [exchange, plan = std::move(*plan)] {
+    exchange->daemon.supervisor().start(plan, exchange->key, answer_with(exchange, 201));
   };
   if (!is_guarded) return start();
   // Before the run exists: one that cannot be kept in is not begun.
