@@ -25,11 +25,6 @@ std::string text_of(const Value& line, std::string_view key) {
   return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
 }
 
-std::optional<std::int64_t> integer_of(const Value& line, std::string_view key) {
-  const Value* found = line.find(key);
-  return found != nullptr && found->as_integer() != nullptr ? std::optional(*found->as_integer()) : std::nullopt;
-}
-
 // Lines of output as the daemon sends them (redacted), to standard output: harmless on a terminal, else as they are.
 class LinePrinter {
  public:
@@ -135,13 +130,8 @@ void show_run(const Call& call, client::Daemon& daemon, bool follows, LinePrinte
 }
 
 void show_all(const Call& call, client::Daemon& daemon, bool follows, LinePrinter& printer) {
-  std::optional<std::int64_t> next;
-  const auto target = [&] {
-    const std::string from = next ? fmt::format("&from={}", *next) : follows ? "&from=now" : "";
-    return fmt::format("/api/log?follow={}{}", follows ? 1 : 0, from);
-  };
+  const auto target = [&] { return fmt::format("/api/log?follow={}", follows ? 1 : 0); };
   stream_lines(daemon, target, [&](const Value& line) {
-    if (const auto found = integer_of(line, "next")) next = *found;
     const bool is_output = text_of(line, "event") == "tool_output";
     if (!is_output && !call.is_json) return;
     const std::string id = base::visible(text_of(line, "tool_run_id"));

@@ -23,16 +23,25 @@ namespace {
 
 using base::Error;
 
-// The parts that stars stand for; nothing when the path is another.
+// What stands before the next slash; what is behind it stays.
+std::string_view take_part(std::string_view& rest) {
+  const std::size_t slash = std::min(rest.find('/'), rest.size());
+  const std::string_view part = rest.substr(0, slash);
+  rest.remove_prefix(std::min(slash + 1, rest.size()));
+  return part;
+}
+
+// The parts that stars stand for; nothing when the path is another. Tried for every route: nothing is copied before it
+// fits.
 std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {
-  const auto wanted = base::split(pattern, '/');
-  const auto found = base::split(path, '/');
-  if (wanted.size() != found.size()) return std::nullopt;
+  if (std::ranges::count(pattern, '/') != std::ranges::count(path, '/')) return std::nullopt;
   std::vector<std::string> parts;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i] == "*" && !found[i].empty()) {
-      parts.emplace_back(found[i]);
-    } else if (wanted[i] != found[i]) {
+  while (!pattern.empty() || !path.empty()) {
+    const std::string_view wanted = take_part(pattern);
+    const std::string_view found = take_part(path);
+    if (wanted == "*" && !found.empty()) {
+      parts.emplace_back(found);
+    } else if (wanted != found) {
       return std::nullopt;
     }
   }

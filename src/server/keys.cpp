@@ -11,6 +11,7 @@
 #include "json/encode.h"
 #include "json/parse.h"
 #include "runtime/store_task.h"
+#include "server/forwarding.h"
 
 namespace reeve::server {
 
@@ -19,8 +20,9 @@ namespace {
 using base::Error;
 
 constexpr std::size_t longest_key = 255;
-// Of those that are kept in memory.
+// Of the answers that are kept in memory.
 constexpr std::size_t most_kept = 4'096;
+constexpr std::size_t most_kept_bytes = 16UL << 20U;
 constexpr auto kept_for = std::chrono::hours(24 * 7);
 constexpr auto forget_pause = std::chrono::hours(6);
 
@@ -55,17 +57,22 @@ struct Keys::Table {
     std::optional<Response> answer;
   };
   std::map<std::string, Entry, std::less<>> entries;
-  // Of those that are answered, the oldest first.
+  // Of those that are answered, the oldest first, and how much they hold.
   std::deque<std::string> answered;
+  std::size_t bytes = 0;
 
-  void keep(const std::string& key, const Response& answer) {
+  void keep(const std::string& key, Response answer) {
     const auto found = entries.find(key);
-    if (found == entries.end()) return;
-    found->second.answer = answer;
+    if (found == entries.end() || found->second.answer) return;
+    bytes += answer.body.size();
+    found->second.answer = std::move(answer);
     answered.push_back(key);
-    if (answered.size() <= most_kept) return;
-    entries.erase(answered.front());
-    answered.pop_front();
+    while (answered.size() > most_kept || bytes > most_kept_bytes) {
+      const auto oldest = entries.find(answered.front());
+      bytes -= oldest->second.answer->body.size();
+      entries.erase(oldest);
+      answered.pop_front();
+    }
   }
 };
 
@@ -83,7 +90,7 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  void keep(const Response& answer) { table_->keep(key_, answer); }
+  void keep(Response answer) { table_->keep(key_, std::move(answer)); }
 
  private:
   std::shared_ptr<Table> table_;
@@ -92,7 +99,7 @@ class Work {
 
 // Remembers what goes out.
 template <class Table>
-class KeyedResponder final : public Responder {
+class KeyedResponder final : public ForwardingResponder {
  public:
   struct Task {
     runtime::Daemon& daemon;
@@ -100,32 +107,35 @@ class KeyedResponder final : public Responder {
     Keeping keeping;
     std::shared_ptr<Work<Table>> work;
   };
-  KeyedResponder(std::shared_ptr<Responder> inner, Task task) : inner_(std::move(inner)), task_(std::move(task)) {}
+  KeyedResponder(std::shared_ptr<Responder> inner, Task task)
+      : ForwardingResponder(std::move(inner)), task_(std::move(task)) {}
 
   void send(Response response) override {
     const auto work = std::exchange(task_.work, nullptr);
     const bool is_done = response.status < 300 && !is_replayed(response);
-    // One that is too long is known by what it is about, which was stored with the change.
-    const bool is_stored = task_.keeping == Keeping::answer || (task_.keeping == Keeping::change_then_answer &&
-                                                                response.body.size() <= runtime::longest_kept_answer);
-    if (work && is_done && task_.keeping == Keeping::memory) work->keep(response);
-    if (work && is_done && is_stored) {
-      // It is in progress until that is stored: nobody finds it half remembered.
-      runtime::ask_store(
-          task_.daemon.ledger(), task_.daemon.loop(),
-          [key = task_.key, answer = runtime::SentAnswer{response.status, response.body}](
-              ledger::Transaction& transaction) { runtime::complete_answer(transaction, key, answer); },
-          [work](const std::expected<void, Error>&) {
-            // Not stored: the change is, and says so itself when it is asked for again.
-          });
-    }
-    inner_->send(std::move(response));
+    if (work && is_done) remember(*work, response);
+    inner().send(std::move(response));
   }
-  std::shared_ptr<Stream> begin(Response head) override { return inner_->begin(std::move(head)); }
-  void on_closed(std::function<void()> closed) override { inner_->on_closed(std::move(closed)); }
 
  private:
-  std::shared_ptr<Responder> inner_;
+  void remember(Work<Table>& work, const Response& response) {
+    const bool is_long = response.body.size() > runtime::longest_kept_answer;
+    // What was stored with the change is known by it: the whole of it, or what a long answer was about.
+    if (task_.keeping == Keeping::change || (task_.keeping == Keeping::change_then_answer && is_long)) return;
+    runtime::SentAnswer answer{response.status, is_long ? std::string() : response.body};
+    // At once, so that one who sends it again behind this answer never meets it half stored.
+    work.keep({.status = answer.status, .body = answer.body});
+    if (task_.keeping == Keeping::memory) return;
+    runtime::ask_store(
+        task_.daemon.ledger(), task_.daemon.loop(),
+        [key = task_.key, answer = std::move(answer)](ledger::Transaction& transaction) {
+          runtime::complete_answer(transaction, key, answer);
+        },
+        [](const std::expected<void, Error>&) {
+          // Not stored: the change is, and says so itself when it is asked for by the next daemon.
+        });
+  }
+
   Task task_;
 };
 

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "json/encode.h"
+#include "server/forwarding.h"
 #include "wire/problem.h"
 
 namespace reeve::server {
@@ -20,13 +21,13 @@ using base::Error;
 // Of SHA-256's 64 hexadecimal digits.
 constexpr std::size_t tag_digits = 32;
 
-class TaggingResponder final : public Responder {
+class TaggingResponder final : public ForwardingResponder {
  public:
   TaggingResponder(std::shared_ptr<Responder> inner, std::optional<std::string> known)
-      : inner_(std::move(inner)), known_(std::move(known)) {}
+      : ForwardingResponder(std::move(inner)), known_(std::move(known)) {}
 
   void send(Response response) override {
-    if (response.status != 200) return inner_->send(std::move(response));
+    if (response.status != 200) return inner().send(std::move(response));
     std::string tag = entity_tag(response.body);
     const bool is_known = known_ && names_tag(*known_, tag);
     response.headers.emplace_back("ETag", std::move(tag));
@@ -34,13 +35,10 @@ class TaggingResponder final : public Responder {
       response.status = 304;
       response.body.clear();
     }
-    inner_->send(std::move(response));
+    inner().send(std::move(response));
   }
-  std::shared_ptr<Stream> begin(Response head) override { return inner_->begin(std::move(head)); }
-  void on_closed(std::function<void()> closed) override { inner_->on_closed(std::move(closed)); }
 
  private:
-  std::shared_ptr<Responder> inner_;
   std::optional<std::string> known_;
 };
 
@@ -100,9 +98,11 @@ Response answer_to_method(std::string_view method, std::vector<std::string_view>
 }
 
 void check_content_type(const Request& request) {
-  if (request.method != "POST") return;
+  if (request.method == "GET" || request.method == "HEAD") return;
   const auto type = request.header("content-type");
-  if (type && type->starts_with("application/json")) return;
+  // With parameters or without.
+  const std::string_view kind = type ? std::string_view(*type).substr(0, type->find(';')) : std::string_view();
+  if (base::to_ascii_lower(base::trim(kind)) == "application/json") return;
   throw Error("api.unsupported_media_type", "changes are sent as application/json",
               "set Content-Type: application/json");
 }
@@ -141,7 +141,8 @@ std::string subject_path(std::string_view path) { return std::string(path.substr
 
 void check_precondition(const SharedExchange& exchange, std::function<void()> go) {
   const auto wanted = exchange->request.header("if-match");
-  if (exchange->request.method != "POST" || !wanted) return go();
+  const bool is_change = exchange->request.method != "GET" && exchange->request.method != "HEAD";
+  if (!is_change || !wanted) return go();
   if (exchange->parts.empty()) {
     throw Error("api.precondition_failed", "there is nothing yet that If-Match could name", "leave If-Match out");
   }

@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <array>
 #include <map>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -172,18 +176,43 @@ Value paths() {
   std::map<std::string_view, Value> by_path;
   for (const Operation& operation : contract().operations) {
     Value& path = by_path.try_emplace(operation.path, Value::object()).first->second;
-    path.set(operation.method == "GET" ? "get" : "post", describe(operation));
+    path.set(base::to_ascii_lower(operation.method), describe(operation));
   }
   Value made = Value::object();
   for (auto& [path, operations] : by_path) made.set(path, std::move(operations));
   return made;
 }
 
+std::string_view about_tag(std::string_view name) {
+  static constexpr auto words = std::to_array<std::pair<std::string_view, std::string_view>>({
+      {"approvals", "questions to people, and their answers"},
+      {"audit", "who asked and who decided, and the proof that it is whole"},
+      {"daemon", "the daemon itself"},
+      {"doctor", "what runs need of this machine"},
+      {"events", "what happened, numbered without gaps"},
+      {"executions", "runs of workflows"},
+      {"gates", "checks of the config"},
+      {"log", "what tools printed and what became of them"},
+      {"openapi.json", "this description"},
+      {"patches", "what nodes changed, on its way into the checkout"},
+      {"pipelines", "steps of agents and people, one after the other"},
+      {"policy", "what agents' tool calls may do"},
+      {"roles", "roles of the config"},
+      {"runs", "supervised executions of tools"},
+      {"tools", "profiles of the config"},
+      {"workflows", "graphs of nodes: files, and versions that were started"},
+  });
+  const auto found = std::ranges::find(words, name, &std::pair<std::string_view, std::string_view>::first);
+  return found != words.end() ? found->second : name;
+}
+
 Value tags() {
-  std::map<std::string, bool> names;
-  for (const Operation& operation : contract().operations) names.emplace(tag_of(operation), true);
+  std::set<std::string> names;
+  for (const Operation& operation : contract().operations) names.insert(tag_of(operation));
   Value::Array made;
-  for (const auto& [name, _] : names) made.push_back(json::extended(Value::object(), "name", text(name)));
+  for (const std::string& name : names) {
+    made.push_back(json::extended(described(about_tag(name)), "name", text(name)));
+  }
   return Value::array(std::move(made));
 }
 
@@ -211,6 +240,8 @@ Value openapi_document() {
   document.set("openapi", text("3.1.0"));
   document.set("info", std::move(about));
   document.set("servers", Value::array({json::extended(Value::object(), "url", text("/"))}));
+  // On the unix socket the kernel says who asks.
+  document.set("security", Value::array({Value::object()}));
   document.set("tags", tags());
   document.set("paths", paths());
   document.set("components", components());

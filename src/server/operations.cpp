@@ -59,7 +59,7 @@ const Operation* find_operation(std::string_view method, std::string_view path) 
 
 std::vector<std::string> error_codes(const Operation& operation) {
   std::vector<std::string> codes = {"api.bad_request", "store.busy", "store.unavailable"};
-  if (operation.method == "POST") codes.emplace_back("api.unsupported_media_type");
+  if (operation.method != "GET") codes.emplace_back("api.unsupported_media_type");
   if (operation.keeping != Keeping::none) {
     codes.emplace_back("api.key_reused");
     codes.emplace_back("api.key_in_progress");

@@ -13,6 +13,7 @@
 #include "json/encode.h"
 #include "os/fd.h"
 #include "project/project.h"
+#include "server/forwarding.h"
 
 namespace reeve::server {
 
@@ -109,24 +110,22 @@ class RecordedStream final : public Stream {
   std::shared_ptr<Recorded> recorded_;
 };
 
-class RecordingResponder final : public Responder {
+class RecordingResponder final : public ForwardingResponder {
  public:
   RecordingResponder(std::shared_ptr<Responder> inner, const Request& request)
-      : inner_(std::move(inner)), recorded_(std::make_shared<Recorded>(request)) {}
+      : ForwardingResponder(std::move(inner)), recorded_(std::make_shared<Recorded>(request)) {}
 
   void send(Response response) override {
     recorded_->head(response);
     recorded_->write();
-    inner_->send(std::move(response));
+    inner().send(std::move(response));
   }
   std::shared_ptr<Stream> begin(Response head) override {
     recorded_->head(head);
-    return std::make_shared<RecordedStream>(inner_->begin(std::move(head)), recorded_);
+    return std::make_shared<RecordedStream>(inner().begin(std::move(head)), recorded_);
   }
-  void on_closed(std::function<void()> closed) override { inner_->on_closed(std::move(closed)); }
 
  private:
-  std::shared_ptr<Responder> inner_;
   std::shared_ptr<Recorded> recorded_;
 };
 

@@ -47,14 +47,17 @@ TEST_F(ApiManners, an_answer_is_the_same_after_the_daemon_was_killed) {
   EXPECT_EQ(sql("SELECT count(*) FROM tool_runs"), "1");
 }
 
-// Those of changes that carry no key in their transaction too.
+// Those of changes that carry no key in their transaction too, at once and from the next daemon.
 TEST_F(ApiManners, a_cancel_that_is_sent_again_is_no_conflict) {
   const std::string run = detach({}, {"silent", "600"});
   const std::string path = "/api/runs/" + run + "/cancel";
   const std::string first = request("POST", path, "{}", key("stop"));
   ASSERT_EQ(status_of(first), 200) << first;
+  EXPECT_EQ(body_of(request("POST", path, "{}", key("stop"))), body_of(first));
   EXPECT_EQ(finish(run).at("status"), "cancelled");
   EXPECT_EQ(status_of(request("POST", path, "{}")), 409) << "without a key it is over already";
+  ASSERT_EQ(::kill(daemon_pid(), SIGKILL), 0);
+  ASSERT_EQ(reeve({"runs"}).code, 0);
   const std::string again = request("POST", path, "{}", key("stop"));
   EXPECT_EQ(status_of(again), 200) << again;
   EXPECT_EQ(body_of(again), body_of(first));

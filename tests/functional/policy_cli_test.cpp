@@ -1,0 +1,51 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/daemon.h"
+
+// `reeve policy show|check` (TOOL-1).
+namespace reeve {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::Outcome;
+
+class PolicyCli : public testing::DaemonTest {
+ protected:
+  PolicyCli() {
+    configure(
+        "policies:\n  tools: {file_write: {policy: auto_approve, when: {path: 'docs/**'}}, git_push: deny}\n"
+        "  roles: {mayor: {git_add: auto_approve}}\n");
+  }
+};
+
+TEST_F(PolicyCli, check_says_what_holds_and_which_rule_says_so) {
+  EXPECT_EQ(reeve({"policy", "check", "file_read"}).out, "auto_approve\tdefault\n");
+  EXPECT_EQ(reeve({"policy", "check", "git_add", "--role", "mayor"}).out,
+            "auto_approve\tpolicies.roles.mayor.git_add\n");
+  const std::string inside = R"({"path":"docs/a.md"})";
+  EXPECT_THAT(reeve({"policy", "check", "file_write", "--args", inside}).out, HasSubstr("auto_approve\t"));
+  EXPECT_THAT(reeve({"policy", "check", "file_write"}).out, HasSubstr("require_approval\t"));
+  const Outcome denied = reeve({"policy", "check", "git_push"});
+  EXPECT_EQ(denied.out, "deny\tpolicies.tools.git_push\n");
+  EXPECT_EQ(denied.code, 5);
+  const Outcome unknown = reeve({"policy", "check", "launch_rocket", "--json"});
+  EXPECT_EQ(unknown.code, 0);
+  EXPECT_EQ(testing::parse_object(unknown.out.substr(0, unknown.out.find('\n'))).value().at("policy"),
+            "require_approval");
+  EXPECT_EQ(reeve({"policy", "check", "file_write", "--args", "[]"}).code, 2);
+}
+
+TEST_F(PolicyCli, show_has_every_rule) {
+  const Outcome shown = reeve({"policy", "show"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("mayor\tgit_add\tauto_approve\t-\tconfig\n"),
+                               HasSubstr("-\tfile_write\tauto_approve\t{\"path\":\"docs/**\"}\tconfig\n"),
+                               HasSubstr("witness\tfile_write\tdeny\t-\tdefault\n"),
+                               HasSubstr("-\tforce_push\tdeny\t-\tdefault\n")));
+  EXPECT_THAT(reeve({"policy", "show", "--json"}).out, HasSubstr("\"unknown_tool\":\"require_approval\""));
+}
+
+}  // namespace
+}  // namespace reeve
