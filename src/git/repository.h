@@ -127,8 +127,13 @@ class Repository {
   // The person's checkout from its HEAD to `commit`: files, index, and the branch that is checked out. Again after a
   // crash: goes on where it was. Nothing is changed, and `git.dirty` thrown, when a tracked file is changed, an
   // untracked one (ignored or not) is in the way, or a merge or the like is under way; `git.moved` when HEAD is no
-  // ancestor of `commit`.
+  // ancestor of `commit`; `git.index_locked` when another git works there and does not end soon.
   void fast_forward(const std::string& commit);
+  // What a kill within fast_forward() left, of the daemon or of its git: the checkout is at the one commit or the other
+  // afterwards. Files that somebody has changed since stay. False when there was nothing.
+  bool recover_checkout();
+  // Checkouts that need that, of all that were worked on with this scratch folder.
+  static std::vector<std::filesystem::path> list_half_done(const std::filesystem::path& scratch);
 
  private:
   explicit Repository(std::shared_ptr<Workshop> workshop);

@@ -13,6 +13,7 @@
 #include "runtime/execution_ground.h"
 #include "runtime/isolation_steps.h"
 #include "runtime/live_run.h"
+#include "runtime/setup_threads.h"
 
 namespace reeve::runtime {
 
@@ -39,8 +40,8 @@ class Isolation::Core {
                 .scratch = around.folder.root / "git",
                 .expiry = around.supervision.approval_expiry.question,
                 .find_environment = [this](base::ExecutionId root) { return find_environment(root); },
-                .is_ending = [this] { return is_ending_.load() || is_cancelled(); },
                 .crash_point = around.crash_point}),
+        setups_([this](std::function<void()> work) { push(std::move(work)); }),
         thread_([this] { run(); }) {}
 
   ~Core() {
@@ -48,6 +49,7 @@ class Isolation::Core {
     is_ending_ = true;
     wake_.notify_all();
     thread_.join();
+    setups_.stop();
   }
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
@@ -56,6 +58,13 @@ class Isolation::Core {
   template <class T>
   void ask(std::function<T(IsolationSteps&)> work, Answer<T> answer) {
     submit([this, work = std::move(work), answer] { tell<T>(attempt<T>([&] { return work(steps_); }), answer); },
+           [this, answer](Error error) { tell<T>(std::unexpected(std::move(error)), answer); });
+  }
+
+  // Work that answers by itself, once nothing is set up for that node any more.
+  template <class T>
+  void work_on(const NodePlace& place, std::function<void()> work, const Answer<T>& answer) {
+    submit([this, place, work = std::move(work)] { setups_.when_free(place, work); },
            [this, answer](Error error) { tell<T>(std::unexpected(std::move(error)), answer); });
   }
 
@@ -75,19 +84,14 @@ class Isolation::Core {
       }
     }
   }
-  // On the loop: a setup for it that runs, or is about to, ends.
-  void cancel(const NodePlace& place) {
-    const std::scoped_lock lock(mutex_);
-    cancelled_.push_back(place);
+  // A throwaway checkout, set up as the worktrees of tasks are.
+  void checkout(const IsolationGround& ground, const NodePlace& place, const std::optional<std::string>& commit,
+                const std::string& name, const Answer<std::string>& answer) {
+    auto begun = attempt<IsolationSteps::Begun>([&] { return steps_.begin_checkout(ground, place, commit, name); });
+    if (!begun) return tell<std::string>(std::unexpected(begun.error()), answer);
+    if (!begun->setup) return tell<std::string>(begun->folder, answer);
+    begin_setup(place, *begun, answer, [folder = begun->folder] { return folder; });
   }
-  // On the thread: it comes to that.
-  void forget_cancelled(const NodePlace& place) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = std::ranges::find(cancelled_, place);
-    if (found != cancelled_.end()) cancelled_.erase(found);
-  }
-  // On the thread: for whom a setup may run.
-  void set_current(const NodePlace& place) { current_ = place; }
 
   // Nobody would leave what it gets.
   void forget_waiting(const NodePlace& place) {
@@ -113,6 +117,7 @@ class Isolation::Core {
     }
   }
   bool is_busy() const noexcept { return unfinished_ > 0; }
+  SetupThreads& setups() noexcept { return setups_; }
 
   void apply_granted() {
     if (is_applying_.exchange(true)) return;
@@ -143,7 +148,7 @@ class Isolation::Core {
       if (applied.kind == Applied::Kind::refused) around_.complain(fmt::format("{}: {}", root.text(), applied.message));
       note(applied);
       // Its end kept the branch for this.
-      if (applied.kind == Applied::Kind::applied && steps_.is_closed(root)) steps_.close(root);
+      if (applied.kind == Applied::Kind::applied && steps_.is_closed(root)) close_now(root);
     });
   }
 
@@ -153,6 +158,29 @@ class Isolation::Core {
     model::Approval asked;
     asked.approval_id = *applied.approval;
     post([this, asked] { asked_(asked); });
+  }
+
+  // On the thread.
+  bool close_now(base::ExecutionId root) {
+    return try_to(root.text() + " leaves its worktrees until the next start", [&] { steps_.close(root); });
+  }
+  // On the thread: the execution is over, nobody needs what is being set up for it.
+  void close(base::ExecutionId root, const Answer<bool>& answer) {
+    refuse_waiting(root);
+    setups_.cancel_all(root);
+    setups_.when_free(root, [this, root, answer] {
+      refuse_waiting(root);
+      tell<bool>(close_now(root), answer);
+    });
+  }
+  // On the thread.
+  void reject(const IsolationGround& ground, const NodePlace& place, model::PatchState state, const std::string& reason,
+              const Answer<void>& answer) {
+    setups_.forget(place);
+    forget_waiting(place);
+    const auto result = attempt<void>([&] { steps_.reject(ground, place, state, reason); });
+    serve_waiting(place.root);
+    tell<void>(result, answer);
   }
 
   void submit(std::function<void()> work, const std::function<void(Error)>& refuse) {
@@ -168,6 +196,14 @@ class Isolation::Core {
     refuse(Error("git.busy", "too many requests wait for git", "try again in a moment"));
   }
 
+  // A piece of what was begun before: never refused.
+  void push(std::function<void()> work) {
+    const std::scoped_lock lock(mutex_);
+    queue_.push_back(std::move(work));
+    ++unfinished_;
+    wake_.notify_one();
+  }
+
   void post(std::function<void()> task) {
     around_.loop.post([is_alive = is_alive_, task = std::move(task)] {
       if (*is_alive) task();
@@ -177,10 +213,6 @@ class Isolation::Core {
   std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
 
  private:
-  bool is_cancelled() {
-    const std::scoped_lock lock(mutex_);
-    return current_ && std::ranges::find(cancelled_, *current_) != cancelled_.end();
-  }
   std::optional<std::map<std::string, std::string>> find_environment(base::ExecutionId root) const {
     auto ground = read_ground(around_.folder, root);
     return ground ? std::optional(std::move(ground->environment)) : std::nullopt;
@@ -227,15 +259,26 @@ class Isolation::Core {
   }
 
   void try_prepare(Waiting one) {
-    set_current(one.place);
-    auto folder = attempt<std::optional<std::string>>([&] { return steps_.prepare(one.ground, one.place); });
-    if (folder && !*folder) {
-      waiting_.push_back(std::move(one));
-    } else if (folder) {
-      tell<std::string>(**folder, one.answer);
-    } else {
-      tell<std::string>(std::unexpected(folder.error()), one.answer);
-    }
+    const NodePlace place = one.place;
+    setups_.when_free(place, [this, one = std::move(one)] { prepare_now(one); });
+  }
+  void prepare_now(const Waiting& one) {
+    using Begun = IsolationSteps::Begun;
+    const auto begun = attempt<std::optional<Begun>>([&] { return steps_.begin_prepare(one.ground, one.place); });
+    if (!begun) return tell<std::string>(std::unexpected(begun.error()), one.answer);
+    if (!*begun) return waiting_.push_back(one);
+    if (!(*begun)->setup) return tell<std::string>((*begun)->folder, one.answer);
+    begin_setup(one.place, **begun, one.answer, [this, one] { return steps_.finish_prepare(one.ground, one.place); });
+  }
+  // Off the thread; what is left to do then gives the folder.
+  void begin_setup(const NodePlace& place, const IsolationSteps::Begun& begun, const Answer<std::string>& answer,
+                   std::function<std::string()> finish) {
+    ++unfinished_;
+    setups_.begin(place, *begun.setup, [this, answer, finish = std::move(finish)](std::optional<Error> failure) {
+      --unfinished_;
+      if (failure) return tell<std::string>(std::unexpected(std::move(*failure)), answer);
+      tell<std::string>(attempt<std::string>(finish), answer);
+    });
   }
 
   Surroundings& around_;
@@ -251,12 +294,10 @@ class Isolation::Core {
   std::map<base::ExecutionId, Later> later_;
   IsolationSteps steps_;
   std::deque<Waiting> waiting_;
-  std::optional<NodePlace> current_;
-  // Under the mutex.
-  std::vector<NodePlace> cancelled_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> queue_;
+  SetupThreads setups_;
   // Last: it uses all of the above.
   std::thread thread_;
 };
@@ -284,13 +325,12 @@ void Isolation::collect(const IsolationGround& ground, NodePlace place, Answer<C
 void Isolation::checkout(const IsolationGround& ground, NodePlace place, std::optional<std::string> commit,
                          std::string name, Answer<std::string> answer) {
   if (!ground.base_commit) return core_->post([answer, project = ground.project] { answer(project); });
-  core_->ask<std::string>(
-      [this, ground, place = std::move(place), commit = std::move(commit),
-       name = std::move(name)](IsolationSteps& steps) {
-        core_->set_current(place);
-        return steps.checkout(ground, place, commit, name);
+  core_->work_on<std::string>(
+      place,
+      [core = core_.get(), ground, place, commit = std::move(commit), name = std::move(name), answer] {
+        core->checkout(ground, place, commit, name, answer);
       },
-      std::move(answer));
+      answer);
 }
 
 void Isolation::discard(const IsolationGround& ground, std::string folder) {
@@ -316,20 +356,13 @@ void Isolation::accept(const IsolationGround& ground, NodePlace place, Answer<Ac
 void Isolation::reject(const IsolationGround& ground, NodePlace place, model::PatchState state, std::string reason,
                        Answer<void> answer) {
   if (!ground.base_commit) return core_->post([answer] { answer({}); });
-  core_->cancel(place);
-  core_->ask<void>(
-      [this, ground, place = std::move(place), state, reason = std::move(reason)](IsolationSteps& steps) {
-        core_->forget_cancelled(place);
-        core_->forget_waiting(place);
-        try {
-          steps.reject(ground, place, state, reason);
-        } catch (const std::exception&) {
-          core_->serve_waiting(place.root);
-          throw;
-        }
-        core_->serve_waiting(place.root);
+  core_->setups().cancel(place);
+  core_->work_on<void>(
+      place,
+      [core = core_.get(), ground, place, state, reason = std::move(reason), answer] {
+        core->reject(ground, place, state, reason, answer);
       },
-      std::move(answer));
+      answer);
 }
 
 void Isolation::apply(const IsolationGround& ground, base::ExecutionId root, model::ApplyWhen mode,
@@ -346,12 +379,11 @@ void Isolation::apply(const IsolationGround& ground, base::ExecutionId root, mod
 
 void Isolation::close(const IsolationGround& ground, base::ExecutionId root, std::function<void(bool)> done) {
   if (!ground.base_commit) return core_->post([done = std::move(done)] { done(true); });
-  core_->ask<bool>(
-      [this, root](IsolationSteps& steps) {
-        core_->refuse_waiting(root);
-        return core_->try_to(root.text() + " leaves its worktrees until the next start", [&] { steps.close(root); });
-      },
-      [done = std::move(done)](const std::expected<bool, Error>& is_done) { done(is_done.value_or(false)); });
+  const Answer<bool> answer = [done = std::move(done)](const std::expected<bool, Error>& is_done) {
+    done(is_done.value_or(false));
+  };
+  core_->submit([core = core_.get(), root, answer] { core->close(root, answer); },
+                [answer](Error error) { answer(std::unexpected(std::move(error))); });
 }
 
 void Isolation::begin(std::set<base::ExecutionId> alive, std::function<void()> done) {
@@ -363,7 +395,7 @@ void Isolation::begin(std::set<base::ExecutionId> alive, std::function<void()> d
         });
         core_->try_to("what executions left behind stays", [&] {
           for (const base::ExecutionId root : steps.find_left()) {
-            if (alive.contains(root)) continue;
+            if (alive.contains(root) || !core_->setups().is_free(root)) continue;
             core_->try_to(root.text() + " leaves its worktrees", [&] { steps.close(root); });
           }
         });

@@ -46,9 +46,9 @@ struct IsolationGround {
 };
 
 // Branches, worktrees and patches of executions (ISO-1 … ISO-5). git is slow: one thread does everything, in the order
-// in which it was asked; answers come back on the loop. The daemon may die between any two steps, whoever asked asks
-// again: every operation finds what it did before. Without a base commit everything is answered at once: the project
-// folder, no patch, no conflict, nothing to apply.
+// in which it was asked, but for the setups of worktrees, which each have their own; answers come back on the loop. The
+// daemon may die between any two steps, whoever asked asks again: every operation finds what it did before. Without a
+// base commit everything is answered at once: the project folder, no patch, no conflict, nothing to apply.
 class Isolation {
  public:
   template <class T>

@@ -74,17 +74,41 @@ Isolation::Survey IsolationSteps::survey(const std::string& project) {
 }
 
 std::optional<std::string> IsolationSteps::prepare(const IsolationGround& ground, const NodePlace& place) {
+  const auto begun = begin_prepare(ground, place);
+  if (!begun) return std::nullopt;
+  if (!begun->setup) return begun->folder;
+  set_up_worktree(*begun->setup, [] { return false; });
+  return finish_prepare(ground, place);
+}
+
+std::optional<IsolationSteps::Begun> IsolationSteps::begin_prepare(const IsolationGround& ground,
+                                                                   const NodePlace& place) {
   Site site = open_site(ground, place.root);
   evict(site, place);
   auto row = find_held(site, place);
-  if (row && is_there(site, *row)) return task_folder(site, row->name);
+  if (row && is_there(site, *row)) return Begun{.folder = task_folder(site, row->name), .setup = {}};
   if (row) {
     row->is_ready = false;
   } else {
     row = choose_worktree(site, place);
   }
   if (!row) return std::nullopt;
-  hand_out(ground, site, *row, holder_of(place));
+  Begun begun;
+  const bool needs_setup = hand_out(ground, site, *row, holder_of(place));
+  if (needs_setup) begun.setup = plan_setup(ground, site, row->name);
+  begun.folder = task_folder(site, row->name);
+  return begun;
+}
+
+std::string IsolationSteps::finish_prepare(const IsolationGround& ground, const NodePlace& place) {
+  Site site = open_site(ground, place.root);
+  auto row = find_held(site, place);
+  if (!row) {
+    throw Error("git.worktree_gone",
+                fmt::format("the worktree of {} was taken back while it was set up", base::quoted(place.node)),
+                fmt::format("`reeve flow retry {}` makes another", place.root.text()));
+  }
+  if (!row->is_ready) make_ready(site, *row);
   return task_folder(site, row->name);
 }
 
@@ -227,18 +251,30 @@ void IsolationSteps::reject(Site& site, const NodePlace& place, PatchState state
 
 std::string IsolationSteps::checkout(const IsolationGround& ground, const NodePlace& place,
                                      const std::optional<std::string>& commit, const std::string& name) {
+  const Begun begun = begin_checkout(ground, place, commit, name);
+  if (begun.setup) set_up_worktree(*begun.setup, [] { return false; });
+  return begun.folder;
+}
+
+IsolationSteps::Begun IsolationSteps::begin_checkout(const IsolationGround& ground, const NodePlace& place,
+                                                     const std::optional<std::string>& commit,
+                                                     const std::string& name) {
   Site site = open_site(ground, place.root);
   const std::string own = throwaway_name(
       fmt::format("{}-{}-{}-{}-{}", place.execution.text(), place.node, place.iteration, place.attempt, name));
-  make_worktree(ground, site, own, commit.value_or(site.branch.tip));
-  return task_folder(site, own);
+  make_worktree(site, own, commit.value_or(site.branch.tip));
+  Begun begun{.folder = task_folder(site, own), .setup = {}};
+  if (needs_setup(ground)) begun.setup = plan_setup(ground, site, own);
+  return begun;
 }
 
 void IsolationSteps::discard(const IsolationGround& ground, const std::string& folder) {
   Repository& repository = open_repository(ground.project);
   const fs::path worktrees = repository.root() / worktrees_folder;
   const fs::path name = *fs::path(folder).lexically_relative(worktrees).begin();
-  if (is_throwaway(name.string())) repository.remove_worktree(worktrees / name);
+  if (!is_throwaway(name.string())) return;
+  end_setup_in(name.string());
+  repository.remove_worktree(worktrees / name);
 }
 
 void IsolationSteps::close(base::ExecutionId root) {
@@ -251,6 +287,7 @@ void IsolationSteps::close(base::ExecutionId root) {
     reject(*site, held, PatchState::quarantined, "the execution was over before it was");
   }
   for (WorktreeRow& row : list_rows(root)) {
+    end_setup_in(worktree_folder(root, row.name));
     keep_rest(*site, row);
     options_.crash_point("isolation.before_remove");
     site->repository.remove_worktree(folder_of(*site, row.name));
@@ -262,7 +299,9 @@ void IsolationSteps::close(base::ExecutionId root) {
   for (const Repository::Worktree& left : site->repository.list_worktrees()) {
     const std::string name = left.folder.filename().string();
     const bool is_its = left.lock_reason == lock_reason(root) && name.starts_with(prefix) && is_throwaway(name);
-    if (is_its) site->repository.remove_worktree(left.folder);
+    if (!is_its) continue;
+    end_setup_in(name);
+    site->repository.remove_worktree(left.folder);
   }
   const auto head = site->repository.head();
   const auto patches = in_store([root](store::Session& session) { return store::find_patches(session, root); });

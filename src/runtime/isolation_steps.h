@@ -14,6 +14,7 @@
 #include "ledger/ledger.h"
 #include "ledger/patches.h"
 #include "runtime/isolation.h"
+#include "runtime/worktree_setup.h"
 #include "store/branches.h"
 
 namespace reeve::runtime {
@@ -32,8 +33,6 @@ class IsolationSteps {
     // Of an execution whose ground was not named since the start; nothing when it is gone.
     std::function<std::optional<std::map<std::string, std::string>>(base::ExecutionId root)> find_environment =
         [](base::ExecutionId) { return std::nullopt; };
-    // True ends a setup that runs.
-    std::function<bool()> is_ending = [] { return false; };
     // For tests: where the process may die.
     std::function<void(const char*)> crash_point = [](const char*) {};
   };
@@ -41,7 +40,20 @@ class IsolationSteps {
 
   // As class Isolation has them; they throw base::Error.
   Isolation::Survey survey(const std::string& project);
-  // Nothing while another has the worktree that it shares.
+  // A folder in which something may be left to do that needs no git and takes its time: set_up_worktree(), on whatever
+  // thread. Meanwhile nothing else may be done for the same node, nor the execution be closed.
+  struct Begun {
+    std::string folder;
+    std::optional<SetupPlan> setup;
+  };
+  // Nothing while another has the worktree that it shares. What was set up is finished afterwards, and only then handed
+  // out.
+  std::optional<Begun> begin_prepare(const IsolationGround& ground, const NodePlace& place);
+  std::string finish_prepare(const IsolationGround& ground, const NodePlace& place);
+  // Nothing is to be finished here.
+  Begun begin_checkout(const IsolationGround& ground, const NodePlace& place, const std::optional<std::string>& commit,
+                       const std::string& name);
+  // Both halves and what lies between.
   std::optional<std::string> prepare(const IsolationGround& ground, const NodePlace& place);
   Isolation::Collected collect(const IsolationGround& ground, const NodePlace& place);
   std::string checkout(const IsolationGround& ground, const NodePlace& place, const std::optional<std::string>& commit,
@@ -80,7 +92,9 @@ class IsolationSteps {
     base::Error why{"", ""};
   };
 
-  std::filesystem::path setup_lock() const { return options_.scratch / "setup.lock"; }
+  std::filesystem::path setup_locks() const { return options_.scratch / "setups"; }
+  // What a setup left running in the worktree of that folder ends.
+  void end_setup_in(const std::string& folder_name);
   git::Repository& open_repository(const std::string& project);
   Isolation::Collected collect(Site& site, const NodePlace& place);
   void reject(Site& site, const NodePlace& place, model::PatchState state, const std::string& reason);
@@ -94,11 +108,15 @@ class IsolationSteps {
   std::filesystem::path folder_of(Site& site, const std::string& name);
   bool is_there(Site& site, const store::WorktreeRow& row);
   std::string task_folder(Site& site, const std::string& name);
-  void make_worktree(const IsolationGround& ground, Site& site, const std::string& name, const std::string& commit);
-  void set_up(const IsolationGround& ground, Site& site, const std::string& name);
+  void make_worktree(Site& site, const std::string& name, const std::string& commit);
+  SetupPlan plan_setup(const IsolationGround& ground, Site& site, const std::string& name);
   // Nothing while another has it.
   std::optional<store::WorktreeRow> choose_worktree(Site& site, const NodePlace& place);
-  void hand_out(const IsolationGround& ground, Site& site, store::WorktreeRow row, const store::WorktreeHolder& holder);
+  static bool needs_setup(const IsolationGround& ground);
+  // Whether it is to be set up before it is ready.
+  bool hand_out(const IsolationGround& ground, Site& site, store::WorktreeRow& row,
+                const store::WorktreeHolder& holder);
+  void make_ready(Site& site, store::WorktreeRow& row);
   void keep_rest(Site& site, store::WorktreeRow& row);
   void evict(Site& site, const NodePlace& place);
   std::vector<store::WorktreeRow> list_rows(base::ExecutionId root);

@@ -149,7 +149,9 @@ void NodeWork::see(const Run& run) {
 
 void NodeWork::cancel(const std::string& reason, std::function<void()> done) {
   if (std::exchange(is_over_, true)) return done();
-  const bool has_place = is_isolated() && task() != nullptr && task()->role != noop_role;
+  // Also where nothing was changed: a checkout for a gate may be on its way.
+  const bool has_task = task() != nullptr && task()->role != noop_role;
+  const bool has_place = is_isolated() && (has_task || gate_ < gates_.size());
   // What it has changed is collected once nothing changes it any more.
   const auto give_back = [helpers = helpers_, ground = isolation_ground(), place = place(), reason, has_place,
                           gate_folder = gate_folder_, done = std::move(done)] {
