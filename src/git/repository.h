@@ -34,6 +34,8 @@ class Repository {
   // The same, or `git.no_commits`.
   std::string get_head();
   std::optional<std::string> find_ref(const std::string& ref);
+  // Whether it is there: what no ref keeps goes at some time.
+  bool has_commit(const std::string& commit);
   // Compare-and-set: without `expected` the ref must not be there yet. False when it is something else by now.
   bool set_ref(const std::string& ref, const std::string& commit, const std::optional<std::string>& expected);
   // False when it is something else by now; true also when it is gone already.
@@ -69,6 +71,10 @@ class Repository {
   };
   // The linked ones, whoever made them.
   std::vector<Worktree> list_worktrees();
+  // Of a checkout that is a linked worktree itself: the main one. Nothing for the main one, and where that is bare.
+  std::optional<Worktree> find_main_checkout();
+  // Those of a Reeve of this host whose scratch folder is gone, and with it all that it knew of them.
+  std::vector<Worktree> list_orphans();
   // Whether add_worktree() came to its end there and its folder is still one: no link, and known to the repository.
   bool has_worktree(const std::filesystem::path& folder);
 
@@ -109,6 +115,10 @@ class Repository {
     bool is_cut = false;
   };
   Diff diff(const std::string& from, const std::string& to);
+  // Only which: paths in valid UTF-8, sorted.
+  std::vector<std::string> list_changed(const std::string& from, const std::string& to);
+  // Submodules that are at another commit: git has no more of it than its hash.
+  std::vector<std::string> list_moved_submodules(const std::string& from, const std::string& to);
 
   struct Status {
     // Changes of tracked files, staged or not; paths in valid UTF-8.

@@ -30,9 +30,12 @@ class IsolationSteps {
     // Private to Reeve.
     std::filesystem::path scratch;
     base::TimeLimit expiry = base::TimeLimit::off();
-    // Of an execution whose ground was not named since the start; nothing when it is gone.
-    std::function<std::optional<std::map<std::string, std::string>>(base::ExecutionId root)> find_environment =
-        [](base::ExecutionId) { return std::nullopt; };
+    // Of an execution whose ground was not named since the start; null when nobody knows them any more.
+    std::function<std::shared_ptr<const base::SecretSet>(base::ExecutionId root)> find_secrets = [](base::ExecutionId) {
+      return nullptr;
+    };
+    // What went wrong and fails nothing.
+    std::function<void(const std::string&)> complain = [](const std::string&) {};
     // For tests: where the process may die.
     std::function<void(const char*)> crash_point = [](const char*) {};
   };
@@ -62,6 +65,7 @@ class IsolationSteps {
   Isolation::Accepted accept(const IsolationGround& ground, const NodePlace& place);
   void reject(const IsolationGround& ground, const NodePlace& place, model::PatchState state,
               const std::string& reason);
+  void withdraw(const IsolationGround& ground, const NodePlace& place, const std::string& reason);
   void close(base::ExecutionId root);
 
   Isolation::Applied apply(base::ExecutionId root, model::ApplyWhen mode);
@@ -74,6 +78,12 @@ class IsolationSteps {
   // Those whose branch was on its way into the checkout, and those of which a person said that it may go there.
   std::vector<base::ExecutionId> find_queued();
   std::vector<base::ExecutionId> find_granted();
+  // All that waits on its branch is on its way.
+  bool is_queued(base::ExecutionId root);
+  // Single patches that were on their way for a person.
+  std::vector<base::PatchId> find_queued_patches();
+  // ISO-3: what a kill left half done in checkouts is completed or taken back.
+  void recover_checkouts();
 
  private:
   // A repository at work for one execution.
@@ -124,6 +134,11 @@ class IsolationSteps {
   std::optional<store::WorktreeRow> find_held(Site& site, const NodePlace& place);
   std::optional<store::PatchRow> find_patch(const NodePlace& place);
   void release(Site& site, const NodePlace& place);
+  // What was merged is merged: git may fail over the rest, which is done when it is next needed.
+  void release_quietly(Site& site, const NodePlace& place);
+  void quietly(const std::string& what, const std::function<void()>& act);
+  void sweep_orphans(git::Repository& repository);
+  std::vector<std::string> find_left_out(Site& site, const NodePlace& place, const Isolation::Collected& collected);
   void tidy(Site& site, store::WorktreeRow row);
   base::PatchId keep_patch(Site& site, model::Patch patch, const store::WorktreeRow& row,
                            const std::optional<ledger::PatchMove>& then = {});
@@ -142,6 +157,8 @@ class IsolationSteps {
   Landing land(Site& site, const std::string& ref,
                const std::function<git::Repository::Merged(const std::string& head)>& make);
   model::Patch apply_patch(Site& site, const model::Patch& patch, const std::string& by);
+  // Out of the branch that it was taken into. Where later ones build on it nothing is changed, and the paths are told.
+  std::vector<std::string> take_out(Site& site, const model::Patch& patch, const ledger::PatchMove& move);
   model::Patch drop_patch(Site& site, const model::Patch& patch, const std::string& by);
   model::Patch roll_back_patch(Site& site, const model::Patch& patch, const std::string& by);
   model::Patch move(base::PatchId id, const ledger::PatchMove& move);

@@ -58,7 +58,7 @@ Repository& IsolationSteps::open_repository(const std::string& project) {
 
 IsolationSteps::Site IsolationSteps::open_site(const IsolationGround& ground, base::ExecutionId root) {
   Repository& repository = open_repository(ground.project);
-  if (!secrets_.contains(root)) secrets_.emplace(root, make_secrets(ground.environment));
+  if (!secrets_.contains(root)) secrets_.emplace(root, make_secrets(ground.environment, ground.secrets));
   auto branch = in_store([root](store::Session& session) { return store::find_branch(session, root); });
   if (!branch) {
     const bool is_there =
@@ -115,6 +115,8 @@ void IsolationSteps::check_branch_free(Site& site, const std::optional<std::stri
   for (const Repository::Worktree& worktree : site.repository.list_worktrees()) {
     if (worktree.branch == name) refuse(worktree.folder);
   }
+  const auto main = site.repository.find_main_checkout();
+  if (main && main->branch == name) refuse(main->folder);
   // Only then can the person's checkout be on it, and looking at that is slow.
   const bool may_be_here = current && site.repository.head() == current;
   if (may_be_here && site.repository.status().branch == name) refuse(site.repository.root());
@@ -165,6 +167,7 @@ SetupPlan IsolationSteps::plan_setup(const IsolationGround& ground, Site& site, 
           .to = task_folder(site, name),
           .settings = ground.worktree,
           .environment = ground.environment,
+          .secrets = ground.secrets,
           .lock = setup_locks() / worktree_folder(site.root(), name)};
 }
 

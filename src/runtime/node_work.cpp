@@ -157,7 +157,7 @@ void NodeWork::cancel(const std::string& reason, std::function<void()> done) {
                           gate_folder = gate_folder_, done = std::move(done)] {
     if (!gate_folder.empty()) helpers.isolation.discard(ground, gate_folder);
     if (!has_place) return done();
-    helpers.isolation.reject(ground, place, model::PatchState::quarantined, reason, [done](const auto&) { done(); });
+    helpers.isolation.withdraw(ground, place, reason, [done](const auto&) { done(); });
   };
   if (launching_) {
     *launching_ = give_back;
@@ -288,6 +288,7 @@ void NodeWork::collect() {
                                self.patch_ = collected.patch;
                                self.files_.clear();
                                for (const model::PatchFile& file : collected.files) self.files_.push_back(file.path);
+                               self.left_out_ = collected.left_out;
                                self.begin_gates();
                              }));
 }
@@ -307,6 +308,9 @@ void NodeWork::finish(bool said_yes, const std::string& why_no) {
     Value::Array files;
     for (const std::string& file : files_) files.push_back(Value::string(file));
     own.set("files", Value::array(std::move(files)));
+    Value::Array left_out;
+    for (const std::string& file : left_out_) left_out.push_back(Value::string(file));
+    if (!left_out.empty()) own.set("left_out", Value::array(std::move(left_out)));
   }
   if (!verdicts_.empty()) {
     Value gates = Value::object();

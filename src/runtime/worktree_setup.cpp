@@ -145,7 +145,7 @@ void kill_holders(const std::filesystem::path& file) {
 void run_one(const SetupPlan& plan, const os::Fd& lock, const std::vector<std::string>& argv, Clock::time_point until,
              const std::function<bool()>& is_ending) {
   const auto fail = [&](std::string_view why, const std::string& output) {
-    const auto secrets = make_secrets(plan.environment);
+    const auto secrets = make_secrets(plan.environment, plan.secrets);
     const std::string said = last_words(base::redact(*secrets, output));
     throw Error(
         "worktree.setup_failed",
@@ -234,8 +234,9 @@ void set_up_worktree(const SetupPlan& plan, const std::function<bool()>& is_endi
   }
 }
 
-std::shared_ptr<const base::SecretSet> make_secrets(const std::map<std::string, std::string>& environment) {
-  std::vector<std::string> values;
+std::shared_ptr<const base::SecretSet> make_secrets(const std::map<std::string, std::string>& environment,
+                                                    const std::vector<std::string>& known) {
+  std::vector<std::string> values = known;
   for (const auto& [name, value] : environment) {
     if (base::names_secret(name)) values.push_back(value);
   }

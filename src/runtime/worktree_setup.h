@@ -20,6 +20,8 @@ struct SetupPlan {
   std::filesystem::path to;
   model::WorktreeSettings settings;
   std::map<std::string, std::string> environment;
+  // Beside what the names of variables say.
+  std::vector<std::string> secrets = {};
   // Held by the commands and all that they start.
   std::filesystem::path lock;
   base::Milliseconds limit = std::chrono::minutes(30);
@@ -37,7 +39,8 @@ os::FileLock end_setup(const std::filesystem::path& lock);
 // All whose locks lie in that folder; the locks go too.
 void end_setups(const std::filesystem::path& folder);
 
-// LOG-4: the values of variables whose names say that they are secret.
-std::shared_ptr<const base::SecretSet> make_secrets(const std::map<std::string, std::string>& environment);
+// LOG-4: the values of variables whose names say that they are secret, and those that are known to be.
+std::shared_ptr<const base::SecretSet> make_secrets(const std::map<std::string, std::string>& environment,
+                                                    const std::vector<std::string>& known);
 
 }  // namespace reeve::runtime

@@ -45,7 +45,6 @@ TEST_F(IsolationTest, a_worktree_that_became_a_link_is_made_anew) {
 
 TEST_F(IsolationTest, a_worktree_that_was_removed_is_made_anew) {
   fs::remove_all(prepare(at("one")));
-  EXPECT_FALSE(steps_->collect(ground_, at("one")).patch);
   steps_->accept(ground_, at("one"));
   const fs::path next = prepare(at("two"));
   EXPECT_TRUE(fs::exists(next / "file.txt"));
@@ -101,13 +100,17 @@ TEST_F(IsolationTest, a_copied_file_that_the_task_changed_is_no_part_of_the_patc
   std::vector<std::string> paths;
   for (const model::PatchFile& file : collected.files) paths.push_back(file.path);
   EXPECT_THAT(paths, ElementsAre("file.txt", "folder/inner.txt", "mine"));
+  EXPECT_THAT(collected.left_out, ElementsAre(".env")) << "and that is told";
   EXPECT_THAT(patch(1).diff, Not(HasSubstr("SECRET")));
   steps_->accept(ground_, at("one"));
   EXPECT_EQ(made_.git({"ls-tree", "-r", "--name-only", branch()}), ".gitignore\nfile.txt\nmine");
   EXPECT_EQ(show("file.txt"), "changed");
   // Nothing but that: no patch.
   write_text(prepare(at("two")) / ".env", "SECRET=2\n");
-  EXPECT_FALSE(steps_->collect(ground_, at("two")).patch);
+  const auto only = steps_->collect(ground_, at("two"));
+  EXPECT_FALSE(only.patch && only.commit);
+  EXPECT_THAT(only.left_out, ElementsAre(".env"));
+  EXPECT_THAT(steps_->collect(ground_, at("two")).left_out, ElementsAre(".env")) << "asked again, the same";
 }
 
 // After a kill -9 of the daemon its setups live on: all of them end before the next one looks at a worktree.

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "git/forward.h"
 #include "ledger/patches.h"
 #include "runtime/daemon.h"
 #include "store/patches.h"
@@ -286,6 +287,54 @@ TEST_F(IsolationThread, a_start_goes_on_with_what_was_queued_and_leaves_no_refs)
   EXPECT_EQ(made_.read("new"), "new\n");
   EXPECT_EQ(list_patches()[0].state, model::PatchState::committed);
   EXPECT_EQ(made_.git({"for-each-ref", "refs/heads/reeve", "refs/reeve"}), "");
+}
+
+// ISO-3: what was on its way when git failed goes on at a poll, once git can.
+TEST_F(IsolationThread, an_apply_that_git_did_not_let_through_is_tried_again_at_polls) {
+  std::ofstream(fs::path(*prepare(at("a")).get()) / "new") << "new\n";
+  ASSERT_TRUE(ask<Isolation::Collected>([this](Isolation& isolation, auto answer) {
+                isolation.collect(ground_, at("a"), std::move(answer));
+              }).get());
+  ASSERT_TRUE(ask<Isolation::Accepted>([this](Isolation& isolation, auto answer) {
+                isolation.accept(ground_, at("a"), std::move(answer));
+              }).get());
+  may_complain_ = true;
+  made_.write(".git/index.lock", "");
+  const auto failed = ask<Isolation::Applied>([this](Isolation& isolation, auto answer) {
+                        isolation.apply(ground_, root_, model::ApplyWhen::on_complete, std::move(answer));
+                      }).get();
+  EXPECT_EQ(failed.error().code(), "git.index_locked");
+  EXPECT_EQ(list_patches()[0].state, model::PatchState::queued);
+  fs::remove(made_.root() / ".git/index.lock");
+  EXPECT_TRUE(testing::eventually([&] {
+    daemon_->loop().post([this] { daemon_->isolation().apply_granted(); });
+    return list_patches()[0].state == model::PatchState::committed;
+  }));
+  EXPECT_EQ(made_.read("new"), "new\n");
+}
+
+// A daemon that was killed with its git while that wrote into the checkout: the next one leaves nothing half done, and
+// goes on with the single patch that was on its way.
+TEST_F(IsolationThread, a_start_makes_a_half_written_checkout_whole) {
+  std::ofstream(fs::path(*prepare(at("a")).get()) / "file.txt") << "new and longer\n";
+  ASSERT_TRUE(ask<Isolation::Collected>([this](Isolation& isolation, auto answer) {
+                isolation.collect(ground_, at("a"), std::move(answer));
+              }).get());
+  ASSERT_TRUE(reject(at("a")).get());
+  daemon_->ledger().call([&](ledger::Transaction& transaction) {
+    ledger::move_patch(transaction, base::PatchId(1), {.to = model::PatchState::validated});
+    ledger::move_patch(transaction, base::PatchId(1), {.to = model::PatchState::queued});
+  });
+  may_complain_ = true;
+  const git::Workshop workshop(*git::find_place(made_.root()), made_.beside("state") / "git");
+  const auto forward = git::make_forward(*ground_.base_commit, list_patches()[0].commit, false);
+  git::write_forward(workshop, forward);
+  made_.write(".git/index.lock", forward.mark);
+  made_.write("file.txt", "new and");
+  begin({root_});
+  EXPECT_EQ(made_.read("file.txt"), "new and longer\n");
+  EXPECT_EQ(made_.git({"status", "--porcelain"}), "");
+  EXPECT_EQ(list_patches()[0].state, model::PatchState::committed);
 }
 
 // What cannot be tidied up now is to be tried again.
