@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "git/forward.h"
 #include "git/repository.h"
-#include "git/workshop.h"
 
 namespace reeve::git {
 
@@ -97,13 +97,31 @@ std::vector<std::string> find_in_the_way(const Workshop& workshop, const std::st
   throw base::Error("git.dirty", std::move(message), std::move(fix));
 }
 
-// Files and index, as a merge that has nothing to merge.
-void move_files(const Workshop& workshop, const std::string& from, const std::string& to) {
-  // To read-tree a file with another time than the index has is a changed one. What it finds is told by read-tree.
-  run(workshop.ours_in_checkout(from, {"update-index", "-q", "--refresh"}));
-  Call call = workshop.ours_in_checkout(from, {"read-tree", "-m", "-u", from, to});
-  call.limit = std::chrono::minutes(10);
-  demand(call);
+// The index says what was done: it is put in its place when all files are written.
+void recover(const Workshop& workshop, const Forward& left, const std::optional<std::string>& head) {
+  remove_stale_lock(workshop, left);
+  const auto side = find_side(workshop, left);
+  if (side == Side::from) take_back_files(workshop, left);
+  if (left.is_back && side == Side::from) return move_files(workshop, left);
+  if (left.is_back || side != Side::to || head != left.from) return;
+  demand(workshop.theirs({"update-ref", "-m", "reeve: fast-forward", "HEAD", left.to, left.from}));
+}
+
+// A git that fails or is killed over it leaves nothing half done as long as this process lives.
+void move(const Workshop& workshop, const Forward& forward) {
+  write_forward(workshop, forward);
+  try {
+    move_files(workshop, forward);
+  } catch (const base::Error&) {
+    // What failed first is told. What cannot be taken back now is when it is tried again.
+    try {
+      remove_stale_lock(workshop, forward);
+      if (find_side(workshop, forward) == Side::from) take_back_files(workshop, forward);
+      if (!forward.is_back) forget_forward(workshop);
+    } catch (const base::Error&) {
+    }
+    throw;
+  }
 }
 
 }  // namespace
@@ -121,6 +139,7 @@ Repository::Status Repository::status() {
 }
 
 void Repository::fast_forward(const std::string& commit) {
+  recover_checkout();
   const std::string from = get_head();
   if (!is_ancestor(from, commit)) {
     throw base::Error(
@@ -139,14 +158,27 @@ void Repository::fast_forward(const std::string& commit) {
     if (const auto found = find_in_the_way(*workshop_, from, commit); !found.empty()) {
       refuse_dirty("files that are not tracked are in the way: " + tell(found), "move them away");
     }
-    move_files(*workshop_, from, commit);
+    move(*workshop_, make_forward(from, commit, false));
   }
   const Call call = workshop_->theirs({"update-ref", "-m", "reeve: fast-forward", "HEAD", commit, from});
   const Outcome outcome = run(call);
-  if (outcome.code == 0) return;
-  move_files(*workshop_, commit, from);
+  if (outcome.code == 0) return forget_forward(*workshop_);
+  move(*workshop_, make_forward(commit, from, true));
+  forget_forward(*workshop_);
   if (head() == from) fail(call, outcome);
   throw base::Error("git.moved", "the checkout was moved to another commit meanwhile", "try again");
 }
+
+bool Repository::recover_checkout() {
+  const auto left = find_forward(*workshop_);
+  if (!left) return false;
+  // Waits until a git that outlived its daemon is over.
+  const auto now = head();
+  recover(*workshop_, *left, now);
+  forget_forward(*workshop_);
+  return true;
+}
+
+std::vector<fs::path> Repository::list_half_done(const fs::path& scratch) { return list_forwards(scratch); }
 
 }  // namespace reeve::git

@@ -130,8 +130,9 @@ TEST_F(GitCheckout, goes_on_where_a_kill_left_it) {
 TEST_F(GitCheckout, another_git_at_work_there_is_told) {
   const std::string commit = next({{"file.txt", "new\n"}});
   made.write(".git/index.lock", "");
-  EXPECT_EQ(refusal(commit), "git.failed");
+  EXPECT_EQ(refusal(commit), "git.index_locked");
   EXPECT_NE(message.find("index.lock"), std::string::npos) << message;
+  EXPECT_TRUE(fs::exists(made.root() / ".git/index.lock")) << "it is not ours to remove";
   EXPECT_EQ(repository.get_head(), first);
   EXPECT_TRUE(made.read("file.txt").starts_with("one\n"));
 }

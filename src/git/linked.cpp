@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -27,10 +28,20 @@ bool belongs_to(const fs::path& own, const fs::path& folder) {
   }
 }
 
+// A folder may be opened without the right to read it: then only its name in /proc can be used.
+void make_writable(const os::Folder& folder) { ::chmod(fmt::format("/proc/self/fd/{}", folder.fd()).c_str(), 0700); }
+
+std::string host_name() {
+  utsname names = {};
+  return ::uname(&names) == 0 ? names.nodename : "";
+}
+
+}  // namespace
+
 // Beneath the folder, by descriptors: somebody may still swap a link in.
 void make_writable(const fs::path& folder) {
   const os::Folder top = os::Folder::open(folder.string());
-  ::fchmod(top.fd(), 0700);
+  make_writable(top);
   std::error_code error;
   std::vector<fs::path> open = {fs::path()};
   while (!open.empty()) {
@@ -39,13 +50,27 @@ void make_writable(const fs::path& folder) {
     for (const auto& entry : fs::directory_iterator(folder / at, error)) {
       if (!fs::is_directory(entry.symlink_status(error))) continue;
       const fs::path name = at / entry.path().filename();
-      if (const auto opened = top.open_folder(name.string())) ::fchmod(opened->fd(), 0700);
+      if (const auto opened = top.open_folder(name.string())) make_writable(*opened);
       open.push_back(name);
     }
   }
 }
 
-}  // namespace
+std::string describe_owner(const Workshop& workshop) {
+  return fmt::format("{}\n{}\n", host_name(), workshop.folder().parent_path().string());
+}
+
+bool is_owner_gone(const fs::path& own) {
+  try {
+    const std::string text = os::read_file(own / owner_marker, longest_line);
+    const auto lines = base::split(text, '\n');
+    if (lines.size() < 2 || lines[0].empty() || lines[0] != host_name() || !lines[1].starts_with('/')) return false;
+    std::error_code error;
+    return fs::symlink_status(fs::path(lines[1]), error).type() == fs::file_type::not_found;
+  } catch (const base::Error&) {
+    return false;
+  }
+}
 
 void check_parent(const fs::path& folder) {
   const fs::path parent = folder.parent_path();

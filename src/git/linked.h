@@ -12,6 +12,12 @@ namespace reeve::git {
 // Written last: a worktree of Reeve's without it was left half made.
 inline constexpr const char* ready_marker = "reeve-ready";
 
+// Whose it is: the host and the scratch folder, a line each.
+inline constexpr const char* owner_marker = "reeve-owner";
+std::string describe_owner(const Workshop& workshop);
+// It is of this host, and its scratch folder is not there any more.
+bool is_owner_gone(const std::filesystem::path& own);
+
 // `git.unsafe_folder` when the parent is not there as it is named: a symlink on the way, or no folder. The caller's
 // path begins with root(), which has no links.
 void check_parent(const std::filesystem::path& folder);
@@ -22,6 +28,8 @@ void check_folder(const std::filesystem::path& folder);
 std::optional<std::filesystem::path> find_own_part(const Place& place, const std::filesystem::path& folder);
 std::filesystem::path get_own_part(const Place& place, const std::filesystem::path& folder);
 
+// All folders in it can be written again: tools make some read-only.
+void make_writable(const std::filesystem::path& folder);
 // The folder with all that is in it, also what was made read-only. False when something of it stayed.
 bool remove_tree(const std::filesystem::path& folder);
 

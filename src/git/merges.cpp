@@ -118,6 +118,26 @@ std::string Repository::carry(const std::string& from, const std::string& to, co
   return tree == workshop_->tree_of(onto) ? onto : workshop_->commit_tree(tree, {onto}, message);
 }
 
+std::vector<std::string> Repository::list_changed(const std::string& from, const std::string& to) {
+  std::vector<std::string> paths;
+  for (const std::string& name : split_at_nul(demand(workshop_->ours(diff_words({"-z", "--name-only"}, from, to))))) {
+    paths.push_back(base::replace_invalid_utf8(name));
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+std::vector<std::string> Repository::list_moved_submodules(const std::string& from, const std::string& to) {
+  constexpr std::string_view link_mode = "160000";
+  const auto changes = split_at_nul(demand(workshop_->ours(diff_words({"-z", "--raw", "--no-abbrev"}, from, to))));
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i + 1 < changes.size(); i += 2) {
+    const auto words = base::split(changes[i], ' ');
+    if (words.size() == 5 && words[1] == link_mode) paths.push_back(base::replace_invalid_utf8(changes[i + 1]));
+  }
+  return paths;
+}
+
 Repository::Diff Repository::diff(const std::string& from, const std::string& to) {
   Diff made;
   for (const std::string& line :

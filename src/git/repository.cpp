@@ -31,6 +31,10 @@ std::optional<std::string> Repository::find_ref(const std::string& ref) {
   return workshop_->resolve(ref);
 }
 
+bool Repository::has_commit(const std::string& commit) {
+  return run(workshop_->ours({"cat-file", "-e", commit + "^{commit}"})).code == 0;
+}
+
 bool Repository::set_ref(const std::string& ref, const std::string& commit,
                          const std::optional<std::string>& expected) {
   REEVE_ASSERT(ref.starts_with("refs/"));

@@ -34,6 +34,8 @@ class Repository {
   // The same, or `git.no_commits`.
   std::string get_head();
   std::optional<std::string> find_ref(const std::string& ref);
+  // Whether it is there: what no ref keeps goes at some time.
+  bool has_commit(const std::string& commit);
   // Compare-and-set: without `expected` the ref must not be there yet. False when it is something else by now.
   bool set_ref(const std::string& ref, const std::string& commit, const std::optional<std::string>& expected);
   // False when it is something else by now; true also when it is gone already.
@@ -69,6 +71,10 @@ class Repository {
   };
   // The linked ones, whoever made them.
   std::vector<Worktree> list_worktrees();
+  // Of a checkout that is a linked worktree itself: the main one. Nothing for the main one, and where that is bare.
+  std::optional<Worktree> find_main_checkout();
+  // Those of a Reeve of this host whose scratch folder is gone, and with it all that it knew of them.
+  std::vector<Worktree> list_orphans();
   // Whether add_worktree() came to its end there and its folder is still one: no link, and known to the repository.
   bool has_worktree(const std::filesystem::path& folder);
 
@@ -109,6 +115,10 @@ class Repository {
     bool is_cut = false;
   };
   Diff diff(const std::string& from, const std::string& to);
+  // Only which: paths in valid UTF-8, sorted.
+  std::vector<std::string> list_changed(const std::string& from, const std::string& to);
+  // Submodules that are at another commit: git has no more of it than its hash.
+  std::vector<std::string> list_moved_submodules(const std::string& from, const std::string& to);
 
   struct Status {
     // Changes of tracked files, staged or not; paths in valid UTF-8.
@@ -127,8 +137,13 @@ class Repository {
   // The person's checkout from its HEAD to `commit`: files, index, and the branch that is checked out. Again after a
   // crash: goes on where it was. Nothing is changed, and `git.dirty` thrown, when a tracked file is changed, an
   // untracked one (ignored or not) is in the way, or a merge or the like is under way; `git.moved` when HEAD is no
-  // ancestor of `commit`.
+  // ancestor of `commit`; `git.index_locked` when another git works there and does not end soon.
   void fast_forward(const std::string& commit);
+  // What a kill within fast_forward() left, of the daemon or of its git: the checkout is at the one commit or the other
+  // afterwards. Files that somebody has changed since stay. False when there was nothing.
+  bool recover_checkout();
+  // Checkouts that need that, of all that were worked on with this scratch folder.
+  static std::vector<std::filesystem::path> list_half_done(const std::filesystem::path& scratch);
 
  private:
   explicit Repository(std::shared_ptr<Workshop> workshop);

@@ -159,11 +159,20 @@ std::optional<std::string> Repository::snapshot(const fs::path& worktree, const 
 void Repository::reset(const fs::path& worktree, const std::string& commit, const std::optional<std::string>& branch) {
   check_folder(worktree);
   const fs::path own = get_own_part(workshop_->place(), worktree);
-  restore_link(worktree, own);
-  check_out(*workshop_, worktree, own, commit);
-  Call clean = workshop_->ours_in(worktree, own / "index", {"clean", "-ffdq"});
-  clean.limit = std::chrono::minutes(10);
-  demand(clean);
+  const auto put_back = [&] {
+    restore_link(worktree, own);
+    check_out(*workshop_, worktree, own, commit);
+    Call clean = workshop_->ours_in(worktree, own / "index", {"clean", "-ffdq"});
+    clean.limit = std::chrono::minutes(10);
+    demand(clean);
+  };
+  try {
+    put_back();
+  } catch (const base::Error&) {
+    // Tools make folders read-only, in which git then removes nothing.
+    make_writable(worktree);
+    put_back();
+  }
   forget_operations(own);
   if (branch) {
     demand(workshop_->theirs_in(own, {"symbolic-ref", "-m", "reeve", "HEAD", "refs/heads/" + *branch}));

@@ -34,6 +34,8 @@ class Workshop {
   Workshop(Place place, const std::filesystem::path& scratch);
 
   const Place& place() const noexcept { return place_; }
+  // Reeve's own git folder, private.
+  const std::filesystem::path& folder() const noexcept { return folder_; }
 
   Call theirs(std::vector<std::string> words) const;
   // Of a linked worktree: what its own part says about the common folder is not believed, the agent can write there.

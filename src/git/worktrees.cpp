@@ -113,6 +113,7 @@ void Repository::add_worktree(const fs::path& folder, const std::string& commit,
     check_folder(folder);
     const fs::path own = get_own_part(workshop_->place(), folder);
     fs::remove(workshop_->index_of(own.filename().string()), error);
+    os::replace_file(own / owner_marker, describe_owner(*workshop_));
     check_out(*workshop_, folder, own, commit);
     os::replace_file(own / ready_marker, "");
   } catch (const base::Error&) {
@@ -147,6 +148,26 @@ bool Repository::has_worktree(const fs::path& folder) {
   std::error_code error;
   const auto own = find_own_part(workshop_->place(), folder);
   return own && fs::exists(*own / ready_marker, error) && fs::is_directory(fs::symlink_status(folder, error));
+}
+
+std::optional<Repository::Worktree> Repository::find_main_checkout() {
+  const Place& place = workshop_->place();
+  if (place.own == place.common) return std::nullopt;
+  const auto all = list_all(*workshop_);
+  std::error_code error;
+  const bool has_one =
+      !all.empty() && all.front().folder != place.common && fs::exists(all.front().folder / ".git", error);
+  return has_one ? std::optional(all.front()) : std::nullopt;
+}
+
+std::vector<Repository::Worktree> Repository::list_orphans() {
+  std::vector<Worktree> orphans;
+  for (Worktree& worktree : list_worktrees()) {
+    const bool is_reeves = (worktree.lock_reason + ' ').starts_with(own_reason);
+    const auto own = is_reeves ? find_own_part(workshop_->place(), worktree.folder) : std::nullopt;
+    if (own && is_owner_gone(*own)) orphans.push_back(std::move(worktree));
+  }
+  return orphans;
 }
 
 std::vector<Repository::Worktree> Repository::list_worktrees() {

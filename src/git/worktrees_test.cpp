@@ -1,5 +1,12 @@
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <linux/capability.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -142,6 +149,46 @@ TEST_F(GitWorktree, is_removed_with_folders_that_were_made_read_only) {
   ::chmod((folder / "cache").c_str(), 0500);
   repository.remove_worktree(folder);
   EXPECT_FALSE(fs::exists(folder));
+}
+
+// Permissions count for everybody from now on, also for root and what it starts.
+void obey_permissions() {
+  for (const int power : {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH}) ::prctl(PR_CAPBSET_DROP, power, 0, 0, 0);
+  __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> powers = {};
+  if (::syscall(SYS_capget, &header, powers.data()) != 0) return;
+  const std::uint32_t dropped = (1U << CAP_DAC_OVERRIDE) | (1U << CAP_DAC_READ_SEARCH);
+  powers[0].effective &= ~dropped;
+  powers[0].permitted &= ~dropped;
+  powers[0].inheritable &= ~dropped;
+  ::syscall(SYS_capset, &header, powers.data());
+}
+
+// As Go does with its module cache: git itself removes nothing in there.
+TEST_F(GitWorktree, with_folders_that_were_made_read_only_is_put_back_and_removed) {
+  repository.add_worktree(folder, first, std::nullopt, "reeve EX-9");
+  made.write(".worktrees/EX-9/cache/deep/file", "x");
+  made.write(".worktrees/EX-9/folder/inner.txt", "changed\n");
+  for (const char* name : {"cache/deep", "cache", "folder"}) ::chmod((folder / name).c_str(), 0555);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    obey_permissions();
+    try {
+      repository.reset(folder, first);
+      const bool is_back = !fs::exists(folder / "cache") && made.git_in(folder, {"status", "--porcelain"}).empty();
+      made.write(".worktrees/EX-9/cache/deep/file", "x");
+      for (const char* name : {"cache/deep", "cache", "folder"}) ::chmod((folder / name).c_str(), 0555);
+      repository.remove_worktree(folder);
+      ::_exit(is_back && !fs::exists(folder) ? 0 : 1);
+    } catch (const base::Error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+    }
+    ::_exit(2);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(GitWorktree, everything_in_it_becomes_a_commit) {

@@ -86,6 +86,14 @@ Patch move_patch(Transaction& transaction, base::PatchId id, const PatchMove& mo
   return std::move(row.patch);
 }
 
+void note_patch(Transaction& transaction, base::PatchId id, const std::string& reason) {
+  store::PatchRow row = get_row(transaction, id);
+  const std::string words(base::truncate_utf8(reason, most_reason));
+  if (row.patch.history.back().reason == words) return;
+  row.patch.history.push_back({row.patch.state, transaction.now(), words});
+  store::write_patch_move(transaction.session(), row);
+}
+
 Patch get_patch(Transaction& transaction, base::PatchId id) { return get_row(transaction, id).patch; }
 
 }  // namespace reeve::ledger

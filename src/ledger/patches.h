@@ -25,6 +25,9 @@ struct PatchMove {
 // Throws `patch.not_found`, and `patch.illegal_move` where ISO-4 has no such move.
 model::Patch move_patch(Transaction& transaction, base::PatchId id, const PatchMove& move);
 
+// A word on why it is still where it is, in its history; once, however often it is said.
+void note_patch(Transaction& transaction, base::PatchId id, const std::string& reason);
+
 // The patch with its diff. Throws `patch.not_found`.
 model::Patch get_patch(Transaction& transaction, base::PatchId id);
 

@@ -32,6 +32,23 @@ struct GroundFile {
 };
 BOOST_DESCRIBE_STRUCT(GroundFile, (), (ground, environment))
 
+// LOG-4: what tools name as secret, and what the config gives to tools and gates under such names.
+std::vector<std::string> find_secret_values(const ExecutionGround& ground) {
+  std::vector<std::string> values;
+  const auto take = [&](const std::map<std::string, std::string>& variables, const std::vector<std::string>& names) {
+    for (const auto& [name, value] : variables) {
+      const bool is_secret = base::names_secret(name) || std::ranges::find(names, name) != names.end();
+      if (is_secret) values.push_back(value);
+    }
+  };
+  for (const auto& [_, profile] : ground.tools) {
+    take(profile.env, profile.secrets);
+    take(ground.environment, profile.secrets);
+  }
+  for (const auto& [_, gate] : ground.gates) take(gate.env, {});
+  return values;
+}
+
 fs::path folder_of(const project::StateFolder& folder, base::ExecutionId execution) {
   return folder.executions() / execution.text();
 }
@@ -50,7 +67,7 @@ ExecutionGround make_ground(const model::Config& config, std::string project) {
 }
 
 IsolationGround make_isolation_ground(const ExecutionGround& ground) {
-  return {ground.project, ground.base_commit, ground.worktree, ground.environment};
+  return {ground.project, ground.base_commit, ground.worktree, ground.environment, find_secret_values(ground)};
 }
 
 Value encode_public(const ExecutionGround& ground) {

@@ -54,6 +54,15 @@ class Grounds : public ::testing::Test {
   project::StateFolder folder_{scratch_.path() / "state"};
 };
 
+// LOG-4: what a tool's `secrets` names is hidden wherever a worktree is shown, as what the names give away.
+TEST(Ground, isolation_knows_all_that_is_secret) {
+  ExecutionGround ground = make();
+  ground.environment["ODD"] = "of the person";
+  ground.environment["PLAIN"] = "plain";
+  EXPECT_THAT(make_isolation_ground(ground).secrets,
+              ::testing::UnorderedElementsAre("t0p", "s3cret", "of the person", "k3y", "hush"));
+}
+
 // LOG-4: the store is read by others.
 TEST(Ground, what_is_stored_has_neither_environment_nor_secrets) {
   const base::Value stored = encode_public(make());

@@ -1,265 +1,10 @@
 #include "runtime/isolation.h"
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
-#include <thread>
-
-#include <fmt/format.h>
-
-#include "runtime/execution_ground.h"
-#include "runtime/isolation_steps.h"
-#include "runtime/live_run.h"
+#include "runtime/isolation_core.h"
 
 namespace reeve::runtime {
 
 using base::Error;
-
-namespace {
-
-constexpr std::size_t most_waiting = 65'536;
-
-// What failed, whoever threw it: std::filesystem has its own errors.
-Error as_error(const std::exception& failure) {
-  if (const auto* error = dynamic_cast<const Error*>(&failure)) return *error;
-  return {"os.failed", failure.what()};
-}
-
-}  // namespace
-
-class Isolation::Core {
- public:
-  explicit Core(Surroundings& around)
-      : around_(around),
-        steps_({.ledger = around.ledger,
-                .host = around.host,
-                .scratch = around.folder.root / "git",
-                .expiry = around.supervision.approval_expiry.question,
-                .find_environment = [this](base::ExecutionId root) { return find_environment(root); },
-                .is_ending = [this] { return is_ending_.load() || is_cancelled(); },
-                .crash_point = around.crash_point}),
-        thread_([this] { run(); }) {}
-
-  ~Core() {
-    *is_alive_ = false;
-    is_ending_ = true;
-    wake_.notify_all();
-    thread_.join();
-  }
-  Core(const Core&) = delete;
-  Core& operator=(const Core&) = delete;
-
-  // Does the work on the thread, and tells its result or its failure on the loop.
-  template <class T>
-  void ask(std::function<T(IsolationSteps&)> work, Answer<T> answer) {
-    submit([this, work = std::move(work), answer] { tell<T>(attempt<T>([&] { return work(steps_); }), answer); },
-           [this, answer](Error error) { tell<T>(std::unexpected(std::move(error)), answer); });
-  }
-
-  // Nothing while the worktree is another's: kept until somebody leaves one of that execution.
-  void prepare(const IsolationGround& ground, const NodePlace& place, Answer<std::string> answer) {
-    submit([this, ground, place, answer] { try_prepare({ground, place, answer}); },
-           [this, answer](Error error) { tell<std::string>(std::unexpected(std::move(error)), answer); });
-  }
-  // On the thread: somebody has left one.
-  void serve_waiting(base::ExecutionId root) {
-    std::deque<Waiting> waiting = std::exchange(waiting_, {});
-    for (Waiting& one : waiting) {
-      if (one.place.root == root) {
-        try_prepare(std::move(one));
-      } else {
-        waiting_.push_back(std::move(one));
-      }
-    }
-  }
-  // On the loop: a setup for it that runs, or is about to, ends.
-  void cancel(const NodePlace& place) {
-    const std::scoped_lock lock(mutex_);
-    cancelled_.push_back(place);
-  }
-  // On the thread: it comes to that.
-  void forget_cancelled(const NodePlace& place) {
-    const std::scoped_lock lock(mutex_);
-    const auto found = std::ranges::find(cancelled_, place);
-    if (found != cancelled_.end()) cancelled_.erase(found);
-  }
-  // On the thread: for whom a setup may run.
-  void set_current(const NodePlace& place) { current_ = place; }
-
-  // Nobody would leave what it gets.
-  void forget_waiting(const NodePlace& place) {
-    std::erase_if(waiting_, [&place](const Waiting& one) { return one.place == place; });
-  }
-  void refuse_waiting(base::ExecutionId root) {
-    for (const Waiting& one : waiting_) {
-      if (one.place.root != root) continue;
-      tell<std::string>(std::unexpected(Error("execution.over", fmt::format("{} is over", root.text()))), one.answer);
-    }
-    std::erase_if(waiting_, [root](const Waiting& one) { return one.place.root == root; });
-  }
-
-  // On the thread: what nobody waits for.
-  template <class Act>
-  bool try_to(std::string_view what, Act act) {
-    try {
-      act();
-      return true;
-    } catch (const std::exception& failure) {
-      around_.complain(fmt::format("{}: {}", what, as_error(failure).message()));
-      return false;
-    }
-  }
-  bool is_busy() const noexcept { return unfinished_ > 0; }
-
-  void apply_granted() {
-    if (is_applying_.exchange(true)) return;
-    submit(
-        [this] {
-          is_applying_ = false;
-          try_to("what was approved cannot be applied", [&] {
-            for (const base::ExecutionId root : steps_.find_granted()) try_granted(root);
-          });
-        },
-        [this](const Error&) { is_applying_ = false; });
-  }
-
-  // It is looked for at every poll: what fails is tried less and less often.
-  void try_granted(base::ExecutionId root) {
-    constexpr base::Milliseconds longest = std::chrono::minutes(5);
-    Later& later = later_[root];
-    const auto now = std::chrono::steady_clock::now();
-    if (now < later.at) return;
-    later.at = now + later.pause;
-    later.pause = std::min(2 * later.pause, longest);
-    if (apply_one(root)) later_.erase(root);
-  }
-
-  bool apply_one(base::ExecutionId root) {
-    return try_to(root.text() + " cannot be applied", [&] {
-      const Applied applied = steps_.apply(root, model::ApplyWhen::on_approval);
-      if (applied.kind == Applied::Kind::refused) around_.complain(fmt::format("{}: {}", root.text(), applied.message));
-      note(applied);
-      // Its end kept the branch for this.
-      if (applied.kind == Applied::Kind::applied && steps_.is_closed(root)) steps_.close(root);
-    });
-  }
-
-  // A question counts from now on.
-  void note(const Applied& applied) {
-    if (!applied.approval) return;
-    model::Approval asked;
-    asked.approval_id = *applied.approval;
-    post([this, asked] { asked_(asked); });
-  }
-
-  void submit(std::function<void()> work, const std::function<void(Error)>& refuse) {
-    {
-      const std::scoped_lock lock(mutex_);
-      if (queue_.size() < most_waiting) {
-        queue_.push_back(std::move(work));
-        ++unfinished_;
-        wake_.notify_one();
-        return;
-      }
-    }
-    refuse(Error("git.busy", "too many requests wait for git", "try again in a moment"));
-  }
-
-  void post(std::function<void()> task) {
-    around_.loop.post([is_alive = is_alive_, task = std::move(task)] {
-      if (*is_alive) task();
-    });
-  }
-
-  std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
-
- private:
-  bool is_cancelled() {
-    const std::scoped_lock lock(mutex_);
-    return current_ && std::ranges::find(cancelled_, *current_) != cancelled_.end();
-  }
-  std::optional<std::map<std::string, std::string>> find_environment(base::ExecutionId root) const {
-    auto ground = read_ground(around_.folder, root);
-    return ground ? std::optional(std::move(ground->environment)) : std::nullopt;
-  }
-
-  struct Waiting {
-    IsolationGround ground;
-    NodePlace place;
-    Answer<std::string> answer;
-  };
-
-  void run() {
-    for (;;) {
-      std::function<void()> work;
-      {
-        std::unique_lock lock(mutex_);
-        wake_.wait(lock, [this] { return is_ending_ || !queue_.empty(); });
-        if (is_ending_) return;
-        work = std::move(queue_.front());
-        queue_.pop_front();
-      }
-      work();
-      --unfinished_;
-    }
-  }
-
-  template <class T, class Act>
-  std::expected<T, Error> attempt(Act act) {
-    try {
-      if constexpr (std::is_void_v<T>) {
-        act();
-        return {};
-      } else {
-        return act();
-      }
-    } catch (const std::exception& failure) {
-      return std::unexpected(as_error(failure));
-    }
-  }
-
-  template <class T>
-  void tell(std::expected<T, Error> result, const Answer<T>& answer) {
-    post([answer, result = std::move(result)] { answer(result); });
-  }
-
-  void try_prepare(Waiting one) {
-    set_current(one.place);
-    auto folder = attempt<std::optional<std::string>>([&] { return steps_.prepare(one.ground, one.place); });
-    if (folder && !*folder) {
-      waiting_.push_back(std::move(one));
-    } else if (folder) {
-      tell<std::string>(**folder, one.answer);
-    } else {
-      tell<std::string>(std::unexpected(folder.error()), one.answer);
-    }
-  }
-
-  Surroundings& around_;
-  std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
-  std::atomic<bool> is_ending_ = false;
-  std::atomic<bool> is_applying_ = false;
-  std::atomic<std::size_t> unfinished_ = 0;
-  // Granted, and failed for reasons that may pass: when to try again.
-  struct Later {
-    std::chrono::steady_clock::time_point at = {};
-    base::Milliseconds pause = std::chrono::seconds(1);
-  };
-  std::map<base::ExecutionId, Later> later_;
-  IsolationSteps steps_;
-  std::deque<Waiting> waiting_;
-  std::optional<NodePlace> current_;
-  // Under the mutex.
-  std::vector<NodePlace> cancelled_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> queue_;
-  // Last: it uses all of the above.
-  std::thread thread_;
-};
 
 Isolation::Isolation(Surroundings& around) : core_(std::make_unique<Core>(around)) {}
 Isolation::~Isolation() = default;
@@ -284,13 +29,12 @@ void Isolation::collect(const IsolationGround& ground, NodePlace place, Answer<C
 void Isolation::checkout(const IsolationGround& ground, NodePlace place, std::optional<std::string> commit,
                          std::string name, Answer<std::string> answer) {
   if (!ground.base_commit) return core_->post([answer, project = ground.project] { answer(project); });
-  core_->ask<std::string>(
-      [this, ground, place = std::move(place), commit = std::move(commit),
-       name = std::move(name)](IsolationSteps& steps) {
-        core_->set_current(place);
-        return steps.checkout(ground, place, commit, name);
+  core_->work_on<std::string>(
+      place,
+      [core = core_.get(), ground, place, commit = std::move(commit), name = std::move(name), answer] {
+        core->checkout(ground, place, commit, name, answer);
       },
-      std::move(answer));
+      answer);
 }
 
 void Isolation::discard(const IsolationGround& ground, std::string folder) {
@@ -316,54 +60,48 @@ void Isolation::accept(const IsolationGround& ground, NodePlace place, Answer<Ac
 void Isolation::reject(const IsolationGround& ground, NodePlace place, model::PatchState state, std::string reason,
                        Answer<void> answer) {
   if (!ground.base_commit) return core_->post([answer] { answer({}); });
-  core_->cancel(place);
-  core_->ask<void>(
-      [this, ground, place = std::move(place), state, reason = std::move(reason)](IsolationSteps& steps) {
-        core_->forget_cancelled(place);
-        core_->forget_waiting(place);
-        try {
-          steps.reject(ground, place, state, reason);
-        } catch (const std::exception&) {
-          core_->serve_waiting(place.root);
-          throw;
-        }
-        core_->serve_waiting(place.root);
-      },
-      std::move(answer));
+  core_->leave(place, answer, [ground, place, state, reason = std::move(reason)](IsolationSteps& steps) {
+    steps.reject(ground, place, state, reason);
+  });
+}
+
+void Isolation::withdraw(const IsolationGround& ground, NodePlace place, std::string reason, Answer<void> answer) {
+  if (!ground.base_commit) return core_->post([answer] { answer({}); });
+  core_->leave(place, answer, [ground, place, reason = std::move(reason)](IsolationSteps& steps) {
+    steps.withdraw(ground, place, reason);
+  });
 }
 
 void Isolation::apply(const IsolationGround& ground, base::ExecutionId root, model::ApplyWhen mode,
                       Answer<Applied> answer) {
   if (!ground.base_commit) return core_->post([answer] { answer(Applied{}); });
-  core_->ask<Applied>(
-      [this, root, mode](IsolationSteps& steps) {
-        Applied applied = steps.apply(root, mode);
-        core_->note(applied);
-        return applied;
-      },
-      std::move(answer));
+  core_->ask<Applied>([this, root, mode](IsolationSteps&) { return core_->apply(root, mode); }, std::move(answer));
 }
 
 void Isolation::close(const IsolationGround& ground, base::ExecutionId root, std::function<void(bool)> done) {
   if (!ground.base_commit) return core_->post([done = std::move(done)] { done(true); });
-  core_->ask<bool>(
-      [this, root](IsolationSteps& steps) {
-        core_->refuse_waiting(root);
-        return core_->try_to(root.text() + " leaves its worktrees until the next start", [&] { steps.close(root); });
-      },
-      [done = std::move(done)](const std::expected<bool, Error>& is_done) { done(is_done.value_or(false)); });
+  const Answer<bool> answer = [done = std::move(done)](const std::expected<bool, Error>& is_done) {
+    done(is_done.value_or(false));
+  };
+  core_->submit([core = core_.get(), root, answer] { core->close(root, answer); },
+                [answer](Error error) { answer(std::unexpected(std::move(error))); });
 }
 
 void Isolation::begin(std::set<base::ExecutionId> alive, std::function<void()> done) {
   core_->ask<void>(
       [this, alive = std::move(alive)](IsolationSteps& steps) {
         core_->try_to("what was approved cannot be applied", [&] {
-          for (const base::ExecutionId root : steps.find_queued()) core_->apply_one(root);
+          steps.recover_checkouts();
+          for (const base::PatchId id : steps.find_queued_patches()) {
+            core_->try_to(id.text() + " cannot be applied",
+                          [&] { steps.act(id, PatchAction::apply, "Reeve, after a restart"); });
+          }
+          for (const base::ExecutionId root : steps.find_queued()) core_->try_granted(root);
           for (const base::ExecutionId root : steps.find_granted()) core_->try_granted(root);
         });
         core_->try_to("what executions left behind stays", [&] {
           for (const base::ExecutionId root : steps.find_left()) {
-            if (alive.contains(root)) continue;
+            if (alive.contains(root) || !core_->setups().is_free(root)) continue;
             core_->try_to(root.text() + " leaves its worktrees", [&] { steps.close(root); });
           }
         });

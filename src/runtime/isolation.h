@@ -42,13 +42,15 @@ struct IsolationGround {
   model::WorktreeSettings worktree;
   // Of the commands of `setup`.
   std::map<std::string, std::string> environment;
+  // LOG-4: what is never shown, beside the values of variables whose names say that they are secret.
+  std::vector<std::string> secrets;
   friend bool operator==(const IsolationGround&, const IsolationGround&) = default;
 };
 
 // Branches, worktrees and patches of executions (ISO-1 … ISO-5). git is slow: one thread does everything, in the order
-// in which it was asked; answers come back on the loop. The daemon may die between any two steps, whoever asked asks
-// again: every operation finds what it did before. Without a base commit everything is answered at once: the project
-// folder, no patch, no conflict, nothing to apply.
+// in which it was asked, but for the setups of worktrees, which each have their own; answers come back on the loop. The
+// daemon may die between any two steps, whoever asked asks again: every operation finds what it did before. Without a
+// base commit everything is answered at once: the project folder, no patch, no conflict, nothing to apply.
 class Isolation {
  public:
   template <class T>
@@ -60,7 +62,7 @@ class Isolation {
   Isolation(const Isolation&) = delete;
   Isolation& operator=(const Isolation&) = delete;
 
-  // Before an execution starts. Errors: `git.no_commits`, `git.unsafe_folder`, `git.missing`.
+  // Before an execution starts. Errors: `git.no_commits`, `git.unsafe_folder`, `git.missing`, `git.branch_in_use`.
   struct Survey {
     // The commit it starts at; nothing outside git.
     std::optional<std::string> base_commit;
@@ -81,7 +83,10 @@ class Isolation {
     std::optional<base::PatchId> patch;
     std::optional<std::string> commit;
     std::vector<model::PatchFile> files;
+    // What it changed and is no part of the patch: files that were set up for it, and may be full of secrets.
+    std::vector<std::string> left_out;
   };
+  // Errors: `git.worktree_gone`, `git.submodule_changed`.
   void collect(const IsolationGround& ground, NodePlace place, Answer<Collected> answer);
 
   // A throwaway checkout for a gate: of `commit`, or of the branch as it is. `name` tells the gates of one place apart;
@@ -103,6 +108,10 @@ class Isolation {
   // is collected first. The branch stays as it was, the worktree goes back to it.
   void reject(const IsolationGround& ground, NodePlace place, model::PatchState state, std::string reason,
               Answer<void> answer);
+
+  // Its node was cancelled: as reject(), and what of it is in the branch already is taken out again: `rejected`. Where
+  // others have built on it, it stays and is noted.
+  void withdraw(const IsolationGround& ground, NodePlace place, std::string reason, Answer<void> answer);
 
   // ISO-3: the branch into the person's checkout, under a lock, three-way, only when it is clean. `manual` does
   // nothing. A patch that touches `.reeve/` or an agent's own configuration always asks a person first, `on_approval`
@@ -130,7 +139,8 @@ class Isolation {
   // Whether something is asked of it that it has not done.
   bool is_busy() const noexcept;
 
-  // Looks for branches of which a person said that they may go into the checkout.
+  // Looks for branches of which a person said that they may go into the checkout, and tries again with those that git
+  // did not let through.
   void apply_granted();
   // Told of each question whether one may.
   void set_asked(std::function<void(const model::Approval&)> asked);

@@ -46,6 +46,14 @@ void move_all(Transaction& transaction, const std::vector<PatchRow>& patches, co
   }
 }
 
+// Where that is no matter of course.
+std::string name_place(Repository& repository) {
+  const auto main = repository.find_main_checkout();
+  if (!main) return "";
+  return fmt::format(" {}, a linked worktree of {}", base::visible(repository.root().string()),
+                     base::visible(main->folder.string()));
+}
+
 // The question about a branch as it is: APR-10, another commit is another question.
 store::ApprovalRow make_question(base::ExecutionId root, const std::string& tip, const Repository::Diff& diff,
                                  const std::vector<std::string>& sensitive, const std::vector<PatchRow>& patches) {
@@ -160,9 +168,22 @@ Applied IsolationSteps::bring_in(Site& site, const std::vector<PatchRow>& patche
         by_diff(site.branch));
   }
   const std::string ref = kept_ref(root, "apply-" + site.branch.tip);
-  const Landing landing = land(site, ref, [&](const std::string& head) {
-    return site.repository.merge(head, site.branch.tip, fmt::format("Merge {}", branch_name(root)));
-  });
+  Landing landing;
+  try {
+    landing = land(site, ref, [&](const std::string& head) {
+      return site.repository.merge(head, site.branch.tip, fmt::format("Merge {}", branch_name(root)));
+    });
+  } catch (const Error& error) {
+    // It stays queued, and is tried again.
+    if (!error.code().starts_with("store.")) {
+      call([&](Transaction& transaction) {
+        for (const PatchRow& row : patches) {
+          ledger::note_patch(transaction, row.patch.patch_id, "not yet, git failed: " + error.message());
+        }
+      });
+    }
+    throw;
+  }
   if (landing.kind == Landing::Kind::refused) {
     return refuse(PatchState::apply_failed, landing.why.message(), by_hand(root));
   }
@@ -179,7 +200,7 @@ Applied IsolationSteps::bring_in(Site& site, const std::vector<PatchRow>& patche
   options_.crash_point("isolation.after_committed");
   forget_commit(site, ref);
   return {.kind = Applied::Kind::applied,
-          .message = fmt::format("{} is in your checkout", branch_name(root)),
+          .message = fmt::format("{} is in your checkout{}", branch_name(root), name_place(site.repository)),
           .commit = landing.commit};
 }
 
@@ -224,6 +245,44 @@ IsolationSteps::Landing IsolationSteps::land(Site& site, const std::string& ref,
   }
   options_.crash_point("isolation.after_forward");
   return {.commit = *target};
+}
+
+bool IsolationSteps::is_queued(base::ExecutionId root) {
+  auto patches = in_store([root](store::Session& session) { return store::find_patches(session, root); });
+  std::erase_if(patches, [](const PatchRow& row) { return !waits_on_branch(row.patch); });
+  return !patches.empty() &&
+         std::ranges::all_of(patches, [](const PatchRow& row) { return row.patch.state == PatchState::queued; });
+}
+
+std::vector<base::PatchId> IsolationSteps::find_queued_patches() {
+  const auto roots = find_queued();
+  return in_store([&](store::Session& session) {
+    std::vector<base::PatchId> ids;
+    for (const model::Patch& patch :
+         store::list_patches(session, {.states = {PatchState::queued}, .most = most_queued})) {
+      const auto branch = store::find_branch(session, patch.root_id);
+      const bool is_here = branch && branch->host == options_.host;
+      const bool comes_with_others = std::ranges::find(roots, patch.root_id) != roots.end() && patch.branch_commit;
+      if (is_here && !comes_with_others) ids.push_back(patch.patch_id);
+    }
+    return ids;
+  });
+}
+
+void IsolationSteps::recover_checkouts() {
+  for (const auto& root : Repository::list_half_done(options_.scratch)) {
+    std::error_code error;
+    if (!std::filesystem::exists(root, error)) continue;
+    try {
+      Repository& repository = open_repository(root.string());
+      const auto lock = lock_checkout(repository);
+      if (repository.recover_checkout()) {
+        options_.complain(fmt::format("{} was left half changed and is whole again", base::quoted(root.string())));
+      }
+    } catch (const Error& failure) {
+      options_.complain(fmt::format("{} is left half changed: {}", base::quoted(root.string()), failure.message()));
+    }
+  }
 }
 
 std::vector<base::ExecutionId> IsolationSteps::find_queued() {

@@ -87,6 +87,19 @@ bool waits_on_branch(const model::Patch& patch) {
   return is_open && patch.branch_commit;
 }
 
+std::string list_some(const std::vector<std::string>& paths) {
+  constexpr std::size_t most = 10;
+  std::vector<std::string> shown;
+  for (const std::string& path : paths) {
+    if (shown.size() == most) {
+      shown.push_back(fmt::format("{} more", paths.size() - most));
+      break;
+    }
+    shown.push_back(base::visible(path));
+  }
+  return base::join(shown, ", ");
+}
+
 std::string describe_size(const std::vector<model::PatchFile>& files) {
   std::int64_t added = 0;
   std::int64_t removed = 0;

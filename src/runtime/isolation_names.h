@@ -36,6 +36,8 @@ std::vector<std::string> find_sensitive(const std::vector<model::PatchFile>& fil
 // It is in the branch of its execution, and not in the checkout.
 bool waits_on_branch(const model::Patch& patch);
 
+// The first of them, for people.
+std::string list_some(const std::vector<std::string>& paths);
 // "2 files, +10 -3".
 std::string describe_size(const std::vector<model::PatchFile>& files);
 

@@ -53,9 +53,9 @@ Patch IsolationSteps::move(base::PatchId id, const ledger::PatchMove& move) {
 std::string IsolationSteps::hide_secrets(base::ExecutionId root, const std::string& diff) {
   auto known = secrets_.find(root);
   if (known == secrets_.end()) {
-    const auto environment = options_.find_environment(root);
-    if (!environment) return "(not shown: which values in it are secret is not known any more; git has it)\n";
-    known = secrets_.emplace(root, make_secrets(*environment)).first;
+    auto found = options_.find_secrets(root);
+    if (!found) return "(not shown: which values in it are secret is not known any more; git has it)\n";
+    known = secrets_.emplace(root, std::move(found)).first;
   }
   return base::redact(*known->second, diff);
 }
@@ -131,38 +131,48 @@ Patch IsolationSteps::drop_patch(Site& site, const Patch& patch, const std::stri
                                                   : "`reeve patch rollback` takes back what is in your checkout");
   }
   const ledger::PatchMove dropped{.to = PatchState::dropped, .reason = "by " + by};
-  Patch done;
   if (patch.branch_commit) {
-    const auto without =
-        site.repository.revert(patch.base_commit, patch.commit, site.branch.tip,
-                               fmt::format("{}: without {}", patch.root_id.text(), patch.patch_id.text()));
-    if (!without.commit) {
+    const auto in_the_way = take_out(site, patch, dropped);
+    if (!in_the_way.empty()) {
       throw Error("patch.conflicted",
                   fmt::format("later patches build on {}: {}. Nothing was changed.", patch.patch_id.text(),
-                              list_paths(without.conflicts)),
+                              list_paths(in_the_way)),
                   "drop those first");
     }
-    check_branch_free(site, site.repository.find_ref(branch_ref(site.root())));
-    done = call([&](Transaction& transaction) {
-      store::move_branch(transaction.session(), site.root(), site.branch.tip, *without.commit);
-      Patch moved = ledger::move_patch(transaction, patch.patch_id, dropped);
-      close_idle_question(transaction, site.root());
-      return moved;
-    });
-    site.branch.tip = *without.commit;
-    options_.crash_point("isolation.patch_dropped");
-    if (site.repository.find_ref(branch_ref(site.root()))) settle_branch(site);
   } else {
-    done = move(patch.patch_id, dropped);
+    move(patch.patch_id, dropped);
   }
   forget_commit(site, patch_ref(patch));
-  return done;
+  return call([&](Transaction& transaction) { return ledger::get_patch(transaction, patch.patch_id); });
+}
+
+std::vector<std::string> IsolationSteps::take_out(Site& site, const Patch& patch, const ledger::PatchMove& move) {
+  const auto without =
+      site.repository.revert(patch.base_commit, patch.commit, site.branch.tip,
+                             fmt::format("{}: without {}", patch.root_id.text(), patch.patch_id.text()));
+  if (!without.commit) return without.conflicts;
+  check_branch_free(site, site.repository.find_ref(branch_ref(site.root())));
+  call([&](Transaction& transaction) {
+    store::move_branch(transaction.session(), site.root(), site.branch.tip, *without.commit);
+    ledger::move_patch(transaction, patch.patch_id, move);
+    close_idle_question(transaction, site.root());
+  });
+  site.branch.tip = *without.commit;
+  options_.crash_point("isolation.patch_dropped");
+  if (site.repository.find_ref(branch_ref(site.root()))) settle_branch(site);
+  return {};
 }
 
 Patch IsolationSteps::roll_back_patch(Site& site, const Patch& patch, const std::string& by) {
   if (patch.state == PatchState::rolled_back) return patch;
   if (!can_move(patch.state, PatchState::rolled_back)) {
     refuse(patch, "rolled back", "only what is in your checkout can be taken back; `reeve patch drop` gives it up");
+  }
+  if (!site.repository.has_commit(patch.commit) || !site.repository.has_commit(patch.base_commit)) {
+    throw Error(
+        "patch.gone",
+        fmt::format("git has cleared away what {} was made of, since it is in your checkout", patch.patch_id.text()),
+        fmt::format("`git revert {}` takes it back by hand", patch.applied_commit.value_or("COMMIT")));
   }
   const std::string ref = kept_ref(site.root(), "rollback-" + patch.patch_id.text());
   const auto lock = lock_checkout(site.repository);

@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "ledger/claims.h"
-#include "os/file.h"
 #include "runtime/isolation_names.h"
 
 namespace reeve::runtime {
@@ -30,29 +28,6 @@ std::string describe_change(const NodePlace& place) {
                      base::visible(place.node), place.execution.text(), place.iteration, place.attempt);
 }
 
-std::string list_some(const std::vector<std::string>& paths) {
-  constexpr std::size_t most = 10;
-  std::vector<std::string> shown;
-  for (const std::string& path : paths) {
-    if (shown.size() == most) {
-      shown.push_back(fmt::format("{} more", paths.size() - most));
-      break;
-    }
-    shown.push_back(base::visible(path));
-  }
-  return base::join(shown, ", ");
-}
-
-// Also one that is not there any more.
-bool is_over(ledger::Transaction& transaction, base::ExecutionId root) {
-  try {
-    return model::is_over(ledger::find_root(transaction, root).status);
-  } catch (const Error& error) {
-    if (error.code() != "execution.not_found") throw;
-    return true;
-  }
-}
-
 }  // namespace
 
 Isolation::Survey IsolationSteps::survey(const std::string& project) {
@@ -60,12 +35,19 @@ Isolation::Survey IsolationSteps::survey(const std::string& project) {
   repositories_.erase(project);
   if (!found) return {};
   Repository& repository = open_repository(project);
+  if (repository.find_ref("refs/heads/reeve")) {
+    throw Error(
+        "git.branch_in_use",
+        "the branch `reeve` is in the way: those of executions are named `reeve/EX-9`, and git has no room for both",
+        "rename it: git branch -m reeve NAME");
+  }
   const fs::path worktrees = repository.root() / worktrees_folder;
   const auto kind = fs::symlink_status(worktrees).type();
   if (kind != fs::file_type::not_found && kind != fs::file_type::directory) {
     throw Error("git.unsafe_folder", fmt::format("{} is no folder of its own", base::quoted(worktrees.string())),
                 "remove the link or file: worktrees of executions are made there");
   }
+  sweep_orphans(repository);
   Isolation::Survey survey{.base_commit = repository.get_head(), .dirty = {}};
   const Repository::Status status = repository.status();
   survey.dirty = status.dirty;
@@ -74,17 +56,41 @@ Isolation::Survey IsolationSteps::survey(const std::string& project) {
 }
 
 std::optional<std::string> IsolationSteps::prepare(const IsolationGround& ground, const NodePlace& place) {
+  const auto begun = begin_prepare(ground, place);
+  if (!begun) return std::nullopt;
+  if (!begun->setup) return begun->folder;
+  set_up_worktree(*begun->setup, [] { return false; });
+  return finish_prepare(ground, place);
+}
+
+std::optional<IsolationSteps::Begun> IsolationSteps::begin_prepare(const IsolationGround& ground,
+                                                                   const NodePlace& place) {
   Site site = open_site(ground, place.root);
   evict(site, place);
   auto row = find_held(site, place);
-  if (row && is_there(site, *row)) return task_folder(site, row->name);
+  if (row && is_there(site, *row)) return Begun{.folder = task_folder(site, row->name), .setup = {}};
   if (row) {
     row->is_ready = false;
   } else {
     row = choose_worktree(site, place);
   }
   if (!row) return std::nullopt;
-  hand_out(ground, site, *row, holder_of(place));
+  Begun begun;
+  const bool needs_setup = hand_out(ground, site, *row, holder_of(place));
+  if (needs_setup) begun.setup = plan_setup(ground, site, row->name);
+  begun.folder = task_folder(site, row->name);
+  return begun;
+}
+
+std::string IsolationSteps::finish_prepare(const IsolationGround& ground, const NodePlace& place) {
+  Site site = open_site(ground, place.root);
+  auto row = find_held(site, place);
+  if (!row) {
+    throw Error("git.worktree_gone",
+                fmt::format("the worktree of {} was taken back while it was set up", base::quoted(place.node)),
+                fmt::format("`reeve flow retry {}` makes another", place.root.text()));
+  }
+  if (!row->is_ready) make_ready(site, *row);
   return task_folder(site, row->name);
 }
 
@@ -103,7 +109,37 @@ void IsolationSteps::evict(Site& site, const NodePlace& place) {
 
 Isolation::Collected IsolationSteps::collect(const IsolationGround& ground, const NodePlace& place) {
   Site site = open_site(ground, place.root);
-  return collect(site, place);
+  const auto row = find_held(site, place);
+  const bool is_gone = row && row->is_ready && !is_there(site, *row) && !find_patch(place);
+  if (is_gone) {
+    throw Error(
+        "git.worktree_gone",
+        fmt::format("the worktree {} was removed, or is a link now: what {} changed there is not known",
+                    base::quoted(folder_of(site, row->name).string()), base::quoted(place.node)),
+        fmt::format("tell the tool to leave its folder where it is, then `reeve flow retry {}`", place.root.text()));
+  }
+  Isolation::Collected collected = collect(site, place);
+  collected.left_out = find_left_out(site, place, collected);
+  if (!collected.commit || !row) return collected;
+  const auto moved = site.repository.list_moved_submodules(row->base_commit, *collected.commit);
+  if (moved.empty()) return collected;
+  throw Error("git.submodule_changed",
+              fmt::format("{} put submodules at other commits, of which the repository has nothing but the name: {}",
+                          base::quoted(place.node), list_some(moved)),
+              "push what was committed in there, and let a task change the submodule's commit by hand");
+}
+
+// What it changed in its worktree, without what its patch has.
+std::vector<std::string> IsolationSteps::find_left_out(Site& site, const NodePlace& place,
+                                                       const Isolation::Collected& collected) {
+  const auto row = find_held(site, place);
+  const bool has_setup = row && row->start_commit != row->base_commit;
+  if (!has_setup || row->kept_commit == row->start_commit) return {};
+  std::vector<std::string> left_out = site.repository.list_changed(row->start_commit, row->kept_commit);
+  std::erase_if(left_out, [&](const std::string& path) {
+    return std::ranges::any_of(collected.files, [&](const model::PatchFile& file) { return file.path == path; });
+  });
+  return left_out;
 }
 
 Isolation::Collected IsolationSteps::collect(Site& site, const NodePlace& place) {
@@ -111,7 +147,7 @@ Isolation::Collected IsolationSteps::collect(Site& site, const NodePlace& place)
   const auto stored = find_patch(place);
   const auto tell = [](const model::Patch& patch) {
     if (patch.commit == patch.base_commit) return Isolation::Collected{};
-    return Isolation::Collected{patch.patch_id, patch.commit, patch.files};
+    return Isolation::Collected{.patch = patch.patch_id, .commit = patch.commit, .files = patch.files, .left_out = {}};
   };
   const bool is_decided = stored && stored->patch.state != PatchState::created;
   const bool may_change = row && !is_decided && is_there(site, *row);
@@ -175,7 +211,7 @@ Isolation::Accepted IsolationSteps::accept(const IsolationGround& ground, const 
   Site site = open_site(ground, place.root);
   const auto stored = find_patch(place);
   if (!stored) {
-    release(site, place);
+    release_quietly(site, place);
     return {};
   }
   const model::Patch& patch = stored->patch;
@@ -197,14 +233,14 @@ Isolation::Accepted IsolationSteps::accept(const IsolationGround& ground, const 
       });
       site.branch.tip = *merged.commit;
       options_.crash_point("isolation.after_validated");
-      settle_branch(site);
+      quietly("the branch of " + site.root().text() + " is not where it belongs yet", [&] { settle_branch(site); });
     } else {
       move(patch.patch_id, {.to = PatchState::conflicted,
                             .reason = fmt::format("others changed the same: {}", list_some(merged.conflicts))});
     }
   }
   options_.crash_point("isolation.before_release");
-  release(site, place);
+  release_quietly(site, place);
   return accepted;
 }
 
@@ -227,70 +263,30 @@ void IsolationSteps::reject(Site& site, const NodePlace& place, PatchState state
 
 std::string IsolationSteps::checkout(const IsolationGround& ground, const NodePlace& place,
                                      const std::optional<std::string>& commit, const std::string& name) {
+  const Begun begun = begin_checkout(ground, place, commit, name);
+  if (begun.setup) set_up_worktree(*begun.setup, [] { return false; });
+  return begun.folder;
+}
+
+IsolationSteps::Begun IsolationSteps::begin_checkout(const IsolationGround& ground, const NodePlace& place,
+                                                     const std::optional<std::string>& commit,
+                                                     const std::string& name) {
   Site site = open_site(ground, place.root);
   const std::string own = throwaway_name(
       fmt::format("{}-{}-{}-{}-{}", place.execution.text(), place.node, place.iteration, place.attempt, name));
-  make_worktree(ground, site, own, commit.value_or(site.branch.tip));
-  return task_folder(site, own);
+  make_worktree(site, own, commit.value_or(site.branch.tip));
+  Begun begun{.folder = task_folder(site, own), .setup = {}};
+  if (needs_setup(ground)) begun.setup = plan_setup(ground, site, own);
+  return begun;
 }
 
 void IsolationSteps::discard(const IsolationGround& ground, const std::string& folder) {
   Repository& repository = open_repository(ground.project);
   const fs::path worktrees = repository.root() / worktrees_folder;
   const fs::path name = *fs::path(folder).lexically_relative(worktrees).begin();
-  if (is_throwaway(name.string())) repository.remove_worktree(worktrees / name);
-}
-
-void IsolationSteps::close(base::ExecutionId root) {
-  auto site = find_site(root);
-  if (!site) return;
-  for (const WorktreeRow& row : list_rows(root)) {
-    if (!row.holder) continue;
-    const NodePlace held{
-        root, row.holder->execution, row.holder->node_id, row.holder->iteration, row.holder->attempt, std::nullopt};
-    reject(*site, held, PatchState::quarantined, "the execution was over before it was");
-  }
-  for (WorktreeRow& row : list_rows(root)) {
-    keep_rest(*site, row);
-    options_.crash_point("isolation.before_remove");
-    site->repository.remove_worktree(folder_of(*site, row.name));
-    forget_commit(*site, kept_ref(root, "worktree/" + worktree_folder(root, row.name)));
-    in_store([&](store::Session& session) { store::delete_worktree(session, root, row.name); });
-    options_.crash_point("isolation.after_remove");
-  }
-  const std::string prefix = root.text() + ".";
-  for (const Repository::Worktree& left : site->repository.list_worktrees()) {
-    const std::string name = left.folder.filename().string();
-    const bool is_its = left.lock_reason == lock_reason(root) && name.starts_with(prefix) && is_throwaway(name);
-    if (is_its) site->repository.remove_worktree(left.folder);
-  }
-  const auto head = site->repository.head();
-  const auto patches = in_store([root](store::Session& session) { return store::find_patches(session, root); });
-  for (const store::PatchRow& row : patches) {
-    const bool is_kept_elsewhere =
-        head && row.patch.state == PatchState::committed && site->repository.is_ancestor(row.patch.commit, *head);
-    if (is_kept_elsewhere || is_final(row.patch.state)) forget_commit(*site, patch_ref(row.patch));
-  }
-  const bool is_in_checkout = head && site->repository.is_ancestor(site->branch.tip, *head);
-  if (is_in_checkout || site->branch.tip == site->branch.base_commit) forget_commit(*site, branch_ref(root));
-  options_.crash_point("isolation.before_closed");
-  in_store([root](store::Session& session) { store::set_branch_open(session, root, false); });
-  secrets_.erase(root);
-}
-
-std::vector<base::ExecutionId> IsolationSteps::find_left() {
-  return call([&](ledger::Transaction& transaction) {
-    std::vector<base::ExecutionId> roots;
-    for (const store::BranchRow& row : store::find_open_branches(transaction.session(), options_.host)) {
-      if (is_over(transaction, row.root)) roots.push_back(row.root);
-    }
-    return roots;
-  });
-}
-
-bool IsolationSteps::is_closed(base::ExecutionId root) {
-  const auto branch = in_store([root](store::Session& session) { return store::find_branch(session, root); });
-  return branch && !branch->is_open;
+  if (!is_throwaway(name.string())) return;
+  end_setup_in(name.string());
+  repository.remove_worktree(worktrees / name);
 }
 
 }  // namespace reeve::runtime

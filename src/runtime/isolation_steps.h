@@ -14,6 +14,7 @@
 #include "ledger/ledger.h"
 #include "ledger/patches.h"
 #include "runtime/isolation.h"
+#include "runtime/worktree_setup.h"
 #include "store/branches.h"
 
 namespace reeve::runtime {
@@ -29,11 +30,12 @@ class IsolationSteps {
     // Private to Reeve.
     std::filesystem::path scratch;
     base::TimeLimit expiry = base::TimeLimit::off();
-    // Of an execution whose ground was not named since the start; nothing when it is gone.
-    std::function<std::optional<std::map<std::string, std::string>>(base::ExecutionId root)> find_environment =
-        [](base::ExecutionId) { return std::nullopt; };
-    // True ends a setup that runs.
-    std::function<bool()> is_ending = [] { return false; };
+    // Of an execution whose ground was not named since the start; null when nobody knows them any more.
+    std::function<std::shared_ptr<const base::SecretSet>(base::ExecutionId root)> find_secrets = [](base::ExecutionId) {
+      return nullptr;
+    };
+    // What went wrong and fails nothing.
+    std::function<void(const std::string&)> complain = [](const std::string&) {};
     // For tests: where the process may die.
     std::function<void(const char*)> crash_point = [](const char*) {};
   };
@@ -41,7 +43,20 @@ class IsolationSteps {
 
   // As class Isolation has them; they throw base::Error.
   Isolation::Survey survey(const std::string& project);
-  // Nothing while another has the worktree that it shares.
+  // A folder in which something may be left to do that needs no git and takes its time: set_up_worktree(), on whatever
+  // thread. Meanwhile nothing else may be done for the same node, nor the execution be closed.
+  struct Begun {
+    std::string folder;
+    std::optional<SetupPlan> setup;
+  };
+  // Nothing while another has the worktree that it shares. What was set up is finished afterwards, and only then handed
+  // out.
+  std::optional<Begun> begin_prepare(const IsolationGround& ground, const NodePlace& place);
+  std::string finish_prepare(const IsolationGround& ground, const NodePlace& place);
+  // Nothing is to be finished here.
+  Begun begin_checkout(const IsolationGround& ground, const NodePlace& place, const std::optional<std::string>& commit,
+                       const std::string& name);
+  // Both halves and what lies between.
   std::optional<std::string> prepare(const IsolationGround& ground, const NodePlace& place);
   Isolation::Collected collect(const IsolationGround& ground, const NodePlace& place);
   std::string checkout(const IsolationGround& ground, const NodePlace& place, const std::optional<std::string>& commit,
@@ -50,6 +65,7 @@ class IsolationSteps {
   Isolation::Accepted accept(const IsolationGround& ground, const NodePlace& place);
   void reject(const IsolationGround& ground, const NodePlace& place, model::PatchState state,
               const std::string& reason);
+  void withdraw(const IsolationGround& ground, const NodePlace& place, const std::string& reason);
   void close(base::ExecutionId root);
 
   Isolation::Applied apply(base::ExecutionId root, model::ApplyWhen mode);
@@ -62,6 +78,12 @@ class IsolationSteps {
   // Those whose branch was on its way into the checkout, and those of which a person said that it may go there.
   std::vector<base::ExecutionId> find_queued();
   std::vector<base::ExecutionId> find_granted();
+  // All that waits on its branch is on its way.
+  bool is_queued(base::ExecutionId root);
+  // Single patches that were on their way for a person.
+  std::vector<base::PatchId> find_queued_patches();
+  // ISO-3: what a kill left half done in checkouts is completed or taken back.
+  void recover_checkouts();
 
  private:
   // A repository at work for one execution.
@@ -80,7 +102,9 @@ class IsolationSteps {
     base::Error why{"", ""};
   };
 
-  std::filesystem::path setup_lock() const { return options_.scratch / "setup.lock"; }
+  std::filesystem::path setup_locks() const { return options_.scratch / "setups"; }
+  // What a setup left running in the worktree of that folder ends.
+  void end_setup_in(const std::string& folder_name);
   git::Repository& open_repository(const std::string& project);
   Isolation::Collected collect(Site& site, const NodePlace& place);
   void reject(Site& site, const NodePlace& place, model::PatchState state, const std::string& reason);
@@ -94,11 +118,15 @@ class IsolationSteps {
   std::filesystem::path folder_of(Site& site, const std::string& name);
   bool is_there(Site& site, const store::WorktreeRow& row);
   std::string task_folder(Site& site, const std::string& name);
-  void make_worktree(const IsolationGround& ground, Site& site, const std::string& name, const std::string& commit);
-  void set_up(const IsolationGround& ground, Site& site, const std::string& name);
+  void make_worktree(Site& site, const std::string& name, const std::string& commit);
+  SetupPlan plan_setup(const IsolationGround& ground, Site& site, const std::string& name);
   // Nothing while another has it.
   std::optional<store::WorktreeRow> choose_worktree(Site& site, const NodePlace& place);
-  void hand_out(const IsolationGround& ground, Site& site, store::WorktreeRow row, const store::WorktreeHolder& holder);
+  static bool needs_setup(const IsolationGround& ground);
+  // Whether it is to be set up before it is ready.
+  bool hand_out(const IsolationGround& ground, Site& site, store::WorktreeRow& row,
+                const store::WorktreeHolder& holder);
+  void make_ready(Site& site, store::WorktreeRow& row);
   void keep_rest(Site& site, store::WorktreeRow& row);
   void evict(Site& site, const NodePlace& place);
   std::vector<store::WorktreeRow> list_rows(base::ExecutionId root);
@@ -106,6 +134,11 @@ class IsolationSteps {
   std::optional<store::WorktreeRow> find_held(Site& site, const NodePlace& place);
   std::optional<store::PatchRow> find_patch(const NodePlace& place);
   void release(Site& site, const NodePlace& place);
+  // What was merged is merged: git may fail over the rest, which is done when it is next needed.
+  void release_quietly(Site& site, const NodePlace& place);
+  void quietly(const std::string& what, const std::function<void()>& act);
+  void sweep_orphans(git::Repository& repository);
+  std::vector<std::string> find_left_out(Site& site, const NodePlace& place, const Isolation::Collected& collected);
   void tidy(Site& site, store::WorktreeRow row);
   base::PatchId keep_patch(Site& site, model::Patch patch, const store::WorktreeRow& row,
                            const std::optional<ledger::PatchMove>& then = {});
@@ -124,6 +157,8 @@ class IsolationSteps {
   Landing land(Site& site, const std::string& ref,
                const std::function<git::Repository::Merged(const std::string& head)>& make);
   model::Patch apply_patch(Site& site, const model::Patch& patch, const std::string& by);
+  // Out of the branch that it was taken into. Where later ones build on it nothing is changed, and the paths are told.
+  std::vector<std::string> take_out(Site& site, const model::Patch& patch, const ledger::PatchMove& move);
   model::Patch drop_patch(Site& site, const model::Patch& patch, const std::string& by);
   model::Patch roll_back_patch(Site& site, const model::Patch& patch, const std::string& by);
   model::Patch move(base::PatchId id, const ledger::PatchMove& move);

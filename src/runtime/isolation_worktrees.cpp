@@ -45,7 +45,7 @@ std::string kept_worktree_ref(base::ExecutionId root, const std::string& name) {
 
 Repository& IsolationSteps::open_repository(const std::string& project) {
   // Before anything in a worktree is looked at.
-  if (!std::exchange(has_ended_setups_, true)) end_setups(setup_lock());
+  if (!std::exchange(has_ended_setups_, true)) end_setups(setup_locks());
   const auto known = repositories_.find(project);
   if (known != repositories_.end()) return known->second;
   auto found = Repository::find(project, options_.scratch);
@@ -58,7 +58,7 @@ Repository& IsolationSteps::open_repository(const std::string& project) {
 
 IsolationSteps::Site IsolationSteps::open_site(const IsolationGround& ground, base::ExecutionId root) {
   Repository& repository = open_repository(ground.project);
-  if (!secrets_.contains(root)) secrets_.emplace(root, make_secrets(ground.environment));
+  if (!secrets_.contains(root)) secrets_.emplace(root, make_secrets(ground.environment, ground.secrets));
   auto branch = in_store([root](store::Session& session) { return store::find_branch(session, root); });
   if (!branch) {
     const bool is_there =
@@ -115,6 +115,8 @@ void IsolationSteps::check_branch_free(Site& site, const std::optional<std::stri
   for (const Repository::Worktree& worktree : site.repository.list_worktrees()) {
     if (worktree.branch == name) refuse(worktree.folder);
   }
+  const auto main = site.repository.find_main_checkout();
+  if (main && main->branch == name) refuse(main->folder);
   // Only then can the person's checkout be on it, and looking at that is slow.
   const bool may_be_here = current && site.repository.head() == current;
   if (may_be_here && site.repository.status().branch == name) refuse(site.repository.root());
@@ -146,24 +148,35 @@ std::string IsolationSteps::task_folder(Site& site, const std::string& name) {
   return (folder / inner).string();
 }
 
-void IsolationSteps::make_worktree(const IsolationGround& ground, Site& site, const std::string& name,
-                                   const std::string& commit) {
+void IsolationSteps::make_worktree(Site& site, const std::string& name, const std::string& commit) {
   const fs::path folder = folder_of(site, name);
   make_worktrees_folder(folder.parent_path());
+  end_setup_in(folder.filename().string());
   site.repository.remove_worktree(folder);
   options_.crash_point("isolation.before_worktree");
   site.repository.add_worktree(folder, commit, std::nullopt, lock_reason(site.root()));
   options_.crash_point("isolation.after_worktree");
-  set_up(ground, site, name);
 }
 
-void IsolationSteps::set_up(const IsolationGround& ground, Site& site, const std::string& name) {
-  set_up_worktree({.from = ground.project,
-                   .to = task_folder(site, name),
-                   .settings = ground.worktree,
-                   .environment = ground.environment,
-                   .lock = setup_lock()},
-                  options_.is_ending);
+bool IsolationSteps::needs_setup(const IsolationGround& ground) {
+  return !ground.worktree.copy.empty() || !ground.worktree.setup.empty();
+}
+
+SetupPlan IsolationSteps::plan_setup(const IsolationGround& ground, Site& site, const std::string& name) {
+  return {.from = ground.project,
+          .to = task_folder(site, name),
+          .settings = ground.worktree,
+          .environment = ground.environment,
+          .secrets = ground.secrets,
+          .lock = setup_locks() / worktree_folder(site.root(), name)};
+}
+
+void IsolationSteps::end_setup_in(const std::string& folder_name) {
+  const fs::path lock = setup_locks() / folder_name;
+  std::error_code error;
+  if (!fs::exists(lock, error)) return;
+  const os::FileLock ended = end_setup(lock);
+  fs::remove(lock, error);
 }
 
 std::vector<WorktreeRow> IsolationSteps::list_rows(base::ExecutionId root) {
@@ -206,7 +219,7 @@ std::optional<WorktreeRow> IsolationSteps::choose_worktree(Site& site, const Nod
   }
 }
 
-void IsolationSteps::hand_out(const IsolationGround& ground, Site& site, WorktreeRow row,
+bool IsolationSteps::hand_out(const IsolationGround& ground, Site& site, WorktreeRow& row,
                               const store::WorktreeHolder& holder) {
   keep_rest(site, row);
   const bool was_ready = is_there(site, row);
@@ -218,21 +231,27 @@ void IsolationSteps::hand_out(const IsolationGround& ground, Site& site, Worktre
   row.base_commit = row.start_commit = row.kept_commit = site.branch.tip;
   write_row(site.root(), row);
   options_.crash_point("isolation.after_claim");
-  const fs::path folder = folder_of(site, row.name);
   if (!was_ready) {
-    make_worktree(ground, site, row.name, site.branch.tip);
+    make_worktree(site, row.name, site.branch.tip);
   } else if (!is_tidy) {
-    site.repository.reset(folder, site.branch.tip);
-    if (!leaves_nothing) set_up(ground, site, row.name);
+    site.repository.reset(folder_of(site, row.name), site.branch.tip);
   }
-  const bool has_setup = !ground.worktree.copy.empty() || !ground.worktree.setup.empty();
-  if (has_setup && !is_tidy) {
-    // What git sees of the setup is told apart from what the task will change.
-    const auto start = site.repository.snapshot(folder, site.branch.tip, site.root().text() + ": what was set up");
-    if (start) {
-      row.start_commit = row.kept_commit = *start;
-      keep_commit(site, kept_worktree_ref(site.root(), row.name), *start);
-    }
+  const bool is_set_up = was_ready && leaves_nothing;
+  if (needs_setup(ground) && !is_set_up) return true;
+  row.is_ready = true;
+  options_.crash_point("isolation.before_ready");
+  write_row(site.root(), row);
+  return false;
+}
+
+// The branch may have moved on since: it is what it began with that counts.
+void IsolationSteps::make_ready(Site& site, WorktreeRow& row) {
+  // What git sees of the setup is told apart from what the task will change.
+  const auto start =
+      site.repository.snapshot(folder_of(site, row.name), row.base_commit, site.root().text() + ": what was set up");
+  if (start) {
+    row.start_commit = row.kept_commit = *start;
+    keep_commit(site, kept_worktree_ref(site.root(), row.name), *start);
   }
   row.is_ready = true;
   options_.crash_point("isolation.before_ready");

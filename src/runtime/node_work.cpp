@@ -149,13 +149,15 @@ void NodeWork::see(const Run& run) {
 
 void NodeWork::cancel(const std::string& reason, std::function<void()> done) {
   if (std::exchange(is_over_, true)) return done();
-  const bool has_place = is_isolated() && task() != nullptr && task()->role != noop_role;
+  // Also where nothing was changed: a checkout for a gate may be on its way.
+  const bool has_task = task() != nullptr && task()->role != noop_role;
+  const bool has_place = is_isolated() && (has_task || gate_ < gates_.size());
   // What it has changed is collected once nothing changes it any more.
   const auto give_back = [helpers = helpers_, ground = isolation_ground(), place = place(), reason, has_place,
                           gate_folder = gate_folder_, done = std::move(done)] {
     if (!gate_folder.empty()) helpers.isolation.discard(ground, gate_folder);
     if (!has_place) return done();
-    helpers.isolation.reject(ground, place, model::PatchState::quarantined, reason, [done](const auto&) { done(); });
+    helpers.isolation.withdraw(ground, place, reason, [done](const auto&) { done(); });
   };
   if (launching_) {
     *launching_ = give_back;
@@ -286,6 +288,7 @@ void NodeWork::collect() {
                                self.patch_ = collected.patch;
                                self.files_.clear();
                                for (const model::PatchFile& file : collected.files) self.files_.push_back(file.path);
+                               self.left_out_ = collected.left_out;
                                self.begin_gates();
                              }));
 }
@@ -305,6 +308,9 @@ void NodeWork::finish(bool said_yes, const std::string& why_no) {
     Value::Array files;
     for (const std::string& file : files_) files.push_back(Value::string(file));
     own.set("files", Value::array(std::move(files)));
+    Value::Array left_out;
+    for (const std::string& file : left_out_) left_out.push_back(Value::string(file));
+    if (!left_out.empty()) own.set("left_out", Value::array(std::move(left_out)));
   }
   if (!verdicts_.empty()) {
     Value gates = Value::object();

@@ -143,6 +143,8 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   std::optional<std::string> commit_;
   std::optional<base::PatchId> patch_;
   std::vector<std::string> files_;
+  // Of what it changed, what is no part of its patch.
+  std::vector<std::string> left_out_;
   std::vector<std::string> gates_;
   std::size_t gate_ = 0;
   // What each gate so far has said.

@@ -29,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_copied = std::size_t{64} << 20U;
 constexpr std::size_t most_said = 4'096;
+constexpr const char* cancelled = "was cancelled";
 constexpr auto look_pause = std::chrono::milliseconds(200);
 
 [[noreturn]] void throw_copy(const std::string& name, std::string_view why) {
@@ -56,7 +57,9 @@ void copy_one(const os::Folder& from, const os::Folder& to, const std::string& n
     throw Error(
         "worktree.copy_failed",
         fmt::format("cannot copy {} into the worktree: there is no such file in the project", base::quoted(name)),
-        "make it, or take it out of `worktree.copy`, then `reeve flow retry`");
+        "make it, then `reeve flow retry`; or take it out of `worktree.copy` and begin anew with `reeve flow run`, "
+        "since an "
+        "execution keeps the config that it began with");
   }
   if (!source) throw_copy(name, std::generic_category().message(source.error()));
   struct stat kind = {};
@@ -101,6 +104,22 @@ void read_output(const os::Fd& pipe, std::string& output) {
   }
 }
 
+// Of this process, and not yet the program that it is to become: it has all of our descriptors for a moment.
+bool is_about_to_begin(const std::filesystem::path& process) {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink(process / "exe", error);
+  if (error || program != std::filesystem::read_symlink("/proc/self/exe", error)) return false;
+  try {
+    const std::string words = os::read_file(process / "stat", 4'096);
+    // PID (NAME) STATE PARENT
+    const std::size_t name_end = words.rfind(')');
+    const auto fields = base::split(std::string_view(words).substr(std::min(name_end, words.size())), ' ');
+    return fields.size() > 2 && fields[2] == std::to_string(::getpid());
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // Whoever has the file open, with all of their groups.
 void kill_holders(const std::filesystem::path& file) {
   namespace fs = std::filesystem;
@@ -113,7 +132,7 @@ void kill_holders(const std::filesystem::path& file) {
     if (read.ec != std::errc() || read.ptr != name.data() + name.size() || pid == ::getpid()) continue;
     std::error_code hidden;
     for (const auto& open : fs::directory_iterator(process.path() / "fd", hidden)) {
-      if (fs::read_symlink(open.path(), hidden) != wanted) continue;
+      if (fs::read_symlink(open.path(), hidden) != wanted || is_about_to_begin(process.path())) continue;
       const pid_t group = ::getpgid(pid);
       const bool is_its_own = group > 1 && group != ::getpgrp();
       ::kill(is_its_own ? -group : pid, SIGKILL);
@@ -126,14 +145,15 @@ void kill_holders(const std::filesystem::path& file) {
 void run_one(const SetupPlan& plan, const os::Fd& lock, const std::vector<std::string>& argv, Clock::time_point until,
              const std::function<bool()>& is_ending) {
   const auto fail = [&](std::string_view why, const std::string& output) {
-    const auto secrets = make_secrets(plan.environment);
+    const auto secrets = make_secrets(plan.environment, plan.secrets);
     const std::string said = last_words(base::redact(*secrets, output));
     throw Error(
         "worktree.setup_failed",
         fmt::format("{} failed while the worktree was set up: {}{}{}",
                     base::quoted(base::redact(*secrets, base::join(argv, " "))), why, said.empty() ? "" : ": ", said),
-        "mend the command under `worktree.setup` and start anew with `reeve flow run`: an execution keeps the "
-        "config it began with");
+        why == cancelled ? ""
+                         : "mend what it lacks, then `reeve flow retry`; or change it under `worktree.setup` and begin "
+                           "anew with `reeve flow run`, since an execution keeps the config that it began with");
   };
   std::vector<std::string> environment;
   for (const auto& [name, value] : plan.environment) environment.push_back(fmt::format("{}={}", name, value));
@@ -161,7 +181,7 @@ void run_one(const SetupPlan& plan, const os::Fd& lock, const std::vector<std::s
       if ((wanted[0].revents & POLLIN) != 0) break;
     }
     if (Clock::now() > until) why = "it did not end in time and was killed";
-    if (is_ending()) why = "it was cancelled, or the daemon ends";
+    if (is_ending()) why = cancelled;
   }
   // Not waited for yet: the number is still that of its group. What it left running goes too.
   ::kill(-process->pid(), SIGKILL);
@@ -174,7 +194,7 @@ void run_one(const SetupPlan& plan, const os::Fd& lock, const std::vector<std::s
 
 }  // namespace
 
-os::FileLock end_setups(const std::filesystem::path& lock) {
+os::FileLock end_setup(const std::filesystem::path& lock) {
   constexpr auto patience = std::chrono::seconds(10);
   os::create_folders(lock.parent_path());
   for (const auto until = Clock::now() + patience;;) {
@@ -188,6 +208,17 @@ os::FileLock end_setups(const std::filesystem::path& lock) {
   }
 }
 
+void end_setups(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::vector<fs::path> locks;
+  for (const auto& entry : fs::directory_iterator(folder, error)) locks.push_back(entry.path());
+  for (const fs::path& lock : locks) {
+    const os::FileLock ended = end_setup(lock);
+    fs::remove(lock, error);
+  }
+}
+
 void set_up_worktree(const SetupPlan& plan, const std::function<bool()>& is_ending) {
   if (!plan.settings.copy.empty()) {
     const os::Folder from = os::Folder::open(plan.from.string());
@@ -195,15 +226,17 @@ void set_up_worktree(const SetupPlan& plan, const std::function<bool()>& is_endi
     for (const std::string& name : plan.settings.copy) copy_one(from, to, name);
   }
   if (plan.settings.setup.empty()) return;
-  const os::FileLock lock = end_setups(plan.lock);
+  const os::FileLock lock = end_setup(plan.lock);
   const auto until = Clock::now() + plan.limit;
   for (const std::vector<std::string>& argv : plan.settings.setup) {
+    if (is_ending()) throw Error("worktree.setup_failed", std::string("the setup of the worktree ") + cancelled);
     if (!argv.empty()) run_one(plan, lock.file(), argv, until, is_ending);
   }
 }
 
-std::shared_ptr<const base::SecretSet> make_secrets(const std::map<std::string, std::string>& environment) {
-  std::vector<std::string> values;
+std::shared_ptr<const base::SecretSet> make_secrets(const std::map<std::string, std::string>& environment,
+                                                    const std::vector<std::string>& known) {
+  std::vector<std::string> values = known;
   for (const auto& [name, value] : environment) {
     if (base::names_secret(name)) values.push_back(value);
   }

@@ -45,7 +45,6 @@ TEST_F(IsolationTest, a_worktree_that_became_a_link_is_made_anew) {
 
 TEST_F(IsolationTest, a_worktree_that_was_removed_is_made_anew) {
   fs::remove_all(prepare(at("one")));
-  EXPECT_FALSE(steps_->collect(ground_, at("one")).patch);
   steps_->accept(ground_, at("one"));
   const fs::path next = prepare(at("two"));
   EXPECT_TRUE(fs::exists(next / "file.txt"));
@@ -101,28 +100,54 @@ TEST_F(IsolationTest, a_copied_file_that_the_task_changed_is_no_part_of_the_patc
   std::vector<std::string> paths;
   for (const model::PatchFile& file : collected.files) paths.push_back(file.path);
   EXPECT_THAT(paths, ElementsAre("file.txt", "folder/inner.txt", "mine"));
+  EXPECT_THAT(collected.left_out, ElementsAre(".env")) << "and that is told";
   EXPECT_THAT(patch(1).diff, Not(HasSubstr("SECRET")));
   steps_->accept(ground_, at("one"));
   EXPECT_EQ(made_.git({"ls-tree", "-r", "--name-only", branch()}), ".gitignore\nfile.txt\nmine");
   EXPECT_EQ(show("file.txt"), "changed");
   // Nothing but that: no patch.
   write_text(prepare(at("two")) / ".env", "SECRET=2\n");
-  EXPECT_FALSE(steps_->collect(ground_, at("two")).patch);
+  const auto only = steps_->collect(ground_, at("two"));
+  EXPECT_FALSE(only.patch && only.commit);
+  EXPECT_THAT(only.left_out, ElementsAre(".env"));
+  EXPECT_THAT(steps_->collect(ground_, at("two")).left_out, ElementsAre(".env")) << "asked again, the same";
 }
 
-// After a kill -9 of the daemon its setup lives on: it ends before the next one looks at the worktree.
-TEST_F(IsolationTest, a_setup_that_outlived_its_daemon_is_ended) {
-  const auto lock = made_.beside("scratch") / "setup.lock";
-  fs::create_directories(lock.parent_path());
-  auto held = os::FileLock::try_take(lock.string());
-  ASSERT_TRUE(held);
-  auto orphan = os::spawn(
-      {.argv = {"sh", "-c", "sleep 600 & wait"}, .environment = {"PATH=/usr/bin:/bin"}, .input = held->file().get()});
-  ASSERT_TRUE(orphan);
-  held.reset();
+// After a kill -9 of the daemon its setups live on: all of them end before the next one looks at a worktree.
+TEST_F(IsolationTest, setups_that_outlived_their_daemon_are_ended) {
+  const auto locks = made_.beside("scratch") / "setups";
+  fs::create_directories(locks);
+  std::vector<os::Process> orphans;
+  for (const char* name : {"EX-1", "EX-7.2"}) {
+    auto held = os::FileLock::try_take((locks / name).string());
+    ASSERT_TRUE(held);
+    auto orphan = os::spawn(
+        {.argv = {"sh", "-c", "sleep 600 & wait"}, .environment = {"PATH=/usr/bin:/bin"}, .input = held->file().get()});
+    ASSERT_TRUE(orphan);
+    orphans.push_back(std::move(*orphan));
+  }
   ground_.worktree.setup = {{"touch", "it.log"}};
   EXPECT_TRUE(fs::exists(prepare(at("one")) / "it.log"));
-  EXPECT_EQ(orphan->wait().signal, SIGKILL);
+  for (os::Process& orphan : orphans) EXPECT_EQ(orphan.wait().signal, SIGKILL);
+  steps_->reject(ground_, at("one"), model::PatchState::quarantined, "over");
+  steps_->close(root_);
+  EXPECT_TRUE(fs::is_empty(locks)) << "nothing is left of them";
+}
+
+// The branch may move on while a worktree is set up: the task's change is what it did to what it was given.
+TEST_F(IsolationTest, a_branch_that_moves_while_a_worktree_is_set_up_is_merged) {
+  ground_.worktree.setup = {{"sh", "-c", "echo setup > made-by-setup"}};
+  const auto begun = steps_->begin_prepare(ground_, at("slow"));
+  ASSERT_TRUE(begun && begun->setup);
+  work("fast", "fast", "fast\n");
+  set_up_worktree(*begun->setup, [] { return false; });
+  const fs::path folder = steps_->finish_prepare(ground_, at("slow"));
+  EXPECT_FALSE(fs::exists(folder / "fast"));
+  write_text(folder / "slow", "slow\n");
+  EXPECT_THAT(steps_->collect(ground_, at("slow")).files, ::testing::SizeIs(1));
+  EXPECT_FALSE(steps_->accept(ground_, at("slow")).is_conflict);
+  EXPECT_EQ(made_.git({"ls-tree", "-r", "--name-only", branch()}),
+            ".gitignore\nfast\nfile.txt\nfolder/inner.txt\nslow");
 }
 
 }  // namespace

@@ -207,6 +207,9 @@ TEST_F(IsolationTest, a_setup_that_fails_says_why_and_can_be_tried_again) {
   } catch (const base::Error& error) {
     EXPECT_EQ(error.code(), "worktree.setup_failed");
     EXPECT_THAT(error.message(), HasSubstr("exit code 3: no network"));
+    // Both ways to go on are true: the config is frozen, the world is not.
+    EXPECT_THAT(error.fix(), HasSubstr("mend what it lacks, then `reeve flow retry`"));
+    EXPECT_THAT(error.fix(), HasSubstr("begin anew with `reeve flow run`"));
   }
   steps_->reject(ground_, at("one"), PatchState::quarantined, "the task failed");
   ground_.worktree.setup = {{"touch", "it.log"}};

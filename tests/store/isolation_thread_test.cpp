@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "git/forward.h"
 #include "ledger/patches.h"
 #include "runtime/daemon.h"
 #include "store/patches.h"
@@ -45,6 +46,24 @@ class IsolationThread : public ::testing::Test {
   }
   NodePlace at(const std::string& node) const {
     return {.root = root_, .execution = root_, .node = node, .iteration = 0, .attempt = 1, .worktree_id = "shared"};
+  }
+  // In a worktree of its own.
+  NodePlace alone(const std::string& node) const {
+    NodePlace place = at(node);
+    place.worktree_id.reset();
+    return place;
+  }
+  // Each setup leaves a file in the folder that this gives, and lasts until the condition holds ($0 is the folder).
+  fs::path set_up_until(const std::string& condition) {
+    fs::path signs = made_.beside("signs");
+    fs::create_directories(signs);
+    ground_.environment = {{"PATH", "/usr/bin:/bin"}};
+    ground_.worktree.setup = {
+        {"sh", "-c", "echo > \"$0/${PWD##*/}\"; until " + condition + "; do sleep 0.02; done", signs.string()}};
+    return signs;
+  }
+  static int count_files(const fs::path& folder) {
+    return static_cast<int>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
   }
   // Asks on the loop; the answer can be waited for.
   template <class T, class Ask>
@@ -159,6 +178,77 @@ TEST_F(IsolationThread, a_cancelled_task_ends_its_setup) {
   EXPECT_TRUE(prepare(again).get());
 }
 
+// GRF-14: what is ready starts at once. Each of these setups waits for what the other makes; nothing else waits for
+// either.
+TEST_F(IsolationThread, setups_run_at_once_and_hold_up_nobody) {
+  const fs::path signs = set_up_until("[ $(ls \"$0\" | wc -l) -ge 2 ]");
+  auto first = prepare(alone("a"));
+  ASSERT_TRUE(testing::eventually([&] { return count_files(signs) == 1; }));
+  ASSERT_TRUE(ask<Isolation::Survey>([this](Isolation& isolation, auto answer) {
+                isolation.survey(ground_.project, std::move(answer));
+              }).get());
+  const auto acted = ask<model::Patch>([](Isolation& isolation, auto answer) {
+                       isolation.act(base::PatchId(17), Isolation::PatchAction::apply, "me", std::move(answer));
+                     }).get();
+  EXPECT_EQ(acted.error().code(), "patch.not_found");
+  EXPECT_EQ(first.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  auto second = prepare(alone("b"));
+  ASSERT_EQ(first.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(second.wait_for(patience), std::future_status::ready);
+  const auto one = first.get();
+  const auto two = second.get();
+  ASSERT_TRUE(one && two);
+  EXPECT_NE(*one, *two);
+}
+
+// A cancelled task ends its own setup and no other; its next attempt waits for that and gets a worktree of its own.
+TEST_F(IsolationThread, cancelling_ends_only_its_own_setup) {
+  const fs::path signs = set_up_until("[ -e \"$0/go\" ]");
+  auto cancelled = prepare(alone("a"));
+  auto other = prepare(alone("b"));
+  ASSERT_TRUE(testing::eventually([&] { return count_files(signs) == 2; }));
+  auto rejected = reject(alone("a"));
+  NodePlace again = alone("a");
+  again.attempt = 2;
+  auto next = prepare(again);
+  ASSERT_EQ(rejected.wait_for(patience), std::future_status::ready);
+  EXPECT_TRUE(rejected.get());
+  const auto answer = cancelled.get();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code(), "worktree.setup_failed");
+  EXPECT_EQ(answer.error().fix(), "") << "nothing is to be mended";
+  EXPECT_EQ(other.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  std::ofstream(signs / "go") << "go";
+  ASSERT_EQ(other.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(next.wait_for(patience), std::future_status::ready);
+  EXPECT_TRUE(other.get());
+  EXPECT_TRUE(next.get());
+}
+
+// Whoever ends an execution waits for no setup of it.
+TEST_F(IsolationThread, the_end_of_an_execution_ends_its_setups) {
+  const fs::path signs = set_up_until("false");
+  auto prepared = prepare(alone("a"));
+  ASSERT_TRUE(testing::eventually([&] { return count_files(signs) == 1; }));
+  const auto closed = ask<bool>([this](Isolation& isolation, auto answer) { isolation.close(ground_, root_, answer); });
+  ASSERT_EQ(closed.wait_for(patience), std::future_status::ready);
+  EXPECT_EQ(prepared.get().error().code(), "worktree.setup_failed");
+  EXPECT_FALSE(fs::exists(made_.root() / ".worktrees" / root_.text()));
+}
+
+// ISO-2: the checkout of a gate is set up beside the others too.
+TEST_F(IsolationThread, a_gate_is_set_up_beside_a_task) {
+  set_up_until("[ $(ls \"$0\" | wc -l) -ge 2 ]");
+  auto task = prepare(alone("a"));
+  auto gate = ask<std::string>([this](Isolation& isolation, auto answer) {
+    isolation.checkout(ground_, alone("g"), std::nullopt, "tests", std::move(answer));
+  });
+  ASSERT_EQ(task.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(gate.wait_for(patience), std::future_status::ready);
+  EXPECT_TRUE(task.get());
+  EXPECT_TRUE(gate.get());
+}
+
 // What executions left behind that are over goes at the next start, in whatever project; those that live keep theirs.
 TEST_F(IsolationThread, a_start_removes_what_is_over_and_nothing_else) {
   const fs::path folder = *prepare(at("a")).get();
@@ -197,6 +287,54 @@ TEST_F(IsolationThread, a_start_goes_on_with_what_was_queued_and_leaves_no_refs)
   EXPECT_EQ(made_.read("new"), "new\n");
   EXPECT_EQ(list_patches()[0].state, model::PatchState::committed);
   EXPECT_EQ(made_.git({"for-each-ref", "refs/heads/reeve", "refs/reeve"}), "");
+}
+
+// ISO-3: what was on its way when git failed goes on at a poll, once git can.
+TEST_F(IsolationThread, an_apply_that_git_did_not_let_through_is_tried_again_at_polls) {
+  std::ofstream(fs::path(*prepare(at("a")).get()) / "new") << "new\n";
+  ASSERT_TRUE(ask<Isolation::Collected>([this](Isolation& isolation, auto answer) {
+                isolation.collect(ground_, at("a"), std::move(answer));
+              }).get());
+  ASSERT_TRUE(ask<Isolation::Accepted>([this](Isolation& isolation, auto answer) {
+                isolation.accept(ground_, at("a"), std::move(answer));
+              }).get());
+  may_complain_ = true;
+  made_.write(".git/index.lock", "");
+  const auto failed = ask<Isolation::Applied>([this](Isolation& isolation, auto answer) {
+                        isolation.apply(ground_, root_, model::ApplyWhen::on_complete, std::move(answer));
+                      }).get();
+  EXPECT_EQ(failed.error().code(), "git.index_locked");
+  EXPECT_EQ(list_patches()[0].state, model::PatchState::queued);
+  fs::remove(made_.root() / ".git/index.lock");
+  EXPECT_TRUE(testing::eventually([&] {
+    daemon_->loop().post([this] { daemon_->isolation().apply_granted(); });
+    return list_patches()[0].state == model::PatchState::committed;
+  }));
+  EXPECT_EQ(made_.read("new"), "new\n");
+}
+
+// A daemon that was killed with its git while that wrote into the checkout: the next one leaves nothing half done, and
+// goes on with the single patch that was on its way.
+TEST_F(IsolationThread, a_start_makes_a_half_written_checkout_whole) {
+  std::ofstream(fs::path(*prepare(at("a")).get()) / "file.txt") << "new and longer\n";
+  ASSERT_TRUE(ask<Isolation::Collected>([this](Isolation& isolation, auto answer) {
+                isolation.collect(ground_, at("a"), std::move(answer));
+              }).get());
+  ASSERT_TRUE(reject(at("a")).get());
+  daemon_->ledger().call([&](ledger::Transaction& transaction) {
+    ledger::move_patch(transaction, base::PatchId(1), {.to = model::PatchState::validated});
+    ledger::move_patch(transaction, base::PatchId(1), {.to = model::PatchState::queued});
+  });
+  may_complain_ = true;
+  const git::Workshop workshop(*git::find_place(made_.root()), made_.beside("state") / "git");
+  const auto forward = git::make_forward(*ground_.base_commit, list_patches()[0].commit, false);
+  git::write_forward(workshop, forward);
+  made_.write(".git/index.lock", forward.mark);
+  made_.write("file.txt", "new and");
+  begin({root_});
+  EXPECT_EQ(made_.read("file.txt"), "new and longer\n");
+  EXPECT_EQ(made_.git({"status", "--porcelain"}), "");
+  EXPECT_EQ(list_patches()[0].state, model::PatchState::committed);
 }
 
 // What cannot be tidied up now is to be tried again.

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "ledger/claims.h"
+#include "runtime/isolation_names.h"
+#include "runtime/isolation_steps.h"
+
+// What is left when a node or an execution is over, or a whole Reeve (ISO-1, ISO-4).
+namespace reeve::runtime {
+
+namespace fs = std::filesystem;
+
+using base::Error;
+using git::Repository;
+using model::PatchState;
+using store::WorktreeRow;
+
+namespace {
+
+// Also one that is not there any more.
+bool is_over(ledger::Transaction& transaction, base::ExecutionId root) {
+  try {
+    return model::is_over(ledger::find_root(transaction, root).status);
+  } catch (const Error& error) {
+    if (error.code() != "execution.not_found") throw;
+    return true;
+  }
+}
+
+}  // namespace
+
+void IsolationSteps::withdraw(const IsolationGround& ground, const NodePlace& place, const std::string& reason) {
+  Site site = open_site(ground, place.root);
+  reject(site, place, PatchState::quarantined, reason);
+  const auto stored = find_patch(place);
+  if (!stored || !waits_on_branch(stored->patch)) return;
+  const model::Patch& patch = stored->patch;
+  const PatchState to = can_move(patch.state, PatchState::rejected) ? PatchState::rejected : PatchState::dropped;
+  const auto in_the_way = take_out(site, patch, {.to = to, .reason = reason});
+  if (in_the_way.empty()) return;
+  const std::string why =
+      fmt::format("{} was cancelled, and its change stays on the branch: later ones build on it ({})",
+                  base::quoted(place.node), list_some(in_the_way));
+  call([&](ledger::Transaction& transaction) { ledger::note_patch(transaction, patch.patch_id, why); });
+  options_.complain(fmt::format("{}: {}", patch.patch_id.text(), why));
+}
+
+void IsolationSteps::quietly(const std::string& what, const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    // Nothing is known then: asked again it goes on.
+    if (error.code().starts_with("store.")) throw;
+    options_.complain(fmt::format("{}: {}", what, error.message()));
+  } catch (const fs::filesystem_error& error) {
+    options_.complain(fmt::format("{}: {}", what, error.what()));
+  }
+}
+
+void IsolationSteps::release_quietly(Site& site, const NodePlace& place) {
+  quietly("a worktree of " + site.root().text() + " is not tidy", [&] { release(site, place); });
+}
+
+// ISO-4: what is in them is kept, under a ref that `git for-each-ref refs/reeve/left` shows.
+void IsolationSteps::sweep_orphans(Repository& repository) {
+  quietly("worktrees that another Reeve left stay", [&] {
+    for (const Repository::Worktree& orphan : repository.list_orphans()) {
+      const std::string name = orphan.folder.filename().string();
+      if (orphan.is_there && orphan.is_ready && !orphan.head.empty()) {
+        const auto rest = repository.snapshot(orphan.folder, orphan.head, name + ": left by another Reeve");
+        if (rest) repository.set_ref(fmt::format("refs/reeve/left/{}-{}", name, rest->substr(0, 12)), *rest, {});
+      }
+      repository.remove_worktree(orphan.folder);
+    }
+  });
+}
+
+void IsolationSteps::close(base::ExecutionId root) {
+  auto site = find_site(root);
+  if (!site) return;
+  for (const WorktreeRow& row : list_rows(root)) {
+    if (!row.holder) continue;
+    const NodePlace held{
+        root, row.holder->execution, row.holder->node_id, row.holder->iteration, row.holder->attempt, std::nullopt};
+    reject(*site, held, PatchState::quarantined, "the execution was over before it was");
+  }
+  for (WorktreeRow& row : list_rows(root)) {
+    end_setup_in(worktree_folder(root, row.name));
+    keep_rest(*site, row);
+    options_.crash_point("isolation.before_remove");
+    site->repository.remove_worktree(folder_of(*site, row.name));
+    forget_commit(*site, kept_ref(root, "worktree/" + worktree_folder(root, row.name)));
+    in_store([&](store::Session& session) { store::delete_worktree(session, root, row.name); });
+    options_.crash_point("isolation.after_remove");
+  }
+  const std::string prefix = root.text() + ".";
+  for (const Repository::Worktree& left : site->repository.list_worktrees()) {
+    const std::string name = left.folder.filename().string();
+    const bool is_its = left.lock_reason == lock_reason(root) && name.starts_with(prefix) && is_throwaway(name);
+    if (!is_its) continue;
+    end_setup_in(name);
+    site->repository.remove_worktree(left.folder);
+  }
+  const auto head = site->repository.head();
+  const auto is_in = [&](const std::string& commit) {
+    try {
+      return head && !commit.empty() && site->repository.is_ancestor(commit, *head);
+    } catch (const Error&) {
+      // The repository may have lost it by now.
+      return false;
+    }
+  };
+  const auto patches = in_store([root](store::Session& session) { return store::find_patches(session, root); });
+  for (const store::PatchRow& row : patches) {
+    // In the checkout as it was made, or as the commit that it became there.
+    const bool is_there = row.patch.state == PatchState::committed &&
+                          (is_in(row.patch.commit) || is_in(row.patch.applied_commit.value_or("")));
+    if (is_there || is_final(row.patch.state)) forget_commit(*site, patch_ref(row.patch));
+  }
+  const bool is_in_checkout = head && site->repository.is_ancestor(site->branch.tip, *head);
+  if (is_in_checkout || site->branch.tip == site->branch.base_commit) forget_commit(*site, branch_ref(root));
+  options_.crash_point("isolation.before_closed");
+  in_store([root](store::Session& session) { store::set_branch_open(session, root, false); });
+  secrets_.erase(root);
+}
+
+std::vector<base::ExecutionId> IsolationSteps::find_left() {
+  return call([&](ledger::Transaction& transaction) {
+    std::vector<base::ExecutionId> roots;
+    for (const store::BranchRow& row : store::find_open_branches(transaction.session(), options_.host)) {
+      if (is_over(transaction, row.root)) roots.push_back(row.root);
+    }
+    return roots;
+  });
+}
+
+bool IsolationSteps::is_closed(base::ExecutionId root) {
+  const auto branch = in_store([root](store::Session& session) { return store::find_branch(session, root); });
+  return branch && !branch->is_open;
+}
+
+}  // namespace reeve::runtime

@@ -1,0 +1,340 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "runtime/execution_ground.h"
+#include "runtime/isolation.h"
+#include "runtime/isolation_steps.h"
+#include "runtime/live_run.h"
+#include "runtime/setup_threads.h"
+
+namespace reeve::runtime {
+
+// The thread of class Isolation, and what waits for it.
+class Isolation::Core {
+  using Error = base::Error;
+
+ public:
+  explicit Core(Surroundings& around)
+      : around_(around),
+        steps_({.ledger = around.ledger,
+                .host = around.host,
+                .scratch = around.folder.root / "git",
+                .expiry = around.supervision.approval_expiry.question,
+                .find_secrets = [this](base::ExecutionId root) { return find_secrets(root); },
+                .complain = [this](const std::string& text) { around_.complain(text); },
+                .crash_point = around.crash_point}),
+        setups_([this](std::function<void()> work) { push(std::move(work)); }),
+        thread_([this] { run(); }) {}
+
+  ~Core() {
+    *is_alive_ = false;
+    is_ending_ = true;
+    wake_.notify_all();
+    thread_.join();
+    setups_.stop();
+  }
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  // Does the work on the thread, and tells its result or its failure on the loop.
+  template <class T>
+  void ask(std::function<T(IsolationSteps&)> work, Answer<T> answer) {
+    submit([this, work = std::move(work), answer] { tell<T>(attempt<T>([&] { return work(steps_); }), answer); },
+           [this, answer](Error error) { tell<T>(std::unexpected(std::move(error)), answer); });
+  }
+
+  // Work that answers by itself, once nothing is set up for that node any more.
+  template <class T>
+  void work_on(const NodePlace& place, std::function<void()> work, const Answer<T>& answer) {
+    submit([this, place, work = std::move(work)] { setups_.when_free(place, work); },
+           [this, answer](Error error) { tell<T>(std::unexpected(std::move(error)), answer); });
+  }
+
+  // Nothing while the worktree is another's: kept until somebody leaves one of that execution.
+  void prepare(const IsolationGround& ground, const NodePlace& place, Answer<std::string> answer) {
+    submit([this, ground, place, answer] { try_prepare({ground, place, answer}); },
+           [this, answer](Error error) { tell<std::string>(std::unexpected(std::move(error)), answer); });
+  }
+  // On the thread: somebody has left one.
+  void serve_waiting(base::ExecutionId root) {
+    std::deque<Waiting> waiting = std::exchange(waiting_, {});
+    for (Waiting& one : waiting) {
+      if (one.place.root == root) {
+        try_prepare(std::move(one));
+      } else {
+        waiting_.push_back(std::move(one));
+      }
+    }
+  }
+  // A throwaway checkout, set up as the worktrees of tasks are.
+  void checkout(const IsolationGround& ground, const NodePlace& place, const std::optional<std::string>& commit,
+                const std::string& name, const Answer<std::string>& answer) {
+    auto begun = attempt<IsolationSteps::Begun>([&] { return steps_.begin_checkout(ground, place, commit, name); });
+    if (!begun) return tell<std::string>(std::unexpected(begun.error()), answer);
+    if (!begun->setup) return tell<std::string>(begun->folder, answer);
+    begin_setup(place, *begun, answer, [folder = begun->folder] { return folder; });
+  }
+
+  // Nobody would leave what it gets.
+  void forget_waiting(const NodePlace& place) {
+    std::erase_if(waiting_, [&place](const Waiting& one) { return one.place == place; });
+  }
+  void refuse_waiting(base::ExecutionId root) {
+    for (const Waiting& one : waiting_) {
+      if (one.place.root != root) continue;
+      tell<std::string>(std::unexpected(Error("execution.over", fmt::format("{} is over", root.text()))), one.answer);
+    }
+    std::erase_if(waiting_, [root](const Waiting& one) { return one.place.root == root; });
+  }
+
+  // On the thread: what nobody waits for.
+  template <class Act>
+  bool try_to(std::string_view what, Act act) {
+    try {
+      act();
+      return true;
+    } catch (const std::exception& failure) {
+      around_.complain(fmt::format("{}: {}", what, as_error(failure).message()));
+      return false;
+    }
+  }
+  bool is_busy() const noexcept { return unfinished_ > 0; }
+  SetupThreads& setups() noexcept { return setups_; }
+
+  void apply_granted() {
+    if (is_applying_.exchange(true)) return;
+    submit(
+        [this] {
+          is_applying_ = false;
+          try_to("what was approved cannot be applied", [&] {
+            for (const base::ExecutionId root : steps_.find_granted()) try_granted(root);
+            try_queued();
+          });
+        },
+        [this](const Error&) { is_applying_ = false; });
+  }
+
+  // It is looked for at every poll: what fails is tried less and less often.
+  bool try_granted(base::ExecutionId root) {
+    constexpr base::Milliseconds longest = std::chrono::minutes(5);
+    Later& later = later_[root];
+    const auto now = std::chrono::steady_clock::now();
+    if (now < later.at) return false;
+    later.at = now + later.pause;
+    later.pause = std::min(2 * later.pause, longest);
+    const bool is_done = apply_one(root);
+    if (is_done) later_.erase(root);
+    return is_done;
+  }
+  // Tried again at polls when git failed over it.
+  Applied apply(base::ExecutionId root, model::ApplyWhen mode) {
+    try {
+      Applied applied = steps_.apply(root, mode);
+      note(applied);
+      return applied;
+    } catch (const std::exception&) {
+      later_.emplace(root, Later{.at = std::chrono::steady_clock::now() + Later().pause});
+      throw;
+    }
+  }
+
+  // Those that were on their way when git failed.
+  void try_queued() {
+    const auto now = std::chrono::steady_clock::now();
+    std::vector<base::ExecutionId> due;
+    for (const auto& [root, later] : later_) {
+      if (now >= later.at) due.push_back(root);
+    }
+    for (const base::ExecutionId root : due) {
+      if (steps_.is_queued(root)) {
+        try_granted(root);
+      } else {
+        later_.erase(root);
+      }
+    }
+  }
+
+  bool apply_one(base::ExecutionId root) {
+    return try_to(root.text() + " cannot be applied", [&] {
+      const Applied applied = steps_.apply(root, model::ApplyWhen::on_approval);
+      if (applied.kind == Applied::Kind::refused) around_.complain(fmt::format("{}: {}", root.text(), applied.message));
+      note(applied);
+      // Its end kept the branch for this.
+      if (applied.kind == Applied::Kind::applied && steps_.is_closed(root)) close_now(root);
+    });
+  }
+
+  // A question counts from now on.
+  void note(const Applied& applied) {
+    if (!applied.approval) return;
+    model::Approval asked;
+    asked.approval_id = *applied.approval;
+    post([this, asked] { asked_(asked); });
+  }
+
+  // On the thread.
+  bool close_now(base::ExecutionId root) {
+    return try_to(root.text() + " leaves its worktrees until the next start", [&] { steps_.close(root); });
+  }
+  // On the thread: the execution is over, nobody needs what is being set up for it.
+  void close(base::ExecutionId root, const Answer<bool>& answer) {
+    refuse_waiting(root);
+    setups_.cancel_all(root);
+    setups_.when_free(root, [this, root, answer] {
+      refuse_waiting(root);
+      tell<bool>(close_now(root), answer);
+    });
+  }
+  // It works no more: a setup for it ends, and others may have what it had.
+  void leave(const NodePlace& place, const Answer<void>& answer, std::function<void(IsolationSteps&)> act) {
+    setups_.cancel(place);
+    work_on<void>(
+        place,
+        [this, place, answer, act = std::move(act)] {
+          setups_.forget(place);
+          forget_waiting(place);
+          const auto result = attempt<void>([&] { act(steps_); });
+          serve_waiting(place.root);
+          tell<void>(result, answer);
+        },
+        answer);
+  }
+
+  void submit(std::function<void()> work, const std::function<void(Error)>& refuse) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (queue_.size() < most_waiting) {
+        queue_.push_back(std::move(work));
+        ++unfinished_;
+        wake_.notify_one();
+        return;
+      }
+    }
+    refuse(Error("git.busy", "too many requests wait for git", "try again in a moment"));
+  }
+
+  // A piece of what was begun before: never refused.
+  void push(std::function<void()> work) {
+    const std::scoped_lock lock(mutex_);
+    queue_.push_back(std::move(work));
+    ++unfinished_;
+    wake_.notify_one();
+  }
+
+  void post(std::function<void()> task) {
+    around_.loop.post([is_alive = is_alive_, task = std::move(task)] {
+      if (*is_alive) task();
+    });
+  }
+
+  std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
+
+ private:
+  static constexpr std::size_t most_waiting = 65'536;
+
+  // What failed, whoever threw it: std::filesystem has its own errors.
+  static Error as_error(const std::exception& failure) {
+    if (const auto* error = dynamic_cast<const Error*>(&failure)) return *error;
+    return {"os.failed", failure.what()};
+  }
+  std::shared_ptr<const base::SecretSet> find_secrets(base::ExecutionId root) const {
+    const auto found = read_ground(around_.folder, root);
+    if (!found) return nullptr;
+    const IsolationGround ground = make_isolation_ground(*found);
+    return make_secrets(ground.environment, ground.secrets);
+  }
+
+  struct Waiting {
+    IsolationGround ground;
+    NodePlace place;
+    Answer<std::string> answer;
+  };
+
+  void run() {
+    for (;;) {
+      std::function<void()> work;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return is_ending_ || !queue_.empty(); });
+        if (is_ending_) return;
+        work = std::move(queue_.front());
+        queue_.pop_front();
+      }
+      work();
+      --unfinished_;
+    }
+  }
+
+  template <class T, class Act>
+  std::expected<T, Error> attempt(Act act) {
+    try {
+      if constexpr (std::is_void_v<T>) {
+        act();
+        return {};
+      } else {
+        return act();
+      }
+    } catch (const std::exception& failure) {
+      return std::unexpected(as_error(failure));
+    }
+  }
+
+  template <class T>
+  void tell(std::expected<T, Error> result, const Answer<T>& answer) {
+    post([answer, result = std::move(result)] { answer(result); });
+  }
+
+  void try_prepare(Waiting one) {
+    const NodePlace place = one.place;
+    setups_.when_free(place, [this, one = std::move(one)] { prepare_now(one); });
+  }
+  void prepare_now(const Waiting& one) {
+    using Begun = IsolationSteps::Begun;
+    const auto begun = attempt<std::optional<Begun>>([&] { return steps_.begin_prepare(one.ground, one.place); });
+    if (!begun) return tell<std::string>(std::unexpected(begun.error()), one.answer);
+    if (!*begun) return waiting_.push_back(one);
+    if (!(*begun)->setup) return tell<std::string>((*begun)->folder, one.answer);
+    begin_setup(one.place, **begun, one.answer, [this, one] { return steps_.finish_prepare(one.ground, one.place); });
+  }
+  // Off the thread; what is left to do then gives the folder.
+  void begin_setup(const NodePlace& place, const IsolationSteps::Begun& begun, const Answer<std::string>& answer,
+                   std::function<std::string()> finish) {
+    ++unfinished_;
+    setups_.begin(place, *begun.setup, [this, answer, finish = std::move(finish)](std::optional<Error> failure) {
+      --unfinished_;
+      if (failure) return tell<std::string>(std::unexpected(std::move(*failure)), answer);
+      tell<std::string>(attempt<std::string>(finish), answer);
+    });
+  }
+
+  Surroundings& around_;
+  std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
+  std::atomic<bool> is_ending_ = false;
+  std::atomic<bool> is_applying_ = false;
+  std::atomic<std::size_t> unfinished_ = 0;
+  // Granted, and failed for reasons that may pass: when to try again.
+  struct Later {
+    std::chrono::steady_clock::time_point at = {};
+    base::Milliseconds pause = std::chrono::seconds(1);
+  };
+  std::map<base::ExecutionId, Later> later_;
+  IsolationSteps steps_;
+  std::deque<Waiting> waiting_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> queue_;
+  SetupThreads setups_;
+  // Last: it uses all of the above.
+  std::thread thread_;
+};
+
+}  // namespace reeve::runtime

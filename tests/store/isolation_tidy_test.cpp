@@ -1,0 +1,235 @@
+#include "base/error.h"
+#include "git/forward.h"
+#include "runtime/isolation_names.h"
+#include "tests/store/isolation_fixture.h"
+
+// What is left to do when something went another way: cancelled, removed, failed, left by another.
+namespace reeve::runtime {
+namespace {
+
+using model::PatchState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// The code of what it throws.
+template <class Act>
+std::string code_of(Act act) {
+  try {
+    act();
+  } catch (const base::Error& error) {
+    return error.code();
+  }
+  return "nothing thrown";
+}
+
+// ISO-2: a node that is cancelled after what it changed went into the branch leaves it as if it had not been.
+TEST_F(IsolationTest, what_a_cancelled_node_changed_is_taken_out_of_the_branch) {
+  work("one", "one", "one\n");
+  work("two", "two", "two\n");
+  steps_->withdraw(ground_, at("one"), "cancelled by a person");
+  EXPECT_EQ(patch(1).state, PatchState::rejected);
+  EXPECT_EQ(patch(1).history.back().reason, "cancelled by a person");
+  EXPECT_EQ(made_.git({"ls-tree", "-r", "--name-only", branch()}), ".gitignore\nfile.txt\nfolder/inner.txt\ntwo");
+  // Again, as after a crash: the same.
+  const std::string tip = made_.git({"rev-parse", branch()});
+  steps_->withdraw(ground_, at("one"), "again");
+  EXPECT_EQ(made_.git({"rev-parse", branch()}), tip);
+  EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied);
+  EXPECT_FALSE(fs::exists(made_.root() / "one"));
+  EXPECT_EQ(made_.read("two"), "two\n");
+}
+
+// One that failed only because the checkout was not ready keeps its place: `flow retry` goes on from there.
+TEST_F(IsolationTest, what_a_failed_node_has_in_the_branch_stays) {
+  work("one", "one", "one\n");
+  steps_->reject(ground_, at("one"), PatchState::quarantined, "your checkout is not clean");
+  EXPECT_EQ(patch(1).state, PatchState::validated);
+  EXPECT_EQ(show("one"), "one");
+}
+
+// Where others have built on it, taking it out would break theirs: it stays, and says so.
+TEST_F(IsolationTest, a_cancelled_change_that_others_build_on_stays_and_is_noted) {
+  work("one", "file.txt", "one\n");
+  work("two", "file.txt", "two, in the place of one\n");
+  steps_->withdraw(ground_, at("one"), "cancelled");
+  EXPECT_EQ(patch(1).state, PatchState::validated);
+  EXPECT_THAT(patch(1).history.back().reason.value_or(""), HasSubstr("file.txt"));
+  EXPECT_EQ(show("file.txt"), "two, in the place of one");
+}
+
+// What was merged is merged: that git cannot tidy up afterwards fails no task, and the next one has a worktree.
+TEST_F(IsolationTest, git_that_fails_over_tidying_up_fails_no_task) {
+  std::vector<std::string> complaints;
+  bool is_broken = true;
+  steps_.emplace(IsolationSteps::Options{.ledger = *ledger_,
+                                         .host = "here",
+                                         .scratch = made_.beside("scratch"),
+                                         .complain = [&](const std::string& text) { complaints.push_back(text); },
+                                         .crash_point =
+                                             [&](const char* name) {
+                                               if (is_broken && std::string_view(name) == "isolation.before_reset") {
+                                                 throw base::Error("git.failed", "no room on the disk");
+                                               }
+                                             }});
+  work("one", "one", "one\n");
+  EXPECT_EQ(patch(1).state, PatchState::validated);
+  EXPECT_THAT(complaints, ElementsAre(HasSubstr("no room on the disk")));
+  is_broken = false;
+  EXPECT_TRUE(fs::exists(prepare(at("two")) / "one"));
+}
+
+// A task that removed the folder it worked in has not changed nothing.
+TEST_F(IsolationTest, a_worktree_that_is_gone_is_told) {
+  const fs::path folder = prepare(at("one"));
+  write_text(folder / "one", "one\n");
+  fs::remove_all(folder);
+  EXPECT_EQ(code_of([&] { steps_->collect(ground_, at("one")); }), "git.worktree_gone");
+  steps_->reject(ground_, at("one"), PatchState::quarantined, "its worktree is gone");
+  EXPECT_TRUE(fs::exists(prepare(at("one", 2)) / "file.txt"));
+}
+
+// ISO-1: git keeps no more of a submodule than the name of a commit, which would be gone with the worktree.
+TEST_F(IsolationTest, a_submodule_at_another_commit_is_refused) {
+  made_.git({"update-index", "--add", "--cacheinfo", "160000," + *ground_.base_commit + ",sub"});
+  made_.git({"commit", "-q", "-m", "a submodule"});
+  ground_.base_commit = made_.git({"rev-parse", "HEAD"});
+  const fs::path folder = prepare(at("one"));
+  made_.git_in(folder / "sub", {"init", "-q", "."});
+  write_text(folder / "sub/inner", "inner\n");
+  made_.git_in(folder / "sub", {"add", "."});
+  made_.git_in(folder / "sub", {"commit", "-q", "-m", "inner"});
+  EXPECT_EQ(code_of([&] { steps_->collect(ground_, at("one")); }), "git.submodule_changed");
+  steps_->reject(ground_, at("one"), PatchState::quarantined, "refused");
+  EXPECT_EQ(patch(1).state, PatchState::quarantined);
+}
+
+// Before anything starts: `reeve` and `reeve/EX-9` cannot both be branches.
+TEST_F(IsolationTest, a_branch_in_the_way_of_all_others_is_told_before_anything_starts) {
+  made_.git({"branch", "reeve"});
+  EXPECT_EQ(code_of([&] { steps_->survey(ground_.project); }), "git.branch_in_use");
+  made_.git({"branch", "-m", "reeve", "mine"});
+  EXPECT_TRUE(steps_->survey(ground_.project).base_commit);
+}
+
+// ISO-1: a person may work in a linked worktree, and have the branch of an execution checked out in the main one.
+TEST_F(IsolationTest, a_branch_in_the_main_checkout_is_left_alone_by_a_linked_one) {
+  const fs::path linked = made_.beside("linked");
+  made_.git({"worktree", "add", "-q", "-b", "other", linked.string()});
+  ground_.project = fs::canonical(linked).string();
+  work("one", "one", "one\n");
+  made_.git({"checkout", "-q", branch()});
+  write_text(prepare(at("two")) / "two", "two\n");
+  steps_->collect(ground_, at("two"));
+  EXPECT_EQ(code_of([&] { steps_->accept(ground_, at("two")); }), "git.branch_in_use");
+  made_.git({"checkout", "-q", "main"});
+  EXPECT_FALSE(steps_->accept(ground_, at("two")).is_conflict);
+  const auto applied = steps_->apply(root_, model::ApplyWhen::on_complete);
+  EXPECT_EQ(applied.kind, Isolation::Applied::Kind::applied);
+  EXPECT_THAT(applied.message, HasSubstr("a linked worktree of " + made_.root().string()));
+  EXPECT_TRUE(fs::exists(linked / "two"));
+  EXPECT_FALSE(fs::exists(made_.root() / "two"));
+}
+
+// LOG-4: what a tool's `secrets` names is hidden as what its name gives away.
+TEST_F(IsolationTest, a_diff_hides_what_the_config_names_as_secret) {
+  ground_.secrets = {"swordfish-42"};
+  work("one", "config", "login: swordfish-42\n");
+  EXPECT_THAT(patch(1).diff, HasSubstr("+login: ***"));
+  ground_.worktree.setup = {{"sh", "-c", "echo swordfish-42 is wrong; exit 3"}};
+  NodePlace place = at("two");
+  place.worktree_id = "another";
+  try {
+    steps_->prepare(ground_, place);
+    FAIL();
+  } catch (const base::Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("*** is wrong"));
+  }
+}
+
+// ISO-1: worktrees of a Reeve that is gone with all it knew are removed; what was in them is kept (ISO-4).
+TEST_F(IsolationTest, worktrees_of_a_reeve_that_is_gone_are_swept) {
+  const auto make = [&](const std::string& scratch, const std::string& name) {
+    git::Repository repository = *git::Repository::find(made_.root(), made_.beside(scratch));
+    const fs::path folder = made_.root() / ".worktrees" / name;
+    repository.add_worktree(folder, *ground_.base_commit, std::nullopt, "reeve " + name);
+    write_text(folder / "mine", name + "\n");
+    return folder;
+  };
+  const fs::path dead = make("dead", "EX-1001");
+  const fs::path alive = make("alive", "EX-1002");
+  fs::remove_all(made_.beside("dead"));
+  steps_->survey(ground_.project);
+  EXPECT_FALSE(fs::exists(dead));
+  EXPECT_TRUE(fs::exists(alive / "mine")) << "another daemon may work there";
+  const std::string kept = made_.git({"for-each-ref", "--format=%(refname)", "refs/reeve/left"});
+  EXPECT_THAT(kept, HasSubstr("refs/reeve/left/EX-1001-"));
+  EXPECT_EQ(made_.git({"show", kept + ":mine"}), "EX-1001");
+}
+
+// ISO-3: git may fail over an apply for reasons that pass. It stays queued, says why, and goes through when asked
+// again.
+TEST_F(IsolationTest, an_apply_that_git_lets_not_through_is_noted_and_tried_again) {
+  work("one", "one", "one\n");
+  write_text(made_.root() / ".git/index.lock", "");
+  EXPECT_EQ(code_of([&] { steps_->apply(root_, model::ApplyWhen::on_complete); }), "git.index_locked");
+  EXPECT_EQ(patch(1).state, PatchState::queued);
+  EXPECT_THAT(patch(1).history.back().reason.value_or(""), HasSubstr("index.lock"));
+  EXPECT_TRUE(steps_->is_queued(root_));
+  fs::remove(made_.root() / ".git/index.lock");
+  EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied);
+  EXPECT_EQ(patch(1).state, PatchState::committed);
+}
+
+// ISO-3: a daemon that was killed with its git while that wrote files: the next one takes it back, and goes on.
+TEST_F(IsolationTest, a_checkout_that_was_left_half_written_is_whole_at_the_next_start) {
+  work("one", "file.txt", "new and longer\n");
+  ledger_->call([](ledger::Transaction& transaction) {
+    ledger::move_patch(transaction, base::PatchId(1), {.to = PatchState::queued});
+  });
+  {
+    const git::Workshop workshop(*git::find_place(made_.root()), made_.beside("scratch"));
+    const git::Forward forward = git::make_forward(*ground_.base_commit, made_.git({"rev-parse", branch()}), false);
+    git::write_forward(workshop, forward);
+    write_text(made_.root() / ".git/index.lock", forward.mark);
+    write_text(made_.root() / "file.txt", "new and");
+  }
+  begin_anew();
+  steps_->recover_checkouts();
+  EXPECT_EQ(made_.git({"status", "--porcelain"}), "");
+  EXPECT_EQ(made_.git({"rev-parse", "HEAD"}), *ground_.base_commit);
+  EXPECT_THAT(steps_->find_queued(), ElementsAre(root_));
+  EXPECT_THAT(steps_->find_queued_patches(), IsEmpty());
+  EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::on_approval).kind, Isolation::Applied::Kind::applied);
+  EXPECT_EQ(made_.read("file.txt"), "new and longer\n");
+}
+
+// A single patch becomes another commit in the checkout: that is what keeps it from then on.
+TEST_F(IsolationTest, a_patch_that_is_in_the_checkout_leaves_no_ref) {
+  work("one", "one", "one\n");
+  work("two", "two", "two\n");
+  ASSERT_EQ(steps_->act(base::PatchId(2), Isolation::PatchAction::apply, "me").state, PatchState::committed);
+  steps_->close(root_);
+  EXPECT_TRUE(has_ref("refs/reeve/" + root_.text() + "/PA-1")) << "it is nowhere else";
+  EXPECT_FALSE(has_ref("refs/reeve/" + root_.text() + "/PA-2"));
+  EXPECT_EQ(steps_->act(base::PatchId(2), Isolation::PatchAction::rollback, "me").state, PatchState::rolled_back);
+  EXPECT_FALSE(fs::exists(made_.root() / "two"));
+}
+
+// A single patch that a person asked for is gone on with too, and nothing else comes along.
+TEST_F(IsolationTest, a_single_patch_on_its_way_is_found_by_the_next_daemon) {
+  work("one", "one", "one\n");
+  work("two", "two", "two\n");
+  ledger_->call([](ledger::Transaction& transaction) {
+    ledger::move_patch(transaction, base::PatchId(2), {.to = PatchState::queued});
+  });
+  begin_anew();
+  EXPECT_THAT(steps_->find_queued(), IsEmpty());
+  EXPECT_THAT(steps_->find_queued_patches(), ElementsAre(base::PatchId(2)));
+  steps_->act(base::PatchId(2), Isolation::PatchAction::apply, "Reeve, after a restart");
+  EXPECT_TRUE(fs::exists(made_.root() / "two"));
+  EXPECT_FALSE(fs::exists(made_.root() / "one"));
+}
+
+}  // namespace
+}  // namespace reeve::runtime
