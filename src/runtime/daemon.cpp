@@ -72,6 +72,7 @@ std::string event_line(const ledger::StoredEvent& event) {
 
 Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(clock_.wall_now()) {
   const auto crash_point = make_crash_point();
+  open_events();
   os::create_folders(options_.folder.logs());
   os::create_folders(options_.folder.runs());
   os::create_folders(options_.folder.keepers());
@@ -114,7 +115,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
       if (!around_ || !around_->lease) return;
       const auto followed = execution_followers_.keys();
       tell_executions({followed.begin(), followed.end()});
-      for (const auto& more : event_followers_.find({})) more();
+      events_->look();
     });
   };
   ledger.outside = [this](const ledger::OutsideResult& result) {
@@ -302,6 +303,7 @@ void Daemon::publish(std::span<const ledger::StoredEvent> events) {
   std::string lines;
   for (const ledger::StoredEvent& event : events) lines += event_line(event);
   if (!lines.empty()) log_->write(std::move(lines));
+  events_->publish(events);
   notify(events);
   note_executions(events);
   const auto is_closing = [](const auto& event) { return event.kind == model::EventKind::approval_status_change; };
@@ -325,7 +327,6 @@ void Daemon::publish(std::span<const ledger::StoredEvent> events) {
       changed.swap(changed_executions_);
     }
     tell_executions(changed);
-    for (const auto& more : event_followers_.find({})) more();
     meters_.event_delivery_seconds.record(std::chrono::steady_clock::now() - committed_at);
   });
 }
@@ -373,7 +374,22 @@ void Daemon::write_missed_events(store::Session& session) {
   if (!lines.empty()) log_->write(std::move(lines));
 }
 
-Loop::Hold Daemon::follow_events(std::function<void()> more) { return event_followers_.add({}, std::move(more)); }
+void Daemon::open_events() {
+  const auto read = [this](std::int64_t after, std::int64_t most, std::function<void(EventHub::Found)> done) {
+    ask_store(
+        *ledger_, loop_,
+        [after, most](ledger::Transaction& transaction) {
+          std::vector<ledger::StoredEvent> events;
+          transaction.session().query(Sql::events_since, {{"after", after}, {"most", most}},
+                                      [&](const store::Row& row) { events.push_back(read_event(row)); });
+          return events;
+        },
+        std::move(done));
+  };
+  events_ = std::make_unique<EventHub>(
+      loop_, EventHub::Source{
+                 read, [this](std::function<void(const std::string&)> lines) { return follow_log(std::move(lines)); }});
+}
 
 Loop::Hold Daemon::follow_execution(base::ExecutionId execution, std::function<void()> changed) {
   has_execution_followers_ = true;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/approvals.h"
+#include "runtime/event_hub.h"
 #include "runtime/isolation.h"
 #include "runtime/meters.h"
 #include "runtime/sandbox.h"
@@ -78,8 +79,8 @@ class Daemon {
   // RUN-13, before anything else is done.
   void recover(std::function<void()> done);
 
-  // Calls after each commit that has events; they are read from the store.
-  [[nodiscard]] Loop::Hold follow_events(std::function<void()> more);
+  // Everything that happens, for all who listen.
+  EventHub& events() noexcept { return *events_; }
   // Calls when the execution may be in another state.
   [[nodiscard]] Loop::Hold follow_execution(base::ExecutionId execution, std::function<void()> changed);
   // Calls with each stretch of whole lines that goes into the log.
@@ -98,6 +99,7 @@ class Daemon {
   void note_executions(std::span<const ledger::StoredEvent> events);
   void tell_executions(const std::set<base::ExecutionId>& changed);
   void write_missed_events(store::Session& session);
+  void open_events();
 
   Options options_;
   base::SystemClock clock_;
@@ -107,7 +109,6 @@ class Daemon {
   std::string_view store_kind_ = "sqlite";
   bool is_recovered_ = false;
   Loop loop_;
-  HoldMap<std::monostate, std::function<void()>> event_followers_;
   HoldMap<std::monostate, std::function<void(const std::string&)>> log_followers_;
   HoldMap<base::ExecutionId, std::function<void()>> execution_followers_;
   // Those that somebody follows and that have another status; filled by the store thread.
@@ -122,6 +123,8 @@ class Daemon {
   std::atomic<bool> is_question_timed_ = false;
   // Whether a crash point counts yet.
   std::shared_ptr<std::atomic<bool>> is_armed_ = std::make_shared<std::atomic<bool>>(false);
+  // Before the ledger, whose thread tells it.
+  std::unique_ptr<EventHub> events_;
   std::unique_ptr<LogThread> log_;
   std::unique_ptr<ledger::Ledger> ledger_;
   std::unique_ptr<StoreWatch> store_watch_;

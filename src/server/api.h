@@ -79,6 +79,7 @@ std::vector<Route> patch_routes();
 std::vector<Route> pipeline_routes();
 std::vector<Route> audit_routes();
 std::vector<Route> output_routes();
+std::vector<Route> terminal_routes();
 std::vector<Route> event_routes();
 std::vector<Route> daemon_routes();
 std::vector<Route> monitor_routes();

@@ -1,101 +1,162 @@
+#include <charconv>
 #include <limits>
+#include <utility>
 
+#include <fmt/format.h>
+
+#include "base/text.h"
 #include "runtime/combined_log.h"
 #include "runtime/store_task.h"
-#include "server/api.h"
+#include "server/event_feed.h"
+#include "server/event_texts.h"
 
-// /api/events and /api/log: what happened, and what was printed, line by line.
+// /api/events and /api/log: what happened, and what was printed. Events come as lines, as server-sent events, or over a
+// WebSocket (event_socket.cpp), as the request asks for.
 namespace reeve::server {
 
 namespace {
 
 using base::Error;
+using runtime::EventFilter;
+using runtime::EventHub;
 
-constexpr std::int64_t page = 500;
-// Written and not taken: a client that does not read is waited for, not filled up.
-constexpr std::size_t most_waiting = 1UL << 20U;
+constexpr std::size_t most_waiting_log = 4UZ << 20U;
 constexpr std::size_t longest_tail = 16UL << 20U;
+constexpr base::Milliseconds ping_time = std::chrono::seconds(15);
 
-// One client that reads events from the store, from a number on.
-struct EventFollower : std::enable_shared_from_this<EventFollower> {
-  runtime::Daemon& daemon;
-  std::shared_ptr<Stream> stream;
-  std::int64_t after = 0;
-  bool follows = false;
-  bool is_reading = false;
-  bool has_more = true;
-  runtime::Loop::Hold hold = {};
+// One client that reads a stream.
+class StreamListener final : public runtime::EventListener, public std::enable_shared_from_this<StreamListener> {
+ public:
+  StreamListener(runtime::Daemon& daemon, std::shared_ptr<Stream> stream)
+      : daemon_(daemon), stream_(std::move(stream)) {}
 
-  EventFollower(runtime::Daemon& owner, std::shared_ptr<Stream> to, std::int64_t since, bool on)
-      : daemon(owner), stream(std::move(to)), after(since), follows(on) {}
-
-  void pump() {
-    if (is_reading || stream->is_closed() || stream->waiting() >= most_waiting || !has_more) return;
-    is_reading = true;
-    has_more = false;
-    runtime::ask_store(
-        daemon.ledger(), daemon.loop(),
-        [from = after](ledger::Transaction& transaction) {
-          std::vector<ledger::StoredEvent> events;
-          transaction.session().query(store::Sql::events_since, {{"after", from}, {"most", page}},
-                                      [&](const store::Row& row) {
-                                        events.push_back({row.integer(0), std::string(row.text(1)),
-                                                          row.word<model::EventKind>(2), std::string(row.text(3))});
-                                      });
-          return events;
-        },
-        [self = shared_from_this()](std::expected<std::vector<ledger::StoredEvent>, Error> events) {
-          self->take(std::move(events));
-        });
+  void begin(EventHub::Wish wish) {
+    stream_->on_drained([self = shared_from_this()] {
+      if (self->subscription_) self->subscription_->resume();
+    });
+    stream_->on_closed([self = shared_from_this()] { self->release(); });
+    subscription_ = daemon_.events().subscribe(std::move(wish), shared_from_this());
   }
 
-  void take(std::expected<std::vector<ledger::StoredEvent>, Error> events) {
-    is_reading = false;
-    if (!events) return finish();
-    std::string lines;
-    for (const ledger::StoredEvent& event : *events) lines += runtime::event_line(event);
-    if (!events->empty()) after = events->back().seq;
-    if (!lines.empty()) stream->write(std::move(lines));
-    has_more = has_more || static_cast<std::int64_t>(events->size()) == page;
-    if (has_more) return pump();
-    if (!follows) finish();
+  // So that whatever stands between does not take it for dead, and the other side can tell that it is not.
+  void ping() {
+    ping_ = daemon_.loop().at(daemon_.loop().now() + ping_time, [this] {
+      if (stream_->is_closed()) return;
+      if (stream_->waiting() == 0) stream_->write(": ping\n\n");
+      ping();
+    });
   }
 
-  void finish() {
-    stream->end();
-    daemon.loop().post([self = shared_from_this()] { self->hold = {}; });
+  bool has_room() const override { return !stream_->is_closed() && stream_->waiting() < most_waiting_events; }
+  bool has_output_room() const override { return !stream_->is_closed() && stream_->waiting() < most_waiting_output; }
+  void take(const runtime::EventText& text) override { stream_->write(*text); }
+  void take_gap(std::uint64_t lines) override {
+    stream_->write(fmt::format("event: gap\ndata: {{\"dropped\":{}}}\n\n", lines));
   }
+  void fall_behind() override { release(); }
+  void fail(const Error& /*error*/) override { release(); }
+  void reach_end() override {
+    stream_->end();
+    release();
+  }
+  std::size_t waiting() const override { return stream_->waiting(); }
+
+ private:
+  // By a post: this may be called by what is released. A stream that is dropped without its end breaks the connection,
+  // so that the other side asks again.
+  void release() {
+    daemon_.loop().post([self = shared_from_this()] {
+      self->subscription_.reset();
+      self->ping_ = {};
+      self->stream_->on_drained(nullptr);
+      self->stream_->on_closed(nullptr);
+    });
+  }
+
+  runtime::Daemon& daemon_;
+  std::shared_ptr<Stream> stream_;
+  std::shared_ptr<runtime::EventSubscription> subscription_;
+  runtime::Loop::Hold ping_;
 };
 
-void begin_events(SharedExchange exchange, std::int64_t since) {
+EventFilter wanted_events(const Exchange& exchange) {
+  const auto text = exchange.query("events");
+  if (!text) return EventFilter::all();
+  std::vector<std::string> names;
+  for (const std::string_view name : base::split(*text, ',')) names.emplace_back(name);
+  auto filter = EventFilter::parse(names);
+  if (!filter) throw filter.error();
+  return std::move(*filter);
+}
+
+void begin_lines(const SharedExchange& exchange, EventHub::Wish wish) {
   // One who began «now» asks again by that number, also when no event has come yet.
   auto stream = exchange->responder->begin(
-      {.content_type = "application/x-ndjson", .headers = {{"Reeve-Since", std::to_string(since)}}});
-  auto follower = std::make_shared<EventFollower>(exchange->daemon, stream, since, exchange->query_flag("follow"));
-  if (follower->follows) {
-    follower->hold = exchange->daemon.follow_events([follower] {
-      follower->has_more = true;
-      follower->pump();
-    });
-    stream->on_drained([follower] { follower->pump(); });
-    stream->on_closed([follower] { follower->daemon.loop().post([follower] { follower->hold = {}; }); });
+      {.content_type = "application/x-ndjson", .headers = {{"Reeve-Since", std::to_string(wish.after)}}});
+  wish.write = event_line;
+  // A command that is paused goes on where it was.
+  wish.is_cut = false;
+  std::make_shared<StreamListener>(exchange->daemon, std::move(stream))->begin(std::move(wish));
+}
+
+void lines(const SharedExchange& exchange) {
+  EventHub::Wish wish{.filter = wanted_events(*exchange), .follows = exchange->query_flag("follow")};
+  const bool begins_now = wish.follows && !exchange->query("since");
+  wish.after = exchange->query_integer("since", 0, 0, std::numeric_limits<std::int64_t>::max());
+  if (!wish.follows) return begin_lines(exchange, std::move(wish));
+  ask_last_event(exchange->daemon, [exchange, wish, begins_now](std::expected<std::int64_t, Error> last) mutable {
+    if (!last) return exchange->refuse(last.error());
+    wish.last = *last;
+    if (begins_now) wish.after = *last;
+    begin_lines(exchange, std::move(wish));
+  });
+}
+
+// Of a browser that connects again: what it has seen last stands in the header, what it began with in the address.
+std::optional<std::int64_t> resume_point(const Exchange& exchange) {
+  const auto header = exchange.request.header("last-event-id");
+  if (!header || header->empty()) {
+    if (!exchange.query("since")) return std::nullopt;
+    return exchange.query_integer("since", 0, 0, std::numeric_limits<std::int64_t>::max());
   }
-  follower->pump();
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(header->data(), header->data() + header->size(), number);
+  if (error != std::errc() || end != header->data() + header->size() || number < 0) {
+    throw Error("api.bad_request", "Last-Event-ID must be the number of an event");
+  }
+  return number;
+}
+
+void begin_messages(const SharedExchange& exchange, EventHub::Wish wish) {
+  auto stream = exchange->responder->begin(
+      {.content_type = "text/event-stream",
+       .headers = {{"Cache-Control", "no-store"}, {"Reeve-Since", std::to_string(wish.after)}}});
+  // With its number, so that whoever connects again before the first event goes on from here.
+  stream->write(fmt::format("retry: 1000\nid: {0}\nevent: subscribed\ndata: {{\"snapshot\":{0},\"last\":{1}}}\n\n",
+                            wish.after, wish.last));
+  wish.write = event_message;
+  const auto listener = std::make_shared<StreamListener>(exchange->daemon, std::move(stream));
+  listener->begin(std::move(wish));
+  listener->ping();
+}
+
+void messages(const SharedExchange& exchange) {
+  EventHub::Wish wish{.filter = wanted_events(*exchange)};
+  const auto since = resume_point(*exchange);
+  ask_last_event(exchange->daemon, [exchange, wish, since](std::expected<std::int64_t, Error> last) mutable {
+    if (!last) return exchange->refuse(last.error());
+    wish.last = *last;
+    wish.after = since.value_or(*last);
+    if (const auto error = check_since(wish.after, *last)) return exchange->refuse(*error);
+    begin_messages(exchange, std::move(wish));
+  });
 }
 
 void events(SharedExchange exchange) {
-  const bool begins_now = exchange->query_flag("follow") && !exchange->query("since");
-  if (!begins_now) {
-    begin_events(exchange, exchange->query_integer("since", 0, 0, std::numeric_limits<std::int64_t>::max()));
-    return;
-  }
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [](ledger::Transaction& transaction) { return transaction.session().query_number(store::Sql::events_last, {}); },
-      [exchange](std::expected<std::int64_t, Error> last) {
-        if (!last) return exchange->refuse(last.error());
-        begin_events(exchange, *last);
-      });
+  if (exchange->request.is_upgrade()) return open_event_socket(exchange);
+  const std::string accepted = base::to_ascii_lower(exchange->request.header("accept").value_or(""));
+  if (accepted.contains("text/event-stream")) return messages(exchange);
+  lines(exchange);
 }
 
 void log(SharedExchange exchange) {
@@ -110,7 +171,7 @@ void log(SharedExchange exchange) {
   auto hold = std::make_shared<runtime::Loop::Hold>();
   auto skipped = std::make_shared<bool>(false);
   *hold = exchange->daemon.follow_log([stream, skipped](const std::string& lines) {
-    if (stream->waiting() >= 4 * most_waiting) {
+    if (stream->waiting() >= most_waiting_log) {
       *skipped = true;
       return;
     }
@@ -122,6 +183,19 @@ void log(SharedExchange exchange) {
 }
 
 }  // namespace
+
+void ask_last_event(runtime::Daemon& daemon, std::function<void(std::expected<std::int64_t, Error>)> done) {
+  runtime::ask_store(
+      daemon.ledger(), daemon.loop(),
+      [](ledger::Transaction& transaction) { return transaction.session().query_number(store::Sql::events_last, {}); },
+      std::move(done));
+}
+
+std::optional<Error> check_since(std::int64_t since, std::int64_t last) {
+  if (since <= last) return std::nullopt;
+  return Error("events.since_ahead", fmt::format("{} lies ahead: the newest event is {}", since, last),
+               "read the state anew and begin without `since`: this may be another store");
+}
 
 std::vector<Route> event_routes() { return {{"GET", "/api/events", events}, {"GET", "/api/log", log}}; }
 

@@ -15,6 +15,9 @@ class ForwardingResponder : public Responder {
 
   void send(Response response) override { inner_->send(std::move(response)); }
   std::shared_ptr<Stream> begin(Response head) override { return inner_->begin(std::move(head)); }
+  std::shared_ptr<WebSocket> upgrade(const Request& request, const WebSocketLimits& limits) override {
+    return inner_->upgrade(request, limits);
+  }
   void on_closed(std::function<void()> closed) override { inner_->on_closed(std::move(closed)); }
 
  protected:

@@ -81,6 +81,13 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
     if (is_closing && connections.empty()) tell_closed();
   }
 
+  void replaced(Connection& connection, std::shared_ptr<Connection> by) override {
+    Connection* const key = by.get();
+    connections.emplace(key, std::move(by));
+    connections.erase(&connection);
+    if (is_closing) key->finish();
+  }
+
   // By a post, so that whoever is told may destroy everything.
   void tell_closed() {
     patience = {};

@@ -13,6 +13,7 @@
 #include "os/fd.h"
 #include "runtime/loop.h"
 #include "runtime/meters.h"
+#include "server/websocket.h"
 
 // HTTP/1.1 without a word about what is asked: connections, bounds, time limits, streams. The only place that speaks
 // Beast on this side.
@@ -40,6 +41,8 @@ struct Request {
   // Any case of the name; nothing when it is not there.
   std::optional<std::string> header(std::string_view name) const;
   std::vector<std::pair<std::string, std::string>> headers;
+  // Whether it asks for a WebSocket instead of an answer.
+  bool is_upgrade() const;
 };
 
 struct Response {
@@ -67,13 +70,16 @@ class Stream {
   virtual bool is_closed() const noexcept = 0;
 };
 
-// Answers one request: exactly one of the two, at once or later, on the loop's thread. One that is dropped without an
+// Answers one request: exactly one of the three, at once or later, on the loop's thread. One that is dropped without an
 // answer gives a 500. May outlive its connection.
 class Responder {
  public:
   virtual ~Responder() = default;
   virtual void send(Response response) = 0;
   virtual std::shared_ptr<Stream> begin(Response head) = 0;
+  // Makes the connection a WebSocket. Nothing when it is none: the other side is gone, or `request`, which is this one,
+  // does not ask for it rightly and has been told so.
+  virtual std::shared_ptr<WebSocket> upgrade(const Request& request, const WebSocketLimits& limits) = 0;
   // Called once when the other side has gone before the answer, so that nobody waits for it any more.
   virtual void on_closed(std::function<void()> closed) = 0;
 };

@@ -8,6 +8,7 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@
 #include "server/http_outbox.h"
 #include "server/http_reader.h"
 #include "server/http_responder.h"
+#include "server/http_websocket.h"
 
 namespace reeve::server {
 
@@ -61,6 +63,7 @@ class HttpConnection final : public Connection, public Outlet, public std::enabl
   bool is_closed() const noexcept override { return state_ == State::closed; }
   void send(Response response) override;
   std::shared_ptr<Stream> begin(const Response& head) override;
+  std::shared_ptr<WebSocket> upgrade(const Request& request, const WebSocketLimits& limits) override;
   void write(std::string bytes) override;
   void end() override;
   std::size_t waiting() const noexcept override { return staged_.size() + outbox_.size(); }
@@ -248,6 +251,27 @@ std::shared_ptr<Stream> HttpConnection::begin(const Response& head) {
   write(head.body);
   schedule_flush();
   return stream;
+}
+
+// The socket and what was read of it go on without this object, which does no more.
+std::shared_ptr<WebSocket> HttpConnection::upgrade(const Request& request, const WebSocketLimits& limits) {
+  const auto self = shared_from_this();
+  if (is_http_1_0_) {
+    send(refusal_response(bad_request("a WebSocket needs HTTP/1.1")));
+    return nullptr;
+  }
+  state_ = State::closed;
+  timer_ = {};
+  error_code error;
+  UpgradedSocket taken{.socket = os::Fd(socket_.release(error)),
+                       .rest = boost::beast::buffers_to_string(buffer_.data())};
+  if (error) {
+    host_->gone(*this);
+    return nullptr;
+  }
+  auto made = open_websocket(host_, std::move(taken), request, limits);
+  host_->replaced(*this, std::move(made.connection));
+  return std::move(made.socket);
 }
 
 void HttpConnection::write(std::string bytes) {

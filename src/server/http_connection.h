@@ -19,6 +19,8 @@ struct Host {
 
   // The connection is closed; called once for each.
   virtual void gone(Connection& connection) = 0;
+  // Its socket is another's from here on, which counts in its place.
+  virtual void replaced(Connection& connection, std::shared_ptr<Connection> by) = 0;
 
   runtime::Loop& loop;
   Handler handle;

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "server/http_head.h"
+#include "server/http_upgrade.h"
 
 namespace reeve::server {
 
@@ -26,6 +27,18 @@ std::shared_ptr<Stream> HttpResponder::begin(Response head) {
   const auto outlet = answer();
   if (!outlet) return std::make_shared<HttpStream>(loop_, outlet_);
   return outlet->begin(head);
+}
+
+std::shared_ptr<WebSocket> HttpResponder::upgrade(const Request& request, const WebSocketLimits& limits) {
+  const auto outlet = answer();
+  if (!outlet) return nullptr;
+  if (const auto refused = check_upgrade(request)) {
+    Response response = refusal_response(refused->refusal);
+    response.headers = refused->headers;
+    outlet->send(std::move(response));
+    return nullptr;
+  }
+  return outlet->upgrade(request, limits);
 }
 
 void HttpResponder::on_closed(std::function<void()> closed) {

@@ -17,6 +17,7 @@ class Outlet {
   virtual bool is_closed() const noexcept = 0;
   virtual void send(Response response) = 0;
   virtual std::shared_ptr<Stream> begin(const Response& head) = 0;
+  virtual std::shared_ptr<WebSocket> upgrade(const Request& request, const WebSocketLimits& limits) = 0;
   // Of the stream that has begun.
   virtual void write(std::string bytes) = 0;
   virtual void end() = 0;
@@ -34,6 +35,7 @@ class HttpResponder final : public Responder, public std::enable_shared_from_thi
 
   void send(Response response) override;
   std::shared_ptr<Stream> begin(Response head) override;
+  std::shared_ptr<WebSocket> upgrade(const Request& request, const WebSocketLimits& limits) override;
   void on_closed(std::function<void()> closed) override;
 
   bool is_answered() const noexcept { return is_answered_; }

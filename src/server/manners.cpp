@@ -69,6 +69,9 @@ class CapturingResponder final : public Responder {
     send(std::move(head));
     return std::make_shared<ClosedStream>();
   }
+  std::shared_ptr<WebSocket> upgrade(const Request& /*request*/, const WebSocketLimits& /*limits*/) override {
+    return nullptr;
+  }
   void on_closed(std::function<void()> /*closed*/) override {}
 
  private:

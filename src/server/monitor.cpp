@@ -112,6 +112,14 @@ void write_store(MetricsText& text, runtime::Daemon& daemon) {
   write_counters(text, "event", meters.events, is_any);
   text.histogram("reeve_event_delivery_seconds", "From the commit of events until those who follow them are told.",
                  meters.event_delivery_seconds);
+  const runtime::EventHub::Figures hub = daemon.events().figures();
+  text.gauge("reeve_event_clients", "Clients that follow events.", static_cast<double>(hub.clients));
+  text.counter("reeve_event_clients_cut_total", "Clients that were cut because they did not read.",
+               static_cast<double>(hub.clients_cut));
+  text.counter("reeve_event_lines_dropped_total", "Lines of output that clients were not sent for want of room.",
+               static_cast<double>(hub.lines_dropped));
+  text.gauge("reeve_event_waiting_bytes", "What waits for all of them.", static_cast<double>(hub.waiting_bytes));
+  text.gauge("reeve_event_lag_events", "How far the slowest of them is behind.", static_cast<double>(hub.lag_events));
 }
 
 void write_http(MetricsText& text, const runtime::Meters& meters) {

@@ -71,6 +71,10 @@ Value parameters(const Operation& operation) {
 
 void add_replies(const Operation& operation, std::map<int, Value>& responses) {
   for (const Reply& reply : operation.replies) {
+    if (reply.status == 101) {
+      responses.emplace(reply.status, described("from here on a WebSocket"));
+      continue;
+    }
     Value& response = responses.try_emplace(reply.status, described("done")).first->second;
     Value kinds = Value::object();
     for (base::Member& member : *response.as_object()) {

@@ -126,7 +126,17 @@ std::vector<Operation> run_operations(json::Schemas& schemas) {
                  {"format", json::word_schema({"json", "frames"}), "json when nothing is said"}},
        .replies = {{200, output_line(schemas), "application/x-ndjson"},
                    {200, json::string_schema(), "application/vnd.reeve.frames"}},
-       .errors = {"run.not_found", "output.not_found"}}};
+       .errors = {"run.not_found", "output.not_found"}},
+      {.method = "GET",
+       .path = "/api/runs/{id}/terminal",
+       .name = "attachToRun",
+       .summary = "A WebSocket: what it prints as it is, what is typed, its size, its end (docs/EVENTS.md)",
+       .query = {integer_parameter("attempt", 0, std::numeric_limits<int>::max(), "0: the last"),
+                 {"from", json::string_schema("^-?[0-9]+$"),
+                  "a position in its output; less than 0: so many bytes before the end"}},
+       .replies = {{101, Value()}},
+       .errors = {"run.not_found", "output.not_found", "api.upgrade_required", "http.bad_upgrade",
+                  "approval.inside_run", "api.peer_gone"}}};
   for (Operation& act : acts(schemas)) made.push_back(std::move(act));
   return made;
 }
