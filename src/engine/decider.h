@@ -52,10 +52,12 @@ class Decider {
   bool handle(const NodeBegan& event);
   bool handle(const NodeFinished& event);
   bool handle(const NodeFailed& event);
+  bool handle(const NodeWaits& event);
+  bool handle(const NodeGoesOn& event);
   bool handle(const CancelRequested& event);
   // Claiming happens at the end of every decision.
   bool handle(const RoomOffered&) const;
-  bool handle(const RetryRequested&);
+  bool handle(const RetryRequested& event);
 
   // --- a retry ---
 

@@ -12,16 +12,20 @@ namespace reeve::engine {
 using model::EdgeState;
 using model::NodeType;
 
-bool Decider::handle(const RetryRequested&) {
-  if (status_ != ExecutionStatus::failed || tally_.failed == 0) return false;
+bool Decider::handle(const RetryRequested& event) {
+  const bool has_failed = status_ == ExecutionStatus::failed && tally_.failed > 0;
+  const bool was_cut_short = event.is_part && status_ == ExecutionStatus::cancelled;
+  if (!has_failed && !was_cut_short) return false;
   status_ = ExecutionStatus::running;
   const auto all = std::views::iota(NodeIndex{0}, graph_.node_count());
   view_.expect(std::vector<NodeIndex>(all.begin(), all.end()));
   std::vector<NodeIndex> pending;
+  bool goes_on = false;
   for (NodeIndex node = 0; node < graph_.node_count(); ++node) {
     const NodeStatus status = view_.node(node).status;
     const bool was_cut_off = status == NodeStatus::cancelled && !was_given_up(node);
     if (status != NodeStatus::failed && !was_cut_off) continue;
+    goes_on = true;
     touch(node).reset = NodeReset::by_retry;
     touch(node).error.reset();
     reopen(node);
@@ -40,7 +44,7 @@ bool Decider::handle(const RetryRequested&) {
       consider(node);
     }
   }
-  return true;
+  return goes_on;
 }
 
 bool Decider::was_given_up(NodeIndex node) {

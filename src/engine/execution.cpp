@@ -25,7 +25,9 @@ void sort_and_unite(std::vector<graph::NodeIndex>& nodes) {
 }  // namespace
 
 ExecutionDecision Decider::decide(const ExecutionEvent& event) {
-  const bool is_retry = std::holds_alternative<RetryRequested>(event) && status_ == ExecutionStatus::failed;
+  const auto* retry = std::get_if<RetryRequested>(&event);
+  const bool is_retry = retry != nullptr && (status_ == ExecutionStatus::failed ||
+                                             (retry->is_part && status_ == ExecutionStatus::cancelled));
   if (model::is_over(status_) && !is_retry) return stale();
   const bool is_taken = std::visit([&](const auto& e) { return handle(e); }, event);
   if (!is_taken) return stale();
@@ -79,6 +81,20 @@ bool Decider::handle(const NodeFailed& event) {
   } else {
     fail(event.node, event.error);
   }
+  return true;
+}
+
+bool Decider::handle(const NodeWaits& event) {
+  if (state(event.node).status != NodeStatus::running) return false;
+  move(event.node, NodeStatus::waiting_approval);
+  return true;
+}
+
+bool Decider::handle(const NodeGoesOn& event) {
+  // A human node goes nowhere without its answer.
+  const bool is_human = graph_.node(event.node).type == NodeType::human;
+  if (is_human || state(event.node).status != NodeStatus::waiting_approval) return false;
+  move(event.node, NodeStatus::running);
   return true;
 }
 

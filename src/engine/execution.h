@@ -115,16 +115,28 @@ struct NodeFailed {
   // A person has ended it, or another try cannot help: it is not tried again by itself (GRF-14).
   bool is_final = false;
 };
+// Only a person can move it now: the run of a task has asked, or the child of a subgraph waits (GRF-7). It takes up
+// none of max_parallel_nodes.
+struct NodeWaits {
+  graph::NodeIndex node = 0;
+};
+// It has its answer, or needs none any more. It goes on at once, whatever runs meanwhile.
+struct NodeGoesOn {
+  graph::NodeIndex node = 0;
+};
 struct CancelRequested {
   std::string reason;
 };
 // Go on at what failed, and redo nothing that completed (GRF-14). Stale when the execution did not fail, or when no
 // node did: a loop limit or a rejection leaves nothing to try again.
-struct RetryRequested {};
+struct RetryRequested {
+  // It goes on with the execution that it is a part of, also when it was cancelled with it (GRF-11).
+  bool is_part = false;
+};
 // A worker has room (Moment::room) for nodes that are ready.
 struct RoomOffered {};
-using ExecutionEvent =
-    std::variant<ExecutionStarted, NodeBegan, NodeFinished, NodeFailed, CancelRequested, RetryRequested, RoomOffered>;
+using ExecutionEvent = std::variant<ExecutionStarted, NodeBegan, NodeFinished, NodeFailed, NodeWaits, NodeGoesOn,
+                                    CancelRequested, RetryRequested, RoomOffered>;
 
 // When the decision is made, and by whom.
 struct Moment {

@@ -102,8 +102,10 @@ std::string draw_mermaid(const Graph& graph, const std::vector<NodeMark>& marks)
   for (NodeIndex node = 0; node < graph.node_count(); ++node) {
     const Shape shape = shape_of(graph.node(node).type);
     const std::string mark = node < marks.size() ? "<br/>" + escape_mermaid(marks[node].text) : std::string();
-    text += fmt::format("  n{}{}\"{}<br/>{}{}\"{}\n", node, shape.open, escape_mermaid(graph.node(node).id),
-                        escape_mermaid(describe_node(graph.node(node))), mark, shape.close);
+    const auto& label = graph.node(node).label;
+    text += fmt::format("  n{}{}\"{}<br/>{}{}{}\"{}\n", node, shape.open, escape_mermaid(graph.node(node).id),
+                        escape_mermaid(describe_node(graph.node(node))),
+                        label ? "<br/>" + escape_mermaid(*label) : std::string(), mark, shape.close);
   }
   for (EdgeIndex edge = 0; edge < graph.workflow().edges.size(); ++edge) {
     const std::string label = escape_mermaid(label_of(graph, levels, edge));
@@ -129,9 +131,11 @@ std::string draw_dot(const Graph& graph, const std::vector<NodeMark>& marks) {
     const bool is_exit = std::ranges::find(exits, node) != exits.end();
     const std::string mark = node < marks.size() ? "\\n" + escape_dot(marks[node].text) : std::string();
     const std::string_view color = node < marks.size() ? color_of(marks[node].status) : "";
-    text += fmt::format("  \"{}\" [label=\"{}\\n{}{}\", shape={}{}{}];\n", escape_dot(graph.node(node).id),
-                        escape_dot(graph.node(node).id), escape_dot(describe_node(graph.node(node))), mark,
-                        shape_of(graph.node(node).type).dot, is_exit ? ", peripheries=2" : "",
+    const auto& label = graph.node(node).label;
+    text += fmt::format("  \"{}\" [label=\"{}\\n{}{}{}\", shape={}{}{}];\n", escape_dot(graph.node(node).id),
+                        escape_dot(graph.node(node).id), escape_dot(describe_node(graph.node(node))),
+                        label ? "\\n" + escape_dot(*label) : std::string(), mark, shape_of(graph.node(node).type).dot,
+                        is_exit ? ", peripheries=2" : "",
                         color.empty() ? std::string() : fmt::format(", color=\"{}\"", color));
   }
   for (EdgeIndex edge = 0; edge < graph.workflow().edges.size(); ++edge) {

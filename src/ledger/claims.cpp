@@ -45,6 +45,19 @@ Root find_root(Transaction& transaction, base::ExecutionId execution) {
   return std::move(*root);
 }
 
+std::vector<Over> find_over(Transaction& transaction, const std::vector<base::ExecutionId>& executions) {
+  std::string numbers = "[";
+  for (const base::ExecutionId id : executions) {
+    fmt::format_to(std::back_inserter(numbers), "{}{}", numbers.size() > 1 ? "," : "", id.number());
+  }
+  numbers += ']';
+  std::vector<Over> over;
+  transaction.session().query(Sql::executions_over, {{"numbers", numbers}}, [&](const Row& row) {
+    over.push_back({base::ExecutionId(row.integer(0)), row.word<model::ExecutionStatus>(1)});
+  });
+  return over;
+}
+
 void end_leases_of(Transaction& transaction, const std::string& host, std::int64_t but) {
   transaction.session().write_any(Sql::daemons_end_of, {{"now", transaction.now_text()}, {"host", host}, {"but", but}});
 }
@@ -59,7 +72,7 @@ std::vector<Claim> find_lost(Transaction& transaction, const std::vector<Claim>&
     bool is_held = false;
     transaction.session().query(
         Sql::node_claim, {{"slot", slot_of(claim.execution.number(), claim.node)}}, [&](const Row& row) {
-          is_held = row.word<model::NodeStatus>(0) == model::NodeStatus::running && row.integer(1) == claim.iteration &&
+          is_held = is_begun(row.word<model::NodeStatus>(0)) && row.integer(1) == claim.iteration &&
                     row.integer(2) == claim.attempt && row.integer(3) == claim.epoch;
         });
     if (!is_held) lost.push_back(claim);

@@ -26,6 +26,13 @@ struct Root {
 // Throws `execution.not_found`.
 Root find_root(Transaction& transaction, base::ExecutionId execution);
 
+// Of these executions those that are over.
+struct Over {
+  base::ExecutionId execution{0};
+  model::ExecutionStatus status = model::ExecutionStatus::completed;
+};
+std::vector<Over> find_over(Transaction& transaction, const std::vector<base::ExecutionId>& executions);
+
 // What daemons of that host had is free at once: the caller is their successor, and knows that they are dead.
 void end_leases_of(Transaction& transaction, const std::string& host, std::int64_t but);
 

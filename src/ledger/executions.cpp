@@ -20,8 +20,8 @@ namespace {
 }  // namespace
 
 bool is_held(const NodeRow& row, const Claim& claim) {
-  return row.state.status == model::NodeStatus::running && row.state.iteration == claim.iteration &&
-         row.state.attempt == claim.attempt && row.epoch == claim.epoch;
+  return is_begun(row.state.status) && row.state.iteration == claim.iteration && row.state.attempt == claim.attempt &&
+         row.epoch == claim.epoch;
 }
 
 base::ExecutionId Executions::start(Transaction& transaction, const NewExecution& wanted, const Worker& worker,
@@ -51,6 +51,18 @@ void Executions::answer(Transaction& transaction, base::ExecutionId execution, b
                         const engine::NodeFinished& answered, const Worker& worker, StepResult& result) {
   StepWriter writer(*this, transaction, worker, result);
   writer.answer(execution.number(), approval.number(), answered);
+  writer.follow();
+}
+
+void Executions::follow_run(Transaction& transaction, const Transaction::NodeWait& wait, const Worker& worker,
+                            StepResult& result) {
+  const StoredExecution* view = open(transaction, wait.execution.number());
+  const auto node = view != nullptr ? view->workflow().graph().find(wait.node) : std::nullopt;
+  if (!node || view->row(*node).links.run != wait.run.number()) return;
+  const ExecutionEvent event =
+      wait.waits ? ExecutionEvent(engine::NodeWaits{*node}) : ExecutionEvent(engine::NodeGoesOn{*node});
+  StepWriter writer(*this, transaction, worker, result);
+  writer.step(wait.execution.number(), event, nullptr, {});
   writer.follow();
 }
 
@@ -91,7 +103,7 @@ StoredExecution* Executions::open(Transaction& transaction, std::int64_t number,
   }
   auto execution = std::make_unique<StoredExecution>(transaction.session(), workflows_, number);
   if (!execution->load(tickets)) return nullptr;
-  constexpr std::size_t most_remembered = 100'000;
+  constexpr std::size_t most_remembered = 4'096;
   if (seen_.size() >= most_remembered) seen_.clear();
   seen_.try_emplace(number, execution->loaded());
   return open_.emplace(number, std::move(execution)).first->second.get();

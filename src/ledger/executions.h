@@ -92,6 +92,11 @@ struct StepResult {
   std::vector<base::ExecutionId> applies = {};
 };
 
+// A node that is somebody's claim: it runs, or its run waits for a person (GRF-7).
+constexpr bool is_begun(model::NodeStatus status) noexcept {
+  return status == model::NodeStatus::running || status == model::NodeStatus::waiting_approval;
+}
+
 // Whether the claim is still the node's.
 bool is_held(const NodeRow& row, const Claim& claim);
 
@@ -112,6 +117,10 @@ class Executions {
   // A human node's question was answered. Stale when the node asks something else by now.
   void answer(Transaction& transaction, base::ExecutionId execution, base::ApprovalId approval,
               const engine::NodeFinished& answered, const Worker& worker, StepResult& result);
+
+  // GRF-7: the node whose work the run does waits with it, or goes on. Nothing when the run is another's by now.
+  void follow_run(Transaction& transaction, const Transaction::NodeWait& wait, const Worker& worker,
+                  StepResult& result);
 
   // A claim as it was given out, and the run that it may have begun as. Nothing when it is another's by now.
   struct Held {

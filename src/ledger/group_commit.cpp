@@ -49,6 +49,7 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
   std::vector<bool> is_busy(group.size(), false);
   std::optional<base::Error> error;
   const Mark begun = mark();
+  if (aftermath_ != nullptr) aftermath_->begin();
   try {
     session_.begin(group.size());
     if (session_.is_pipelined()) {
@@ -73,6 +74,7 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
     return false;
   }
   if (!error) publish(transaction);
+  finish_aftermath(error);
   for (std::size_t i = 0; i < group.size(); ++i) {
     if (is_busy[i]) {
       busy.push_back(std::move(group[i]));
@@ -83,12 +85,23 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
   return true;
 }
 
+void GroupCommit::run_unit(Unit& unit, Transaction& transaction) {
+  unit.run(transaction);
+  if (aftermath_ != nullptr) aftermath_->follow(transaction);
+}
+
+// It was stored, or nobody knows whether it was.
+void GroupCommit::finish_aftermath(const std::optional<base::Error>& error) {
+  const bool may_be_stored = !error || error->code() == "store.unknown_outcome";
+  if (aftermath_ != nullptr && may_be_stored) aftermath_->finish(error);
+}
+
 // False: it needs what another daemon has, and has changed nothing. Throws when it has.
 bool GroupCommit::run_or_leave(Unit& unit, Transaction& transaction) {
   const std::int64_t changes = session_.changes();
   const std::size_t told = transaction.events().size() + transaction.audit().size();
   try {
-    unit.run(transaction);
+    run_unit(unit, transaction);
     return true;
   } catch (const AggregateBusy&) {
     const bool is_clean =
@@ -105,10 +118,11 @@ std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Gr
     Transaction transaction(session_);
     std::optional<base::Error> error;
     const Mark begun = mark();
+    if (aftermath_ != nullptr) aftermath_->begin();
     try {
       session_.begin();
       if (session_.is_pipelined()) unit->prefetch(transaction);
-      unit->run(transaction);
+      run_unit(*unit, transaction);
       commit(transaction);
       tell_committed(begun, 1);
     } catch (const AggregateBusy&) {
@@ -135,6 +149,7 @@ std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Gr
       error = unexpected(failure);
     }
     if (!error) publish(transaction);
+    finish_aftermath(error);
     unit->finish(error);
     const bool is_outage = error && (error->code() == "store.unavailable" || error->code() == "store.busy");
     return is_outage ? error : std::nullopt;

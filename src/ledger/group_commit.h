@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ledger/aftermath.h"
 #include "ledger/unit.h"
 
 // Many units, one commit.
@@ -30,14 +31,17 @@ class GroupCommit {
     base::Milliseconds outage_patience = std::chrono::seconds(30);
   };
 
-  // The session must outlive it.
-  GroupCommit(store::Session& session, Hooks hooks) : session_(session), hooks_(std::move(hooks)) {}
+  // The session and the aftermath must outlive it. Without one nothing follows from what units do.
+  GroupCommit(store::Session& session, Hooks hooks, Aftermath* aftermath = nullptr)
+      : session_(session), hooks_(std::move(hooks)), aftermath_(aftermath) {}
 
   // Finishes each unit, but for those it returns: what they need is another daemon's for the moment.
   Group run(Group group);
 
  private:
   bool try_together(Group& group, Group& busy);
+  void run_unit(Unit& unit, Transaction& transaction);
+  void finish_aftermath(const std::optional<base::Error>& error);
   bool run_or_leave(Unit& unit, Transaction& transaction);
   std::optional<base::Error> run_alone(std::unique_ptr<Unit> unit, Group& busy,
                                        std::chrono::steady_clock::time_point give_up);
@@ -57,6 +61,7 @@ class GroupCommit {
 
   store::Session& session_;
   Hooks hooks_;
+  Aftermath* aftermath_;
 };
 
 }  // namespace reeve::ledger

@@ -25,9 +25,8 @@ Standing look_at(Transaction& transaction, const Claim& claim) {
   }
   Standing standing = Standing::lost;
   session.query(Sql::node_claim, {{"slot", slot_of_claim(claim)}}, [&](const Row& row) {
-    const bool is_theirs = row.word<model::NodeStatus>(0) == model::NodeStatus::running &&
-                           row.integer(1) == claim.iteration && row.integer(2) == claim.attempt &&
-                           row.integer(3) == claim.epoch;
+    const bool is_theirs = is_begun(row.word<model::NodeStatus>(0)) && row.integer(1) == claim.iteration &&
+                           row.integer(2) == claim.attempt && row.integer(3) == claim.epoch;
     if (is_theirs) standing = row.integer(4) != 0 ? Standing::spawned : Standing::held;
   });
   return standing;

@@ -46,7 +46,8 @@ class OutsideUnit final : public Unit {
 Ledger::Ledger(std::unique_ptr<store::Session> session, Options options)
     : session_(std::move(session)),
       options_(std::move(options)),
-      commits_(*session_, options_.hooks),
+      aftermath_(executions_, {.worker = [this] { return worker(); }, .told = options_.followed}),
+      commits_(*session_, options_.hooks, &aftermath_),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       // What was decided while nobody was here.
       next_poll_(steady_clock::now()) {

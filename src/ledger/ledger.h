@@ -23,6 +23,8 @@ class Ledger {
     GroupCommit::Hooks hooks = {};
     // Decides for this daemon what follows from plain SQL updates, until set_worker() names another.
     Worker worker = {};
+    // Told what is to be done for nodes because of what became of their runs.
+    std::function<void(const std::optional<base::Error>&, const StepResult&)> followed = {};
     // Told what was found to have been decided by a plain SQL update (APR-6).
     std::function<void(const OutsideResult&)> outside = {};
     // Called after each look at what others may have written, and at each poll.
@@ -66,8 +68,9 @@ class Ledger {
 
   std::unique_ptr<store::Session> session_;
   Options options_;
-  GroupCommit commits_;
   Executions executions_;
+  Aftermath aftermath_;
+  GroupCommit commits_;
   os::Fd wake_;
   mutable std::mutex mutex_;
   std::deque<std::unique_ptr<Unit>> queue_;

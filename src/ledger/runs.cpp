@@ -67,6 +67,11 @@ void write_move(Transaction& transaction, store::RunRow& row, const RunMove& mov
                                               {"version", row.version},
                                               {"from", from}});
   tell_run(transaction, run);
+  const bool waits = move.to == RunStatus::waiting_approval;
+  const bool has_changed = waits != (from == RunStatus::waiting_approval);
+  if (has_changed && run.execution_id && run.node_id) {
+    transaction.note_wait({*run.execution_id, *run.node_id, run.tool_run_id, waits});
+  }
 }
 
 void end_attempt(Transaction& transaction, base::RunId id, int attempt, const RunMove& move) {

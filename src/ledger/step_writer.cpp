@@ -39,6 +39,19 @@ std::string list_nodes(const model::Workflow& workflow) {
   return json::encode(Value::array(std::move(nodes)));
 }
 
+// Of an event of one node; else the first.
+NodeIndex node_of(const ExecutionEvent& event) {
+  return std::visit(
+      [](const auto& e) -> NodeIndex {
+        if constexpr (requires { e.node; }) {
+          return e.node;
+        } else {
+          return 0;
+        }
+      },
+      event);
+}
+
 std::optional<std::string> encode_optional(const std::optional<Value>& value) {
   return value ? std::optional(json::encode(*value)) : std::nullopt;
 }
@@ -113,17 +126,13 @@ void StepWriter::follow() {
     follow_ups_.pop_front();
     StoredExecution* view = executions_.open(transaction_, next.execution);
     if (view == nullptr) continue;
-    if (next.child) {
-      const auto* finished = std::get_if<engine::NodeFinished>(&next.event);
-      const auto* failed = std::get_if<engine::NodeFailed>(&next.event);
-      const NodeIndex node = finished != nullptr ? finished->node : failed->node;
-      if (view->row(node).links.child != next.child) continue;
-    }
-    if (next.approval) {
-      const NodeIndex node = std::get<engine::NodeFinished>(next.event).node;
-      if (view->row(node).links.approval != next.approval) continue;
-    }
-    decide_and_write(*view, next.event);
+    const NodeIndex node = node_of(next.event);
+    if (next.child && view->row(node).links.child != next.child) continue;
+    if (next.approval && view->row(node).links.approval != next.approval) continue;
+    const bool is_taken = decide_and_write(*view, next.event);
+    // Nothing in it can be tried again: its node must not wait for it.
+    const bool is_spent = !is_taken && std::holds_alternative<engine::RetryRequested>(next.event);
+    if (is_spent && view->parent()) conclude_child(*view, view->status(), "nothing in it can be tried again");
   }
 }
 
@@ -179,6 +188,15 @@ void StepWriter::write(StoredExecution& view, const ExecutionDecision& decision)
   }
   const bool is_over = decision.execution && model::is_over(decision.execution->to);
   if (is_over && view.parent()) conclude_child(view, decision.execution->to, decision.execution->reason);
+  // GRF-7: while only people can move the child, only they can move its node.
+  const bool has_moved = decision.execution && decision.execution->from != decision.execution->to;
+  if (has_moved && !is_over && view.parent()) {
+    const bool waits = decision.execution->to == model::ExecutionStatus::waiting_approval;
+    follow_ups_.push_back({*view.parent(),
+                           waits ? ExecutionEvent(engine::NodeWaits{view.parent_node()})
+                                 : ExecutionEvent(engine::NodeGoesOn{view.parent_node()}),
+                           view.number()});
+  }
   if (is_over && !view.parent()) {
     result_.ended.push_back({base::ExecutionId(view.number()), decision.execution->to});
   }
@@ -221,8 +239,8 @@ void StepWriter::begin_child(StoredExecution& view, const engine::NewChild& chil
   follow_ups_.push_back({number, engine::ExecutionStarted{}, std::nullopt});
 }
 
-// GRF-14: goes on with the child that the node had. False when there is nothing to go on with: it was cancelled, or
-// ended where no node failed.
+// GRF-14: goes on with the child that the node had, also when that was cancelled with it. False when there is nothing
+// to go on with: it ended where no node failed.
 bool StepWriter::resume_child(std::int64_t child) {
   StoredExecution* view = executions_.open(transaction_, child);
   if (view == nullptr) return false;
@@ -236,12 +254,12 @@ bool StepWriter::resume_child(std::int64_t child) {
       return true;
     case model::ExecutionStatus::failed:
       if (view->tally().failed == 0) return false;
-      follow_ups_.push_back({child, engine::RetryRequested{}});
-      return true;
+      break;
     case model::ExecutionStatus::cancelled:
-      return false;
+      break;
   }
-  return false;
+  follow_ups_.push_back({child, engine::RetryRequested{.is_part = true}});
+  return true;
 }
 
 void StepWriter::archive(StoredExecution& view, const engine::ArchivedNode& archived) {
@@ -396,10 +414,10 @@ void StepWriter::take_action(StoredExecution& view, const engine::Action& action
       const bool is_open = asked && asked->approval.status == model::ApprovalStatus::pending;
       if (is_open) close_question(transaction_, *asked, {.reason = "what asked is over"});
     } else if (type == model::NodeType::subgraph) {
-      if (row.links.child && row.state.status == NodeStatus::running) {
+      if (row.links.child && is_begun(row.state.status)) {
         follow_ups_.push_back({*row.links.child, engine::CancelRequested{"its node was cancelled"}, std::nullopt});
       }
-    } else if (row.state.status == NodeStatus::running) {
+    } else if (is_begun(row.state.status)) {
       const std::optional<base::RunId> run = row.links.run ? std::optional(base::RunId(*row.links.run)) : std::nullopt;
       result_.work.emplace_back(
           CancelWork{{execution, cancel->node, cancel->iteration, cancel->attempt, row.epoch}, run});

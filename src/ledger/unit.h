@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/id.h"
 #include "base/value.h"
 #include "model/audit.h"
 #include "model/event.h"
@@ -57,6 +59,16 @@ class Transaction {
   void tell(model::EventKind kind, const base::Value& data);
   void record(model::AuditKind kind, std::string actor, const base::Value& data);
 
+  // The run of a node waits for a person from now on, or no more: its node follows before the commit (GRF-7).
+  struct NodeWait {
+    base::ExecutionId execution{0};
+    std::string node;
+    base::RunId run{0};
+    bool waits = false;
+  };
+  void note_wait(NodeWait wait) { waits_.push_back(std::move(wait)); }
+  std::vector<NodeWait> take_waits() noexcept { return std::exchange(waits_, {}); }
+
   // Whether there are any to tell, also when their numbers are not known.
   bool has_events() const noexcept { return has_events_; }
   std::vector<StoredEvent>& events() noexcept { return events_; }
@@ -67,6 +79,7 @@ class Transaction {
   std::string now_text_;
   std::vector<StoredEvent> events_;
   std::vector<AuditEntry> audit_;
+  std::vector<NodeWait> waits_;
   bool has_events_ = false;
   static std::uint64_t next_id() noexcept;
   std::uint64_t id_;

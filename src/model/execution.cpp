@@ -17,6 +17,8 @@ constexpr auto execution_moves = std::to_array<Move<ExecutionStatus>>({
     {ExecutionStatus::waiting_approval, ExecutionStatus::cancelled},
     {ExecutionStatus::failed, ExecutionStatus::running},
     {ExecutionStatus::failed, ExecutionStatus::waiting_approval},
+    {ExecutionStatus::cancelled, ExecutionStatus::running},
+    {ExecutionStatus::cancelled, ExecutionStatus::waiting_approval},
 });
 
 constexpr auto node_moves = std::to_array<Move<NodeStatus>>({

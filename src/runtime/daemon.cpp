@@ -118,6 +118,11 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
       events_->look();
     });
   };
+  ledger.followed = [this](const std::optional<base::Error>& error, const ledger::StepResult& result) {
+    loop_.post([this, error, result] {
+      if (worker_) worker_->take_followed(error, result);
+    });
+  };
   ledger.outside = [this](const ledger::OutsideResult& result) {
     loop_.post([this, result] {
       if (approvals_) approvals_->take_outside(result);

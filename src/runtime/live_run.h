@@ -103,6 +103,8 @@ class LiveRun {
     std::function<void(base::ApprovalId)> granted;
     // The keeper went without a word (RUN-13).
     std::function<void()> interrupted;
+    // The keeper ended it because its daemon was away for too long; all that it printed is stored.
+    std::function<void()> given_up;
   };
 
   LiveRun(Surroundings& around, Start start, Events events);

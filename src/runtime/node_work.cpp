@@ -76,6 +76,7 @@ void NodeWork::resume(const std::vector<Run>& runs) {
     return found != run.metadata.end() ? found->second : fallback;
   };
   past_gates_.clear();
+  is_preparing_ = false;
   const Run* last_task = nullptr;
   for (const Run& run : runs) {
     const bool is_ours = find(run, iteration_key, "0") == std::to_string(claim().iteration) &&
@@ -169,9 +170,21 @@ void NodeWork::cancel(const std::string& reason, std::function<void()> done) {
 
 void NodeWork::prepare() {
   if (!is_isolated()) return start_task(start_.ground->project);
-  helpers_.isolation.prepare(
-      isolation_ground(), place(),
-      guarded<std::string>([](NodeWork& self, const std::string& folder) { self.start_task(folder); }));
+  is_preparing_ = true;
+  // Later: whoever began it is not done with that.
+  helpers_.around.loop.post([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && !self->is_over_) self->events_.changed();
+  });
+  helpers_.isolation.prepare(isolation_ground(), place(),
+                             guarded<std::string>([](NodeWork& self, const std::string& folder) {
+                               self.events_.placed([weak = self.weak_from_this(), folder] {
+                                 const auto work = weak.lock();
+                                 if (!work || work->is_over_) return;
+                                 work->is_preparing_ = false;
+                                 work->start_task(folder);
+                               });
+                             }));
 }
 
 void NodeWork::start_task(const std::string& folder) {

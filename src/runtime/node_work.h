@@ -39,6 +39,8 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
     std::function<void(Event)> over;
     // The claim is another's: nothing is to be concluded.
     std::function<void()> lost;
+    // It has its place to work: calls once there is room for its run (RUN-14).
+    std::function<void(std::function<void()>)> placed;
     // It has another run, or takes up room where it did not, or no more.
     std::function<void()> changed;
   };
@@ -59,8 +61,10 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   const ledger::Claim& claim() const noexcept { return start_.work.claim; }
   base::ExecutionId root() const noexcept { return start_.root; }
   const std::optional<base::RunId>& run() const noexcept { return run_; }
-  // Whether it counts for max_parallel_runs: what waits for a person does not (RUN-14).
-  bool is_busy() const noexcept { return !is_over_ && !is_waiting_; }
+  // Whether it counts for max_parallel_runs: what waits for a person does not (RUN-14), nor what waits for its place.
+  bool is_busy() const noexcept { return !is_over_ && !is_waiting_ && !is_preparing_; }
+  // Its worktree is being made and set up, or is another's for the moment.
+  bool is_preparing() const noexcept { return !is_over_ && is_preparing_; }
 
  private:
   const model::Node& node() const;
@@ -128,6 +132,7 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   Events events_;
   bool is_over_ = false;
   bool is_waiting_ = false;
+  bool is_preparing_ = false;
   // Whose run it is: the task's, or of the gate at `gate_`.
   bool is_at_gate_ = false;
   std::optional<base::RunId> run_;

@@ -229,6 +229,32 @@ void Supervisor::look_again(Found found, os::Fd socket, std::function<void()> do
                             std::make_unique<KeeperLink>(around_.loop, std::move(socket), std::move(events)));
 }
 
+// RUN-13, GRF-13: it was begun, and its keeper ended it for want of a daemon. That is no failure of its own.
+void Supervisor::take_given_up(base::RunId run) {
+  const LiveRun* live = find(run);
+  if (live == nullptr) return;
+  const ledger::AttemptClaim claim = live->claim();
+  around_.log.close(run);
+  door_.close(run);
+  runs_.erase(run);
+  ask_store(
+      around_.ledger, around_.loop, [run](ledger::Transaction& transaction) { return find_attempts(transaction, run); },
+      [this, run, claim](std::expected<std::vector<Found>, Error> found) {
+        // What cannot be read now is read by the next daemon, which begins at once.
+        if (!found) throw found.error();
+        for (Found& one : *found) {
+          const bool is_its = one.attempt.claim.attempt == claim.attempt && one.attempt.claim.epoch == claim.epoch;
+          if (!is_its) continue;
+          const auto told = [this, run] { tell_followers(run); };
+          if (one.is_orphan) {
+            finish_ending(std::move(one), told);
+          } else {
+            interrupt(std::move(one), told);
+          }
+        }
+      });
+}
+
 void Supervisor::interrupt(Found found, std::function<void()> done) {
   kill_leftovers(found);
   const auto launch = read_if_there(run_folder(around_, found.attempt.run) + "/" + std::string(keeper::launch_name),

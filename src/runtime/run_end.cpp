@@ -83,6 +83,8 @@ std::optional<RunMove> make_forced_move(const AttemptEnd& end) {
     case keeper::EndedBy::itself:
       return std::nullopt;
     case keeper::EndedBy::stop:
+    // Where it was being ended anyway; else it was interrupted (RUN-13).
+    case keeper::EndedBy::lease:
       if (!end.ending) return std::nullopt;
       move.to = end.ending->status;
       if (!end.ending->reason.empty()) move.reason = end.ending->reason;
@@ -91,10 +93,6 @@ std::optional<RunMove> make_forced_move(const AttemptEnd& end) {
     case keeper::EndedBy::deadline:
       move.to = RunStatus::failed_timeout;
       move.reason = "timeout";
-      return move;
-    case keeper::EndedBy::lease:
-      move.to = RunStatus::failed;
-      move.reason = "its daemon was gone for too long";
       return move;
     case keeper::EndedBy::signal:
       move.to = RunStatus::failed;

@@ -154,6 +154,7 @@ LiveRun& Supervisor::add(LiveRun::Start start) {
     // Later: its own link tells it.
     around_.loop.post([this, id] { lose(id); });
   };
+  events.given_up = [this, id] { around_.loop.post([this, id] { take_given_up(id); }); };
   auto live = std::make_unique<LiveRun>(around_, std::move(start), std::move(events));
   LiveRun& added = *runs_.insert_or_assign(id, std::move(live)).first->second;
   door_.open(id);

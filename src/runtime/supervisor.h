@@ -144,6 +144,7 @@ class Supervisor {
   static std::vector<Found> find_attempts(ledger::Transaction& transaction, std::optional<base::RunId> only);
   void recover_one(Found found, std::function<void()> done);
   void lose(base::RunId run);
+  void take_given_up(base::RunId run);
   void look_again(Found found, os::Fd socket, std::function<void()> done);
   void start_again(Found found, RunPlan plan, std::function<void()> done);
   void interrupt(Found found, std::function<void()> done);

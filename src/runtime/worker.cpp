@@ -20,13 +20,19 @@ using ledger::StepResult;
 using ledger::Transaction;
 
 constexpr auto store_pause = std::chrono::seconds(1);
-// Grounds that are kept at hand; others are read again.
-constexpr std::size_t most_places = 1'024;
 
 // A task that nothing has to be started for: its inputs are its output.
 bool is_noop(const ledger::StartWork& work) {
   const model::Node& node = work.workflow->workflow.nodes[work.claim.node];
   return node.task_config && node.task_config->role == noop_role && node.task_config->gates.empty() && !node.apply;
+}
+
+// GRF-11: a child has its node to answer to, which has failed with it.
+void refuse_part(Transaction& transaction, base::ExecutionId id) {
+  const base::ExecutionId root = ledger::find_root(transaction, id).execution;
+  if (root == id) return;
+  throw Error("execution.is_part", fmt::format("{} is a part of {}: it goes on with the whole", id.text(), root.text()),
+              fmt::format("reeve flow retry {}", root.text()));
 }
 
 // Of one that failed as a whole: what it failed at is no node's, and it keeps the config it began with.
@@ -44,18 +50,6 @@ std::optional<Error> explain_no_retry(Transaction& transaction, base::ExecutionI
 }  // namespace
 
 Worker::Worker(NodeWork::Helpers helpers) : helpers_(helpers), around_(helpers.around) {}
-
-std::size_t Worker::room() const noexcept {
-  const auto most = static_cast<std::size_t>(around_.supervision.max_parallel_runs);
-  return most - std::min(most, busy_.size() + waiting_.size());
-}
-
-ledger::Worker Worker::hands(std::size_t freed) const { return {around_.daemon, room() + freed, around_.host}; }
-
-void Worker::note_room() {
-  if (room() == 0) was_full_ = true;
-  around_.ledger.set_worker(hands(0));
-}
 
 void Worker::start(Start start, Answer<Started> answer) {
   if (auto error = check_plans(start.ground, start.execution.workflow)) return answer(std::unexpected(*error));
@@ -102,10 +96,9 @@ void Worker::store_start(std::shared_ptr<Start> start, std::vector<std::string> 
         stored->started.dirty = dirty;
         if (!stored->started.is_repeated) {
           around_.crash_point("execution.after_start");
-          if (places_.size() >= most_places) places_.clear();
-          places_.insert_or_assign(
-              stored->started.execution,
-              Place{std::make_shared<const ExecutionGround>(std::move(start->ground)), stored->started.execution});
+          const base::ExecutionId id = stored->started.execution;
+          grounds_.put(id, {grounds_.share(std::move(start->ground)), id});
+          note_open(id);
           take(stored->step);
         }
         answer(std::move(stored->started));
@@ -114,22 +107,24 @@ void Worker::store_start(std::shared_ptr<Start> start, std::vector<std::string> 
 
 void Worker::step(base::ExecutionId execution, engine::ExecutionEvent event, Error refusal,
                   Answer<base::ExecutionId> answer) {
+  const bool is_retry = std::holds_alternative<engine::RetryRequested>(event);
   ask_store(
       around_.ledger, around_.loop,
-      [execution, event = std::move(event), refusal, worker = hands(0), folder = around_.folder,
+      [execution, event = std::move(event), is_retry, refusal, worker = hands(0), folder = around_.folder,
        &ledger = around_.ledger](Transaction& transaction) {
         StepResult result;
+        if (is_retry) refuse_part(transaction, execution);
         ledger.executions().step(transaction, execution, event, worker, result);
-        const bool is_retry = std::holds_alternative<engine::RetryRequested>(event);
         if (result.is_stale) throw is_retry ? explain_no_retry(transaction, execution).value_or(refusal) : refusal;
         if (is_retry) reopen_ground(folder, execution);
         return result;
       },
-      [this, execution, answer](std::expected<StepResult, Error> result) {
+      [this, execution, is_retry, answer](std::expected<StepResult, Error> result) {
         if (!result) {
           die_of_doubt(result.error());
           return answer(std::unexpected(result.error()));
         }
+        if (is_retry) note_open(execution);
         take(*result);
         answer(execution);
       });
@@ -174,6 +169,11 @@ void Worker::take(const StepResult& result) {
   for (const StepResult::Ended& ended : result.ended) finish(ended.execution, ended.status);
 }
 
+void Worker::take_followed(const std::optional<Error>& error, const StepResult& result) {
+  die_of_doubt(error);
+  take(result);
+}
+
 void Worker::begin_work(const ledger::StartWork& work) {
   if (is_noop(work)) {
     const base::Value& inputs = work.inputs;
@@ -187,21 +187,11 @@ void Worker::begin_work(const ledger::StartWork& work) {
   hold(work, [](NodeWork& node) { node.begin(); });
 }
 
-void Worker::start_waiting() {
-  while (!waiting_.empty() && busy_.size() < static_cast<std::size_t>(around_.supervision.max_parallel_runs)) {
-    const ledger::StartWork work = std::move(waiting_.front());
-    waiting_.pop_front();
-    hold(work, [](NodeWork& node) { node.begin(); });
-  }
-}
-
 void Worker::hold(const ledger::StartWork& work, std::function<void(NodeWork&)> go) {
   // Its room is taken from now on.
   busy_.insert_or_assign(key_of(work.claim), work.claim);
   note_room();
-  if (const auto found = places_.find(work.claim.execution); found != places_.end()) {
-    return add(work, found->second, go);
-  }
+  if (const Place* found = grounds_.find(work.claim.execution)) return add(work, Place(*found), go);
   with_place(work.claim.execution, [this, work, go](std::expected<Place, Error> place) {
     if (place) return add(work, *place, go);
     // Nothing has begun, and nothing has failed. It may have been cancelled meanwhile.
@@ -236,10 +226,7 @@ void Worker::with_place(base::ExecutionId execution, Answer<Place> then) {
                                             "start it anew with `reeve flow run`")));
         }
         adapt(*read->ground);
-        if (places_.size() >= most_places) places_.clear();
-        const Place place{std::make_shared<const ExecutionGround>(std::move(*read->ground)), read->root};
-        places_.insert_or_assign(execution, place);
-        then(place);
+        then(Place(grounds_.put(execution, {grounds_.share(std::move(*read->ground)), read->root})));
       });
 }
 
@@ -261,36 +248,12 @@ void Worker::add(const ledger::StartWork& work, const Place& place, const std::f
   NodeWork::Events events;
   events.over = [this, claim](NodeWork::Event event) { conclude(claim, std::move(event)); };
   events.lost = [this, claim] { forget(claim); };
+  events.placed = [this, claim](std::function<void()> go) { give_room(claim, std::move(go)); };
   events.changed = [this, key] { note_change(key); };
   const auto node =
       std::make_shared<NodeWork>(helpers_, NodeWork::Start{work, place.ground, place.root}, std::move(events));
   held_.insert_or_assign(key, node);
   go(*node);
-}
-
-void Worker::note_change(const Key& key) {
-  const auto found = held_.find(key);
-  if (found == held_.end()) return;
-  const NodeWork& work = *found->second;
-  if (work.run()) by_run_.insert_or_assign(*work.run(), key);
-  if (work.is_busy()) {
-    busy_.insert_or_assign(key, work.claim());
-  } else {
-    free_room(work.claim());
-  }
-  use_room();
-}
-
-void Worker::free_room(const ledger::Claim& claim) {
-  const auto busy = busy_.find(key_of(claim));
-  if (busy != busy_.end() && busy->second == claim) busy_.erase(busy);
-}
-
-// There may be some that was not there before.
-void Worker::use_room() {
-  note_room();
-  start_waiting();
-  if (was_full_ && room() > 0) offer_room();
 }
 
 void Worker::forget(const ledger::Claim& claim) {
@@ -299,7 +262,9 @@ void Worker::forget(const ledger::Claim& claim) {
   if (found != held_.end() && found->second->claim() == claim) {
     std::erase_if(by_run_, [&](const auto& entry) { return entry.second == key; });
     held_.erase(found);
+    preparing_.erase(key);
   }
+  std::erase_if(placed_, [&](const Placed& placed) { return placed.claim == claim; });
   free_room(claim);
   use_room();
 }
@@ -370,6 +335,7 @@ void Worker::see_concluded(const ledger::Claim& claim, const NodeWork::Event& ev
   if (is_its) {
     held_.erase(found);
     std::erase_if(by_run_, [&](const auto& entry) { return entry.second == key_of(claim); });
+    preparing_.erase(key_of(claim));
   }
   free_room(claim);
   take(result);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ledger/claims.h"
-#include "runtime/execution_ground.h"
+#include "runtime/ground_shelf.h"
 #include "runtime/idempotency.h"
 #include "runtime/node_work.h"
 
@@ -44,11 +44,14 @@ class Worker {
   void start(Start start, Answer<Started> answer);
   // Errors: `execution.not_found`, `execution.over`.
   void cancel(base::ExecutionId execution, std::string reason, Answer<base::ExecutionId> answer);
-  // GRF-14. Errors: `execution.not_found`, `execution.not_failed`.
+  // GRF-14. Errors: `execution.not_found`, `execution.not_failed`, `execution.is_part`.
   void retry(base::ExecutionId execution, Answer<base::ExecutionId> answer);
 
   // What a step asks for (ledger/executions.h), after its commit: of this worker, or of an answer to a question.
   void take(const ledger::StepResult& result);
+
+  // The same of what followed from the moves of runs; with an error nobody knows whether it was stored.
+  void take_followed(const std::optional<base::Error>& error, const ledger::StepResult& result);
 
   // After every run has been looked at (RUN-13): goes on with what its dead predecessor held, and with what was to be
   // done at the end of executions. Calls when it can work, and when all of that is done.
@@ -63,11 +66,8 @@ class Worker {
  private:
   // Execution and node.
   using Key = std::pair<std::int64_t, graph::NodeIndex>;
-  using SharedGround = std::shared_ptr<const ExecutionGround>;
-  struct Place {
-    SharedGround ground;
-    base::ExecutionId root{0};
-  };
+  using SharedGround = GroundShelf::Shared;
+  using Place = GroundShelf::Place;
   // What the next daemon finds of a claim.
   struct Found {
     ledger::Executions::Held held;
@@ -97,6 +97,9 @@ class Worker {
                      const ledger::StepResult& result);
   void drop(const ledger::CancelWork& cancel);
   void start_waiting();
+  void give_room(const ledger::Claim& claim, std::function<void()> go);
+  std::size_t most_runs() const noexcept { return static_cast<std::size_t>(around_.supervision.max_parallel_runs); }
+  bool may_prepare() const noexcept;
   // What was claimed in a transaction of which nobody knows whether it happened would be begun by nobody: the next
   // daemon reads the truth.
   static void die_of_doubt(const std::optional<base::Error>& error) {
@@ -122,6 +125,8 @@ class Worker {
   void close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground);
   void finish_open(std::function<void()> settled);
   void look_at_held();
+  void note_open(base::ExecutionId root);
+  void sweep_grounds();
 
   NodeWork::Helpers helpers_;
   Surroundings& around_;
@@ -132,11 +137,23 @@ class Worker {
   std::map<Key, ledger::Claim> busy_;
   // Claimed, and waiting for room here.
   std::deque<ledger::StartWork> waiting_;
-  std::map<base::ExecutionId, Place> places_;
+  // On their way to a place to work, which take up none; and those of them that have it and wait for room.
+  std::set<Key> preparing_;
+  struct Placed {
+    ledger::Claim claim;
+    std::function<void()> go;
+  };
+  std::deque<Placed> placed_;
+  GroundShelf grounds_;
   // How many of an execution's nodes are being ended, and executions that are over and wait for that.
   std::map<base::ExecutionId, int> ending_;
   std::map<base::ExecutionId, model::ExecutionStatus> to_finish_;
   std::set<base::ExecutionId> finishing_;
+  // Where many share a store: started here, and not known to be over. Another daemon may end them.
+  std::set<base::ExecutionId> open_;
+  base::ExecutionId swept_to_{0};
+  base::BootTime next_sweep_;
+  bool is_sweeping_ = false;
   // What waits for that.
   std::map<base::ExecutionId, std::vector<std::function<void()>>> after_finish_;
   // Something was ready and found no room since room was last offered.

@@ -18,6 +18,8 @@ using ledger::Transaction;
 
 constexpr std::int64_t most_lapsed = 10'000;
 constexpr std::int64_t most_orphans = 10'000;
+// Executions that are asked about at one poll.
+constexpr std::size_t most_swept = 1'000;
 constexpr auto look_pause = std::chrono::seconds(1);
 // Where others may tell of work at any time.
 constexpr base::Milliseconds shared_pause(20);
@@ -129,7 +131,8 @@ void Worker::see_ended(base::ExecutionId root) {
 
 // Where a node of no work says so; asked again at the end of the execution when a crash came in between.
 void Worker::apply(base::ExecutionId execution) {
-  with_place(execution, [this](std::expected<Place, Error> place) {
+  with_place(execution, [this, execution](std::expected<Place, Error> place) {
+    if (!place && is_of_store(place.error())) return later([this, execution] { apply(execution); });
     if (place && place->ground->base_commit) apply_passed(place->root, place->ground, [] {});
   });
 }
@@ -146,7 +149,7 @@ void Worker::finish(base::ExecutionId root, model::ExecutionStatus status) {
     return;
   }
   with_place(root, [this, root, status](std::expected<Place, Error> place) {
-    places_.erase(root);
+    grounds_.erase(root);
     if (!place && is_of_store(place.error())) return later([this, root, status] { finish(root, status); });
     if (!place || !place->ground->base_commit) return close(root, status, nullptr);
     if (status != model::ExecutionStatus::completed) return close(root, status, place->ground);
@@ -179,6 +182,7 @@ void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const 
     finishing_.erase(root);
     // Else the next daemon finds it open, and tries again.
     if (is_done) {
+      open_.erase(root);
       close_ground(around_.folder, root);
       // A failed one may be tried again, with the environment that it had.
       if (status != model::ExecutionStatus::failed) remove_ground(around_.folder, root);
@@ -220,6 +224,7 @@ void Worker::finish_open(std::function<void()> settled) {
             continue;
           }
           alive.insert(id);
+          note_open(id);
           if (model::is_over(*status)) finish(id, *status);
         }
         helpers_.isolation.begin(std::move(alive), settled);
@@ -237,6 +242,35 @@ void Worker::look() {
   is_looking_ = true;
   adopt([this] { is_looking_ = false; });
   look_at_held();
+  sweep_grounds();
+}
+
+// A store of its own tells this daemon of every end.
+void Worker::note_open(base::ExecutionId root) {
+  if (around_.lease) open_.insert(root);
+}
+
+// What was started here and has ended at another daemon: nobody else removes what it has here.
+void Worker::sweep_grounds() {
+  const base::BootTime now = around_.loop.now();
+  if (open_.empty() || is_sweeping_ || now < next_sweep_) return;
+  next_sweep_ = now + around_.supervision.poll_interval;
+  is_sweeping_ = true;
+  std::vector<base::ExecutionId> some;
+  auto next = open_.upper_bound(swept_to_);
+  for (; next != open_.end() && some.size() < most_swept; ++next) some.push_back(*next);
+  swept_to_ = next != open_.end() ? some.back() : base::ExecutionId(0);
+  ask_store(
+      around_.ledger, around_.loop, [some](Transaction& transaction) { return ledger::find_over(transaction, some); },
+      [this](const std::expected<std::vector<ledger::Over>, Error>& over) {
+        is_sweeping_ = false;
+        if (!over) return;
+        for (const ledger::Over& one : *over) {
+          // This daemon may have heard of it meanwhile.
+          const bool is_left = open_.contains(one.execution) && !finishing_.contains(one.execution);
+          if (is_left) finish(one.execution, one.status);
+        }
+      });
 }
 
 // Where many share a store: another may have cancelled what is held here.

@@ -54,11 +54,6 @@ std::string code_of(std::string_view state) {
                     code == "store.full" ? "make room on the database server's disk" : "");
 }
 
-std::string name_of(Sql statement, Form form) {
-  static constexpr std::array<std::string_view, forms> endings = {"", "!", "*"};
-  return fmt::format("{}{}", text_of(statement).name, endings[static_cast<std::size_t>(form)]);
-}
-
 NumberedSql make_form(const SqlText& text, Form form) {
   switch (form) {
     case Form::plain:
@@ -126,7 +121,7 @@ bool Pipeline::is_alive() const { return connection_ && libpq().PQstatus(connect
 void Pipeline::connect() {
   held_.clear();
   outstanding_.clear();
-  sent_ = done_ = 0;
+  sent_ = done_ = flushed_ = 0;
   for (Statement& statement : statements_) statement.state = {};
   connection_ = open_connection(options_);
   const std::string patience = fmt::format("SET lock_timeout = {}", options_.patience.count());
@@ -162,6 +157,13 @@ const NumberedSql& Pipeline::number(Sql statement, Form form) {
   NumberedSql& sql = statements_[static_cast<std::size_t>(statement)].sql[static_cast<std::size_t>(form)];
   if (sql.text.empty()) sql = make_form(text_of(statement), form);
   return sql;
+}
+
+const std::string& Pipeline::name_of(Sql statement, Form form) {
+  static constexpr std::array<std::string_view, forms> endings = {"", "!", "*"};
+  std::string& name = statements_[static_cast<std::size_t>(statement)].name[static_cast<std::size_t>(form)];
+  if (name.empty()) name = fmt::format("{}{}", text_of(statement).name, endings[static_cast<std::size_t>(form)]);
+  return name;
 }
 
 Pipeline::Statement::State& Pipeline::state_of(Sql statement, Form form) {
@@ -242,7 +244,11 @@ ResultHandle Pipeline::next_result() {
 
 void Pipeline::wait_for(Ticket ticket) {
   if (done_ >= ticket) return;
-  check_sent(libpq().PQsendFlushRequest(connection_.get()));
+  // Once for all that was sent so far: those that are waited for next are answered with it.
+  if (flushed_ < ticket) {
+    check_sent(libpq().PQsendFlushRequest(connection_.get()));
+    flushed_ = sent_;
+  }
   while (done_ < ticket) take_one();
 }
 

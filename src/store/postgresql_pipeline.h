@@ -78,6 +78,7 @@ class Pipeline {
   struct Statement {
     enum class State { unknown, sent, ready };
     std::array<NumberedSql, forms> sql;
+    std::array<std::string, forms> name;
     std::array<State, forms> state = {};
   };
   struct Outstanding {
@@ -90,6 +91,7 @@ class Pipeline {
   };
 
   Statement::State& state_of(Sql statement, Form form);
+  const std::string& name_of(Sql statement, Form form);
   Ticket note(const Outstanding& outstanding);
   void check_sent(int ok);
   [[noreturn]] void throw_lost();
@@ -109,6 +111,8 @@ class Pipeline {
   std::unordered_map<Ticket, ResultHandle> held_;
   Ticket sent_ = 0;
   Ticket done_ = 0;
+  // Up to where the server was told to answer.
+  Ticket flushed_ = 0;
 };
 
 }  // namespace reeve::store

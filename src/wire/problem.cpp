@@ -86,6 +86,7 @@ int http_status(std::string_view code) noexcept {
       {"approval.secret_needed", 422},
       {"execution.over", 409},
       {"execution.not_failed", 409},
+      {"execution.is_part", 409},
       {"execution.inside_run", 403},
       {"patch.state", 409},
       {"patch.illegal_move", 409},

@@ -113,7 +113,8 @@ TEST_F(RunExit, a_tool_that_ignores_the_end_is_killed) {
   EXPECT_EQ(record["status"], "failed_timeout");
   EXPECT_EQ(record["reason"], "timeout");
   EXPECT_EQ(record["exit_code"], "null");
-  EXPECT_GE(std::stoi(record["duration_ms"]), 500);
+  // By the clock on the wall, which is another than the limit's.
+  EXPECT_GE(std::stoi(record["duration_ms"]), 450);
   EXPECT_TRUE(tools().empty());
 }
 

@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <unistd.h>
@@ -109,6 +110,41 @@ TEST_F(SharedStore, what_is_decided_elsewhere_is_told_to_those_who_wait) {
   EXPECT_THAT(at("b", {"show", id, "--json"}).out, HasSubstr("pending"));
   EXPECT_EQ(reeve({"reject", id}).code, 0);
   EXPECT_THAT(peer.read_answer(), HasSubstr(R"("status":"rejected")"));
+}
+
+// RUN-13, GRF-13: nobody renewed its lease, so that its keeper ended it. That is no failure of its own: a person is
+// asked.
+TEST_F(SharedStore, a_run_whose_keeper_gave_up_was_interrupted) {
+  configure("supervision: {lease: 1s, adopt_grace: 2s}\n");
+  const std::string run = start_script("test -e again && exec echo done; touch again; echo begun; sleep 600");
+  wait_for_output(run, "begun");
+  // With the guard, which would start it again.
+  for (const testing::FoundProcess& process : processes()) {
+    if (process.command.contains(" guard ")) ::kill(process.pid, SIGKILL);
+  }
+  kill_daemon();
+  ASSERT_TRUE(eventually([&] { return tools().empty(); })) << "its keeper does not end it";
+  wait_for_status(run, "waiting_approval");
+  EXPECT_THAT(show(question_of(run)).at("question"), HasSubstr("was interrupted"));
+  EXPECT_THAT(logs(run), HasSubstr("begun")) << "what it had said is there";
+  EXPECT_EQ(reeve({"approve", question_of(run)}).code, 0);
+  const Members over = finish(run);
+  EXPECT_EQ(over.at("status"), "completed") << over.at("reason");
+  EXPECT_EQ(over.at("attempt"), "2");
+}
+
+// What an execution was started with lies where it was started, with its environment.
+TEST_F(SharedStore, what_an_execution_had_is_removed_where_it_was_started_when_it_ends_elsewhere) {
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  scratch().write("project/.reeve/workflows/ask.yaml",
+                  "{id: ask, name: Ask, entry_point: ask, nodes: [{id: ask, type: human, human_config: {title: 'Go "
+                  "on?'}}], edges: [], config: {isolation: none}}");
+  const Outcome started = reeve({"flow", "run", "ask", "--detach"});
+  ASSERT_EQ(started.code, 0) << started.err;
+  const fs::path ground = state() / "executions" / started.out.substr(0, started.out.find('\n'));
+  ASSERT_TRUE(fs::exists(ground / "open"));
+  EXPECT_EQ(at("b", {"approve", "AP-1"}).code, 0);
+  EXPECT_TRUE(eventually([&] { return !fs::exists(ground); })) << "nobody removes it";
 }
 
 // It is stored nowhere: only who holds the run can type it.

@@ -18,7 +18,10 @@ constexpr const char* all = R"(
         WHERE status = 'running' AND (attempt < 1 OR (type <> 'subgraph' AND daemon IS NULL))
       UNION ALL SELECT 'waiting without a question', n.slot, NULL, NULL FROM node_executions n
         LEFT JOIN approvals a ON a.number = n.approval
-        WHERE n.status = 'waiting_approval' AND (a.number IS NULL OR (a.status <> 'pending' AND a.settled = 1))
+        WHERE n.status = 'waiting_approval' AND n.type = 'human' AND (a.number IS NULL OR (a.status <> 'pending' AND a.settled = 1))
+      UNION ALL SELECT 'a subgraph and its child do not wait together', n.slot, NULL, NULL FROM node_executions n
+        JOIN executions c ON c.number = n.child WHERE n.status IN ('running', 'waiting_approval')
+        AND (n.status = 'waiting_approval') <> (c.status = 'waiting_approval')
       UNION ALL SELECT 'a question of something that is over', a.number, NULL, NULL FROM approvals a
         JOIN node_executions n ON n.slot = a.execution * 1048576 + a.node
         WHERE a.status = 'pending' AND n.status <> 'waiting_approval'
@@ -26,7 +29,10 @@ constexpr const char* all = R"(
         JOIN (SELECT execution, sum(status = 'ready') r, sum(status = 'running') u, sum(status = 'waiting_approval') w,
           sum(status = 'failed') f FROM node_executions GROUP BY execution) n ON n.execution = e.number
         WHERE e.nodes_ready <> n.r OR e.nodes_running <> n.u OR e.nodes_waiting <> n.w OR e.nodes_failed <> n.f
-      UNION ALL SELECT 'more at once than allowed', number, NULL, NULL FROM executions WHERE parent IS NULL AND nodes_running > :most)";
+      UNION ALL SELECT 'more at once than allowed', e.number, NULL, NULL FROM executions e WHERE e.parent IS NULL
+        AND (SELECT count(*) FROM node_executions n WHERE n.execution = e.number AND n.status = 'running'
+          -- Whose child a person has let go on, whatever runs meanwhile.
+          AND n.type <> 'subgraph') > :most)";
 
 std::string text_of(sqlite3_stmt* statement, int column) {
   const auto* text = reinterpret_cast<const char*>(::sqlite3_column_text(statement, column));
