@@ -137,7 +137,7 @@ std::optional<std::string> find_text(const base::Value& body, std::string_view n
 
 Api::Api(runtime::Daemon& daemon) : daemon_(daemon) {
   for (const auto& routes : {run_routes(), approval_routes(), execution_routes(), pipeline_routes(), patch_routes(),
-                             audit_routes(), output_routes(), event_routes(), daemon_routes()}) {
+                             audit_routes(), output_routes(), event_routes(), daemon_routes(), import_routes()}) {
     routes_.insert(routes_.end(), routes.begin(), routes.end());
   }
 }

@@ -68,6 +68,7 @@ std::vector<Route> audit_routes();
 std::vector<Route> output_routes();
 std::vector<Route> event_routes();
 std::vector<Route> daemon_routes();
+std::vector<Route> import_routes();
 
 // Finds the route and answers what goes wrong.
 class Api {

@@ -1,0 +1,1 @@
+-- Nothing: a number that was given out and not used.
