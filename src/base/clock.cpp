@@ -1,9 +1,8 @@
 #include "base/clock.h"
 
-#include <charconv>
+#include <algorithm>
+#include <cstdint>
 #include <ctime>
-
-#include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -27,6 +26,11 @@ std::optional<int> read_number(std::string_view text, std::size_t start, std::si
     number = number * 10 + (first[i] - '0');
   }
   return number;
+}
+
+// Fills text[start, start + length) with the last digits of the number.
+void write_number(std::string& text, std::size_t start, std::size_t length, std::int64_t number) {
+  for (std::size_t i = length; i > 0; --i, number /= 10) text[start + i - 1] = static_cast<char>('0' + number % 10);
 }
 
 // Milliseconds of ".123", ".5", ".123456" or "", digits beyond the third dropped.
@@ -54,9 +58,16 @@ std::string format_time(WallTime time) {
   const auto day = floor<days>(time);
   const year_month_day date(day);
   const hh_mm_ss clock(time - day);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
-                     clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
+  std::string text = "0000-00-00T00:00:00.000Z";
+  // Moments beyond four digits cannot be read back in any case: they show as the last that can.
+  write_number(text, 0, 4, std::clamp(static_cast<int>(date.year()), 0, 9'999));
+  write_number(text, 5, 2, static_cast<unsigned>(date.month()));
+  write_number(text, 8, 2, static_cast<unsigned>(date.day()));
+  write_number(text, 11, 2, clock.hours().count());
+  write_number(text, 14, 2, clock.minutes().count());
+  write_number(text, 17, 2, clock.seconds().count());
+  write_number(text, 20, 3, clock.subseconds().count());
+  return text;
 }
 
 std::optional<WallTime> parse_time(std::string_view text) {

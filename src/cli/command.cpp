@@ -48,6 +48,8 @@ const std::vector<Command>& all_commands() {
       make_audit_list(),
       make_audit_verify(),
       make_import(),
+      make_policy_show(),
+      make_policy_check(),
       make_demo(),
       make_init(),
       make_flow_run(),

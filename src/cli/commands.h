@@ -30,6 +30,8 @@ Command make_events();
 Command make_audit_list();
 Command make_audit_verify();
 Command make_import();
+Command make_policy_show();
+Command make_policy_check();
 Command make_doctor();
 Command make_serve();
 Command make_stop();

@@ -51,7 +51,9 @@ Call make_call(Arguments arguments) {
   const std::string when = arguments.value("--color").value_or("auto");
   const bool ascii = arguments.has("--ascii") || equals("TERM", "dumb") || !locale_has_utf8();
   Call call{.arguments = std::move(arguments),
-            .out = {.color = wants_color(when, STDOUT_FILENO), .ascii = ascii},
+            .out = {.color = wants_color(when, STDOUT_FILENO),
+                    .ascii = ascii,
+                    .columns = os::terminal_columns(STDOUT_FILENO).value_or(0)},
             .err = {.color = wants_color(when, STDERR_FILENO), .ascii = ascii}};
   call.is_json = call.arguments.has("--json");
   call.out_is_terminal = os::is_terminal(STDOUT_FILENO);

@@ -30,6 +30,10 @@ std::vector<std::string> daemon_environment(const std::vector<std::string>& more
   for (const char* name : {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "LANG", "TZ", "TMPDIR", "USER"}) {
     names.insert(name);
   }
+#ifdef REEVE_CRASH_POINTS
+  // server/recorder.h
+  names.insert("REEVE_RECORD_EXCHANGES");
+#endif
   for (const std::string& name : names) {
     const char* value = std::getenv(name.c_str());
     if (value != nullptr && *value != '\0') environment.push_back(fmt::format("{}={}", name, value));

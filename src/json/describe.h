@@ -91,8 +91,8 @@ base::Value encode_one(const std::vector<T>& values, Defaults defaults) {
   return base::Value::array(std::move(array));
 }
 
-template <class T>
-base::Value encode_one(const std::map<std::string, T>& values, Defaults defaults) {
+template <class T, class Less>
+base::Value encode_one(const std::map<std::string, T, Less>& values, Defaults defaults) {
   base::Value object = base::Value::object();
   for (const auto& [key, value] : values) object.set(key, to_value(value, defaults));
   return object;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "json/write.h"
 
 namespace reeve::json {
 
@@ -19,9 +20,21 @@ using base::Value;
 
 enum class Form { line, pretty, canonical };
 
+// How many bytes stand for themselves: printable ASCII that JSON has no other use for.
+std::size_t count_plain(std::string_view text) noexcept {
+  std::size_t count = 0;
+  while (count < text.size()) {
+    const char c = text[count];
+    if (c < ' ' || c > '~' || c == '"' || c == '\\') break;
+    ++count;
+  }
+  return count;
+}
+
 class Writer {
  public:
-  explicit Writer(Form form) : form_(form) {}
+  // Behind what is there.
+  Writer(Form form, std::string& out) : form_(form), out_(out) {}
 
   void write(const Value& value, std::size_t level) {
     if (const bool* flag = value.as_bool()) {
@@ -41,9 +54,6 @@ class Writer {
     }
   }
 
-  std::string take() { return std::move(out_); }
-
- private:
   // JSON has no infinities and no NaN; null says that there is no number.
   void write_number(double number) {
     constexpr double exact = 9'007'199'254'740'992.0;
@@ -62,14 +72,27 @@ class Writer {
 
   // What a tool printed may be any bytes; JSON is UTF-8 (RUN-16).
   void write_string(std::string_view text) {
-    if (base::find_invalid_utf8(text)) return write_string(base::replace_invalid_utf8(text));
     out_ += '"';
+    write_content(text);
+    out_ += '"';
+  }
+
+ private:
+  // Most texts are plain, and taken in one go.
+  void write_content(std::string_view text) {
+    const std::size_t plain = count_plain(text);
+    out_.append(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) return;
+    if (base::find_invalid_utf8(text)) return write_content(base::replace_invalid_utf8(text));
     while (!text.empty()) {
       const base::Character next = base::first_character(text);
       write_character(next, text.substr(0, next.length));
       text.remove_prefix(next.length);
+      const std::size_t more = count_plain(text);
+      out_.append(text.substr(0, more));
+      text.remove_prefix(more);
     }
-    out_ += '"';
   }
 
   void write_character(base::Character character, std::string_view bytes) {
@@ -134,16 +157,22 @@ class Writer {
   }
 
   Form form_;
-  std::string out_;
+  std::string& out_;
 };
 
 std::string write(const Value& value, Form form) {
-  Writer writer(form);
-  writer.write(value, 0);
-  return writer.take();
+  std::string text;
+  Writer(form, text).write(value, 0);
+  return text;
 }
 
 }  // namespace
+
+void append_string(std::string& json, std::string_view text) { Writer(Form::line, json).write_string(text); }
+
+void append_number(std::string& json, double number) { Writer(Form::line, json).write_number(number); }
+
+void append_value(std::string& json, const Value& value) { Writer(Form::line, json).write(value, 0); }
 
 std::string encode(const Value& value) { return write(value, Form::line); }
 std::string encode_pretty(const Value& value) { return write(value, Form::pretty); }

@@ -54,6 +54,16 @@ TEST(Records, are_read_as_they_were_written) {
   EXPECT_EQ(marker->started, 8U);
 }
 
+// What a later version may say is not taken for something else.
+TEST(Records, words_that_no_version_has_said_are_refused) {
+  EXPECT_TRUE(decode_exit(encode_exit({.nonce = "n", .code = 0, .ended_by = EndedBy::signal})));
+  EXPECT_FALSE(decode_exit(encode_exit({.nonce = "n", .code = 0, .ended_by = static_cast<EndedBy>(5)})));
+  EXPECT_TRUE(decode_to_keeper(encode(ToKeeper(Assign{.mode = Assign::Mode::stream}))));
+  EXPECT_FALSE(decode_to_keeper(encode(ToKeeper(Assign{.mode = static_cast<Assign::Mode>(3)}))));
+  EXPECT_TRUE(decode_from_keeper(encode(FromKeeper(Prompt{.certainty = Prompt::Certainty::probable}))));
+  EXPECT_FALSE(decode_from_keeper(encode(FromKeeper(Prompt{.certainty = static_cast<Prompt::Certainty>(2)}))));
+}
+
 // One that a power cut left half written counts as missing.
 TEST(Records, no_byte_may_be_missing_or_differ) {
   const std::string whole = encode_exit({.nonce = "abc", .signal = 9});

@@ -148,20 +148,32 @@ std::optional<Variant> decode_any(std::size_t kind, std::string_view rest) {
   }
 }
 
+// A word that no version has said: what it stands for cannot be guessed.
+bool is_known(const ToKeeper& message) noexcept {
+  const auto* assign = std::get_if<Assign>(&message);
+  return assign == nullptr || assign->mode <= Assign::Mode::stream;
+}
+bool is_known(const FromKeeper& message) noexcept {
+  const auto* prompt = std::get_if<Prompt>(&message);
+  return prompt == nullptr || prompt->certainty <= Prompt::Certainty::probable;
+}
+
+template <class Variant>
+std::optional<Variant> decode_known(std::string_view bytes) {
+  if (bytes.empty()) return std::nullopt;
+  auto message = decode_any<Variant>(static_cast<unsigned char>(bytes.front()), bytes.substr(1));
+  if (message && !is_known(*message)) message.reset();
+  return message;
+}
+
 }  // namespace
 
 std::string encode(const ToKeeper& message) { return encode_any(message); }
 std::string encode(const FromKeeper& message) { return encode_any(message); }
 
-std::optional<ToKeeper> decode_to_keeper(std::string_view bytes) {
-  if (bytes.empty()) return std::nullopt;
-  return decode_any<ToKeeper>(static_cast<unsigned char>(bytes.front()), bytes.substr(1));
-}
+std::optional<ToKeeper> decode_to_keeper(std::string_view bytes) { return decode_known<ToKeeper>(bytes); }
 
-std::optional<FromKeeper> decode_from_keeper(std::string_view bytes) {
-  if (bytes.empty()) return std::nullopt;
-  return decode_any<FromKeeper>(static_cast<unsigned char>(bytes.front()), bytes.substr(1));
-}
+std::optional<FromKeeper> decode_from_keeper(std::string_view bytes) { return decode_known<FromKeeper>(bytes); }
 
 std::string seat_name(std::int32_t pid, std::uint64_t started) {
   return std::to_string(pid) + "-" + std::to_string(started);

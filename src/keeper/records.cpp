@@ -87,7 +87,7 @@ std::optional<ExitRecord> decode_exit(std::string_view bytes) {
   unpacker->get(record.output_begin).get(record.output_end);
   unpacker->get(record.descendants).get(is_tree_gone);
   record.is_tree_gone = is_tree_gone != 0;
-  return unpacker->is_whole() ? std::optional(std::move(record)) : std::nullopt;
+  return unpacker->is_whole() && record.ended_by <= EndedBy::signal ? std::optional(std::move(record)) : std::nullopt;
 }
 
 std::string encode_marker(const ExecMarker& marker) {

@@ -48,6 +48,7 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
   Transaction transaction(session_);
   std::vector<bool> is_busy(group.size(), false);
   std::optional<base::Error> error;
+  const Mark begun = mark();
   try {
     session_.begin(group.size());
     if (session_.is_pipelined()) {
@@ -55,6 +56,7 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
     }
     for (std::size_t i = 0; i < group.size(); ++i) is_busy[i] = !run_or_leave(*group[i], transaction);
     commit(transaction);
+    tell_committed(begun, group.size());
   } catch (const base::Error& failure) {
     session_.rollback();
     // Perhaps it was stored: to do it again might be to do it twice.
@@ -102,11 +104,13 @@ std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Gr
   for (int attempt = 1;; ++attempt) {
     Transaction transaction(session_);
     std::optional<base::Error> error;
+    const Mark begun = mark();
     try {
       session_.begin();
       if (session_.is_pipelined()) unit->prefetch(transaction);
       unit->run(transaction);
       commit(transaction);
+      tell_committed(begun, 1);
     } catch (const AggregateBusy&) {
       session_.rollback();
       busy.push_back(std::move(unit));
@@ -144,6 +148,16 @@ void GroupCommit::commit(Transaction& transaction) {
   session_.commit();
   if (numbering) number_events(*numbering, transaction.events());
   pass("group.after_commit_before_publish");
+}
+
+GroupCommit::Mark GroupCommit::mark() const {
+  if (!hooks_.committed) return {};
+  return {std::chrono::steady_clock::now(), session_.changes()};
+}
+
+void GroupCommit::tell_committed(const Mark& mark, std::size_t units) const {
+  if (!hooks_.committed || session_.changes() == mark.changes) return;
+  hooks_.committed(units, std::chrono::steady_clock::now() - mark.at);
 }
 
 void GroupCommit::publish(Transaction& transaction) const {

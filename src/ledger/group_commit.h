@@ -22,6 +22,8 @@ class GroupCommit {
     // Events of a commit, in their order, numbered without gaps. None: something was committed and its numbers got lost
     // with a connection; whoever follows the events reads on from the last that it saw.
     std::function<void(std::span<const StoredEvent>)> publish = {};
+    // A transaction that changed something is durable: how many units shared it, and how long it took as a whole.
+    std::function<void(std::size_t units, std::chrono::nanoseconds took)> committed = {};
     // Where a test may let the process die.
     std::function<void(std::string_view)> crash_point = {};
     // How long to try again when the database's server has gone away.
@@ -44,6 +46,14 @@ class GroupCommit {
   void publish(Transaction& transaction) const;
   void commit(Transaction& transaction);
   void pass(std::string_view point) const;
+
+  // Where a transaction began, so that it can be told what it cost.
+  struct Mark {
+    std::chrono::steady_clock::time_point at;
+    std::int64_t changes = 0;
+  };
+  Mark mark() const;
+  void tell_committed(const Mark& mark, std::size_t units) const;
 
   store::Session& session_;
   Hooks hooks_;

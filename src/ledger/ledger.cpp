@@ -85,6 +85,11 @@ bool Ledger::submit(std::unique_ptr<Unit> unit) {
   return true;
 }
 
+std::size_t Ledger::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return queue_.size();
+}
+
 Group Ledger::take_group(Group& retries) {
   Group group = std::move(retries);
   retries.clear();

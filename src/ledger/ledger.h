@@ -42,6 +42,9 @@ class Ledger {
   // False when too many wait: nothing was taken, and the unit is not finished.
   [[nodiscard]] bool submit(std::unique_ptr<Unit> unit);
 
+  // How many units wait for their turn, without those that are at work. From any thread.
+  std::size_t waiting() const;
+
   // Of the store thread alone: units that change executions share it.
   Executions& executions() noexcept { return executions_; }
   // Who decides for this daemon, and how much room it has; told anew from any thread whenever that changes.

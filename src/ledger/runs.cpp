@@ -25,6 +25,7 @@ void tell_run(Transaction& transaction, const model::Run& run) {
   data.set("status", Value::string(base::spell(run.status)));
   data.set("reason", json::to_value(run.reason));
   data.set("exit_code", json::to_value(run.exit_code));
+  if (is_final(run.status) && run.duration_ms) data.set("duration_ms", Value::integer(*run.duration_ms));
   transaction.tell(model::EventKind::tool_status_change, data);
 }
 

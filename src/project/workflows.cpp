@@ -136,4 +136,16 @@ WorkflowPlace find_workflow(const fs::path& project, const std::string& name) {
                     fix);
 }
 
+std::vector<fs::path> list_workflow_files(const fs::path& project) {
+  return os::list_files(workflow_folder(project), {".yaml", ".yml"}, base::limits::workflow_files);
+}
+
+base::Result<spec::WorkflowFile> check_workflow(const WorkflowPlace& place, const model::Config& config) {
+  std::optional<spec::WorkflowCatalog> catalog;
+  return spec::parse_workflow(place.source, {.config = &config, .catalog = [&]() -> const spec::WorkflowCatalog& {
+                                               if (!catalog) catalog = load_catalog(place.project, place.folder);
+                                               return *catalog;
+                                             }});
+}
+
 }  // namespace reeve::project

@@ -37,4 +37,9 @@ base::Result<GatheredWorkflow> gather_workflow(const WorkflowPlace& place, const
 // A workflow of the project, by id, name or file name. Throws `flow.not_found` with what was probably meant.
 WorkflowPlace find_workflow(const std::filesystem::path& project, const std::string& name);
 
+// The workflow files of the project, in the order of their names.
+std::vector<std::filesystem::path> list_workflow_files(const std::filesystem::path& project);
+// Held against the config and the workflows around it, also where a role comes to no tool yet.
+base::Result<spec::WorkflowFile> check_workflow(const WorkflowPlace& place, const model::Config& config);
+
 }  // namespace reeve::project

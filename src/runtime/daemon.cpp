@@ -44,6 +44,11 @@ std::string name_place(const store::Place& place, const fs::path& root) {
   return fmt::format("{}:{}", host_name(), base::sha256_hex(fs::canonical(root).string()).substr(0, digits));
 }
 
+std::string_view spell_kind(store::Place::Kind kind) {
+  if (kind == store::Place::Kind::postgresql) return "postgresql";
+  return kind == store::Place::Kind::memory ? "memory" : "sqlite";
+}
+
 ledger::StoredEvent read_event(const store::Row& row) {
   return {row.integer(0), std::string(row.text(1)), row.word<model::EventKind>(2), std::string(row.text(3))};
 }
@@ -96,6 +101,9 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   }
   ledger::Ledger::Options ledger;
   ledger.hooks.publish = [this](std::span<const ledger::StoredEvent> events) { publish(events); };
+  ledger.hooks.committed = [this](std::size_t units, std::chrono::nanoseconds took) {
+    meters_.note_commit(units, took);
+  };
   ledger.hooks.crash_point = [crash_point](std::string_view point) { crash_point(std::string(point).c_str()); };
   ledger.poll = options_.config.supervision.poll_interval;
   ledger.looked = [this] {
@@ -118,6 +126,8 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   // Before the ledger can commit anything: what it publishes is written then.
   write_missed_events(*session);
   ledger_ = std::make_unique<ledger::Ledger>(std::move(session), std::move(ledger));
+  store_kind_ = spell_kind(place->kind);
+  store_watch_ = std::make_unique<StoreWatch>(loop_, *ledger_);
 
   const std::string host = name_place(*place, options_.folder.root);
   const std::string boot = os::boot_id();
@@ -254,6 +264,7 @@ void Daemon::recover(std::function<void()> done) {
         *ledger_, loop_, [](ledger::Transaction&) {},
         [this, done](const std::expected<void, base::Error>&) {
           *is_armed_ = true;
+          is_recovered_ = true;
           done();
         });
   };
@@ -289,6 +300,7 @@ std::function<void(const char*)> Daemon::make_crash_point() const {
 }
 
 void Daemon::publish(std::span<const ledger::StoredEvent> events) {
+  meters_.note_events(events);
   std::string lines;
   for (const ledger::StoredEvent& event : events) lines += event_line(event);
   if (!lines.empty()) log_->write(std::move(lines));
@@ -303,7 +315,9 @@ void Daemon::publish(std::span<const ledger::StoredEvent> events) {
   if (std::ranges::any_of(events, has_time)) is_question_timed_ = true;
   // One word is enough for all that were committed before it is heard.
   if (is_told_.exchange(true)) return;
+  untold_since_ = std::chrono::steady_clock::now();
   loop_.post([this] {
+    const auto committed_at = untold_since_.load();
     is_told_ = false;
     if (is_question_closed_.exchange(false) && approvals_) approvals_->look_at_waiters();
     if (is_question_timed_.exchange(false) && approvals_) approvals_->look_at_time();
@@ -314,6 +328,7 @@ void Daemon::publish(std::span<const ledger::StoredEvent> events) {
     }
     tell_executions(changed);
     for (const auto& more : event_followers_.find({})) more();
+    meters_.event_delivery_seconds.record(std::chrono::steady_clock::now() - committed_at);
   });
 }
 

@@ -13,8 +13,10 @@
 
 #include "runtime/approvals.h"
 #include "runtime/isolation.h"
+#include "runtime/meters.h"
 #include "runtime/sandbox.h"
 #include "runtime/side_thread.h"
+#include "runtime/store_watch.h"
 #include "runtime/supervisor.h"
 #include "runtime/worker.h"
 #include "store/store.h"
@@ -64,6 +66,13 @@ class Daemon {
   const Surroundings& around() const noexcept { return *around_; }
   const Options& options() const noexcept { return options_; }
   base::WallTime started_at() const noexcept { return started_at_; }
+  Meters& meters() noexcept { return meters_; }
+  StoreWatch& store_watch() noexcept { return *store_watch_; }
+  // Whether all that the last daemon left has been taken up.
+  bool is_recovered() const noexcept { return is_recovered_; }
+  std::size_t waiting_keepers() const noexcept { return keepers_->waiting(); }
+  // "sqlite", "memory", "postgresql".
+  std::string_view store_kind() const noexcept { return store_kind_; }
 
   // The run whose keeper that process is.
   std::optional<base::RunId> find_held_by(pid_t keeper) const noexcept { return supervisor_->find_held_by(keeper); }
@@ -95,6 +104,10 @@ class Daemon {
   Options options_;
   base::SystemClock clock_;
   base::WallTime started_at_;
+  // Before all that counts in it.
+  Meters meters_;
+  std::string_view store_kind_ = "sqlite";
+  bool is_recovered_ = false;
   Loop loop_;
   HoldMap<std::monostate, std::function<void()>> event_followers_;
   HoldMap<std::monostate, std::function<void(const std::string&)>> log_followers_;
@@ -105,12 +118,15 @@ class Daemon {
   std::set<base::ExecutionId> changed_executions_;
   std::atomic<bool> has_log_followers_ = false;
   std::atomic<bool> is_told_ = false;
+  // When the first of the events was committed that nobody has been told of yet.
+  std::atomic<std::chrono::steady_clock::time_point> untold_since_;
   std::atomic<bool> is_question_closed_ = false;
   std::atomic<bool> is_question_timed_ = false;
   // Whether a crash point counts yet.
   std::shared_ptr<std::atomic<bool>> is_armed_ = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<LogThread> log_;
   std::unique_ptr<ledger::Ledger> ledger_;
+  std::unique_ptr<StoreWatch> store_watch_;
   std::unique_ptr<KeeperPool> keepers_;
   std::unique_ptr<Surroundings> around_;
   std::unique_ptr<SandboxProbe> sandbox_;

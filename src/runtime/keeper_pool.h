@@ -45,6 +45,7 @@ class KeeperPool {
   // The one that was taken has begun: the next may be started. Starting one holds up the loop, and so whoever waits for
   // the store to begin.
   void note_begun() { fill_later(); }
+  std::size_t waiting() const noexcept { return idle_.size(); }
   // Those in waiting leave.
   void close();
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <map>
@@ -168,6 +169,7 @@ struct Loop::Core {
   }
 
   base::SystemClock clock;
+  std::atomic<std::size_t> posted = 0;
   std::shared_ptr<Waiting> waiting = std::make_shared<Waiting>();
   asio::io_context context;
   asio::posix::stream_descriptor epoll;
@@ -185,7 +187,15 @@ void Loop::run() {
 
 void Loop::stop() { core_->context.stop(); }
 
-void Loop::post(Task task) { asio::post(core_->context, std::move(task)); }
+void Loop::post(Task task) {
+  core_->posted.fetch_add(1, std::memory_order_relaxed);
+  asio::post(core_->context, [core = core_.get(), task = std::move(task)] {
+    core->posted.fetch_sub(1, std::memory_order_relaxed);
+    task();
+  });
+}
+
+std::size_t Loop::waiting() const noexcept { return core_->posted.load(std::memory_order_relaxed); }
 
 Loop::Hold Loop::watch(int fd, Task ready) {
   const std::uint64_t id = core_->waiting->watches.add(fd, std::move(ready));

@@ -29,6 +29,8 @@ class Loop {
   void stop();
   // From any thread: runs the task soon, in the order of the posts.
   void post(Task task);
+  // From any thread: how many posted tasks have not had their turn yet.
+  std::size_t waiting() const noexcept;
 
   // Ends what it stands for when it is destroyed; after that nothing is called any more.
   class Hold {

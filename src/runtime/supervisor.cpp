@@ -110,8 +110,11 @@ void Supervisor::start_with(RunPlan plan, StartTerms terms, IdleKeeper keeper, R
         write_launch(runs, id, 1, *shared);
         ledger::begin_attempt(transaction, id, attempt);
         terms.along(transaction, id);
-        remember_answer(transaction, terms.idempotency, id.text());
-        return {store::find_run(transaction.session(), id).value().run};
+        Run record = store::find_run(transaction.session(), id).value().run;
+        if (terms.idempotency) {
+          remember_answer(transaction, terms.idempotency, id.text(), json::encode(json::to_value(record)));
+        }
+        return {std::move(record)};
       },
       [this, kept, shared, attempt, deadline, answer](std::expected<Stored, Error> stored) {
         if (!stored) {

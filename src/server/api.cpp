@@ -11,6 +11,10 @@
 #include "json/encode.h"
 #include "json/parse.h"
 #include "os/user.h"
+#include "server/keys.h"
+#include "server/manners.h"
+#include "server/operations.h"
+#include "server/recorder.h"
 #include "wire/problem.h"
 
 namespace reeve::server {
@@ -97,31 +101,44 @@ base::ExecutionId Exchange::execution_id() const {
   return *id;
 }
 
-std::optional<runtime::Idempotency> Exchange::idempotency(std::string_view content) const {
-  constexpr std::size_t longest_key = 255;
-  auto key = request.header("idempotency-key");
-  if (!key) return std::nullopt;
-  if (key->empty() || key->size() > longest_key) throw bad_request("Idempotency-Key: 1 to 255 bytes");
-  return runtime::Idempotency{std::move(*key),
-                              base::sha256_hex(fmt::format("{} {}\n{}", request.method, request.path, content))};
+void Exchange::send(int status, const base::Value& document) {
+  send({.status = status, .body = json::encode(document)});
 }
 
-void Exchange::send(int status, const base::Value& document) {
+void Exchange::send(Response response) {
   if (std::exchange(is_answered, true)) return;
-  responder->send({.status = status, .body = json::encode(document)});
+  responder->send(std::move(response));
 }
+
+void Exchange::send_encoded(int status, std::string json) { send({.status = status, .body = std::move(json)}); }
 
 void Exchange::refuse(const Error& error) {
-  if (std::exchange(is_answered, true)) return;
-  responder->send({.status = wire::http_status(error.code()),
-                   .content_type = "application/problem+json",
-                   .body = json::encode(wire::problem_document(error))});
+  if (auto before = runtime::read_repeated(error)) {
+    return replay({.status = before->status, .body = std::move(before->body)});
+  }
+  send(refusal(error));
 }
 
 void Exchange::refuse(std::string_view code, std::string_view title, const base::Problems& problems) {
-  if (std::exchange(is_answered, true)) return;
   const base::Value document = wire::problem_document(code, title, problems);
-  responder->send({.status = 422, .content_type = "application/problem+json", .body = json::encode(document)});
+  send({.status = 422, .content_type = "application/problem+json", .body = json::encode(document)});
+}
+
+void Exchange::replay(Response response) {
+  response.headers.emplace_back(replayed_header, "true");
+  if (!response.body.empty() || !look_up) return send(std::move(response));
+  look_up(subject_path(request.path), [this, headers = response.headers](Response now) {
+    now.headers.insert(now.headers.end(), headers.begin(), headers.end());
+    send(std::move(now));
+  });
+}
+
+void Exchange::go_on(const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    refuse(error);
+  }
 }
 
 std::optional<std::string> find_text(const base::Value& body, std::string_view name, std::size_t longest) {
@@ -135,37 +152,71 @@ std::optional<std::string> find_text(const base::Value& body, std::string_view n
   return *text;
 }
 
-Api::Api(runtime::Daemon& daemon) : daemon_(daemon) {
-  for (const auto& routes : {run_routes(), approval_routes(), execution_routes(), pipeline_routes(), patch_routes(),
-                             audit_routes(), output_routes(), event_routes(), daemon_routes(), import_routes()}) {
-    routes_.insert(routes_.end(), routes.begin(), routes.end());
+std::vector<Route> all_routes() {
+  std::vector<Route> all;
+  for (const auto& routes : {run_routes(), approval_routes(), execution_routes(), execution_view_routes(),
+                             pipeline_routes(), patch_routes(), workflow_routes(), tool_routes(), role_routes(),
+                             gate_routes(), policy_routes(), audit_routes(), output_routes(), event_routes(),
+                             doctor_routes(), daemon_routes(), openapi_routes(), monitor_routes(), import_routes()}) {
+    all.insert(all.end(), routes.begin(), routes.end());
   }
+  return all;
+}
+
+Api::Api(runtime::Daemon& daemon) : daemon_(daemon), keys_(std::make_unique<Keys>(daemon)) {
+  for (const Route& route : all_routes()) served_.push_back({route, find_operation(route.method, route.path)});
+}
+
+Api::~Api() = default;
+
+const Api::Served* Api::find(const SharedExchange& exchange) const {
+  // What is asked for with HEAD is found as with GET; the connection leaves the body out.
+  const std::string& method = exchange->request.method;
+  const std::string_view wanted = method == "HEAD" ? "GET" : std::string_view(method);
+  std::vector<std::string_view> methods;
+  for (const Served& served : served_) {
+    auto parts = match(served.route.path, exchange->request.path);
+    if (!parts) continue;
+    methods.push_back(served.route.method);
+    if (served.route.method != wanted) continue;
+    exchange->parts = std::move(*parts);
+    return &served;
+  }
+  if (methods.empty()) {
+    throw Error("api.no_route", fmt::format("there is nothing at {}", base::quoted(exchange->request.path)),
+                "GET /api/openapi.json describes what there is");
+  }
+  exchange->send(answer_to_method(method, methods));
+  return nullptr;
 }
 
 void Api::handle(Request request, std::shared_ptr<Responder> responder) {
+  responder = record_exchange(request, std::move(responder));
   auto exchange = std::make_shared<Exchange>(Exchange{daemon_, std::move(request), std::move(responder), {}});
-  try {
-    bool is_known = false;
-    for (const Route& route : routes_) {
-      auto parts = match(route.path, exchange->request.path);
-      if (!parts) continue;
-      is_known = true;
-      if (route.method != exchange->request.method) continue;
-      const auto type = exchange->request.header("content-type");
-      // A page of another origin can send forms without being asked; it cannot send this.
-      if (route.method == "POST" && (!type || !type->starts_with("application/json"))) {
-        throw Error("api.unsupported_media_type", "changes are sent as application/json",
-                    "set Content-Type: application/json");
-      }
-      exchange->parts = std::move(*parts);
-      route.handle(exchange);
-      return;
-    }
-    if (is_known) throw Error("api.method_not_allowed", "this resource has no such method");
-    throw Error("api.no_route", fmt::format("there is nothing at {}", base::quoted(exchange->request.path)));
-  } catch (const Error& error) {
-    exchange->refuse(error);
-  }
+  exchange->look_up = [this, asked = std::weak_ptr(exchange)](std::string path, std::function<void(Response)> take) {
+    const auto alive = asked.lock();
+    if (!alive) return;
+    handle(make_look_up(alive->request, std::move(path)),
+           capture([alive, take = std::move(take)](Response response) { take(std::move(response)); }));
+  };
+  exchange->go_on([&] {
+    const Served* served = find(exchange);
+    if (served != nullptr) serve(exchange, *served);
+  });
+}
+
+void Api::serve(const SharedExchange& exchange, const Served& served) {
+  const Route& route = served.route;
+  check_content_type(exchange->request);
+  if (served.operation == nullptr) return route.handle(exchange);
+  const Operation& operation = *served.operation;
+  check_query(operation, exchange->request);
+  if (operation.is_tagged) exchange->responder = tag_answer(exchange->responder, exchange->request);
+  // One who asks for the head of an answer that goes on does not wait for what comes.
+  if (exchange->request.method == "HEAD") exchange->request.query.erase("follow");
+  keys_->admit(exchange, operation.keeping, [exchange, handle = route.handle] {
+    check_precondition(exchange, [exchange, handle] { handle(exchange); });
+  });
 }
 
 }  // namespace reeve::server

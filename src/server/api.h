@@ -33,15 +33,25 @@ struct Exchange {
   base::RunId run_id() const;
   base::ApprovalId approval_id() const;
   base::ExecutionId execution_id() const;
-  // What the client names the change by, if it does. `content`: what a repetition must not differ in.
-  std::optional<runtime::Idempotency> idempotency(std::string_view content) const;
+  // What the client names the change by, if it does.
+  std::optional<runtime::Idempotency> key = {};
 
   // The first of them is the answer; what comes later is not sent.
   void send(int status, const base::Value& document);
+  // A document that is JSON already.
+  void send_encoded(int status, std::string json);
+  void send(Response response);
   void refuse(const base::Error& error);
   // What a person wrote is wrong: all of it.
   void refuse(std::string_view code, std::string_view title, const base::Problems& problems);
+  // The answer that the same request was given before. One without a body was too long to be kept: what the request was
+  // about is shown as it is now.
+  void replay(Response response);
+  // What throws is refused.
+  void go_on(const std::function<void()>& step);
   bool is_answered = false;
+  // Asks for another resource in the name of the same client; lives until that is answered.
+  std::function<void(std::string path, std::function<void(Response)> take)> look_up = {};
 };
 using SharedExchange = std::shared_ptr<Exchange>;
 
@@ -50,6 +60,9 @@ std::optional<std::string> find_text(const base::Value& body, std::string_view n
 // Of what people write beside a decision, and of names.
 inline constexpr std::size_t longest_text = 4'096;
 inline constexpr std::size_t longest_name = 255;
+
+// Marks an answer that was given before.
+inline constexpr std::string_view replayed_header = "Idempotency-Replayed";
 
 struct Route {
   std::string_view method;
@@ -69,16 +82,42 @@ std::vector<Route> output_routes();
 std::vector<Route> event_routes();
 std::vector<Route> daemon_routes();
 std::vector<Route> import_routes();
+std::vector<Route> monitor_routes();
+std::vector<Route> execution_view_routes();
+std::vector<Route> workflow_routes();
+std::vector<Route> tool_routes();
+std::vector<Route> role_routes();
+std::vector<Route> gate_routes();
+std::vector<Route> policy_routes();
+std::vector<Route> doctor_routes();
+std::vector<Route> openapi_routes();
+// All of them.
+std::vector<Route> all_routes();
 
-// Finds the route and answers what goes wrong.
+class Keys;
+struct Operation;
+
+// Finds the route, holds the request to what every one is held to (server/manners.h), and answers what goes wrong.
 class Api {
  public:
   explicit Api(runtime::Daemon& daemon);
+  ~Api();
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
   void handle(Request request, std::shared_ptr<Responder> responder);
 
  private:
+  struct Served {
+    Route route;
+    const Operation* operation = nullptr;
+  };
+  // What is at that path, with its open parts in `exchange`; nothing when the answer is said already.
+  const Served* find(const SharedExchange& exchange) const;
+  void serve(const SharedExchange& exchange, const Served& served);
+
   runtime::Daemon& daemon_;
-  std::vector<Route> routes_;
+  std::vector<Served> served_;
+  std::unique_ptr<Keys> keys_;
 };
 
 }  // namespace reeve::server

@@ -84,7 +84,7 @@ void show(SharedExchange exchange) {
 void decide(SharedExchange exchange, Answer::Word word) {
   const base::ApprovalId id = exchange->approval_id();
   refuse_insider(exchange, fmt::format("decide {}", id.text()));
-  Value body = exchange->body();
+  const Value body = exchange->body();
   runtime::Approvals::Decision decision;
   decision.answer.word = word;
   decision.answer.choice = find_text(body, "choice", longest_choice);
@@ -96,9 +96,7 @@ void decide(SharedExchange exchange, Answer::Word word) {
   }
   // Not in the comment, which may be typed into the tool.
   decision.answer.note = find_text(body, "decided_by", longest_name);
-  // A secret is kept nowhere, also not as a hash that somebody could try words against.
-  std::erase_if(*body.as_object(), [](const base::Member& member) { return member.key == "secret"; });
-  decision.idempotency = exchange->idempotency(json::encode(body));
+  decision.idempotency = exchange->key;
   exchange->daemon.approvals().decide(id, std::move(decision), answer_with(exchange));
 }
 

@@ -34,6 +34,7 @@ void Doors::open(base::RunId run) {
           handle_at_door(daemon_, run, std::move(request), std::move(responder));
         },
         door_limits);
+    door->count_in(daemon_.meters().run_doors);
     door->accept(os::listen_at(runtime::door_socket(state, run), os::SocketKind::stream, backlog));
     doors_.insert_or_assign(run, std::move(door));
   } catch (const base::Error& error) {

@@ -125,7 +125,7 @@ void create(SharedExchange exchange) {
   runtime::Worker::Start start{
       .execution = {.workflow = std::move(gathered->file.workflow), .hash = gathered->file.content_hash},
       .ground = runtime::make_ground(*config, request.project),
-      .idempotency = exchange->idempotency(exchange->request.body)};
+      .idempotency = exchange->key};
   for (auto& [name, file] : gathered->subgraphs) {
     start.execution.subgraphs.emplace(
         name, ledger::NewExecution::Subgraph{.hash = file.content_hash, .workflow = std::move(file.workflow)});

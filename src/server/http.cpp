@@ -66,15 +66,18 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
       }
       if (connections.size() >= limits.connections) {
         turn_away(socket, connections.size());
+        note_answer(503);
         continue;
       }
       const auto connection = open_connection(shared_from_this(), std::move(socket));
       connections.emplace(connection.get(), connection);
+      if (meters != nullptr) meters->connections.add(1);
     }
   }
 
   void gone(Connection& connection) override {
     connections.erase(&connection);
+    if (meters != nullptr) meters->connections.add(-1);
     if (is_closing && connections.empty()) tell_closed();
   }
 
@@ -121,6 +124,8 @@ void HttpServer::accept(os::Fd listener) {
 }
 
 std::size_t HttpServer::connections() const noexcept { return core_->connections.size(); }
+
+void HttpServer::count_in(runtime::HttpMeters& meters) { core_->meters = &meters; }
 
 void HttpServer::close(base::Milliseconds patience, std::function<void()> closed) {
   REEVE_ASSERT(!core_->is_closing);

@@ -12,6 +12,7 @@
 
 #include "os/fd.h"
 #include "runtime/loop.h"
+#include "runtime/meters.h"
 
 // HTTP/1.1 without a word about what is asked: connections, bounds, time limits, streams. The only place that speaks
 // Beast on this side.
@@ -101,6 +102,8 @@ class HttpServer {
   // Takes connections from a unix socket that listens already.
   void accept(os::Fd listener);
   std::size_t connections() const noexcept;
+  // Where connections and answers are counted; before the first accept(). They must outlive it.
+  void count_in(runtime::HttpMeters& meters);
   // No new connections or requests; what is being answered is finished, streams are ended. Calls when all are gone,
   // after `patience` at the latest.
   void close(base::Milliseconds patience, std::function<void()> closed);

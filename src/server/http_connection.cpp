@@ -207,6 +207,7 @@ void HttpConnection::refuse(const Refusal& refusal) {
   buffer_.clear();
   set_deadline_in(host_->limits.write_time);
   Response response = refusal_response(refusal);
+  host_->note_answer(response.status);
   outbox_.push(head_text(response, Framing::length, Persistence::close));
   outbox_.push(std::move(response.body));
   flush();
@@ -230,6 +231,7 @@ Persistence HttpConnection::persistence() const noexcept {
 
 void HttpConnection::send(Response response) {
   state_ = State::sending;
+  host_->note_answer(response.status);
   outbox_.push(head_text(response, Framing::length, persistence()));
   if (!is_head_request_ && has_body(response.status)) outbox_.push(std::move(response.body));
   flush();
@@ -237,6 +239,7 @@ void HttpConnection::send(Response response) {
 
 std::shared_ptr<Stream> HttpConnection::begin(const Response& head) {
   state_ = State::streaming;
+  host_->note_answer(head.status);
   // Chunks came with 1.1.
   if (is_http_1_0_) keeps_alive_ = false;
   outbox_.push(head_text(head, is_http_1_0_ ? Framing::until_close : Framing::chunks, persistence()));

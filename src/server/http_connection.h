@@ -23,6 +23,11 @@ struct Host {
   runtime::Loop& loop;
   Handler handle;
   HttpServer::Limits limits;
+  // Where answers are counted, if anywhere.
+  runtime::HttpMeters* meters = nullptr;
+  void note_answer(int status) const noexcept {
+    if (meters != nullptr) meters->note_answer(status);
+  }
   // No more requests.
   bool is_closing = false;
 };

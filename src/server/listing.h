@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.h"
+#include "json/encode.h"
 #include "runtime/store_task.h"
 #include "server/api.h"
 
@@ -43,13 +44,23 @@ std::optional<Id> parse_cursor(const Exchange& exchange) {
   return cursor;
 }
 
-// How records of a kind are listed: where they come from, which id goes on from them, how each looks.
+// How records of a kind are listed: where they come from, which id goes on from them, how each looks: as a value, or
+// written as JSON behind what is there, which is faster.
 template <class List, class IdOf, class Show>
 struct Listing {
   List list;
   IdOf id_of;
   Show show;
 };
+
+template <class Show, class Record>
+void append_shown(std::string& json, const Show& show, const Record& record) {
+  if constexpr (std::is_invocable_v<const Show&, std::string&, const Record&>) {
+    show(json, record);
+  } else {
+    json += json::encode(show(record));
+  }
+}
 
 // Answers with one page of `filter.most` records: `{items, next_cursor}`.
 template <class Filter, class List, class IdOf, class Show>
@@ -64,13 +75,16 @@ void send_page(SharedExchange exchange, Filter filter, Listing<List, IdOf, Show>
         if (!records) return exchange->refuse(records.error());
         const bool has_more = static_cast<std::int64_t>(records->size()) > asked;
         if (has_more) records->pop_back();
-        base::Value::Array items;
-        for (const auto& record : *records) items.push_back(listing.show(record));
-        base::Value document = base::Value::object();
-        document.set("next_cursor",
-                     has_more ? base::Value::string(listing.id_of(records->back()).text()) : base::Value());
-        document.set("items", base::Value::array(std::move(items)));
-        exchange->send(200, document);
+        const std::string next = has_more ? fmt::format("\"{}\"", listing.id_of(records->back()).text()) : "null";
+        std::string json = fmt::format("{{\"next_cursor\":{},\"items\":[", next);
+        constexpr std::size_t usual_bytes = 700;
+        json.reserve(json.size() + records->size() * usual_bytes);
+        for (std::size_t i = 0; i < records->size(); ++i) {
+          if (i > 0) json += ',';
+          append_shown(json, listing.show, (*records)[i]);
+        }
+        json += "]}";
+        exchange->send_encoded(200, std::move(json));
       });
 }
 

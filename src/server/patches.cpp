@@ -71,6 +71,17 @@ void show(SharedExchange exchange) {
       [id](ledger::Transaction& transaction) { return ledger::get_patch(transaction, id); }, answer_with(exchange));
 }
 
+void diff(SharedExchange exchange) {
+  const base::PatchId id = patch_id(*exchange);
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id](ledger::Transaction& transaction) { return ledger::get_patch(transaction, id); },
+      [exchange](const std::expected<Patch, Error>& patch) {
+        if (!patch) return exchange->refuse(patch.error());
+        exchange->send({.content_type = "text/x-diff; charset=utf-8", .body = patch->diff});
+      });
+}
+
 // APR-11: what a run changed goes no further by its own word.
 void act(SharedExchange exchange, Isolation::PatchAction action, std::string_view word) {
   const base::PatchId id = patch_id(*exchange);
@@ -85,11 +96,9 @@ void rollback(SharedExchange exchange) { act(std::move(exchange), Isolation::Pat
 }  // namespace
 
 std::vector<Route> patch_routes() {
-  return {{"GET", "/api/patches", list},
-          {"GET", "/api/patches/*", show},
-          {"POST", "/api/patches/*/apply", apply},
-          {"POST", "/api/patches/*/drop", drop},
-          {"POST", "/api/patches/*/rollback", rollback}};
+  return {{"GET", "/api/patches", list},         {"GET", "/api/patches/*", show},
+          {"GET", "/api/patches/*/diff", diff},  {"POST", "/api/patches/*/apply", apply},
+          {"POST", "/api/patches/*/drop", drop}, {"POST", "/api/patches/*/rollback", rollback}};
 }
 
 }  // namespace reeve::server

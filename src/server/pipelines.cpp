@@ -17,6 +17,7 @@
 #include "server/api.h"
 #include "server/insider.h"
 #include "server/listing.h"
+#include "server/own_project.h"
 #include "spec/pipeline_graph.h"
 #include "spec/workflow_file.h"
 #include "store/executions.h"
@@ -79,13 +80,6 @@ void send_record(SharedExchange exchange, ExecutionId id, int status, std::optio
       });
 }
 
-// The daemon's own project, when its state folder lies in one.
-std::filesystem::path own_project(const runtime::Daemon& daemon) {
-  const std::filesystem::path& root = daemon.options().folder.root;
-  const bool is_in_project = root.filename() == "state" && root.parent_path().filename() == ".reeve";
-  return is_in_project ? root.parent_path().parent_path() : std::filesystem::path();
-}
-
 wire::PipelineRequest decode_request(const Exchange& exchange) {
   auto decoded = json::from_value<wire::PipelineRequest>(exchange.body());
   if (!decoded) throw Error("api.bad_request", decoded.error());
@@ -124,7 +118,7 @@ void create(SharedExchange exchange) {
       *pipelines, *config, {.name = request.pipeline, .prompt = request.prompt, .inputs = *request.inputs});
   runtime::Worker::Start start{.execution = {.workflow = std::move(graph.workflow), .hash = {}},
                                .ground = runtime::make_ground(*config, *request.project),
-                               .idempotency = exchange->idempotency(exchange->request.body)};
+                               .idempotency = exchange->key};
   start.execution.hash = spec::hash_content(start.execution.workflow);
   start.execution.inputs = std::move(graph.seeds);
   start.ground.roles.merge(graph.roles);
@@ -183,7 +177,7 @@ void decide(SharedExchange exchange, Answer::Word word) {
   decision.answer.comment = find_text(body, "comment", longest_text);
   decision.answer.decided_by = exchange->actor();
   decision.answer.note = find_text(body, "decided_by", longest_name);
-  decision.idempotency = exchange->idempotency(json::encode(body));
+  decision.idempotency = exchange->key;
   runtime::ask_store(
       exchange->daemon.ledger(), exchange->daemon.loop(),
       [id, idempotency = decision.idempotency](ledger::Transaction& transaction) -> std::optional<base::ApprovalId> {

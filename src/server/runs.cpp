@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "json/decode.h"
 #include "json/describe.h"
+#include "json/write.h"
 #include "runtime/store_task.h"
 #include "server/api.h"
 #include "server/insider.h"
@@ -52,11 +53,10 @@ void create(SharedExchange exchange) {
   if (!config) throw config.error();
   auto plan = runtime::make_plan(*config, request);
   if (!plan) throw plan.error();
-  auto idempotency = exchange->idempotency(exchange->request.body);
   const bool is_guarded = plan->profile.sandbox == model::Sandbox::guard;
   const std::string cwd = plan->cwd;
-  const auto start = [exchange, idempotency = std::move(idempotency), plan = std::move(*plan)] {
-    exchange->daemon.supervisor().start(plan, idempotency, answer_with(exchange, 201));
+  const auto start = [exchange, plan = std::move(*plan)] {
+    exchange->daemon.supervisor().start(plan, exchange->key, answer_with(exchange, 201));
   };
   if (!is_guarded) return start();
   // Before the run exists: one that cannot be kept in is not begun.
@@ -72,7 +72,7 @@ void list(SharedExchange exchange) {
                              .before = parse_cursor<base::RunId>(*exchange),
                              .most = exchange->query_integer("limit", listed_by_default, 1, most_listed)},
             Listing{store::list_runs, [](const Run& run) { return run.tool_run_id; },
-                    [](const Run& run) { return json::to_value(run); }});
+                    [](std::string& json, const Run& run) { json::append(json, run); }});
 }
 
 // As it is stored; `then` has the run, `otherwise` is called when there is none.

@@ -64,6 +64,9 @@ Inherited clear_environment() {
   }
   std::vector<std::string> names = project::setting_variables();
   names.insert(names.end(), {"HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH", "LANG", "TZ", "TMPDIR"});
+#ifdef REEVE_CRASH_POINTS
+  names.emplace_back("REEVE_RECORD_EXCHANGES");
+#endif
   std::vector<std::pair<std::string, std::string>> kept;
   for (const std::string& name : names) {
     if (auto value = project::variable(name.c_str())) kept.emplace_back(name, std::move(*value));
@@ -172,7 +175,9 @@ class Server {
                 api_.handle(std::move(request), std::move(responder));
               },
               {}),
-        doors_(daemon_) {}
+        doors_(daemon_) {
+    http_.count_in(daemon_.meters().api);
+  }
 
   // Once it has begun, what it cannot go on with ends it: the guard starts the next one, which reads the truth.
   int run() {

@@ -117,6 +117,30 @@ std::optional<Execution> find_execution(Session& session, base::ExecutionId id, 
   return found;
 }
 
+std::vector<ListedNode> list_nodes(Session& session, const NodeFilter& filter) {
+  // ",running,failed,"
+  std::string statuses;
+  for (const model::NodeStatus status : filter.statuses) {
+    statuses += statuses.empty() ? "," : "";
+    statuses += base::spell(status);
+    statuses += ',';
+  }
+  const std::int64_t first = first_slot(filter.execution);
+  std::vector<ListedNode> found;
+  session.query(Sql::execution_nodes_page,
+                {{"after", first + filter.after},
+                 {"last", last_slot(filter.execution)},
+                 {"statuses", statuses},
+                 {"most", filter.most}},
+                [&](const Row& row) {
+                  ListedNode& listed = found.emplace_back(row.integer(14) - first, read_node(row));
+                  listed.node.not_before = row.find_time(11);
+                  listed.node.inputs = find_json(row, 12);
+                  listed.node.outputs = find_json(row, 13);
+                });
+  return found;
+}
+
 ExecutionHistory read_execution_history(Session& session, base::ExecutionId id) {
   ExecutionHistory history;
   session.query(Sql::execution_history, {{"first", first_slot(id)}, {"last", last_slot(id)}}, [&](const Row& row) {
@@ -137,6 +161,29 @@ std::optional<StoredWorkflow> find_execution_workflow(Session& session, base::Ex
   session.query(Sql::execution_workflow, {{"execution", id.number()}}, [&](const Row& row) {
     found = StoredWorkflow{std::string(row.text(0)), decode_stored<base::Value>(row.text(1))};
   });
+  return found;
+}
+
+std::optional<StoredWorkflow> find_workflow(Session& session, const std::string& hash) {
+  std::optional<StoredWorkflow> found;
+  session.query(Sql::workflow_find, {{"hash", hash}},
+                [&](const Row& row) { found = StoredWorkflow{hash, decode_stored<base::Value>(row.text(0))}; });
+  return found;
+}
+
+std::vector<WorkflowVersion> list_workflow_versions(Session& session, const VersionFilter& filter) {
+  // Behind every time there is.
+  const std::string before = filter.before ? base::format_time(filter.before->first) : "~";
+  std::vector<WorkflowVersion> found;
+  session.query(Sql::workflow_versions,
+                {{"workflow", filter.workflow},
+                 {"before", before},
+                 {"hash", filter.before ? filter.before->second : std::string()},
+                 {"most", filter.most}},
+                [&](const Row& row) {
+                  found.push_back({std::string(row.text(0)), std::string(row.text(1)), std::string(row.text(2)),
+                                   std::string(row.text(3)), row.time(4)});
+                });
   return found;
 }
 

@@ -35,6 +35,21 @@ enum class NodeDetail {
 };
 std::optional<model::Execution> find_execution(Session& session, base::ExecutionId id, NodeDetail detail);
 
+// Its nodes in the order of the file, page by page.
+struct NodeFilter {
+  base::ExecutionId execution{0};
+  // None: all.
+  std::vector<model::NodeStatus> statuses = {};
+  // Only those behind that place in the file.
+  std::int64_t after = -1;
+  std::int64_t most = 50;
+};
+struct ListedNode {
+  std::int64_t place = 0;
+  model::NodeExecution node;
+};
+std::vector<ListedNode> list_nodes(Session& session, const NodeFilter& filter);
+
 // One time that a node was gone through before a loop took it back (GRF-5).
 struct ArchivedNode {
   model::NodeExecution node;
@@ -54,5 +69,27 @@ struct StoredWorkflow {
   base::Value definition;
 };
 std::optional<StoredWorkflow> find_execution_workflow(Session& session, base::ExecutionId id);
+// By its hash.
+std::optional<StoredWorkflow> find_workflow(Session& session, const std::string& hash);
+
+// A version of a workflow that something was started with.
+struct WorkflowVersion {
+  std::string content_hash;
+  std::string workflow_id;
+  std::string workflow_name;
+  std::string version;
+  base::WallTime created_at;
+};
+BOOST_DESCRIBE_STRUCT(WorkflowVersion, (), (content_hash, workflow_id, workflow_name, version, created_at))
+
+struct VersionFilter {
+  // The id or the name of the workflow.
+  std::string workflow;
+  // Only those before it: when it was stored, and its hash.
+  std::optional<std::pair<base::WallTime, std::string>> before = {};
+  std::int64_t most = 50;
+};
+// Newest first.
+std::vector<WorkflowVersion> list_workflow_versions(Session& session, const VersionFilter& filter);
 
 }  // namespace reeve::store

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,8 @@ enum class Tint { red, yellow, green, cyan, magenta, bold, dim };
 struct Style {
   bool color = false;
   bool ascii = false;
+  // Of the terminal; 0 where lines may be as long as they are.
+  std::size_t columns = 0;
 
   std::string paint(Tint tint, std::string_view text) const;
   std::string_view pick(std::string_view unicode, std::string_view plain) const { return ascii ? plain : unicode; }

@@ -1,6 +1,7 @@
 #include "view/table.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,15 @@
 #include "base/text.h"
 
 namespace reeve::view {
+
+namespace {
+
+// Between columns.
+constexpr std::size_t gap = 2;
+// Shorter than that a text says nothing any more.
+constexpr std::size_t least_width = 8;
+
+}  // namespace
 
 void Table::add(const std::vector<std::string>& cells) {
   std::vector<Cell> row;
@@ -21,20 +31,51 @@ void Table::add(std::vector<Cell> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::for_terminal(const Style& style) const {
+std::vector<std::size_t> Table::fitted_widths(std::size_t columns) const {
   std::vector<std::size_t> widths;
   for (const std::string& heading : headings_) widths.push_back(base::display_width(heading));
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], base::display_width(row[i].text));
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    // A heading above nothing takes room from what has something to say.
+    bool is_empty = !rows_.empty();
+    for (const auto& row : rows_) {
+      widths[i] = std::max(widths[i], base::display_width(row[i].text));
+      is_empty = is_empty && row[i].text.empty();
+    }
+    if (is_empty && columns > 0) widths[i] = 0;
   }
+  if (columns == 0) return widths;
+  const auto total = [&] {
+    std::size_t sum = 0;
+    for (const std::size_t width : widths) sum += width > 0 ? width + gap : 0;
+    return sum > 0 ? sum - gap : 0;
+  };
+  // The first column is the id, by which all else can be asked for.
+  while (total() > columns) {
+    const auto widest = std::ranges::max_element(widths.begin() + 1, widths.end());
+    if (widest == widths.end() || *widest <= least_width) break;
+    --*widest;
+  }
+  return widths;
+}
+
+std::string Table::for_terminal(const Style& style) const {
+  const std::vector<std::size_t> widths = fitted_widths(style.columns);
   const auto line = [&](const std::vector<Cell>& cells) {
     // Nothing but blanks is left to fill after the last cell that has a text.
     std::size_t last = cells.size();
-    while (last > 1 && cells[last - 1].text.empty()) --last;
+    while (last > 1 && (cells[last - 1].text.empty() || widths[last - 1] == 0)) --last;
     std::string text;
-    for (std::size_t i = 0; i < last; ++i) {
-      text += cells[i].tint ? style.paint(*cells[i].tint, cells[i].text) : cells[i].text;
-      if (i + 1 < last) text.append(widths[i] - base::display_width(cells[i].text) + 2, ' ');
+    std::size_t room = style.columns > 0 ? style.columns : std::numeric_limits<std::size_t>::max();
+    for (std::size_t i = 0; i < last && room > 0; ++i) {
+      if (widths[i] == 0) continue;
+      const std::string shown = base::fit_width(cells[i].text, std::min(widths[i], room), style.ascii);
+      const std::size_t width = base::display_width(shown);
+      text += cells[i].tint ? style.paint(*cells[i].tint, shown) : shown;
+      room -= std::min(room, width);
+      if (i + 1 == last) break;
+      const std::size_t blanks = std::min(room, widths[i] - std::min(width, widths[i]) + gap);
+      text.append(blanks, ' ');
+      room -= blanks;
     }
     return text;
   };

@@ -8,7 +8,8 @@
 
 namespace reeve::view {
 
-// A listing: on a terminal aligned under headings, else tab-separated without them (UX).
+// A listing: on a terminal aligned under headings and as wide as the terminal at most, else tab-separated without them
+// (UX).
 class Table {
  public:
   explicit Table(std::vector<std::string> headings) : headings_(std::move(headings)) {}
@@ -26,6 +27,9 @@ class Table {
   std::string for_pipe() const;
 
  private:
+  // How wide each column is drawn: empty ones not at all, the widest ones shortened until all fit.
+  std::vector<std::size_t> fitted_widths(std::size_t columns) const;
+
   std::vector<std::string> headings_;
   std::vector<std::vector<Cell>> rows_;
 };

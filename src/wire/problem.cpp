@@ -53,6 +53,10 @@ int http_status(std::string_view code) noexcept {
       {"api.method_not_allowed", 405},
       {"api.unsupported_media_type", 415},
       {"api.key_reused", 422},
+      {"api.key_in_progress", 409},
+      {"api.precondition_failed", 412},
+      {"flow.invalid", 422},
+      {"pipeline.invalid", 422},
       {"run.bad_request", 422},
       {"run.no_command", 422},
       {"run.unknown_tool", 422},
@@ -106,6 +110,7 @@ int http_status(std::string_view code) noexcept {
       {"git.missing", 422},
       {"git.checkout_busy", 503},
       {"git.busy", 503},
+      {"daemon.not_ready", 503},
       {"store.busy", 503},
       {"store.unavailable", 503},
   });

@@ -247,5 +247,23 @@ TEST_F(Examples, debug_loop_runs_with_an_agent_of_that_name) {
   for (const Members& run : history("EX-1", "runs")) EXPECT_NE(run.at("tool_name"), "script");
 }
 
+// API, SPEC §7
+TEST_F(Examples, api_starts_a_run_approves_and_reads_over_http) {
+  open("api");
+  const std::string output = play();
+  EXPECT_THAT(output, AllOf(HasSubstr("released 1.4.0"), HasSubstr("\"stream\":\"stdout\"")));
+  EXPECT_THAT(readme(), HasSubstr("released 1.4.0"));
+  EXPECT_EQ(show("TR-1").at("status"), "completed");
+  EXPECT_EQ(show("AP-1").at("comment"), "ship it");
+  // As the page says of what is sent again.
+  const Outcome again = type(commands().at(1));
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("\"tool_run_id\":\"TR-1\""));
+  const Outcome late = type(commands().at(4));
+  EXPECT_NE(late.code, 0);
+  EXPECT_THAT(late.out, HasSubstr("approval.already_resolved"));
+  EXPECT_EQ(type("reeve runs").out.find("TR-2"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace reeve

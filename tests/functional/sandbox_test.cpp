@@ -50,7 +50,10 @@ class Sandbox : public testing::DaemonTest {
     const Outcome outcome = kept(script);
     EXPECT_EQ(outcome.out, "held\n") << attempt << "\n" << outcome.err;
   }
-  static fs::path outside() { return fs::path(testing::reeve_binary()).parent_path(); }
+  // Where nothing may be written. Of this test alone: others run at the same time.
+  static std::string outside() {
+    return fs::path(testing::reeve_binary()).parent_path() / ("sandbox-was-left-" + std::to_string(::getpid()));
+  }
   testing::Launch launch_with_path(const Words& words, const std::string& path) const {
     testing::Launch made = launch(words);
     for (auto& [name, value] : made.environment) {
@@ -66,7 +69,7 @@ class Sandbox : public testing::DaemonTest {
 
 // APR-11
 TEST_F(Sandbox, nothing_outside_the_working_folder_can_be_written) {
-  const std::string file = outside() / "sandbox-was-left";
+  const std::string file = outside();
   expect_held("echo x > " + file + " && rm " + file);
   EXPECT_FALSE(fs::exists(file));
   EXPECT_EQ(kept("echo mine > here && cat here").out, "mine\n");
@@ -103,7 +106,7 @@ TEST_F(Sandbox, no_other_daemon_starts_anything_for_it) {
   // Where it can be seen from inside.
   const fs::path other = project() / "other";
   ASSERT_EQ(reeve({"runs", "--state", other.string()}).code, 0);
-  const std::string file = outside() / "sandbox-was-left";
+  const std::string file = outside();
   const std::string leave = testing::reeve_binary() + " run --state " + other.string() + " -- ";
   expect_held(leave + "sh -c 'echo x > " + file + " && rm " + file + "'");
   const Outcome outcome = kept(leave + "touch " + file);

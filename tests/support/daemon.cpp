@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <iostream>
 #include <unistd.h>
@@ -115,6 +116,10 @@ Launch DaemonTest::launch(const Words& words, const Variables& more) const {
                         {"PATH", "/usr/bin:/bin"},
                         {"LANG", "C.UTF-8"},
                         {"REEVE_STATE", state().string()}};
+  // What its daemon answers is held against the description of the API afterwards (tests/contract).
+  if (const char* folder = std::getenv("REEVE_RECORD_EXCHANGES")) {
+    launch.environment.emplace_back("REEVE_RECORD_EXCHANGES", folder);
+  }
   launch.environment.insert(launch.environment.end(), more.begin(), more.end());
   return launch;
 }

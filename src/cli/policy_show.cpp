@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "client/daemon.h"
+#include "json/decode.h"
+#include "json/describe.h"
+#include "json/encode.h"
+#include "view/table.h"
+#include "wire/settings.h"
+
+namespace reeve::cli {
+
+namespace {
+
+using base::Value;
+
+void add_rules(view::Table& table, const std::string& role, const model::ToolPolicies& tools) {
+  for (const auto& [tool, rules] : tools) {
+    for (const model::PolicyRule& rule : rules) {
+      const std::string when = rule.when.empty() ? "-" : json::encode(json::to_value(rule.when));
+      table.add({role, tool, std::string(base::spell(rule.policy)), when, "config"});
+    }
+  }
+}
+
+// The policies of the document, whose maps json::from_value reads member by member.
+template <class Add>
+void add_defaults(const Value* tools, Add add) {
+  if (tools == nullptr || tools->as_object() == nullptr) return;
+  for (const base::Member& member : *tools->as_object()) {
+    if (const std::string* policy = member.value.as_string()) add(member.key, *policy);
+  }
+}
+
+ExitCode run(const Call& call) {
+  client::Daemon daemon(daemon_place(call));
+  const Value document = daemon.get("/api/policy");
+  if (call.is_json) {
+    print_json(call, document);
+    return ExitCode::done;
+  }
+  const Value* stored = document.find("policies");
+  const auto policies = json::from_value<model::Policies>(stored != nullptr ? *stored : Value::object());
+  if (!policies) throw base::Error("daemon.bad_answer", policies.error());
+  view::Table table({"ROLE", "TOOL", "POLICY", "WHEN", "FROM"});
+  for (const auto& [role, tools] : policies->roles) add_rules(table, role, tools);
+  add_rules(table, "-", policies->tools);
+  const Value* defaults = document.find("defaults");
+  const Value* roles = defaults != nullptr ? defaults->find("roles") : nullptr;
+  if (roles != nullptr && roles->as_object() != nullptr) {
+    for (const base::Member& role : *roles->as_object()) {
+      add_defaults(&role.value, [&](const std::string& tool, const std::string& policy) {
+        table.add({role.key, tool, policy, "-", "default"});
+      });
+    }
+  }
+  add_defaults(
+      defaults != nullptr ? defaults->find("tools") : nullptr,
+      [&](const std::string& tool, const std::string& policy) { table.add({"-", tool, policy, "-", "default"}); });
+  fmt::print("{}", call.out_is_terminal ? table.for_terminal(call.out) : table.for_pipe());
+  print_next(call, "reeve policy check TOOL --role R");
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Command make_policy_show() {
+  return {
+      .name = "policy show",
+      .summary = "What agents' tool calls may do, rule by rule",
+      .about = R"(The rules of the config first, then what holds where it says nothing. For a call the role's rules come
+before the tool's, and the stricter one holds where a default would loosen it; `reeve policy check`
+says which it is. What no line names is `require_approval`.)",
+      .examples = {{"reeve policy show", "all rules"}, {"reeve policy show --json", "for a script"}},
+      .positionals = {},
+      .options = {},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,91 @@
+#include <cerrno>
+#include <sys/statvfs.h>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "json/describe.h"
+#include "project/confinement.h"
+#include "runtime/store_task.h"
+#include "server/own_project.h"
+#include "wire/check.h"
+
+// /api/doctor: what of the machine the daemon itself can look at. `reeve doctor` looks at more.
+namespace reeve::server {
+
+namespace {
+
+using base::Error;
+using base::Value;
+using wire::Check;
+using wire::Health;
+
+Check check_disk(const std::filesystem::path& folder) {
+  constexpr std::uint64_t little_mib = 1'024;
+  constexpr std::uint64_t least_mib = 64;
+  Check check{.name = "disk space", .status = Health::ok, .detail = {}, .fix = {}};
+  struct statvfs info{};
+  if (::statvfs(folder.c_str(), &info) != 0) {
+    check.status = Health::warn;
+    check.detail = std::generic_category().message(errno);
+    return check;
+  }
+  const std::uint64_t free_mib = info.f_bavail * info.f_frsize / base::limits::mib;
+  check.detail = fmt::format("{} MiB free", free_mib);
+  if (free_mib >= little_mib) return check;
+  check.status = free_mib < least_mib ? Health::fail : Health::warn;
+  check.fix = "make room: output and the database lie there";
+  return check;
+}
+
+Check check_program(const char* name, const char* without) {
+  const auto program = project::find_program(name);
+  if (program) return {name, Health::ok, *program, {}};
+  return {name, Health::warn, fmt::format("missing: {}", without), fmt::format("apt install {}", name)};
+}
+
+Check check_store(const std::expected<std::int64_t, Error>& events) {
+  if (!events) return {"store", Health::fail, events.error().message(), events.error().fix()};
+  return {"store", Health::ok, fmt::format("answers; {} events so far", *events), {}};
+}
+
+Check check_sandbox(const std::optional<Error>& error) {
+  if (!error) return {"sandbox", Health::ok, "`sandbox: guard` can be used", {}};
+  return {"sandbox", Health::warn, error->message(), error->fix()};
+}
+
+void send_checks(const SharedExchange& exchange, const std::vector<Check>& checks) {
+  Health worst = Health::ok;
+  for (const Check& check : checks) worst = std::max(worst, check.status);
+  Value document = Value::object();
+  document.set("status", Value::string(base::spell(worst)));
+  document.set("checks", json::to_value(checks));
+  exchange->send(200, document);
+}
+
+void look(SharedExchange exchange) {
+  const std::filesystem::path& folder = exchange->daemon.options().folder.root;
+  auto checks = std::make_shared<std::vector<Check>>();
+  *checks = {check_disk(folder), check_program("git", "workflows cannot work in git repositories"),
+             check_program("curl", "the webhooks of `notify` cannot be sent")};
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [](ledger::Transaction& transaction) { return transaction.session().query_number(store::Sql::events_last, {}); },
+      [exchange, checks](const std::expected<std::int64_t, Error>& events) {
+        checks->push_back(check_store(events));
+        // Where tools would work.
+        const std::filesystem::path project = own_project(exchange->daemon);
+        const auto place = project.empty() ? std::filesystem::temp_directory_path() : project;
+        exchange->daemon.sandbox().ask(place.string(), [exchange, checks](const std::optional<Error>& error) {
+          checks->push_back(check_sandbox(error));
+          send_checks(exchange, *checks);
+        });
+      });
+}
+
+}  // namespace
+
+std::vector<Route> doctor_routes() { return {{"GET", "/api/doctor", look}}; }
+
+}  // namespace reeve::server

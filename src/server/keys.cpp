@@ -1,0 +1,193 @@
+#include "server/keys.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "json/encode.h"
+#include "json/parse.h"
+#include "runtime/store_task.h"
+
+namespace reeve::server {
+
+namespace {
+
+using base::Error;
+
+constexpr std::size_t longest_key = 255;
+// Of those that are kept in memory.
+constexpr std::size_t most_kept = 4'096;
+constexpr auto kept_for = std::chrono::hours(24 * 7);
+constexpr auto forget_pause = std::chrono::hours(6);
+
+// A secret is kept nowhere, also not as a hash that somebody could try words against.
+std::string without_secret(const std::string& body) {
+  if (body.find("\"secret\"") == std::string::npos && body.find('\\') == std::string::npos) return body;
+  auto value = json::parse(body);
+  if (!value || value->as_object() == nullptr || value->find("secret") == nullptr) return body;
+  std::erase_if(*value->as_object(), [](const base::Member& member) { return member.key == "secret"; });
+  return json::encode(*value);
+}
+
+// Who asked is part of it: nobody gets an answer that was given to somebody else.
+std::string hash_request(const Exchange& exchange) {
+  std::string text = fmt::format("{}\n{} {}\n", exchange.actor(), exchange.request.method, exchange.request.path);
+  for (const auto& [name, value] : exchange.request.query) text += fmt::format("{}={}\n", name, value);
+  return base::sha256_hex(text + without_secret(exchange.request.body));
+}
+
+bool is_replayed(const Response& response) {
+  return std::ranges::any_of(response.headers, [](const auto& header) { return header.first == replayed_header; });
+}
+
+Error reused() { return {"api.key_reused", "this Idempotency-Key was used for another request", "send a new key"}; }
+
+}  // namespace
+
+struct Keys::Table {
+  struct Entry {
+    std::string hash;
+    // Nothing while it is worked on.
+    std::optional<Response> answer;
+  };
+  std::map<std::string, Entry, std::less<>> entries;
+  // Of those that are answered, the oldest first.
+  std::deque<std::string> answered;
+
+  void keep(const std::string& key, const Response& answer) {
+    const auto found = entries.find(key);
+    if (found == entries.end()) return;
+    found->second.answer = answer;
+    answered.push_back(key);
+    if (answered.size() <= most_kept) return;
+    entries.erase(answered.front());
+    answered.pop_front();
+  }
+};
+
+namespace {
+
+// As long as it lives the key is in progress.
+template <class Table>
+class Work {
+ public:
+  Work(std::shared_ptr<Table> table, std::string key) : table_(std::move(table)), key_(std::move(key)) {}
+  ~Work() {
+    const auto found = table_->entries.find(key_);
+    if (found != table_->entries.end() && !found->second.answer) table_->entries.erase(found);
+  }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  void keep(const Response& answer) { table_->keep(key_, answer); }
+
+ private:
+  std::shared_ptr<Table> table_;
+  std::string key_;
+};
+
+// Remembers what goes out.
+template <class Table>
+class KeyedResponder final : public Responder {
+ public:
+  struct Task {
+    runtime::Daemon& daemon;
+    runtime::Idempotency key;
+    Keeping keeping;
+    std::shared_ptr<Work<Table>> work;
+  };
+  KeyedResponder(std::shared_ptr<Responder> inner, Task task) : inner_(std::move(inner)), task_(std::move(task)) {}
+
+  void send(Response response) override {
+    const auto work = std::exchange(task_.work, nullptr);
+    const bool is_done = response.status < 300 && !is_replayed(response);
+    // One that is too long is known by what it is about, which was stored with the change.
+    const bool is_stored = task_.keeping == Keeping::answer || (task_.keeping == Keeping::change_then_answer &&
+                                                                response.body.size() <= runtime::longest_kept_answer);
+    if (work && is_done && task_.keeping == Keeping::memory) work->keep(response);
+    if (work && is_done && is_stored) {
+      // It is in progress until that is stored: nobody finds it half remembered.
+      runtime::ask_store(
+          task_.daemon.ledger(), task_.daemon.loop(),
+          [key = task_.key, answer = runtime::SentAnswer{response.status, response.body}](
+              ledger::Transaction& transaction) { runtime::complete_answer(transaction, key, answer); },
+          [work](const std::expected<void, Error>&) {
+            // Not stored: the change is, and says so itself when it is asked for again.
+          });
+    }
+    inner_->send(std::move(response));
+  }
+  std::shared_ptr<Stream> begin(Response head) override { return inner_->begin(std::move(head)); }
+  void on_closed(std::function<void()> closed) override { inner_->on_closed(std::move(closed)); }
+
+ private:
+  std::shared_ptr<Responder> inner_;
+  Task task_;
+};
+
+}  // namespace
+
+Keys::Keys(runtime::Daemon& daemon) : daemon_(daemon), table_(std::make_shared<Table>()) {}
+Keys::~Keys() = default;
+
+void Keys::admit(const SharedExchange& exchange, Keeping keeping, std::function<void()> go) {
+  auto key = exchange->request.header("idempotency-key");
+  if (!key || keeping == Keeping::none) return go();
+  if (key->empty() || key->size() > longest_key || key->find('\0') != std::string::npos) {
+    throw Error("api.bad_request", fmt::format("Idempotency-Key: 1 to {} bytes", longest_key));
+  }
+  const std::string hash = hash_request(*exchange);
+  if (const auto found = table_->entries.find(*key); found != table_->entries.end()) {
+    if (found->second.hash != hash) throw reused();
+    if (found->second.answer) return exchange->replay(*found->second.answer);
+    throw Error("api.key_in_progress", "the first request with this Idempotency-Key is still worked on",
+                "send it again in a moment");
+  }
+  table_->entries.emplace(*key, Table::Entry{hash, std::nullopt});
+  exchange->key = runtime::Idempotency{*key, hash, keeping == Keeping::change ? 201 : 0};
+  exchange->responder = std::make_shared<KeyedResponder<Table>>(
+      exchange->responder,
+      KeyedResponder<Table>::Task{daemon_, *exchange->key, keeping, std::make_shared<Work<Table>>(table_, *key)});
+  if (keeping != Keeping::memory) forget_old();
+  if (keeping == Keeping::answer) return admit_from_store(exchange, std::move(go));
+  go();
+}
+
+// What is remembered behind the change is looked up before it.
+void Keys::admit_from_store(const SharedExchange& exchange, std::function<void()> go) {
+  runtime::ask_store(
+      daemon_.ledger(), daemon_.loop(),
+      [key = exchange->key](ledger::Transaction& transaction) -> std::optional<runtime::SentAnswer> {
+        try {
+          runtime::find_answer(transaction, key);
+          return std::nullopt;
+        } catch (const Error& error) {
+          auto answer = runtime::read_repeated(error);
+          if (!answer) throw;
+          return answer;
+        }
+      },
+      [exchange, go = std::move(go)](const std::expected<std::optional<runtime::SentAnswer>, Error>& answer) {
+        if (!answer) return exchange->refuse(answer.error());
+        if (*answer) return exchange->replay({.status = (*answer)->status, .body = (*answer)->body});
+        exchange->go_on(go);
+      });
+}
+
+void Keys::forget_old() {
+  const base::BootTime now = daemon_.loop().now();
+  if (forgotten_at_ != base::BootTime{} && now - forgotten_at_ < forget_pause) return;
+  forgotten_at_ = now;
+  runtime::ask_store(
+      daemon_.ledger(), daemon_.loop(),
+      [](ledger::Transaction& transaction) { runtime::forget_answers(transaction, transaction.now() - kept_for); },
+      [](const std::expected<void, Error>&) {
+        // Then the next time.
+      });
+}
+
+}  // namespace reeve::server

@@ -1,0 +1,175 @@
+#include "server/manners.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "json/encode.h"
+#include "wire/problem.h"
+
+namespace reeve::server {
+
+namespace {
+
+using base::Error;
+
+// Of SHA-256's 64 hexadecimal digits.
+constexpr std::size_t tag_digits = 32;
+
+class TaggingResponder final : public Responder {
+ public:
+  TaggingResponder(std::shared_ptr<Responder> inner, std::optional<std::string> known)
+      : inner_(std::move(inner)), known_(std::move(known)) {}
+
+  void send(Response response) override {
+    if (response.status != 200) return inner_->send(std::move(response));
+    std::string tag = entity_tag(response.body);
+    const bool is_known = known_ && names_tag(*known_, tag);
+    response.headers.emplace_back("ETag", std::move(tag));
+    if (is_known) {
+      response.status = 304;
+      response.body.clear();
+    }
+    inner_->send(std::move(response));
+  }
+  std::shared_ptr<Stream> begin(Response head) override { return inner_->begin(std::move(head)); }
+  void on_closed(std::function<void()> closed) override { inner_->on_closed(std::move(closed)); }
+
+ private:
+  std::shared_ptr<Responder> inner_;
+  std::optional<std::string> known_;
+};
+
+// Nobody is at the other end.
+class ClosedStream final : public Stream {
+ public:
+  void write(std::string /*bytes*/) override {}
+  void end() override {}
+  std::size_t waiting() const noexcept override { return 0; }
+  void on_drained(std::function<void()> /*drained*/) override {}
+  void on_closed(std::function<void()> /*closed*/) override {}
+  bool is_closed() const noexcept override { return true; }
+};
+
+class CapturingResponder final : public Responder {
+ public:
+  explicit CapturingResponder(std::function<void(Response)> take) : take_(std::move(take)) {}
+  ~CapturingResponder() override {
+    if (take_) take_(refusal(Error("http.no_answer", "nobody answered")));
+  }
+  CapturingResponder(const CapturingResponder&) = delete;
+  CapturingResponder& operator=(const CapturingResponder&) = delete;
+
+  void send(Response response) override {
+    if (take_) std::exchange(take_, nullptr)(std::move(response));
+  }
+  std::shared_ptr<Stream> begin(Response head) override {
+    send(std::move(head));
+    return std::make_shared<ClosedStream>();
+  }
+  void on_closed(std::function<void()> /*closed*/) override {}
+
+ private:
+  std::function<void(Response)> take_;
+};
+
+}  // namespace
+
+Response refusal(const Error& error) {
+  return {.status = wire::http_status(error.code()),
+          .content_type = "application/problem+json",
+          .body = json::encode(wire::problem_document(error))};
+}
+
+Response answer_to_method(std::string_view method, std::vector<std::string_view> methods) {
+  if (std::ranges::find(methods, "GET") != methods.end()) methods.emplace_back("HEAD");
+  methods.emplace_back("OPTIONS");
+  const std::string allowed = fmt::format("{}", fmt::join(methods, ", "));
+  Response response{.status = 204};
+  if (method != "OPTIONS") {
+    response =
+        refusal(Error("api.method_not_allowed", fmt::format("this resource has no method {}", base::quoted(method)),
+                      fmt::format("it has {}", allowed)));
+  }
+  response.headers.emplace_back("Allow", allowed);
+  return response;
+}
+
+void check_content_type(const Request& request) {
+  if (request.method != "POST") return;
+  const auto type = request.header("content-type");
+  if (type && type->starts_with("application/json")) return;
+  throw Error("api.unsupported_media_type", "changes are sent as application/json",
+              "set Content-Type: application/json");
+}
+
+void check_query(const Operation& operation, const Request& request) {
+  for (const auto& [name, _] : request.query) {
+    if (std::ranges::find(operation.query, name, &Parameter::name) != operation.query.end()) continue;
+    std::vector<std::string> known;
+    for (const Parameter& parameter : operation.query) known.emplace_back(parameter.name);
+    const auto meant = base::find_closest(name, known);
+    std::string fix = meant ? fmt::format("did you mean `{}`? ", *meant) : "";
+    fix += known.empty() ? "it takes none" : fmt::format("it takes {}", fmt::join(known, ", "));
+    throw Error("api.bad_request", fmt::format("there is no parameter {} here", base::quoted(name)), std::move(fix));
+  }
+}
+
+std::string entity_tag(std::string_view body) {
+  return fmt::format("\"{}\"", base::sha256_hex(body).substr(0, tag_digits));
+}
+
+bool names_tag(std::string_view header, std::string_view tag) {
+  for (std::string_view one : base::split(header, ',')) {
+    one = base::trim(one);
+    // A proxy may have weakened it; what is compared is the same.
+    if (one.starts_with("W/")) one.remove_prefix(2);
+    if (one == "*" || one == tag) return true;
+  }
+  return false;
+}
+
+std::shared_ptr<Responder> tag_answer(std::shared_ptr<Responder> inner, const Request& request) {
+  return std::make_shared<TaggingResponder>(std::move(inner), request.header("if-none-match"));
+}
+
+std::string subject_path(std::string_view path) { return std::string(path.substr(0, path.rfind('/'))); }
+
+void check_precondition(const SharedExchange& exchange, std::function<void()> go) {
+  const auto wanted = exchange->request.header("if-match");
+  if (exchange->request.method != "POST" || !wanted) return go();
+  if (exchange->parts.empty()) {
+    throw Error("api.precondition_failed", "there is nothing yet that If-Match could name", "leave If-Match out");
+  }
+  exchange->look_up(subject_path(exchange->request.path),
+                    [exchange, wanted = *wanted, go = std::move(go)](Response subject) {
+                      if (subject.status != 200) return exchange->send(std::move(subject));
+                      if (names_tag(wanted, entity_tag(subject.body))) return exchange->go_on(go);
+                      exchange->refuse(Error("api.precondition_failed",
+                                             "it has changed since the ETag that If-Match names. Nothing was done.",
+                                             "look at it again, and send the ETag of that"));
+                    });
+}
+
+Request make_look_up(const Request& request, std::string path) {
+  Request made = request;
+  made.method = "GET";
+  made.path = std::move(path);
+  made.query.clear();
+  made.body.clear();
+  std::erase_if(made.headers, [](const auto& header) {
+    const std::string name = base::to_ascii_lower(header.first);
+    return name == "if-match" || name == "if-none-match";
+  });
+  return made;
+}
+
+std::shared_ptr<Responder> capture(std::function<void(Response)> take) {
+  return std::make_shared<CapturingResponder>(std::move(take));
+}
+
+}  // namespace reeve::server

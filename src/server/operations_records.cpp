@@ -1,0 +1,86 @@
+#include <limits>
+
+#include "model/audit.h"
+#include "model/event.h"
+#include "server/operations.h"
+
+// /api/audit, /api/events and /api/log as they are promised.
+namespace reeve::server {
+
+namespace {
+
+using base::Value;
+
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+
+Value audit_entry(json::Schemas& schemas) {
+  const Value hash = json::string_schema("^[0-9a-f]{64}$");
+  return schemas.add("AuditEntry", json::object_schema({{"seq", schemas.of<std::int64_t>()},
+                                                        {"at", schemas.of<base::WallTime>()},
+                                                        {"kind", schemas.of<model::AuditKind>()},
+                                                        {"actor", json::string_schema()},
+                                                        {"data", Value::object()},
+                                                        {"previous", json::string_schema("^([0-9a-f]{64})?$")},
+                                                        {"hash", hash}},
+                                                       {"seq", "at", "kind", "actor", "data", "previous", "hash"}));
+}
+
+Value audit_verdict(json::Schemas& schemas) {
+  return schemas.add("AuditVerdict", json::object_schema({{"whole", schemas.of<bool>()},
+                                                          {"entries", schemas.of<std::int64_t>()},
+                                                          {"broken_at", schemas.of<std::optional<std::int64_t>>()},
+                                                          {"reason", schemas.of<std::optional<std::string>>()}},
+                                                         {"whole", "entries", "broken_at", "reason"}));
+}
+
+// What else it has depends on the kind (LOG-1).
+Value open_record(Value schema) {
+  return json::extended(std::move(schema), "additionalProperties", Value::boolean(true));
+}
+
+Value event_line(json::Schemas& schemas) {
+  return schemas.add("Event", open_record(json::object_schema({{"event", schemas.of<model::EventKind>()},
+                                                               {"timestamp", schemas.of<base::WallTime>()},
+                                                               {"seq", schemas.of<std::int64_t>()}},
+                                                              {"event", "timestamp", "seq"})));
+}
+
+Value log_line(json::Schemas& schemas) {
+  return schemas.add("LogLine",
+                     open_record(json::object_schema(
+                         {{"event", json::string_schema()}, {"timestamp", schemas.of<base::WallTime>()}}, {"event"})));
+}
+
+}  // namespace
+
+std::vector<Operation> record_operations(json::Schemas& schemas) {
+  return {{.method = "GET",
+           .path = "/api/audit",
+           .name = "listAudit",
+           .summary = "The audit trail, oldest first",
+           .query = {integer_parameter("since", -500, most,
+                                       "only those after that number; less than 0: so many before "
+                                       "the end"),
+                     limit_parameter(), cursor_parameter()},
+           .replies = {{200, page_of(schemas, "AuditPage", audit_entry(schemas))}}},
+          {.method = "GET",
+           .path = "/api/audit/verify",
+           .name = "verifyAudit",
+           .summary = "Whether the trail is whole, or the first entry that is not (APR-14)",
+           .replies = {{200, audit_verdict(schemas)}}},
+          {.method = "GET",
+           .path = "/api/events",
+           .name = "readEvents",
+           .summary = "Events by their numbers; `Reeve-Since` says behind which it begins",
+           .query = {integer_parameter("since", 0, most, "only those after that number"),
+                     flag_parameter("follow", "1: goes on; without `since` it begins now")},
+           .replies = {{200, event_line(schemas), "application/x-ndjson"}}},
+          {.method = "GET",
+           .path = "/api/log",
+           .name = "readLog",
+           .summary = "combined.log (LOG-1): its end, or what goes into it from now on",
+           .query = {flag_parameter("follow", "1: from now on")},
+           .replies = {{200, log_line(schemas), "application/x-ndjson"}}}};
+}
+
+}  // namespace reeve::server

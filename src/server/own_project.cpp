@@ -1,0 +1,35 @@
+#include "server/own_project.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace reeve::server {
+
+namespace fs = std::filesystem;
+
+fs::path own_project(const runtime::Daemon& daemon) {
+  const fs::path& root = daemon.options().folder.root;
+  const bool is_in_project = root.filename() == "state" && root.parent_path().filename() == ".reeve";
+  return is_in_project ? root.parent_path().parent_path() : fs::path();
+}
+
+fs::path project_of(const Exchange& exchange) {
+  const auto named = exchange.query("project");
+  fs::path project = named ? fs::path(*named) : own_project(exchange.daemon);
+  std::error_code error;
+  const bool is_folder = project.is_absolute() && fs::is_directory(project, error);
+  if (is_folder) return project;
+  if (named) {
+    throw base::Error("api.bad_request", fmt::format("`project` must be a folder, absolute: {}", base::quoted(*named)));
+  }
+  throw base::Error("api.bad_request", "this daemon belongs to no project", "name one: `project=/home/me/app`");
+}
+
+model::Config load_config(const Exchange& exchange) {
+  auto config = exchange.daemon.options().reload();
+  if (!config) throw config.error();
+  return std::move(*config);
+}
+
+}  // namespace reeve::server

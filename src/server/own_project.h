@@ -1,0 +1,16 @@
+#pragma once
+
+#include <filesystem>
+
+#include "server/api.h"
+
+namespace reeve::server {
+
+// The daemon's own project, when its state folder lies in one; else empty.
+std::filesystem::path own_project(const runtime::Daemon& daemon);
+// The folder that the query names as `project`, else the daemon's own. Throws `api.bad_request` when it is none.
+std::filesystem::path project_of(const Exchange& exchange);
+// The config in force; throws `config.invalid`.
+model::Config load_config(const Exchange& exchange);
+
+}  // namespace reeve::server

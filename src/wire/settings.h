@@ -1,0 +1,65 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/value.h"
+#include "model/config.h"
+#include "model/describe.h"
+
+// What the daemon's config has, as the API tells it.
+namespace reeve::wire {
+
+// Values of secret variables are `***`.
+struct ToolRecord : model::ToolProfile {
+  std::string name;
+};
+BOOST_DESCRIBE_STRUCT(ToolRecord, (model::ToolProfile), (name))
+
+struct RoleRecord : model::Role {
+  std::string name;
+};
+BOOST_DESCRIBE_STRUCT(RoleRecord, (model::Role), (name))
+
+// Values of secret variables are `***`.
+struct GateRecord : model::Gate {
+  std::string name;
+};
+BOOST_DESCRIBE_STRUCT(GateRecord, (model::Gate), (name))
+
+// What holds where the config says nothing (S4 §6).
+struct PolicyDefaults {
+  std::map<std::string, model::Policy, std::less<>> tools;
+  std::map<std::string, std::map<std::string, model::Policy, std::less<>>, std::less<>> roles;
+  // For a tool that nothing is said about.
+  model::Policy unknown_tool = model::Policy::require_approval;
+  friend bool operator==(const PolicyDefaults&, const PolicyDefaults&) = default;
+};
+BOOST_DESCRIBE_STRUCT(PolicyDefaults, (), (tools, roles, unknown_tool))
+
+struct PolicyTable {
+  // Of the config.
+  model::Policies policies;
+  PolicyDefaults defaults;
+};
+BOOST_DESCRIBE_STRUCT(PolicyTable, (), (policies, defaults))
+
+// The body of POST /api/policy/check (TOOL-1).
+struct PolicyQuestion {
+  std::string tool;
+  std::optional<std::string> role;
+  std::optional<base::Value> arguments;
+};
+BOOST_DESCRIBE_STRUCT(PolicyQuestion, (), (tool, role, arguments))
+
+struct PolicyAnswer {
+  std::string tool;
+  std::optional<std::string> role;
+  model::Policy policy = model::Policy::require_approval;
+  // Which rule said so: "policies.roles.mayor.git_commit", "default", "unknown tool".
+  std::string source;
+};
+BOOST_DESCRIBE_STRUCT(PolicyAnswer, (), (tool, role, policy, source))
+
+}  // namespace reeve::wire

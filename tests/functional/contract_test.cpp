@@ -1,0 +1,25 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/daemon.h"
+
+// The API as it is described (SPEC §7, UX «API manners»). tests/contract has what goes through it.
+namespace reeve {
+namespace {
+
+using testing::Outcome;
+
+class ContractTest : public testing::DaemonTest {};
+
+// API: each operation of /api/openapi.json does what it says, also to bad input, and every answer is as described.
+TEST_F(ContractTest, every_operation_answers_as_it_is_described) {
+  ASSERT_EQ(reeve({"runs"}).code, 0);
+  const std::string folder = testing::source_folder().string();
+  const Outcome walked = testing::run_program(
+      {.argv = {folder + "/tests/contract/walk", folder + "/docs/openapi.json", socket().string(), project().string()},
+       .folder = project(),
+       .environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", scratch().path().string()}, {"LANG", "C.UTF-8"}}});
+  EXPECT_EQ(walked.code, 0) << walked.out << walked.err;
+}
+
+}  // namespace
+}  // namespace reeve
