@@ -63,7 +63,7 @@ std::vector<Operation> daemon_operations(json::Schemas& schemas) {
        .name = "importDatabase",
        .summary = "Takes over the rows of another program's SQLite file on the daemon's machine, or says what it would",
        .scope = Scope::admin,
-       .body = schemas.of<wire::ImportRequest>(),
+       .body = schemas.of_request<wire::ImportRequest>({"path"}),
        .replies = {{200, schemas.of<wire::ImportRecord>()}},
        .errors = {"import.not_found", "import.unreadable", "import.not_a_database", "import.damaged",
                   "import.too_large", "import.too_slow", "import.no_tables", "import.own_database", "import.busy",
