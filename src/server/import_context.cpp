@@ -156,7 +156,7 @@ wire::ImportRecord ImportContext::report() {
   if (odd_times > 0) note(fmt::format("{} times could not be read and were left out", odd_times));
   wire::ImportRecord record;
   record.kinds = kinds_;
-  std::ranges::stable_sort(record.kinds, {}, [](const wire::ImportKind& kind) {
+  std::ranges::sort(record.kinds, {}, [](const wire::ImportKind& kind) {
     return std::ranges::find(order_of_kinds, kind.kind) - order_of_kinds.begin();
   });
   record.notes = notes_;
