@@ -47,6 +47,7 @@ const std::vector<Command>& all_commands() {
       make_events(),
       make_audit_list(),
       make_audit_verify(),
+      make_import(),
       make_policy_show(),
       make_policy_check(),
       make_demo(),

@@ -244,6 +244,8 @@ void Daemon::renew_lease() {
 }
 
 Daemon::~Daemon() {
+  // First: what it does is given up, and rolled back.
+  side_.reset();
   notifier_.reset();
   const std::int64_t number = around_->daemon;
   try {

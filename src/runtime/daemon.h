@@ -16,6 +16,7 @@
 #include "runtime/isolation.h"
 #include "runtime/meters.h"
 #include "runtime/sandbox.h"
+#include "runtime/side_thread.h"
 #include "runtime/store_watch.h"
 #include "runtime/supervisor.h"
 #include "runtime/worker.h"
@@ -62,6 +63,7 @@ class Daemon {
   Approvals& approvals() noexcept { return *approvals_; }
   Worker& worker() noexcept { return *worker_; }
   Isolation& isolation() noexcept { return *isolation_; }
+  SideThread& side() noexcept { return *side_; }
   const Surroundings& around() const noexcept { return *around_; }
   const Options& options() const noexcept { return options_; }
   base::WallTime started_at() const noexcept { return started_at_; }
@@ -138,6 +140,8 @@ class Daemon {
   // None when the config names nobody.
   std::unique_ptr<Notifier> notifier_;
   Loop::Hold lease_timer_;
+  // Last: what it does uses the ledger and the loop.
+  std::unique_ptr<SideThread> side_ = std::make_unique<SideThread>();
 };
 
 // One event as a line of the log and of the API: {"event":…,"timestamp":…,"seq":…, …}.

@@ -82,6 +82,7 @@ std::vector<Route> output_routes();
 std::vector<Route> terminal_routes();
 std::vector<Route> event_routes();
 std::vector<Route> daemon_routes();
+std::vector<Route> import_routes();
 std::vector<Route> monitor_routes();
 std::vector<Route> execution_view_routes();
 std::vector<Route> workflow_routes();

@@ -239,13 +239,25 @@ void cancel(SharedExchange exchange) {
   exchange->daemon.worker().cancel(id, std::move(reason), answer_with(exchange, 200));
 }
 
+// STO-2: another program ran it, with tools and files that nothing is known of.
+void refuse_imported(const Execution& execution) {
+  const Value* origin = execution.config ? execution.config->find("imported_from") : nullptr;
+  if (origin == nullptr || origin->as_string() == nullptr) return;
+  throw Error("execution.imported",
+              fmt::format("{} was imported from {}, and cannot be gone on with here", execution.execution_id.text(),
+                          base::quoted(*origin->as_string())),
+              "start it anew: reeve flow run, or reeve pipeline start");
+}
+
 void retry(SharedExchange exchange) {
   const ExecutionId id = exchange->execution_id();
   refuse_from_inside(exchange, fmt::format("go on with {}", id.text()));
   runtime::ask_store(
       exchange->daemon.ledger(), exchange->daemon.loop(),
       [id](ledger::Transaction& transaction) {
-        refuse_rejected_pipeline(get_execution(transaction, id, NodeDetail::brief));
+        const Execution execution = get_execution(transaction, id, NodeDetail::brief);
+        refuse_imported(execution);
+        refuse_rejected_pipeline(execution);
         return id;
       },
       [exchange](std::expected<ExecutionId, Error> checked) {

@@ -70,6 +70,8 @@ std::optional<base::Value> config_facts(const std::optional<base::Value>& stored
     const base::Value* found = stored->find(key);
     facts.set(key, found != nullptr ? *found : base::Value());
   }
+  // Of one that another program ran (STO-2).
+  if (const base::Value* origin = stored->find("imported_from")) facts.set("imported_from", *origin);
   return facts;
 }
 

@@ -128,7 +128,7 @@ class Page {
           fmt::format("{} ({} ago)", base::format_time(execution.started_at), age_text(now_ - execution.started_at)));
     field("took", span_text(execution_span(execution, now_)));
     if (execution.config) {
-      for (const char* key : {"project", "base_commit", "apply"}) {
+      for (const char* key : {"project", "base_commit", "apply", "imported_from"}) {
         const base::Value* found = execution.config->find(key);
         if (found != nullptr && found->as_string() != nullptr) field(key, *found->as_string());
       }

@@ -1,0 +1,3 @@
+INSERT INTO executions (number, workflow_hash, label, status, reason, inputs, config, nodes_failed, started_at, completed_at)
+VALUES (:number, :workflow_hash, :label, :status, :reason, :inputs, :config, :nodes_failed, :started_at, :completed_at)
+RETURNING number

@@ -1,0 +1,3 @@
+INSERT INTO imports (number, content_hash, path, imported_by, imported_at)
+VALUES (:number, :hash, :path, :by, :now)
+RETURNING number

@@ -1,0 +1,1 @@
+UPDATE imports SET summary = :summary WHERE number = :import

@@ -1,0 +1,220 @@
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/approvals.h"
+#include "tests/support/old_database.h"
+#include "tests/support/socket.h"
+
+// STO-2: what another program has done is taken over, shown like everything else, and never started.
+namespace reeve {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::Members;
+using ::testing::Not;
+using testing::Outcome;
+using testing::Words;
+
+class Import : public testing::ApprovalsTest {
+ protected:
+  fs::path make(const std::string& name, std::string_view tables, std::string_view rows) const {
+    fs::path file = scratch().path() / name;
+    testing::write_database(file, tables);
+    testing::write_database(file, rows);
+    return file;
+  }
+  fs::path make_tools() const { return make("tools.db", testing::s1_tables, testing::s1_rows); }
+  std::string json(const Words& words) const {
+    Words all = words;
+    all.emplace_back("--json");
+    const Outcome outcome = reeve(all);
+    EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    return outcome.out;
+  }
+  std::size_t count(const Words& words) const { return testing::parse_array(json(words)).value().size(); }
+};
+
+TEST_F(Import, tools_are_shown_like_any_other) {
+  const Outcome done = reeve({"import", make_tools()});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out,
+            "executions\t3\t1\tunknown status `melted`\nruns\t5\t0\t\napprovals\t3\t0\t\npatches\t3\t0\t\n"
+            "tasks\t3\t0\t\n");
+  EXPECT_THAT(done.err, HasSubstr("note: patches whose execution was not taken belong to EX-4"));
+  EXPECT_EQ(count({"runs"}), 5U);
+  const Members run = show("TR-1");
+  EXPECT_EQ(run.at("tool_name"), "aider");
+  EXPECT_EQ(run.at("status"), "completed");
+  EXPECT_EQ(run.at("execution_id"), "EX-1");
+  EXPECT_EQ(run.at("started_at"), "2025-12-03T10:00:00.000Z");
+  EXPECT_THAT(run.at("metadata"), HasSubstr(R"("imported_from":"tool_runs:run-a")"));
+  EXPECT_EQ(show("TR-3").at("reason"), "imported");
+  EXPECT_EQ(reeve({"show", "TR-1"}).code, 0);
+  EXPECT_EQ(reeve({"logs", "TR-1"}).out, "") << "nothing is known of what it printed";
+  EXPECT_EQ(reeve({"wait", "TR-1"}).code, 0);
+  const std::string approvals = json({"approvals", "--all"});
+  EXPECT_THAT(approvals, AllOf(HasSubstr("Delete the database?"), HasSubstr(R"("tool_ref":"AP-00123")")));
+  EXPECT_EQ(json({"approvals"}), "[]\n") << "none waits for anybody";
+  EXPECT_EQ(reeve({"show", "AP-2"}).code, 0);
+  EXPECT_EQ(count({"patch", "list"}), 3U);
+  EXPECT_EQ(reeve({"patch", "show", "PA-1"}).code, 0);
+  EXPECT_EQ(count({"flow", "list"}), 4U);
+  const Outcome flow = reeve({"flow", "show", "EX-2"});
+  EXPECT_EQ(flow.code, 0) << flow.err;
+  EXPECT_THAT(flow.out, AllOf(HasSubstr("imported"), HasSubstr("coding")));
+  EXPECT_EQ(reeve({"audit", "verify"}).code, 0);
+  EXPECT_EQ(reeve({}).code, 0);
+}
+
+TEST_F(Import, graphs_and_pipelines_are_shown_like_any_other) {
+  EXPECT_EQ(reeve({"import", make("graph.db", testing::s6_tables, testing::s6_rows)}).code, 0);
+  EXPECT_EQ(reeve({"import", make("pipes.db", testing::s5_tables, testing::s5_rows)}).code, 0);
+  const std::string first = json({"flow", "show", "EX-1"});
+  EXPECT_THAT(first, AllOf(HasSubstr(R"("workflow_id":"debug-workflow")"), HasSubstr(R"("label":"nightly")"),
+                           HasSubstr(R"("imported_from":"graph_executions:0b1e")")));
+  for (const char* id : {"EX-1", "EX-2", "EX-3", "EX-4"}) {
+    const Outcome shown = reeve({"flow", "show", id});
+    EXPECT_EQ(shown.code, 0) << id << shown.err;
+    EXPECT_THAT(shown.out, HasSubstr("imported_from")) << id;
+  }
+  EXPECT_EQ(count({"pipeline", "list"}), 3U);
+  const std::string pipeline = json({"pipeline", "show", "EX-4"});
+  EXPECT_THAT(pipeline, AllOf(HasSubstr(R"("status":"done")"), HasSubstr(R"("prompt":"add a button")"),
+                              HasSubstr(R"("agent_name":"planner")"), HasSubstr(R"("comment":"mind the colour")"),
+                              HasSubstr(R"("decided_by":"ana")"), HasSubstr(R"("output":"written")")));
+  EXPECT_EQ(reeve({"pipeline", "show", "EX-5"}).code, 0);
+  EXPECT_THAT(json({"pipeline", "show", "EX-5"}), HasSubstr(R"("reason":"imported")"));
+  EXPECT_THAT(json({"audit", "list"}),
+              AllOf(HasSubstr(R"("kind":"imported")"), HasSubstr(R"("event":"approval_rejected")")));
+  const Outcome whole = reeve({"audit", "verify"});
+  EXPECT_EQ(whole.out, "whole: 5 entries\n") << "three of theirs, and one for each import";
+}
+
+// What is over stays over, whoever asks, and whatever starts.
+TEST_F(Import, nothing_that_was_imported_goes_on) {
+  EXPECT_EQ(reeve({"import", make_tools()}).code, 0);
+  EXPECT_EQ(reeve({"import", make("pipes.db", testing::s5_tables, testing::s5_rows)}).code, 0);
+  const auto all = [&] { return json({"runs"}) + json({"flow", "list"}) + json({"approvals", "--all"}); };
+  const std::string before = all();
+  const Outcome retry = reeve({"flow", "retry", "EX-2"});
+  EXPECT_EQ(retry.code, 4);
+  EXPECT_THAT(retry.err, AllOf(HasSubstr("execution.imported"), HasSubstr("uet_executions:EXEC-2")));
+  EXPECT_EQ(reeve({"flow", "retry", "EX-6"}).code, 4);
+  EXPECT_EQ(reeve({"flow", "cancel", "EX-2"}).code, 4);
+  EXPECT_EQ(reeve({"cancel", "TR-3"}).code, 4);
+  EXPECT_EQ(reeve({"approve", "AP-2"}).code, 4);
+  EXPECT_EQ(reeve({"pipeline", "approve", "EX-6"}).code, 4);
+  EXPECT_EQ(reeve({"patch", "apply", "PA-2"}).code, 4);
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  EXPECT_EQ(all(), before) << "a daemon that begins anew finds nothing to do";
+  EXPECT_TRUE(tools().empty());
+  EXPECT_THAT(before, Not(HasSubstr(R"("status":"running")")));
+}
+
+TEST_F(Import, a_dry_run_takes_nothing_and_a_second_time_nothing_new) {
+  const fs::path file = make_tools();
+  const Outcome dry = reeve({"import", file, "--dry-run"});
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_THAT(dry.err, HasSubstr("a dry run: nothing was imported"));
+  EXPECT_EQ(json({"runs"}), "[]\n");
+  EXPECT_EQ(json({"flow", "list"}), "[]\n");
+  EXPECT_EQ(json({"audit", "list"}), "[]\n");
+  const Outcome done = reeve({"import", file});
+  EXPECT_EQ(done.out, dry.out) << "what it said it would do";
+  const Outcome again = reeve({"import", file});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_EQ(again.out, "");
+  EXPECT_THAT(again.err, AllOf(HasSubstr("imported before"), HasSubstr("nothing new")));
+  EXPECT_THAT(json({"import", file}), HasSubstr(R"("already_imported":true)"));
+  EXPECT_THAT(json({"import", file, "--dry-run"}), HasSubstr(R"("already_imported":true)"));
+  EXPECT_EQ(count({"runs"}), 5U);
+  EXPECT_EQ(count({"audit", "list"}), 1U);
+}
+
+// SPEC §7: each with a code, and nothing changed.
+TEST_F(Import, what_cannot_be_imported_says_why) {
+  const Outcome none = reeve({"import", "nowhere.db"});
+  EXPECT_EQ(none.code, 3);
+  EXPECT_THAT(none.err, AllOf(HasSubstr("import.not_found"), HasSubstr((project() / "nowhere.db").string())));
+  const Outcome text = reeve({"import", scratch().write("text.db", "no database at all")});
+  EXPECT_EQ(text.code, 2);
+  EXPECT_THAT(text.err, AllOf(HasSubstr("import.not_a_database"), HasSubstr("encrypted")));
+  EXPECT_EQ(reeve({"import", scratch().path()}).code, 2);
+  const Outcome songs = reeve({"import", make("songs.db", "CREATE TABLE songs (a)", "")});
+  EXPECT_EQ(songs.code, 2);
+  EXPECT_THAT(songs.err, AllOf(HasSubstr("import.no_tables"), HasSubstr("`songs`")));
+  const Outcome own = reeve({"import", state() / "reeve.db"});
+  EXPECT_EQ(own.code, 4);
+  EXPECT_THAT(own.err, AllOf(HasSubstr("import.own_database"), HasSubstr("--state")));
+  EXPECT_EQ(reeve({"import"}).code, 2);
+  EXPECT_THAT(request("POST", "/api/import", R"({"path":"relative.db"})"), HasSubstr(" 400 "));
+  EXPECT_THAT(request("POST", "/api/import", R"({"path":7})"), HasSubstr(" 400 "));
+  EXPECT_THAT(request("POST", "/api/import", "{}"), HasSubstr(" 400 "));
+  EXPECT_EQ(json({"runs"}), "[]\n");
+}
+
+// The daemon reads what its person may read: a tool must not have it read that for it.
+TEST_F(Import, a_process_inside_a_run_imports_nothing) {
+  const fs::path file = make_tools();
+  const Outcome inside = reeve({"run", "--", testing::reeve_binary(), "import", file});
+  EXPECT_NE(inside.code, 0);
+  EXPECT_EQ(count({"runs"}), 1U);
+}
+
+// While it is imported the old program may go on using its file.
+TEST_F(Import, a_file_in_use_is_read_as_it_is_at_one_moment) {
+  const fs::path file = make_tools();
+  testing::write_database(file, "PRAGMA journal_mode = WAL");
+  const testing::OpenDatabase program(file, "UPDATE tool_runs SET tool_name = 'late' WHERE tool_run_id = 'run-a'");
+  EXPECT_EQ(reeve({"import", file}).code, 0);
+  EXPECT_EQ(show("TR-1").at("tool_name"), "late");
+}
+
+// On SQLite, and once more on PostgreSQL (tests/CMakeLists.txt).
+class ImportCrash : public Import {
+ protected:
+  ImportCrash() { configure(store_line()); }
+
+  std::string store_line() const {
+    const char* server = std::getenv("REEVE_TEST_POSTGRESQL");
+    if (server == nullptr) return "store: sqlite\n";
+    const std::string database = fmt::format("import_crash_{}", ::getpid());
+    const Outcome made = testing::run_program(
+        {.argv = {"createdb", "-h", server, "-U", "reeve", database}, .environment = {{"PATH", "/usr/bin:/bin"}}});
+    EXPECT_EQ(made.code, 0) << made.err;
+    return fmt::format("store: 'postgresql:///{}?host={}&user=reeve'\n", database, server);
+  }
+};
+
+TEST_F(ImportCrash, a_daemon_that_dies_in_the_middle_leaves_nothing) {
+  const fs::path file = make_tools();
+  {
+    auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "import.before_commit"}});
+    daemon->wait_for_error("listening");
+    testing::try_request(
+        socket(), testing::make_request("POST", "/api/import", fmt::format(R"({{"path":"{}"}})", file.string())));
+    EXPECT_EQ(daemon->wait(), 128 + SIGKILL);
+  }
+  EXPECT_EQ(json({"runs"}), "[]\n");
+  EXPECT_EQ(json({"flow", "list"}), "[]\n");
+  EXPECT_EQ(json({"approvals", "--all"}), "[]\n");
+  EXPECT_EQ(json({"patch", "list"}), "[]\n");
+  const Outcome done = reeve({"import", file});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("runs\t5\t0"));
+  EXPECT_EQ(count({"runs"}), 5U);
+  EXPECT_THAT(reeve({"import", file}).err, HasSubstr("nothing new"));
+  EXPECT_EQ(reeve({"flow", "retry", "EX-2"}).code, 4);
+  EXPECT_EQ(reeve({"audit", "verify"}).out, "whole: 1 entry\n");
+}
+
+}  // namespace
+}  // namespace reeve
