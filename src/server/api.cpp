@@ -11,6 +11,7 @@
 #include "json/encode.h"
 #include "json/parse.h"
 #include "os/user.h"
+#include "server/access.h"
 #include "wire/problem.h"
 
 namespace reeve::server {
@@ -33,6 +34,11 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
     }
   }
   return parts;
+}
+
+// "application/json", with parameters or without.
+bool is_json(std::string_view type) {
+  return base::to_ascii_lower(base::trim(type.substr(0, type.find(';')))) == "application/json";
 }
 
 Error bad_request(std::string message, std::string fix = {}) {
@@ -70,7 +76,9 @@ base::Value Exchange::body() const {
   return std::move(*value);
 }
 
-std::string Exchange::actor() const { return os::user_name(request.peer.uid); }
+std::string Exchange::actor() const {
+  return request.peer.entrance == Entrance::tcp ? request.caller.name : os::user_name(request.peer.uid);
+}
 
 base::RunId Exchange::run_id() const {
   const auto id = base::RunId::parse(parts.at(0));
@@ -135,25 +143,34 @@ std::optional<std::string> find_text(const base::Value& body, std::string_view n
   return *text;
 }
 
-Api::Api(runtime::Daemon& daemon) : daemon_(daemon) {
-  for (const auto& routes : {run_routes(), approval_routes(), execution_routes(), pipeline_routes(), patch_routes(),
-                             audit_routes(), output_routes(), event_routes(), daemon_routes()}) {
-    routes_.insert(routes_.end(), routes.begin(), routes.end());
+std::vector<Route> all_routes() {
+  std::vector<Route> all;
+  for (const auto& routes :
+       {run_routes(), approval_routes(), execution_routes(), pipeline_routes(), patch_routes(), audit_routes(),
+        output_routes(), event_routes(), daemon_routes(), token_routes(), web_routes()}) {
+    all.insert(all.end(), routes.begin(), routes.end());
   }
+  return all;
 }
+
+Api::Api(runtime::Daemon& daemon, Front* front) : daemon_(daemon), front_(front), routes_(all_routes()) {}
 
 void Api::handle(Request request, std::shared_ptr<Responder> responder) {
   auto exchange = std::make_shared<Exchange>(Exchange{daemon_, std::move(request), std::move(responder), {}});
+  exchange->front = front_;
   try {
+    // Who stands in front may have judged it by another path.
+    if (exchange->request.has_escaped_slash) throw bad_request("there is an escaped slash in the path");
     bool is_known = false;
     for (const Route& route : routes_) {
       auto parts = match(route.path, exchange->request.path);
       if (!parts) continue;
       is_known = true;
       if (route.method != exchange->request.method) continue;
+      require_access(exchange->request, route.path);
       const auto type = exchange->request.header("content-type");
       // A page of another origin can send forms without being asked; it cannot send this.
-      if (route.method == "POST" && (!type || !type->starts_with("application/json"))) {
+      if (route.method != "GET" && (!type || !is_json(*type))) {
         throw Error("api.unsupported_media_type", "changes are sent as application/json",
                     "set Content-Type: application/json");
       }

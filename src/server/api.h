@@ -14,6 +14,8 @@
 // What the daemon answers to, one file per resource.
 namespace reeve::server {
 
+class Front;
+
 // One request on its way to its answer. Shared by what works on it.
 struct Exchange {
   runtime::Daemon& daemon;
@@ -42,6 +44,8 @@ struct Exchange {
   // What a person wrote is wrong: all of it.
   void refuse(std::string_view code, std::string_view title, const base::Problems& problems);
   bool is_answered = false;
+  // The door to TCP; none on the sockets of runs.
+  Front* front = nullptr;
 };
 using SharedExchange = std::shared_ptr<Exchange>;
 
@@ -68,15 +72,20 @@ std::vector<Route> audit_routes();
 std::vector<Route> output_routes();
 std::vector<Route> event_routes();
 std::vector<Route> daemon_routes();
+std::vector<Route> token_routes();
+std::vector<Route> web_routes();
+// All of them.
+std::vector<Route> all_routes();
 
 // Finds the route and answers what goes wrong.
 class Api {
  public:
-  explicit Api(runtime::Daemon& daemon);
+  explicit Api(runtime::Daemon& daemon, Front* front = nullptr);
   void handle(Request request, std::shared_ptr<Responder> responder);
 
  private:
   runtime::Daemon& daemon_;
+  Front* front_;
   std::vector<Route> routes_;
 };
 
