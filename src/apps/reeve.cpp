@@ -9,7 +9,11 @@ int main(int count, char** words) {
   using namespace reeve;
   // The daemon lies above the command line's layer.
   cli::set_serve([](const cli::ServeOptions& options) {
-    return server::serve({.folder = {options.state}, .store = options.store, .is_background = options.background});
+    return server::serve({.folder = {options.state},
+                          .store = options.store,
+                          .http = options.http,
+                          .is_behind_proxy = options.behind_proxy,
+                          .is_background = options.background});
   });
   return cli::main(std::vector<std::string>(words + (count > 0 ? 1 : 0), words + count));
 }

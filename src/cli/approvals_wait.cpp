@@ -57,6 +57,7 @@ ExitCode run(const Call& call) {
   const auto own = project::variable("REEVE_SOCKET");
   if (own) {
     place.socket = *own;
+    place.host.reset();
     place.no_start = "a client inside a run starts none";
   }
   client::Daemon daemon(std::move(place));

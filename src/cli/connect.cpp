@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/answer.h"
+#include "cli/host.h"
 #include "client/approvals.h"
 #include "client/executions.h"
 #include "client/patches.h"
@@ -73,12 +75,29 @@ std::string meant(const std::string& word) {
 }  // namespace
 
 client::DaemonPlace daemon_place(const Call& call) {
+  if (auto host = find_host(call)) {
+    client::DaemonPlace place;
+    static bool is_noted = false;
+    if (!host->is_loopback() && !host->is_encrypted && !std::exchange(is_noted, true)) {
+      print_aside("note: what is sent to {} can be read on the way, the token too; https:// cannot\n", host->url());
+    }
+    place.host = std::move(*host);
+    return place;
+  }
   const project::StateFolder folder = project::find_state_folder(call.arguments.value("--state"), ".");
   client::DaemonPlace place{.folder = folder.root, .socket = folder.socket()};
   place.variables = [folder] { return daemon_variables(folder); };
   if (is_inside_run()) place.no_start = "a client inside a run starts none";
   return place;
 }
+
+void refuse_host(const Call& call, std::string_view command) {
+  if (!call.arguments.has("--host")) return;
+  throw base::Error("cli.usage", fmt::format("`reeve {}` is about this machine: it takes no `--host`", command),
+                    "call it there");
+}
+
+bool is_elsewhere(const client::DaemonPlace& place) { return place.host && !place.host->is_loopback(); }
 
 base::RunId find_run(client::Daemon& daemon, const std::string& word) {
   if (word == "@last") {

@@ -10,8 +10,13 @@
 
 namespace reeve::cli {
 
-// The daemon of the state folder that this call means. A client inside a run never starts one.
+// The daemon of the state folder that this call means, or the one that `--host` or REEVE_HOST names. A client inside a
+// run never starts one. Throws `cli.usage`, `cli.token_file`.
 client::DaemonPlace daemon_place(const Call& call);
+// For what is about this machine alone: throws `cli.usage` when another daemon is meant.
+void refuse_host(const Call& call, std::string_view command);
+// Whether the daemon may be on another machine: then no folder or variable of this one is meant.
+bool is_elsewhere(const client::DaemonPlace& place);
 
 // The run that a word names: an id in any case, or `@last` for the newest. Throws `run.not_found`, `cli.usage`.
 base::RunId find_run(client::Daemon& daemon, const std::string& word);

@@ -9,6 +9,7 @@
 #include "cli/answer.h"
 #include "cli/ask_person.h"
 #include "cli/commands.h"
+#include "cli/connect.h"
 #include "cli/demo_changes.h"
 #include "cli/demo_flow.h"
 #include "cli/demo_project.h"
@@ -231,6 +232,7 @@ class Demo {
 };
 
 ExitCode run(const Call& call) {
+  refuse_host(call, "demo");
   if (call.arguments.has("--state")) {
     throw base::Error("cli.usage", "the demo has a state folder of its own", "leave `--state` out; `--keep` keeps it");
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
@@ -38,7 +39,13 @@ void print_checks(const Call& call, const std::vector<Check>& checks) {
 }
 
 ExitCode run(const Call& call) {
-  const std::vector<Check> checks = check_machine(daemon_place(call));
+  refuse_host(call, "doctor");
+  const client::DaemonPlace place = daemon_place(call);
+  if (place.host) {
+    throw base::Error("cli.usage", "REEVE_HOST names a daemon, and `reeve doctor` is about this machine",
+                      "env -u REEVE_HOST reeve doctor");
+  }
+  const std::vector<Check> checks = check_machine(place);
   if (call.is_json) {
     print_json(call, json::to_value(checks));
   } else {

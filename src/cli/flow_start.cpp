@@ -94,7 +94,8 @@ Value make_wish(const Call& call, const std::string& file, const std::optional<s
   fs::path start = ".";
   if (is_file(file)) {
     wish.set("source", Value::string(project::read_source(file)->text()));
-    if (file != "-") {
+    // What lies beside it on this machine is not there on another.
+    if (file != "-" && !is_elsewhere(daemon_place(call))) {
       const std::string path = absolute_path(file);
       wish.set("file", Value::string(path));
       start = fs::path(path).parent_path();
@@ -104,8 +105,7 @@ Value make_wish(const Call& call, const std::string& file, const std::optional<s
   }
   wish.set("inputs", inputs_of(call));
   if (label) wish.set("label", Value::string(*label));
-  wish.set("project", Value::string(find_project_folder(start)));
-  wish.set("environment", own_environment());
+  set_ground(call, wish, start);
   return wish;
 }
 
@@ -244,6 +244,21 @@ ExitCode start_flow(const Call& call, const std::string& file, const std::option
 
 base::Value read_inputs(const Call& call) { return inputs_of(call); }
 
+void set_ground(const Call& call, Value& wish, const fs::path& start) {
+  const auto named = call.arguments.value("--project");
+  if (is_elsewhere(daemon_place(call))) {
+    if (!named || !named->starts_with('/')) {
+      throw Error("cli.usage", "the daemon may be on another machine: the project there is not known",
+                  "name its folder: --project /folder/there");
+    }
+    wish.set("project", Value::string(*named));
+    wish.set("environment", Value::object());
+    return;
+  }
+  wish.set("project", Value::string(named ? absolute_path(*named) : find_project_folder(start)));
+  wish.set("environment", own_environment());
+}
+
 std::string find_project_folder(const fs::path& start) {
   auto project = project::find_project(".");
   if (!project) project = project::find_project(start);
@@ -256,6 +271,7 @@ std::vector<Option> start_options() {
            .help = "an input of the first node; NAME:=JSON for other values",
            .is_repeatable = true},
           {.name = "--inputs", .value = "FILE", .help = "a file with a JSON object of inputs"},
+          {.name = "--project", .value = "DIR", .help = "the folder it works in (else the project around this one)"},
           {.name = "--detach", .help = "print its id at once and leave it running"},
           {.name = "--no-wait", .help = "when it waits for an approval, end with 90"}};
 }

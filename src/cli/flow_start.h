@@ -22,6 +22,9 @@ struct StartTerms {
 ExitCode start_and_follow(const Call& call, const StartTerms& terms);
 // What --input and --inputs say. Throws `cli.usage`.
 base::Value read_inputs(const Call& call);
+// The folder that it works in (--project, else find_project_folder) and the variables it may have, as the bodies of
+// requests have them. Of a daemon that may be on another machine nothing of this one. Throws `cli.usage`.
+void set_ground(const Call& call, base::Value& wish, const std::filesystem::path& start);
 // The project here, or the one around `start`; else this folder. Absolute.
 std::string find_project_folder(const std::filesystem::path& start);
 

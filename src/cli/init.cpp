@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/connect.h"
 #include "cli/init_files.h"
 #include "os/file.h"
 #include "project/project.h"
@@ -16,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 ExitCode run(const Call& call) {
+  refuse_host(call, "init");
   const fs::path folder = ".reeve";
   const auto around = project::find_project("..");
   const bool is_nested = !fs::is_directory(folder) && around.has_value();

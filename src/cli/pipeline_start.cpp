@@ -1,7 +1,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/environment.h"
 #include "cli/flow_start.h"
 #include "client/pipelines.h"
 
@@ -21,8 +20,7 @@ ExitCode run(const Call& call) {
   wish.set("pipeline", Value::string(call.arguments.positional(0)));
   wish.set("prompt", Value::string(prompt));
   wish.set("inputs", read_inputs(call));
-  wish.set("project", Value::string(find_project_folder(".")));
-  wish.set("environment", own_environment());
+  set_ground(call, wish, ".");
   return start_and_follow(
       call,
       {.create = [wish](client::Daemon& daemon) { return client::create_pipeline(daemon, wish); },

@@ -31,7 +31,7 @@ constexpr std::chrono::milliseconds pause_time{500};
 class QuestionTeller::Core {
  public:
   Core(const Call& call, const client::DaemonPlace& place, base::RunId run)
-      : call_(call), socket_(place.socket), run_(run), thread_([this] { work(); }) {}
+      : call_(call), endpoint_(place.endpoint()), run_(run), thread_([this] { work(); }) {}
 
   ~Core() {
     {
@@ -69,7 +69,7 @@ class QuestionTeller::Core {
     {
       const std::lock_guard lock(mutex_);
       if (is_ended_) throw client::Lost{"ended"};
-      if (!connection_) connection_.emplace(socket_);
+      if (!connection_) connection_.emplace(endpoint_);
     }
     try {
       const client::Answer answer = connection_->ask({.target = target});
@@ -118,7 +118,7 @@ class QuestionTeller::Core {
   }
 
   const Call& call_;
-  std::filesystem::path socket_;
+  client::Endpoint endpoint_;
   base::RunId run_;
   std::optional<base::ApprovalId> told_;
   std::mutex mutex_;

@@ -67,7 +67,9 @@ void set_limits(const Call& call, Value& wish) {
 }
 
 // The body of POST /api/runs.
-Value make_wish(const Call& call) {
+enum class Place { here, elsewhere };
+
+Value make_wish(const Call& call, Place place) {
   const std::vector<std::string>& argv = call.arguments.positionals();
   const auto tool = call.arguments.value("--tool");
   if (argv.empty() && !tool) {
@@ -82,11 +84,17 @@ Value make_wish(const Call& call) {
   wish.set("argv", Value::array(std::move(words)));
   if (tool) wish.set("tool", Value::string(*tool));
   if (const auto prompt = call.arguments.value("--prompt")) wish.set("prompt", Value::string(*prompt));
-  const auto cwd = std::filesystem::absolute(call.arguments.value("--cwd").value_or(".")).lexically_normal();
+  const auto folder = call.arguments.value("--cwd");
+  // There is no «here» on another machine, and what is in the environment is about this one.
+  if (place == Place::elsewhere && !(folder && folder->starts_with('/'))) {
+    throw base::Error("cli.usage", "the daemon may be on another machine: the folder there is not known",
+                      "name it: --cwd /folder/there");
+  }
+  const auto cwd = std::filesystem::absolute(folder.value_or(".")).lexically_normal();
   require_text("the folder", cwd.string());
   // Without the slash at the end that "." leaves.
   wish.set("cwd", Value::string((cwd.has_filename() ? cwd : cwd.parent_path()).string()));
-  wish.set("environment", own_environment());
+  wish.set("environment", place == Place::here ? own_environment() : Value::object());
   wish.set("env", pairs_of(call, "--env"));
   wish.set("clean_env", Value::boolean(call.arguments.has("--clean-env")));
   set_limits(call, wish);
@@ -105,8 +113,8 @@ Value make_wish(const Call& call) {
 }
 
 ExitCode run(const Call& call) {
-  const Value wish = make_wish(call);
   client::Daemon daemon(daemon_place(call));
+  const Value wish = make_wish(call, is_elsewhere(daemon.place()) ? Place::elsewhere : Place::here);
   if (call.arguments.has("--detach")) {
     const client::RunRecord record = client::create_run(daemon, wish);
     if (call.is_json) {

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/connect.h"
 #include "project/state_folder.h"
 
 namespace reeve::cli {
@@ -14,11 +15,13 @@ Serve& the_serve() {
 }
 
 ExitCode run(const Call& call) {
+  refuse_host(call, "serve");
   if (!the_serve()) throw base::Error("daemon.unavailable", "this program was built without the daemon");
   return static_cast<ExitCode>(the_serve()({
       .state = project::find_state_folder(call.arguments.value("--state"), ".").root,
       .store = call.arguments.value("--store"),
       .http = call.arguments.value("--http"),
+      .behind_proxy = call.arguments.has("--behind-proxy"),
       .background = call.arguments.has("--background"),
   }));
 }
@@ -34,12 +37,19 @@ Command make_serve() {
       .about = R"(Whoever needs a daemon starts one; this is for those who want to see it or to run it under a service
 manager. One daemon has a state folder at a time.
 
+With --http, or server.http in the config, it also listens at a port, for those who show a token
+(`reeve token create`). Only loopback addresses are taken, unless server.tls in the config names a
+certificate, or a proxy in front encrypts (--behind-proxy). Local programs find a token in http.token
+of the state folder.
+
 Exit codes: 0 stopped, 1 failed, 4 another daemon has the folder.)",
       .examples = {{"reeve serve", "until Ctrl-C or reeve stop"},
+                   {"reeve serve --http 127.0.0.1:7433", "and for programs that show a token"},
                    {"reeve serve --store postgresql://reeve@db/reeve", "with a shared store"}},
       .positionals = {},
       .options = {{.name = "--store", .value = "URL", .help = "sqlite, or postgresql://…, instead of the config's"},
-                  {.name = "--http", .value = "ADDR", .help = "also listen there: 127.0.0.1:7433"},
+                  {.name = "--http", .value = "ADDR", .help = "also listen there: 127.0.0.1:7433, [::1]:0; or off"},
+                  {.name = "--behind-proxy", .help = "a proxy encrypts what comes: any address may be listened at"},
                   {.name = "--background", .help = "how clients start it: silent once it can be reached"}},
       .run = run,
   };

@@ -12,6 +12,7 @@ struct ServeOptions {
   std::filesystem::path state;
   std::optional<std::string> store;
   std::optional<std::string> http;
+  bool behind_proxy = false;
   // Started by a client: closes standard output and error as soon as it can be reached.
   bool background = false;
 };

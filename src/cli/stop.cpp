@@ -14,7 +14,7 @@ ExitCode run(const Call& call) {
   const bool was_running = stop_daemon(place);
   if (call.is_json) {
     base::Value record = base::Value::object();
-    record.set("state", base::Value::string(place.folder.string()));
+    record.set("state", place.host ? base::Value() : base::Value::string(place.folder.string()));
     record.set("was_running", base::Value::boolean(was_running));
     print_json(call, record);
   } else {

@@ -40,6 +40,31 @@ void ask_to_stop(client::Daemon& daemon) {
   }
 }
 
+// Its folder cannot be looked at: it is gone when nobody answers, or another does.
+bool stop_elsewhere(client::Daemon& daemon) {
+  if (!daemon.is_running()) return false;
+  const base::SystemClock clock;
+  const base::BootTime deadline = clock.boot_now() + patience;
+  const auto begun = [](client::Daemon& one) {
+    const base::Value health = one.get("/healthz");
+    const base::Value* found = health.find("started_at");
+    return found != nullptr ? *found : base::Value();
+  };
+  const base::Value before = begun(daemon);
+  ask_to_stop(daemon);
+  while (clock.boot_now() < deadline) {
+    client::Daemon next(daemon.place());
+    try {
+      if (!next.is_running() || !(begun(next) == before)) return true;
+    } catch (const base::Error&) {
+      return true;
+    }
+    static_cast<void>(::poll(nullptr, 0, 20));
+  }
+  throw base::Error("daemon.busy", fmt::format("the daemon at {} has not stopped yet", daemon.place().host->url()),
+                    "try again");
+}
+
 }  // namespace
 
 std::optional<std::string> find_holder(const client::DaemonPlace& place) {
@@ -51,6 +76,7 @@ std::optional<std::string> find_holder(const client::DaemonPlace& place) {
 bool stop_daemon(client::DaemonPlace place) {
   place.no_start = "none is started to be stopped";
   client::Daemon daemon(place);
+  if (place.host) return stop_elsewhere(daemon);
   const auto meant = find_holder(place);
   if (!daemon.is_running()) return false;
   ask_to_stop(daemon);

@@ -50,6 +50,10 @@ bool says_later(const Answer& answer) {
 }
 
 base::Error unavailable(const DaemonPlace& place, const std::string& why) {
+  if (place.host) {
+    return {"daemon.unavailable", fmt::format("no daemon answers at {}: {}", place.host->url(), why),
+            "is it running there, with --http or server.http? the address of a socket is unix:///path/reeve.sock"};
+  }
   return {"daemon.unavailable",
           fmt::format("the daemon of {} does not answer: {}", base::quoted(place.folder.string()), why),
           fmt::format("see what it says: reeve serve --state {}", place.folder.string())};
@@ -84,7 +88,8 @@ void throw_bad_answer(const std::string& what) {
 bool Daemon::is_running() {
   if (connection_) return true;
   try {
-    connection_.emplace(place_.socket);
+    connection_.emplace(place_.endpoint());
+    was_found_ = true;
     return true;
   } catch (const Lost&) {
     return false;
@@ -98,8 +103,15 @@ Connection Daemon::connect_until(BootTime deadline) {
   BootTime started_at;
   while (true) {
     try {
-      return Connection(place_.socket);
+      Connection connection(place_.endpoint());
+      was_found_ = true;
+      return connection;
     } catch (const Lost& lost) {
+      if (place_.host) {
+        if (!was_found_ || now() >= deadline) throw unavailable(place_, lost.what);
+        pause();
+        continue;
+      }
       if (!place_.no_start.empty()) {
         throw base::Error(
             "daemon.unavailable",

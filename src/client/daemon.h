@@ -21,6 +21,8 @@ struct DaemonPlace {
   // Absolute.
   std::filesystem::path folder;
   std::filesystem::path socket;
+  // Elsewhere than in that folder: none is ever started there.
+  std::optional<Endpoint> host = {};
   // Why none may be started from here ("a client inside a run starts none"); empty when one may.
   std::string no_start = {};
   Programs programs = {};
@@ -28,6 +30,8 @@ struct DaemonPlace {
   std::function<std::vector<std::string>()> variables = [] { return std::vector<std::string>(); };
   // How long a daemon that does not answer is waited for, in all.
   base::Milliseconds patience = std::chrono::seconds(5);
+
+  Endpoint endpoint() const { return host ? *host : Endpoint{.socket = socket}; }
 };
 
 // The daemon of one state folder, as long as it exists and beyond: one that is not there is started, one that went away
@@ -64,6 +68,8 @@ class Daemon {
   Connection connect_until(base::BootTime deadline);
 
   DaemonPlace place_;
+  // It was there once: then it is waited for.
+  bool was_found_ = false;
   std::optional<Connection> connection_;
 };
 

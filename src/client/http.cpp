@@ -4,17 +4,16 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <optional>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <system_error>
 
 #include <boost/beast/http/basic_parser.hpp>
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "client/tls.h"
 #include "os/fd.h"
 
 namespace reeve::client {
@@ -78,29 +77,6 @@ class AnswerParser final : public http::basic_parser<false> {
   std::uint64_t chunk_left_ = 0;
 };
 
-os::Fd open_socket(const std::filesystem::path& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::string name = path.string();
-  os::Fd folder;
-  if (name.size() >= sizeof address.sun_path) {
-    const auto parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-    folder = os::Fd(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!folder) lose(fmt::format("cannot open {}", base::quoted(parent.string())), errno);
-    name = fmt::format("/proc/self/fd/{}/{}", folder.get(), path.filename().string());
-  }
-  if (name.size() >= sizeof address.sun_path)
-    lose(fmt::format("cannot connect to {}", base::quoted(name)), ENAMETOOLONG);
-  std::ranges::copy(name, std::begin(address.sun_path));
-
-  os::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket) lose("cannot open a socket", errno);
-  while (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    if (errno != EINTR) lose(fmt::format("cannot connect to {}", base::quoted(path.string())), errno);
-  }
-  return socket;
-}
-
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 // Nothing in a target or header can end its line.
@@ -108,7 +84,7 @@ void append_clean(std::string& text, std::string_view part) {
   for (const char c : part) text += is_control(c) ? ' ' : c;
 }
 
-std::string request_text(const Question& question) {
+std::string request_text(const Question& question, const Endpoint& endpoint) {
   std::string text;
   text.reserve(256 + question.body.size());
   append_clean(text, question.method);
@@ -120,7 +96,14 @@ std::string request_text(const Question& question) {
       text += c;
     }
   }
-  text += " HTTP/1.1\r\nHost: reeve\r\n";
+  text += " HTTP/1.1\r\nHost: ";
+  append_clean(text, endpoint.socket.empty() ? endpoint.authority() : "reeve");
+  text += "\r\n";
+  if (!endpoint.token.empty()) {
+    text += "Authorization: Bearer ";
+    append_clean(text, endpoint.token);
+    text += "\r\n";
+  }
   for (const auto& [name, value] : question.headers) {
     append_clean(text, name);
     text += ": ";
@@ -159,16 +142,22 @@ std::string encode_part(std::string_view text) {
 }
 
 struct Connection::Core {
-  explicit Core(std::filesystem::path where) : path(std::move(where)), socket(open_socket(path)) {}
+  explicit Core(Endpoint where) : endpoint(std::move(where)) { open(); }
+
+  void open() {
+    tls.reset();
+    socket = open_socket(endpoint);
+    if (endpoint.is_encrypted) tls.emplace(socket.get(), endpoint.host);
+  }
 
   void ask(const Question& question) {
     if (parser && !parser->is_done() && !is_ended) throw Lost{"the answer before was not read to its end"};
     // The daemon closes a connection after a while without a question: nothing was asked on it that could be lost.
-    if (!is_open()) socket = open_socket(path);
+    if (!is_open()) open();
     is_ended = false;
     parser.emplace();
     filled = 0;
-    const int failure = send(request_text(question));
+    const int failure = send(request_text(question, endpoint));
     // One who refuses a question need not read all of it; what it says about it can be there all the same.
     try {
       while (!parser->is_header_done() || is_interim()) receive();
@@ -179,9 +168,9 @@ struct Connection::Core {
   }
 
   // 0, or why it could not be sent.
-  int send(std::string_view text) const {
+  int send(std::string_view text) {
     while (!text.empty()) {
-      const ssize_t sent = ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
+      const ssize_t sent = tls ? tls->send(text) : ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
       if (sent < 0 && errno != EINTR) return errno;
       if (sent > 0) text.remove_prefix(static_cast<std::size_t>(sent));
     }
@@ -193,7 +182,9 @@ struct Connection::Core {
     if (buffer.size() - filled < read_bytes) buffer.resize(filled + read_bytes);
     ssize_t got = -1;
     do {
-      got = ::recv(socket.get(), buffer.data() + filled, buffer.size() - filled, 0);
+      char* free = buffer.data() + filled;
+      const std::size_t room = buffer.size() - filled;
+      got = tls ? tls->receive(free, room) : ::recv(socket.get(), free, room, 0);
     } while (got < 0 && errno == EINTR);
     is_ended = got <= 0;
     if (got < 0) lose("the connection to the daemon broke", errno);
@@ -244,8 +235,10 @@ struct Connection::Core {
     }
   }
 
-  std::filesystem::path path;
+  Endpoint endpoint;
   os::Fd socket;
+  // Over the socket, where it is encrypted.
+  std::optional<TlsChannel> tls;
   // Its first bytes are not taken apart yet: never a whole anything.
   std::vector<char> buffer;
   std::size_t filled = 0;
@@ -254,7 +247,8 @@ struct Connection::Core {
   std::optional<AnswerParser> parser;
 };
 
-Connection::Connection(const std::filesystem::path& socket) : core_(std::make_unique<Core>(socket)) {}
+Connection::Connection(const Endpoint& endpoint) : core_(std::make_unique<Core>(endpoint)) {}
+Connection::Connection(const std::filesystem::path& socket) : Connection(Endpoint{.socket = socket}) {}
 Connection::~Connection() = default;
 Connection::Connection(Connection&&) noexcept = default;
 Connection& Connection::operator=(Connection&&) noexcept = default;

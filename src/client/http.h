@@ -9,7 +9,10 @@
 #include <utility>
 #include <vector>
 
-// HTTP/1.1 to the daemon over its unix socket, one call after the other. The only place that speaks Beast on this side.
+#include "client/endpoint.h"
+
+// HTTP/1.1 to the daemon over its unix socket or its port, one call after the other. The only place that speaks Beast
+// on this side.
 namespace reeve::client {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
@@ -39,9 +42,11 @@ struct Lost {
   std::string what;
 };
 
-// Blocking. Throws Lost, and nothing else. SIGPIPE never arises.
+// Blocking. Throws Lost, and to begin with `daemon.untrusted` of a port with a wrong certificate; nothing else. SIGPIPE
+// never arises.
 class Connection {
  public:
+  explicit Connection(const Endpoint& endpoint);
   // Also for paths longer than a socket's address can be.
   explicit Connection(const std::filesystem::path& socket);
   ~Connection();

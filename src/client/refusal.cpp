@@ -48,7 +48,14 @@ Refusal make_refusal(const Answer& answer) {
   std::string message = text_of(*parsed, "detail");
   if (message.empty()) message = text_of(*parsed, "title");
   if (message.empty()) message = fmt::format("the daemon refused it ({})", answer.status);
-  return {base::Error(code, with_errors(std::move(message), *parsed), text_of(*parsed, "fix")), answer.status, *parsed};
+  std::string fix = text_of(*parsed, "fix");
+  // The daemon tells what it wants; where a client takes it from is for the client to say.
+  if (answer.status == 401) {
+    fix =
+        "put a token of that daemon into REEVE_TOKEN, a file for --token-file, or ~/.config/reeve/tokens; it is made "
+        "there with: reeve token create NAME";
+  }
+  return {base::Error(code, with_errors(std::move(message), *parsed), std::move(fix)), answer.status, *parsed};
 }
 
 }  // namespace reeve::client

@@ -124,12 +124,25 @@ struct LogSettings {
 };
 BOOST_DESCRIBE_STRUCT(LogSettings, (), (rotate_size, rotate_keep))
 
+// Files in PEM; a chain begins with the server's own.
+struct TlsSettings {
+  std::string certificate;
+  std::string key;
+  friend bool operator==(const TlsSettings&, const TlsSettings&) = default;
+};
+BOOST_DESCRIBE_STRUCT(TlsSettings, (), (certificate, key))
+
 struct ServerSettings {
   // "127.0.0.1:7433", or `off`.
   std::string http = "off";
+  std::optional<TlsSettings> tls;
+  // Whoever stands in front of it encrypts: then it may listen at any address.
+  bool behind_proxy = false;
+  // What the Host of a request may say beside the address itself: "reeve.example", "reeve.example:8443".
+  std::vector<std::string> allowed_hosts;
   friend bool operator==(const ServerSettings&, const ServerSettings&) = default;
 };
-BOOST_DESCRIBE_STRUCT(ServerSettings, (), (http))
+BOOST_DESCRIBE_STRUCT(ServerSettings, (), (http, tls, behind_proxy, allowed_hosts))
 
 struct WorktreeSettings {
   std::vector<std::vector<std::string>> setup;

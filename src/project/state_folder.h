@@ -12,6 +12,8 @@ struct StateFolder {
   std::filesystem::path root;
 
   std::filesystem::path socket() const { return root / "reeve.sock"; }
+  // What local programs show at the daemon's port; made with the first.
+  std::filesystem::path http_token() const { return root / "http.token"; }
   // Held by the one daemon of this folder.
   std::filesystem::path lock() const { return root / "reeve.lock"; }
   std::filesystem::path logs() const { return root / "logs"; }

@@ -11,6 +11,7 @@
 #include "json/encode.h"
 #include "json/parse.h"
 #include "os/user.h"
+#include "server/access.h"
 #include "server/keys.h"
 #include "server/manners.h"
 #include "server/operations.h"
@@ -83,7 +84,9 @@ base::Value Exchange::body() const {
   return std::move(*value);
 }
 
-std::string Exchange::actor() const { return os::user_name(request.peer.uid); }
+std::string Exchange::actor() const {
+  return request.peer.entrance == Entrance::tcp ? request.caller.name : os::user_name(request.peer.uid);
+}
 
 base::RunId Exchange::run_id() const {
   const auto id = base::RunId::parse(parts.at(0));
@@ -167,13 +170,15 @@ std::vector<Route> all_routes() {
        {run_routes(),    approval_routes(), execution_routes(), execution_view_routes(), pipeline_routes(),
         patch_routes(),  workflow_routes(), tool_routes(),      role_routes(),           gate_routes(),
         policy_routes(), audit_routes(),    output_routes(),    terminal_routes(),       event_routes(),
-        doctor_routes(), daemon_routes(),   openapi_routes(),   monitor_routes(),        import_routes()}) {
+        doctor_routes(), daemon_routes(),   openapi_routes(),   monitor_routes(),        import_routes(),
+        token_routes(),  web_routes()}) {
     all.insert(all.end(), routes.begin(), routes.end());
   }
   return all;
 }
 
-Api::Api(runtime::Daemon& daemon) : daemon_(daemon), keys_(std::make_unique<Keys>(daemon)) {
+Api::Api(runtime::Daemon& daemon, Front* front)
+    : daemon_(daemon), front_(front), keys_(std::make_unique<Keys>(daemon)) {
   for (const Route& route : all_routes()) served_.push_back({route, find_operation(route.method, route.path)});
 }
 
@@ -203,6 +208,7 @@ const Api::Served* Api::find(const SharedExchange& exchange) const {
 void Api::handle(Request request, std::shared_ptr<Responder> responder) {
   responder = record_exchange(request, std::move(responder));
   auto exchange = std::make_shared<Exchange>(Exchange{daemon_, std::move(request), std::move(responder), {}});
+  exchange->front = front_;
   exchange->look_up = [this, asked = std::weak_ptr(exchange)](std::string path, std::function<void(Response)> take) {
     const auto alive = asked.lock();
     if (!alive) return;
@@ -210,6 +216,8 @@ void Api::handle(Request request, std::shared_ptr<Responder> responder) {
            capture([alive, take = std::move(take)](Response response) { take(std::move(response)); }));
   };
   exchange->go_on([&] {
+    // Who stands in front may have judged it by another path.
+    if (exchange->request.has_escaped_slash) throw bad_request("there is an escaped slash in the path");
     const Served* served = find(exchange);
     if (served != nullptr) serve(exchange, *served);
   });
@@ -217,6 +225,7 @@ void Api::handle(Request request, std::shared_ptr<Responder> responder) {
 
 void Api::serve(const SharedExchange& exchange, const Served& served) {
   const Route& route = served.route;
+  require_access(exchange->request, served.operation);
   check_content_type(exchange->request);
   if (served.operation == nullptr) return route.handle(exchange);
   const Operation& operation = *served.operation;

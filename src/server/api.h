@@ -14,6 +14,8 @@
 // What the daemon answers to, one file per resource.
 namespace reeve::server {
 
+class Front;
+
 // One request on its way to its answer. Shared by what works on it.
 struct Exchange {
   runtime::Daemon& daemon;
@@ -52,6 +54,8 @@ struct Exchange {
   bool is_answered = false;
   // Asks for another resource in the name of the same client; lives until that is answered.
   std::function<void(std::string path, std::function<void(Response)> take)> look_up = {};
+  // The door to TCP; none on the sockets of runs.
+  Front* front = nullptr;
 };
 using SharedExchange = std::shared_ptr<Exchange>;
 
@@ -92,6 +96,8 @@ std::vector<Route> gate_routes();
 std::vector<Route> policy_routes();
 std::vector<Route> doctor_routes();
 std::vector<Route> openapi_routes();
+std::vector<Route> token_routes();
+std::vector<Route> web_routes();
 // All of them.
 std::vector<Route> all_routes();
 
@@ -101,7 +107,7 @@ struct Operation;
 // Finds the route, holds the request to what every one is held to (server/manners.h), and answers what goes wrong.
 class Api {
  public:
-  explicit Api(runtime::Daemon& daemon);
+  explicit Api(runtime::Daemon& daemon, Front* front = nullptr);
   ~Api();
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
@@ -117,6 +123,7 @@ class Api {
   void serve(const SharedExchange& exchange, const Served& served);
 
   runtime::Daemon& daemon_;
+  Front* front_;
   std::vector<Served> served_;
   std::unique_ptr<Keys> keys_;
 };

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "server/http_connection.h"
 #include "server/http_head.h"
+#include "server/tls.h"
 
 namespace reeve::server {
 
@@ -20,6 +21,8 @@ namespace {
 constexpr int accepted_at_once = 64;
 // How long no connections are taken when the system has no room for one.
 constexpr base::Milliseconds pause(100);
+// A stranger has at least this long before another takes its place: whole crowds may come at once.
+constexpr base::Milliseconds stranger_turn(250);
 
 bool equal_ignoring_case(std::string_view left, std::string_view right) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
@@ -47,6 +50,8 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
 
   struct Listener {
     os::Fd socket;
+    // None: a unix socket.
+    std::optional<TcpDoor> door;
     // On the socket, or until it is looked at again.
     runtime::Loop::Hold waiting;
   };
@@ -57,6 +62,7 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
 
   void accept_some(Listener& listener) {
     for (int i = 0; i < accepted_at_once; ++i) {
+      if (listener.door && strangers.size() >= limits.strangers && !make_room(listener)) return;
       os::Fd socket(::accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!socket) {
         const bool passes = errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
@@ -69,13 +75,53 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
         note_answer(503);
         continue;
       }
-      const auto connection = open_connection(shared_from_this(), std::move(socket));
-      connections.emplace(connection.get(), connection);
-      if (meters != nullptr) meters->connections.add(1);
+      admit_connection(listener, std::move(socket));
     }
   }
 
+  void admit_connection(const Listener& listener, os::Fd socket) {
+    Visit visit;
+    if (listener.door) {
+      const auto from = os::peer_address(socket.get());
+      const auto to = os::local_address(socket.get());
+      // Gone already.
+      if (!from || !to) return;
+      visit.peer.entrance = Entrance::tcp;
+      visit.peer.from = *from;
+      visit.peer.to = *to;
+      visit.admit = listener.door->admit;
+      os::prepare_connection(socket.get());
+      if (listener.door->tls) {
+        visit.peer.is_encrypted = true;
+        socket = listener.door->tls->open(loop, std::move(socket));
+        if (!socket) return;
+      }
+    }
+    const auto connection = open_connection(shared_from_this(), std::move(socket), visit);
+    connections.emplace(connection.get(), connection);
+    if (meters != nullptr) meters->connections.add(1);
+    if (listener.door) strangers.push_back({connection, loop.now()});
+  }
+
+  // Ends the stranger that has been there longest; false when none has had its turn yet: then the next waits outside.
+  bool make_room(Listener& listener) {
+    const base::BootTime turn_over = strangers.front().since + stranger_turn;
+    if (loop.now() < turn_over) {
+      listener.waiting = loop.at(turn_over, [this, &listener] { wait(listener); });
+      return false;
+    }
+    // A copy: it removes itself.
+    const std::shared_ptr<Connection> oldest = strangers.front().connection;
+    oldest->cut();
+    return true;
+  }
+
+  void known(Connection& connection) override {
+    std::erase_if(strangers, [&](const Stranger& one) { return one.connection.get() == &connection; });
+  }
+
   void gone(Connection& connection) override {
+    known(connection);
     connections.erase(&connection);
     if (meters != nullptr) meters->connections.add(-1);
     if (is_closing && connections.empty()) tell_closed();
@@ -84,6 +130,7 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
   void replaced(Connection& connection, std::shared_ptr<Connection> by) override {
     Connection* const key = by.get();
     connections.emplace(key, std::move(by));
+    known(connection);
     connections.erase(&connection);
     if (is_closing) key->finish();
   }
@@ -107,6 +154,12 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
 
   // Their addresses are in the tasks that wait for them.
   std::list<Listener> listeners;
+  struct Stranger {
+    std::shared_ptr<Connection> connection;
+    base::BootTime since;
+  };
+  // Oldest first.
+  std::list<Stranger> strangers;
   std::unordered_map<Connection*, std::shared_ptr<Connection>> connections;
   runtime::Loop::Hold patience;
   std::function<void()> closed;
@@ -127,7 +180,11 @@ void HttpServer::accept(os::Fd listener) {
   if (flags < 0 || ::fcntl(listener.get(), F_SETFL, flags | O_NONBLOCK) < 0) {
     base::throw_errno("os.failed", "cannot listen", errno);
   }
-  core_->wait(core_->listeners.emplace_back(std::move(listener), runtime::Loop::Hold()));
+  core_->wait(core_->listeners.emplace_back(std::move(listener), std::nullopt, runtime::Loop::Hold()));
+}
+
+void HttpServer::accept(os::Fd listener, TcpDoor door) {
+  core_->wait(core_->listeners.emplace_back(std::move(listener), std::move(door), runtime::Loop::Hold()));
 }
 
 std::size_t HttpServer::connections() const noexcept { return core_->connections.size(); }

@@ -11,13 +11,20 @@
 #include <vector>
 
 #include "os/fd.h"
+#include "os/tcp.h"
 #include "runtime/loop.h"
 #include "runtime/meters.h"
 #include "server/websocket.h"
+#include "server/caller.h"
 
 // HTTP/1.1 without a word about what is asked: connections, bounds, time limits, streams. The only place that speaks
 // Beast on this side.
 namespace reeve::server {
+
+class Tls;
+
+// The door that a connection came by.
+enum class Entrance { unix_socket, tcp };
 
 // Who is at the other end of a unix socket, as the kernel says; all -1 elsewhere.
 struct Peer {
@@ -26,6 +33,11 @@ struct Peer {
   gid_t gid = static_cast<gid_t>(-1);
   // When it began, as it was at the first look (os::ProcessId): a number alone may be another's later.
   std::uint64_t started = 0;
+  Entrance entrance = Entrance::unix_socket;
+  // Of TCP: the two ends, and whether nobody in between can read along.
+  os::TcpAddress from = {};
+  os::TcpAddress to = {};
+  bool is_encrypted = false;
 };
 
 struct Request {
@@ -33,10 +45,13 @@ struct Request {
   std::string method;
   // Decoded, without the query: "/api/runs/TR-17".
   std::string path;
+  // A slash of the path was written as %2F: what it means there is for whoever answers to say.
+  bool has_escaped_slash = false;
   // Decoded; of a name that comes twice the last.
   std::map<std::string, std::string, std::less<>> query;
   std::string body;
   Peer peer;
+  Caller caller;
 
   // Any case of the name; nothing when it is not there.
   std::optional<std::string> header(std::string_view name) const;
@@ -86,12 +101,35 @@ class Responder {
 
 using Handler = std::function<void(Request request, std::shared_ptr<Responder> responder)>;
 
+// What becomes of a request of which only the head is there.
+struct Admission {
+  // Instead of everything else, and the connection ends with it.
+  std::optional<Response> refusal = {};
+  Caller caller = {};
+  // It has shown a credential: its connection stays, and counts no longer among those of strangers.
+  bool is_known = false;
+};
+// Decides at once or later, on the loop's thread. The head is valid until this returns.
+using Admit = std::function<void(const Request& head, std::function<void(Admission)> decided)>;
+
+// How connections from a port are taken.
+struct TcpDoor {
+  Admit admit;
+  // None: as they come.
+  std::shared_ptr<Tls> tls = {};
+};
+
 class HttpServer {
  public:
   struct Limits {
     std::size_t header_bytes = 64UZ * 1024;
     std::size_t body_bytes = 16UZ * 1024 * 1024;
+    std::size_t headers = 100;
     std::size_t connections = 1'024;
+    // Of TCP: connections without a credential, of which the oldest make room; and the time for the head of a request
+    // from the beginning of such a connection on.
+    std::size_t strangers = 64;
+    base::Milliseconds stranger_time = std::chrono::seconds(5);
     // For a whole request once its first byte came, and for a connection without one.
     base::Milliseconds request_time = std::chrono::seconds(30);
     base::Milliseconds idle_time = std::chrono::minutes(5);
@@ -107,6 +145,8 @@ class HttpServer {
 
   // Takes connections from a unix socket that listens already.
   void accept(os::Fd listener);
+  // From a port.
+  void accept(os::Fd listener, TcpDoor door);
   std::size_t connections() const noexcept;
   // Where connections and answers are counted; before the first accept(). They must outlive it.
   void count_in(runtime::HttpMeters& meters);

@@ -48,9 +48,11 @@ Peer peer_of(int socket) {
 // through the outbox. While nothing is read, the end of the other side is seen by the hang-up of its socket.
 class HttpConnection final : public Connection, public Outlet, public std::enable_shared_from_this<HttpConnection> {
  public:
-  HttpConnection(std::shared_ptr<Host> host, os::Fd socket)
+  HttpConnection(std::shared_ptr<Host> host, os::Fd socket, const Visit& visit)
       : host_(std::move(host)),
-        peer_(peer_of(socket.get())),
+        peer_(visit.peer.entrance == Entrance::unix_socket ? peer_of(socket.get()) : visit.peer),
+        admit_(visit.admit),
+        is_stranger_(admit_ != nullptr),
         socket_(host_->loop.context(), asio::generic::stream_protocol(AF_UNIX, 0), socket.release()) {
     socket_.non_blocking(true);
   }
@@ -72,6 +74,7 @@ class HttpConnection final : public Connection, public Outlet, public std::enabl
   enum class State {
     idle,       // no byte of a request yet
     receiving,  // some of it
+    admitting,  // its head is there; whether the rest is read is being decided
     answering,  // the handler has it
     streaming,  // the answer comes in pieces
     sending,    // the answer is whole and on its way
@@ -83,8 +86,11 @@ class HttpConnection final : public Connection, public Outlet, public std::enabl
   void start_read();
   void take_bytes(const error_code& error, std::size_t count);
   void parse();
+  void ask_admission();
+  void take_admission(Admission admission);
   void handle();
-  void refuse(const Refusal& refusal);
+  void refuse(Response response);
+  void refuse(const Refusal& refusal) { refuse(refusal_response(refusal)); }
   void next_request();
 
   void stage();
@@ -101,6 +107,11 @@ class HttpConnection final : public Connection, public Outlet, public std::enabl
 
   std::shared_ptr<Host> host_;
   Peer peer_;
+  Admit admit_;
+  bool is_stranger_;
+  // Of the request that is being read.
+  bool is_admitted_ = false;
+  Caller caller_;
   asio::generic::stream_protocol::socket socket_;
   State state_ = State::idle;
 
@@ -129,7 +140,7 @@ class HttpConnection final : public Connection, public Outlet, public std::enabl
 
 void HttpConnection::start() {
   watch_peer();
-  set_deadline_in(host_->limits.idle_time);
+  set_deadline_in(is_stranger_ ? host_->limits.stranger_time : host_->limits.idle_time);
   start_read();
 }
 
@@ -168,10 +179,12 @@ void HttpConnection::parse() {
   const auto bytes = buffer_.cdata();
   buffer_.consume(reader_->put({static_cast<const char*>(bytes.data()), bytes.size()}));
   if (reader_->refusal()) return refuse(Refusal(*reader_->refusal()));
+  if (admit_ && !is_admitted_ && reader_->is_in_body()) return ask_admission();
   if (reader_->is_complete()) return handle();
   if (state_ == State::idle) {
     state_ = State::receiving;
-    set_deadline_in(host_->limits.request_time);
+    // The time of a stranger goes on.
+    if (!is_stranger_) set_deadline_in(host_->limits.request_time);
   }
   if (reader_->take_expectation()) {
     outbox_.push("HTTP/1.1 100 Continue\r\n\r\n");
@@ -181,16 +194,40 @@ void HttpConnection::parse() {
   start_read();
 }
 
+// Nothing is read meanwhile: what a body costs is for those who may send one.
+void HttpConnection::ask_admission() {
+  state_ = State::admitting;
+  set_deadline_in(host_->limits.request_time);
+  Request& head = reader_->head();
+  head.peer = peer_;
+  admit_(head, [weak = weak_from_this()](Admission admission) {
+    const auto self = weak.lock();
+    if (self && self->state_ == State::admitting) self->take_admission(std::move(admission));
+  });
+}
+
+void HttpConnection::take_admission(Admission admission) {
+  if (admission.refusal) return refuse(std::move(*admission.refusal));
+  is_admitted_ = true;
+  caller_ = std::move(admission.caller);
+  if (admission.is_known && std::exchange(is_stranger_, false)) host_->known(*this);
+  state_ = State::receiving;
+  set_deadline_in(host_->limits.request_time);
+  parse();
+}
+
 void HttpConnection::handle() {
   const auto self = shared_from_this();
   state_ = State::answering;
   set_deadline(BootTime::max());
-  keeps_alive_ = reader_->keeps_alive();
+  keeps_alive_ = reader_->keeps_alive() && !is_stranger_;
   is_http_1_0_ = reader_->is_http_1_0();
   Request request = reader_->take();
   reader_.reset();
   is_head_request_ = request.method == "HEAD";
   request.peer = peer_;
+  request.caller = std::exchange(caller_, {});
+  is_admitted_ = false;
   auto responder = std::make_shared<HttpResponder>(host_->loop, weak_from_this());
   responder_ = responder;
   try {
@@ -203,13 +240,12 @@ void HttpConnection::handle() {
   if (has_hung_up_ && state_ != State::closed) cut();
 }
 
-void HttpConnection::refuse(const Refusal& refusal) {
+void HttpConnection::refuse(Response response) {
   state_ = State::refusing;
   keeps_alive_ = false;
   reader_.reset();
   buffer_.clear();
   set_deadline_in(host_->limits.write_time);
-  Response response = refusal_response(refusal);
   host_->note_answer(response.status);
   outbox_.push(head_text(response, Framing::length, Persistence::close));
   outbox_.push(std::move(response.body));
@@ -357,6 +393,7 @@ void HttpConnection::wait_writable() {
 
 void HttpConnection::finish() {
   if (state_ == State::idle || state_ == State::receiving || state_ == State::refusing) return close();
+  if (state_ == State::admitting) return close();
   if (state_ != State::streaming) return;
   // What was written goes out, without the chunk that would say that this is all: whoever reads asks the next daemon.
   const auto stream = stream_.lock();
@@ -406,8 +443,8 @@ void HttpConnection::expire() {
 
 }  // namespace
 
-std::shared_ptr<Connection> open_connection(std::shared_ptr<Host> host, os::Fd socket) {
-  auto connection = std::make_shared<HttpConnection>(std::move(host), std::move(socket));
+std::shared_ptr<Connection> open_connection(std::shared_ptr<Host> host, os::Fd socket, const Visit& visit) {
+  auto connection = std::make_shared<HttpConnection>(std::move(host), std::move(socket), visit);
   connection->start();
   return connection;
 }

@@ -21,6 +21,8 @@ struct Host {
   virtual void gone(Connection& connection) = 0;
   // Its socket is another's from here on, which counts in its place.
   virtual void replaced(Connection& connection, std::shared_ptr<Connection> by) = 0;
+  // It has shown a credential.
+  virtual void known(Connection& connection) = 0;
 
   runtime::Loop& loop;
   Handler handle;
@@ -46,7 +48,15 @@ class Connection {
   virtual void drop() = 0;
 };
 
+// What is known of one who came.
+struct Visit {
+  // Of a unix socket it is asked for.
+  Peer peer = {};
+  // Asked about the head of each request; none: all are taken.
+  Admit admit = {};
+};
+
 // Serves a socket that was accepted.
-std::shared_ptr<Connection> open_connection(std::shared_ptr<Host> host, os::Fd socket);
+std::shared_ptr<Connection> open_connection(std::shared_ptr<Host> host, os::Fd socket, const Visit& visit);
 
 }  // namespace reeve::server

@@ -1,10 +1,13 @@
 #include "server/http_head.h"
 
+#include <algorithm>
+#include <array>
 #include <iterator>
 
 #include <boost/beast/http/status.hpp>
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "base/value.h"
 #include "json/encode.h"
 
@@ -28,6 +31,21 @@ std::string_view reason(int status) {
   return {text.data(), text.size()};
 }
 
+// No page of another origin can read, frame or keep an answer, and none is taken for anything but what it says.
+constexpr auto strict_headers = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cache-Control", "no-store"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+});
+
+bool has_header(const Response& response, std::string_view name) {
+  return std::ranges::any_of(response.headers, [&](const auto& header) {
+    return base::to_ascii_lower(header.first) == base::to_ascii_lower(name);
+  });
+}
+
 }  // namespace
 
 bool has_body(int status) noexcept { return status >= 200 && status != 204 && status != 304; }
@@ -45,6 +63,9 @@ std::string head_text(const Response& response, Framing framing, Persistence per
   }
   if (persistence == Persistence::keep_alive) text += "Connection: keep-alive\r\n";
   if (persistence == Persistence::close) text += "Connection: close\r\n";
+  for (const auto& [name, value] : strict_headers) {
+    if (!has_header(response, name)) append_header(text, name, value);
+  }
   for (const auto& [name, value] : response.headers) append_header(text, name, value);
   text += "\r\n";
   return text;
@@ -63,6 +84,10 @@ Refusal body_too_large(std::size_t most) {
 Refusal header_too_large(std::size_t most) {
   return {431, "http.too_large", "the headers are too large", fmt::format("at most {} bytes are taken", most),
           "send fewer or shorter headers, or what is long in the body"};
+}
+
+Refusal too_many_headers(std::size_t most) {
+  return {431, "http.too_large", "there are too many headers", fmt::format("at most {} are taken", most), "send fewer"};
 }
 
 Refusal timed_out() {

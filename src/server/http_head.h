@@ -14,7 +14,8 @@ enum class Framing { length, chunks, until_close };
 // What is said about the connection.
 enum class Persistence { as_usual, keep_alive, close };
 
-// The first lines of an answer, with the empty line at their end. Control characters in headers become blanks, so that
+// The first lines of an answer, with the empty line at their end. They forbid browsers what no answer of ours needs,
+// unless the response has a header of that name itself. Control characters in headers become blanks, so that
 // no value can make a header of its own.
 std::string head_text(const Response& response, Framing framing, Persistence persistence);
 
@@ -33,6 +34,7 @@ struct Refusal {
 Refusal bad_request(std::string detail);
 Refusal body_too_large(std::size_t most);
 Refusal header_too_large(std::size_t most);
+Refusal too_many_headers(std::size_t most);
 Refusal timed_out();
 Refusal overloaded(std::size_t connections);
 Refusal no_answer(std::string detail);

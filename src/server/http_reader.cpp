@@ -1,5 +1,6 @@
 #include "server/http_reader.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -18,6 +19,25 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+// A line of the header that goes on in the next one (obs-fold): the base takes them, others read them differently.
+bool has_folded_line(std::string_view bytes, bool has_begun) {
+  // Only the empty line is left; what follows is the body.
+  if (has_begun && bytes.starts_with("\r\n")) return false;
+  bytes = bytes.substr(0, bytes.find("\r\n\r\n"));
+  return bytes.find("\r\n ") != std::string_view::npos || bytes.find("\r\n\t") != std::string_view::npos;
+}
+
+// The line in front of a chunk. The base waits for a right end behind a wrong one.
+bool has_bare_line_end(std::string_view bytes) {
+  if (bytes.starts_with("\r\n")) bytes.remove_prefix(2);
+  return bytes.substr(0, bytes.find("\r\n")).contains('\n');
+}
+
+bool has_control(std::string_view text) {
+  return std::ranges::any_of(text,
+                             [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; });
+}
 
 }  // namespace
 
@@ -44,16 +64,31 @@ struct RequestReader::Parser final : http::basic_parser<true> {
       return;
     }
     request.path = std::move(parsed->path);
+    request.has_escaped_slash = parsed->has_escaped_slash;
     request.query = std::move(parsed->query);
   }
 
   void on_response_impl(int, boost::beast::string_view, int, error_code&) override {}
 
   void on_field_impl(http::field field, boost::beast::string_view name, boost::beast::string_view value,
-                     error_code&) override {
+                     error_code& error) override {
     // What comes behind a chunked body is no header of the request.
     if (has_header) return;
-    if (field == http::field::transfer_encoding) has_encoding = true;
+    if (request.headers.size() >= limits.headers) {
+      refusal = too_many_headers(limits.headers);
+      error = http::error::header_limit;
+      return;
+    }
+    if (has_control(view(value))) error = http::error::bad_value;
+    // Where a body ends must be said once and in one way, or somebody in between finds another end.
+    if (field == http::field::content_length) {
+      const bool is_number = !value.empty() && std::ranges::all_of(view(value), base::is_ascii_digit);
+      if (std::exchange(has_length, true) || !is_number) error = http::error::bad_content_length;
+    }
+    if (field == http::field::transfer_encoding) {
+      const bool is_plain = base::to_ascii_lower(view(value)) == "chunked";
+      if (std::exchange(has_encoding, true) || !is_plain || is_http_1_0) error = http::error::bad_transfer_encoding;
+    }
     if (field == http::field::expect) expects_continue = base::to_ascii_lower(view(value)) == "100-continue";
     request.headers.emplace_back(view(name), view(value));
   }
@@ -61,7 +96,7 @@ struct RequestReader::Parser final : http::basic_parser<true> {
   void on_header_impl(error_code& error) override {
     has_header = true;
     // The base takes other encodings for no body at all, and the body for the next request.
-    if (has_encoding && !chunked()) error = http::error::bad_transfer_encoding;
+    if (has_encoding && (has_length || !chunked())) error = http::error::bad_transfer_encoding;
   }
 
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, error_code&) override {
@@ -101,6 +136,7 @@ struct RequestReader::Parser final : http::basic_parser<true> {
   std::uint64_t chunk_left = 0;
   bool has_header = false;
   bool has_encoding = false;
+  bool has_length = false;
   bool expects_continue = false;
   bool is_http_1_0 = false;
 };
@@ -112,10 +148,16 @@ RequestReader& RequestReader::operator=(RequestReader&&) noexcept = default;
 
 std::size_t RequestReader::put(std::string_view bytes) {
   Parser& parser = *parser_;
+  const bool is_folded = !parser.is_header_done() && has_folded_line(bytes, parser.header_bytes > 0);
+  if (is_folded) parser.refuse(http::error::bad_obs_fold);
   std::size_t taken = 0;
   while (!parser.is_done() && !parser.refusal && parser.can_take(bytes.size() - taken)) {
     const bool is_header = !parser.is_header_done();
     const bool is_before_chunk = parser.is_before_chunk();
+    if (is_before_chunk && has_bare_line_end(bytes.substr(taken))) {
+      parser.refuse(http::error::bad_line_ending);
+      break;
+    }
     error_code error;
     const std::size_t some = parser.put(boost::asio::buffer(bytes.data() + taken, bytes.size() - taken), error);
     taken += some;
@@ -141,6 +183,8 @@ bool RequestReader::take_expectation() noexcept {
 }
 
 bool RequestReader::is_in_body() const noexcept { return parser_->has_header; }
+
+Request& RequestReader::head() noexcept { return parser_->request; }
 
 Request RequestReader::take() {
   REEVE_ASSERT(is_complete());

@@ -27,6 +27,8 @@ class RequestReader {
   // The header is there and the other side waits for a word before it sends the body. True once.
   bool take_expectation() noexcept;
   bool is_in_body() const noexcept;
+  // What is known of it once the header is there, without the body.
+  Request& head() noexcept;
 
   // Of one that is complete.
   Request take();

@@ -47,7 +47,8 @@ std::expected<Target, std::string> parse_target(std::string_view text) {
   auto path = decode(text.substr(0, mark));
   if (!path) return std::unexpected(path.error());
   if (std::ranges::any_of(*path, is_control)) return std::unexpected("there is a control character in the path");
-  Target target{std::move(*path), {}};
+  Target target{.path = std::move(*path)};
+  target.has_escaped_slash = base::to_ascii_lower(text.substr(0, mark)).contains("%2f");
   if (mark == text.size()) return target;
   for (const std::string_view pair : base::split(text.substr(mark + 1), '&')) {
     if (pair.empty()) continue;

@@ -11,6 +11,8 @@ namespace reeve::server {
 struct Target {
   std::string path;
   std::map<std::string, std::string, std::less<>> query;
+  // Whether that parts the path or not, others read differently.
+  bool has_escaped_slash = false;
 };
 // "/api/runs?limit=1". A '+' stays one. Otherwise what is wrong, for people.
 std::expected<Target, std::string> parse_target(std::string_view text);

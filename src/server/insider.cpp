@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "os/lineage.h"
+#include "os/tcp.h"
 #include "runtime/store_task.h"
 
 namespace reeve::server {
@@ -37,23 +38,42 @@ std::string run_named_by(pid_t pid) {
 
 }  // namespace
 
+namespace {
+
+std::optional<Insider> find_in_lineage(const runtime::Daemon& daemon, pid_t pid,
+                                       const std::vector<os::ProcessId>& lineage) {
+  for (const os::ProcessId& id : lineage) {
+    if (const auto run = daemon.find_held_by(id.pid)) return Insider{run->text(), pid};
+  }
+  for (const os::ProcessId& id : lineage) {
+    const bool is_inside = os::runs_program(id.pid, "reeve-keeper", "hold") ||
+                           is_group_of_a_run(os::cgroup_of(id.pid)) || os::variable_of(id.pid, "REEVE_RUN_ID");
+    if (is_inside) return Insider{run_named_by(pid), pid};
+  }
+  return std::nullopt;
+}
+
+// Who has an end of a connection may have got it from somebody else: one of them inside is enough.
+std::optional<Insider> find_at_port(const runtime::Daemon& daemon, const Peer& peer) {
+  for (const pid_t pid : os::find_holders(peer.from, peer.to)) {
+    const auto id = os::identify(pid);
+    if (!id) continue;
+    if (auto insider = find_in_lineage(daemon, pid, os::find_lineage(*id))) return insider;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& peer) {
-  // Not on a unix socket: it has shown a credential of another kind.
+  if (peer.entrance == Entrance::tcp) return find_at_port(daemon, peer);
   if (peer.pid < 0) return std::nullopt;
   const auto lineage = os::find_lineage({peer.pid, peer.started});
   if (lineage.empty()) {
     throw Error("api.peer_gone", "the process that asked for this has ended: who it was cannot be known any more",
                 "let the command that decides wait for its answer");
   }
-  for (const os::ProcessId& id : lineage) {
-    if (const auto run = daemon.find_held_by(id.pid)) return Insider{run->text(), peer.pid};
-  }
-  for (const os::ProcessId& id : lineage) {
-    const bool is_inside = os::runs_program(id.pid, "reeve-keeper", "hold") ||
-                           is_group_of_a_run(os::cgroup_of(id.pid)) || os::variable_of(id.pid, "REEVE_RUN_ID");
-    if (is_inside) return Insider{run_named_by(peer.pid), peer.pid};
-  }
-  return std::nullopt;
+  return find_in_lineage(daemon, peer.pid, lineage);
 }
 
 void report_insider(runtime::Daemon& daemon, const Insider& insider, const std::string& what) {
@@ -89,11 +109,31 @@ void refuse_from_inside(const SharedExchange& exchange, std::string_view what) {
               "do it in a shell of your own, outside any run");
 }
 
+void refuse_other_run(const SharedExchange& exchange, base::RunId run, const std::string& what) {
+  const auto insider = find_insider(exchange->daemon, exchange->request.peer);
+  if (!insider || insider->run == run.text()) return;
+  report_insider(exchange->daemon, *insider, what);
+  throw Error("run.inside_run", fmt::format("a process inside {} cannot {}", insider->run, what),
+              "do it in a shell of your own, outside any run");
+}
+
+namespace {
+
+// Of those that hold the connection, those who may be in a sandbox.
+bool may_be_sandboxed(const Peer& peer) {
+  if (peer.entrance == Entrance::tcp) {
+    return std::ranges::any_of(os::find_holders(peer.from, peer.to), [](pid_t pid) { return !os::shares_mounts(pid); });
+  }
+  // Who has the number afterwards had it all along. Most clients are known to be outside by this alone.
+  return peer.pid >= 0 &&
+         !(os::shares_mounts(peer.pid) && os::identify(peer.pid) == os::ProcessId{peer.pid, peer.started});
+}
+
+}  // namespace
+
 void refuse_sandboxed(const SharedExchange& exchange) {
   const Peer& peer = exchange->request.peer;
-  if (peer.pid < 0) return;
-  // Who has the number afterwards had it all along. Most clients are known to be outside by this alone.
-  if (os::shares_mounts(peer.pid) && os::identify(peer.pid) == os::ProcessId{peer.pid, peer.started}) return;
+  if (!may_be_sandboxed(peer)) return;
   // Containers have mounts of their own as well, and are no sandbox of a run.
   const auto insider = find_insider(exchange->daemon, peer);
   if (!insider) return;

@@ -15,7 +15,8 @@ struct Insider {
   pid_t pid = 0;
 };
 // By a keeper above it, by its control group, or by the variables it or somebody above it was started with. Throws
-// `api.peer_gone` for a peer that is not there any more, of whom nothing can be known.
+// `api.peer_gone` for a peer of the unix socket that is not there any more, of whom nothing can be known. At a port
+// those processes are looked at that hold the other end on this machine; where none is found its credential counts.
 std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& peer);
 
 // Called first by everything that decides or could: throws `approval.inside_run`, after it has been reported. `what`
@@ -27,6 +28,9 @@ void refuse_sandboxed(const SharedExchange& exchange);
 // Called first by what starts a workflow: throws `execution.inside_run`, after it has been reported. A process inside a
 // run would reach beyond the run that it is in. `what`: "start a workflow".
 void refuse_from_inside(const SharedExchange& exchange, std::string_view what);
+// Called first by what acts on a run: throws `run.inside_run` for a process inside another one, after it has been
+// reported. `what`: "cancel TR-7".
+void refuse_other_run(const SharedExchange& exchange, base::RunId run, const std::string& what);
 // An attempt that has been refused, in the audit trail and for all who listen.
 void report_insider(runtime::Daemon& daemon, const Insider& insider, const std::string& what);
 

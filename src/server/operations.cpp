@@ -26,7 +26,7 @@ Contract make_contract() {
   Contract made;
   for (const auto make :
        {run_operations, approval_operations, execution_operations, pipeline_operations, patch_operations,
-        workflow_operations, setting_operations, record_operations, daemon_operations}) {
+        workflow_operations, setting_operations, record_operations, daemon_operations, access_operations}) {
     for (Operation& operation : make(made.schemas)) made.operations.push_back(std::move(operation));
   }
   return made;
@@ -58,7 +58,7 @@ const Operation* find_operation(std::string_view method, std::string_view path) 
 }
 
 std::vector<std::string> error_codes(const Operation& operation) {
-  std::vector<std::string> codes = {"api.bad_request", "store.busy", "store.unavailable"};
+  std::vector<std::string> codes = {"api.bad_request", "api.forbidden", "store.busy", "store.unavailable"};
   if (operation.method != "GET") codes.emplace_back("api.unsupported_media_type");
   if (operation.keeping != Keeping::none) {
     codes.emplace_back("api.key_reused");

@@ -7,13 +7,13 @@
 #include "base/value.h"
 #include "json/schema.h"
 #include "model/describe.h"
+#include "model/token.h"
 
 // What the API promises of each of its routes: the source of /api/openapi.json, and of what a request is held to. A
 // test compares it with the routes, both ways.
 namespace reeve::server {
 
-enum class Scope { read, operate, approve, admin };
-REEVE_DESCRIBE_ENUM(Scope, read, operate, approve, admin)
+using model::Scope;
 
 // How an Idempotency-Key is kept.
 enum class Keeping {
@@ -70,6 +70,7 @@ std::vector<Operation> workflow_operations(json::Schemas& schemas);
 std::vector<Operation> setting_operations(json::Schemas& schemas);
 std::vector<Operation> record_operations(json::Schemas& schemas);
 std::vector<Operation> daemon_operations(json::Schemas& schemas);
+std::vector<Operation> access_operations(json::Schemas& schemas);
 
 struct Contract {
   std::vector<Operation> operations;

@@ -106,6 +106,7 @@ void show(SharedExchange exchange) {
 }
 
 void cancel(SharedExchange exchange) {
+  refuse_other_run(exchange, exchange->run_id(), fmt::format("cancel {}", exchange->run_id().text()));
   const Value body = exchange->body();
   runtime::Supervisor::Cancellation cancellation{.by = exchange->actor()};
   if (const Value* reason = body.find("reason"); reason != nullptr && !reason->is_null()) {
@@ -156,6 +157,7 @@ void input(SharedExchange exchange) {
 }
 
 void resize(SharedExchange exchange) {
+  refuse_other_run(exchange, exchange->run_id(), fmt::format("resize {}", exchange->run_id().text()));
   struct Size {
     int rows = 0;
     int columns = 0;
@@ -180,6 +182,7 @@ void signal(SharedExchange exchange) {
   static const std::map<std::string, int, std::less<>> names = {
       {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"KILL", SIGKILL}, {"USR1", SIGUSR1},  {"USR2", SIGUSR2},
       {"TERM", SIGTERM}, {"STOP", SIGSTOP}, {"CONT", SIGCONT}, {"TSTP", SIGTSTP}, {"WINCH", SIGWINCH}};
+  refuse_other_run(exchange, exchange->run_id(), fmt::format("signal {}", exchange->run_id().text()));
   const Value body = exchange->body();
   const Value* wanted = body.find("signal");
   std::string name = wanted != nullptr && wanted->as_string() != nullptr ? *wanted->as_string() : "";

@@ -30,6 +30,7 @@
 #include "project/project.h"
 #include "server/api.h"
 #include "server/door.h"
+#include "server/front.h"
 
 namespace reeve::server {
 
@@ -168,7 +169,8 @@ class Server {
         complaints_(
             ::open((options.folder.logs() / "daemon.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)),
         daemon_(make_options()),
-        api_(daemon_),
+        front_(daemon_, front_settings()),
+        api_(daemon_, &front_),
         http_(daemon_.loop(),
               [this](Request request, std::shared_ptr<Responder> responder) {
                 used_at_ = daemon_.loop().now();
@@ -177,6 +179,19 @@ class Server {
               {}),
         doors_(daemon_) {
     http_.count_in(daemon_.meters().api);
+  }
+
+  // Before anything else, so that whoever starts it is told. A daemon that a client has started goes on without the
+  // port of the config: another state folder's may have it.
+  void take_port() {
+    const std::string address = options_.http.value_or(daemon_.options().config.server.http);
+    if (address == "off") return;
+    try {
+      front_.listen(address);
+    } catch (const Error& error) {
+      if (!options_.is_background) throw;
+      complain(fmt::format("error[{}]: {}; going on without", error.code(), error.message()));
+    }
   }
 
   // Once it has begun, what it cannot go on with ends it: the guard starts the next one, which reads the truth.
@@ -240,6 +255,13 @@ class Server {
     }
   }
 
+  Front::Settings front_settings() const {
+    const model::ServerSettings& server = daemon_.options().config.server;
+    return {.tls = server.tls,
+            .is_behind_proxy = options_.is_behind_proxy || server.behind_proxy,
+            .allowed_hosts = server.allowed_hosts};
+  }
+
   void complain(const std::string& text) const {
     const std::string line = fmt::format("{} {}\n", base::format_time(base::SystemClock().wall_now()), text);
     if (::write(complaints_.get(), line.data(), line.size()) < 0) return;
@@ -247,6 +269,7 @@ class Server {
 
   void open_doors() {
     http_.accept(os::listen_at(options_.folder.socket().string(), os::SocketKind::stream));
+    front_.serve(http_);
     if (options_.is_background) {
       // Whoever started this waits for the end of these.
       const os::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -255,6 +278,7 @@ class Server {
       watch_idle();
     } else {
       fmt::print(stderr, "reeve: listening at {}\n", options_.folder.socket().string());
+      if (front_.is_open()) fmt::print(stderr, "reeve: listening at {}\n", front_.url());
     }
     notify(inherited_.notify_socket, "READY=1");
   }
@@ -263,10 +287,10 @@ class Server {
     if (!idle_exit_.after) return;
     idle_timer_ = daemon_.loop().at(used_at_ + *idle_exit_.after, [this] {
       const auto now = daemon_.loop().now();
-      if (http_.connections() > 0 || daemon_.supervisor().live_runs() > 0) used_at_ = now;
+      if (http_.connections() > 0 || daemon_.supervisor().live_runs() > 0 || front_.is_wanted()) used_at_ = now;
       if (used_at_ + *idle_exit_.after > now) return watch_idle();
       daemon_.ask_idle([this](bool is_idle) {
-        if (is_idle && http_.connections() == 0) return leave();
+        if (is_idle && http_.connections() == 0 && !front_.is_wanted()) return leave();
         used_at_ = daemon_.loop().now();
         watch_idle();
       });
@@ -289,6 +313,7 @@ class Server {
   base::BootTime used_at_;
   bool is_leaving_ = false;
   runtime::Daemon daemon_;
+  Front front_;
   Api api_;
   HttpServer http_;
   Doors doors_;
@@ -309,7 +334,9 @@ int serve(const ServeOptions& options) {
     prepare_folder(options.folder.root);
     const os::FileLock lock = take_lock(options.folder);
     os::create_folders(options.folder.logs());
-    return Server(options, std::move(inherited)).run();
+    Server server(options, std::move(inherited));
+    server.take_port();
+    return server.run();
   } catch (const Error& error) {
     std::string text = fmt::format("error[{}]: {}\n", error.code(), error.message());
     if (!error.fix().empty()) text += fmt::format("  = {}\n", error.fix());

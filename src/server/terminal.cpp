@@ -275,7 +275,10 @@ void terminal(SharedExchange exchange) {
 
 }  // namespace
 
-bool may_type(const Exchange& /*exchange*/) { return true; }
+bool may_type(const Exchange& exchange) {
+  const Request& request = exchange.request;
+  return request.peer.entrance == Entrance::unix_socket || model::allows(request.caller.scopes, model::Scope::operate);
+}
 
 std::vector<Route> terminal_routes() { return {{"GET", "/api/runs/*/terminal", terminal}}; }
 

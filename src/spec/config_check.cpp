@@ -273,6 +273,18 @@ class ConfigCheck {
                      "sqlite, postgresql://user@host/database");
     }
     check_address(config_.server.http);
+    for (std::size_t i = 0; i < config_.server.allowed_hosts.size(); ++i)
+      check_host(config_.server.allowed_hosts[i], i);
+  }
+
+  // "reeve.example", "reeve.example:8443", "[2001:db8::1]": nothing else can be a Host.
+  void check_host(const std::string& host, std::size_t index) {
+    const bool is_host = !host.empty() && host.size() <= 255 && std::ranges::all_of(host, [](char c) {
+      return base::is_ascii_letter(c) || base::is_ascii_digit(c) || std::string_view(".-_:[]").contains(c);
+    });
+    if (is_host) return;
+    binder_.report(item(at({"server", "allowed_hosts"}), index), "bad_host",
+                   fmt::format("{} is no name of a host", base::quoted(host)), "reeve.example, reeve.example:8443");
   }
 
   void check_address(const std::string& address) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -68,6 +69,15 @@ std::optional<std::string> try_request(const std::filesystem::path& path, std::s
 
 RawSocket::RawSocket(const std::filesystem::path& path) : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   EXPECT_EQ(with_address(path, [&](auto address, auto size) { return ::connect(fd_, address, size); }), 0)
+      << std::generic_category().message(errno);
+}
+
+RawSocket::RawSocket(Port port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port.number);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0)
       << std::generic_category().message(errno);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -14,10 +15,16 @@ int listen_at(const std::filesystem::path& path);
 // answer does not come whole: that fails no test.
 std::optional<std::string> try_request(const std::filesystem::path& path, std::string_view bytes);
 
+// A port of 127.0.0.1.
+struct Port {
+  std::uint16_t number = 0;
+};
+
 // One end of a connection that says exactly what it is told to. Waits for at most 20 s, then the test fails.
 class RawSocket {
  public:
   explicit RawSocket(const std::filesystem::path& path);
+  explicit RawSocket(Port port);
   // Takes a connection from a listener.
   explicit RawSocket(int listener);
   ~RawSocket();

@@ -1,0 +1,84 @@
+#include "cli/host.h"
+
+#include <cerrno>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "os/file.h"
+#include "project/project.h"
+
+namespace reeve::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+
+constexpr std::size_t most_bytes = 64UZ * 1024;
+
+// Text of a file that holds secrets. One that others can read has told them already.
+std::string read_private(const fs::path& file) {
+  struct stat state{};
+  if (::stat(file.c_str(), &state) == 0 && S_ISREG(state.st_mode)) {
+    const bool is_open = (state.st_mode & (S_IRWXG | S_IRWXO)) != 0;
+    const bool is_foreign = state.st_uid != ::geteuid() && state.st_uid != 0;
+    if (is_open || is_foreign) {
+      throw Error("cli.token_file", fmt::format("others can read {}, or it is theirs", base::quoted(file.string())),
+                  fmt::format("make it yours alone: chmod 600 {}", file.string()));
+    }
+  }
+  return os::read_file(file, most_bytes);
+}
+
+std::optional<fs::path> token_list() {
+  if (const auto config = project::variable("XDG_CONFIG_HOME")) return fs::path(*config) / "reeve" / "tokens";
+  if (const auto home = project::variable("HOME")) return fs::path(*home) / ".config" / "reeve" / "tokens";
+  return std::nullopt;
+}
+
+// "reeve.example:8443 reeve_…": the first line whose first word is the address, with its scheme or without.
+std::string find_listed(const client::Endpoint& endpoint) {
+  const auto file = token_list();
+  std::error_code error;
+  if (!file || !fs::exists(*file, error)) return {};
+  const std::string text = read_private(*file);
+  for (const std::string_view line : base::split(text, '\n')) {
+    const std::string_view trimmed = base::trim(line);
+    const std::size_t blank = trimmed.find_first_of(" \t");
+    if (trimmed.starts_with('#') || blank == std::string_view::npos) continue;
+    const std::string_view name = trimmed.substr(0, blank);
+    if (name == endpoint.authority() || name == endpoint.url()) return std::string(base::trim(trimmed.substr(blank)));
+  }
+  return {};
+}
+
+std::string find_token(const Call& call, const client::Endpoint& endpoint) {
+  if (const auto file = call.arguments.value("--token-file")) return std::string(base::trim(read_private(*file)));
+  if (const auto token = project::variable("REEVE_TOKEN")) return std::string(base::trim(*token));
+  return find_listed(endpoint);
+}
+
+}  // namespace
+
+std::optional<client::Endpoint> find_host(const Call& call) {
+  // A state folder that is named in this call is meant, whatever the environment says.
+  if (call.arguments.has("--host") && call.arguments.has("--state")) {
+    throw Error("cli.usage", "`--host` and `--state` name two daemons", "leave one of them out");
+  }
+  auto url = call.arguments.value("--host");
+  if (!url && !call.arguments.has("--state")) url = project::variable("REEVE_HOST");
+  if (!url || url->empty()) return std::nullopt;
+  auto endpoint = client::parse_endpoint(*url);
+  if (!endpoint) {
+    throw Error("cli.usage", fmt::format("this is no address of a daemon: {}", endpoint.error()),
+                "http://host:port, https://host:port, unix:///path/reeve.sock");
+  }
+  if (endpoint->socket.empty()) endpoint->token = find_token(call, *endpoint);
+  return std::move(*endpoint);
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,66 @@
+#include "client/tokens.h"
+
+namespace reeve::client {
+
+namespace {
+
+using base::Value;
+
+std::string text_of(const Value& document, std::string_view key) {
+  const Value* found = document.find(key);
+  const std::string* text = found != nullptr ? found->as_string() : nullptr;
+  if (text == nullptr) throw_bad_answer(fmt::format("`{}` is missing", key));
+  return *text;
+}
+
+// What a described type must not have is taken out first.
+TokenRecord make_record(Value wire) {
+  Value plain = wire;
+  std::erase_if(*plain.as_object(),
+                [](const base::Member& member) { return member.key == "status" || member.key == "token"; });
+  auto token = decode<model::Token>(plain);
+  std::string status = text_of(wire, "status");
+  return {.wire = std::move(wire), .token = std::move(token), .status = std::move(status)};
+}
+
+Value require_object(Value document) {
+  if (document.as_object() == nullptr) throw_bad_answer("it is no object");
+  return document;
+}
+
+}  // namespace
+
+MadeToken create_token(Daemon& daemon, const NewToken& wish) {
+  Value body = Value::object();
+  body.set("name", Value::string(wish.name));
+  Value::Array scopes;
+  for (const std::string& scope : wish.scopes) scopes.push_back(Value::string(scope));
+  if (!scopes.empty()) body.set("scopes", Value::array(std::move(scopes)));
+  if (wish.expires_in) body.set("expires_in", Value::string(*wish.expires_in));
+  Value answer = require_object(daemon.post("/api/tokens", body));
+  std::string secret = text_of(answer, "token");
+  return {.record = make_record(std::move(answer)), .secret = std::move(secret)};
+}
+
+std::vector<TokenRecord> list_tokens(Daemon& daemon) {
+  const Value document = daemon.get("/api/tokens");
+  const Value* found = document.find("items");
+  const Value::Array* items = found != nullptr ? found->as_array() : nullptr;
+  if (items == nullptr) throw_bad_answer("`items` is missing");
+  std::vector<TokenRecord> records;
+  for (const Value& item : *items) records.push_back(make_record(require_object(item)));
+  return records;
+}
+
+TokenRecord revoke_token(Daemon& daemon, const std::string& name) {
+  return make_record(
+      require_object(daemon.post(fmt::format("/api/tokens/{}/revoke", encode_part(name)), Value::object())));
+}
+
+SignInLink make_sign_in_link(Daemon& daemon) {
+  Value answer = require_object(daemon.post("/api/web", Value::object()));
+  std::string url = text_of(answer, "url");
+  return {.wire = std::move(answer), .url = std::move(url)};
+}
+
+}  // namespace reeve::client

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+#include "os/fd.h"
+
+// TCP: addresses, listening, and whose processes stand at the other end of a connection of this machine.
+namespace reeve::os {
+
+struct TcpAddress {
+  // IPv4 addresses mapped (::ffff:127.0.0.1), so that there is one form of each.
+  std::array<std::uint8_t, 16> bytes{};
+  std::uint16_t port = 0;
+
+  bool is_v4() const noexcept;
+  bool is_loopback() const noexcept;
+  // Without the port: "127.0.0.1", "::1".
+  std::string host() const;
+  // "127.0.0.1:7433", "[::1]:7433".
+  std::string text() const;
+  friend bool operator==(const TcpAddress&, const TcpAddress&) = default;
+};
+
+// "127.0.0.1:7433", "[::1]:7433", "localhost:7433" (127.0.0.1). No other names: what they stand for is not known here.
+std::optional<TcpAddress> parse_tcp_address(std::string_view text);
+
+// Of a connected or listening socket; nothing when it is none of TCP.
+std::optional<TcpAddress> local_address(int socket);
+std::optional<TcpAddress> peer_address(int socket);
+
+// Listens there, non-blocking, on that address family alone; port 0: any that is free. Throws `daemon.port_in_use`,
+// `daemon.no_address` (the machine has none such, or may not listen there).
+Fd listen_at(const TcpAddress& address, int backlog = 128);
+// Small pieces go out at once; an end that went away silently is found out within some minutes.
+void prepare_connection(int socket) noexcept;
+
+// The processes that hold the end `from` of a connection to `to`, both on this machine; at most `most`. None when they
+// are gone, or of users whose files may not be looked at.
+std::vector<pid_t> find_holders(const TcpAddress& from, const TcpAddress& to, std::size_t most = 16);
+
+}  // namespace reeve::os

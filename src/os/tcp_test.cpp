@@ -1,0 +1,69 @@
+#include "os/tcp.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace reeve::os {
+namespace {
+
+TEST(Tcp, addresses_are_read_and_written) {
+  for (const char* text : {"127.0.0.1:7433", "[::1]:7433", "0.0.0.0:0", "[2001:db8::1]:65535"}) {
+    const auto address = parse_tcp_address(text);
+    ASSERT_TRUE(address) << text;
+    EXPECT_EQ(address->text(), text);
+  }
+  EXPECT_EQ(parse_tcp_address("localhost:80")->text(), "127.0.0.1:80");
+  // One form of each.
+  EXPECT_EQ(parse_tcp_address("[::ffff:127.0.0.1]:80"), parse_tcp_address("127.0.0.1:80"));
+  for (const char* text : {"", ":80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:80 ",
+                           "::1:80", "[::1]", "[::1", "example.org:80", "127.1:80", "[127.0.0.1]:80"}) {
+    EXPECT_FALSE(parse_tcp_address(text)) << text;
+  }
+}
+
+TEST(Tcp, loopback_is_known) {
+  for (const char* text : {"127.0.0.1:1", "127.255.255.254:1", "[::1]:1", "[::ffff:127.0.0.1]:1"}) {
+    EXPECT_TRUE(parse_tcp_address(text)->is_loopback()) << text;
+  }
+  for (const char* text : {"0.0.0.0:1", "[::]:1", "128.0.0.1:1", "10.0.0.1:1", "[::2]:1", "[fe80::1]:1"}) {
+    EXPECT_FALSE(parse_tcp_address(text)->is_loopback()) << text;
+  }
+}
+
+TEST(Tcp, a_port_is_taken_once) {
+  const Fd listener = listen_at(*parse_tcp_address("127.0.0.1:0"));
+  const auto address = local_address(listener.get());
+  ASSERT_TRUE(address);
+  EXPECT_NE(address->port, 0);
+  try {
+    listen_at(*address);
+    FAIL() << "two at one port";
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.code(), "daemon.port_in_use");
+  }
+}
+
+// APR-11: who is at the other end of a connection on this machine.
+TEST(Tcp, the_other_end_is_found) {
+  const Fd listener = listen_at(*parse_tcp_address("127.0.0.1:0"));
+  const auto to = local_address(listener.get());
+  sockaddr_in name{};
+  name.sin_family = AF_INET;
+  name.sin_port = htons(to->port);
+  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::connect(client.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  const auto from = local_address(client.get());
+  EXPECT_EQ(find_holders(*from, *to), std::vector<pid_t>{::getpid()});
+  TcpAddress other = *from;
+  ++other.port;
+  EXPECT_TRUE(find_holders(other, *to).empty());
+}
+
+}  // namespace
+}  // namespace reeve::os

@@ -1,0 +1,102 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/http.h"
+#include "tests/support/server/service.h"
+#include "tests/support/socket.h"
+
+// Connections from a port before they have shown a credential (API, SPEC §7).
+namespace reeve::server {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using testing::Port;
+using testing::RawSocket;
+using testing::Service;
+
+// Whoever names itself is known; `later` is answered only after a while, by the loop.
+class HttpStrangers : public ::testing::Test {
+ protected:
+  void begin(HttpServer::Limits limits) {
+    service_ = std::make_unique<Service>(
+        [](const Request& request, const std::shared_ptr<Responder>& responder) {
+          EXPECT_EQ(request.peer.entrance, Entrance::tcp);
+          responder->send({.content_type = "text/plain", .body = request.caller.name + request.body});
+        },
+        limits);
+    os::Fd listener = os::listen_at(*os::parse_tcp_address("127.0.0.1:0"));
+    port_ = {os::local_address(listener.get())->port};
+    service_->on_loop([&] {
+      service_->server().accept(std::move(listener), {.admit = [this](const Request& head, auto decided) {
+                                  EXPECT_TRUE(head.body.empty());
+                                  const std::string name = head.header("x-name").value_or("");
+                                  if (name == "nobody") return decided({.refusal = Response{.status = 401}});
+                                  Admission admission{.caller = {name, {}}, .is_known = !name.empty()};
+                                  if (head.path != "/later") return decided(admission);
+                                  service_->loop().post([decided, admission] { decided(admission); });
+                                }});
+    });
+  }
+  static std::string get(const std::string& path, const std::string& headers = {}) {
+    return "GET " + path + " HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n";
+  }
+  void TearDown() override { service_.reset(); }
+
+  std::unique_ptr<Service> service_;
+  Port port_;
+};
+
+TEST_F(HttpStrangers, the_oldest_makes_room) {
+  begin({.strangers = 2, .stranger_time = 10min});
+  RawSocket oldest(port_);
+  RawSocket silent(port_);
+  RawSocket known(port_);
+  ASSERT_TRUE(known.send(get("/", "X-Name: anna\r\n")));
+  EXPECT_THAT(known.read_answer(), HasSubstr("\r\n\r\nanna"));
+  EXPECT_EQ(oldest.read_to_end(), "");
+  // One that is known is none of them any more.
+  RawSocket next(port_);
+  ASSERT_TRUE(next.send(get("/", "X-Name: ben\r\n")));
+  EXPECT_THAT(next.read_answer(), HasSubstr("\r\n\r\nben"));
+  ASSERT_TRUE(known.send(get("/later", "X-Name: anna\r\n")));
+  EXPECT_THAT(known.read_answer(), HasSubstr("\r\n\r\nanna"));
+}
+
+TEST_F(HttpStrangers, have_little_time) {
+  begin({.stranger_time = 50ms});
+  RawSocket silent(port_);
+  EXPECT_EQ(silent.read_to_end(), "");
+  RawSocket slow(port_);
+  ASSERT_TRUE(slow.send("GET / HTTP/1.1\r\n"));
+  EXPECT_THAT(slow.read_to_end(), HasSubstr(" 408 "));
+}
+
+TEST_F(HttpStrangers, get_one_answer_and_send_nothing) {
+  begin({});
+  RawSocket open(port_);
+  ASSERT_TRUE(open.send(get("/") + get("/")));
+  EXPECT_THAT(open.read_answer(), HasSubstr("Connection: close"));
+  EXPECT_EQ(open.read_to_end(), "");
+  // Refused before its body is there.
+  RawSocket refused(port_);
+  ASSERT_TRUE(refused.send("POST / HTTP/1.1\r\nX-Name: nobody\r\nContent-Length: 1000000\r\n\r\n"));
+  EXPECT_THAT(refused.read_answer(), HasSubstr(" 401 "));
+}
+
+TEST_F(HttpStrangers, a_body_comes_after_the_word) {
+  begin({});
+  RawSocket peer(port_);
+  ASSERT_TRUE(peer.send("POST /later HTTP/1.1\r\nX-Name: anna\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n"));
+  EXPECT_THAT(peer.read_until("\r\n\r\n"), HasSubstr("100 Continue"));
+  ASSERT_TRUE(peer.send(" ok"));
+  EXPECT_THAT(peer.read_answer(), HasSubstr("\r\n\r\nanna ok"));
+  // All at once, in one piece and with the next.
+  ASSERT_TRUE(peer.send("POST /later HTTP/1.1\r\nX-Name: ben\r\nContent-Length: 3\r\n\r\n!!!" +
+                        get("/later", "X-Name: cid\r\n")));
+  EXPECT_THAT(peer.read_answer(), HasSubstr("\r\n\r\nben!!!"));
+  EXPECT_THAT(peer.read_answer(), HasSubstr("\r\n\r\ncid"));
+}
+
+}  // namespace
+}  // namespace reeve::server

@@ -1,0 +1,174 @@
+#include "store/tokens.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/hash.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "json/describe.h"
+#include "runtime/store_task.h"
+#include "server/api.h"
+#include "server/front.h"
+#include "server/insider.h"
+#include "server/secret.h"
+
+// /api/tokens
+namespace reeve::server {
+
+namespace {
+
+using base::Error;
+using base::Value;
+using model::Token;
+
+constexpr std::int64_t most_tokens = 1'000;
+constexpr auto longest_life = std::chrono::hours(24 * 3'650);
+
+Value record_of(const Token& token, base::WallTime now) {
+  Value record = json::to_value(token);
+  const bool is_over = token.expires_at && *token.expires_at <= now;
+  record.set("status", Value::string(token.revoked_at ? "revoked" : is_over ? "expired" : "active"));
+  return record;
+}
+
+void list(SharedExchange exchange) {
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [](ledger::Transaction& transaction) {
+        Value::Array items;
+        for (const Token& token : store::list_tokens(transaction.session(), most_tokens)) {
+          items.push_back(record_of(token, transaction.now()));
+        }
+        return items;
+      },
+      [exchange](std::expected<Value::Array, Error> items) {
+        if (!items) return exchange->refuse(items.error());
+        Value document = Value::object();
+        document.set("next_cursor", Value());
+        document.set("items", Value::array(std::move(*items)));
+        exchange->send(200, document);
+      });
+}
+
+std::vector<model::Scope> parse_scopes(const Value& body) {
+  const Value* found = body.find("scopes");
+  if (found == nullptr || found->is_null()) return {model::Scope::read};
+  const std::string allowed = fmt::format("scopes are {}", fmt::join(base::spellings<model::Scope>(), ", "));
+  const Value::Array* words = found->as_array();
+  if (words == nullptr || words->empty()) throw Error("api.bad_request", "`scopes` must be a list of words", allowed);
+  std::vector<model::Scope> scopes;
+  for (const Value& word : *words) {
+    const auto scope = word.as_string() != nullptr ? base::find_enum<model::Scope>(*word.as_string()) : std::nullopt;
+    if (!scope) throw Error("api.bad_request", "there is no such scope", allowed);
+    if (std::ranges::find(scopes, *scope) == scopes.end()) scopes.push_back(*scope);
+  }
+  std::ranges::sort(scopes);
+  return scopes;
+}
+
+std::optional<base::Milliseconds> parse_life(const Value& body) {
+  const auto text = find_text(body, "expires_in", longest_name);
+  if (!text) return std::nullopt;
+  const auto life = base::parse_duration(*text);
+  if (!life || life->count() <= 0 || *life > longest_life) {
+    throw Error("api.bad_request", fmt::format("`expires_in` must be {}, and at most ten years", base::duration_forms));
+  }
+  return life;
+}
+
+struct Wish {
+  Token token;
+  std::optional<base::Milliseconds> life;
+  std::string hash;
+};
+
+Token create_token(ledger::Transaction& transaction, Wish wish) {
+  store::Session& session = transaction.session();
+  Token& token = wish.token;
+  if (const auto other = store::find_token(session, token.name)) {
+    throw Error(
+        "token.already_exists",
+        fmt::format("there is a token {} already{}", base::quoted(token.name), other->revoked_at ? ", revoked" : ""),
+        "a name is given once, so that it is always the same who is meant: choose another");
+  }
+  if (store::count_tokens(session) >= most_tokens) {
+    throw Error("token.too_many", fmt::format("there are {} tokens already", most_tokens),
+                "use those there are; more are not kept");
+  }
+  token.created_at = transaction.now();
+  if (wish.life) token.expires_at = token.created_at + *wish.life;
+  store::insert_token(session, token, wish.hash);
+  Value data = Value::object();
+  data.set("name", Value::string(token.name));
+  data.set("scopes", json::to_value(token.scopes));
+  data.set("expires_at", json::to_value(token.expires_at));
+  transaction.record(model::AuditKind::token_created, token.created_by, data);
+  return token;
+}
+
+void create(SharedExchange exchange) {
+  refuse_insider(exchange, "make a token");
+  const Value body = exchange->body();
+  const std::string name = find_text(body, "name", longest_name).value_or("");
+  if (!model::is_token_name(name)) {
+    throw Error("api.bad_request", fmt::format("{} is no name for a token", base::quoted(name)),
+                "up to 64 letters, digits and . _ @ -, beginning with a letter or digit; no id");
+  }
+  const std::string secret = std::string(token_prefix) + make_secret();
+  Wish wish{.token = {.name = name, .scopes = parse_scopes(body), .created_by = exchange->actor()},
+            .life = parse_life(body),
+            .hash = base::sha256_hex(secret)};
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [wish](ledger::Transaction& transaction) { return create_token(transaction, wish); },
+      [exchange, secret](std::expected<Token, Error> token) {
+        if (!token) return exchange->refuse(token.error());
+        Value record = record_of(*token, token->created_at);
+        // Here and never again.
+        record.set("token", Value::string(secret));
+        exchange->send(201, record);
+      });
+}
+
+void revoke(SharedExchange exchange) {
+  const std::string name = exchange->parts.at(0);
+  refuse_insider(exchange, "revoke a token");
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [name, actor = exchange->actor()](ledger::Transaction& transaction) {
+        store::Session& session = transaction.session();
+        auto token = model::is_token_name(name) ? store::find_token(session, name) : std::nullopt;
+        if (!token) {
+          throw Error("token.not_found", fmt::format("there is no token {}", base::quoted(name)),
+                      "`reeve token list` shows those there are");
+        }
+        // Again: as it is.
+        if (!token->revoked_at) {
+          store::write_token_revoked(session, name, transaction.now_text());
+          token->revoked_at = transaction.now();
+          Value data = Value::object();
+          data.set("name", Value::string(name));
+          transaction.record(model::AuditKind::token_revoked, actor, data);
+        }
+        return record_of(*token, transaction.now());
+      },
+      [exchange, name](std::expected<Value, Error> record) {
+        if (!record) return exchange->refuse(record.error());
+        if (exchange->front != nullptr) exchange->front->tokens().forget(name);
+        exchange->send(200, *record);
+      });
+}
+
+}  // namespace
+
+std::vector<Route> token_routes() {
+  return {{"GET", "/api/tokens", list},
+          {"POST", "/api/tokens", create},
+          {"DELETE", "/api/tokens/*", revoke},
+          {"POST", "/api/tokens/*/revoke", revoke}};
+}
+
+}  // namespace reeve::server

@@ -1,0 +1,1 @@
+UPDATE tokens SET last_used_at = :now WHERE hash = :hash

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/token.h"
+#include "store/session.h"
+
+namespace reeve::store {
+
+// Also one that is revoked or has expired.
+std::optional<model::Token> find_token_by_hash(Session& session, const std::string& hash);
+std::optional<model::Token> find_token(Session& session, const std::string& name);
+// Newest first.
+std::vector<model::Token> list_tokens(Session& session, std::int64_t most);
+std::int64_t count_tokens(Session& session);
+
+// `hash`: SHA-256 of the secret, which is long and random.
+void insert_token(Session& session, const model::Token& token, const std::string& hash);
+// Of one that is not revoked.
+void write_token_revoked(Session& session, const std::string& name, const std::string& now);
+void write_token_used(Session& session, const std::string& hash, const std::string& now);
+
+}  // namespace reeve::store
