@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -86,39 +87,63 @@ std::string kernel_text(const TcpAddress& address, bool is_v6_table) {
   return text + fmt::format(":{:04X}", address.port);
 }
 
-// The inode of the socket between them; 0 when there is none. Line by line: the table of a busy machine is long.
-std::uint64_t find_inode(const char* table, const std::string& ends) {
+struct FoundSocket {
+  std::uint64_t user = 0;
+  // 0: nobody holds it.
+  std::uint64_t inode = 0;
+};
+
+// Behind the ends of a line: state, queues, timer, retransmissions, user, timeout, inode.
+FoundSocket parse_rest(std::string_view text) {
+  std::array<std::uint64_t, 7> fields{};
+  std::size_t from = 0;
+  for (std::uint64_t& field : fields) {
+    from = text.find_first_not_of(' ', from);
+    if (from == std::string_view::npos) return {};
+    const std::size_t end = std::min(text.find(' ', from), text.size());
+    field = parse_unsigned(text.substr(from, end - from));
+    from = end;
+  }
+  return {fields[4], fields[6]};
+}
+
+// Line by line: the table of a busy machine is long.
+FoundSocket find_socket(const char* table, const std::string& ends) {
   constexpr int most_lines = 200'000;
   const std::unique_ptr<std::FILE, decltype([](std::FILE* file) { std::fclose(file); })> file(std::fopen(table, "re"));
-  if (!file) return 0;
+  if (!file) return {};
   std::array<char, 512> line{};
   for (int i = 0; i < most_lines && std::fgets(line.data(), line.size(), file.get()) != nullptr; ++i) {
     const std::string_view text(line.data());
     const std::size_t at = text.find(ends);
-    if (at == std::string_view::npos) continue;
-    // Behind the ends: state, queues, timer, retransmissions, user, timeout, inode.
-    std::size_t from = at + ends.size();
-    for (int field = 0; field < 6; ++field) {
-      from = text.find_first_not_of(' ', from);
-      from = text.find(' ', from);
-      if (from == std::string_view::npos) return 0;
-    }
-    from = text.find_first_not_of(' ', from);
-    if (from == std::string_view::npos) return 0;
-    return parse_unsigned(text.substr(from, text.find(' ', from) - from));
+    if (at != std::string_view::npos) return parse_rest(text.substr(at + ends.size()));
   }
-  return 0;
+  return {};
 }
 
-bool holds(pid_t pid, const std::string& link) {
+enum class Holding { no, yes, unknown };
+
+Holding look(pid_t pid, const std::string& link) {
   const std::string folder = proc_path(pid, "fd");
+  if (::access(folder.c_str(), R_OK | X_OK) != 0) return errno == EACCES ? Holding::unknown : Holding::no;
   const auto numbers = list_numbers(folder.c_str());
-  return std::ranges::any_of(numbers, [&](pid_t number) {
+  const bool is_there = std::ranges::any_of(numbers, [&](pid_t number) {
     std::array<char, 64> target{};
     const std::string path = fmt::format("{}/{}", folder, number);
     const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
     return length > 0 && std::string_view(target.data(), static_cast<std::size_t>(length)) == link;
   });
+  return is_there ? Holding::yes : Holding::no;
+}
+
+// Whose it is, also of one that hides its files.
+std::uint64_t user_of(pid_t pid) {
+  constexpr std::string_view mark = "\nUid:\t";
+  const std::string status = read_pseudo_file(proc_path(pid, "status").c_str());
+  const std::size_t at = status.find(mark);
+  if (at == std::string::npos) return std::numeric_limits<std::uint64_t>::max();
+  const std::string_view rest = std::string_view(status).substr(at + mark.size());
+  return parse_unsigned(rest.substr(0, rest.find('\t')));
 }
 
 }  // namespace
@@ -203,21 +228,24 @@ void prepare_connection(int socket) noexcept {
 }
 
 std::vector<pid_t> find_holders(const TcpAddress& from, const TcpAddress& to, std::size_t most) {
-  std::uint64_t inode = 0;
+  FoundSocket socket;
   if (from.is_v4() && to.is_v4()) {
-    inode = find_inode("/proc/net/tcp", fmt::format(" {} {} ", kernel_text(from, false), kernel_text(to, false)));
+    socket = find_socket("/proc/net/tcp", fmt::format(" {} {} ", kernel_text(from, false), kernel_text(to, false)));
   }
-  if (inode == 0) {
-    inode = find_inode("/proc/net/tcp6", fmt::format(" {} {} ", kernel_text(from, true), kernel_text(to, true)));
+  if (socket.inode == 0) {
+    socket = find_socket("/proc/net/tcp6", fmt::format(" {} {} ", kernel_text(from, true), kernel_text(to, true)));
   }
+  if (socket.inode == 0) return {0};
+  const std::string link = fmt::format("socket:[{}]", socket.inode);
   std::vector<pid_t> holders;
-  if (inode == 0) return holders;
-  const std::string link = fmt::format("socket:[{}]", inode);
+  std::vector<pid_t> hidden;
   for (const pid_t pid : list_processes()) {
-    if (holders.size() >= most) break;
-    if (holds(pid, link)) holders.push_back(pid);
+    const Holding holding = look(pid, link);
+    if (holding == Holding::yes && holders.size() < most) holders.push_back(pid);
+    const bool may_hold = holding == Holding::unknown && hidden.size() < most && user_of(pid) == socket.user;
+    if (may_hold) hidden.push_back(pid);
   }
-  return holders;
+  return holders.empty() ? hidden : holders;
 }
 
 }  // namespace reeve::os

@@ -147,7 +147,8 @@ TEST(HttpServer, refuses_what_is_too_large) {
   EXPECT_EQ(connection.ask({.target = "/" + std::string(mib, 'x')}).status, 431);
   EXPECT_EQ(connection.ask({.target = "/", .headers = {{"X-Long", std::string(mib, 'x')}}}).status, 431);
   EXPECT_EQ(connection.ask({.target = "/", .headers = client::Headers(20'000, {"X-Many", "of them"})}).status, 431);
-  EXPECT_EQ(connection.ask({.target = "/", .headers = client::Headers(2'000, {"X-Many", "of them"})}).status, 200);
+  EXPECT_EQ(connection.ask({.target = "/", .headers = client::Headers(100, {"X-Many", "of them"})}).status, 431);
+  EXPECT_EQ(connection.ask({.target = "/", .headers = client::Headers(99, {"X-Many", "of them"})}).status, 200);
 
   RawSocket chunks(service.path());
   chunks.send("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -222,7 +223,9 @@ TEST(HttpServer, gives_no_body_where_none_may_be) {
   RawSocket socket(service.path());
   socket.send("HEAD / HTTP/1.1\r\n\r\nGET /none HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(socket.read_until("\r\n\r\n"), HasSubstr("Content-Length: 4\r\n"));
-  EXPECT_EQ(socket.read_until("\r\n\r\n"), "HTTP/1.1 204 No Content\r\n\r\n");
+  const std::string none = socket.read_until("\r\n\r\n");
+  EXPECT_THAT(none, StartsWith("HTTP/1.1 204 No Content\r\n"));
+  EXPECT_THAT(none, ::testing::Not(HasSubstr("Content-Length")));
   EXPECT_THAT(socket.read_to_end(), EndsWith("\r\n\r\nbody"));
 }
 

@@ -36,10 +36,6 @@ std::string run_named_by(pid_t pid) {
   return id ? id->text() : "a run";
 }
 
-}  // namespace
-
-namespace {
-
 std::optional<Insider> find_in_lineage(const runtime::Daemon& daemon, pid_t pid,
                                        const std::vector<os::ProcessId>& lineage) {
   for (const os::ProcessId& id : lineage) {
@@ -53,14 +49,36 @@ std::optional<Insider> find_in_lineage(const runtime::Daemon& daemon, pid_t pid,
   return std::nullopt;
 }
 
+[[noreturn]] void throw_gone() {
+  throw Error("api.peer_gone", "the process that asked for this has ended: who it was cannot be known any more",
+              "let the command that decides wait for its answer");
+}
+
+// Of those at the other end of a port, if that is on this machine.
+std::vector<pid_t> holders_of(const Peer& peer) {
+  const bool is_here = peer.from.is_loopback() || peer.from.bytes == peer.to.bytes;
+  return is_here ? os::find_holders(peer.from, peer.to) : std::vector<pid_t>();
+}
+
 // Who has an end of a connection may have got it from somebody else: one of them inside is enough.
 std::optional<Insider> find_at_port(const runtime::Daemon& daemon, const Peer& peer) {
-  for (const pid_t pid : os::find_holders(peer.from, peer.to)) {
+  for (const pid_t pid : holders_of(peer)) {
+    if (pid == 0) throw_gone();
     const auto id = os::identify(pid);
     if (!id) continue;
     if (auto insider = find_in_lineage(daemon, pid, os::find_lineage(*id))) return insider;
   }
   return std::nullopt;
+}
+
+// Of those that hold the connection, those who may be in a sandbox.
+bool may_be_sandboxed(const Peer& peer) {
+  if (peer.entrance == Entrance::tcp) {
+    return std::ranges::any_of(holders_of(peer), [](pid_t pid) { return !os::shares_mounts(pid); });
+  }
+  // Who has the number afterwards had it all along. Most clients are known to be outside by this alone.
+  return peer.pid >= 0 &&
+         !(os::shares_mounts(peer.pid) && os::identify(peer.pid) == os::ProcessId{peer.pid, peer.started});
 }
 
 }  // namespace
@@ -69,10 +87,7 @@ std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& p
   if (peer.entrance == Entrance::tcp) return find_at_port(daemon, peer);
   if (peer.pid < 0) return std::nullopt;
   const auto lineage = os::find_lineage({peer.pid, peer.started});
-  if (lineage.empty()) {
-    throw Error("api.peer_gone", "the process that asked for this has ended: who it was cannot be known any more",
-                "let the command that decides wait for its answer");
-  }
+  if (lineage.empty()) throw_gone();
   return find_in_lineage(daemon, peer.pid, lineage);
 }
 
@@ -116,20 +131,6 @@ void refuse_other_run(const SharedExchange& exchange, base::RunId run, const std
   throw Error("run.inside_run", fmt::format("a process inside {} cannot {}", insider->run, what),
               "do it in a shell of your own, outside any run");
 }
-
-namespace {
-
-// Of those that hold the connection, those who may be in a sandbox.
-bool may_be_sandboxed(const Peer& peer) {
-  if (peer.entrance == Entrance::tcp) {
-    return std::ranges::any_of(os::find_holders(peer.from, peer.to), [](pid_t pid) { return !os::shares_mounts(pid); });
-  }
-  // Who has the number afterwards had it all along. Most clients are known to be outside by this alone.
-  return peer.pid >= 0 &&
-         !(os::shares_mounts(peer.pid) && os::identify(peer.pid) == os::ProcessId{peer.pid, peer.started});
-}
-
-}  // namespace
 
 void refuse_sandboxed(const SharedExchange& exchange) {
   const Peer& peer = exchange->request.peer;

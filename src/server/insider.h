@@ -15,8 +15,8 @@ struct Insider {
   pid_t pid = 0;
 };
 // By a keeper above it, by its control group, or by the variables it or somebody above it was started with. Throws
-// `api.peer_gone` for a peer of the unix socket that is not there any more, of whom nothing can be known. At a port
-// those processes are looked at that hold the other end on this machine; where none is found its credential counts.
+// `api.peer_gone` for a peer of this machine that is not there any more, of whom nothing can be known. At a port those
+// processes are looked at that hold the other end; of another machine's the credential counts.
 std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& peer);
 
 // Called first by everything that decides or could: throws `approval.inside_run`, after it has been reported. `what`

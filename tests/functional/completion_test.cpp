@@ -55,7 +55,7 @@ TEST_F(Completion, of_bash_follows_the_words) {
   EXPECT_EQ(bash("reeve approvals ''"), "list approve reject deny wait ");
   EXPECT_EQ(bash("reeve approvals --st"), "--status --state ");
   EXPECT_EQ(bash("reeve approvals --status e"), "expired ");
-  EXPECT_EQ(bash("reeve approvals wait --t"), "--timeout ");
+  EXPECT_EQ(bash("reeve approvals wait --ti"), "--timeout ");
   EXPECT_EQ(bash("reeve flow graph --format m"), "mermaid ");
   EXPECT_EQ(bash("reeve --json flow v"), "validate ");
   EXPECT_EQ(bash("reeve flow graph fl"), "flow.yaml ");

@@ -1,3 +1,4 @@
+#include <csignal>
 #include <filesystem>
 #include <sys/stat.h>
 
@@ -266,6 +267,29 @@ TEST_F(HttpDoor, a_tool_cannot_decide_with_the_daemons_token) {
   EXPECT_THAT(inside("env -i PATH=/usr/bin:/bin " + approve), HasSubstr("approval.inside_run"));
   EXPECT_THAT(inside(curl("/api/runs/TR-1/cancel")), HasSubstr("run.inside_run"));
   EXPECT_THAT(inside(curl("/api/tokens")), HasSubstr("approval.inside_run"));
+  EXPECT_EQ(sql("SELECT status FROM approvals"), "pending");
+  EXPECT_EQ(reeve({"reject", approval}).code, 0);
+}
+
+// APR-11: one that has asked and left; it could have been anybody.
+TEST_F(HttpDoor, who_is_gone_decides_nothing) {
+  const std::string approval = ApprovalsTest::ask();
+  const Port port = open_port();
+  // Stopped, so that the request is looked at only when its sender is gone.
+  pid_t daemon = 0;
+  for (const testing::FoundProcess& process : processes()) {
+    const bool is_daemon = process.command.contains(" serve ") && !process.command.contains(" guard ");
+    if (is_daemon) daemon = process.pid;
+  }
+  ASSERT_GT(daemon, 0);
+  ASSERT_EQ(::kill(daemon, SIGSTOP), 0);
+  {
+    RawSocket peer(port);
+    EXPECT_TRUE(peer.send(compose(port, "POST", "/api/approvals/" + approval + "/approve", bearer(own_token()), "{}")));
+  }
+  ASSERT_EQ(::kill(daemon, SIGCONT), 0);
+  // The next one is looked at after it.
+  EXPECT_EQ(status_of(PortTest::ask(port, compose(port, "GET", "/api/runs", bearer(own_token())))), 200);
   EXPECT_EQ(sql("SELECT status FROM approvals"), "pending");
   EXPECT_EQ(reeve({"reject", approval}).code, 0);
 }
