@@ -24,12 +24,14 @@ std::optional<std::string> find_answer(ledger::Transaction& transaction,
                                        const std::optional<Idempotency>& idempotency) {
   std::optional<std::string> found;
   if (!idempotency) return found;
+  bool is_same = true;
   transaction.session().query(Sql::idempotency_find, {{"key", idempotency->key}}, [&](const store::Row& row) {
-    if (row.text(0) != idempotency->request_hash) {
-      throw base::Error("api.key_reused", "this Idempotency-Key was used for another request", "send a new key");
-    }
+    is_same = row.text(0) == idempotency->request_hash;
     found = std::string(row.text(1));
   });
+  if (!is_same) {
+    throw base::Error("api.key_reused", "this Idempotency-Key was used for another request", "send a new key");
+  }
   if (!found) return found;
   const std::size_t end = found->find('\n');
   if (end != std::string::npos) throw base::Error(std::string(repeated), found->substr(end + 1));
