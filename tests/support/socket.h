@@ -14,7 +14,7 @@ int listen_at(const std::filesystem::path& path);
 // answer does not come whole: that fails no test.
 std::optional<std::string> try_request(const std::filesystem::path& path, std::string_view bytes);
 
-// One end of a connection that says exactly what it is told to. Waits for at most 20 s, then the test fails.
+// One end of a connection that says exactly what it is told to. Waits for at most a minute, then the test fails.
 class RawSocket {
  public:
   explicit RawSocket(const std::filesystem::path& path);
@@ -35,6 +35,8 @@ class RawSocket {
   std::string read_to_end();
   // Up to and with that mark, or to the end.
   std::string read_until(std::string_view mark);
+  // What was read behind the mark.
+  std::string take_rest();
   // One answer with a Content-Length: head and body.
   std::string read_answer();
   // Whether something can be read within that time.
