@@ -27,7 +27,7 @@ std::string text_of(const base::Value& data, std::string_view key) {
   return text != nullptr ? *text : std::string();
 }
 
-// "run.failed".
+// The name that `run.*` tells a status under.
 std::string_view run_name(std::string_view status) {
   static const auto names = [] {
     std::map<std::string, std::string, std::less<>> made;

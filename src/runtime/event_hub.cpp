@@ -387,6 +387,8 @@ std::vector<std::shared_ptr<EventHub::Core::Subscription>> EventHub::Core::alive
 
 void EventHub::Core::pump_all() {
   for (const auto& one : alive()) one->pump(*this);
+  // The texts that were made count too.
+  trim();
 }
 
 void EventHub::Core::pump_soon() {

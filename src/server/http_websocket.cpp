@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <optional>
 #include <span>
 #include <sys/socket.h>
 #include <utility>
@@ -135,7 +136,7 @@ class WebSocketConnection final : public Connection,
         limits_(limits),
         socket_(host_->loop.context(), asio::generic::stream_protocol(AF_UNIX, 0), from.socket.release()),
         rest_(std::move(from.rest)),
-        beast_(Wire(static_cast<Wire::End&>(*this))),
+        beast_(std::in_place, Wire(static_cast<Wire::End&>(*this))),
         allowance_(limits.messages_at_once),
         counted_at_(host_->loop.now()) {
     error_code error;
@@ -203,7 +204,8 @@ class WebSocketConnection final : public Connection,
   const WebSocketLimits limits_;
   asio::generic::stream_protocol::socket socket_;
   std::string rest_;
-  beast::websocket::stream<Wire, false> beast_;
+  // Gone when the connection has ended, however long somebody holds this.
+  std::optional<beast::websocket::stream<Wire, false>> beast_;
   beast::flat_buffer buffer_;
   State state_ = State::open;
   bool is_reading_ = false;
@@ -243,16 +245,16 @@ beast::http::request<beast::http::empty_body> beast_request(const Request& reque
 
 void WebSocketConnection::start(const Request& request) {
   namespace websocket = beast::websocket;
-  beast_.set_option(
+  beast_->set_option(
       websocket::stream_base::timeout{websocket::stream_base::none(), websocket::stream_base::none(), false});
-  beast_.set_option(websocket::stream_base::decorator(
+  beast_->set_option(websocket::stream_base::decorator(
       [](websocket::response_type& response) { response.set(beast::http::field::server, "reeve"); }));
-  beast_.read_message_max(limits_.message_bytes);
-  beast_.control_callback([this](websocket::frame_type, beast::string_view) {
+  beast_->read_message_max(limits_.message_bytes);
+  beast_->control_callback([this](websocket::frame_type, beast::string_view) {
     if (!may_come()) refuse_flood();
   });
   error_code error;
-  beast_.accept(beast_request(request), error);
+  beast_->accept(beast_request(request), error);
   // Found right before; whatever else it may dislike was answered by it.
   if (error) {
     state_ = State::leaving;
@@ -272,7 +274,7 @@ std::string WebSocketConnection::take_rest(std::size_t most) {
 void WebSocketConnection::read() {
   const bool reads = state_ == State::closing || (state_ == State::open && !is_paused_);
   if (!reads || std::exchange(is_reading_, true)) return;
-  beast_.async_read(buffer_, [self = shared_from_this()](const error_code& error, std::size_t) {
+  beast_->async_read(buffer_, [self = shared_from_this()](const error_code& error, std::size_t) {
     self->is_reading_ = false;
     self->take(error);
   });
@@ -281,7 +283,7 @@ void WebSocketConnection::read() {
 void WebSocketConnection::take(const error_code& error) {
   if (state_ == State::ended) return;
   if (error) return stop_reading(error);
-  Message message{beast::buffers_to_string(buffer_.data()), beast_.got_text()};
+  Message message{beast::buffers_to_string(buffer_.data()), beast_->got_text()};
   buffer_.consume(buffer_.size());
   // One long message does not make every later one cost as much.
   buffer_.shrink_to_fit();
@@ -471,6 +473,7 @@ void WebSocketConnection::end() {
   timer_ = {};
   error_code error;
   error = socket_.close(error);
+  beast_.reset();
   frames_.clear();
   waiting_bytes_ = 0;
   host_->gone(*this);

@@ -105,6 +105,15 @@ TEST_F(Examples, debug_loop_gives_up_at_its_limit) {
   EXPECT_EQ(node_of(ended, "fix")["iteration"], "3") << "after the third loop";
 }
 
+// SPEC §7: a WebSocket client of Debian; each event once, and on from the number that was seen last.
+TEST_F(Examples, events_are_watched_and_gone_on_with) {
+  open("events");
+  const std::string shown = play();
+  EXPECT_THAT(shown, HasSubstr(" run.failed TR-3 failed\n"));
+  EXPECT_THAT(shown, Not(HasSubstr("TR-2")));
+  EXPECT_THAT(readme(), HasSubstr("shows TR-3 and nothing of TR-1 and TR-2"));
+}
+
 // S6, GRF-12
 TEST_F(Examples, parallel_review_waits_for_a_person_and_goes_on) {
   open("parallel-review");

@@ -9,6 +9,7 @@
 
 #include "tests/support/approval_flow.h"
 #include "tests/support/socket.h"
+#include "tests/support/websocket_client.h"
 
 // Several daemons of one machine, each with a state folder of its own, on one PostgreSQL (tests/CMakeLists.txt): what
 // one does is seen by the others, and nobody takes the runs of another for its own.
@@ -145,6 +146,24 @@ TEST_F(SharedStore, what_an_execution_had_is_removed_where_it_was_started_when_i
   ASSERT_TRUE(fs::exists(ground / "open"));
   EXPECT_EQ(at("b", {"approve", "AP-1"}).code, 0);
   EXPECT_TRUE(eventually([&] { return !fs::exists(ground); })) << "nobody removes it";
+}
+
+// §9: numbered without gaps over all daemons of a store; who listens at one hears of all.
+TEST_F(SharedStore, events_of_another_daemon_come_too_in_their_order) {
+  ASSERT_EQ(reeve({"runs"}).code, 0);
+  testing::WebSocketClient client(socket(), "/api/events");
+  ASSERT_TRUE(client.is_open()) << client.head();
+  client.send_text(R"({"type":"subscribe","events":["*"],"since":0})");
+  EXPECT_THAT(client.read_text().value_or(""), HasSubstr("subscribed"));
+  ASSERT_EQ(at("b", {"run", "--", "true"}).code, 0);
+  ASSERT_EQ(reeve({"run", "--", "true"}).code, 0);
+  ASSERT_EQ(at("b", {"run", "--", "true"}).code, 0);
+  constexpr int events_of_three_runs = 9;
+  for (int i = 1; i <= events_of_three_runs; ++i) {
+    Members event = testing::parse_object(client.read_text().value_or("{}")).value_or(Members());
+    EXPECT_EQ(event["seq"], std::to_string(i));
+    EXPECT_EQ(event["tool_run_id"], fmt::format("TR-{}", (i + 2) / 3));
+  }
 }
 
 // It is stored nowhere: only who holds the run can type it.

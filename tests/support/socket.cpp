@@ -18,7 +18,7 @@ namespace reeve::testing {
 
 namespace {
 
-constexpr int patience_milliseconds = 20'000;
+constexpr int patience_milliseconds = 60'000;
 
 // Calls with the address, through the folder's descriptor when the path is too long for one.
 template <class Act>
@@ -132,6 +132,8 @@ std::string RawSocket::read_until(std::string_view mark) {
   rest_.erase(0, end);
   return text;
 }
+
+std::string RawSocket::take_rest() { return std::exchange(rest_, {}); }
 
 std::string RawSocket::read_answer() {
   std::string text = read_until("\r\n\r\n");

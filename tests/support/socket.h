@@ -20,7 +20,7 @@ struct Port {
   std::uint16_t number = 0;
 };
 
-// One end of a connection that says exactly what it is told to. Waits for at most 20 s, then the test fails.
+// One end of a connection that says exactly what it is told to. Waits for at most a minute, then the test fails.
 class RawSocket {
  public:
   explicit RawSocket(const std::filesystem::path& path);
@@ -42,6 +42,8 @@ class RawSocket {
   std::string read_to_end();
   // Up to and with that mark, or to the end.
   std::string read_until(std::string_view mark);
+  // What was read behind the mark.
+  std::string take_rest();
   // One answer with a Content-Length: head and body.
   std::string read_answer();
   // Whether something can be read within that time.
