@@ -202,7 +202,7 @@ class SqliteSession final : public Session {
   void configure() {
     run_script("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;");
     if (options_.is_memory) return;
-    run_script("PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;");
+    run_script("PRAGMA synchronous = FULL; PRAGMA cache_size = -4096;");
     if (options_.is_read_only) return;
     ::sqlite3_wal_hook(database_.get(), checkpoint, nullptr);
     std::string mode;
