@@ -43,12 +43,11 @@ MadeToken create_token(Daemon& daemon, const NewToken& wish) {
 }
 
 std::vector<TokenRecord> list_tokens(Daemon& daemon) {
-  const Value document = daemon.get("/api/tokens");
-  const Value* found = document.find("items");
-  const Value::Array* items = found != nullptr ? found->as_array() : nullptr;
-  if (items == nullptr) throw_bad_answer("`items` is missing");
+  // As many as a daemon keeps.
+  constexpr std::size_t most_tokens = 1'000;
   std::vector<TokenRecord> records;
-  for (const Value& item : *items) records.push_back(make_record(require_object(item)));
+  read_pages(daemon, "/api/tokens?", most_tokens,
+             [&](const Value& item) { records.push_back(make_record(require_object(item))); });
   return records;
 }
 

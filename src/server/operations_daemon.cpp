@@ -67,7 +67,7 @@ std::vector<Operation> daemon_operations(json::Schemas& schemas) {
        .replies = {{200, schemas.of<wire::ImportRecord>()}},
        .errors = {"import.not_found", "import.unreadable", "import.not_a_database", "import.damaged",
                   "import.too_large", "import.too_slow", "import.no_tables", "import.own_database", "import.busy",
-                  "import.not_here", "import.stopped", "import.failed", "execution.inside_run", "api.peer_gone"},
+                  "import.not_here", "import.stopped", "execution.inside_run", "api.peer_gone"},
        .keeping = Keeping::answer},
       {.method = "GET",
        .path = "/api/openapi.json",

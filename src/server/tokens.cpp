@@ -13,6 +13,7 @@
 #include "server/api.h"
 #include "server/front.h"
 #include "server/insider.h"
+#include "server/listing.h"
 #include "server/secret.h"
 
 // /api/tokens
@@ -35,21 +36,29 @@ Value record_of(const Token& token, base::WallTime now) {
 }
 
 void list(SharedExchange exchange) {
+  store::TokenFilter filter{.before = exchange->query("cursor").value_or("")};
+  if (!filter.before.empty() && !model::is_token_name(filter.before)) {
+    throw Error("api.bad_request", "`cursor` is none that was given out");
+  }
+  const std::int64_t asked = exchange->query_integer("limit", listed_by_default, 1, most_listed);
+  // One more than asked for tells whether there are more.
+  filter.most = asked + 1;
   runtime::ask_store(
       exchange->daemon.ledger(), exchange->daemon.loop(),
-      [](ledger::Transaction& transaction) {
-        Value::Array items;
-        for (const Token& token : store::list_tokens(transaction.session(), most_tokens)) {
-          items.push_back(record_of(token, transaction.now()));
-        }
-        return items;
-      },
-      [exchange](std::expected<Value::Array, Error> items) {
-        if (!items) return exchange->refuse(items.error());
+      [filter, asked](ledger::Transaction& transaction) {
+        std::vector<Token> tokens = store::list_tokens(transaction.session(), filter);
+        const bool has_more = static_cast<std::int64_t>(tokens.size()) > asked;
+        if (has_more) tokens.pop_back();
         Value document = Value::object();
-        document.set("next_cursor", Value());
-        document.set("items", Value::array(std::move(*items)));
-        exchange->send(200, document);
+        document.set("next_cursor", has_more ? Value::string(tokens.back().name) : Value());
+        Value::Array items;
+        for (const Token& token : tokens) items.push_back(record_of(token, transaction.now()));
+        document.set("items", Value::array(std::move(items)));
+        return document;
+      },
+      [exchange](std::expected<Value, Error> page) {
+        if (!page) return exchange->refuse(page.error());
+        exchange->send(200, *page);
       });
 }
 

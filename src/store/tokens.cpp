@@ -41,9 +41,10 @@ std::optional<model::Token> find_token(Session& session, const std::string& name
   return found;
 }
 
-std::vector<model::Token> list_tokens(Session& session, std::int64_t most) {
+std::vector<model::Token> list_tokens(Session& session, const TokenFilter& filter) {
   std::vector<model::Token> found;
-  session.query(Sql::tokens_list, {{"most", most}}, [&](const Row& row) { found.push_back(read_token(row)); });
+  session.query(Sql::tokens_list, {{"before", filter.before}, {"most", filter.most}},
+                [&](const Row& row) { found.push_back(read_token(row)); });
   return found;
 }
 

@@ -13,7 +13,12 @@ namespace reeve::store {
 std::optional<model::Token> find_token_by_hash(Session& session, const std::string& hash);
 std::optional<model::Token> find_token(Session& session, const std::string& name);
 // Newest first.
-std::vector<model::Token> list_tokens(Session& session, std::int64_t most);
+// Newest first; those made before the one of that name, if one is given.
+struct TokenFilter {
+  std::string before = {};
+  std::int64_t most = 50;
+};
+std::vector<model::Token> list_tokens(Session& session, const TokenFilter& filter);
 std::int64_t count_tokens(Session& session);
 
 // `hash`: SHA-256 of the secret, which is long and random.

@@ -45,7 +45,7 @@ TEST_P(TokensTest, are_found_by_hash_and_name_as_they_were_stored) {
   EXPECT_EQ(call([&](Transaction& t) { return find_token(t.session(), "ci"); }), token);
   EXPECT_EQ(call([&](Transaction& t) { return find_token_by_hash(t.session(), "x' OR '1'='1"); }), std::nullopt);
   EXPECT_EQ(call([&](Transaction& t) { return find_token(t.session(), "ci'--"); }), std::nullopt);
-  const auto all = call([&](Transaction& t) { return list_tokens(t.session(), 10); });
+  const auto all = call([&](Transaction& t) { return list_tokens(t.session(), {.most = 10}); });
   ASSERT_EQ(all.size(), 2);
   EXPECT_EQ(all.front().name, "other");
   EXPECT_EQ(call([&](Transaction& t) { return count_tokens(t.session()); }), 2);
