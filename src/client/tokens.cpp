@@ -1,5 +1,7 @@
 #include "client/tokens.h"
 
+#include "client/pages.h"
+
 namespace reeve::client {
 
 namespace {
