@@ -250,6 +250,7 @@ TEST(HttpWebSocket, one_that_does_not_read_is_cut_at_the_bound_and_told) {
     // What had not begun to be sent is gone.
     EXPECT_LE(echo.socket->waiting(), frame->size() + 200);
   });
+  ASSERT_FALSE(HasFailure());
   EXPECT_EQ(client.read_close(), 1013);
 }
 
