@@ -9,7 +9,6 @@ namespace reeve {
 namespace {
 
 using testing::eventually;
-using testing::Members;
 using testing::Outcome;
 using testing::Words;
 
@@ -61,8 +60,8 @@ TEST_F(FlowRoom, what_waits_for_a_setup_takes_no_room) {
   make_repository();
   const std::string slow = start_flow(workflow(shell("a", mark("slow")), ""));
   wait_for_node(slow, "a", "running");
-  const Members other = run_flow(workflow(shell("a", mark("other")), "", "{isolation: none}"));
-  EXPECT_EQ(other.at("status"), "completed");
+  const std::string other = start_flow(workflow(shell("a", mark("other")), "", "{isolation: none}"));
+  EXPECT_EQ(wait_for_execution(other, "completed").at("status"), "completed");
   EXPECT_EQ(effect_count("slow"), 0);
   gate.open();
   EXPECT_EQ(end_of(slow).at("status"), "completed");
@@ -108,8 +107,8 @@ TEST_F(FlowRoom, what_waits_for_a_shared_worktree_takes_no_room) {
   ASSERT_TRUE(eventually([&] { return effect_count("+") == 1; }));
   wait_for_node(id, "a", "running");
   wait_for_node(id, "b", "running");
-  const Members other = run_flow(workflow(shell("a", mark("other")), "", "{isolation: none}"));
-  EXPECT_EQ(other.at("status"), "completed");
+  const std::string other = start_flow(workflow(shell("a", mark("other")), "", "{isolation: none}"));
+  EXPECT_EQ(wait_for_execution(other, "completed").at("status"), "completed");
   EXPECT_EQ(effect_count("+"), 1);
   gate.open();
   ASSERT_TRUE(eventually([&] { return effect_count("+") == 2; }));
