@@ -38,7 +38,7 @@ Value parse_json(std::string_view text, const std::string& where) {
 
 Value read_inputs_file(const std::string& name) {
   const std::string text = name == "-" ? os::read_standard_input(base::limits::spec_file_bytes)
-                                       : os::read_file(name, base::limits::spec_file_bytes);
+                                       : os::read_file(name, base::limits::spec_file_bytes, os::Pipes::read);
   Value inputs = parse_json(text, base::quoted(name));
   if (inputs.as_object() == nullptr) {
     throw Error("cli.usage", fmt::format("{} must hold a JSON object, not {}", base::quoted(name), inputs.kind()));

@@ -70,6 +70,8 @@ std::optional<client::Endpoint> find_host(const Call& call) {
     throw Error("cli.usage", "`--host` and `--state` name two daemons", "leave one of them out");
   }
   auto url = call.arguments.value("--host");
+  // A variable of a script that is not set must not mean the daemon of this machine.
+  if (url && url->empty()) throw Error("cli.usage", "`--host` is empty", "http://host:port, https://host:port");
   if (!url && !call.arguments.has("--state")) url = project::variable("REEVE_HOST");
   if (!url || url->empty()) return std::nullopt;
   auto endpoint = client::parse_endpoint(*url);

@@ -61,7 +61,7 @@ int write_all(int fd, std::string_view text) {
 
 }  // namespace
 
-std::string read_file(const fs::path& path, std::size_t max_bytes) {
+std::string read_file(const fs::path& path, std::size_t max_bytes, Pipes pipes) {
   const std::string name = path.string();
   // O_NONBLOCK: opening a pipe without a writer must not hang.
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -74,7 +74,7 @@ std::string read_file(const fs::path& path, std::size_t max_bytes) {
   if (::fstat(fd.get(), &status) != 0) {
     base::throw_errno("file.unreadable", fmt::format("cannot read {}", base::quoted(name)), errno);
   }
-  const bool is_pipe = S_ISFIFO(status.st_mode);
+  const bool is_pipe = S_ISFIFO(status.st_mode) && pipes == Pipes::read;
   if (!S_ISREG(status.st_mode) && !is_pipe) {
     throw base::Error("file.unreadable", fmt::format("cannot read {}: it is {}", base::quoted(name),
                                                      S_ISDIR(status.st_mode) ? "a folder" : "no regular file"));

@@ -10,10 +10,12 @@
 // Small files, read and written whole.
 namespace reeve::os {
 
+// Whether a pipe is read as a file is: until whoever has its other end closes it, which may be never.
+enum class Pipes { refused, read };
 // Reads at most `max_bytes`. Throws base::Error: `file.not_found`, `file.unreadable` (permission, a folder, a device:
-// only regular files and pipes are read), `file.too_large`. Never waits for somebody to open a pipe, and never reads
-// more than the bound, whatever the name stands for.
-std::string read_file(const std::filesystem::path& path, std::size_t max_bytes);
+// only regular files are read, and pipes where that is said), `file.too_large`. Never waits for somebody to open a
+// pipe, and never reads more than the bound, whatever the name stands for.
+std::string read_file(const std::filesystem::path& path, std::size_t max_bytes, Pipes pipes = Pipes::refused);
 // Standard input until its end, bounded likewise.
 std::string read_standard_input(std::size_t max_bytes);
 

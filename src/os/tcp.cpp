@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <ifaddrs.h>
 #include <limits>
 #include <memory>
 #include <netinet/in.h>
@@ -245,7 +246,27 @@ std::vector<pid_t> find_holders(const TcpAddress& from, const TcpAddress& to, st
     const bool may_hold = holding == Holding::unknown && hidden.size() < most && user_of(pid) == socket.user;
     if (may_hold) hidden.push_back(pid);
   }
-  return holders.empty() ? hidden : holders;
+  if (!holders.empty()) return holders;
+  // Held by nobody whom one can see, as while its descriptor is on its way through another socket: nobody's.
+  return hidden.empty() ? std::vector<pid_t>{0} : hidden;
+}
+
+bool is_own_address(const TcpAddress& address) {
+  ifaddrs* all = nullptr;
+  // What cannot be known is taken to be so: then its holder is looked for.
+  if (::getifaddrs(&all) != 0) return true;
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(all, &::freeifaddrs);
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr) continue;
+    const bool is_v4 = one->ifa_addr->sa_family == AF_INET;
+    if (!is_v4 && one->ifa_addr->sa_family != AF_INET6) continue;
+    SocketAddress found;
+    found.length = is_v4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    std::memcpy(found.get(), one->ifa_addr, found.length);
+    const auto own = from_socket_address(found);
+    if (own && own->bytes == address.bytes) return true;
+  }
+  return false;
 }
 
 }  // namespace reeve::os

@@ -43,5 +43,7 @@ void prepare_connection(int socket) noexcept;
 // The processes that hold the end `from` of a connection to `to`, both on this machine; where none of them may be
 // looked at, those of its user that may not. {0} when nobody holds it any more. At most `most`.
 std::vector<pid_t> find_holders(const TcpAddress& from, const TcpAddress& to, std::size_t most = 16);
+// Whether an interface of this machine has it, whatever the port.
+bool is_own_address(const TcpAddress& address);
 
 }  // namespace reeve::os

@@ -35,6 +35,12 @@ TEST(Tcp, loopback_is_known) {
   }
 }
 
+TEST(Tcp, addresses_of_this_machine_are_known) {
+  EXPECT_TRUE(is_own_address(*parse_tcp_address("127.0.0.1:1")));
+  // Of documents: nobody has it.
+  EXPECT_FALSE(is_own_address(*parse_tcp_address("203.0.113.77:1")));
+}
+
 TEST(Tcp, a_port_is_taken_once) {
   const Fd listener = listen_at(*parse_tcp_address("127.0.0.1:0"));
   const auto address = local_address(listener.get());

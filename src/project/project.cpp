@@ -84,7 +84,9 @@ std::shared_ptr<const spec::Source> read_source(const std::string& name) {
   if (name == "-") {
     return std::make_shared<const spec::Source>("<stdin>", os::read_standard_input(base::limits::spec_file_bytes));
   }
-  return std::make_shared<const spec::Source>(name, os::read_file(name, base::limits::spec_file_bytes));
+  // `<(command)` of a shell is one.
+  return std::make_shared<const spec::Source>(name,
+                                              os::read_file(name, base::limits::spec_file_bytes, os::Pipes::read));
 }
 
 fs::path user_config_path() {

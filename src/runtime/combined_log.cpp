@@ -169,11 +169,6 @@ std::string CombinedLog::read_tail(std::size_t bytes) const {
   return read_last_lines(previous.get(), bytes - current->size()).value_or("") + *current;
 }
 
-std::string read_log_tail(const fs::path& path, std::size_t bytes) {
-  const os::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  return file ? read_last_lines(file.get(), bytes).value_or("") : std::string();
-}
-
 fs::path CombinedLog::rotated(std::int64_t number) const { return fmt::format("{}.{}", path_.string(), number); }
 
 void CombinedLog::fail(std::string_view doing, int error) const {

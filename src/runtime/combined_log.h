@@ -49,7 +49,4 @@ class CombinedLog {
   std::optional<std::uint64_t> undo_to_;
 };
 
-// The last whole lines of a log that somebody else writes, within that many bytes; empty when it cannot be read.
-std::string read_log_tail(const std::filesystem::path& path, std::size_t bytes);
-
 }  // namespace reeve::runtime

@@ -74,7 +74,9 @@ std::int64_t Exchange::query_integer(std::string_view name, std::int64_t fallbac
 
 bool Exchange::query_flag(std::string_view name) const {
   const auto text = query(name);
-  return text && *text != "0" && *text != "false";
+  if (!text || *text == "0" || *text == "false") return false;
+  if (*text == "1" || *text == "true" || text->empty()) return true;
+  throw bad_request(fmt::format("`{}` must be 1, true, 0 or false", name));
 }
 
 base::Value Exchange::body() const {

@@ -1,11 +1,15 @@
+#include <algorithm>
 #include <charconv>
+#include <fcntl.h>
 #include <limits>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "runtime/combined_log.h"
+#include "os/fd.h"
 #include "runtime/store_task.h"
 #include "server/event_feed.h"
 #include "server/event_texts.h"
@@ -22,6 +26,7 @@ using runtime::EventHub;
 
 constexpr std::size_t most_waiting_log = 4UZ << 20U;
 constexpr std::size_t longest_tail = 16UL << 20U;
+constexpr off_t tail_piece = 256L << 10U;
 constexpr base::Milliseconds ping_time = std::chrono::seconds(15);
 
 // One client that reads a stream.
@@ -155,16 +160,76 @@ void messages(const SharedExchange& exchange) {
 void events(SharedExchange exchange) {
   if (exchange->request.is_upgrade()) return open_event_socket(exchange);
   const std::string accepted = base::to_ascii_lower(exchange->request.header("accept").value_or(""));
-  if (accepted.contains("text/event-stream")) return messages(exchange);
+  // One who asks for the head alone does not wait for what comes.
+  const bool is_head = exchange->request.method == "HEAD";
+  if (!is_head && accepted.contains("text/event-stream")) return messages(exchange);
   lines(exchange);
 }
 
+// The end of the log as it was when it was asked for, piece by piece as the other side takes it: one who does not read
+// costs a piece, not the whole.
+class LogTail : public std::enable_shared_from_this<LogTail> {
+ public:
+  LogTail(os::Fd file, std::shared_ptr<Stream> stream) : file_(std::move(file)), stream_(std::move(stream)) {}
+
+  void begin() {
+    struct stat status{};
+    if (!file_ || ::fstat(file_.get(), &status) != 0) return finish();
+    end_ = end_of_lines(status.st_size);
+    at_ = std::max<off_t>(end_ - static_cast<off_t>(longest_tail), 0);
+    is_cut_ = at_ > 0;
+    stream_->on_drained([self = shared_from_this()] { self->send_piece(); });
+    send_piece();
+  }
+
+ private:
+  // The last line may be half written.
+  off_t end_of_lines(off_t size) const {
+    constexpr off_t block = 64L << 10U;
+    std::string bytes;
+    for (off_t end = size; end > 0; end -= std::min(end, block)) {
+      const off_t from = std::max<off_t>(end - block, 0);
+      bytes.resize(static_cast<std::size_t>(end - from));
+      if (::pread(file_.get(), bytes.data(), bytes.size(), from) != static_cast<ssize_t>(bytes.size())) return 0;
+      const std::size_t last = bytes.rfind('\n');
+      if (last != std::string::npos) return from + static_cast<off_t>(last) + 1;
+    }
+    return 0;
+  }
+
+  void send_piece() {
+    std::string piece(static_cast<std::size_t>(std::min<off_t>(end_ - at_, tail_piece)), '\0');
+    const ssize_t count = piece.empty() ? 0 : ::pread(file_.get(), piece.data(), piece.size(), at_);
+    if (count <= 0) return finish();
+    piece.resize(static_cast<std::size_t>(count));
+    at_ += count;
+    // It begins with a whole line.
+    if (std::exchange(is_cut_, false)) piece.erase(0, std::min(piece.find('\n'), piece.size() - 1) + 1);
+    stream_->write(std::move(piece));
+    if (at_ >= end_) finish();
+  }
+
+  void finish() {
+    const auto self = shared_from_this();
+    stream_->on_drained(nullptr);
+    stream_->end();
+  }
+
+  os::Fd file_;
+  std::shared_ptr<Stream> stream_;
+  off_t at_ = 0;
+  off_t end_ = 0;
+  bool is_cut_ = false;
+};
+
 void log(SharedExchange exchange) {
   if (!exchange->query_flag("follow")) {
-    // What the file has, as far as one answer may be long.
     const auto path = exchange->daemon.options().folder.logs() / "combined.log";
-    exchange->responder->send(
-        {.content_type = "application/x-ndjson", .body = runtime::read_log_tail(path, longest_tail)});
+    os::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    auto stream = exchange->responder->begin({.content_type = "application/x-ndjson"});
+    // Of one who asks for the head alone nothing is ever taken.
+    if (exchange->request.method == "HEAD") return stream->end();
+    std::make_shared<LogTail>(std::move(file), std::move(stream))->begin();
     return;
   }
   auto stream = exchange->responder->begin({.content_type = "application/x-ndjson"});

@@ -70,7 +70,9 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
         if (!passes) listener.waiting = loop.at(loop.now() + pause, [this, &listener] { wait(listener); });
         return;
       }
-      if (connections.size() >= limits.connections) {
+      // The last quarter is kept for the socket of the owner: nobody from outside locks them out.
+      const std::size_t most = listener.door ? limits.connections - limits.connections / 4 : limits.connections;
+      if (connections.size() >= most) {
         turn_away(socket, connections.size());
         note_answer(503);
         continue;

@@ -14,8 +14,8 @@
 #include "os/tcp.h"
 #include "runtime/loop.h"
 #include "runtime/meters.h"
-#include "server/websocket.h"
 #include "server/caller.h"
+#include "server/websocket.h"
 
 // HTTP/1.1 without a word about what is asked: connections, bounds, time limits, streams. The only place that speaks
 // Beast on this side.

@@ -56,7 +56,8 @@ std::optional<Insider> find_in_lineage(const runtime::Daemon& daemon, pid_t pid,
 
 // Of those at the other end of a port, if that is on this machine.
 std::vector<pid_t> holders_of(const Peer& peer) {
-  const bool is_here = peer.from.is_loopback() || peer.from.bytes == peer.to.bytes;
+  // Whoever reaches a loopback address is here, whatever address it took for its own end.
+  const bool is_here = peer.from.is_loopback() || peer.to.is_loopback() || os::is_own_address(peer.from);
   return is_here ? os::find_holders(peer.from, peer.to) : std::vector<pid_t>();
 }
 

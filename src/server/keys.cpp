@@ -150,6 +150,9 @@ void Keys::admit(const SharedExchange& exchange, Keeping keeping, std::function<
   if (key->empty() || key->size() > longest_key || key->find('\0') != std::string::npos) {
     throw Error("api.bad_request", fmt::format("Idempotency-Key: 1 to {} bytes", longest_key));
   }
+  // Those who come by the port have keys of their own.
+  if (exchange->request.peer.entrance == Entrance::tcp)
+    *key = fmt::format("{}:{}", exchange->request.caller.name, *key);
   const std::string hash = hash_request(*exchange);
   if (const auto found = table_->entries.find(*key); found != table_->entries.end()) {
     if (found->second.hash != hash) throw reused();

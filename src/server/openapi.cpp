@@ -164,7 +164,9 @@ Value problem_document_schema() {
                               {"code", json::string_schema("^[a-z_]+\\.[a-z_]+$")},
                               {"detail", json::string_schema()},
                               {"fix", json::nullable_schema(json::string_schema())},
-                              {"errors", json::array_schema(json::reference_schema("FileProblem"))}},
+                              {"errors", json::array_schema(json::reference_schema("FileProblem"))},
+                              // Of /readyz alone.
+                              {"checks", json::array_schema(json::reference_schema("ReadinessCheck"))}},
                              {"type", "title", "status", "code", "detail", "fix"});
 }
 

@@ -60,7 +60,7 @@ std::vector<Operation> browser_operations() {
            .summary = "Lets a browser in that has a link; at the port, without a credential",
            .query = {text_parameter("code", "of the link")},
            .replies = {{303, text, "text/plain"}},
-           .errors = {"api.bad_code", "api.too_many_failures"}},
+           .errors = {"api.bad_code"}},
           {.method = "POST",
            .path = "/api/sign-out",
            .name = "signOut",

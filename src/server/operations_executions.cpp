@@ -83,8 +83,9 @@ Operation act(std::string_view path, std::string_view name, std::string_view sum
           .query = {outputs_parameter()},
           .body = optional_members({{"reason", json::string_schema()}}),
           .replies = {{200, execution}},
-          .errors = {"execution.not_found", "execution.over", "execution.not_failed", "execution.inside_run",
-                     "pipeline.rejected", "api.peer_gone", "git.no_commits", "git.missing"},
+          .errors = {"execution.not_found", "execution.over", "execution.not_failed", "execution.is_part",
+                     "execution.imported", "execution.inside_run", "pipeline.rejected", "api.peer_gone",
+                     "git.no_commits", "git.missing"},
           .keeping = Keeping::answer};
 }
 

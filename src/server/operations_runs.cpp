@@ -47,13 +47,15 @@ std::vector<Operation> acts(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = optional_members({{"reason", json::string_schema()}, {"kill", boolean}}),
            .replies = {{200, run}},
-           .errors = {"run.not_found", "run.not_running", "run.illegal_move", "run.not_here"},
+           .errors = {"run.not_found", "run.not_running", "run.illegal_move", "run.not_here", "run.inside_run",
+                      "api.peer_gone"},
            .keeping = Keeping::answer},
           {.method = "POST",
            .path = "/api/runs/{id}/input",
            .name = "typeIntoRun",
            .summary = "What it reads from its standard input or terminal; `text`, or bytes as `base64`",
-           .scope = Scope::approve,
+           // And `approve`: see may_type().
+           .scope = Scope::operate,
            .body = input_body(),
            .replies = {{200, nothing()}},
            .errors = {"run.not_found", "run.not_running", "run.no_input", "approval.inside_run", "api.peer_gone"},
@@ -65,7 +67,7 @@ std::vector<Operation> acts(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = resize_body(),
            .replies = {{200, nothing()}},
-           .errors = {"run.not_found", "run.not_running"},
+           .errors = {"run.not_found", "run.not_running", "run.inside_run", "api.peer_gone"},
            .keeping = Keeping::memory},
           {.method = "POST",
            .path = "/api/runs/{id}/signal",
@@ -74,7 +76,7 @@ std::vector<Operation> acts(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = signal_body(),
            .replies = {{200, nothing()}},
-           .errors = {"run.not_found", "run.not_running"},
+           .errors = {"run.not_found", "run.not_running", "run.inside_run", "api.peer_gone"},
            .keeping = Keeping::memory}};
 }
 

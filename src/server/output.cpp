@@ -14,6 +14,7 @@
 #include "runtime/line_splitter.h"
 #include "runtime/store_task.h"
 #include "server/api.h"
+#include "server/terminal.h"
 #include "store/runs.h"
 
 // /api/runs/*/output: what a tool printed, as it lies in its files (frames), or line by line, redacted.
@@ -243,6 +244,10 @@ void output(SharedExchange exchange) {
   const std::string format = exchange->query("format").value_or("json");
   if (format != "json" && format != "frames") throw Error("api.bad_request", "`format` must be json or frames");
   start.is_frames = format == "frames";
+  if (start.is_frames && !may_see_secrets(*exchange)) {
+    throw Error("api.forbidden", "frames are what was printed, with its secrets: that needs the scope `operate`",
+                "read it as json, or use a token with that scope");
+  }
   // A frame is sent whole or not at all: one that `from` lies in begins before it.
   runtime::ask_store(
       exchange->daemon.ledger(), exchange->daemon.loop(),

@@ -16,6 +16,7 @@
 #include "server/api.h"
 #include "server/insider.h"
 #include "server/listing.h"
+#include "server/terminal.h"
 #include "wire/run_request.h"
 
 // /api/runs
@@ -134,6 +135,10 @@ void send_nothing(const SharedExchange& exchange) { exchange->send(200, Value::o
 void input(SharedExchange exchange) {
   // Typing an answer is deciding.
   refuse_insider(exchange, fmt::format("type into {}", exchange->run_id().text()));
+  if (!may_type(*exchange)) {
+    throw Error("api.forbidden", "what is typed may be an answer: it needs the scopes `operate` and `approve`",
+                "reeve token create NAME --scope operate,approve");
+  }
   const Value body = exchange->body();
   const Value* text = body.find("text");
   const Value* encoded = body.find("base64");

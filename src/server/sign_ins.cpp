@@ -52,6 +52,12 @@ std::optional<Caller> SignIns::find(const std::string& cookie, base::BootTime no
 
 void SignIns::close(const std::string& cookie) { sessions_.erase(base::sha256_hex(cookie)); }
 
+void SignIns::forget(const std::string& name) {
+  const auto is_theirs = [&](const auto& entry) { return entry.second.caller.name == name; };
+  std::erase_if(codes_, is_theirs);
+  std::erase_if(sessions_, is_theirs);
+}
+
 bool SignIns::is_used(base::BootTime now) {
   drop_old(codes_, now, most_codes + 1);
   drop_old(sessions_, now, most_sessions + 1);

@@ -28,6 +28,8 @@ class SignIns {
   std::string open(Caller caller, base::BootTime now);
   std::optional<Caller> find(const std::string& cookie, base::BootTime now);
   void close(const std::string& cookie);
+  // All that were let in, or may yet come in, in that name: its token is revoked.
+  void forget(const std::string& name);
 
   // Whether anybody is in, or may still come in.
   bool is_used(base::BootTime now);

@@ -64,5 +64,18 @@ TEST(SignIns, is_used_while_anybody_is_in_or_may_come) {
   EXPECT_FALSE(sign_ins.is_used(start + 12h));
 }
 
+// Who was let in by a token goes with it.
+TEST(SignIns, a_name_that_is_revoked_is_out) {
+  SignIns sign_ins;
+  const base::BootTime now{};
+  const std::string code = sign_ins.make_code({"ci", {model::Scope::admin}}, now);
+  const std::string cookie = sign_ins.open({"ci", {model::Scope::admin}}, now);
+  const std::string other = sign_ins.open({"anna", {model::Scope::read}}, now);
+  sign_ins.forget("ci");
+  EXPECT_FALSE(sign_ins.take_code(code, now));
+  EXPECT_FALSE(sign_ins.find(cookie, now));
+  EXPECT_TRUE(sign_ins.find(other, now));
+}
+
 }  // namespace
 }  // namespace reeve::server

@@ -164,7 +164,8 @@ class TerminalSocket : public std::enable_shared_from_this<TerminalSocket> {
   void hear(WebSocket::Message message) {
     try {
       if (!place_.may_type) {
-        throw Error("api.forbidden", "this credential may look on, not type", "use one with the scope operate");
+        throw Error("api.forbidden", "this credential may look on, not type",
+                    "use one with the scopes operate and approve");
       }
       if (message.is_text) return resize(message.bytes);
       type(std::move(message.bytes));
@@ -254,6 +255,10 @@ void attach(const SharedExchange& exchange, const Run& run, TerminalSocket::Plac
 void terminal(SharedExchange exchange) {
   // Whoever sits at a terminal can type an answer into it: APR-11.
   refuse_insider(exchange, fmt::format("attach to {}", exchange->run_id().text()));
+  if (!may_see_secrets(*exchange)) {
+    throw Error("api.forbidden", "a terminal shows what was printed, with its secrets: that needs the scope `operate`",
+                "read /api/runs/ID/output, or use a token with that scope");
+  }
   if (!exchange->request.is_upgrade()) {
     throw Error("api.upgrade_required", "a terminal is a WebSocket",
                 "connect with a WebSocket client, or read /api/runs/ID/output");
@@ -275,9 +280,16 @@ void terminal(SharedExchange exchange) {
 
 }  // namespace
 
-bool may_type(const Exchange& exchange) {
+bool may_see_secrets(const Exchange& exchange) {
   const Request& request = exchange.request;
   return request.peer.entrance == Entrance::unix_socket || model::allows(request.caller.scopes, model::Scope::operate);
+}
+
+bool may_type(const Exchange& exchange) {
+  const Request& request = exchange.request;
+  if (request.peer.entrance == Entrance::unix_socket) return true;
+  return model::allows(request.caller.scopes, model::Scope::operate) &&
+         model::allows(request.caller.scopes, model::Scope::approve);
 }
 
 std::vector<Route> terminal_routes() { return {{"GET", "/api/runs/*/terminal", terminal}}; }

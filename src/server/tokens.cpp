@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 #include "json/describe.h"
+#include "os/user.h"
 #include "runtime/store_task.h"
 #include "server/api.h"
 #include "server/front.h"
@@ -126,6 +127,11 @@ void create(SharedExchange exchange) {
     throw Error("api.bad_request", fmt::format("{} is no name for a token", base::quoted(name)),
                 "up to 64 letters, digits and . _ @ -, beginning with a letter or digit; no id");
   }
+  // Who decides is told by name alone (APR-12): a token is never taken for somebody who sits at the machine.
+  if (os::is_person(name)) {
+    throw Error("api.bad_request", fmt::format("{} is the name of a user of this machine", base::quoted(name)),
+                fmt::format("name it after what uses it: {}-laptop", name));
+  }
   const std::string secret = std::string(token_prefix) + make_secret();
   Wish wish{.token = {.name = name, .scopes = parse_scopes(body), .created_by = exchange->actor()},
             .life = parse_life(body),
@@ -166,7 +172,10 @@ void revoke(SharedExchange exchange) {
       },
       [exchange, name](std::expected<Value, Error> record) {
         if (!record) return exchange->refuse(record.error());
-        if (exchange->front != nullptr) exchange->front->tokens().forget(name);
+        if (exchange->front != nullptr) {
+          exchange->front->tokens().forget(name);
+          exchange->front->sign_ins().forget(name);
+        }
         exchange->send(200, *record);
       });
 }

@@ -32,8 +32,8 @@ void open(SharedExchange exchange) {
   exchange->send(201, document);
 }
 
-void refuse_code(const SharedExchange& exchange) {
-  front_of(exchange).gate().count_failure(exchange->request.peer);
+[[noreturn]] void refuse_code() {
+  // Not counted: nobody guesses a code, and a page of another site could lock the person out by asking for it.
   throw Error("api.bad_code", "this link was used before, or is too old", "ask for another: reeve web");
 }
 
@@ -42,14 +42,8 @@ void sign_in(SharedExchange exchange) {
   Front& front = front_of(exchange);
   const Peer& peer = exchange->request.peer;
   if (peer.entrance != Entrance::tcp) throw Error("api.no_route", "browsers sign in at the daemon's port");
-  try {
-    front.gate().require_patience(peer);
-  } catch (const Error& error) {
-    exchange->is_answered = true;
-    return exchange->responder->send(front.gate().refusal(peer, error));
-  }
   auto caller = front.sign_ins().take_code(exchange->query("code").value_or(""), exchange->daemon.loop().now());
-  if (!caller) refuse_code(exchange);
+  if (!caller) refuse_code();
   Value data = Value::object();
   data.set("from", Value::string(peer.from.host()));
   runtime::ask_store(

@@ -96,6 +96,8 @@ std::string details_for_pipe(const ExecutionStory& story) {
   if (execution.parent) {
     lines.add_field("parent", fmt::format("{}/{}", execution.parent->execution_id.text(), execution.parent->node_id));
   }
+  const base::Value* origin = execution.config ? execution.config->find("imported_from") : nullptr;
+  if (origin != nullptr && origin->as_string() != nullptr) lines.add_field("imported_from", *origin->as_string());
   lines.add_field("inputs", text_of(execution.inputs));
   for (const NodeExecution& node : execution.nodes) lines.add_node("node", node);
   for (const NodeExecution& node : story.iterations) lines.add_node("iteration", node);

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/approvals.h"
 #include "tests/support/socket.h"
 
 // The daemon comes when it is needed, leaves when it is not, and what runs does not notice.
@@ -101,7 +102,8 @@ TEST_F(DaemonLife, runs_outlive_it_and_are_taken_over) {
   EXPECT_TRUE(eventually([&] { return tools().size() == 1U; }));
   EXPECT_EQ(show(id)["status"], "running");
   EXPECT_EQ(daemons(), 1);
-  EXPECT_EQ(show(ended)["status"], "completed");
+  // Its keeper may be writing the record of its end while the daemon looks.
+  wait_for_status(ended, "completed");
   EXPECT_EQ(show(ended)["exit_code"], "0");
   EXPECT_EQ(logs(ended), "waiting\ngo\n");
   scratch().write("project/go", "");
@@ -260,6 +262,23 @@ TEST_F(DaemonLife, a_log_that_grows_is_rotated) {
   }
   EXPECT_EQ(lines, 2000);
   EXPECT_GE(files, 3);
+}
+
+// «Nothing hangs unseen»: a pipe in the place of the config, whose other end somebody holds, holds up nobody.
+TEST_F(DaemonLife, a_pipe_in_the_place_of_the_config_holds_up_nobody) {
+  ASSERT_EQ(reeve({"runs"}).code, 0);
+  const fs::path config = project() / ".reeve/config.yaml";
+  fs::create_directories(config.parent_path());
+  fs::remove(config);
+  ASSERT_EQ(::mkfifo(config.c_str(), 0600), 0);
+  const int end = ::open(config.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(end, 0);
+  const auto answer = testing::try_request(socket(), testing::make_request("GET", "/api/tools", ""));
+  EXPECT_TRUE(answer && answer->contains("no regular file")) << answer.value_or("none");
+  const auto health = testing::try_request(socket(), testing::make_request("GET", "/healthz", ""));
+  EXPECT_TRUE(health && health->starts_with("HTTP/1.1 200")) << health.value_or("none");
+  ::close(end);
+  fs::remove(config);
 }
 
 }  // namespace

@@ -58,6 +58,9 @@ class HttpHostile : public testing::PortTest {
   std::string approve_as(const std::string& token, const std::string& headers = {}) const {
     return approve(bearer(token) + headers);
   }
+  std::string get_as(const std::string& token, const std::string& target) const {
+    return compose(port_, "GET", target, bearer(token));
+  }
   std::string get(const std::string& target, const std::string& headers = {}) const {
     return compose(port_, "GET", target, bearer(tokens_.admin) + headers);
   }
@@ -155,6 +158,9 @@ TEST_F(HttpHostile, who_may_not_do_this) {
       {"an operator makes tokens", post(tokens_.operate, "/api/tokens", token), 403},
       {"an operator revokes", compose(port_, "DELETE", "/api/tokens/reader", bearer(tokens_.operate), "{}"), 403},
       {"an approver starts", post(tokens_.approve, "/api/runs", run), 403},
+      {"a reader looks for secrets in frames", get_as(tokens_.read, "/api/runs/TR-1/output?format=frames"), 403},
+      {"an operator types what may be an answer", post(tokens_.operate, "/api/runs/TR-1/input", R"({"text":"y"})"),
+       403},
       {"an approver types", post(tokens_.approve, "/api/runs/TR-1/input", R"({"text":"x"})"), 403},
       {"an approver stops the daemon", post(tokens_.approve, "/api/daemon/stop", "{}"), 403},
   });

@@ -158,12 +158,14 @@ TEST_F(SharedStore, events_of_another_daemon_come_too_in_their_order) {
   ASSERT_EQ(at("b", {"run", "--", "true"}).code, 0);
   ASSERT_EQ(reeve({"run", "--", "true"}).code, 0);
   ASSERT_EQ(at("b", {"run", "--", "true"}).code, 0);
-  constexpr int events_of_three_runs = 9;
-  for (int i = 1; i <= events_of_three_runs; ++i) {
+  // Each daemon takes numbers of runs in advance, so that only the events' own say what came first.
+  std::vector<std::string> runs;
+  for (int i = 1; i <= 9; ++i) {
     Members event = testing::parse_object(client.read_text().value_or("{}")).value_or(Members());
     EXPECT_EQ(event["seq"], std::to_string(i));
-    EXPECT_EQ(event["tool_run_id"], fmt::format("TR-{}", (i + 2) / 3));
+    if (runs.empty() || runs.back() != event["tool_run_id"]) runs.push_back(event["tool_run_id"]);
   }
+  EXPECT_EQ(runs.size(), 3U) << "three events each, one run after the other";
 }
 
 // It is stored nowhere: only who holds the run can type it.

@@ -323,7 +323,7 @@ TEST_P(ImportTest, hostile_cells_harm_nothing) {
   const wire::ImportRecord record = import(make(testing::s1_tables, rows));
   EXPECT_EQ(counts(record), "executions 1/0, runs 4/4, approvals 1/1, patches 1/0, tasks 1/0");
   EXPECT_EQ(reasons(record),
-            "2 runs: it has no id\n1 runs: its id is too long\n1 runs: unknown status `\\ufffd\\ufffd`\n"
+            "2 runs: it has no id\n1 runs: its id is too long\n1 runs: unknown status `��`\n"
             "1 approvals: unknown status `perhaps`\n");
   EXPECT_THAT(::testing::PrintToString(record.notes), HasSubstr("times could not be read"));
   const auto session = store_.open_reader();
