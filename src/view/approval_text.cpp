@@ -259,6 +259,7 @@ Table approvals_table(const std::vector<Approval>& approvals, const Style& style
     return table;
   }
   Table table({"ID", "STATUS", "WHO", "QUESTION", "OPTIONS", "AGE", "NOTE"});
+  table.shorten_first(4);
   const auto fit = [&](const std::string& text, std::size_t columns) {
     return base::fit_width(text, columns, style.ascii);
   };

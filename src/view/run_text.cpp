@@ -229,6 +229,7 @@ void add_runs(Table& table, const std::vector<Run>& runs, const Style& style, st
 
 Table runs_table(const std::vector<Run>& runs, const Style& style, std::optional<WallTime> now) {
   Table table({"ID", "STATUS", "TOOL", "AGE", "TOOK", "COMMAND", "NOTE"});
+  table.shorten_first(5);
   add_runs(table, runs, style, now);
   return table;
 }

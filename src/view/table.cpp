@@ -49,18 +49,20 @@ std::vector<std::size_t> Table::fitted_widths(std::size_t columns) const {
     for (const std::size_t width : widths) sum += width > 0 ? width + gap : 0;
     return sum > 0 ? sum - gap : 0;
   };
-  // The first column is the id, by which all else can be asked for; the second says how it is and the last what to know
-  // of it: they give way when nothing else can.
-  const auto shorten = [&](auto begin, auto end) {
+  // The first column is the id, by which all else can be asked for; the second says how it is, and gives way when
+  // nothing else can.
+  const auto shorten = [&](std::size_t from, std::size_t count) {
+    const auto begin = widths.begin() + static_cast<std::ptrdiff_t>(std::min(from, widths.size()));
+    const auto end = begin + std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(count), widths.end() - begin);
     while (total() > columns) {
       const auto widest = std::max_element(begin, end);
       if (widest == end || *widest <= least_width) return;
       --*widest;
     }
   };
-  if (widths.size() > 2) shorten(widths.begin() + 2, widths.end() - 1);
-  if (widths.size() > 1) shorten(widths.end() - 1, widths.end());
-  if (widths.size() > 1) shorten(widths.begin() + 1, widths.begin() + 2);
+  if (first_shortened_) shorten(*first_shortened_, 1);
+  shorten(2, widths.size());
+  shorten(1, 1);
   return widths;
 }
 

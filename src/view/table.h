@@ -19,6 +19,9 @@ class Table {
     std::optional<Tint> tint = {};
   };
 
+  // Where there is too little room, this column is shortened before any other.
+  void shorten_first(std::size_t column) { first_shortened_ = column; }
+
   // As many cells as headings. What could harm a terminal or break a row is made visible.
   void add(const std::vector<std::string>& cells);
   void add(std::vector<Cell> cells);
@@ -31,6 +34,7 @@ class Table {
   std::vector<std::size_t> fitted_widths(std::size_t columns) const;
 
   std::vector<std::string> headings_;
+  std::optional<std::size_t> first_shortened_ = {};
   std::vector<std::vector<Cell>> rows_;
 };
 
