@@ -176,7 +176,7 @@ base::ExecutionId start_execution(client::Connection& connection, const std::str
 void wait_execution(client::Connection& connection, base::ExecutionId execution) {
   while (true) {
     const Value record =
-        ask(connection, {.target = fmt::format("/api/executions/{}/wait?timeout=60s&nodes=brief", execution.text())});
+        ask(connection, {.target = fmt::format("/api/executions/{}/wait?timeout=60s&outputs=0", execution.text())});
     const std::string status = text_of(record, "status");
     if (status == "completed") return;
     if (status == "failed" || status == "cancelled") fail(fmt::format("{} is {}", execution.text(), status));

@@ -45,7 +45,7 @@ class PostgresqlSession final : public Session {
     now_.reset();
     counts_rows_ = false;
     pipeline_.send("BEGIN", Pipeline::Expect::done);
-    clock_ = pipeline_.send("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", Pipeline::Expect::rows);
+    clock_ = pipeline_.send_clock();
   }
 
   // The COMMIT travels with the writes before it: a write that fails, or finds something else, makes the server pass

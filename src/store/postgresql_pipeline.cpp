@@ -13,6 +13,9 @@ namespace reeve::store {
 
 namespace {
 
+// Asked in every transaction: parsed once for a connection.
+constexpr const char* clock_name = "clock";
+
 class PostgresqlRow final : public Row {
  public:
   explicit PostgresqlRow(const PGresult* result) noexcept : result_(result) {}
@@ -137,6 +140,7 @@ void Pipeline::connect() {
            std::string("SET jit = off"),
            // Who leaves a row locked must not hold up everybody for ever.
            patience,
+           fmt::format("PREPARE {} AS SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", clock_name),
            std::string(options_.is_read_only ? "SET default_transaction_read_only = on"
                                              : "SET default_transaction_isolation = 'read committed'"),
        }) {
@@ -182,6 +186,11 @@ Pipeline::Ticket Pipeline::note(const Outstanding& outstanding) {
 Pipeline::Ticket Pipeline::send(const char* text, Expect expect) {
   check_sent(libpq().PQsendQueryParams(connection_.get(), text, 0, nullptr, nullptr, nullptr, nullptr, 0));
   return note({.expect = expect});
+}
+
+Pipeline::Ticket Pipeline::send_clock() {
+  check_sent(libpq().PQsendQueryPrepared(connection_.get(), clock_name, 0, nullptr, nullptr, nullptr, 0));
+  return note({.expect = Expect::rows});
 }
 
 void Pipeline::prepare(Sql statement, Form form) {

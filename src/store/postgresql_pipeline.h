@@ -53,6 +53,8 @@ class Pipeline {
   const std::string& backend() const noexcept { return backend_; }
 
   Ticket send(const char* text, Expect expect);
+  // The server's time in milliseconds.
+  Ticket send_clock();
   Ticket send(Sql statement, Form form, Params params, Expect expect, std::int64_t rows = 0);
   void prepare(Sql statement, Form form);
   // The statement as it is sent.

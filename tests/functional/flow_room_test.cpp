@@ -9,8 +9,6 @@ namespace reeve {
 namespace {
 
 using testing::eventually;
-using testing::Outcome;
-using testing::Words;
 
 class FlowRoom : public testing::ScriptedFlowTest {
  protected:
@@ -20,18 +18,6 @@ class FlowRoom : public testing::ScriptedFlowTest {
                         shell("a", "echo begun >>$EFFECTS; read x <" + gate.path()) + shell("b", "exit 0") +
                         node("end", "merge, merge_config: {wait_for: all, merge_strategy: union}"),
                     edges("split>a, split>b, a>end, b>end"), "{max_parallel_nodes: 1, isolation: none}");
-  }
-  void make_repository() const {
-    scratch().write("project/.gitignore", ".reeve/\n.worktrees/\nready\n");
-    git({"init", "-q", "-b", "main"});
-    git({"add", "-A"});
-    git({"commit", "-qm", "first"});
-  }
-  void git(const Words& words) const {
-    Words argv = {"git", "-C", project().string(), "-c", "user.name=Ana", "-c", "user.email=ana@example.org"};
-    argv.insert(argv.end(), words.begin(), words.end());
-    const Outcome outcome = testing::run_program({.argv = argv, .environment = {{"PATH", "/usr/bin:/bin"}}});
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
   }
 };
 

@@ -100,6 +100,19 @@ std::string ScriptedFlowTest::workflow(const std::string& nodes, const std::stri
                      config.empty() ? "" : "config: " + config + "\n");
 }
 
+void ScriptedFlowTest::make_repository() const {
+  scratch().write("project/.gitignore", ".reeve/\n.worktrees/\nready\n");
+  const auto git = [&](const Words& words) {
+    Words argv = {"git", "-C", project().string(), "-c", "user.name=Ana", "-c", "user.email=ana@example.org"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    const Outcome outcome = run_program({.argv = argv, .environment = {{"PATH", "/usr/bin:/bin"}}});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+  };
+  git({"init", "-q", "-b", "main"});
+  git({"add", "-A"});
+  git({"commit", "-qm", "first"});
+}
+
 std::string ScriptedFlowTest::write_flow(const std::string& yaml, const std::string& name) const {
   return scratch().write("project/.reeve/workflows/" + name, yaml).string();
 }

@@ -35,6 +35,9 @@ class ScriptedFlowTest : public ApprovalFlowTest {
   // A workflow whose entry is its first node.
   static std::string workflow(const std::string& nodes, const std::string& edges, const std::string& config = {});
 
+  // Makes the project a git repository, its files committed.
+  void make_repository() const;
+
   // Writes it as a file beside the project's config: its path.
   std::string write_flow(const std::string& yaml, const std::string& name = "flow.yaml") const;
   // To its end, or to its first question: the record.
