@@ -91,6 +91,7 @@ store::ApprovalRow make_question(base::ExecutionId root, const std::string& tip,
 Applied IsolationSteps::apply(base::ExecutionId root, model::ApplyWhen mode) {
   auto site = find_site(root);
   if (!site) return {.message = "nothing was changed"};
+  take_back_cancelled(*site);
   auto patches = in_store([root](store::Session& session) { return store::find_patches(session, root); });
   std::erase_if(patches, [](const PatchRow& row) { return !waits_on_branch(row.patch); });
   if (patches.empty()) return {.message = "nothing was changed"};

@@ -1,9 +1,14 @@
+#include <algorithm>
+#include <map>
+#include <ranges>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "ledger/claims.h"
 #include "runtime/isolation_names.h"
 #include "runtime/isolation_steps.h"
+#include "store/executions.h"
 
 // What is left when a node or an execution is over, or a whole Reeve (ISO-1, ISO-4).
 namespace reeve::runtime {
@@ -27,22 +32,49 @@ bool is_over(ledger::Transaction& transaction, base::ExecutionId root) {
   }
 }
 
+bool is_cancelled(const model::Execution& execution, const model::Patch& patch) {
+  return std::ranges::any_of(execution.nodes, [&](const model::NodeExecution& node) {
+    return node.node_id == patch.node_id && node.iteration == patch.iteration &&
+           node.status == model::NodeStatus::cancelled;
+  });
+}
+
 }  // namespace
 
 void IsolationSteps::withdraw(const IsolationGround& ground, const NodePlace& place, const std::string& reason) {
   Site site = open_site(ground, place.root);
   reject(site, place, PatchState::quarantined, reason);
   const auto stored = find_patch(place);
-  if (!stored || !waits_on_branch(stored->patch)) return;
-  const model::Patch& patch = stored->patch;
+  if (stored && waits_on_branch(stored->patch)) take_back(site, stored->patch, reason);
+}
+
+void IsolationSteps::take_back(Site& site, const model::Patch& patch, const std::string& reason) {
   const PatchState to = can_move(patch.state, PatchState::rejected) ? PatchState::rejected : PatchState::dropped;
   const auto in_the_way = take_out(site, patch, {.to = to, .reason = reason});
   if (in_the_way.empty()) return;
   const std::string why =
       fmt::format("{} was cancelled, and its change stays on the branch: later ones build on it ({})",
-                  base::quoted(place.node), list_some(in_the_way));
+                  base::quoted(patch.node_id), list_some(in_the_way));
+  if (!patch.history.empty() && patch.history.back().reason == why) return;
   call([&](ledger::Transaction& transaction) { ledger::note_patch(transaction, patch.patch_id, why); });
   options_.complain(fmt::format("{}: {}", patch.patch_id.text(), why));
+}
+
+void IsolationSteps::take_back_cancelled(Site& site) {
+  const base::ExecutionId root = site.root();
+  const auto cancelled = in_store([root](store::Session& session) {
+    std::vector<model::Patch> found;
+    std::map<base::ExecutionId, std::optional<model::Execution>> executions;
+    for (store::PatchRow& row : store::find_patches(session, root)) {
+      if (!waits_on_branch(row.patch)) continue;
+      const auto [at, is_new] = executions.try_emplace(row.patch.execution_id);
+      if (is_new) at->second = store::find_execution(session, at->first, store::NodeDetail::brief);
+      if (at->second && is_cancelled(*at->second, row.patch)) found.push_back(std::move(row.patch));
+    }
+    return found;
+  });
+  // The newest first: older ones may be what it built on.
+  for (const model::Patch& patch : std::views::reverse(cancelled)) take_back(site, patch, "its node was cancelled");
 }
 
 void IsolationSteps::quietly(const std::string& what, const std::function<void()>& act) {
@@ -84,6 +116,10 @@ void IsolationSteps::close(base::ExecutionId root) {
         root, row.holder->execution, row.holder->node_id, row.holder->iteration, row.holder->attempt, std::nullopt};
     reject(*site, held, PatchState::quarantined, "the execution was over before it was");
   }
+  quietly("the branch of " + root.text() + " is not where it belongs", [&] {
+    take_back_cancelled(*site);
+    if (site->repository.find_ref(branch_ref(root))) settle_branch(*site);
+  });
   for (WorktreeRow& row : list_rows(root)) {
     end_setup_in(worktree_folder(root, row.name));
     keep_rest(*site, row);

@@ -157,6 +157,10 @@ class IsolationSteps {
   Landing land(Site& site, const std::string& ref,
                const std::function<git::Repository::Merged(const std::string& head)>& make);
   model::Patch apply_patch(Site& site, const model::Patch& patch, const std::string& by);
+  // Of a node that was cancelled after its change went into the branch.
+  void take_back(Site& site, const model::Patch& patch, const std::string& reason);
+  // Of all of them: a daemon that died between a cancellation and its withdrawal has left that undone.
+  void take_back_cancelled(Site& site);
   // Out of the branch that it was taken into. Where later ones build on it nothing is changed, and the paths are told.
   std::vector<std::string> take_out(Site& site, const model::Patch& patch, const ledger::PatchMove& move);
   model::Patch drop_patch(Site& site, const model::Patch& patch, const std::string& by);

@@ -40,6 +40,30 @@ TEST_F(IsolationTest, what_a_cancelled_node_changed_is_taken_out_of_the_branch) 
   EXPECT_EQ(made_.read("two"), "two\n");
 }
 
+// A daemon that died between the two: nobody has withdrawn it.
+TEST_F(IsolationTest, what_a_cancelled_node_left_in_the_branch_is_found_before_anything_is_applied) {
+  work("n0", "one", "one\n");
+  work("beside", "two", "two\n");
+  ledger_.on(root_, engine::CancelRequested{"enough"});
+  begin_anew();
+  with_crashes(
+      [&] { EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied); });
+  EXPECT_EQ(patch(1).state, PatchState::rejected);
+  EXPECT_FALSE(fs::exists(made_.root() / "one"));
+  EXPECT_EQ(made_.read("two"), "two\n");
+}
+
+TEST_F(IsolationTest, what_a_cancelled_node_left_in_the_branch_is_found_when_its_execution_is_over) {
+  work("n0", "one", "one\n");
+  work("beside", "two", "two\n");
+  ledger_.on(root_, engine::CancelRequested{"enough"});
+  begin_anew();
+  with_crashes([&] { steps_->close(root_); });
+  EXPECT_EQ(patch(1).state, PatchState::rejected);
+  EXPECT_EQ(patch(2).state, PatchState::validated);
+  EXPECT_EQ(made_.git({"ls-tree", "-r", "--name-only", branch()}), ".gitignore\nfile.txt\nfolder/inner.txt\ntwo");
+}
+
 // One that failed only because the checkout was not ready keeps its place: `flow retry` goes on from there.
 TEST_F(IsolationTest, what_a_failed_node_has_in_the_branch_stays) {
   work("one", "one", "one\n");
