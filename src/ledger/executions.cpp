@@ -103,6 +103,18 @@ StoredExecution* Executions::open(Transaction& transaction, std::int64_t number,
   }
   auto execution = std::make_unique<StoredExecution>(transaction.session(), workflows_, number);
   if (!execution->load(tickets)) return nullptr;
+  return remember(std::move(execution));
+}
+
+void Executions::open_new(Transaction& transaction, std::int64_t number, StoredExecution::New made) {
+  follow_moment(transaction);
+  auto execution = std::make_unique<StoredExecution>(transaction.session(), workflows_, number);
+  execution->begin(std::move(made));
+  remember(std::move(execution));
+}
+
+StoredExecution* Executions::remember(std::unique_ptr<StoredExecution> execution) {
+  const std::int64_t number = execution->number();
   constexpr std::size_t most_remembered = 4'096;
   if (seen_.size() >= most_remembered) seen_.clear();
   seen_.try_emplace(number, execution->loaded());

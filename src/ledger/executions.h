@@ -138,6 +138,9 @@ class Executions {
   // The execution, loaded and locked once in a transaction; nullptr when there is none. Throws AggregateBusy.
   StoredExecution* open(Transaction& transaction, std::int64_t number,
                         const std::optional<ExecutionTickets>& tickets = {});
+  // One that this transaction has just inserted.
+  void open_new(Transaction& transaction, std::int64_t number, StoredExecution::New made);
+  StoredExecution* remember(std::unique_ptr<StoredExecution> execution);
   void forget(std::int64_t number);
   void follow_moment(const Transaction& transaction);
 

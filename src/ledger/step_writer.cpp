@@ -77,8 +77,7 @@ std::int64_t StepWriter::insert(const std::string& hash, const model::Workflow& 
                                                 {"config", config},
                                                 {"home", home},
                                                 {"now", transaction_.now_text()}});
-  session().write(Sql::nodes_insert, {{"execution", number}, {"nodes", list_nodes(workflow)}},
-                  static_cast<std::int64_t>(workflow.nodes.size()));
+  session().write_any(Sql::nodes_insert, {{"execution", number}, {"nodes", list_nodes(workflow)}});
   Value data = Value::object();
   data.set("execution_id", Value::string(base::ExecutionId(number).text()));
   data.set("status", Value::string("running"));
@@ -88,6 +87,14 @@ std::int64_t StepWriter::insert(const std::string& hash, const model::Workflow& 
     data.set("parent_node_id", Value::string(parent->workflow().graph().node(child->node).id));
   }
   transaction_.tell(model::EventKind::execution_status_change, data);
+  executions_.open_new(transaction_, number,
+                       {.hash = hash,
+                        .parent = parent_number,
+                        .parent_node = child ? child->node : NodeIndex(0),
+                        .depth = parent ? parent->depth() + 1 : 0,
+                        .home = home,
+                        .seeds = inputs,
+                        .subgraphs = subgraphs});
   return number;
 }
 

@@ -80,6 +80,18 @@ bool StoredExecution::load(const std::optional<ExecutionTickets>& tickets) {
   return false;
 }
 
+void StoredExecution::begin(New made) {
+  is_new_ = true;
+  hash_ = std::move(made.hash);
+  parent_ = made.parent;
+  parent_node_ = made.parent_node;
+  depth_ = made.depth;
+  home_ = std::move(made.home);
+  seeds_ = std::move(made.seeds);
+  subgraphs_ = std::move(made.subgraphs);
+  workflow_ = workflows_.get(session_, hash_);
+}
+
 void StoredExecution::take_nodes(const ExecutionTickets& tickets) {
   if (!tickets.nodes) return;
   // Taken in any case, or it would lie there.
@@ -149,6 +161,11 @@ void StoredExecution::keep(const Row& row) const {
 
 NodeRow& StoredExecution::row(NodeIndex node) const {
   if (const auto found = rows_.find(node); found != rows_.end()) return found->second;
+  if (is_new_) {
+    NodeRow& made = rows_[node];
+    made.edges.assign(workflow().graph().outgoing(node).size(), 0);
+    return made;
+  }
   const std::int64_t slot = slot_of(number_, node);
   session_.query(Sql::node_load, {{"slot", slot}}, [&](const Row& row) { keep(row); });
   const auto found = rows_.find(node);
@@ -159,6 +176,7 @@ NodeRow& StoredExecution::row(NodeIndex node) const {
 }
 
 void StoredExecution::expect(std::span<const NodeIndex> nodes) const {
+  if (is_new_) return;
   std::vector<NodeIndex> missing;
   for (const NodeIndex node : nodes) {
     if (!rows_.contains(node)) missing.push_back(node);
@@ -199,6 +217,7 @@ engine::EdgeView StoredExecution::edge(EdgeIndex edge) const {
 std::int64_t StoredExecution::loop_taken(EdgeIndex edge) const {
   if (const auto known = loops_.find(edge); known != loops_.end()) return known->second;
   std::int64_t taken = 0;
+  if (is_new_) return taken;
   session_.query(Sql::loop_load, {{"execution", number_}, {"edge", edge}},
                  [&](const Row& row) { taken = row.integer(0); });
   loops_.emplace(edge, taken);

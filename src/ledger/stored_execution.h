@@ -65,6 +65,18 @@ class StoredExecution final : public engine::ExecutionView {
   // False when there is no such execution. Throws AggregateBusy when another daemon works on it.
   bool load(const std::optional<ExecutionTickets>& tickets = {});
 
+  // One that this transaction has just inserted: nothing is read, its nodes are as they were made.
+  struct New {
+    std::string hash;
+    std::optional<std::int64_t> parent;
+    graph::NodeIndex parent_node = 0;
+    int depth = 0;
+    std::optional<std::string> home;
+    base::Value seeds;
+    std::string subgraphs;
+  };
+  void begin(New made);
+
   // Rows that were sent for; those that are here already are newer.
   void take_nodes(const ExecutionTickets& tickets);
   // A decision was written: what is here becomes what is stored. Not after all that was pending was cancelled: those
@@ -112,6 +124,7 @@ class StoredExecution final : public engine::ExecutionView {
   graph::NodeIndex parent_node_ = 0;
   int depth_ = 0;
   std::optional<std::string> home_;
+  bool is_new_ = false;
   mutable std::optional<base::Value> seeds_;
   mutable std::string subgraphs_;
   mutable std::unordered_map<graph::EdgeIndex, std::int64_t> loops_;
