@@ -16,6 +16,7 @@
 
 #include "bench/daemon.h"
 #include "bench/figures.h"
+#include "bench/parts.h"
 #include "os/fd.h"
 #include "os/process_stat.h"
 #include "os/unix_socket.h"
@@ -36,11 +37,6 @@ constexpr int rounds = 5;
 constexpr int requests_one_by_one = 1'000;
 constexpr int requests_at_once = 1'000;
 constexpr int clients = 4;
-
-[[noreturn]] void fail(const std::string& what) {
-  fmt::print(stderr, "reeve_api_bench: {}\n", what);
-  std::exit(1);
-}
 
 double ms_since(steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(steady_clock::now() - start).count();

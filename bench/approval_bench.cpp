@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "bench/daemon.h"
 #include "bench/figures.h"
+#include "bench/parts.h"
 #include "bench/raw_commits.h"
 #include "bench/run_floor.h"
 #include "os/file.h"
@@ -35,11 +36,6 @@ struct Place {
   std::string tool;
   fs::path folder;
 };
-
-[[noreturn]] void fail(const std::string& what) {
-  fmt::print(stderr, "reeve_approval_bench: {}\n", what);
-  std::exit(1);
-}
 
 std::int64_t now_ns() { return steady_clock::now().time_since_epoch().count(); }
 
@@ -241,15 +237,12 @@ void measure_many(const Place& place) {
       fmt::format("before {}, {}; goal: the same", few.threads, few.children));
 }
 
-void measure_parts(const Place& place, const std::set<std::string>& parts) {
-  const std::vector<std::pair<std::string, std::function<void()>>> all = {
-      {"answer", [&] { measure_answers(place); }},
-      {"update", [&] { measure_updates(place); }},
-      {"many", [&] { measure_many(place); }},
+std::vector<Part> parts_of(const Place& place) {
+  return {
+      {"answer", [place] { measure_answers(place); }},
+      {"update", [place] { measure_updates(place); }},
+      {"many", [place] { measure_many(place); }},
   };
-  for (const auto& [name, part] : all) {
-    if (parts.empty() || parts.contains(name)) part();
-  }
 }
 
 }  // namespace
@@ -257,12 +250,9 @@ void measure_parts(const Place& place, const std::set<std::string>& parts) {
 
 int main(int argc, char** argv) {
   using namespace reeve;
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.empty()) {
-    fmt::print(stderr, "usage: reeve_approval_bench FOLDER [PART…]\n");
-    return 2;
-  }
-  const std::filesystem::path bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  bench::measure_parts({{bin / "reeve"}, (bin / "reeve_approval_tool").string(), std::filesystem::absolute(words[0])},
-                       {words.begin() + 1, words.end()});
+  const std::vector<std::string> words = bench::words_of(argc, argv, 1, "FOLDER [PART…]");
+  const std::filesystem::path bin = bench::own_program().parent_path();
+  bench::measure_parts(
+      bench::parts_of({{bin / "reeve"}, (bin / "reeve_approval_tool").string(), std::filesystem::absolute(words[0])}),
+      {words.begin() + 1, words.end()});
 }

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "base/value.h"
+#include "bench/parts.h"
 #include "json/encode.h"
 #include "json/parse.h"
 #include "os/process_stat.h"
@@ -23,11 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using base::Value;
-
-[[noreturn]] void fail(const std::string& what) {
-  fmt::print(stderr, "reeve_run_bench: {}\n", what);
-  std::exit(1);
-}
 
 Value ask(client::Connection& connection, const client::Question& question) {
   try {

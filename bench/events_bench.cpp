@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <poll.h>
-#include <set>
 #include <string>
 #include <sys/socket.h>
 #include <thread>
@@ -16,6 +15,7 @@
 
 #include "bench/daemon.h"
 #include "bench/figures.h"
+#include "bench/parts.h"
 #include "os/unix_socket.h"
 #include "runtime/event_hub.h"
 #include "server/event_texts.h"
@@ -33,11 +33,6 @@ struct Place {
   Programs programs;
   fs::path folder;
 };
-
-[[noreturn]] void fail(const std::string& what) {
-  fmt::print(stderr, "reeve_events_bench: {}\n", what);
-  std::exit(1);
-}
 
 double ms_since(steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(steady_clock::now() - start).count();
@@ -298,15 +293,12 @@ void measure_hub(const Place&) {
   }
 }
 
-void measure_parts(const Place& place, const std::set<std::string>& parts) {
-  const std::vector<std::pair<std::string, std::function<void()>>> all = {
-      {"delay", [&] { measure_delay(place); }},
-      {"deaf", [&] { measure_deaf(place); }},
-      {"hub", [&] { measure_hub(place); }},
+std::vector<Part> parts_of(const Place& place) {
+  return {
+      {"delay", [place] { measure_delay(place); }},
+      {"deaf", [place] { measure_deaf(place); }},
+      {"hub", [place] { measure_hub(place); }},
   };
-  for (const auto& [name, part] : all) {
-    if (parts.empty() || parts.contains(name)) part();
-  }
 }
 
 }  // namespace
@@ -314,11 +306,8 @@ void measure_parts(const Place& place, const std::set<std::string>& parts) {
 
 int main(int argc, char** argv) {
   using namespace reeve;
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.empty()) {
-    fmt::print(stderr, "usage: reeve_events_bench FOLDER [PART…]\n");
-    return 2;
-  }
-  const std::filesystem::path bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  bench::measure_parts({{bin / "reeve"}, std::filesystem::absolute(words[0])}, {words.begin() + 1, words.end()});
+  const std::vector<std::string> words = bench::words_of(argc, argv, 1, "FOLDER [PART…]");
+  const std::filesystem::path bin = bench::own_program().parent_path();
+  bench::measure_parts(bench::parts_of({{bin / "reeve"}, std::filesystem::absolute(words[0])}),
+                       {words.begin() + 1, words.end()});
 }

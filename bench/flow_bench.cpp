@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +12,7 @@
 
 #include "bench/daemon.h"
 #include "bench/figures.h"
+#include "bench/parts.h"
 #include "bench/raw_commits.h"
 #include "bench/run_floor.h"
 #include "os/file.h"
@@ -261,15 +261,12 @@ void measure_large(const Place& place) {
       fmt::format("{:.2f} x that of 100 nodes ({:.0f} us); goal 1.5", median(large) / median(small), median(small)));
 }
 
-void measure_parts(const Place& place, const std::set<std::string>& parts) {
-  const std::vector<std::pair<std::string, std::function<void()>>> all = {
-      {"chain", [&] { measure_chain(place); }}, {"chains", [&] { measure_chains(place); }},
-      {"true", [&] { measure_true(place); }},   {"waiting", [&] { measure_waiting(place); }},
-      {"large", [&] { measure_large(place); }},
+std::vector<Part> parts_of(const Place& place) {
+  return {
+      {"chain", [place] { measure_chain(place); }}, {"chains", [place] { measure_chains(place); }},
+      {"true", [place] { measure_true(place); }},   {"waiting", [place] { measure_waiting(place); }},
+      {"large", [place] { measure_large(place); }},
   };
-  for (const auto& [name, part] : all) {
-    if (parts.empty() || parts.contains(name)) part();
-  }
 }
 
 }  // namespace
@@ -277,15 +274,11 @@ void measure_parts(const Place& place, const std::set<std::string>& parts) {
 
 int main(int argc, char** argv) {
   using namespace reeve;
-  const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.size() < 2) {
-    fmt::print(stderr, "usage: reeve_flow_bench FOLDER STORE [PART…]\n");
-    return 2;
-  }
-  const std::filesystem::path bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  bench::measure_parts({{bin / "reeve", words[1]},
-                        (bin / "reeve_approval_tool").string(),
-                        std::filesystem::absolute(words[0]),
-                        words[1] == "sqlite"},
+  const std::vector<std::string> words = bench::words_of(argc, argv, 2, "FOLDER STORE [PART…]");
+  const std::filesystem::path bin = bench::own_program().parent_path();
+  bench::measure_parts(bench::parts_of({{bin / "reeve", words[1]},
+                                        (bin / "reeve_approval_tool").string(),
+                                        std::filesystem::absolute(words[0]),
+                                        words[1] == "sqlite"}),
                        {words.begin() + 2, words.end()});
 }

@@ -17,6 +17,7 @@
 
 #include "bench/daemon.h"
 #include "bench/figures.h"
+#include "bench/parts.h"
 #include "bench/raw_commits.h"
 #include "bench/run_floor.h"
 #include "keeper/records.h"
@@ -376,16 +377,16 @@ int print_stamps(int count) {
   return 0;
 }
 
-void measure_parts(const Place& place, const std::set<std::string>& parts) {
-  const std::vector<std::pair<std::string, std::function<void()>>> all = {
-      {"runs", [&] { measure_runs(place); }},   {"lines", [&] { measure_output(place, "pipe", 1'000'000'000); }},
-      {"json", [&] { measure_json(place); }},   {"pty", [&] { measure_output(place, "pty", 100'000'000); }},
-      {"idle", [&] { measure_idle(place); }},   {"silent", [&] { measure_silent(place); }},
-      {"start", [&] { measure_start(place); }},
+std::vector<Part> parts_of(const Place& place) {
+  return {
+      {"runs", [place] { measure_runs(place); }},
+      {"lines", [place] { measure_output(place, "pipe", 1'000'000'000); }},
+      {"json", [place] { measure_json(place); }},
+      {"pty", [place] { measure_output(place, "pty", 100'000'000); }},
+      {"idle", [place] { measure_idle(place); }},
+      {"silent", [place] { measure_silent(place); }},
+      {"start", [place] { measure_start(place); }},
   };
-  for (const auto& [name, part] : all) {
-    if (parts.empty() || parts.contains(name)) part();
-  }
 }
 
 }  // namespace
@@ -393,15 +394,11 @@ void measure_parts(const Place& place, const std::set<std::string>& parts) {
 
 int main(int argc, char** argv) {
   using namespace reeve;
-  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::vector<std::string> words = bench::words_of(argc, argv, 1, "FOLDER [PART…]");
   if (words.size() == 2 && words[0] == "print") return bench::print_lines(std::strtoull(words[1].c_str(), nullptr, 10));
   if (words.size() == 2 && words[0] == "stamps") return bench::print_stamps(std::atoi(words[1].c_str()));
-  if (words.empty()) {
-    fmt::print(stderr, "usage: reeve_run_bench FOLDER [PART…]\n");
-    return 2;
-  }
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::filesystem::path self = bench::own_program();
   bench::measure_parts(
-      {{std::filesystem::path(self).parent_path() / "reeve"}, self, std::filesystem::absolute(words[0])},
+      bench::parts_of({{self.parent_path() / "reeve"}, self.string(), std::filesystem::absolute(words[0])}),
       {words.begin() + 1, words.end()});
 }

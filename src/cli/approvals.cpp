@@ -8,6 +8,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/listed.h"
 #include "view/approval_text.h"
 
 namespace reeve::cli {
@@ -23,7 +24,8 @@ ExitCode run(const Call& call) {
                                             .all = call.arguments.has("--all")};
   std::vector<model::Approval> approvals;
   base::Value::Array wire;
-  for (client::ApprovalRecord& record : client::list_approvals(daemon, selection, limit)) {
+  Listed listed(call, client::list_approvals(daemon, selection, limit + 1), limit);
+  for (client::ApprovalRecord& record : listed) {
     approvals.push_back(std::move(record.approval));
     wire.push_back(std::move(record.wire));
   }

@@ -8,6 +8,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/question_teller.h"
 #include "cli/watching.h"
 #include "client/approvals.h"
 #include "project/project.h"
@@ -63,6 +64,11 @@ ExitCode run(const Call& call) {
   client::Daemon daemon(std::move(place));
   if (!own) name = find_approval(daemon, name).text();
   const Watching watching("stopped waiting; the question stays as it is");
+  // A person sees what is waited for; a tool knows what it has asked.
+  if (!own) {
+    const auto present = client::wait_approval(daemon, name, Milliseconds(0));
+    if (present.approval.status == ApprovalStatus::pending) print_question(call, present.approval);
+  }
   const auto record = wait_for(daemon, name, timeout);
   if (!record) {
     print_aside("{} is still pending\n", base::visible(name));

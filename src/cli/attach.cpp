@@ -1,5 +1,6 @@
 #include <csignal>
 #include <optional>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "cli/controls.h"
 #include "cli/exit_code.h"
 #include "cli/follow.h"
+#include "os/terminal.h"
 
 namespace reeve::cli {
 
@@ -29,6 +31,9 @@ ExitCode run(const Call& call) {
   std::signal(SIGPIPE, SIG_IGN);
   std::optional<Controls> controls(std::in_place, call, daemon.place(), Controls::Interrupt::leaves,
                                    call.is_json ? Controls::Input::none : Controls::Input::everything);
+  const bool is_typed = !call.is_json && os::is_terminal(STDIN_FILENO);
+  if (is_typed)
+    print_beside(call, fmt::format("attached to {}; Ctrl-P Ctrl-Q detaches and leaves it running", id.text()));
   controls->begin(id);
   RunFollower follower(call, daemon, id, {.attempt = present.run.attempt, .offset = -look_back_bytes});
   const auto record = follower.follow(client::Until::final);

@@ -1,14 +1,19 @@
-#include <algorithm>
-
 #include <fmt/format.h>
 
-#include "base/redaction.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/connect.h"
+#include "cli/host.h"
+#include "cli/read_problems.h"
+#include "client/refusal.h"
+#include "json/describe.h"
 #include "json/encode.h"
 #include "project/project.h"
+#include "project/shown_config.h"
 #include "view/table.h"
+#include "wire/settings.h"
 
 namespace reeve::cli {
 
@@ -16,76 +21,59 @@ namespace {
 
 using base::Value;
 
-// "tools.claude.env.API_KEY" → whether its value is a secret: by its name, or because some tool says so (LOG-4).
-bool is_secret(const spec::ConfigEntry& entry, const model::Config& config) {
-  const std::size_t env = entry.path.find(".env.");
-  if (env == std::string::npos) return false;
-  const std::string variable = entry.path.substr(env + 5);
-  if (base::names_secret(variable)) return true;
-  return std::ranges::any_of(config.tools, [&](const auto& tool) {
-    return std::ranges::find(tool.second.secrets, variable) != tool.second.secrets.end();
-  });
-}
-
-// Addresses of webhooks lie within a list of records.
-void mask_addresses(Value& value) {
-  if (Value::Array* array = value.as_array()) {
-    for (Value& item : *array) mask_addresses(item);
-  }
-  if (Value::Object* object = value.as_object()) {
-    for (base::Member& member : *object) {
-      const std::string* text = member.value.as_string();
-      if (member.key == "webhook" && text != nullptr) member.value = Value::string(base::mask_address(*text));
-    }
-  }
-}
-
-std::vector<spec::ConfigEntry> shown_entries(const spec::LoadedConfig& loaded) {
-  std::vector<spec::ConfigEntry> entries = loaded.entries();
-  for (spec::ConfigEntry& entry : entries) {
-    if (is_secret(entry, loaded.config())) entry.value = Value::string("***");
-    if (entry.path == "store") entry.value = Value::string(base::mask_address(loaded.config().store));
-    if (entry.path == "notify") mask_addresses(entry.value);
-  }
-  return entries;
-}
-
 std::string value_text(const Value& value) {
   if (const std::string* text = value.as_string()) return *text;
   return value.is_null() ? "-" : json::encode(value);
 }
 
-Value entry_record(const spec::ConfigEntry& entry) {
-  Value record = Value::object();
-  record.set("key", Value::string(entry.path));
-  record.set("value", entry.value);
-  record.set("origin", Value::string(entry.origin));
-  return record;
+std::vector<wire::ConfigItem> items_here(const spec::LoadedConfig& loaded) {
+  std::vector<wire::ConfigItem> items;
+  for (spec::ConfigEntry& entry : project::shown_entries(loaded)) {
+    items.push_back({std::move(entry.path), std::move(entry.value), std::move(entry.origin)});
+  }
+  return items;
+}
+
+void print_items(const Call& call, const std::vector<wire::ConfigItem>& items) {
+  if (call.is_json) return print_json(call, json::to_value(items));
+  const bool with_origin = call.arguments.has("--origin");
+  view::Table table(with_origin ? std::vector<std::string>{"KEY", "VALUE", "ORIGIN"}
+                                : std::vector<std::string>{"KEY", "VALUE"});
+  for (const wire::ConfigItem& item : items) {
+    std::vector<std::string> cells = {item.key, value_text(item.value)};
+    if (call.out_is_terminal) cells[1] = base::fit_width(cells[1], 60, call.out.ascii);
+    if (with_origin) cells.push_back(item.origin);
+    table.add(cells);
+  }
+  fmt::print("{}", call.out_is_terminal ? table.for_terminal(call.out) : table.for_pipe());
+}
+
+// That of the daemon which is named: nothing of this machine counts there.
+ExitCode show_there(const Call& call, const client::DaemonPlace& place) {
+  if (!call.arguments.values("--set").empty()) {
+    throw base::Error("cli.usage", "`--set` is for the config here, and `--host` means another",
+                      "leave one of them out");
+  }
+  client::Daemon daemon(place);
+  try {
+    print_items(call, client::decode<wire::ConfigTable>(daemon.get("/api/config")).entries);
+  } catch (const client::Refusal& refusal) {
+    if (refusal.code() != "config.invalid" || call.is_json) throw;
+    const Files files = is_elsewhere(place) ? Files::elsewhere : Files::here;
+    return refuse(call, "config.invalid", refusal.message(), read_problems(refusal.document().find("errors"), files),
+                  "Nothing was changed.");
+  }
+  return ExitCode::done;
 }
 
 ExitCode run(const Call& call) {
+  if (find_host(call)) return show_there(call, daemon_place(call));
   const project::FoundConfig found = project::load_config(project::find_project("."), call.arguments.values("--set"));
   if (!found.loaded) {
     return refuse(call, "config.invalid", "the config is not valid", found.loaded.error(), "Nothing was changed.");
   }
-  const std::vector<spec::ConfigEntry> entries = shown_entries(*found.loaded);
-  if (call.is_json) {
-    Value::Array records;
-    for (const spec::ConfigEntry& entry : entries) records.push_back(entry_record(entry));
-    print_json(call, Value::array(std::move(records)));
-    return ExitCode::done;
-  }
   print_warnings(call, found.loaded->warnings());
-  const bool with_origin = call.arguments.has("--origin");
-  view::Table table(with_origin ? std::vector<std::string>{"KEY", "VALUE", "ORIGIN"}
-                                : std::vector<std::string>{"KEY", "VALUE"});
-  for (const spec::ConfigEntry& entry : entries) {
-    std::vector<std::string> cells = {entry.path, value_text(entry.value)};
-    if (call.out_is_terminal) cells[1] = base::fit_width(cells[1], 60, call.out.ascii);
-    if (with_origin) cells.push_back(entry.origin);
-    table.add(cells);
-  }
-  fmt::print("{}", call.out_is_terminal ? table.for_terminal(call.out) : table.for_pipe());
+  print_items(call, items_here(*found.loaded));
   return ExitCode::done;
 }
 
@@ -98,6 +86,7 @@ Command make_config_show() {
       .about = R"(From the nearest to the farthest: `--set`, variables (REEVE_STORE, REEVE_SUPERVISION_LEASE, …), the
 project's `.reeve/config.yaml`, your own `~/.config/reeve/config.yaml`, defaults. The nearer wins,
 key by key; lists and policy rules are replaced whole. Values of secret variables are shown as ***.
+With `--host` it is the config of the daemon there.
 
 Exit codes: 0 done, 2 a config file is not valid.)",
       .examples = {{"reeve config show --origin", "every value with its file and line"},

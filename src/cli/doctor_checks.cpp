@@ -20,6 +20,7 @@
 #include "os/spawn.h"
 #include "project/confinement.h"
 #include "project/project.h"
+#include "view/problem_text.h"
 #include "view/status.h"
 
 namespace reeve::cli {
@@ -179,6 +180,25 @@ Check check_inotify() {
   return is_small ? warn("inotify", detail, "sysctl fs.inotify.max_user_instances=128") : ok("inotify", detail);
 }
 
+// As the daemon of this state folder would read it.
+Check check_config(const fs::path& folder) {
+  const std::string name = "config";
+  const std::string fix = "reeve config show tells all that is wrong with it";
+  try {
+    const auto found = project::load_config_of({folder});
+    const base::Problems& problems = found.loaded ? found.loaded->warnings() : found.loaded.error();
+    if (problems.list().empty()) {
+      return ok(name, found.has_project_file ? "valid" : "valid; there is none for a project here");
+    }
+    const base::Problem& first = problems.list().front();
+    std::string detail = first.place ? fmt::format("{}:{}: ", first.place->file, first.place->line) : std::string();
+    detail += fmt::format("{} ({})", first.message, view::count_text(problems));
+    return found.loaded ? warn(name, detail, fix) : fail(name, detail, fix);
+  } catch (const base::Error& error) {
+    return fail(name, error.message(), error.fix());
+  }
+}
+
 // Asked for only where the config of this state folder has webhooks.
 std::optional<Check> check_curl(const fs::path& folder) {
   try {
@@ -205,6 +225,7 @@ Check check_git() {
 std::vector<Check> check_machine(const client::DaemonPlace& place) {
   std::vector<Check> checks = {check_state_folder(place.folder),
                                check_disk(place.folder),
+                               check_config(place.folder),
                                check_daemon(place),
                                check_keeper(),
                                check_processes(),

@@ -11,6 +11,7 @@
 #include "cli/connect.h"
 #include "cli/watching.h"
 #include "client/lines.h"
+#include "view/event_text.h"
 
 namespace reeve::cli {
 
@@ -28,30 +29,30 @@ std::int64_t number_of(const Value& event) {
   return found != nullptr && found->as_integer() != nullptr ? *found->as_integer() : 0;
 }
 
-// What it is about: the nearest of its ids.
-std::string subject_of(const Value& event) {
-  for (const char* key : {"approval_id", "tool_run_id", "patch_id", "task_id", "agent_id", "node_id", "execution_id"}) {
-    if (std::string id = text_of(event, key); !id.empty()) return id;
+// "node_status_change" → "node": what has changed is in the line itself.
+std::string_view kind_of(std::string_view name) {
+  for (const std::string_view ending : {"_status_change", "_state_change"}) {
+    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
   }
-  return {};
+  return name;
 }
 
 void print_event(const Call& call, const Value& event) {
-  const std::array<std::string, 6> cells = {fmt::format("{}", number_of(event)),
-                                            text_of(event, "timestamp"),
-                                            text_of(event, "event"),
-                                            subject_of(event),
-                                            text_of(event, "status"),
-                                            text_of(event, "reason")};
+  const std::array<std::string, 6> cells = {
+      fmt::format("{}", number_of(event)), text_of(event, "timestamp"), text_of(event, "event"),
+      view::event_subject(event),          view::event_status(event),   view::event_note(event)};
   if (!call.out_is_terminal) {
     fmt::print("{}\n", fmt::join(cells, "\t"));
     return;
   }
   // "2026-11-15T06:07:52.123Z" → the time of day.
   const std::string time = cells[1].size() > 19 ? cells[1].substr(11, 8) : cells[1];
-  fmt::print("{}  {}  {:<24}  {:<8}  {}{}{}\n", call.out.paint(view::Tint::dim, fmt::format("{:>6}", cells[0])),
-             call.out.paint(view::Tint::dim, time), cells[2], cells[3], cells[4], cells[5].empty() ? "" : ": ",
-             cells[5]);
+  // A question may be long; what is longer than this is for `--json`.
+  constexpr std::size_t most_columns = 300;
+  const std::string rest = fmt::format("{:<15}  {:<10}  {}{}{}", kind_of(cells[2]), cells[3], cells[4],
+                                       cells[4].empty() || cells[5].empty() ? "" : ": ", cells[5]);
+  fmt::print("{}  {}\n", call.out.paint(view::Tint::dim, fmt::format("{:>6}  {}", cells[0], time)),
+             base::fit_width(rest, most_columns, call.out.ascii));
 }
 
 std::optional<std::int64_t> parse_number(std::string_view word) {
@@ -113,11 +114,12 @@ Command make_events() {
       .summary = "What happened, in its order",
       .about = R"(Every change of a status is an event with a number, without gaps. `-f` goes on with what happens from
 now; `--since N` begins after the event of that number, so that a script misses nothing and sees nothing
-twice. In a pipe a line has, separated by tabs: number, time, event, what it is about, status, reason.
+twice. In a pipe a line has, separated by tabs: number, time, event, what it is about, status, and
+what else there is to say: who, what was asked or answered, why.
 
 With `--json` one array, with `-f` too one document a line.
 
-Exit codes: 0 done, 130 Ctrl-C.)",
+Exit codes: 0 done, 4 no event has that number yet (is it another store?), 130 Ctrl-C.)",
       .examples = {{"reeve events -f", "what happens from now on"},
                    {"reeve events --since 0 --json", "everything, for a script"}},
       .positionals = {},

@@ -88,7 +88,7 @@ ExitCode run(const Call& call) {
   std::error_code error;
   const bool is_id = file == "@last" || base::ExecutionId::parse(file);
   if (is_id && !std::filesystem::exists(file, error)) return draw_execution(call, file, columns);
-  const auto loaded = project::load_workflow(file);
+  const auto loaded = project::load_workflow(file, project::Tools::unasked);
   if (!loaded) return refuse(call, "flow.invalid", "the workflow is not valid", loaded.error(), "Nothing was drawn.");
   const graph::Graph graph(loaded->workflow);
   if (call.is_json) {

@@ -6,6 +6,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/listed.h"
 #include "client/executions.h"
 #include "view/execution_text.h"
 
@@ -23,7 +24,8 @@ ExitCode run(const Call& call) {
                                              .workflow = call.arguments.value("--workflow")};
   std::vector<model::Execution> executions;
   base::Value::Array wire;
-  for (client::ExecutionRecord& record : client::list_executions(daemon, selection, limit)) {
+  Listed listed(call, client::list_executions(daemon, selection, limit + 1), limit);
+  for (client::ExecutionRecord& record : listed) {
     executions.push_back(std::move(record.execution));
     wire.push_back(std::move(record.wire));
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -14,11 +14,14 @@
 #include "cli/environment.h"
 #include "cli/flow_changes.h"
 #include "cli/flow_follow.h"
+#include "cli/question_teller.h"
+#include "cli/read_problems.h"
 #include "cli/watching.h"
 #include "client/refusal.h"
 #include "json/parse.h"
 #include "os/file.h"
 #include "project/project.h"
+#include "project/workflows.h"
 
 namespace reeve::cli {
 
@@ -82,17 +85,10 @@ std::string absolute_path(const fs::path& path) {
   return (made.has_filename() ? made : made.parent_path()).string();
 }
 
-// A name that is no file is that of a workflow of the project.
-bool is_file(const std::string& name) {
-  std::error_code error;
-  return name == "-" || name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml") ||
-         fs::exists(name, error);
-}
-
 Value make_wish(const Call& call, const std::string& file, const std::optional<std::string>& label) {
   Value wish = Value::object();
   fs::path start = ".";
-  if (is_file(file)) {
+  if (project::is_workflow_file(file)) {
     wish.set("source", Value::string(project::read_source(file)->text()));
     // What lies beside it on this machine is not there on another.
     if (file != "-" && !is_elsewhere(daemon_place(call))) {
@@ -109,54 +105,10 @@ Value make_wish(const Call& call, const std::string& file, const std::optional<s
   return wish;
 }
 
-std::string text_of(const Value& record, std::string_view key) {
-  const Value* found = record.find(key);
-  return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
-}
-
-std::size_t number_of(const Value& record, std::string_view key) {
-  const Value* found = record.find(key);
-  const std::int64_t* number = found != nullptr ? found->as_integer() : nullptr;
-  return number != nullptr && *number > 0 ? static_cast<std::size_t>(*number) : 0;
-}
-
-// The daemon's problems with the lines that they are about, from the files here.
-base::Problems problems_of(const Value& document) {
-  base::Problems problems;
-  std::map<std::string, std::shared_ptr<const spec::Source>> sources;
-  const Value* errors = document.find("errors");
-  if (errors == nullptr || errors->as_array() == nullptr) return problems;
-  for (const Value& record : *errors->as_array()) {
-    base::Problem problem;
-    problem.severity = text_of(record, "severity") == "warning" ? base::Severity::warning : base::Severity::error;
-    problem.code = text_of(record, "code");
-    problem.message = text_of(record, "message");
-    problem.hint = text_of(record, "hint");
-    problem.allowed = text_of(record, "allowed");
-    problem.fix = text_of(record, "fix");
-    const std::string file = text_of(record, "file");
-    if (!file.empty()) {
-      auto& source = sources[file];
-      try {
-        const std::string shown = fs::path(file).is_absolute() ? project::shown_path(file) : file;
-        if (!source) {
-          source = std::make_shared<const spec::Source>(
-              shown, file.starts_with('/') ? os::read_file(file, base::limits::spec_file_bytes) : std::string());
-        }
-      } catch (const Error&) {
-        // Piped in, or gone: its name and line are enough.
-        source = std::make_shared<const spec::Source>(file, "");
-      }
-      problem.place =
-          source->place(number_of(record, "line"), number_of(record, "column"), number_of(record, "length"));
-    }
-    problems.add(std::move(problem));
-  }
-  return problems;
-}
-
-client::ExecutionRecord wait_for(client::Daemon& daemon, base::ExecutionId id, client::Until until) {
+client::ExecutionRecord wait_for(const Call& call, client::Daemon& daemon, base::ExecutionId id, client::Until until) {
   const Watching watching(parting_of(id));
+  std::optional<QuestionTeller> teller;
+  if (until == client::Until::final) teller.emplace(call, daemon.place(), Subjects{.executions = {id}});
   while (true) {
     auto record = client::wait_execution(daemon, id, until, long_wait);
     const bool waits = record.execution.status == model::ExecutionStatus::waiting_approval;
@@ -191,7 +143,7 @@ ExitCode follow(const Call& call, client::Daemon& daemon, const StartTerms& term
                                             : std::vector<model::Approval>();
   };
   if (call.is_json) {
-    const auto record = wait_for(daemon, create(call, daemon, terms).execution.execution_id, until);
+    const auto record = wait_for(call, daemon, create(call, daemon, terms).execution.execution_id, until);
     print_json(call, terms.record ? terms.record(daemon, record.execution.execution_id) : record.wire);
     return exit_code_with(record.execution, questions_of(record.execution), until);
   }
@@ -232,7 +184,9 @@ ExitCode start_and_follow(const Call& call, const StartTerms& terms) {
     const std::string invalid = fmt::format("{}.invalid", terms.noun);
     const bool has_problems = refusal.code() == invalid && !call.is_json;
     if (!has_problems) throw;
-    return refuse(call, invalid, refusal.message(), problems_of(refusal.document()), "Nothing was started.");
+    const Files files = is_elsewhere(daemon.place()) ? Files::elsewhere : Files::here;
+    return refuse(call, invalid, refusal.message(), read_problems(refusal.document().find("errors"), files),
+                  "Nothing was started.");
   }
 }
 

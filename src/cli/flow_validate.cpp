@@ -1,36 +1,46 @@
+#include <iterator>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
-#include "cli/workflow_record.h"
-#include "graph/summary.h"
-#include "project/workflows.h"
+#include "cli/flow_check.h"
 
 namespace reeve::cli {
 
 namespace {
 
+std::string text_of(const base::Value& record, std::string_view key) {
+  const base::Value* found = record.find(key);
+  return found != nullptr && found->as_string() != nullptr ? base::visible(*found->as_string()) : std::string();
+}
+
+// "3 nodes": a number, or how long a list is.
+std::string count_of(const base::Value& record, std::string_view key, std::string_view noun) {
+  const base::Value* found = record.find(key);
+  std::int64_t count = 0;
+  if (found != nullptr && found->as_integer() != nullptr) count = *found->as_integer();
+  if (found != nullptr && found->as_array() != nullptr) count = std::ssize(*found->as_array());
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 ExitCode run(const Call& call) {
   const std::string file = call.arguments.positional(0);
-  const auto loaded = project::load_workflow(file);
-  if (!loaded) return refuse(call, "flow.invalid", "the workflow is not valid", loaded.error(), "Nothing was started.");
-  const model::Workflow& workflow = loaded->workflow;
-  const graph::Graph graph(workflow);
+  const auto checked = check_flow(call, file);
+  if (!checked) {
+    return refuse(call, "flow.invalid", "the workflow is not valid", checked.error(), "Nothing was started.");
+  }
+  const base::Value& record = checked->record;
   if (call.is_json) {
-    print_json(call, workflow_record(*loaded, graph));
+    print_json(call, record);
     return ExitCode::done;
   }
-  const graph::Summary summary = graph::summarize(graph);
-  print_warnings(call, loaded->warnings);
-  const auto count = [](std::size_t number, std::string_view noun) {
-    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-  };
+  print_warnings(call, checked->warnings);
   fmt::print("{} {}  {} ({} {})\n  {}, {}, {}, {}\n  {}\n", call.out.paint(view::Tint::green, call.out.pick("✓", "+")),
-             base::visible(file), base::visible(workflow.name), base::visible(workflow.id),
-             base::visible(workflow.version), count(workflow.nodes.size(), "node"),
-             count(workflow.edges.size(), "edge"), count(summary.levels.size(), "level"),
-             count(summary.loops.size(), "loop"), loaded->content_hash);
+             base::visible(file), text_of(record, "workflow_name"), text_of(record, "workflow_id"),
+             text_of(record, "version"), count_of(record, "nodes", "node"), count_of(record, "edges", "edge"),
+             count_of(record, "levels", "level"), count_of(record, "loops", "loop"), text_of(record, "content_hash"));
   print_next(call, fmt::format("reeve flow graph {}", base::visible(file)));
   return ExitCode::done;
 }
@@ -46,7 +56,9 @@ a limit, nodes that nothing leads to, branches without their edges, merges witho
 mistake is shown with its line, the likely meaning and a fix. Nothing is started.
 
 Roles and gates are held against the project's config when the file lies in a project, subgraphs
-against `.reeve/workflows/` and the files beside this one.
+against `.reeve/workflows/` and the files beside this one. What a start would refuse though the file is
+sound, such as a role without a tool, is a warning. With `--host` the daemon there judges it, by its own
+config and workflows.
 
 The hash is that of the workflow's meaning: order of keys, comments and spelled-out defaults do not
 change it.

@@ -60,7 +60,7 @@ std::string fix_for(const model::Run& run) {
 
 client::RunRecord RunFollower::follow(Until until) {
   std::optional<QuestionTeller> teller;
-  if (until == Until::final && !call_.is_json) teller.emplace(call_, daemon_.place(), id_);
+  if (until == Until::final) teller.emplace(call_, daemon_.place(), Subjects{.runs = {id_}});
   while (true) {
     const bool passes_by = has_readers_ && !call_.is_json;
     if (passes_by) follow_attempt();

@@ -97,7 +97,7 @@ std::string welcome(bool is_project, const view::Style& style) {
     text += "  reeve run -- COMMAND                           supervise a command\n";
     text += "  reeve flow graph .reeve/workflows/NAME.yaml    see a workflow\n";
     text += "  reeve flow run NAME                            run it and watch\n";
-    text += "  reeve config show --origin                     see the config and where it comes from\n";
+    text += "  reeve config show --origin                     every value and its origin\n";
     text += "  reeve --help                                   all commands\n";
   } else {
     text += "This folder is no Reeve project yet.\n\n";

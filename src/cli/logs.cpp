@@ -1,5 +1,6 @@
 #include <charconv>
 #include <cstdio>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/question_teller.h"
 #include "cli/watching.h"
 #include "client/lines.h"
 #include "client/refusal.h"
@@ -117,6 +119,8 @@ void show_run(const Call& call, client::Daemon& daemon, bool follows, LinePrinte
   const auto record = client::get_run(daemon, id);
   RunLog log{.id = id, .attempt = attempt_of(call, record.run)};
   const bool goes_on = follows && !call.arguments.has("--attempt");
+  std::optional<QuestionTeller> teller;
+  if (goes_on) teller.emplace(call, daemon.place(), Subjects{.runs = {id}});
   while (true) {
     show_attempt(daemon, log, follows, printer);
     if (!goes_on) return;

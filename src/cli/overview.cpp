@@ -22,13 +22,32 @@ namespace {
 // A failure of last week is history, not news.
 constexpr auto failure_is_news = std::chrono::hours(24);
 constexpr std::size_t failures_shown = 10;
+constexpr std::size_t failures_looked_at = 200;
 constexpr std::size_t live_shown = 500;
+
+// What another program did is history, however lately it was imported.
+bool is_imported(const model::Execution& execution) {
+  return execution.config && execution.config->find("imported_from") != nullptr;
+}
+bool is_imported(const model::Patch& patch) {
+  return !patch.history.empty() && patch.history.front().reason.value_or("").starts_with("imported from ");
+}
+
+// A failed run of a node is its workflow's to deal with: it is tried again, goes another way, or fails and is told as a
+// whole.
+bool is_news(const model::Run& run, base::WallTime now) {
+  const bool is_old = run.completed_at && now - *run.completed_at > failure_is_news;
+  return !is_old && !run.metadata.contains("imported_from") && !(run.execution_id && run.node_id);
+}
 
 std::vector<client::RunRecord> find_runs(client::Daemon& daemon, base::WallTime now) {
   auto records = client::list_runs(daemon, {"waiting_approval", "stalled", "running", "queued"}, live_shown);
-  for (client::RunRecord& record : client::list_runs(daemon, {"failed", "failed_timeout"}, failures_shown)) {
-    const bool is_old = record.run.completed_at && now - *record.run.completed_at > failure_is_news;
-    if (!is_old) records.push_back(std::move(record));
+  std::size_t count = 0;
+  for (client::RunRecord& record : client::list_runs(daemon, {"failed", "failed_timeout"}, failures_looked_at)) {
+    if (count == failures_shown) break;
+    if (!is_news(record.run, now)) continue;
+    records.push_back(std::move(record));
+    ++count;
   }
   return records;
 }
@@ -43,7 +62,12 @@ std::vector<client::ExecutionRecord> find_executions(client::Daemon& daemon,
     const auto& completed = record.execution.completed_at;
     const bool is_old = completed && now - *completed > failure_is_news;
     // What fails with its child is told once, by the whole.
-    if (!is_old && !record.execution.parent) records.push_back(std::move(record));
+    if (is_old || record.execution.parent) continue;
+    // A listing does not say where it is from.
+    if (is_imported(client::get_execution(daemon, record.execution.execution_id, client::NodeText::brief).execution)) {
+      continue;
+    }
+    records.push_back(std::move(record));
   }
   return records;
 }
@@ -53,7 +77,7 @@ std::vector<client::PatchRecord> find_patches(client::Daemon& daemon, base::Wall
   auto records = client::list_patches(daemon, {.states = {"conflicted", "apply_failed"}}, failures_shown);
   std::erase_if(records, [&](const client::PatchRecord& record) {
     const auto& history = record.patch.history;
-    return !history.empty() && now - history.back().at > failure_is_news;
+    return (!history.empty() && now - history.back().at > failure_is_news) || is_imported(record.patch);
   });
   return records;
 }

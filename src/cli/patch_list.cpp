@@ -6,6 +6,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/listed.h"
 #include "client/executions.h"
 #include "client/patches.h"
 #include "view/patch_text.h"
@@ -34,7 +35,8 @@ ExitCode run(const Call& call) {
   client::Daemon daemon(daemon_place(call));
   std::vector<model::Patch> patches;
   base::Value::Array wire;
-  for (client::PatchRecord& record : client::list_patches(daemon, selection, limit)) {
+  Listed listed(call, client::list_patches(daemon, selection, limit + 1), limit);
+  for (client::PatchRecord& record : listed) {
     patches.push_back(std::move(record.patch));
     wire.push_back(std::move(record.wire));
   }

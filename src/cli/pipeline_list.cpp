@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/flow_start.h"
+#include "cli/listed.h"
 #include "client/pipelines.h"
 #include "json/describe.h"
 #include "project/pipelines.h"
@@ -53,7 +54,8 @@ ExitCode run(const Call& call) {
                                             .pipeline = call.arguments.value("--pipeline")};
   std::vector<wire::PipelineRecord> pipelines;
   base::Value::Array wire;
-  for (client::PipelineRecord& record : client::list_pipelines(daemon, selection, limit)) {
+  Listed listed(call, client::list_pipelines(daemon, selection, limit + 1), limit);
+  for (client::PipelineRecord& record : listed) {
     pipelines.push_back(std::move(record.pipeline));
     wire.push_back(std::move(record.wire));
   }

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -24,6 +26,26 @@ void add_rules(view::Table& table, const std::string& role, const model::ToolPol
       table.add({role, tool, std::string(base::spell(rule.policy)), when, "config"});
     }
   }
+}
+
+// The config's rule for the tool that fits every call: nothing below it is ever asked.
+std::optional<model::Policy> find_plain_rule(const model::ToolPolicies& tools, const std::string& tool) {
+  const auto found = tools.find(tool);
+  if (found == tools.end()) return std::nullopt;
+  for (const model::PolicyRule& rule : found->second) {
+    if (rule.when.empty()) return rule.policy;
+  }
+  return std::nullopt;
+}
+
+// As resolve_policy() has it: the stricter of the role's default and the tool's rule holds.
+bool holds_for_role(const model::Policies& policies, const std::string& role, const std::string& tool,
+                    const std::string& policy) {
+  const auto of_role = policies.roles.find(role);
+  if (of_role != policies.roles.end() && find_plain_rule(of_role->second, tool)) return false;
+  const auto configured = find_plain_rule(policies.tools, tool);
+  const auto by_default = base::find_enum<model::Policy>(policy);
+  return !configured || !by_default || *by_default > *configured;
 }
 
 // The policies of the document, whose maps json::from_value reads member by member.
@@ -53,13 +75,15 @@ ExitCode run(const Call& call) {
   if (roles != nullptr && roles->as_object() != nullptr) {
     for (const base::Member& role : *roles->as_object()) {
       add_defaults(&role.value, [&](const std::string& tool, const std::string& policy) {
+        if (!holds_for_role(*policies, role.key, tool, policy)) return;
         table.add({role.key, tool, policy, "-", "default"});
       });
     }
   }
-  add_defaults(
-      defaults != nullptr ? defaults->find("tools") : nullptr,
-      [&](const std::string& tool, const std::string& policy) { table.add({"-", tool, policy, "-", "default"}); });
+  add_defaults(defaults != nullptr ? defaults->find("tools") : nullptr,
+               [&](const std::string& tool, const std::string& policy) {
+                 if (!find_plain_rule(policies->tools, tool)) table.add({"-", tool, policy, "-", "default"});
+               });
   fmt::print("{}", call.out_is_terminal ? table.for_terminal(call.out) : table.for_pipe());
   print_next(call, "reeve policy check TOOL --role R");
   return ExitCode::done;
@@ -71,7 +95,8 @@ Command make_policy_show() {
   return {
       .name = "policy show",
       .summary = "What agents' tool calls may do, rule by rule",
-      .about = R"(The rules of the config first, then what holds where it says nothing. For a call the role's rules come
+      .about =
+          R"(The rules of the config first, then the defaults that still hold beside them. For a call the role's rules come
 before the tool's, and the stricter one holds where a default would loosen it; `reeve policy check`
 says which it is. What no line names is `require_approval`.)",
       .examples = {{"reeve policy show", "all rules"}, {"reeve policy show --json", "for a script"}},

@@ -1,8 +1,11 @@
 #include "cli/question_teller.h"
 
+#include <algorithm>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <sys/socket.h>
 #include <thread>
 
@@ -10,9 +13,9 @@
 
 #include "base/text.h"
 #include "cli/controls.h"
+#include "client/lines.h"
 #include "json/parse.h"
-#include "model/approval.h"
-#include "model/run.h"
+#include "model/execution.h"
 #include "os/terminal.h"
 #include "view/approval_text.h"
 #include "view/status.h"
@@ -21,24 +24,34 @@ namespace reeve::cli {
 
 namespace {
 
-// Short runs pay nothing for it.
+using base::Value;
+
+// Short waits pay nothing for it.
 constexpr std::chrono::milliseconds first_pause{300};
 // After a lost connection: whoever follows the run finds the daemon again.
 constexpr std::chrono::milliseconds pause_time{500};
+
+template <class Id>
+std::optional<Id> find_id(const Value& event, std::string_view key) {
+  const Value* found = event.find(key);
+  return found != nullptr && found->as_string() != nullptr ? Id::parse(*found->as_string()) : std::nullopt;
+}
 
 }  // namespace
 
 class QuestionTeller::Core {
  public:
-  Core(const Call& call, const client::DaemonPlace& place, base::RunId run)
-      : call_(call), endpoint_(place.endpoint()), run_(run), thread_([this] { work(); }) {}
+  Core(const Call& call, const client::DaemonPlace& place, Subjects subjects)
+      : call_(call), endpoint_(place.endpoint()), subjects_(std::move(subjects)), thread_([this] { work(); }) {}
 
   ~Core() {
     {
       const std::lock_guard lock(mutex_);
       is_ended_ = true;
       // Whoever waits for an answer on it loses it now.
-      if (connection_) ::shutdown(connection_->fd(), SHUT_RDWR);
+      for (const auto* connection : {&questions_, &events_}) {
+        if (*connection) ::shutdown((*connection)->fd(), SHUT_RDWR);
+      }
     }
     ended_.notify_one();
     thread_.join();
@@ -55,83 +68,123 @@ class QuestionTeller::Core {
     bool goes_on = pause(first_pause);
     while (goes_on) {
       try {
-        goes_on = watch();
+        watch();
       } catch (const client::Lost&) {
+        close();
         goes_on = pause(pause_time);
       } catch (const base::Error&) {
-        // What is wrong is told by the one who follows the run.
+        // What is wrong is told by the one who waits.
         return;
       }
     }
   }
 
-  base::Value ask(const std::string& target) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (is_ended_) throw client::Lost{"ended"};
-      if (!connection_) connection_.emplace(endpoint_);
+  void open(std::optional<client::Connection>& connection) {
+    const std::lock_guard lock(mutex_);
+    if (is_ended_) throw client::Lost{"ended"};
+    if (!connection) connection.emplace(endpoint_);
+  }
+
+  void close() {
+    const std::lock_guard lock(mutex_);
+    questions_.reset();
+    events_.reset();
+  }
+
+  Value ask(const std::string& target) {
+    open(questions_);
+    const client::Answer answer = questions_->ask({.target = target});
+    auto document = json::parse(answer.body);
+    if (answer.status >= 500) throw client::Lost{"not yet"};
+    if (answer.status != 200 || !document) throw base::Error("daemon.bad_answer", "no record");
+    return std::move(*document);
+  }
+
+  // First the ear: what is asked meanwhile is heard. Ends with the connection.
+  void watch() {
+    open(events_);
+    const client::Answer head = events_->begin({.target = "/api/events?follow=1&events=approval_needed"});
+    if (head.status >= 500) throw client::Lost{"not yet"};
+    if (head.status != 200) throw base::Error("daemon.bad_answer", "no events");
+    for (const base::RunId run : subjects_.runs) {
+      tell_page(ask(fmt::format("/api/approvals?run={}&status=pending", run.text())));
     }
-    try {
-      const client::Answer answer = connection_->ask({.target = target});
-      auto document = json::parse(answer.body);
-      if (answer.status != 200 || !document) throw base::Error("daemon.bad_answer", "no record");
-      return std::move(*document);
-    } catch (const client::Lost&) {
-      const std::lock_guard lock(mutex_);
-      connection_.reset();
-      throw;
+    if (!subjects_.executions.empty()) tell_page(ask("/api/approvals?status=pending&limit=500"));
+    client::JsonLines lines;
+    while (true) {
+      const std::string bytes = events_->read();
+      if (bytes.empty()) throw client::Lost{"the daemon has left"};
+      lines.add(bytes);
+      while (const auto event = lines.next()) hear(*event);
     }
   }
 
-  // Until it waits, and then until it does not; false when it is over.
-  bool watch() {
-    const auto run =
-        client::decode<model::Run>(ask(fmt::format("/api/runs/{}/wait?through_approvals=0&timeout=60s", run_.text())));
-    if (model::is_final(run.status)) return false;
-    if (run.status != model::RunStatus::waiting_approval) return true;
-    const base::Value page = ask(fmt::format("/api/approvals?run={}&status=pending", run_.text()));
-    const base::Value* items = page.find("items");
-    if (items == nullptr || items->as_array() == nullptr) return false;
-    // Decided meanwhile, and the run not yet told.
-    if (items->as_array()->empty()) return pause(pause_time);
-    std::optional<base::ApprovalId> oldest;
-    for (const base::Value& item : *items->as_array()) {
+  void hear(const Value& event) {
+    const auto approval = find_id<base::ApprovalId>(event, "approval_id");
+    const bool is_wanted = approval && (is_wanted_run(find_id<base::RunId>(event, "tool_run_id")) ||
+                                        is_wanted_execution(find_id<base::ExecutionId>(event, "execution_id")));
+    if (is_wanted) tell(client::decode<model::Approval>(ask("/api/approvals/" + approval->text())));
+  }
+
+  void tell_page(const Value& page) {
+    const Value* items = page.find("items");
+    if (items == nullptr || items->as_array() == nullptr) throw base::Error("daemon.bad_answer", "no page");
+    for (const Value& item : *items->as_array()) {
       const auto approval = client::decode<model::Approval>(item);
-      if (!oldest) oldest = approval.approval_id;
-      tell(approval);
+      if (is_wanted_run(approval.tool_run_id) || is_wanted_execution(approval.execution_id)) tell(approval);
     }
-    ask(fmt::format("/api/approvals/{}/wait?timeout=60s", oldest->text()));
-    return true;
+  }
+
+  bool is_wanted_run(const std::optional<base::RunId>& run) const {
+    return run && std::ranges::find(subjects_.runs, *run) != subjects_.runs.end();
+  }
+
+  // It, or what started it (GRF-11).
+  bool is_wanted_execution(const std::optional<base::ExecutionId>& id) {
+    if (!id || subjects_.executions.empty()) return false;
+    if (std::ranges::find(subjects_.executions, *id) != subjects_.executions.end()) return true;
+    const auto known = parents_.find(*id);
+    if (known != parents_.end()) return is_wanted_execution(known->second);
+    const auto record = client::decode<model::Execution>(ask(fmt::format("/api/executions/{}?outputs=0", id->text())));
+    const auto parent = record.parent ? std::optional(record.parent->execution_id) : std::nullopt;
+    parents_.emplace(*id, parent);
+    return is_wanted_execution(parent);
   }
 
   void tell(const model::Approval& approval) {
-    constexpr std::size_t columns = 60;
-    if (told_ && approval.approval_id <= *told_) return;
-    told_ = approval.approval_id;
-    // Somebody sits at that very terminal and sees it.
-    if (approval.delivery == model::Delivery::terminal && os::RawTerminal::is_active()) return;
-    const view::Look look = view::look_of(approval.status);
-    const std::string id = approval.approval_id.text();
-    print_beside(call_, fmt::format("{} {} asks: {}   reeve approve {}",
-                                    call_.err.paint(look.tint, call_.err.pick(look.sign, look.ascii)), id,
-                                    base::fit_width(view::question_line(approval), columns, call_.err.ascii), id));
+    const bool is_new = approval.status == model::ApprovalStatus::pending && told_.insert(approval.approval_id).second;
+    // Somebody may sit at that very terminal and see it.
+    const bool is_seen = approval.delivery == model::Delivery::terminal && os::RawTerminal::is_active();
+    if (is_new && !is_seen) print_question(call_, approval);
   }
 
   const Call& call_;
   client::Endpoint endpoint_;
-  base::RunId run_;
-  std::optional<base::ApprovalId> told_;
+  Subjects subjects_;
+  // Of the thread alone.
+  std::set<base::ApprovalId> told_;
+  std::map<base::ExecutionId, std::optional<base::ExecutionId>> parents_;
   std::mutex mutex_;
   std::condition_variable ended_;
   bool is_ended_ = false;
-  std::optional<client::Connection> connection_;
+  std::optional<client::Connection> questions_;
+  std::optional<client::Connection> events_;
   // Last: it uses all of the above.
   std::thread thread_;
 };
 
-QuestionTeller::QuestionTeller(const Call& call, const client::DaemonPlace& place, base::RunId run)
-    : core_(std::make_unique<Core>(call, place, run)) {}
+QuestionTeller::QuestionTeller(const Call& call, const client::DaemonPlace& place, Subjects subjects)
+    : core_(std::make_unique<Core>(call, place, std::move(subjects))) {}
 
 QuestionTeller::~QuestionTeller() = default;
+
+void print_question(const Call& call, const model::Approval& approval) {
+  constexpr std::size_t columns = 60;
+  const view::Look look = view::look_of(approval.status);
+  const std::string id = approval.approval_id.text();
+  print_beside(call, fmt::format("{} {} asks: {}   reeve approve {}",
+                                 call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)), id,
+                                 base::fit_width(view::question_line(approval), columns, call.err.ascii), id));
+}
 
 }  // namespace reeve::cli

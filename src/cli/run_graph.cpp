@@ -2,27 +2,31 @@
 
 #include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/flow_check.h"
 #include "cli/flow_start.h"
-#include "cli/workflow_record.h"
-#include "project/workflows.h"
 
 namespace reeve::cli {
 
 namespace {
 
+std::int64_t number_of(const base::Value& record, std::string_view key) {
+  const base::Value* found = record.find(key);
+  return found != nullptr && found->as_integer() != nullptr ? *found->as_integer() : 0;
+}
+
 ExitCode check(const Call& call) {
-  const auto loaded = project::load_workflow(call.arguments.positional(0));
-  if (!loaded) return refuse(call, "flow.invalid", "the workflow is not valid", loaded.error(), "Nothing was started.");
-  print_warnings(call, loaded->warnings);
+  auto checked = check_flow(call, call.arguments.positional(0));
+  if (!checked) {
+    return refuse(call, "flow.invalid", "the workflow is not valid", checked.error(), "Nothing was started.");
+  }
+  print_warnings(call, checked->warnings);
   if (call.is_json) {
-    const graph::Graph graph(loaded->workflow);
-    base::Value record = workflow_record(*loaded, graph);
-    record.set("label", base::Value::string(call.arguments.value("--workflow-id").value_or("")));
-    print_json(call, record);
+    checked->record.set("label", base::Value::string(call.arguments.value("--workflow-id").value_or("")));
+    print_json(call, checked->record);
     return ExitCode::done;
   }
   fmt::print("{}\n  Nodes: {}\n  Edges: {}\n", call.out.paint(view::Tint::green, "Workflow validation passed"),
-             loaded->workflow.nodes.size(), loaded->workflow.edges.size());
+             number_of(checked->record, "nodes"), number_of(checked->record, "edges"));
   return ExitCode::done;
 }
 

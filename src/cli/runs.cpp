@@ -7,6 +7,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/listed.h"
 #include "view/run_text.h"
 
 namespace reeve::cli {
@@ -20,7 +21,8 @@ ExitCode run(const Call& call) {
   client::Daemon daemon(daemon_place(call));
   std::vector<model::Run> runs;
   base::Value::Array wire;
-  for (client::RunRecord& record : client::list_runs(daemon, call.arguments.values("--status"), limit)) {
+  Listed listed(call, client::list_runs(daemon, call.arguments.values("--status"), limit + 1), limit);
+  for (client::RunRecord& record : listed) {
     runs.push_back(std::move(record.run));
     wire.push_back(std::move(record.wire));
   }

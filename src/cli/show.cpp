@@ -19,20 +19,35 @@ namespace reeve::cli {
 
 namespace {
 
-std::string next_for(const model::Run& run) {
+std::string next_for(const model::Run& run, const std::vector<model::Approval>& asked) {
   const std::string id = run.tool_run_id.text();
+  if (!asked.empty()) return fmt::format("reeve approve {0}, or reeve reject {0}", asked.front().approval_id.text());
   return model::is_final(run.status) ? "reeve logs " + id : "reeve logs -f " + id;
+}
+
+// What it waits for, the oldest first.
+std::vector<model::Approval> find_asked(client::Daemon& daemon, const model::Run& run) {
+  constexpr std::size_t most = 20;
+  std::vector<model::Approval> asked;
+  if (run.status != model::RunStatus::waiting_approval) return asked;
+  for (client::ApprovalRecord& record : client::list_approvals(daemon, {.run = run.tool_run_id}, most)) {
+    if (record.approval.status == model::ApprovalStatus::pending) asked.push_back(std::move(record.approval));
+  }
+  return asked;
 }
 
 ExitCode show_run(const Call& call, client::Daemon& daemon, const std::string& word) {
   const auto record = client::get_run(daemon, find_run(daemon, word));
   if (call.is_json) {
     print_json(call, record.wire);
-  } else if (!call.out_is_terminal) {
-    fmt::print("{}", view::run_details(record.run, call.out, {}));
+    return ExitCode::done;
+  }
+  const std::vector<model::Approval> asked = find_asked(daemon, record.run);
+  if (!call.out_is_terminal) {
+    fmt::print("{}", view::run_details(record.run, asked, call.out, {}));
   } else {
-    fmt::print("{}\n", view::run_details(record.run, call.out, base::SystemClock().wall_now()));
-    print_next(call, next_for(record.run));
+    fmt::print("{}\n", view::run_details(record.run, asked, call.out, base::SystemClock().wall_now()));
+    print_next(call, next_for(record.run, asked));
   }
   return ExitCode::done;
 }
@@ -114,7 +129,7 @@ Command make_show() {
       .about = R"(In a pipe a line has a field's name and its value, separated by a tab; fields that do not apply are
 left out. With `--json` the record as the API has it.
 
-Of an approval also what would run on a yes: command, folder, digest; of one that a workflow asks what its
+Of a run that waits also what it asks. Of an approval also what would run on a yes: command, folder, digest; of one that a workflow asks what its
 nodes have changed so far. Of a patch its history and its diff.
 
 Exit codes: 0 done, 3 no such record.)",

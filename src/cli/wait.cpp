@@ -9,6 +9,7 @@
 #include "cli/connect.h"
 #include "cli/exit_code.h"
 #include "cli/flow_follow.h"
+#include "cli/question_teller.h"
 #include "cli/watching.h"
 #include "client/executions.h"
 #include "client/runs.h"
@@ -27,6 +28,9 @@ Id find_id(client::Daemon& daemon, const std::string& word) {
   if (const auto id = base::ExecutionId::parse(word)) return *id;
   return find_run(daemon, word);
 }
+
+void add_subject(Subjects& subjects, base::RunId id) { subjects.runs.push_back(id); }
+void add_subject(Subjects& subjects, base::ExecutionId id) { subjects.executions.push_back(id); }
 
 // What they became, in the order given.
 class Waited {
@@ -102,6 +106,9 @@ ExitCode run(const Call& call) {
     return watch(call, daemon, *execution);
   }
   const Watching watching("stopped waiting; what was waited for goes on, reeve cancel ID ends it");
+  Subjects subjects;
+  for (const Id& id : ids) std::visit([&](auto one) { add_subject(subjects, one); }, id);
+  const QuestionTeller teller(call, daemon.place(), std::move(subjects));
   Waited waited(daemon);
   for (const Id& id : ids) std::visit([&](auto one) { waited.wait_for(one); }, id);
   return waited.print(call);
@@ -114,8 +121,8 @@ Command make_wait() {
       .name = "wait",
       .summary = "Wait until runs or executions are over",
       .about =
-          R"(Also through approvals. Lists them when all are over, runs first. Ctrl-C stops waiting, they go on. On a
-terminal one execution is shown as `reeve flow run` shows it, and what it asks can be answered there.
+          R"(Also through approvals: what is asked meanwhile is told on standard error, with the command that answers.
+Lists them when all are over, runs first. Ctrl-C stops waiting, they go on. On a terminal one execution is shown as `reeve flow run` shows it, and what it asks can be answered there.
 
 Exit codes: of the first, in the order given, that did not complete, as `reeve run` or `reeve flow run` would
 have given it; 0 when all completed; 3 there is none of that id.)",

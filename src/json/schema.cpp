@@ -112,4 +112,12 @@ Value Schemas::with(const Value& record, std::string_view name, Value::Object mo
   return add(name, std::move(copy));
 }
 
+Value Schemas::closed(const Value& object) {
+  Value copy = resolve(object);
+  if (find_member(copy, "properties") == nullptr) return object;
+  copy.set("additionalProperties", Value::boolean(false));
+  const Value* reference = object.find("$ref");
+  return reference != nullptr ? add(reference->as_string()->substr(reference_start.size()), std::move(copy)) : copy;
+}
+
 }  // namespace reeve::json

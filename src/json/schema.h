@@ -97,6 +97,8 @@ class Schemas {
   // A variant of a record under a name of its own: without some members, with others.
   base::Value without(const base::Value& record, std::string_view name, const std::vector<std::string>& left_out);
   base::Value with(const base::Value& record, std::string_view name, base::Value::Object more);
+  // The same object, or the one that it refers to, without room for members that it does not name.
+  base::Value closed(const base::Value& object);
 
   const std::map<std::string, base::Value, std::less<>>& named() const noexcept { return named_; }
 

@@ -39,6 +39,8 @@ void write_move(Transaction& transaction, store::RunRow& row, const RunMove& mov
                                                       base::spell(run.status), base::spell(move.to)));
   }
   const RunStatus from = run.status;
+  // That a process left is no other status: it waits as before, unless there is more to say.
+  const bool is_news = from != move.to || move.reason;
   run.status = move.to;
   run.reason = move.reason;
   run.outcome = move.outcome;
@@ -66,7 +68,7 @@ void write_move(Transaction& transaction, store::RunRow& row, const RunMove& mov
                                               {"run", run.tool_run_id.number()},
                                               {"version", row.version},
                                               {"from", from}});
-  tell_run(transaction, run);
+  if (is_news) tell_run(transaction, run);
   const bool waits = move.to == RunStatus::waiting_approval;
   const bool has_changed = waits != (from == RunStatus::waiting_approval);
   if (has_changed && run.execution_id && run.node_id) {

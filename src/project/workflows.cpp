@@ -23,13 +23,6 @@ fs::path folder_of(const std::string& file) {
   return error ? fs::path(".") : absolute.parent_path();
 }
 
-// Also one that is not there: a name of a workflow has neither folder nor ending.
-bool is_file(const std::string& word) {
-  std::error_code error;
-  return word == "-" || word.find('/') != std::string::npos || word.ends_with(".yaml") || word.ends_with(".yml") ||
-         fs::exists(word, error);
-}
-
 fs::path workflow_folder(const fs::path& project) { return project / ".reeve" / "workflows"; }
 
 // A file that cannot be read is none that a subgraph can mean; if one is missing for it, that is told.
@@ -61,34 +54,11 @@ void add_names(const model::Workflow& workflow, std::deque<std::string>& names) 
   }
 }
 
-}  // namespace
-
-base::Result<spec::WorkflowFile> load_workflow(const std::string& name) {
-  const auto around = is_file(name) ? std::nullopt : find_project(".");
-  const auto source = around ? find_workflow(*around, name).source : read_source(name);
-  const fs::path folder = around ? workflow_folder(*around) : folder_of(name);
-  auto project = around ? around : find_project(folder);
-  if (!project) project = find_project(".");
-  const FoundConfig config = load_config(project, {});
-  std::optional<spec::WorkflowCatalog> catalog;
-  spec::WorkflowSurroundings surroundings;
-  // Roles and gates belong to a project; the user's own file alone names none that a workflow could be held to.
-  if (config.has_project_file && config.loaded) surroundings.config = &config.loaded->config();
-  surroundings.catalog = [&]() -> const spec::WorkflowCatalog& {
-    if (!catalog) catalog = load_catalog(project, folder);
-    return *catalog;
-  };
-  auto workflow = spec::parse_workflow(source, surroundings);
-  if (config.loaded) return workflow;
-  base::Problems problems = config.loaded.error();
-  problems.append(workflow ? workflow->warnings : workflow.error());
-  return std::unexpected(std::move(problems));
-}
-
-base::Result<GatheredWorkflow> gather_workflow(const WorkflowPlace& place, const model::Config& config) {
+// The file and all that can be reached from it, each held against the config.
+base::Result<GatheredWorkflow> gather(const WorkflowPlace& place, const model::Config* config, Tools tools) {
   std::optional<spec::WorkflowCatalog> catalog;
   const spec::WorkflowSurroundings surroundings{
-      .config = &config, .needs_tools = true, .catalog = [&]() -> const spec::WorkflowCatalog& {
+      .config = config, .tools = tools, .catalog = [&]() -> const spec::WorkflowCatalog& {
         if (!catalog) catalog = load_catalog(place.project, place.folder);
         return *catalog;
       }};
@@ -101,7 +71,8 @@ base::Result<GatheredWorkflow> gather_workflow(const WorkflowPlace& place, const
   while (!names.empty()) {
     const std::string name = std::move(names.front());
     names.pop_front();
-    const spec::WorkflowCatalog::Entry* entry = gathered.subgraphs.contains(name) ? nullptr : catalog->find(name);
+    const spec::WorkflowCatalog::Entry* entry =
+        gathered.subgraphs.contains(name) ? nullptr : surroundings.catalog().find(name);
     if (entry == nullptr) continue;
     auto inner = spec::parse_workflow(entry->source, surroundings);
     if (!inner) {
@@ -114,6 +85,42 @@ base::Result<GatheredWorkflow> gather_workflow(const WorkflowPlace& place, const
   }
   if (problems.has_errors()) return std::unexpected(std::move(problems));
   return gathered;
+}
+
+// What there is to say of the parts is said of the whole.
+base::Result<spec::WorkflowFile> with_warnings(base::Result<GatheredWorkflow> gathered) {
+  if (!gathered) return std::unexpected(std::move(gathered.error()));
+  for (const auto& [_, part] : gathered->subgraphs) gathered->file.warnings.append_new(part.warnings);
+  return std::move(gathered->file);
+}
+
+}  // namespace
+
+bool is_workflow_file(const std::string& word) {
+  std::error_code error;
+  return word == "-" || word.find('/') != std::string::npos || word.ends_with(".yaml") || word.ends_with(".yml") ||
+         fs::exists(word, error);
+}
+
+base::Result<spec::WorkflowFile> load_workflow(const std::string& name, Tools tools) {
+  const auto around = is_workflow_file(name) ? std::nullopt : find_project(".");
+  const auto source = around ? find_workflow(*around, name).source : read_source(name);
+  const fs::path folder = around ? workflow_folder(*around) : folder_of(name);
+  auto project = around ? around : find_project(folder);
+  if (!project) project = find_project(".");
+  const FoundConfig config = load_config(project, {});
+  // Roles and gates belong to a project; the user's own file alone names none that a workflow could be held to.
+  const bool is_held = config.has_project_file && config.loaded;
+  auto gathered = gather({.source = source, .project = project, .folder = folder},
+                         is_held ? &config.loaded->config() : nullptr, tools);
+  if (config.loaded) return with_warnings(std::move(gathered));
+  base::Problems problems = config.loaded.error();
+  problems.append(gathered ? gathered->file.warnings : gathered.error());
+  return std::unexpected(std::move(problems));
+}
+
+base::Result<GatheredWorkflow> gather_workflow(const WorkflowPlace& place, const model::Config& config) {
+  return gather(place, &config, Tools::needed);
 }
 
 WorkflowPlace find_workflow(const fs::path& project, const std::string& name) {
@@ -141,11 +148,7 @@ std::vector<fs::path> list_workflow_files(const fs::path& project) {
 }
 
 base::Result<spec::WorkflowFile> check_workflow(const WorkflowPlace& place, const model::Config& config) {
-  std::optional<spec::WorkflowCatalog> catalog;
-  return spec::parse_workflow(place.source, {.config = &config, .catalog = [&]() -> const spec::WorkflowCatalog& {
-                                               if (!catalog) catalog = load_catalog(place.project, place.folder);
-                                               return *catalog;
-                                             }});
+  return with_warnings(gather(place, &config, Tools::wished));
 }
 
 }  // namespace reeve::project

@@ -14,9 +14,14 @@
 // Workflow files with what lies around them.
 namespace reeve::project {
 
+// Whether a word means a file, also one that is not there: a name of a workflow has neither folder nor ending.
+bool is_workflow_file(const std::string& word);
+
+using Tools = spec::WorkflowSurroundings::Tools;
+
 // A workflow file, or a workflow of the project around here by its name, with everything that it is held against: the
-// config of its project and the workflows beside it. The problems of both files at once.
-base::Result<spec::WorkflowFile> load_workflow(const std::string& name);
+// config of its project and the workflows beside it, subgraphs too. The problems of all files at once.
+base::Result<spec::WorkflowFile> load_workflow(const std::string& name, Tools tools);
 
 // A workflow that is to be started.
 struct WorkflowPlace {
@@ -39,7 +44,8 @@ WorkflowPlace find_workflow(const std::filesystem::path& project, const std::str
 
 // The workflow files of the project, in the order of their names.
 std::vector<std::filesystem::path> list_workflow_files(const std::filesystem::path& project);
-// Held against the config and the workflows around it, also where a role comes to no tool yet.
+// Held against the config and the workflows around it, subgraphs too. What a start would refuse beside it, such as a
+// role that comes to no tool, is a warning.
 base::Result<spec::WorkflowFile> check_workflow(const WorkflowPlace& place, const model::Config& config);
 
 }  // namespace reeve::project

@@ -27,43 +27,58 @@ Error not_found(base::ApprovalId id) {
           "`reeve approvals --all` shows those there are"};
 }
 
-std::string list_options(const Approval& approval) {
+std::string list_options(const std::vector<model::ApprovalOption>& options) {
   std::vector<std::string> values;
-  for (const model::ApprovalOption& option : approval.options) values.push_back(base::quoted(option.value));
-  return fmt::format("choose one of {}", base::join(values, ", "));
+  for (const model::ApprovalOption& option : options) values.push_back(base::quoted(option.value));
+  return fmt::format("choose {}{}", values.size() == 1 ? "" : "one of ", base::join(values, ", "));
 }
 
-// UX: «AP-31 was already approved by ana at 14:04:58 ("ship it"). Nothing changed.»
-std::string describe_resolved(const Approval& approval) {
+// UX: «AP-31 was already approved by ana at 14:04:58 ("ship it"). Nothing changed.» On another day with its date.
+std::string describe_resolved(const Approval& approval, base::WallTime now) {
   std::string text = fmt::format("{} {} {}", approval.approval_id.text(),
                                  approval.status == model::ApprovalStatus::expired ? "has" : "was already",
                                  base::spell(approval.status));
   if (approval.decided_by) text += " by " + *approval.decided_by;
   if (approval.decided_at) {
-    constexpr std::size_t day = 11;
+    constexpr std::size_t day = 10;
     constexpr std::size_t time = 8;
-    text += " at " + base::format_time(*approval.decided_at).substr(day, time) + " UTC";
+    const std::string then = base::format_time(*approval.decided_at);
+    if (then.substr(0, day) != base::format_time(now).substr(0, day)) text += " on " + then.substr(0, day);
+    text += " at " + then.substr(day + 1, time) + " UTC";
   }
   if (approval.comment && !approval.comment->empty()) text += fmt::format(" (\"{}\")", *approval.comment);
   return text + ". Nothing changed.";
 }
 
-Error explain(engine::Refusal refusal, const Approval& approval, const engine::Answer& answer) {
+// An option that says no is no way to approve, nor the other way round.
+Error explain_contradiction(const Approval& approval, const engine::Answer& answer) {
+  const bool is_yes = answer.word == engine::Answer::Word::approve;
+  const std::string id = approval.approval_id.text();
+  std::string fix = fmt::format("if that is meant: reeve {} {}", is_yes ? "reject" : "approve", id);
+  std::vector<model::ApprovalOption> others = approval.options;
+  std::erase_if(others, [&](const model::ApprovalOption& option) { return model::approves(option) != is_yes; });
+  if (!others.empty()) fix += fmt::format("; else {}", list_options(others));
+  return {"approval.contradiction",
+          fmt::format("{} of {} says {}", base::quoted(answer.choice.value_or("")), id, is_yes ? "no" : "yes"),
+          std::move(fix)};
+}
+
+Error explain(engine::Refusal refusal, const Approval& approval, const engine::Answer& answer, base::WallTime now) {
   const std::string id = approval.approval_id.text();
   switch (refusal) {
     case engine::Refusal::already_resolved:
-      return {"approval.already_resolved", describe_resolved(approval)};
+      return {"approval.already_resolved", describe_resolved(approval, now)};
     case engine::Refusal::expired:
       return {"approval.expired", fmt::format("{} has expired: nobody answered in time. Nothing changed.", id)};
     case engine::Refusal::unknown_choice:
       return {"approval.unknown_choice",
               fmt::format("{} is none of the options of {}", base::quoted(answer.choice.value_or("")), id),
-              list_options(approval)};
+              list_options(approval.options)};
     case engine::Refusal::choice_needed:
-      return {"approval.choice_needed", fmt::format("{} can be answered in several ways", id), list_options(approval)};
+      return {"approval.choice_needed", fmt::format("{} can be answered in several ways", id),
+              list_options(approval.options)};
     case engine::Refusal::contradiction:
-      return {"approval.contradiction", fmt::format("{} says the opposite", base::quoted(answer.choice.value_or(""))),
-              list_options(approval)};
+      return explain_contradiction(approval, answer);
   }
   return {"approval.not_found", id};
 }
@@ -127,7 +142,8 @@ void Approvals::decide(base::ApprovalId id, Decision decision, Answered answered
         ledger::DecisionResult& result = outcome->result;
         if (!result.approval) return answered(std::unexpected(not_found(id)));
         if (result.refusal) {
-          return answered(std::unexpected(explain(*result.refusal, *result.approval, shared->answer)));
+          return answered(
+              std::unexpected(explain(*result.refusal, *result.approval, shared->answer, around_.clock.wall_now())));
         }
         if (!outcome->is_repeated) {
           around_.crash_point("approval.after_decide");

@@ -79,11 +79,12 @@ bool Exchange::query_flag(std::string_view name) const {
   throw bad_request(fmt::format("`{}` must be 1, true, 0 or false", name));
 }
 
-base::Value Exchange::body() const {
+const base::Value& Exchange::body() const {
+  if (read_body) return *read_body;
   auto value = json::parse(request.body.empty() ? "{}" : std::string_view(request.body));
   if (!value) throw bad_request(fmt::format("the body is no JSON: {}", value.error().text()));
   if (value->as_object() == nullptr) throw bad_request("the body must be a JSON object");
-  return std::move(*value);
+  return read_body.emplace(std::move(*value));
 }
 
 std::string Exchange::actor() const {
@@ -173,7 +174,7 @@ std::vector<Route> all_routes() {
         patch_routes(),  workflow_routes(), tool_routes(),      role_routes(),           gate_routes(),
         policy_routes(), audit_routes(),    output_routes(),    terminal_routes(),       event_routes(),
         doctor_routes(), daemon_routes(),   openapi_routes(),   monitor_routes(),        import_routes(),
-        token_routes(),  web_routes()}) {
+        token_routes(),  web_routes(),      config_routes()}) {
     all.insert(all.end(), routes.begin(), routes.end());
   }
   return all;
@@ -232,6 +233,7 @@ void Api::serve(const SharedExchange& exchange, const Served& served) {
   if (served.operation == nullptr) return route.handle(exchange);
   const Operation& operation = *served.operation;
   check_query(operation, exchange->request);
+  if (!operation.body.is_null()) check_body(operation, exchange->body());
   if (operation.is_tagged) exchange->responder = tag_answer(exchange->responder, exchange->request);
   // One who asks for the head of an answer that goes on does not wait for what comes.
   if (exchange->request.method == "HEAD") exchange->request.query.erase("follow");

@@ -30,8 +30,8 @@ struct Exchange {
   // Throws `api.bad_request` for what is none.
   std::int64_t query_integer(std::string_view name, std::int64_t fallback, std::int64_t least, std::int64_t most) const;
   bool query_flag(std::string_view name) const;
-  // The body as a JSON object; throws `api.bad_request`.
-  base::Value body() const;
+  // The body as a JSON object; throws `api.bad_request`. Read once: what it was held to is what is worked with.
+  const base::Value& body() const;
   base::RunId run_id() const;
   base::ApprovalId approval_id() const;
   base::ExecutionId execution_id() const;
@@ -52,6 +52,8 @@ struct Exchange {
   // What throws is refused.
   void go_on(const std::function<void()>& step);
   bool is_answered = false;
+  // See body().
+  mutable std::optional<base::Value> read_body = {};
   // Asks for another resource in the name of the same client; lives until that is answered.
   std::function<void(std::string path, std::function<void(Response)> take)> look_up = {};
   // The door to TCP; none on the sockets of runs.
@@ -94,6 +96,7 @@ std::vector<Route> tool_routes();
 std::vector<Route> role_routes();
 std::vector<Route> gate_routes();
 std::vector<Route> policy_routes();
+std::vector<Route> config_routes();
 std::vector<Route> doctor_routes();
 std::vector<Route> openapi_routes();
 std::vector<Route> token_routes();

@@ -84,7 +84,7 @@ void show(SharedExchange exchange) {
 void decide(SharedExchange exchange, Answer::Word word) {
   const base::ApprovalId id = exchange->approval_id();
   refuse_insider(exchange, fmt::format("decide {}", id.text()));
-  const Value body = exchange->body();
+  const Value& body = exchange->body();
   runtime::Approvals::Decision decision;
   decision.answer.word = word;
   decision.answer.choice = find_text(body, "choice", longest_choice);

@@ -45,6 +45,11 @@ Check check_program(const char* name, const char* without) {
   return {name, Health::warn, fmt::format("missing: {}", without), fmt::format("apt install {}", name)};
 }
 
+Check check_config(const std::expected<model::Config, Error>& config) {
+  if (config) return {"config", Health::ok, "valid", {}};
+  return {"config", Health::fail, config.error().message(), config.error().fix()};
+}
+
 Check check_store(const std::expected<std::int64_t, Error>& events) {
   if (!events) return {"store", Health::fail, events.error().message(), events.error().fix()};
   return {"store", Health::ok, fmt::format("answers; {} events so far", *events), {}};
@@ -67,7 +72,8 @@ void send_checks(const SharedExchange& exchange, const std::vector<Check>& check
 void look(SharedExchange exchange) {
   const std::filesystem::path& folder = exchange->daemon.options().folder.root;
   auto checks = std::make_shared<std::vector<Check>>();
-  *checks = {check_disk(folder), check_program("git", "workflows cannot work in git repositories"),
+  *checks = {check_disk(folder), check_config(exchange->daemon.options().reload()),
+             check_program("git", "workflows cannot work in git repositories"),
              check_program("curl", "the webhooks of `notify` cannot be sent")};
   runtime::ask_store(
       exchange->daemon.ledger(), exchange->daemon.loop(),

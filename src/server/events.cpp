@@ -108,11 +108,11 @@ void lines(const SharedExchange& exchange) {
   EventHub::Wish wish{.filter = wanted_events(*exchange), .follows = exchange->query_flag("follow")};
   const bool begins_now = wish.follows && !exchange->query("since");
   wish.after = exchange->query_integer("since", 0, 0, std::numeric_limits<std::int64_t>::max());
-  if (!wish.follows) return begin_lines(exchange, std::move(wish));
   ask_last_event(exchange->daemon, [exchange, wish, begins_now](std::expected<std::int64_t, Error> last) mutable {
     if (!last) return exchange->refuse(last.error());
     wish.last = *last;
     if (begins_now) wish.after = *last;
+    if (const auto error = check_since(wish.after, *last)) return exchange->refuse(*error);
     begin_lines(exchange, std::move(wish));
   });
 }

@@ -229,7 +229,7 @@ void workflow(SharedExchange exchange) {
 void cancel(SharedExchange exchange) {
   const ExecutionId id = exchange->execution_id();
   refuse_from_inside(exchange, fmt::format("cancel {}", id.text()));
-  const Value body = exchange->body();
+  const Value& body = exchange->body();
   std::string reason = fmt::format("cancelled by {}", exchange->actor());
   if (const Value* why = body.find("reason"); why != nullptr && !why->is_null()) {
     if (why->as_string() == nullptr) throw Error("api.bad_request", "`reason` must be a string");

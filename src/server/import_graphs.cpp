@@ -8,10 +8,9 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "json/encode.h"
-#include "json/parse.h"
 #include "server/import_context.h"
 #include "server/import_status.h"
-#include "spec/workflow_file.h"
+#include "server/import_workflow.h"
 
 // graph_workflows, graph_executions, node_executions and loop_counters (S6).
 namespace reeve::server {
@@ -22,112 +21,6 @@ using base::Value;
 using store::ForeignTable;
 using store::ForeignValue;
 using store::Sql;
-
-// What is at hand of a stored workflow.
-struct Plan {
-  std::string hash;
-  model::Workflow workflow;
-  std::unordered_map<std::string, std::size_t> positions;
-};
-using SharedPlan = std::shared_ptr<const Plan>;
-
-// Only ids that a workflow of a file may have: none can pass for a pipeline.
-std::string safe_id(std::string id) {
-  std::ranges::replace_if(
-      id,
-      [](char c) { return !base::is_ascii_letter(c) && !base::is_ascii_digit(c) && c != '-' && c != '_' && c != '.'; },
-      '-');
-  return std::string(base::truncate_utf8(id, base::limits::name_bytes));
-}
-
-// What is null is not there: the old program wrote down every member.
-void drop_nulls(Value& value) {
-  if (auto* list = value.as_array()) {
-    for (Value& item : *list) drop_nulls(item);
-  }
-  auto* object = value.as_object();
-  if (object == nullptr) return;
-  std::erase_if(*object, [](const base::Member& member) { return member.value.is_null(); });
-  for (base::Member& member : *object) drop_nulls(member.value);
-}
-
-// The workflow as Reeve reads it; nothing, with the reason, when it does not.
-std::optional<model::Workflow> read_definition(Value definition, std::string& reason) {
-  drop_nulls(definition);
-  // In lines: a file's lines are bounded.
-  const auto source = std::make_shared<const spec::Source>("<definition>", json::encode_pretty(definition));
-  auto parsed = spec::parse_workflow(source);
-  if (parsed) return std::move(parsed->workflow);
-  const auto& problems = parsed.error().list();
-  reason = problems.empty() ? "it cannot be read" : problems.front().message;
-  return std::nullopt;
-}
-
-const std::string* find_string(const Value& object, std::string_view key) {
-  const Value* found = object.find(key);
-  return found != nullptr ? found->as_string() : nullptr;
-}
-
-// Names of nodes without what is between them.
-model::Workflow make_loose(const std::string& id, const std::string& name, const std::vector<std::string>& nodes) {
-  model::Workflow workflow;
-  workflow.id = safe_id(id);
-  workflow.name = name;
-  for (const std::string& node : nodes) workflow.nodes.push_back(make_task_node(node, std::nullopt));
-  if (nodes.empty()) workflow.nodes.push_back(make_task_node("work", std::nullopt));
-  workflow.entry_point = workflow.nodes.front().id;
-  return workflow;
-}
-
-std::vector<std::string> list_nodes(const Value& definition) {
-  std::vector<std::string> names;
-  const Value* nodes = definition.find("nodes");
-  const auto* list = nodes != nullptr ? nodes->as_array() : nullptr;
-  if (list == nullptr) return names;
-  for (const Value& node : *list) {
-    const std::string* id = find_string(node, "id");
-    const bool is_new =
-        id != nullptr && !id->empty() && id->size() <= longest_old_id && std::ranges::find(names, *id) == names.end();
-    // Looked at one by one: few are enough for what is only shown.
-    constexpr std::size_t most = 1'000;
-    if (is_new && names.size() < most) names.push_back(*id);
-  }
-  return names;
-}
-
-SharedPlan make_plan(ImportContext& context, model::Workflow workflow) {
-  auto plan = std::make_shared<Plan>();
-  plan->hash = store_workflow(context, workflow);
-  for (std::size_t i = 0; i < workflow.nodes.size(); ++i) plan->positions.emplace(workflow.nodes[i].id, i);
-  plan->workflow = std::move(workflow);
-  return plan;
-}
-
-struct WorkflowColumns {
-  explicit WorkflowColumns(Columns& columns)
-      : id(columns.pick({"id"})),
-        name(columns.pick({"name"})),
-        definition(columns.pick({"definition"})),
-        version(columns.pick({"version"})),
-        created(columns.pick({"created_at"})),
-        updated(columns.pick({"updated_at"})) {}
-  Column id, name, definition, version, created, updated;
-};
-
-// Stores it whole, or without its edges when Reeve would not take it. Nothing when it has no nodes.
-SharedPlan take_workflow(ImportContext& context, const WorkflowColumns& columns, const OldRow& row) {
-  const std::string id = row.id(columns.id).value_or("workflow");
-  const std::string name = row.name(columns.name).value_or(id);
-  const auto text = row.text(columns.definition, base::limits::spec_file_bytes);
-  auto parsed = json::parse(text.value_or(""), {.bytes = base::limits::spec_file_bytes});
-  if (!parsed) return nullptr;
-  std::string reason;
-  if (auto workflow = read_definition(*parsed, reason)) return make_plan(context, std::move(*workflow));
-  const auto nodes = list_nodes(*parsed);
-  if (nodes.empty()) return nullptr;
-  context.note(fmt::format("workflow {}: {}; it comes without its edges", base::quoted(id), base::visible(reason)));
-  return make_plan(context, make_loose(id, name, nodes));
-}
 
 struct ExecutionColumns {
   explicit ExecutionColumns(Columns& columns)
@@ -199,14 +92,14 @@ class GraphImport {
  private:
   using NodeMap = std::unordered_map<std::string, OldNode>;
 
-  SharedPlan find_plan(const ForeignValue& graph, const std::string& id) {
+  SharedOldPlan find_plan(const ForeignValue& graph, const std::string& id) {
     if (const auto found = plans_.find(id); found != plans_.end()) return found->second;
-    SharedPlan plan;
+    SharedOldPlan plan;
     if (workflows_.table != nullptr && workflows_.picked->id) {
       const store::ForeignFile::Selection selection{.column = workflows_.table->columns[*workflows_.picked->id],
                                                     .value = graph};
       context_.file().scan(*workflows_.table, selection, [&](const store::ForeignRow& row) {
-        if (!plan) plan = take_workflow(context_, *workflows_.picked, OldRow(row));
+        if (!plan) plan = take_old_workflow(context_, *workflows_.picked, OldRow(row));
       });
     }
     constexpr std::size_t most_plans = 64;
@@ -236,13 +129,13 @@ class GraphImport {
     if (!end) return context_.skip("executions", describe_unknown(word));
     const ExecutionEnd whole = execution_end(*end, row.text(columns.error));
     const std::string graph = row.id(columns.graph).value_or("workflow");
-    SharedPlan plan = find_plan(row.value(columns.graph), graph);
+    SharedOldPlan plan = find_plan(row.value(columns.graph), graph);
     std::vector<std::string> order;
     NodeMap nodes = read_nodes(row.value(columns.id), plan.get(), whole.status, order);
     if (!plan) {
       context_.note(fmt::format("workflow {} is not in the file: its executions come with their nodes alone",
                                 base::quoted(graph)));
-      plan = make_plan(context_, make_loose(graph, graph, order));
+      plan = make_old_plan(context_, make_loose_workflow(graph, graph, order));
     }
     OldExecution execution{.workflow_hash = plan->hash,
                            .origin = ImportContext::origin(*executions_.table, *id),
@@ -274,7 +167,7 @@ class GraphImport {
     if (entry != nodes.end() && entry->second.inputs) execution.inputs = *entry->second.inputs;
   }
 
-  NodeMap read_nodes(const ForeignValue& execution, const Plan* plan, model::ExecutionStatus whole,
+  NodeMap read_nodes(const ForeignValue& execution, const OldPlan* plan, model::ExecutionStatus whole,
                      std::vector<std::string>& order) {
     NodeMap nodes;
     scan_of(nodes_, execution, [&](const store::ForeignRow& found) {
@@ -320,7 +213,7 @@ class GraphImport {
   }
 
   // Every node of the workflow has a row, as in every execution.
-  void insert_nodes(std::int64_t number, const Plan& plan, NodeMap& nodes, model::ExecutionStatus whole) {
+  void insert_nodes(std::int64_t number, const OldPlan& plan, NodeMap& nodes, model::ExecutionStatus whole) {
     for (std::size_t i = 0; i < plan.workflow.nodes.size(); ++i) {
       const model::Node& words = plan.workflow.nodes[i];
       const auto found = nodes.find(words.id);
@@ -349,7 +242,7 @@ class GraphImport {
     return std::nullopt;
   }
 
-  void take_loops(const ForeignValue& execution, std::int64_t number, const Plan& plan) {
+  void take_loops(const ForeignValue& execution, std::int64_t number, const OldPlan& plan) {
     std::vector<std::size_t> taken;
     scan_of(loops_, execution, [&](const store::ForeignRow& found) {
       ++seen_loops_;
@@ -372,12 +265,12 @@ class GraphImport {
   }
 
   ImportContext& context_;
-  Part<WorkflowColumns> workflows_;
+  Part<OldWorkflowColumns> workflows_;
   Part<ExecutionColumns> executions_;
   Part<NodeColumns> nodes_;
   Part<LoopColumns> loops_;
   // The last ones used; by nodes, because a workflow can be large.
-  std::unordered_map<std::string, SharedPlan> plans_;
+  std::unordered_map<std::string, SharedOldPlan> plans_;
   std::size_t nodes_kept_ = 0;
   std::int64_t seen_nodes_ = 0;
   std::int64_t seen_loops_ = 0;
@@ -389,9 +282,9 @@ void import_workflows(ImportContext& context) {
   const ForeignTable* table = context.file().find("graph_workflows");
   if (table == nullptr) return;
   Columns columns(*table);
-  const WorkflowColumns picked(columns);
+  const OldWorkflowColumns picked(columns);
   context.file().scan(*table, [&](const store::ForeignRow& row) {
-    if (take_workflow(context, picked, OldRow(row))) {
+    if (take_old_workflow(context, picked, OldRow(row))) {
       context.take("workflows");
     } else {
       context.skip("workflows", "its definition cannot be read");

@@ -27,7 +27,7 @@ struct PatchColumns {
         execution(columns.pick({"execution_id", "execution_request_id"})),
         node(columns.pick({"node_id", "task_id", "step_id", "phase_id", "phase_name"})),
         state(columns.pick({"state", "status"})),
-        diff(columns.pick({"diff", "patch", "patch_text", "content", "diff_text"})),
+        diff(columns.pick({"diff", "patch", "patch_text", "patch_content", "content", "diff_text"})),
         files(columns.pick({"files", "files_modified", "files_changed", "file_path", "patch_file"})),
         base(columns.pick({"base_commit", "base_sha"})),
         commit(columns.pick({"commit_hash", "commit_sha", "commit"})),

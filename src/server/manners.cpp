@@ -42,6 +42,13 @@ class TaggingResponder final : public ForwardingResponder {
   std::optional<std::string> known_;
 };
 
+Error unknown_name(std::string_view noun, const std::string& name, const std::vector<std::string>& known) {
+  const auto meant = base::find_closest(name, known);
+  std::string fix = meant ? fmt::format("did you mean `{}`? ", *meant) : "";
+  fix += known.empty() ? "it takes none" : fmt::format("it takes {}", fmt::join(known, ", "));
+  return {"api.bad_request", fmt::format("there is no {} {} here", noun, base::quoted(name)), std::move(fix)};
+}
+
 // Nobody is at the other end.
 class ClosedStream final : public Stream {
  public:
@@ -115,10 +122,18 @@ void check_query(const Operation& operation, const Request& request) {
     if (std::ranges::find(operation.query, name, &Parameter::name) != operation.query.end()) continue;
     std::vector<std::string> known;
     for (const Parameter& parameter : operation.query) known.emplace_back(parameter.name);
-    const auto meant = base::find_closest(name, known);
-    std::string fix = meant ? fmt::format("did you mean `{}`? ", *meant) : "";
-    fix += known.empty() ? "it takes none" : fmt::format("it takes {}", fmt::join(known, ", "));
-    throw Error("api.bad_request", fmt::format("there is no parameter {} here", base::quoted(name)), std::move(fix));
+    throw unknown_name("parameter", name, known);
+  }
+}
+
+void check_body(const Operation& operation, const base::Value& body) {
+  const base::Value* members = contract().schemas.resolve(operation.body).find("properties");
+  if (members == nullptr || body.as_object() == nullptr) return;
+  for (const base::Member& member : *body.as_object()) {
+    if (members->find(member.key) != nullptr) continue;
+    std::vector<std::string> known;
+    for (const base::Member& one : *members->as_object()) known.push_back(one.key);
+    throw unknown_name("member", member.key, known);
   }
 }
 

@@ -23,6 +23,8 @@ Response answer_to_method(std::string_view method, std::vector<std::string_view>
 void check_content_type(const Request& request);
 // Throws `api.bad_request` for a parameter that there is not: one that is passed over would be believed to count.
 void check_query(const Operation& operation, const Request& request);
+// The same for a member of the body, by the schema of the operation: one that is misspelled would be believed to count.
+void check_body(const Operation& operation, const base::Value& body);
 
 // "…" over the bytes of an answer: the same as long as nothing in it has changed.
 std::string entity_tag(std::string_view body);

@@ -51,6 +51,30 @@ TEST(Manners, a_parameter_that_there_is_not_is_told_what_was_meant) {
   }
 }
 
+TEST(Manners, a_member_that_there_is_not_is_told_what_was_meant) {
+  const auto object = [](std::string_view name) {
+    base::Value body = base::Value::object();
+    body.set(name, base::Value());
+    return body;
+  };
+  const Operation* start = find_operation("POST", "/api/runs");
+  const Operation* cancel = find_operation("POST", "/api/runs/*/cancel");
+  const Operation* stop = find_operation("POST", "/api/daemon/stop");
+  ASSERT_TRUE(start != nullptr && cancel != nullptr && stop != nullptr);
+  EXPECT_NO_THROW(check_body(*start, object("no_output_timeout")));
+  EXPECT_NO_THROW(check_body(*cancel, object("reason")));
+  EXPECT_NO_THROW(check_body(*stop, base::Value::object()));
+  EXPECT_THROW(check_body(*stop, object("reason")), base::Error);
+  try {
+    check_body(*start, object("timeuot"));
+    FAIL() << "it was passed over";
+  } catch (const base::Error& error) {
+    EXPECT_EQ(error.code(), "api.bad_request");
+    EXPECT_THAT(error.message(), HasSubstr("`timeuot`"));
+    EXPECT_THAT(error.fix(), AllOf(HasSubstr("did you mean `timeout`?"), HasSubstr("argv, tool, prompt")));
+  }
+}
+
 TEST(Manners, changes_are_sent_as_json) {
   Request request{.method = "POST"};
   EXPECT_THROW(check_content_type(request), base::Error);

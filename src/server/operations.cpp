@@ -27,7 +27,11 @@ Contract make_contract() {
   for (const auto make :
        {run_operations, approval_operations, execution_operations, pipeline_operations, patch_operations,
         workflow_operations, setting_operations, record_operations, daemon_operations, access_operations}) {
-    for (Operation& operation : make(made.schemas)) made.operations.push_back(std::move(operation));
+    for (Operation& operation : make(made.schemas)) {
+      // What is not known is refused (check_body).
+      if (!operation.body.is_null()) operation.body = made.schemas.closed(operation.body);
+      made.operations.push_back(std::move(operation));
+    }
   }
   return made;
 }

@@ -53,6 +53,13 @@ std::vector<Operation> setting_operations(json::Schemas& schemas) {
        "GatePage", "gate.not_found"},
       schemas.of<wire::GateRecord>());
   made.push_back({.method = "GET",
+                  .path = "/api/config",
+                  .name = "getConfig",
+                  .summary = "Every value of the config with where it comes from; secrets are ***",
+                  .replies = {{200, schemas.of<wire::ConfigTable>()}},
+                  .errors = {"config.invalid"},
+                  .is_tagged = true});
+  made.push_back({.method = "GET",
                   .path = "/api/policy",
                   .name = "getPolicy",
                   .summary = "The rules of the config, and what holds where it says nothing (TOOL-1)",

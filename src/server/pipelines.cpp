@@ -171,7 +171,7 @@ base::ApprovalId get_question(const PipelineRecord& pipeline) {
 void decide(SharedExchange exchange, Answer::Word word) {
   const ExecutionId id = pipeline_id(*exchange);
   refuse_insider(exchange, fmt::format("decide about {}", id.text()));
-  const Value body = exchange->body();
+  const Value& body = exchange->body();
   runtime::Approvals::Decision decision;
   decision.answer.word = word;
   decision.answer.comment = find_text(body, "comment", longest_text);

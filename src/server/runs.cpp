@@ -108,7 +108,7 @@ void show(SharedExchange exchange) {
 
 void cancel(SharedExchange exchange) {
   refuse_other_run(exchange, exchange->run_id(), fmt::format("cancel {}", exchange->run_id().text()));
-  const Value body = exchange->body();
+  const Value& body = exchange->body();
   runtime::Supervisor::Cancellation cancellation{.by = exchange->actor()};
   if (const Value* reason = body.find("reason"); reason != nullptr && !reason->is_null()) {
     if (reason->as_string() == nullptr) throw Error("api.bad_request", "`reason` must be a string");
@@ -139,7 +139,7 @@ void input(SharedExchange exchange) {
     throw Error("api.forbidden", "what is typed may be an answer: it needs the scopes `operate` and `approve`",
                 "reeve token create NAME --scope operate,approve");
   }
-  const Value body = exchange->body();
+  const Value& body = exchange->body();
   const Value* text = body.find("text");
   const Value* encoded = body.find("base64");
   std::string bytes;
@@ -167,7 +167,7 @@ void resize(SharedExchange exchange) {
     int rows = 0;
     int columns = 0;
   };
-  const Value body = exchange->body();
+  const Value& body = exchange->body();
   const auto number = [&](std::string_view name) {
     const Value* found = body.find(name);
     const std::int64_t* value = found != nullptr ? found->as_integer() : nullptr;
@@ -188,7 +188,7 @@ void signal(SharedExchange exchange) {
       {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"KILL", SIGKILL}, {"USR1", SIGUSR1},  {"USR2", SIGUSR2},
       {"TERM", SIGTERM}, {"STOP", SIGSTOP}, {"CONT", SIGCONT}, {"TSTP", SIGTSTP}, {"WINCH", SIGWINCH}};
   refuse_other_run(exchange, exchange->run_id(), fmt::format("signal {}", exchange->run_id().text()));
-  const Value body = exchange->body();
+  const Value& body = exchange->body();
   const Value* wanted = body.find("signal");
   std::string name = wanted != nullptr && wanted->as_string() != nullptr ? *wanted->as_string() : "";
   if (name.starts_with("SIG")) name.erase(0, 3);

@@ -121,7 +121,7 @@ Token create_token(ledger::Transaction& transaction, Wish wish) {
 
 void create(SharedExchange exchange) {
   refuse_insider(exchange, "make a token");
-  const Value body = exchange->body();
+  const Value& body = exchange->body();
   const std::string name = find_text(body, "name", longest_name).value_or("");
   if (!model::is_token_name(name)) {
     throw Error("api.bad_request", fmt::format("{} is no name for a token", base::quoted(name)),

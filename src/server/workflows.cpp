@@ -126,7 +126,7 @@ void versions(SharedExchange exchange) {
 }
 
 void validate(SharedExchange exchange) {
-  const Value body = exchange->body();
+  const Value& body = exchange->body();
   const auto source = find_text(body, "source", base::limits::spec_file_bytes);
   if (!source) throw Error("api.bad_request", "`source` is needed: the text of a workflow");
   const std::string file = find_text(body, "file", longest_text).value_or("<workflow>");

@@ -74,7 +74,8 @@ void check_tools(const model::Pipelines& pipelines, const model::Pipeline& start
     if (!step.agent || !seen.insert(*step.agent).second) continue;
     const auto agent = pipelines.agents.find(*step.agent);
     if (agent == pipelines.agents.end() || !agent->second.role) continue;
-    check_role_tool(*agent->second.role, config, value_at(value_at(agents, *step.agent), "role"), binder);
+    check_role_tool(*agent->second.role, config, value_at(value_at(agents, *step.agent), "role"), binder,
+                    base::Severity::error);
   }
 }
 

@@ -32,20 +32,38 @@ void check_role(const std::string& role, const model::Config& config, const Yaml
       "add it under `roles:` in the config, with its tool";
 }
 
-void check_role_tool(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder) {
+void check_role_tool(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder,
+                     base::Severity severity) {
   const std::vector<std::string> known = known_roles(config);
   const auto words = config.roles.find(role);
   const bool has_tool = words != config.roles.end() && words->second.tool;
   const bool is_known = std::ranges::find(known, role) != known.end();
-  if (!is_known || has_tool || role == model::noop_role || config.tools.size() == 1) return;
-  binder.report(
-      place, "role_without_tool",
+  if (!is_known || role == model::noop_role) return;
+  if (has_tool || config.tools.size() == 1) {
+    const auto tool = has_tool ? config.tools.find(*words->second.tool) : config.tools.begin();
+    // A start refuses it by a code of its own.
+    const bool is_unsafe = tool != config.tools.end() && tool->second.headless == model::Headless::unsupported;
+    if (!is_unsafe || severity == base::Severity::error) return;
+    binder.warn(
+        place, "headless_unsupported",
+        fmt::format("the tool {} of the role {} cannot run unattended: its profile says `headless: unsupported`",
+                    base::quoted(tool->first), base::quoted(role)),
+        "choose another tool for the role");
+    return;
+  }
+  const std::string message =
       config.tools.empty() ? fmt::format("the role {} has no tool, and the config names none", base::quoted(role))
                            : fmt::format("the role {} does not say which of the tools it uses: {}", base::quoted(role),
-                                         base::join(keys_of(config.tools), ", ")),
+                                         base::join(keys_of(config.tools), ", "));
+  const std::string fix =
       config.tools.empty()
           ? fmt::format("add a tool to the config: tools: {{claude: {{command: [claude, -p, \"{{prompt}}\"]}}}}")
-          : fmt::format("name it in the config: roles: {{{}: {{tool: {}}}}}", role, config.tools.begin()->first));
+          : fmt::format("name it in the config: roles: {{{}: {{tool: {}}}}}", role, config.tools.begin()->first);
+  if (severity == base::Severity::error) {
+    binder.report(place, "role_without_tool", message, fix);
+  } else {
+    binder.warn(place, "role_without_tool", message, fix);
+  }
 }
 
 void check_template(const std::string& text, const YamlNode& place, Binder& binder) {

@@ -22,8 +22,10 @@ std::vector<std::string> known_roles(const model::Config& config);
 // told where it is missing.
 void check_name(const std::string& id, std::string_view noun, const YamlNode& place, Binder& binder);
 void check_role(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder);
-// Before a start: the role's own tool, or the only one that the config has. Unknown roles are told elsewhere.
-void check_role_tool(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder);
+// The role's own tool, or the only one that the config has: an error before a start, else a warning of what a start
+// would refuse. Unknown roles are told elsewhere.
+void check_role_tool(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder,
+                     base::Severity severity);
 void check_template(const std::string& text, const YamlNode& place, Binder& binder);
 
 }  // namespace reeve::spec

@@ -39,8 +39,10 @@ class WorkflowCatalog {
 struct WorkflowSurroundings {
   // Roles and gates are checked when there is one.
   const model::Config* config = nullptr;
-  // Before a start every role must also come to a tool.
-  bool needs_tools = false;
+  // Whether every role must also come to a tool that can be started: before a start it must; whoever looks at a file is
+  // told what a start would refuse.
+  enum class Tools { unasked, wished, needed };
+  Tools tools = Tools::unasked;
   // Asked only when the workflow has subgraphs; without it they are not looked up.
   std::function<const WorkflowCatalog&()> catalog;
 };

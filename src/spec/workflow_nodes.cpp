@@ -67,8 +67,10 @@ class NodeCheck {
     if (task.retry) check_range({"task_config", "retry", "attempts"}, "attempts", task.retry->attempts, 100);
     if (surroundings.config == nullptr) return;
     check_role(task.role, *surroundings.config, place({"task_config", "role"}), binder_);
-    if (surroundings.needs_tools) {
-      check_role_tool(task.role, *surroundings.config, place({"task_config", "role"}), binder_);
+    using Tools = WorkflowSurroundings::Tools;
+    if (surroundings.tools != Tools::unasked) {
+      check_role_tool(task.role, *surroundings.config, place({"task_config", "role"}), binder_,
+                      surroundings.tools == Tools::needed ? base::Severity::error : base::Severity::warning);
     }
     for (std::size_t i = 0; i < task.gates.size(); ++i) {
       const YamlNode* list = place({"task_config", "gates"}).at(i);

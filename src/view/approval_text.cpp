@@ -200,15 +200,17 @@ void describe_node(const base::Value& arguments, Fields& fields) {
 }
 
 void describe_deed(const Approval& approval, const std::optional<model::Run>& run, Fields& fields, bool is_change) {
+  // What is decided, or was never answered, has had its consequence, or none.
+  const bool is_open = approval.status == ApprovalStatus::pending;
   if (run) {
-    fields.line("would run", command_text(run->argv));
+    fields.line(is_open ? "would run" : "command", command_text(run->argv));
     fields.line("cwd", run->cwd);
   }
   const bool is_of_node = approval.delivery == model::Delivery::node;
   if (approval.arguments && is_of_node) describe_node(*approval.arguments, fields);
   if (approval.arguments && !is_of_node && !is_change) fields.line("arguments", json::encode(*approval.arguments));
   fields.line("digest", approval.digest.value_or(""));
-  fields.line("then", delivery_text(approval.delivery));
+  if (is_open) fields.line("then", delivery_text(approval.delivery));
 }
 
 }  // namespace

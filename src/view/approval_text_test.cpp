@@ -13,6 +13,7 @@ namespace {
 using base::ApprovalId;
 using model::Approval;
 using model::ApprovalStatus;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -112,6 +113,13 @@ comment       ship it
 decided_at    2026-11-15T11:59:00.000Z (1m ago)
 use           unused
 )"));
+  // What was answered, or never will be, has no consequence any more.
+  Approval expired = pending();
+  expired.status = ApprovalStatus::expired;
+  for (const Approval& over : {decided(), expired}) {
+    EXPECT_THAT(approval_details(over, run, {}, now),
+                AllOf(HasSubstr("command       aider --yes"), Not(HasSubstr("\nthen ")), Not(HasSubstr("would run"))));
+  }
 }
 
 TEST(ApprovalText, everything_about_one_in_a_pipe) {

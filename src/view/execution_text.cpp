@@ -28,11 +28,30 @@ std::string time_or_empty(const std::optional<WallTime>& time, const std::option
   return now ? age_text(*now - *time) : base::format_time(*time);
 }
 
+// Of its latest attempt; the pause before the next one is no work.
 std::string span_of(const NodeExecution& node, const std::optional<WallTime>& now) {
-  if (!node.started_at) return {};
+  const bool has_begun = node.status != model::NodeStatus::pending && node.status != model::NodeStatus::ready;
+  if (!node.started_at || !has_begun) return {};
   const auto end = node.completed_at ? node.completed_at : now;
   if (!end) return {};
   return now ? span_text(*end - *node.started_at) : fmt::format("{}", (*end - *node.started_at).count());
+}
+
+// How long at least one of its runs was there.
+base::Milliseconds time_in_runs(const std::vector<model::Run>& runs, WallTime now) {
+  std::vector<std::pair<WallTime, WallTime>> spans;
+  for (const model::Run& run : runs) {
+    if (run.started_at) spans.emplace_back(*run.started_at, std::max(*run.started_at, run.completed_at.value_or(now)));
+  }
+  std::ranges::sort(spans);
+  base::Milliseconds total{0};
+  std::optional<WallTime> counted;
+  for (const auto& [begin, end] : spans) {
+    const WallTime from = counted ? std::max(*counted, begin) : begin;
+    if (end > from) total += end - from;
+    counted = counted ? std::max(*counted, end) : end;
+  }
+  return total;
 }
 
 std::string count_of(std::int64_t count, std::string_view what) {
@@ -51,6 +70,17 @@ std::string links_of(const NodeExecution& node) {
   if (node.approval_id) links.push_back(node.approval_id->text());
   if (node.child_execution_id) links.push_back(node.child_execution_id->text());
   return base::join(links, " ");
+}
+
+// ISO-2: what a tool changed and no patch has, since it was copied there and may be full of secrets.
+std::vector<std::string> left_out_of(const NodeExecution& node) {
+  std::vector<std::string> files;
+  const base::Value* list = node.outputs ? node.outputs->find("left_out") : nullptr;
+  if (list == nullptr || list->as_array() == nullptr) return files;
+  for (const base::Value& file : *list->as_array()) {
+    if (file.as_string() != nullptr) files.push_back(*file.as_string());
+  }
+  return files;
 }
 
 std::string counts_of(const NodeExecution& node) {
@@ -118,7 +148,7 @@ class Page {
  public:
   Page(const Style& style, WallTime now) : style_(style), now_(now) {}
 
-  void heading(const Execution& execution) {
+  void heading(const Execution& execution, const std::vector<model::Run>& runs) {
     text_ += fmt::format("{}  {}  {}\n\n", style_.paint(Tint::bold, execution.execution_id.text()),
                          base::visible(execution.workflow_name), status_text(execution.status, style_));
     field("reason", execution.reason.value_or(""));
@@ -128,7 +158,9 @@ class Page {
     }
     field("started",
           fmt::format("{} ({} ago)", base::format_time(execution.started_at), age_text(now_ - execution.started_at)));
-    field("took", span_text(execution_span(execution, now_)));
+    // From its start to its end, with what it waited for in between.
+    const std::string in_runs = runs.empty() ? "" : fmt::format(" ({} in runs)", span_text(time_in_runs(runs, now_)));
+    field("took", span_text(execution_span(execution, now_)) + in_runs);
     if (execution.config) {
       for (const char* key : {"project", "base_commit", "apply", "imported_from"}) {
         const base::Value* found = execution.config->find(key);
@@ -151,7 +183,10 @@ class Page {
     text_ += line + '\n';
     value("in", text_of(node.inputs));
     value("out", text_of(node.outputs));
-    value("error", node.error.value_or(""));
+    const auto left_out = left_out_of(node);
+    if (!left_out.empty()) value("left", base::join(left_out, ", ") + " (copied in before: no part of the patch)");
+    // Of one that goes on, or went well in the end, it is what an earlier attempt ended with.
+    value(node.status == model::NodeStatus::failed ? "error" : "before", node.error.value_or(""));
   }
 
   void row(const std::vector<std::string>& parts) {
@@ -185,7 +220,7 @@ class Page {
 
 std::string details_for_terminal(const ExecutionStory& story, const Style& style, WallTime now) {
   Page page(style, now);
-  page.heading(story.execution);
+  page.heading(story.execution, story.runs);
   page.section("Nodes");
   for (const NodeExecution& node : story.execution.nodes) page.node(node);
   if (!story.iterations.empty()) page.section("Earlier rounds");

@@ -107,6 +107,8 @@ struct NeedyRow {
   std::string age;
   // What can be done, or when it is too late.
   std::string hint;
+  // The same where there is little room.
+  std::string brief_hint = hint;
 };
 
 NeedyRow needy_row(const Run& run, WallTime now) {
@@ -123,7 +125,8 @@ NeedyRow needy_row(const model::Approval& approval, WallTime now) {
           .who = asker_text(approval),
           .what = question_line(approval),
           .age = age_text(now - approval.created_at),
-          .hint = until_text(approval, now)};
+          .hint = until_text(approval, now),
+          .brief_hint = approval.expires_at ? "until " + clock_text(*approval.expires_at, now) : ""};
 }
 
 NeedyRow needy_row(const model::Execution& execution, WallTime now) {
@@ -155,26 +158,88 @@ RunStatus group_of(const model::Execution& execution) {
   return execution.status == model::ExecutionStatus::waiting_approval ? RunStatus::waiting_approval : RunStatus::failed;
 }
 
-std::string needy_lines(std::vector<NeedyRow> rows, const Style& style) {
+// How wide the parts of a line may be, so that none is wider than the terminal.
+struct NeedyWidths {
+  std::size_t id = 0;
+  std::size_t who = 0;
+  std::size_t what = 0;
+  std::size_t hint = 0;
+
+  // Indent, gaps and the age.
+  std::size_t total() const { return id + who + what + hint + 2 + 2 + 2 + 2 + 4 + 3; }
+};
+
+NeedyWidths measure(const std::vector<NeedyRow>& rows) {
   constexpr std::size_t who_columns = 20;
   constexpr std::size_t what_columns = 50;
-  std::size_t who_width = 0;
-  std::size_t id_width = 0;
-  for (NeedyRow& row : rows) {
-    row.who = base::fit_width(row.who, who_columns, style.ascii);
-    row.what = base::fit_width(row.what, what_columns, style.ascii);
-    id_width = std::max(id_width, row.id.size());
-    who_width = std::max(who_width, base::display_width(row.who));
+  NeedyWidths widths;
+  for (const NeedyRow& row : rows) {
+    widths.id = std::max(widths.id, row.id.size());
+    widths.who = std::max(widths.who, std::min(who_columns, base::display_width(row.who)));
+    widths.what = std::max(widths.what, std::min(what_columns, base::display_width(row.what)));
+    widths.hint = std::max(widths.hint, base::display_width(row.hint));
   }
+  return widths;
+}
+
+// What is least missed gives way first: who it is, then the end of the words, then what can be done.
+NeedyWidths fit(std::vector<NeedyRow>& rows, std::size_t columns) {
+  constexpr std::size_t least_who = 11;
+  constexpr std::size_t least_what = 16;
+  NeedyWidths widths = measure(rows);
+  if (columns == 0) return widths;
+  if (widths.total() > columns) {
+    for (NeedyRow& row : rows) row.hint = row.brief_hint;
+    widths = measure(rows);
+  }
+  const auto shorten = [&](std::size_t& width, std::size_t least) {
+    const std::size_t excess = widths.total() > columns ? widths.total() - columns : 0;
+    width -= std::min(excess, width - std::min(width, least));
+  };
+  shorten(widths.who, least_who);
+  shorten(widths.what, least_what);
+  shorten(widths.hint, 0);
+  return widths;
+}
+
+std::string needy_lines(std::vector<NeedyRow> rows, const Style& style) {
+  const NeedyWidths widths = fit(rows, style.columns);
+  const auto cell = [&](const std::string& text, std::size_t width) {
+    return padded(base::fit_width(text, width, style.ascii), width);
+  };
   std::string text;
   for (const NeedyRow& row : rows) {
-    std::string line = fmt::format("  {}  {}  {}  {:>4}   {}", padded(row.id, id_width), padded(row.who, who_width),
-                                   padded(row.what, what_columns), row.age, row.hint);
+    std::string line = fmt::format("  {}  {}  {}  {:>4}   {}", padded(row.id, widths.id), cell(row.who, widths.who),
+                                   cell(row.what, widths.what), row.age, cell(row.hint, widths.hint));
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
   return text;
 }
+
+// "◆ 2 waiting for you   ▲ 1 stalled", on as many lines as it takes.
+class HeadLine {
+ public:
+  explicit HeadLine(const Style& style) : style_(style) {}
+
+  void add(const Look& look, std::size_t count, std::string_view words) {
+    constexpr std::size_t gap = 3;
+    const std::string rest = fmt::format(" {} {}", count, words);
+    const std::string_view sign = style_.pick(look.sign, look.ascii);
+    const std::size_t width = base::display_width(sign) + base::display_width(rest);
+    const bool fits = style_.columns == 0 || width_ + gap + width <= style_.columns;
+    if (!text_.empty()) text_ += fits ? std::string(gap, ' ') : "\n";
+    width_ = text_.empty() || !fits ? width : width_ + gap + width;
+    text_ += style_.paint(look.tint, sign) + rest;
+  }
+  bool empty() const { return text_.empty(); }
+  const std::string& text() const { return text_; }
+
+ private:
+  const Style& style_;
+  std::string text_;
+  std::size_t width_ = 0;
+};
 
 }  // namespace
 
@@ -234,7 +299,8 @@ Table runs_table(const std::vector<Run>& runs, const Style& style, std::optional
   return table;
 }
 
-std::string run_details(const Run& run, const Style& style, std::optional<WallTime> now) {
+std::string run_details(const Run& run, const std::vector<model::Approval>& asked, const Style& style,
+                        std::optional<WallTime> now) {
   std::string text;
   const auto line = [&](std::string_view key, const std::string& value) {
     if (value.empty()) return;
@@ -256,6 +322,9 @@ std::string run_details(const Run& run, const Style& style, std::optional<WallTi
     line("tool_run_id", run.tool_run_id.text());
     line("tool_name", run.tool_name);
     line("status", std::string(base::spell(run.status)));
+  }
+  for (const model::Approval& approval : asked) {
+    line("asks", fmt::format("{} {}", approval.approval_id.text(), question_line(approval)));
   }
   line("reason", run.reason.value_or(""));
   line("outcome", run.outcome ? std::string(base::spell(*run.outcome)) : "");
@@ -292,14 +361,12 @@ bool waits_for(const Run& run, const std::vector<model::Approval>& approvals) {
 namespace {
 
 // ISO-3: what somebody has to bring in by hand.
-void add_patches(const std::vector<model::Patch>& patches, const Style& style, WallTime now, Overview& overview,
+void add_patches(const std::vector<model::Patch>& patches, WallTime now, Overview& overview, HeadLine& head,
                  std::vector<NeedyRow>& rows) {
   if (patches.empty()) return;
   for (const model::Patch& patch : patches) rows.push_back(needy_row(patch, now));
   if (overview.next.empty()) overview.next = fmt::format("reeve patch show {}", patches.front().patch_id.text());
-  const Look look = look_of(patches.front().state);
-  overview.text += fmt::format("{}{} {} not in your checkout", overview.text.empty() ? "" : "   ",
-                               style.paint(look.tint, style.pick(look.sign, look.ascii)), patches.size());
+  head.add(look_of(patches.front().state), patches.size(), "not in your checkout");
 }
 
 }  // namespace
@@ -308,6 +375,7 @@ Overview make_overview(const News& news, const Style& style, WallTime now) {
   // Of a long queue the head; the listing has the rest.
   constexpr std::size_t most_questions = 20;
   Overview overview;
+  HeadLine head(style);
   std::vector<NeedyRow> rows;
   for (const model::Approval& approval : news.approvals) {
     if (rows.size() == most_questions) break;
@@ -332,13 +400,10 @@ Overview make_overview(const News& news, const Style& style, WallTime now) {
       rows.push_back(needy_row(execution, now));
       if (overview.next.empty()) overview.next = rows.back().hint;
     }
-    if (count == 0) continue;
-    const Look look = look_of(wanted);
-    overview.text += fmt::format("{}{} {} {}", overview.text.empty() ? "" : "   ",
-                                 style.paint(look.tint, style.pick(look.sign, look.ascii)), count, words);
+    if (count > 0) head.add(look_of(wanted), count, words);
   }
-  add_patches(news.patches, style, now, overview, rows);
-  if (overview.text.empty()) overview.text = "nothing runs and nothing waits for you";
+  add_patches(news.patches, now, overview, head, rows);
+  overview.text = head.empty() ? "nothing runs and nothing waits for you" : head.text();
   overview.text += '\n';
   if (!rows.empty()) overview.text += '\n' + needy_lines(std::move(rows), style);
   if (hidden > 0) overview.text += fmt::format("  and {} more that wait for you: reeve approvals\n", hidden);

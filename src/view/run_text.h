@@ -23,8 +23,10 @@ std::string command_text(const std::vector<std::string>& argv);
 
 // A listing. `now` is for terminals: times are relative then; without it they are UTC.
 Table runs_table(const std::vector<model::Run>& runs, const Style& style, std::optional<base::WallTime> now);
-// Everything known about one, a field a line; what does not apply is left out. `now` as above.
-std::string run_details(const model::Run& run, const Style& style, std::optional<base::WallTime> now);
+// Everything known about one, a field a line; what does not apply is left out. `asked`: what waits for an answer. `now`
+// as above.
+std::string run_details(const model::Run& run, const std::vector<model::Approval>& asked, const Style& style,
+                        std::optional<base::WallTime> now);
 
 // `reeve` alone: what needs a person now, what runs, and what to type. `approvals` are those that wait, the oldest
 // first; `runs` those that are not over and those that failed lately, the newest first. A run that waits stands in the

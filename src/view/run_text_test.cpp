@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "view/status.h"
 
 namespace reeve::view {
@@ -122,15 +123,30 @@ TEST(RunText, what_needs_a_person_stands_first) {
   EXPECT_EQ("\n" + overview.text, R"(
 ◆ 2 waiting for you   ▲ 1 stalled   ✗ 2 failed   ● 1 running
 
-  AP-31  EX-9/deploy  Apply these 17 file changes to main?                 12m   until 14:51, then reject
-  AP-32  aider TR-90  Run `git push origin fix-login`?                      3m   until 15:00, then reject
-  TR-88  codex        no output for 6m12s                                   6m   reeve attach TR-88
-  TR-85  lint         exit 2: 3 errors in src/net.cpp\x1b[2J                1h   reeve logs TR-85
-  TR-84  slow         timeout                                               2h   reeve logs TR-84
+  AP-31  EX-9/deploy  Apply these 17 file changes to main?     12m   until 14:51, then reject
+  AP-32  aider TR-90  Run `git push origin fix-login`?          3m   until 15:00, then reject
+  TR-88  codex        no output for 6m12s                       6m   reeve attach TR-88
+  TR-85  lint         exit 2: 3 errors in src/net.cpp\x1b[2J    1h   reeve logs TR-85
+  TR-84  slow         timeout                                   2h   reeve logs TR-84
 )");
   EXPECT_EQ(overview.next, "reeve show AP-31");
   EXPECT_EQ(make_overview({}, {}, now).text, "nothing runs and nothing waits for you\n");
   EXPECT_EQ(make_overview({.runs = {some_runs()[0]}}, {.ascii = true}, now).text, "> 1 running\n");
+}
+
+// UX: on 80 columns nothing wraps; the id and what can be done stay.
+TEST(RunText, the_overview_fits_the_terminal) {
+  for (const std::size_t columns : {100UZ, 80UZ, 60UZ}) {
+    const std::string text = make_overview({some_questions(), some_runs()}, {.columns = columns}, now).text;
+    for (const std::string_view line : base::split(text, '\n')) {
+      EXPECT_LE(base::display_width(line), columns) << line;
+    }
+    for (const char* part : {"AP-31", "until 14:51", "TR-88", "Apply these"}) {
+      EXPECT_TRUE(text.find(part) != std::string::npos) << part << " at " << columns << "\n" << text;
+    }
+    const bool has_room = columns >= 80;
+    EXPECT_EQ(text.find("reeve attach TR-88") != std::string::npos, has_room) << text;
+  }
 }
 
 TEST(RunText, a_run_whose_question_is_not_listed_is_not_forgotten) {
@@ -138,7 +154,7 @@ TEST(RunText, a_run_whose_question_is_not_listed_is_not_forgotten) {
   EXPECT_EQ("\n" + overview.text, R"(
 ◆ 1 waiting for you
 
-  TR-90  aider  waits for an approval                                 3m   reeve show TR-90
+  TR-90  aider  waits for an approval    3m   reeve show TR-90
 )");
   EXPECT_EQ(overview.next, "reeve show TR-90");
 }
@@ -173,11 +189,11 @@ TEST(RunText, the_overview_in_a_pipe) {
 }
 
 TEST(RunText, everything_about_one) {
-  EXPECT_EQ(run_details(some_runs()[1], {}, {}),
+  EXPECT_EQ(run_details(some_runs()[1], {}, {}, {}),
             "tool_run_id\tTR-90\ntool_name\taider\nstatus\twaiting_approval\nattempt\t1\n"
             "command\taider --message 'it'\\''s broken'\nstarted_at\t2026-11-15T11:40:00.000Z\n"
             "last_output_at\t2026-11-15T11:57:00.000Z\n");
-  EXPECT_EQ("\n" + run_details(some_runs()[3], {}, now), R"(
+  EXPECT_EQ("\n" + run_details(some_runs()[3], {}, {}, now), R"(
 TR-85  lint  ✗ failed
 
 reason             exit_code != 0

@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/value.h"
 #include "model/config.h"
@@ -44,6 +45,22 @@ struct PolicyTable {
   PolicyDefaults defaults;
 };
 BOOST_DESCRIBE_STRUCT(PolicyTable, (), (policies, defaults))
+
+// One value of the config that the daemon goes by; secrets are masked.
+struct ConfigItem {
+  // "tools.claude.timeout".
+  std::string key;
+  base::Value value;
+  // "file:line", a variable; "default".
+  std::string origin;
+  friend bool operator==(const ConfigItem&, const ConfigItem&) = default;
+};
+BOOST_DESCRIBE_STRUCT(ConfigItem, (), (key, value, origin))
+
+struct ConfigTable {
+  std::vector<ConfigItem> entries;
+};
+BOOST_DESCRIBE_STRUCT(ConfigTable, (), (entries))
 
 // The body of POST /api/policy/check (TOOL-1).
 struct PolicyQuestion {

@@ -157,5 +157,21 @@ TEST_F(ApiManners, an_unknown_parameter_is_refused_with_what_was_meant) {
   EXPECT_EQ(status_of(request("POST", "/api/approvals/AP-1/approve?x=1", "{}")), 400);
 }
 
+// No member of a body either: a decision without the comment, or a run without the limit, is not what was asked for.
+TEST_F(ApiManners, an_unknown_member_is_refused_with_what_was_meant) {
+  const std::string id = ask();
+  const std::string refused = request("POST", "/api/approvals/" + id + "/approve", R"({"coment":"ship it"})");
+  EXPECT_EQ(status_of(refused), 400) << refused;
+  EXPECT_EQ(members_of(refused)["code"], "api.bad_request");
+  EXPECT_THAT(members_of(refused)["detail"], HasSubstr("`coment`"));
+  EXPECT_THAT(members_of(refused)["fix"], AllOf(HasSubstr("did you mean `comment`?"), HasSubstr("choice")));
+  EXPECT_EQ(show(id)["status"], "pending");
+  const std::string runs = sql("SELECT count(*) FROM tool_runs");
+  EXPECT_EQ(status_of(request("POST", "/api/runs", R"({"argv":["true"],"cwd":"/","timeuot":"1s"})")), 400);
+  EXPECT_EQ(sql("SELECT count(*) FROM tool_runs"), runs);
+  EXPECT_EQ(status_of(request("POST", "/api/daemon/stop", R"({"now":true})")), 400) << "it takes none";
+  EXPECT_EQ(status_of(request("POST", "/api/approvals/" + id + "/approve", R"({"comment":null})")), 200);
+}
+
 }  // namespace
 }  // namespace reeve

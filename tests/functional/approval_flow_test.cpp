@@ -131,6 +131,17 @@ TEST_F(ApprovalFlow, leaving_with_0_and_an_open_question_counts_as_90) {
   EXPECT_EQ(show(run)["attempt"], "2");
 }
 
+// §9: it asks and leaves, and waits all the while: that is told once.
+TEST_F(ApprovalFlow, that_it_waits_is_told_once) {
+  const std::string run = start_script(asks_then("effect"));
+  // It has left, and waits still.
+  EXPECT_TRUE(testing::eventually([&] { return show(run)["exit_code"] == "90"; }));
+  ASSERT_EQ(reeve({"approve", question_of(run)}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_THAT(statuses_of(run),
+              ::testing::ElementsAre("queued", "running", "waiting_approval", "running", "completed"));
+}
+
 TEST_F(ApprovalFlow, any_other_exit_expires_the_question) {
   for (const char* end : {"exit 3", "kill -9 $$"}) {
     const std::string run = start_script(ask_line() + "; " + end);

@@ -100,7 +100,7 @@ TEST_F(ApprovalsCli, of_several_ways_to_say_yes_one_is_named) {
   EXPECT_THAT(unknown.err, AllOf(HasSubstr("approval.unknown_choice"), HasSubstr("staging")));
   const Outcome opposite = reeve({"approve", id, "--choice", "no"});
   EXPECT_EQ(opposite.code, 2);
-  EXPECT_THAT(opposite.err, HasSubstr("approval.contradiction"));
+  EXPECT_THAT(opposite.err, AllOf(HasSubstr("approval.contradiction"), HasSubstr("reeve reject AP-1")));
   EXPECT_EQ(show(id)["status"], "pending");
   EXPECT_EQ(reeve({"approvals", "approve", id, "--choice", "staging"}).out, "AP-1\tapproved\tstaging\n");
   finish("TR-1");
@@ -355,6 +355,36 @@ while [ ! -e go ]; do sleep 0.05; done; exit 90)"});
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
   EXPECT_NE(session->wait(), 0);
   EXPECT_EQ(show("TR-1")["status"], "failed");
+}
+
+// SPEC §7: nobody waits in silence for somebody who does not know of it; each question is told once.
+TEST_F(ApprovalsCli, whoever_waits_is_told_what_is_asked_and_what_to_type) {
+  const std::string line = "◆ AP-1 asks: Go on?   reeve approve AP-1\n";
+  const std::string id = ask();
+  for (const Words& words : std::vector<Words>{
+           {"wait", "TR-1"}, {"wait", "TR-1", "--json"}, {"logs", "-f", "TR-1"}, {"approvals", "wait", id}}) {
+    const auto waiting = start(words);
+    EXPECT_TRUE(waiting->wait_for_error(line)) << words.front() << waiting->err();
+    EXPECT_FALSE(waiting->is_over());
+  }
+  const auto waiting = start({"wait", "TR-1"});
+  ASSERT_TRUE(waiting->wait_for_error(line)) << waiting->err();
+  EXPECT_EQ(reeve({"approve", id}).code, 0);
+  EXPECT_EQ(waiting->wait(), 0) << waiting->err();
+  EXPECT_EQ(testing::count_of(waiting->err(), "asks:"), 1);
+}
+
+// SPEC §7: the record of a run that waits names its question, and what to type.
+TEST_F(ApprovalsCli, show_says_what_a_run_waits_for) {
+  const std::string id = ask();
+  EXPECT_THAT(reeve({"show", "TR-1"}).out, HasSubstr("asks\tAP-1 Go on?\n"));
+  const auto shown = at_terminal({"show", "TR-1"});
+  EXPECT_EQ(shown->wait(), 0);
+  EXPECT_THAT(shown->out(),
+              AllOf(HasSubstr("AP-1 Go on?"), HasSubstr("next: reeve approve AP-1, or reeve reject AP-1")));
+  EXPECT_EQ(reeve({"reject", id}).code, 0);
+  finish("TR-1");
+  EXPECT_THAT(reeve({"show", "TR-1"}).out, Not(HasSubstr("asks\t")));
 }
 
 // LOG-3

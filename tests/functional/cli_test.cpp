@@ -363,6 +363,17 @@ TEST_F(Cli, doctor_says_how_to_mend_it) {
               HasSubstr(R"({"name":"state folder","status":"fail","detail":)"));
 }
 
+// SPEC §7: a config that no daemon could begin with is what is wrong with this machine.
+TEST_F(Cli, doctor_looks_at_the_config) {
+  scratch_.write(".reeve/config.yaml", "tools: {a: {command: [a]}}\n");
+  EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("config\tok\tvalid"));
+  scratch_.write(".reeve/config.yaml", "tools:\n  a: {comand: [a]}\n");
+  const Outcome outcome = reeve({"doctor"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("config\tfail\t"), HasSubstr("config.yaml:2: "), HasSubstr("`comand`"),
+                                 HasSubstr("reeve config show")));
+}
+
 TEST_F(Cli, init_says_when_it_cannot) {
   scratch_.write(".reeve", "a file where the folder belongs");
   const Outcome outcome = reeve({"init"});

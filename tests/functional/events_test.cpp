@@ -12,6 +12,7 @@ namespace reeve {
 namespace {
 
 using Client = testing::WebSocketClient;
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -194,6 +195,34 @@ TEST_F(Events, what_is_asked_wrongly_is_told_and_the_connection_goes_on) {
   client.send_text(cases[0].message);
   EXPECT_THAT(next(client)["fix"], HasSubstr("approval_needed"));
   EXPECT_EQ(subscribe(client, R"(["*"])")["type"], "subscribed");
+}
+
+// Each line says who it was, how it ended, what was asked and what was answered.
+TEST_F(Events, lines_for_people_say_what_happened) {
+  EXPECT_EQ(reeve({"run", "--", "sh", "-c", "exit 3"}).code, 3);
+  const std::string id = ask();
+  EXPECT_EQ(reeve({"reject", id, "--comment", "no"}).code, 0);
+  finish("TR-2");
+  const std::string lines = reeve({"events", "--since", "0"}).out;
+  EXPECT_THAT(lines, AllOf(HasSubstr("\ttool_status_change\tTR-1\tfailed\tsh: exit_code != 0 (3)\n"),
+                           HasSubstr("\tapproval_needed\t" + id + "\t\tsh TR-2 asks: Go on?\n"),
+                           HasSubstr("\tapproval_status_change\t" + id + "\trejected\tsh TR-2: reject by ")));
+}
+
+// A number that no event has yet is of another store: told alike on every way in.
+TEST_F(Events, a_number_that_lies_ahead_is_refused_on_every_way_in) {
+  EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
+  const std::string ahead = std::to_string(last() + 1'000);
+  for (const char* more : {"", "&follow=1"}) {
+    const std::string lines = request("GET", "/api/events?since=" + ahead + more);
+    EXPECT_THAT(lines, AllOf(StartsWith("HTTP/1.1 409"), HasSubstr("events.since_ahead"))) << more;
+  }
+  EXPECT_THAT(request("GET", "/api/events?since=" + ahead, "", "Accept: text/event-stream\r\n"),
+              AllOf(StartsWith("HTTP/1.1 409"), HasSubstr("events.since_ahead")));
+  const testing::Outcome told = reeve({"events", "--since", ahead});
+  EXPECT_EQ(told.code, 4);
+  EXPECT_THAT(told.err, AllOf(HasSubstr("events.since_ahead"), HasSubstr(ahead)));
+  EXPECT_EQ(reeve({"events", "--since", std::to_string(last())}).out, "");
 }
 
 TEST_F(Events, a_second_subscription_replaces_the_first) {

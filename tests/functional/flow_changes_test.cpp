@@ -153,6 +153,18 @@ TEST_F(FlowChanges, a_file_to_copy_that_is_not_there_is_an_error) {
   EXPECT_EQ(reeve({"flow", "run", "copies"}).code, 0);
 }
 
+// ISO-2: what was copied in and changed is in no patch, and whoever looks is told, however much else came out.
+TEST_F(FlowChanges, a_copied_file_that_was_left_out_is_shown) {
+  configure("tools:\n  sh: {command: [sh, -c, \"{prompt}\"]}\nworktree: {copy: [.env.local]}\n");
+  commit_workflow("copies", chain("copies", {{"a", "seq 200; echo y >> .env.local; echo 1 > one.txt"}}));
+  write(".env.local", "x\n");
+  EXPECT_EQ(reeve({"flow", "run", "copies"}).code, 0);
+  EXPECT_THAT(reeve({"flow", "show", "EX-1"}).out, HasSubstr(R"("left_out":[".env.local"])"));
+  const auto shown = start({"flow", "show", "EX-1"}, testing::Session::Ends::terminal, {{"NO_COLOR", "1"}});
+  EXPECT_EQ(shown->wait(), 0);
+  EXPECT_THAT(shown->out(), HasSubstr("left  .env.local (copied in before: no part of the patch)"));
+}
+
 TEST_F(FlowChanges, of_no_execution_are_not_none) {
   const Outcome none = reeve({"patch", "list", "EX-99"});
   EXPECT_EQ(none.code, 3);

@@ -249,6 +249,20 @@ TEST_F(FlowCli, reeve_alone_tells_of_what_waits_and_failed) {
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
 }
 
+// A failed run that its workflow has dealt with needs nobody.
+TEST_F(FlowCli, reeve_alone_does_not_tell_of_what_was_tried_again) {
+  write_workflow("again",
+                 "id: again\nname: Again\nentry_point: a\nconfig: {isolation: none}\nnodes:\n"
+                 "  - {id: a, type: task, task_config: {role: coder, retry: {attempts: 2, backoff: 10ms},\n"
+                 "     task_template: 'test -e again || (touch again; exit 3)'}}\nedges: []\n");
+  EXPECT_EQ(reeve({"flow", "run", "again"}).code, 0);
+  EXPECT_THAT(reeve({"runs", "--status", "failed"}).out, HasSubstr("TR-1\tfailed"));
+  EXPECT_EQ(reeve({}).out, "");
+  const auto shown = at_terminal({"flow", "show", "EX-1"});
+  EXPECT_EQ(shown->wait(), 0);
+  EXPECT_THAT(shown->out(), AllOf(HasSubstr("before"), HasSubstr("TR-1 failed"), HasSubstr(" in runs)")));
+}
+
 // UX: a tree that is drawn over again; what it asks is answered right there.
 TEST_F(FlowCli, on_a_terminal_a_tree_grows_and_questions_are_answered_in_it) {
   write_workflow("w", chain("w", {{"build", held_until("go")}, {"ok", "human Ship it?"}, {"c", "noop"}}));
@@ -296,6 +310,46 @@ TEST_F(FlowCli, wait_on_a_terminal_shows_the_tree_with_what_was_asked_before) {
   const auto over = at_terminal({"wait", "EX-1"});
   EXPECT_EQ(over->wait(), 0);
   EXPECT_THAT(over->out(), HasSubstr("EX-1 completed"));
+}
+
+// The same for those who wait without a terminal: what it or a part of it asks is told, with what to type.
+TEST_F(FlowCli, wait_in_a_pipe_tells_what_is_asked) {
+  write_workflow("asks", chain("asks", {{"ok", "human Ship it?"}, {"b", "noop"}}));
+  write_workflow("outer",
+                 "id: outer\nname: Outer\nentry_point: s\nconfig: {isolation: none}\nnodes:\n"
+                 "  - {id: s, type: subgraph, subgraph_config: {workflow_name: asks}}\nedges: []\n");
+  const std::string outer = begin("outer");
+  const auto waiting = start({"wait", outer});
+  ASSERT_TRUE(waiting->wait_for_error("asks: Ship it?   reeve approve AP-1\n")) << waiting->err();
+  const auto json = start({"flow", "run", "asks", "--json"});
+  ASSERT_TRUE(json->wait_for_error("asks: Ship it?   reeve approve AP-2\n")) << json->err();
+  EXPECT_EQ(reeve({"approve", "AP-1", "AP-2"}).code, 0);
+  EXPECT_EQ(waiting->wait(), 0) << waiting->err();
+  EXPECT_EQ(testing::count_of(waiting->err(), "asks:"), 1) << "what another execution asks is not told here";
+  EXPECT_EQ(json->wait(), 0) << json->err();
+}
+
+// GRF-1: what a start would refuse is told by whoever looks at the file, subgraphs too.
+TEST_F(FlowCli, validate_warns_of_what_a_start_refuses) {
+  write_workflow("two", chain("two", {{"a", "true"}}));
+  write_workflow("outer",
+                 "id: outer\nname: Outer\nentry_point: s\nconfig: {isolation: none}\nnodes:\n"
+                 "  - {id: s, type: subgraph, subgraph_config: {workflow_name: two}}\nedges: []\n");
+  EXPECT_THAT(reeve({"flow", "validate", "outer"}).err, Not(HasSubstr("warning[")));
+  configure("roles: {sh: {}}\n");
+  for (const char* name : {"two", "outer"}) {
+    const Outcome checked = reeve({"flow", "validate", name});
+    EXPECT_EQ(checked.code, 0) << checked.err;
+    EXPECT_THAT(checked.err, AllOf(HasSubstr("warning[flow.role_without_tool]"), HasSubstr("two.yaml:"),
+                                   HasSubstr("add a tool to the config")))
+        << name;
+    EXPECT_THAT(reeve({"flow", "validate", name, "--json"}).out, HasSubstr("flow.role_without_tool"));
+    EXPECT_THAT(reeve({"flow", "run", name}).err, HasSubstr("error[flow.role_without_tool]"));
+    EXPECT_THAT(reeve({"flow", "graph", name}).err, Not(HasSubstr("warning["))) << "a drawing needs no tool";
+  }
+  configure("tools: {sh: {command: [sh], headless: unsupported}}\nroles: {sh: {}}\n");
+  EXPECT_THAT(reeve({"flow", "validate", "two"}).err, HasSubstr("warning[flow.headless_unsupported]"));
+  EXPECT_THAT(reeve({"flow", "run", "two"}).err, HasSubstr("error[run.headless_unsupported]"));
 }
 
 // UX: a workflow is named as `flow run` names it.

@@ -77,6 +77,46 @@ TEST_F(Host, workflows_are_sent_along) {
   EXPECT_EQ(from_outside({"--host", url(port), "flow", "list"}, token).code, 0);
 }
 
+// What the daemon there goes by, not what lies around here.
+TEST_F(Host, the_config_and_the_judge_of_a_workflow_are_those_of_the_daemon) {
+  const Port port = open_port();
+  const Variables token = {{"REEVE_TOKEN", make_token("anna", "read,operate")}};
+  scratch().write(".reeve/config.yaml", "gates: {only_here: {command: [\"true\"]}}\n");
+  configure(testing::read_text(project() / ".reeve/config.yaml") +
+            "\ngates: {only_there: {command: [\"true\"], env: {A_TOKEN: hidden}}}\n");
+  EXPECT_THAT(from_outside({"config", "show"}).out, HasSubstr("gates.only_here.command"));
+  const Outcome there = from_outside({"--host", url(port), "config", "show", "--origin"}, token);
+  EXPECT_EQ(there.code, 0) << there.err;
+  EXPECT_THAT(there.out, HasSubstr("gates.only_there.command"));
+  EXPECT_THAT(there.out, HasSubstr(project().string()));
+  EXPECT_THAT(there.out, Not(HasSubstr("only_here")));
+  EXPECT_THAT(there.out, Not(HasSubstr("hidden")));
+  EXPECT_THAT(from_outside({"--host", url(port), "config", "show", "--json"}, token).out,
+              HasSubstr(R"({"key":"gates.only_there.command","value":["true"],"origin":)"));
+  EXPECT_EQ(from_outside({"--host", url(port), "config", "show", "--set", "store=x"}, token).code, 2);
+
+  const auto gated = [](const std::string& gate) {
+    return fmt::format(
+        "id: w\nname: W\nentry_point: g\nconfig: {{isolation: none}}\nnodes:\n"
+        "  - {{id: g, type: gate, gate_config: {{gate_type: {}}}}}\nedges: []\n",
+        gate);
+  };
+  scratch().write("here.yaml", gated("only_here"));
+  scratch().write("there.yaml", gated("only_there"));
+  EXPECT_EQ(from_outside({"flow", "validate", "here.yaml"}).code, 0);
+  EXPECT_EQ(from_outside({"flow", "validate", "there.yaml"}).code, 2);
+  const Outcome wrong = from_outside({"--host", url(port), "flow", "validate", "here.yaml"}, token);
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("flow.unknown_gate"));
+  EXPECT_THAT(wrong.err, HasSubstr("here.yaml:6:"));
+  const Outcome right = from_outside({"--host", url(port), "flow", "validate", "there.yaml"}, token);
+  EXPECT_EQ(right.code, 0) << right.err;
+  EXPECT_THAT(right.out, HasSubstr("1 node, 0 edges, 1 level, 0 loops"));
+  EXPECT_THAT(right.err, HasSubstr("held against the config of the daemon at " + url(port)));
+  EXPECT_THAT(from_outside({"--host", url(port), "flow", "validate", "there.yaml", "--json"}, token).out,
+              HasSubstr(R"("warnings":[])"));
+}
+
 TEST_F(Host, a_token_comes_from_a_file_that_is_ones_own) {
   const Port port = open_port();
   const std::string token = make_token("anna", "read");

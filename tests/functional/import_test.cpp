@@ -64,6 +64,7 @@ TEST_F(Import, tools_are_shown_like_any_other) {
   EXPECT_THAT(approvals, AllOf(HasSubstr("Delete the database?"), HasSubstr(R"("tool_ref":"AP-00123")")));
   EXPECT_EQ(json({"approvals"}), "[]\n") << "none waits for anybody";
   EXPECT_EQ(reeve({"show", "AP-2"}).code, 0);
+  EXPECT_THAT(reeve({"approve", "AP-1"}).err, HasSubstr("was already approved on 2025-12-03 at 10:00:20 UTC"));
   EXPECT_EQ(count({"patch", "list"}), 3U);
   EXPECT_EQ(reeve({"patch", "show", "PA-1"}).code, 0);
   EXPECT_EQ(count({"flow", "list"}), 4U);
@@ -99,6 +100,32 @@ TEST_F(Import, graphs_and_pipelines_are_shown_like_any_other) {
 }
 
 // What is over stays over, whoever asks, and whatever starts.
+// UX: what needs a person now is nothing that another program left behind, however lately it was taken over.
+TEST_F(Import, no_failure_that_was_imported_needs_anybody) {
+  const fs::path file =
+      make("left.db", testing::s1_tables,
+           "INSERT INTO uet_executions VALUES ('E', 'planning', NULL, NULL, 'running', NULL);\n"
+           "INSERT INTO tool_runs VALUES ('R', 'aider', NULL, 'running', NULL, NULL, NULL, NULL, NULL, 'x', NULL);\n"
+           "INSERT INTO patch_ledger VALUES ('P', 'E', 'queued', NULL, 'diff', NULL, NULL);\n"
+           "INSERT INTO approvals VALUES ('A', 'R', 'aider', NULL, 'Go on?', '[]', 'pending', NULL, 0, NULL);\n");
+  EXPECT_EQ(reeve({"import", file.string()}).code, 0);
+  EXPECT_EQ(show("EX-1").at("status"), "failed");
+  EXPECT_EQ(show("TR-1").at("status"), "failed");
+  EXPECT_EQ(show("PA-1").at("state"), "apply_failed");
+  EXPECT_EQ(reeve({}).out, "");
+  EXPECT_EQ(run({}, {"exit", "3"}).code, 3);
+  EXPECT_THAT(reeve({}).out, HasSubstr("TR-2\tfailed"));
+  EXPECT_THAT(reeve({"show", "AP-1"}).out, Not(HasSubstr("then\t"))) << "nothing follows from an answer to it";
+}
+
+// A diff under any of the names that docs/IMPORT.md has for it.
+TEST_F(Import, a_patch_has_its_diff_under_other_names_too) {
+  const fs::path file = make("patches.db", "CREATE TABLE patch_ledger (patch_id TEXT, state TEXT, patch_content TEXT);",
+                             "INSERT INTO patch_ledger VALUES ('P', 'created', 'diff --git a/x b/x');");
+  EXPECT_EQ(reeve({"import", file.string()}).code, 0);
+  EXPECT_THAT(show("PA-1").at("diff"), HasSubstr("diff --git a/x b/x"));
+}
+
 TEST_F(Import, nothing_that_was_imported_goes_on) {
   EXPECT_EQ(reeve({"import", make_tools()}).code, 0);
   EXPECT_EQ(reeve({"import", make("pipes.db", testing::s5_tables, testing::s5_rows)}).code, 0);

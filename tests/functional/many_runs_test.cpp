@@ -105,5 +105,18 @@ TEST_F(ManyRuns, five_thousand_leave_no_zombie_no_descriptor_and_no_memory) {
   EXPECT_EQ(std::distance(fs::directory_iterator(state() / "runs"), fs::directory_iterator()), first + rest + 1);
 }
 
+// A listing that shows some says that there are more; one who chose the number knows.
+TEST_F(ManyRuns, a_listing_that_is_cut_says_so) {
+  constexpr int count = 21;
+  for (int i = 1; i <= count; ++i) finish(detach({}, {"exit", "0"}));
+  const testing::Outcome cut = reeve({"runs"});
+  EXPECT_EQ(testing::count_of(cut.out, "\n"), 20);
+  EXPECT_NE(cut.err.find("there are more: --limit N"), std::string::npos) << cut.err;
+  EXPECT_EQ(testing::count_of(reeve({"runs", "--limit", "5"}).out, "\n"), 5);
+  EXPECT_EQ(reeve({"runs", "--limit", "5"}).err, "");
+  EXPECT_EQ(testing::count_of(reeve({"runs", "--limit", "21"}).out, "\n"), count);
+  EXPECT_EQ(testing::parse_array(reeve({"runs", "--json"}).out).value().size(), 20U);
+}
+
 }  // namespace
 }  // namespace reeve

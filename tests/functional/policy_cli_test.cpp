@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::Outcome;
 
 class PolicyCli : public testing::DaemonTest {
@@ -44,6 +45,10 @@ TEST_F(PolicyCli, show_has_every_rule) {
                                HasSubstr("-\tfile_write\tauto_approve\t{\"path\":\"docs/**\"}\tconfig\n"),
                                HasSubstr("witness\tfile_write\tdeny\t-\tdefault\n"),
                                HasSubstr("-\tforce_push\tdeny\t-\tdefault\n")));
+  // A default that a rule stands before holds for nobody; one beside a rule for some calls does.
+  EXPECT_THAT(shown.out,
+              AllOf(HasSubstr("-\tgit_push\tdeny\t-\tconfig\n"), Not(HasSubstr("-\tgit_push\trequire_approval")),
+                    HasSubstr("-\tfile_write\trequire_approval\t-\tdefault\n")));
   EXPECT_THAT(reeve({"policy", "show", "--json"}).out, HasSubstr("\"unknown_tool\":\"require_approval\""));
 }
 

@@ -88,6 +88,7 @@ TEST_F(RunPty, detach_and_attach) {
   EXPECT_EQ(show("TR-1")["status"], "running");
 
   const auto second = sit_down({"attach", "TR-1"});
+  EXPECT_TRUE(second->wait_for("attached to TR-1; Ctrl-P Ctrl-Q detaches and leaves it running"));
   // What was there before is shown.
   ASSERT_TRUE(second->wait_for("echo: one\r\n"));
   second->type("two\r");

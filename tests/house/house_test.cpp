@@ -171,6 +171,25 @@ TEST(House, nothing_unfinished_is_called_done) {
   }
 }
 
+// STO-2: whoever imports can read beforehand which of their columns count.
+TEST(House, every_column_that_an_import_reads_is_documented) {
+  const std::string documented = testing::read_text(testing::source_folder() / "docs/IMPORT.md");
+  const std::regex pick(R"re(columns\.pick\(\{([^}]*)\}\))re");
+  const std::regex name(R"re("([a-z_]+)")re");
+  std::set<std::string> names;
+  for (const SourceFile& file : code_files()) {
+    if (!file.name.starts_with("src/server/import_") || file.name.ends_with("_test.cpp")) continue;
+    for (std::sregex_iterator it(file.text.begin(), file.text.end(), pick), end; it != end; ++it) {
+      const std::string list = (*it)[1];
+      for (std::sregex_iterator word(list.begin(), list.end(), name); word != end; ++word) names.insert((*word)[1]);
+    }
+  }
+  EXPECT_GE(names.size(), 60);
+  for (const std::string& column : names) {
+    EXPECT_NE(documented.find("`" + column + "`"), std::string::npos) << column << " is not in docs/IMPORT.md";
+  }
+}
+
 // Every code that a person may see is in the documentation: those in the source, and those made of an area and a word,
 // which the golden files show.
 TEST(House, every_error_code_is_documented) {

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "cli/answer.h"
+#include "cli/command.h"
+
+namespace reeve::cli {
+
+// The records of a listing. One more than is to be shown tells that there are more: it is dropped, and where nobody
+// chose the number that is said on standard error, behind everything else.
+template <class Record>
+class Listed {
+ public:
+  Listed(const Call& call, std::vector<Record> records, std::size_t limit)
+      : call_(call), records_(std::move(records)), is_cut_(records_.size() > limit) {
+    if (is_cut_) records_.erase(records_.begin() + static_cast<std::ptrdiff_t>(limit), records_.end());
+  }
+  ~Listed() {
+    if (!is_cut_ || call_.arguments.has("--limit")) return;
+    print_error_text("only some are shown, there are more: --limit N\n");
+  }
+  Listed(const Listed&) = delete;
+  Listed& operator=(const Listed&) = delete;
+
+  auto begin() { return records_.begin(); }
+  auto end() { return records_.end(); }
+
+ private:
+  const Call& call_;
+  std::vector<Record> records_;
+  bool is_cut_;
+};
+
+}  // namespace reeve::cli

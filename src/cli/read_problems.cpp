@@ -1,0 +1,71 @@
+#include "cli/read_problems.h"
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "base/error.h"
+#include "base/limits.h"
+#include "os/file.h"
+#include "project/project.h"
+
+namespace reeve::cli {
+
+namespace {
+
+using base::Value;
+
+std::string text_of(const Value& record, std::string_view key) {
+  const Value* found = record.find(key);
+  return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
+}
+
+std::size_t number_of(const Value& record, std::string_view key) {
+  const Value* found = record.find(key);
+  const std::int64_t* number = found != nullptr ? found->as_integer() : nullptr;
+  return number != nullptr && *number > 0 ? static_cast<std::size_t>(*number) : 0;
+}
+
+std::shared_ptr<const spec::Source> open_source(const std::string& file, Files files) try {
+  const bool is_here = files == Files::here && std::filesystem::path(file).is_absolute();
+  if (!is_here) return std::make_shared<const spec::Source>(file, "");
+  return std::make_shared<const spec::Source>(project::shown_path(file),
+                                              os::read_file(file, base::limits::spec_file_bytes));
+} catch (const base::Error&) {
+  // Piped in, gone, or on another machine: its name and line are enough.
+  return std::make_shared<const spec::Source>(file, "");
+}
+
+base::Problem read_problem(const Value& record) {
+  base::Problem problem;
+  problem.severity = text_of(record, "severity") == "warning" ? base::Severity::warning : base::Severity::error;
+  problem.code = text_of(record, "code");
+  problem.message = text_of(record, "message");
+  problem.hint = text_of(record, "hint");
+  problem.allowed = text_of(record, "allowed");
+  problem.fix = text_of(record, "fix");
+  return problem;
+}
+
+}  // namespace
+
+base::Problems read_problems(const Value* list, Files files, std::shared_ptr<const spec::Source> sent) {
+  base::Problems problems;
+  std::map<std::string, std::shared_ptr<const spec::Source>> sources;
+  if (sent) sources.emplace(sent->name(), std::move(sent));
+  if (list == nullptr || list->as_array() == nullptr) return problems;
+  for (const Value& record : *list->as_array()) {
+    base::Problem problem = read_problem(record);
+    const std::string file = text_of(record, "file");
+    if (!file.empty()) {
+      auto& source = sources[file];
+      if (!source) source = open_source(file, files);
+      problem.place =
+          source->place(number_of(record, "line"), number_of(record, "column"), number_of(record, "length"));
+    }
+    problems.add(std::move(problem));
+  }
+  return problems;
+}
+
+}  // namespace reeve::cli

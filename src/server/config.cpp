@@ -1,0 +1,26 @@
+#include "json/describe.h"
+#include "project/project.h"
+#include "project/shown_config.h"
+#include "server/api.h"
+#include "wire/settings.h"
+
+// /api/config: what the daemon goes by, value by value with where it comes from.
+namespace reeve::server {
+
+namespace {
+
+void show(SharedExchange exchange) {
+  const project::FoundConfig found = project::load_config_of(exchange->daemon.options().folder);
+  if (!found.loaded) return exchange->refuse("config.invalid", "the config is not valid", found.loaded.error());
+  wire::ConfigTable table;
+  for (spec::ConfigEntry& entry : project::shown_entries(*found.loaded)) {
+    table.entries.push_back({std::move(entry.path), std::move(entry.value), std::move(entry.origin)});
+  }
+  exchange->send(200, json::to_value(table));
+}
+
+}  // namespace
+
+std::vector<Route> config_routes() { return {{"GET", "/api/config", show}}; }
+
+}  // namespace reeve::server
