@@ -9,6 +9,7 @@
 #include "cli/connect.h"
 #include "client/approvals.h"
 #include "json/encode.h"
+#include "json/fields.h"
 #include "view/table.h"
 
 namespace reeve::cli {
@@ -19,14 +20,9 @@ using base::Value;
 
 constexpr std::size_t default_limit = 20;
 
-std::string text_of(const Value& entry, std::string_view key) {
-  const Value* found = entry.find(key);
-  return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
-}
-
 std::string number_of(const Value& entry) {
-  const Value* found = entry.find("seq");
-  return found != nullptr && found->as_integer() != nullptr ? fmt::format("{}", *found->as_integer()) : "";
+  const auto number = json::integer_of(entry, "seq");
+  return number ? fmt::format("{}", *number) : "";
 }
 
 // Those before the end when nothing else is said.
@@ -52,7 +48,7 @@ std::string subject_of(const Value& entry) {
   const Value* data = entry.find("data");
   if (data == nullptr) return {};
   for (const char* key : {"approval_id", "tool_run_id", "execution_id"}) {
-    if (std::string id = text_of(*data, key); !id.empty()) return id;
+    if (std::string id = json::text_of(*data, key); !id.empty()) return id;
   }
   return {};
 }
@@ -62,7 +58,7 @@ std::string remark_of(const Value& entry) {
   const Value* data = entry.find("data");
   std::string remark;
   for (const char* key : {"chosen_value", "comment", "reason"}) {
-    const std::string text = data != nullptr ? text_of(*data, key) : "";
+    const std::string text = data != nullptr ? json::text_of(*data, key) : "";
     if (!text.empty()) remark += (remark.empty() ? "" : "; ") + base::visible(text);
   }
   return base::fit_width(remark, columns, false);
@@ -80,8 +76,8 @@ ExitCode run(const Call& call) {
   view::Table table(call.out_is_terminal ? std::vector<std::string>{"NO", "TIME", "WHAT", "WHO", "ABOUT", "NOTE"}
                                          : std::vector<std::string>{"NO", "TIME", "WHAT", "WHO", "DATA"});
   for (const Value& entry : entries) {
-    std::vector<std::string> cells = {number_of(entry), text_of(entry, "at"), text_of(entry, "kind"),
-                                      text_of(entry, "actor")};
+    std::vector<std::string> cells = {number_of(entry), json::text_of(entry, "at"), json::text_of(entry, "kind"),
+                                      json::text_of(entry, "actor")};
     if (call.out_is_terminal) {
       cells.insert(cells.end(), {subject_of(entry), remark_of(entry)});
     } else {

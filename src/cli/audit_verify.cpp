@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "client/approvals.h"
+#include "json/fields.h"
 #include "view/status.h"
 
 namespace reeve::cli {
@@ -12,11 +13,6 @@ namespace reeve::cli {
 namespace {
 
 using base::Value;
-
-std::int64_t number_of(const Value& verdict, std::string_view key) {
-  const Value* found = verdict.find(key);
-  return found != nullptr && found->as_integer() != nullptr ? *found->as_integer() : 0;
-}
 
 // 1234567 → "1,234,567".
 std::string grouped(std::int64_t number) {
@@ -30,7 +26,7 @@ ExitCode run(const Call& call) {
   const Value verdict = client::verify_audit(daemon);
   const Value* whole = verdict.find("whole");
   const bool is_whole = whole != nullptr && whole->as_bool() != nullptr && *whole->as_bool();
-  const std::int64_t entries = number_of(verdict, "entries");
+  const std::int64_t entries = json::integer_of(verdict, "entries").value_or(0);
   if (call.is_json) {
     print_json(call, verdict);
   } else if (is_whole) {
@@ -38,7 +34,7 @@ ExitCode run(const Call& call) {
   } else {
     const Value* reason = verdict.find("reason");
     const bool says_why = reason != nullptr && reason->as_string() != nullptr;
-    const std::int64_t broken = number_of(verdict, "broken_at");
+    const std::int64_t broken = json::integer_of(verdict, "broken_at").value_or(0);
     fmt::print("broken at entry {}: {}\n", grouped(broken), says_why ? base::visible(*reason->as_string()) : "");
     print_next(call, fmt::format("reeve audit list --since {}", broken > 2 ? broken - 2 : 0));
   }

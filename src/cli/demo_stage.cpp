@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "client/refusal.h"
+#include "json/fields.h"
 #include "json/parse.h"
 
 namespace reeve::cli {
@@ -24,21 +25,16 @@ using model::RunStatus;
 // How late Ctrl-C may be noticed.
 constexpr base::Milliseconds glance{200};
 
-std::string text_of(const Value& document, std::string_view key) {
-  const Value* found = document.find(key);
-  return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
-}
-
 // What an event says to a person; nothing for plain output. A heartbeat says nothing.
 std::optional<std::string> words_of_event(std::string_view line) {
   if (!line.starts_with('{')) return std::nullopt;
   const auto document = json::parse(line);
   if (!document) return std::nullopt;
-  const std::string event = text_of(*document, "event");
+  const std::string event = json::text_of(*document, "event");
   if (event == "progress") {
     const Value* percent = document->find("percent");
     const bool has_percent = percent != nullptr && percent->as_integer() != nullptr;
-    return fmt::format("{:>3} %  {}", has_percent ? *percent->as_integer() : 0, text_of(*document, "message"));
+    return fmt::format("{:>3} %  {}", has_percent ? *percent->as_integer() : 0, json::text_of(*document, "message"));
   }
   if (event == "heartbeat" || event == "approval_needed") return std::string();
   return std::nullopt;

@@ -11,6 +11,7 @@
 #include "cli/connect.h"
 #include "cli/watching.h"
 #include "client/lines.h"
+#include "json/fields.h"
 #include "view/event_text.h"
 
 namespace reeve::cli {
@@ -19,15 +20,9 @@ namespace {
 
 using base::Value;
 
-std::string text_of(const Value& event, std::string_view key) {
-  const Value* found = event.find(key);
-  return found != nullptr && found->as_string() != nullptr ? base::visible(*found->as_string()) : std::string();
-}
+std::string text_of(const Value& event, std::string_view key) { return base::visible(json::text_of(event, key)); }
 
-std::int64_t number_of(const Value& event) {
-  const Value* found = event.find("seq");
-  return found != nullptr && found->as_integer() != nullptr ? *found->as_integer() : 0;
-}
+std::int64_t number_of(const Value& event) { return json::integer_of(event, "seq").value_or(0); }
 
 // "node_status_change" → "node": what has changed is in the line itself.
 std::string_view kind_of(std::string_view name) {

@@ -58,6 +58,15 @@ base::Result<CheckedFlow> check_named(client::Daemon& daemon, const std::string&
   }
 }
 
+// Of the project around the file, else of the one around here: what load_workflow() holds it against.
+bool has_config(const std::string& file) {
+  std::error_code error;
+  const bool is_file = project::is_workflow_file(file) && file != "-";
+  auto project = is_file ? project::find_project(fs::absolute(file, error).parent_path()) : std::nullopt;
+  if (!project) project = project::find_project(".");
+  return project && fs::exists(*project / ".reeve/config.yaml", error);
+}
+
 }  // namespace
 
 base::Result<CheckedFlow> check_flow(const Call& call, const std::string& file) {
@@ -70,6 +79,9 @@ base::Result<CheckedFlow> check_flow(const Call& call, const std::string& file) 
   }
   auto loaded = project::load_workflow(file, project::Tools::wished);
   if (!loaded) return std::unexpected(std::move(loaded.error()));
+  if (!call.is_json && !has_config(file)) {
+    print_aside("note: there is no config of a project around it: its roles and gates were not looked up\n");
+  }
   const graph::Graph graph(loaded->workflow);
   return CheckedFlow{.record = workflow_record(*loaded, graph), .warnings = std::move(loaded->warnings)};
 }

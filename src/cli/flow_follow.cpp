@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <optional>
 #include <poll.h>
+#include <set>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -18,7 +19,9 @@
 #include "cli/controls.h"
 #include "cli/flow_watch.h"
 #include "cli/live_screen.h"
+#include "cli/question_teller.h"
 #include "cli/watching.h"
+#include "json/fields.h"
 #include "os/signals.h"
 #include "os/terminal.h"
 #include "project/project.h"
@@ -174,10 +177,7 @@ class LiveFlow {
   base::BootTime next_tick_ = clock_.boot_now() + tick;
 };
 
-std::string text_of(const Value& event, std::string_view key) {
-  const Value* found = event.find(key);
-  return found != nullptr && found->as_string() != nullptr ? base::visible(*found->as_string()) : std::string();
-}
+std::string text_of(const Value& event, std::string_view key) { return base::visible(json::text_of(event, key)); }
 
 // A line for a change: time, execution, node, status, note, with tabs between; the node is empty for the execution
 // itself. Whether it is one.
@@ -201,15 +201,32 @@ bool print_change(const Value& event) {
   return true;
 }
 
-Execution follow_lines(client::Daemon& daemon, client::EventFeed& feed, Execution execution, Until until) {
+Execution follow_lines(const Call& call, client::Daemon& daemon, client::EventFeed& feed, Execution execution,
+                       Until until) {
   const base::ExecutionId id = execution.execution_id;
   const Watching watching(parting_of(id));
   FlowWatch watch(daemon, execution);
+  std::set<base::ApprovalId> told;
+  // What only a person can go on with is said to the person too, with what to type.
+  const auto tell_questions = [&] {
+    if (until != Until::final) return;
+    for (const auto& [question, approval] : watch.questions()) {
+      // What becomes of its changes is asked behind its end, and told there.
+      const bool is_of_end = approval.delivery == model::Delivery::apply;
+      if (!is_of_end && told.insert(question).second) print_question(call, approval);
+    }
+  };
+  if (execution.status == ExecutionStatus::waiting_approval) {
+    watch.refresh();
+    watch.find_questions();
+    tell_questions();
+  }
   while (true) {
     bool has_ended = false;
     for (const Value& event : feed.take()) {
       if (!watch.take(event)) continue;
       print_change(event);
+      tell_questions();
       // The record may be ahead of the events: what is told last must have been told.
       if (text_of(event, "event") != "execution_status_change" || text_of(event, "execution_id") != id.text()) continue;
       execution.status = base::find_enum<ExecutionStatus>(text_of(event, "status")).value_or(execution.status);
@@ -246,7 +263,7 @@ std::string parting_of(base::ExecutionId id) {
 Execution follow_execution(const Call& call, client::Daemon& daemon, client::EventFeed& feed, Execution execution,
                            Until until) {
   const bool can_redraw = call.out_is_terminal && project::variable("TERM") != "dumb";
-  if (!can_redraw) return follow_lines(daemon, feed, std::move(execution), until);
+  if (!can_redraw) return follow_lines(call, daemon, feed, std::move(execution), until);
   return LiveFlow(call, daemon, feed, std::move(execution)).follow(until);
 }
 

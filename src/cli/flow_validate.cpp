@@ -6,14 +6,14 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/flow_check.h"
+#include "json/fields.h"
 
 namespace reeve::cli {
 
 namespace {
 
 std::string text_of(const base::Value& record, std::string_view key) {
-  const base::Value* found = record.find(key);
-  return found != nullptr && found->as_string() != nullptr ? base::visible(*found->as_string()) : std::string();
+  return base::visible(json::text_of(record, key));
 }
 
 // "3 nodes": a number, or how long a list is.

@@ -6,27 +6,13 @@
 
 #include "client/approvals.h"
 #include "client/refusal.h"
+#include "json/fields.h"
 #include "view/approval_text.h"
 #include "view/run_text.h"
 
 namespace reeve::cli {
 
-namespace {
-
 using base::Value;
-
-template <class Id>
-std::optional<Id> find_id(const Value& event, std::string_view key) {
-  const Value* found = event.find(key);
-  return found != nullptr && found->as_string() != nullptr ? Id::parse(*found->as_string()) : std::nullopt;
-}
-
-std::string text_of(const Value& event, std::string_view key) {
-  const Value* found = event.find(key);
-  return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
-}
-
-}  // namespace
 
 FlowWatch::FlowWatch(client::Daemon& daemon, model::Execution execution) : daemon_(daemon) {
   workflows_.emplace(execution.execution_id, nullptr);
@@ -34,13 +20,13 @@ FlowWatch::FlowWatch(client::Daemon& daemon, model::Execution execution) : daemo
 }
 
 bool FlowWatch::take(const Value& event) {
-  const auto execution = find_id<base::ExecutionId>(event, "execution_id");
+  const auto execution = json::id_of<base::ExecutionId>(event, "execution_id");
   if (!execution) return false;
-  const auto parent = find_id<base::ExecutionId>(event, "parent_execution_id");
+  const auto parent = json::id_of<base::ExecutionId>(event, "parent_execution_id");
   if (parent && workflows_.contains(*parent)) workflows_.try_emplace(*execution, nullptr);
   if (!workflows_.contains(*execution)) return false;
-  const auto approval = find_id<base::ApprovalId>(event, "approval_id");
-  const std::string kind = text_of(event, "event");
+  const auto approval = json::id_of<base::ApprovalId>(event, "approval_id");
+  const std::string kind = json::text_of(event, "event");
   if (approval && kind == "approval_needed") {
     questions_.insert_or_assign(*approval, client::get_approval(daemon_, *approval).approval);
   } else if (approval && kind == "approval_status_change") {

@@ -102,7 +102,7 @@ std::string welcome(bool is_project, const view::Style& style) {
   } else {
     text += "This folder is no Reeve project yet.\n\n";
     text += "  reeve demo               see what it does, in half a minute\n";
-    text += "  reeve init               set this folder up: a commented config and a first workflow\n";
+    text += "  reeve init               set this folder up: a config and a first workflow\n";
     text += "  reeve run -- COMMAND     supervise a command\n";
     text += "  reeve --help             all commands\n";
   }

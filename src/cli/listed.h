@@ -20,7 +20,7 @@ class Listed {
   }
   ~Listed() {
     if (!is_cut_ || call_.arguments.has("--limit")) return;
-    print_error_text("only some are shown, there are more: --limit N\n");
+    print_aside("{} shown, there are more: --limit N\n", records_.size());
   }
   Listed(const Listed&) = delete;
   Listed& operator=(const Listed&) = delete;

@@ -14,6 +14,7 @@
 #include "client/lines.h"
 #include "client/refusal.h"
 #include "client/runs.h"
+#include "json/fields.h"
 #include "view/safe_text.h"
 
 namespace reeve::cli {
@@ -21,11 +22,6 @@ namespace reeve::cli {
 namespace {
 
 using base::Value;
-
-std::string text_of(const Value& line, std::string_view key) {
-  const Value* found = line.find(key);
-  return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
-}
 
 // Lines of output as the daemon sends them (redacted), to standard output: harmless on a terminal, else as they are.
 class LinePrinter {
@@ -37,7 +33,7 @@ class LinePrinter {
       listing_.add(line);
       return;
     }
-    const std::string text = text_of(line, "text");
+    const std::string text = json::text_of(line, "text");
     if (!call_.out_is_terminal) {
       fmt::print("{}{}{}", margin, text, margin.empty() || text.ends_with('\n') ? "" : "\n");
       return;
@@ -91,7 +87,7 @@ void show_attempt(client::Daemon& daemon, RunLog& log, bool follows, LinePrinter
   };
   const auto print = [&](const Value& line) {
     printer.print(line, "");
-    if (std::string next = text_of(line, "next"); !next.empty()) log.next = std::move(next);
+    if (std::string next = json::text_of(line, "next"); !next.empty()) log.next = std::move(next);
   };
   try {
     stream_lines(daemon, target, print);
@@ -136,9 +132,9 @@ void show_run(const Call& call, client::Daemon& daemon, bool follows, LinePrinte
 void show_all(const Call& call, client::Daemon& daemon, bool follows, LinePrinter& printer) {
   const auto target = [&] { return fmt::format("/api/log?follow={}", follows ? 1 : 0); };
   stream_lines(daemon, target, [&](const Value& line) {
-    const bool is_output = text_of(line, "event") == "tool_output";
+    const bool is_output = json::text_of(line, "event") == "tool_output";
     if (!is_output && !call.is_json) return;
-    const std::string id = base::visible(text_of(line, "tool_run_id"));
+    const std::string id = base::visible(json::text_of(line, "tool_run_id"));
     printer.print(line, fmt::format("{} {} ", call.out.paint(view::Tint::dim, id), call.out.pick("│", "|")));
   });
 }

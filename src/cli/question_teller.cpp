@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/controls.h"
 #include "client/lines.h"
+#include "json/fields.h"
 #include "json/parse.h"
 #include "model/execution.h"
 #include "os/terminal.h"
@@ -30,12 +31,6 @@ using base::Value;
 constexpr std::chrono::milliseconds first_pause{300};
 // After a lost connection: whoever follows the run finds the daemon again.
 constexpr std::chrono::milliseconds pause_time{500};
-
-template <class Id>
-std::optional<Id> find_id(const Value& event, std::string_view key) {
-  const Value* found = event.find(key);
-  return found != nullptr && found->as_string() != nullptr ? Id::parse(*found->as_string()) : std::nullopt;
-}
 
 }  // namespace
 
@@ -120,9 +115,9 @@ class QuestionTeller::Core {
   }
 
   void hear(const Value& event) {
-    const auto approval = find_id<base::ApprovalId>(event, "approval_id");
-    const bool is_wanted = approval && (is_wanted_run(find_id<base::RunId>(event, "tool_run_id")) ||
-                                        is_wanted_execution(find_id<base::ExecutionId>(event, "execution_id")));
+    const auto approval = json::id_of<base::ApprovalId>(event, "approval_id");
+    const bool is_wanted = approval && (is_wanted_run(json::id_of<base::RunId>(event, "tool_run_id")) ||
+                                        is_wanted_execution(json::id_of<base::ExecutionId>(event, "execution_id")));
     if (is_wanted) tell(client::decode<model::Approval>(ask("/api/approvals/" + approval->text())));
   }
 

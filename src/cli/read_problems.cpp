@@ -1,11 +1,13 @@
 #include "cli/read_problems.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <string>
 
 #include "base/error.h"
 #include "base/limits.h"
+#include "json/fields.h"
 #include "os/file.h"
 #include "project/project.h"
 
@@ -15,15 +17,8 @@ namespace {
 
 using base::Value;
 
-std::string text_of(const Value& record, std::string_view key) {
-  const Value* found = record.find(key);
-  return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
-}
-
 std::size_t number_of(const Value& record, std::string_view key) {
-  const Value* found = record.find(key);
-  const std::int64_t* number = found != nullptr ? found->as_integer() : nullptr;
-  return number != nullptr && *number > 0 ? static_cast<std::size_t>(*number) : 0;
+  return static_cast<std::size_t>(std::max<std::int64_t>(json::integer_of(record, key).value_or(0), 0));
 }
 
 std::shared_ptr<const spec::Source> open_source(const std::string& file, Files files) try {
@@ -38,12 +33,12 @@ std::shared_ptr<const spec::Source> open_source(const std::string& file, Files f
 
 base::Problem read_problem(const Value& record) {
   base::Problem problem;
-  problem.severity = text_of(record, "severity") == "warning" ? base::Severity::warning : base::Severity::error;
-  problem.code = text_of(record, "code");
-  problem.message = text_of(record, "message");
-  problem.hint = text_of(record, "hint");
-  problem.allowed = text_of(record, "allowed");
-  problem.fix = text_of(record, "fix");
+  problem.severity = json::text_of(record, "severity") == "warning" ? base::Severity::warning : base::Severity::error;
+  problem.code = json::text_of(record, "code");
+  problem.message = json::text_of(record, "message");
+  problem.hint = json::text_of(record, "hint");
+  problem.allowed = json::text_of(record, "allowed");
+  problem.fix = json::text_of(record, "fix");
   return problem;
 }
 
@@ -56,7 +51,7 @@ base::Problems read_problems(const Value* list, Files files, std::shared_ptr<con
   if (list == nullptr || list->as_array() == nullptr) return problems;
   for (const Value& record : *list->as_array()) {
     base::Problem problem = read_problem(record);
-    const std::string file = text_of(record, "file");
+    const std::string file = json::text_of(record, "file");
     if (!file.empty()) {
       auto& source = sources[file];
       if (!source) source = open_source(file, files);

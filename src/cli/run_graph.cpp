@@ -4,15 +4,11 @@
 #include "cli/commands.h"
 #include "cli/flow_check.h"
 #include "cli/flow_start.h"
+#include "json/fields.h"
 
 namespace reeve::cli {
 
 namespace {
-
-std::int64_t number_of(const base::Value& record, std::string_view key) {
-  const base::Value* found = record.find(key);
-  return found != nullptr && found->as_integer() != nullptr ? *found->as_integer() : 0;
-}
 
 ExitCode check(const Call& call) {
   auto checked = check_flow(call, call.arguments.positional(0));
@@ -26,7 +22,8 @@ ExitCode check(const Call& call) {
     return ExitCode::done;
   }
   fmt::print("{}\n  Nodes: {}\n  Edges: {}\n", call.out.paint(view::Tint::green, "Workflow validation passed"),
-             number_of(checked->record, "nodes"), number_of(checked->record, "edges"));
+             json::integer_of(checked->record, "nodes").value_or(0),
+             json::integer_of(checked->record, "edges").value_or(0));
   return ExitCode::done;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "json/fields.h"
 #include "json/parse.h"
 #include "wire/problem.h"
 
@@ -12,12 +13,6 @@ namespace {
 
 using base::Value;
 
-std::string text_of(const Value& document, std::string_view key) {
-  const Value* found = document.find(key);
-  const std::string* text = found != nullptr ? found->as_string() : nullptr;
-  return text != nullptr ? *text : std::string();
-}
-
 // "3 errors, 0 warnings: no tool `x`; …". A few are enough to act on; `--json` has them all.
 std::string with_errors(std::string message, const Value& document) {
   constexpr std::size_t most = 3;
@@ -26,7 +21,7 @@ std::string with_errors(std::string message, const Value& document) {
   if (errors == nullptr) return message;
   std::size_t told = 0;
   for (const Value& error : *errors) {
-    const std::string text = text_of(error, "message");
+    const std::string text = json::text_of(error, "message");
     if (text.empty() || text == message) continue;
     if (told++ == most) return message + "; …";
     message += (told == 1 ? ": " : "; ") + text;
@@ -38,17 +33,17 @@ std::string with_errors(std::string message, const Value& document) {
 
 Refusal make_refusal(const Answer& answer) {
   const auto parsed = json::parse(answer.body);
-  const std::string code = parsed ? text_of(*parsed, "code") : std::string();
+  const std::string code = parsed ? json::text_of(*parsed, "code") : std::string();
   if (code.empty()) {
     const base::Error error("daemon.bad_answer",
                             fmt::format("the daemon answered {} without saying why", answer.status),
                             "its log is in logs/ of the state folder");
     return {error, answer.status, wire::problem_document(error)};
   }
-  std::string message = text_of(*parsed, "detail");
-  if (message.empty()) message = text_of(*parsed, "title");
+  std::string message = json::text_of(*parsed, "detail");
+  if (message.empty()) message = json::text_of(*parsed, "title");
   if (message.empty()) message = fmt::format("the daemon refused it ({})", answer.status);
-  std::string fix = text_of(*parsed, "fix");
+  std::string fix = json::text_of(*parsed, "fix");
   // The daemon tells what it wants; where a client takes it from is for the client to say.
   if (answer.status == 401) {
     fix =

@@ -8,6 +8,7 @@
 #include "base/enum.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "json/fields.h"
 #include "json/parse.h"
 #include "model/event.h"
 #include "model/run.h"
@@ -20,12 +21,6 @@ using base::Error;
 using model::EventKind;
 
 constexpr std::string_view run_prefix = "run.";
-
-std::string text_of(const base::Value& data, std::string_view key) {
-  const base::Value* found = data.find(key);
-  const std::string* text = found != nullptr ? found->as_string() : nullptr;
-  return text != nullptr ? *text : std::string();
-}
 
 // The name that `run.*` tells a status under.
 std::string_view run_name(std::string_view status) {
@@ -55,10 +50,10 @@ Error unknown(std::string_view name) {
 EventFacts read_facts(const ledger::StoredEvent& event) {
   const auto data = json::parse(event.data);
   if (!data) return {};
-  return {.status = text_of(*data, "status"),
-          .state = text_of(*data, "state"),
-          .phase = text_of(*data, "phase"),
-          .is_tool_call = text_of(*data, "kind") == "tool_call",
+  return {.status = json::text_of(*data, "status"),
+          .state = json::text_of(*data, "state"),
+          .phase = json::text_of(*data, "phase"),
+          .is_tool_call = json::text_of(*data, "kind") == "tool_call",
           .is_of_agent = has(*data, "agent_id")};
 }
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "json/decode.h"
 #include "json/encode.h"
+#include "json/fields.h"
 #include "view/patch_text.h"
 #include "view/run_text.h"
 #include "view/safe_text.h"
@@ -155,15 +156,9 @@ void describe_question(const Approval& approval, Fields& fields, bool is_termina
   }
 }
 
-std::string text_of(const base::Value& object, std::string_view name) {
-  const base::Value* found = object.find(name);
-  const std::string* text = found != nullptr ? found->as_string() : nullptr;
-  return text != nullptr ? *text : std::string();
-}
-
 // ISO-4: the patches beside the question whether they go into the checkout.
 void describe_change(const base::Value& arguments, Fields& fields, const Style& style) {
-  fields.line("branch", text_of(arguments, "branch"));
+  fields.line("branch", json::text_of(arguments, "branch"));
   const base::Value* patches = arguments.find("patches");
   if (patches != nullptr) {
     const auto ids = json::from_value<std::vector<std::string>>(*patches);
@@ -305,7 +300,7 @@ std::string approval_details(const Approval& approval, const std::optional<model
   fields.time("created_at", approval.created_at);
   fields.time("expires_at", approval.expires_at);
   if (now && !approval.expires_at) fields.line("expires_at", "never");
-  const std::string diff = is_change ? diff_text(text_of(*approval.arguments, "diff"), style) : std::string();
+  const std::string diff = is_change ? diff_text(json::text_of(*approval.arguments, "diff"), style) : std::string();
   if (!diff.empty() && approval.status == ApprovalStatus::pending) fields.title("\n" + diff);
   if (approval.status == ApprovalStatus::pending) return fields.take();
   if (now) fields.line("decision", decider_of(approval));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "json/fields.h"
 #include "model/approval.h"
 #include "view/approval_text.h"
 
@@ -15,15 +16,7 @@ namespace {
 
 using base::Value;
 
-std::string text_of(const Value& event, std::string_view key) {
-  const Value* found = event.find(key);
-  return found != nullptr && found->as_string() != nullptr ? base::visible(*found->as_string()) : std::string();
-}
-
-std::optional<std::int64_t> number_of(const Value& event, std::string_view key) {
-  const Value* found = event.find(key);
-  return found != nullptr && found->as_integer() != nullptr ? std::optional(*found->as_integer()) : std::nullopt;
-}
+std::string text_of(const Value& event, std::string_view key) { return base::visible(json::text_of(event, key)); }
 
 // "EX-9/deploy", "EX-9", or nothing.
 std::string node_of(const Value& event) {
@@ -49,7 +42,7 @@ std::string run_note(const Value& event) {
   std::string who = text_of(event, "tool");
   if (const std::string execution = text_of(event, "execution_id"); !execution.empty()) who += " in " + execution;
   const std::string reason = text_of(event, "reason");
-  const auto code = number_of(event, "exit_code");
+  const auto code = json::integer_of(event, "exit_code");
   return with_reason(who, reason.empty() && code ? fmt::format("exit {}", *code) : reason);
 }
 
@@ -73,20 +66,21 @@ std::string decision_note(const Value& event) {
 
 std::string node_note(const Value& event) {
   std::vector<std::string> parts;
-  if (const auto attempt = number_of(event, "attempt"); attempt && *attempt > 1) {
+  if (const auto attempt = json::integer_of(event, "attempt"); attempt && *attempt > 1) {
     parts.push_back(fmt::format("attempt {}", *attempt));
   }
-  if (const auto round = number_of(event, "iteration"); round && *round > 0) {
+  if (const auto round = json::integer_of(event, "iteration"); round && *round > 0) {
     parts.push_back(fmt::format("round {}", *round + 1));
   }
   return with_reason(base::join(parts, ", "), text_of(event, "error"));
 }
 
 std::string patch_note(const Value& event) {
-  const auto files = number_of(event, "files").value_or(0);
-  return with_reason(fmt::format("{}, {} file{} +{} -{}", node_of(event), files, files == 1 ? "" : "s",
-                                 number_of(event, "added").value_or(0), number_of(event, "removed").value_or(0)),
-                     text_of(event, "reason"));
+  const auto files = json::integer_of(event, "files").value_or(0);
+  return with_reason(
+      fmt::format("{}, {} file{} +{} -{}", node_of(event), files, files == 1 ? "" : "s",
+                  json::integer_of(event, "added").value_or(0), json::integer_of(event, "removed").value_or(0)),
+      text_of(event, "reason"));
 }
 
 }  // namespace

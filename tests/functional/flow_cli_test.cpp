@@ -327,6 +327,11 @@ TEST_F(FlowCli, wait_in_a_pipe_tells_what_is_asked) {
   EXPECT_EQ(waiting->wait(), 0) << waiting->err();
   EXPECT_EQ(testing::count_of(waiting->err(), "asks:"), 1) << "what another execution asks is not told here";
   EXPECT_EQ(json->wait(), 0) << json->err();
+  const auto lines = start({"flow", "run", "asks"});
+  ASSERT_TRUE(lines->wait_for_error("asks: Ship it?   reeve approve AP-3\n")) << lines->err();
+  EXPECT_EQ(reeve({"approve", "AP-3"}).code, 0);
+  EXPECT_EQ(lines->wait(), 0) << lines->err();
+  EXPECT_EQ(testing::count_of(lines->err(), "reeve approve AP-3"), 1);
 }
 
 // GRF-1: what a start would refuse is told by whoever looks at the file, subgraphs too.

@@ -111,7 +111,7 @@ TEST_F(ManyRuns, a_listing_that_is_cut_says_so) {
   for (int i = 1; i <= count; ++i) finish(detach({}, {"exit", "0"}));
   const testing::Outcome cut = reeve({"runs"});
   EXPECT_EQ(testing::count_of(cut.out, "\n"), 20);
-  EXPECT_NE(cut.err.find("there are more: --limit N"), std::string::npos) << cut.err;
+  EXPECT_NE(cut.err.find("20 shown, there are more: --limit N\n"), std::string::npos) << cut.err;
   EXPECT_EQ(testing::count_of(reeve({"runs", "--limit", "5"}).out, "\n"), 5);
   EXPECT_EQ(reeve({"runs", "--limit", "5"}).err, "");
   EXPECT_EQ(testing::count_of(reeve({"runs", "--limit", "21"}).out, "\n"), count);
