@@ -213,8 +213,10 @@ TEST_F(IsolationRemote, what_was_pushed_and_never_accepted_is_not_gone_on_from) 
 TEST_F(IsolationRemote, a_tip_that_the_store_does_not_know_is_never_used) {
   work_at(*steps_, ground_, "a");
   const std::string pushed = row().tip;
+  EXPECT_EQ(guest_->visit(guest_ground_, root_), pushed);
   made_.git_in(bare_, {"update-ref", "refs/heads/" + branch(), *ground_.base_commit});
-  EXPECT_EQ(code_of([&] { guest_->visit(guest_ground_, root_); }), "git.remote_moved");
+  EXPECT_EQ(code_of([&] { guest_->visit(guest_ground_, root_); }), "git.remote_moved")
+      << "though it knows the right one";
   write_text(prepare(at("b")) / "b.txt", "b\n");
   steps_->collect(ground_, at("b"));
   EXPECT_EQ(code_of([&] { steps_->accept(ground_, at("b")); }), "git.remote_moved");
