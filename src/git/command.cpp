@@ -53,6 +53,12 @@ constexpr std::array<const char*, 22> fixed_settings = {
     "core.looseCompression=1",
 };
 
+// Wins over core.sshCommand. It asks nothing, and leaves no process behind that others would wait for.
+constexpr const char* ssh_command =
+    "ssh -oBatchMode=yes -oConnectTimeout=20 -oServerAliveInterval=15 -oServerAliveCountMax=3 -oControlMaster=no "
+    "-oControlPath=none -oPermitLocalCommand=no -oForwardAgent=no";
+constexpr auto look_pause = std::chrono::milliseconds(200);
+
 std::string value_of(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -83,16 +89,19 @@ std::vector<std::string> make_environment(const Call& call) {
       "GIT_NO_REPLACE_OBJECTS=1",
       "GIT_NO_LAZY_FETCH=1",
       "GIT_ADVICE=0",
-      // Wins over every protocol.* of a config: there is none of that name.
-      "GIT_ALLOW_PROTOCOL=none",
   };
-  if (call.config == ConfigOf::person) {
-    for (const char* name : {"HOME", "XDG_CONFIG_HOME"}) {
-      if (const std::string value = value_of(name); !value.empty()) made.push_back(fmt::format("{}={}", name, value));
-    }
-  } else {
-    made.emplace_back("HOME=/nonexistent");
-    made.emplace_back("GIT_CONFIG_GLOBAL=/dev/null");
+  const bool has_home = call.config == ConfigOf::person || call.reach == Reach::remotes;
+  for (const char* name : {"HOME", "XDG_CONFIG_HOME"}) {
+    const std::string value = has_home ? value_of(name) : "";
+    if (!value.empty()) made.push_back(fmt::format("{}={}", name, value));
+  }
+  if (!has_home) made.emplace_back("HOME=/nonexistent");
+  if (call.config == ConfigOf::nobody) made.emplace_back("GIT_CONFIG_GLOBAL=/dev/null");
+  // Wins over every protocol.* of a config. There is none of the name `none`.
+  made.emplace_back(call.reach == Reach::remotes ? "GIT_ALLOW_PROTOCOL=file:git:https:ssh" : "GIT_ALLOW_PROTOCOL=none");
+  if (call.reach == Reach::remotes) {
+    made.emplace_back(fmt::format("GIT_SSH_COMMAND={}", ssh_command));
+    made.emplace_back("GIT_SSH_VARIANT=ssh");
   }
   if (!call.index.empty()) made.push_back("GIT_INDEX_FILE=" + call.index.string());
   made.insert(made.end(), call.environment.begin(), call.environment.end());
@@ -224,9 +233,10 @@ Outcome run(const Call& call) {
   bool is_late = false;
   while (!output.is_cut) {
     std::array<pollfd, 2> wanted = {{{output.fd(), POLLIN, 0}, {process.fd(), POLLIN, 0}}};
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    is_late = left.count() <= 0;
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    is_late = left.count() <= 0 || (call.gives_up && call.gives_up());
     if (is_late) break;
+    if (call.gives_up) left = std::min<std::chrono::milliseconds>(left, look_pause);
     if (::poll(wanted.data(), wanted.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) {
       base::throw_errno("os.failed", "cannot wait for git", errno);
     }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace reeve::git {
 // Whose settings git reads beside those of the repository: nobody's, or the person's own, which is only for
 // `git config`: it reads and executes nothing.
 enum class ConfigOf { nobody, person };
+
+// What git may reach: this machine's repository alone, or others by URL. Only then has it a home folder: the person's,
+// for what ssh and credential helpers know.
+enum class Reach { nothing, remotes };
 
 struct Call {
   // The command and its arguments: {"update-ref", …}.
@@ -32,6 +37,9 @@ struct Call {
   std::vector<std::string> environment = {};
   std::string input = {};
   ConfigOf config = ConfigOf::nobody;
+  Reach reach = Reach::nothing;
+  // Looked at now and then: whether it is to be ended, as if its time were over.
+  std::function<bool()> gives_up = {};
   base::Milliseconds limit = std::chrono::seconds(60);
   // Of standard output. More is cut off, and git ended.
   std::size_t most_output = 64 * base::limits::mib;
@@ -47,8 +55,8 @@ struct Outcome {
 };
 
 // Runs it to its end, without a shell, in a session of its own that nothing of survives, with an environment made here:
-// no hooks, no monitors, no pager, no editor, no question, no network. Throws `git.missing`, `git.timeout` and, when
-// git was ended by a signal, `git.failed`.
+// no hooks, no monitors, no pager, no editor, no question, and no network unless that is said. Throws `git.missing`,
+// `git.timeout` and, when git was ended by a signal, `git.failed`.
 Outcome run(const Call& call);
 // Its output. Throws `git.failed` when it fails or says more than it may.
 std::string demand(const Call& call);

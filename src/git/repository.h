@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "git/remote.h"
 #include "model/patch.h"
 
 // A git repository, as far as Reeve works in it: refs, worktrees, snapshots, merges, the person's checkout.
@@ -14,7 +15,7 @@ namespace reeve::git {
 class Workshop;
 
 // Blocks until git has answered: for a thread of its own, one call at a time for one repository. Nothing that the
-// repository or anybody's git config names is executed (ISO-5), and the network is never used.
+// repository or anybody's git config names is executed (ISO-5), and the network is used by Remote alone.
 //
 // Commits are full hashes, refs full names ("refs/heads/reeve/EX-9"), branches short ones ("reeve/EX-9"). Every call
 // may throw base::Error: `git.missing` (no program git), `git.failed` (what git said), `git.timeout`, `os.failed`.
@@ -47,6 +48,11 @@ class Repository {
     friend bool operator==(const Ref&, const Ref&) = default;
   };
   std::vector<Ref> list_refs(const std::string& prefix);
+
+  // By the name of a remote of this repository, or a URL or path. Nothing is reached yet. `git.no_remote` when there is
+  // none of that name, `git.unsafe_remote` when it is reached by something else than a path, file:, https:, ssh: or
+  // git:.
+  Remote open_remote(const std::string& name, Remote::Access access);
 
   // A linked worktree with the files of `commit`, locked with that reason ("reeve EX-9"; it must begin with "reeve ").
   // Without a branch HEAD is detached. A branch is made at `commit` when it is not there; `git.branch_in_use` when it

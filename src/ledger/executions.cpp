@@ -76,6 +76,25 @@ std::optional<Executions::Held> Executions::load(Transaction& transaction, const
   return held;
 }
 
+std::vector<std::int64_t> Executions::lock_tree(Transaction& transaction, base::ExecutionId root) {
+  std::vector<std::int64_t> tree;
+  const StoredExecution* first = open(transaction, root.number());
+  if (first == nullptr) return tree;
+  tree.push_back(root.number());
+  // A child is added by whoever has its parent locked: behind that lock the list is whole.
+  for (std::size_t next = 0; next < tree.size(); ++next) {
+    std::vector<std::pair<std::int64_t, model::ExecutionStatus>> children;
+    transaction.session().query(store::Sql::execution_children, {{"parent", tree[next]}}, [&](const store::Row& row) {
+      children.emplace_back(row.integer(0), row.word<model::ExecutionStatus>(1));
+    });
+    for (const auto& [number, status] : children) {
+      if (!model::is_over(status)) open(transaction, number);
+      tree.push_back(number);
+    }
+  }
+  return tree;
+}
+
 ExecutionTickets Executions::prefetch(Transaction& transaction, base::ExecutionId execution, NodeIndex node) {
   follow_moment(transaction);
   std::vector<NodeIndex> nodes;

@@ -129,6 +129,10 @@ class Executions {
   };
   std::optional<Held> load(Transaction& transaction, const Claim& claim);
 
+  // The execution and all that its subgraphs are, by number, those that are not over locked to the end of the
+  // transaction: nothing of them begins or ends meanwhile, and no child is added. Throws AggregateBusy.
+  std::vector<std::int64_t> lock_tree(Transaction& transaction, base::ExecutionId root);
+
   // Which rows a step about this node will need, where that is known without asking.
   ExecutionTickets prefetch(Transaction& transaction, base::ExecutionId execution, graph::NodeIndex node);
 

@@ -57,18 +57,21 @@ void end_lease(Transaction& transaction, std::int64_t daemon) {
   transaction.session().write_any(Sql::daemon_end, {{"now", transaction.now_text()}, {"daemon", daemon}});
 }
 
+LapsedClaim read_lapsed(const Row& row) {
+  LapsedClaim found;
+  found.claim = {base::ExecutionId(row.integer(0)), static_cast<graph::NodeIndex>(row.integer(1)),
+                 static_cast<int>(row.integer(2)), static_cast<int>(row.integer(3)), row.integer(4)};
+  found.is_spawned = row.integer(5) != 0;
+  found.daemon = row.integer(6);
+  found.host = row.text(7);
+  found.lapsed_at = row.time(8);
+  return found;
+}
+
 std::vector<LapsedClaim> find_lapsed(Transaction& transaction, const std::string& host, std::int64_t most) {
   std::vector<LapsedClaim> lapsed;
   const auto params = std::to_array<store::Param>({{"now", transaction.now_text()}, {"host", host}, {"most", most}});
-  transaction.session().query(Sql::work_lapsed, params, [&](const Row& row) {
-    LapsedClaim& found = lapsed.emplace_back();
-    found.claim = {base::ExecutionId(row.integer(0)), static_cast<graph::NodeIndex>(row.integer(1)),
-                   static_cast<int>(row.integer(2)), static_cast<int>(row.integer(3)), row.integer(4)};
-    found.is_spawned = row.integer(5) != 0;
-    found.daemon = row.integer(6);
-    found.host = row.text(7);
-    found.lapsed_at = row.time(8);
-  });
+  transaction.session().query(Sql::work_lapsed, params, [&](const Row& row) { lapsed.push_back(read_lapsed(row)); });
   return lapsed;
 }
 

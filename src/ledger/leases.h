@@ -30,6 +30,8 @@ struct LapsedClaim {
   std::string host;
   base::WallTime lapsed_at;
 };
+// As work_lapsed and work_begun give it; of one whose lease holds, when that will be over.
+LapsedClaim read_lapsed(const store::Row& row);
 // For a daemon of `host`: not what belongs to another host alone (ISO-1).
 std::vector<LapsedClaim> find_lapsed(Transaction& transaction, const std::string& host, std::int64_t most);
 

@@ -110,6 +110,20 @@ std::optional<ExecutionGround> read_ground(const project::StateFolder& folder, b
   }
 }
 
+void open_guest_ground(const project::StateFolder& folder, base::ExecutionId execution) {
+  const fs::path place = folder_of(folder, execution);
+  os::create_folders(place);
+  os::replace_file(place / open_name, "");
+}
+
+void forget_guest_ground(const project::StateFolder& folder, base::ExecutionId execution) {
+  const fs::path place = folder_of(folder, execution);
+  std::error_code error;
+  if (fs::exists(place / start_name, error)) return;
+  fs::remove(place / open_name, error);
+  fs::remove(place, error);
+}
+
 void reopen_ground(const project::StateFolder& folder, base::ExecutionId execution) {
   const fs::path place = folder_of(folder, execution);
   std::error_code error;

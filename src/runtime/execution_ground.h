@@ -47,6 +47,10 @@ std::optional<ExecutionGround> read_ground(const project::StateFolder& folder, b
 void remove_ground(const project::StateFolder& folder, base::ExecutionId execution);
 // Open until what is to be done at the end of the execution was done: the next daemon does it after a crash.
 void close_ground(const project::StateFolder& folder, base::ExecutionId execution);
+// One that was started elsewhere and is worked on here: something is to be done at its end here too.
+void open_guest_ground(const project::StateFolder& folder, base::ExecutionId execution);
+// It is not worked on here after all.
+void forget_guest_ground(const project::StateFolder& folder, base::ExecutionId execution);
 void reopen_ground(const project::StateFolder& folder, base::ExecutionId execution);
 std::vector<base::ExecutionId> find_open_grounds(const project::StateFolder& folder);
 

@@ -6,32 +6,53 @@ namespace reeve::runtime {
 
 using base::Error;
 
-Isolation::Isolation(Surroundings& around) : core_(std::make_unique<Core>(around)) {}
+Isolation::Isolation(Surroundings& around)
+    : core_(std::make_unique<Core>(around, Core::Branches::local)),
+      shared_(std::make_unique<Core>(around, Core::Branches::shared)) {}
 Isolation::~Isolation() = default;
 
-void Isolation::survey(std::string project, Answer<Survey> answer) {
-  core_->ask<Survey>([project = std::move(project)](IsolationSteps& steps) { return steps.survey(project); },
-                     std::move(answer));
+void Isolation::survey(std::string project, std::optional<RemoteWish> remote, Answer<Survey> answer) {
+  Core& core = remote ? *shared_ : *core_;
+  core.ask<Survey>(
+      [project = std::move(project), remote = std::move(remote)](IsolationSteps& steps) {
+        Survey survey = steps.survey(project);
+        if (survey.base_commit && remote) steps.check_remote(project, *remote);
+        return survey;
+      },
+      std::move(answer));
+}
+
+void Isolation::share(const IsolationGround& ground, base::ExecutionId root) {
+  shared_->ask<void>(
+      [this, ground, root](IsolationSteps& steps) {
+        shared_->try_to(root.text() + " is not pushed yet", [&] { steps.share(ground, root); });
+      },
+      [](const std::expected<void, Error>&) {});
+}
+
+void Isolation::visit(const IsolationGround& ground, base::ExecutionId root, Answer<std::string> answer) {
+  shared_->ask<std::string>([ground, root](IsolationSteps& steps) { return steps.visit(ground, root); },
+                            std::move(answer));
 }
 
 void Isolation::prepare(const IsolationGround& ground, NodePlace place, Answer<std::string> answer) {
-  if (!ground.base_commit) return core_->post([answer, project = ground.project] { answer(project); });
-  core_->prepare(ground, place, std::move(answer));
+  if (!ground.base_commit) return core_of(ground).post([answer, project = ground.project] { answer(project); });
+  core_of(ground).prepare(ground, place, std::move(answer));
 }
 
 void Isolation::collect(const IsolationGround& ground, NodePlace place, Answer<Collected> answer) {
-  if (!ground.base_commit) return core_->post([answer] { answer(Collected{}); });
-  core_->ask<Collected>(
+  if (!ground.base_commit) return core_of(ground).post([answer] { answer(Collected{}); });
+  core_of(ground).ask<Collected>(
       [ground, place = std::move(place)](IsolationSteps& steps) { return steps.collect(ground, place); },
       std::move(answer));
 }
 
 void Isolation::checkout(const IsolationGround& ground, NodePlace place, std::optional<std::string> commit,
                          std::string name, Answer<std::string> answer) {
-  if (!ground.base_commit) return core_->post([answer, project = ground.project] { answer(project); });
-  core_->work_on<std::string>(
+  if (!ground.base_commit) return core_of(ground).post([answer, project = ground.project] { answer(project); });
+  core_of(ground).work_on<std::string>(
       place,
-      [core = core_.get(), ground, place, commit = std::move(commit), name = std::move(name), answer] {
+      [core = &core_of(ground), ground, place, commit = std::move(commit), name = std::move(name), answer] {
         core->checkout(ground, place, commit, name, answer);
       },
       answer);
@@ -39,19 +60,19 @@ void Isolation::checkout(const IsolationGround& ground, NodePlace place, std::op
 
 void Isolation::discard(const IsolationGround& ground, std::string folder) {
   if (!ground.base_commit) return;
-  core_->ask<void>(
-      [this, ground, folder = std::move(folder)](IsolationSteps& steps) {
-        core_->try_to("a checkout of a gate stays", [&] { steps.discard(ground, folder); });
+  core_of(ground).ask<void>(
+      [core = &core_of(ground), ground, folder = std::move(folder)](IsolationSteps& steps) {
+        core->try_to("a checkout of a gate stays", [&] { steps.discard(ground, folder); });
       },
       [](const std::expected<void, Error>&) {});
 }
 
 void Isolation::accept(const IsolationGround& ground, NodePlace place, Answer<Accepted> answer) {
-  if (!ground.base_commit) return core_->post([answer] { answer(Accepted{}); });
-  core_->ask<Accepted>(
-      [this, ground, place = std::move(place)](IsolationSteps& steps) {
+  if (!ground.base_commit) return core_of(ground).post([answer] { answer(Accepted{}); });
+  core_of(ground).ask<Accepted>(
+      [core = &core_of(ground), ground, place = std::move(place)](IsolationSteps& steps) {
         Accepted accepted = steps.accept(ground, place);
-        core_->serve_waiting(place.root);
+        core->serve_waiting(place.root);
         return accepted;
       },
       std::move(answer));
@@ -59,64 +80,62 @@ void Isolation::accept(const IsolationGround& ground, NodePlace place, Answer<Ac
 
 void Isolation::reject(const IsolationGround& ground, NodePlace place, model::PatchState state, std::string reason,
                        Answer<void> answer) {
-  if (!ground.base_commit) return core_->post([answer] { answer({}); });
-  core_->leave(place, answer, [ground, place, state, reason = std::move(reason)](IsolationSteps& steps) {
+  if (!ground.base_commit) return core_of(ground).post([answer] { answer({}); });
+  core_of(ground).leave(place, answer, [ground, place, state, reason = std::move(reason)](IsolationSteps& steps) {
     steps.reject(ground, place, state, reason);
   });
 }
 
 void Isolation::withdraw(const IsolationGround& ground, NodePlace place, std::string reason, Answer<void> answer) {
-  if (!ground.base_commit) return core_->post([answer] { answer({}); });
-  core_->leave(place, answer, [ground, place, reason = std::move(reason)](IsolationSteps& steps) {
+  if (!ground.base_commit) return core_of(ground).post([answer] { answer({}); });
+  core_of(ground).leave(place, answer, [ground, place, reason = std::move(reason)](IsolationSteps& steps) {
     steps.withdraw(ground, place, reason);
   });
 }
 
 void Isolation::apply(const IsolationGround& ground, base::ExecutionId root, model::ApplyWhen mode,
                       Answer<Applied> answer) {
-  if (!ground.base_commit) return core_->post([answer] { answer(Applied{}); });
-  core_->ask<Applied>([this, root, mode](IsolationSteps&) { return core_->apply(root, mode); }, std::move(answer));
+  if (!ground.base_commit) return core_of(ground).post([answer] { answer(Applied{}); });
+  core_of(ground).ask<Applied>(
+      [core = &core_of(ground), root, mode](IsolationSteps&) { return core->apply(root, mode); }, std::move(answer));
 }
 
 void Isolation::close(const IsolationGround& ground, base::ExecutionId root, std::function<void(bool)> done) {
-  if (!ground.base_commit) return core_->post([done = std::move(done)] { done(true); });
+  if (!ground.base_commit) return core_of(ground).post([done = std::move(done)] { done(true); });
   const Answer<bool> answer = [done = std::move(done)](const std::expected<bool, Error>& is_done) {
     done(is_done.value_or(false));
   };
-  core_->submit([core = core_.get(), root, answer] { core->close(root, answer); },
-                [answer](Error error) { answer(std::unexpected(std::move(error))); });
+  core_of(ground).submit([core = &core_of(ground), root, answer] { core->close(root, answer); },
+                         [answer](Error error) { answer(std::unexpected(std::move(error))); });
 }
 
 void Isolation::begin(std::set<base::ExecutionId> alive, std::function<void()> done) {
-  core_->ask<void>(
-      [this, alive = std::move(alive)](IsolationSteps& steps) {
-        core_->try_to("what was approved cannot be applied", [&] {
-          steps.recover_checkouts();
-          for (const base::PatchId id : steps.find_queued_patches()) {
-            core_->try_to(id.text() + " cannot be applied",
-                          [&] { steps.act(id, PatchAction::apply, "Reeve, after a restart"); });
-          }
-          for (const base::ExecutionId root : steps.find_queued()) core_->try_granted(root);
-          for (const base::ExecutionId root : steps.find_granted()) core_->try_granted(root);
-        });
-        core_->try_to("what executions left behind stays", [&] {
-          for (const base::ExecutionId root : steps.find_left()) {
-            if (alive.contains(root) || !core_->setups().is_free(root)) continue;
-            core_->try_to(root.text() + " leaves its worktrees", [&] { steps.close(root); });
-          }
-        });
-      },
-      [done = std::move(done)](const std::expected<void, Error>&) { done(); });
+  const auto left = std::make_shared<int>(2);
+  for (Core* core : {core_.get(), shared_.get()}) {
+    core->ask<void>([core, alive](IsolationSteps&) { core->begin(alive); },
+                    [left, done](const std::expected<void, Error>&) {
+                      if (--*left == 0) done();
+                    });
+  }
 }
 
-bool Isolation::is_busy() const noexcept { return core_->is_busy(); }
-void Isolation::apply_granted() { core_->apply_granted(); }
-void Isolation::set_asked(std::function<void(const model::Approval&)> asked) { core_->asked_ = std::move(asked); }
+bool Isolation::is_busy() const noexcept { return core_->is_busy() || shared_->is_busy(); }
+void Isolation::apply_granted() {
+  core_->apply_granted();
+  shared_->apply_granted();
+}
+void Isolation::set_asked(std::function<void(const model::Approval&)> asked) {
+  core_->asked_ = asked;
+  shared_->asked_ = std::move(asked);
+}
 
 void Isolation::act(base::PatchId patch, PatchAction action, std::string by, Answer<model::Patch> answer) {
-  core_->ask<model::Patch>(
-      [patch, action, by = std::move(by)](IsolationSteps& steps) { return steps.act(patch, action, by); },
-      std::move(answer));
+  const auto act = [patch, action, by = std::move(by)](IsolationSteps& steps) { return steps.act(patch, action, by); };
+  core_->ask<bool>([patch](IsolationSteps& steps) { return steps.is_of_shared(patch); },
+                   [this, act, answer = std::move(answer)](const std::expected<bool, Error>& is_shared) {
+                     if (!is_shared) return answer(std::unexpected(is_shared.error()));
+                     (*is_shared ? *shared_ : *core_).ask<model::Patch>(act, answer);
+                   });
 }
 
 }  // namespace reeve::runtime

@@ -47,10 +47,19 @@ struct IsolationGround {
   friend bool operator==(const IsolationGround&, const IsolationGround&) = default;
 };
 
+// Where the branch of an execution is to be pushed and fetched.
+struct RemoteWish {
+  // A remote of the project's repository, or a URL or path.
+  std::string name;
+  // Of the person who starts it; empty: none.
+  std::string ssh_agent;
+};
+
 // Branches, worktrees and patches of executions (ISO-1 … ISO-5). git is slow: one thread does everything, in the order
-// in which it was asked, but for the setups of worktrees, which each have their own; answers come back on the loop. The
-// daemon may die between any two steps, whoever asked asks again: every operation finds what it did before. Without a
-// base commit everything is answered at once: the project folder, no patch, no conflict, nothing to apply.
+// in which it was asked, but for the setups of worktrees, which each have their own, and for executions whose branch
+// goes by a remote, which have another: the network holds up nobody else. Answers come back on the loop. The daemon may
+// die between any two steps, whoever asked asks again: every operation finds what it did before. Without a base commit
+// everything is answered at once: the project folder, no patch, no conflict, nothing to apply.
 class Isolation {
  public:
   template <class T>
@@ -69,7 +78,14 @@ class Isolation {
     // What the person has changed and not committed: no part of it.
     std::vector<std::string> dirty;
   };
-  void survey(std::string project, Answer<Survey> answer);
+  // With a remote also `git.no_remote`, `git.unsafe_remote`, `git.remote_failed`: it is there, and can be read.
+  void survey(std::string project, std::optional<RemoteWish> remote, Answer<Survey> answer);
+
+  // Pushes the branch as it is, so that other hosts can go on with it. What goes wrong is told again when it is needed.
+  void share(const IsolationGround& ground, base::ExecutionId root);
+  // Whether this host could be the home of an execution that is at home elsewhere: its branch is fetched, and is what
+  // the store says. The commit. Errors: `git.remote_moved` and what survey() has.
+  void visit(const IsolationGround& ground, base::ExecutionId root, Answer<std::string> answer);
 
   // The folder in which the task works: the execution's worktree when nobody else works in it, else one of its own from
   // the branch; the same `worktree_id` shares one, where the others wait their turn. Made and set up (`copy`, `setup`)
@@ -151,7 +167,10 @@ class Isolation {
 
  private:
   class Core;
+  Core& core_of(const IsolationGround& ground) { return ground.worktree.remote ? *shared_ : *core_; }
   std::unique_ptr<Core> core_;
+  // Of executions whose branch goes by a remote.
+  std::unique_ptr<Core> shared_;
 };
 
 }  // namespace reeve::runtime

@@ -89,6 +89,8 @@ store::ApprovalRow make_question(base::ExecutionId root, const std::string& tip,
 }  // namespace
 
 Applied IsolationSteps::apply(base::ExecutionId root, model::ApplyWhen mode) {
+  // Into the checkout of whoever started it, there (ISO-3).
+  if (is_guest(root)) return {.message = "it is applied where it was started"};
   auto site = find_site(root);
   if (!site) return {.message = "nothing was changed"};
   take_back_cancelled(*site);
@@ -262,7 +264,7 @@ std::vector<base::PatchId> IsolationSteps::find_queued_patches() {
     for (const model::Patch& patch :
          store::list_patches(session, {.states = {PatchState::queued}, .most = most_queued})) {
       const auto branch = store::find_branch(session, patch.root_id);
-      const bool is_here = branch && branch->host == options_.host;
+      const bool is_here = branch && is_ours(*branch);
       const bool comes_with_others = std::ranges::find(roots, patch.root_id) != roots.end() && patch.branch_commit;
       if (is_here && !comes_with_others) ids.push_back(patch.patch_id);
     }
@@ -294,7 +296,7 @@ std::vector<base::ExecutionId> IsolationSteps::find_queued() {
          store::list_patches(session, {.states = {PatchState::queued}, .most = most_queued})) {
       if (!patch.branch_commit || !seen.insert(patch.root_id).second) continue;
       const auto branch = store::find_branch(session, patch.root_id);
-      const bool is_here = branch && branch->host == options_.host;
+      const bool is_here = branch && is_ours(*branch);
       const auto all = store::find_patches(session, patch.root_id);
       const bool is_whole = std::ranges::all_of(all, [](const PatchRow& row) {
         return !waits_on_branch(row.patch) || row.patch.state == PatchState::queued;
@@ -310,6 +312,10 @@ std::vector<base::ExecutionId> IsolationSteps::find_granted() {
     std::vector<base::ExecutionId> roots;
     session.query(Sql::approvals_to_apply, {{"host", options_.host}, {"most", most_queued}},
                   [&](const store::Row& row) { roots.emplace_back(row.integer(1)); });
+    std::erase_if(roots, [&](base::ExecutionId root) {
+      const auto branch = store::find_branch(session, root);
+      return !branch || !is_ours(*branch);
+    });
     return roots;
   });
 }

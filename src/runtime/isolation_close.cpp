@@ -107,14 +107,13 @@ void IsolationSteps::sweep_orphans(Repository& repository) {
   });
 }
 
-void IsolationSteps::close(base::ExecutionId root) {
-  auto site = find_site(root);
-  if (!site) return;
+void IsolationSteps::remove_worktrees(Site& site) {
+  const base::ExecutionId root = site.root();
   for (const WorktreeRow& row : list_rows(root)) {
     if (!row.holder) continue;
     const NodePlace held{
         root, row.holder->execution, row.holder->node_id, row.holder->iteration, row.holder->attempt, std::nullopt};
-    reject(*site, held, PatchState::quarantined, "the execution was over before it was");
+    reject(site, held, PatchState::quarantined, "the execution was over before it was");
   }
   quietly("the branch of " + root.text() + " is not where it belongs", [&] {
     take_back_cancelled(*site);
@@ -122,21 +121,28 @@ void IsolationSteps::close(base::ExecutionId root) {
   });
   for (WorktreeRow& row : list_rows(root)) {
     end_setup_in(worktree_folder(root, row.name));
-    keep_rest(*site, row);
+    keep_rest(site, row);
     options_.crash_point("isolation.before_remove");
-    site->repository.remove_worktree(folder_of(*site, row.name));
-    forget_commit(*site, kept_ref(root, "worktree/" + worktree_folder(root, row.name)));
-    in_store([&](store::Session& session) { store::delete_worktree(session, root, row.name); });
+    site.repository.remove_worktree(folder_of(site, row.name));
+    forget_commit(site, kept_ref(root, "worktree/" + worktree_folder(root, row.name)));
+    in_store([&](store::Session& session) { store::delete_worktree(session, root, options_.host, row.name); });
     options_.crash_point("isolation.after_remove");
   }
   const std::string prefix = root.text() + ".";
-  for (const Repository::Worktree& left : site->repository.list_worktrees()) {
+  for (const Repository::Worktree& left : site.repository.list_worktrees()) {
     const std::string name = left.folder.filename().string();
     const bool is_its = left.lock_reason == lock_reason(root) && name.starts_with(prefix) && is_throwaway(name);
     if (!is_its) continue;
     end_setup_in(name);
-    site->repository.remove_worktree(left.folder);
+    site.repository.remove_worktree(left.folder);
   }
+}
+
+void IsolationSteps::close(base::ExecutionId root) {
+  if (is_guest(root)) return close_guest(root);
+  auto site = find_site(root);
+  if (!site) return;
+  remove_worktrees(*site);
   const auto head = site->repository.head();
   const auto is_in = [&](const std::string& commit) {
     try {
@@ -154,7 +160,10 @@ void IsolationSteps::close(base::ExecutionId root) {
     if (is_there || is_final(row.patch.state)) forget_commit(*site, patch_ref(row.patch));
   }
   const bool is_in_checkout = head && site->repository.is_ancestor(site->branch.tip, *head);
-  if (is_in_checkout || site->branch.tip == site->branch.base_commit) forget_commit(*site, branch_ref(root));
+  if (is_in_checkout || site->branch.tip == site->branch.base_commit) {
+    forget_commit(*site, branch_ref(root));
+    if (site->branch.remote) unpublish(*site);
+  }
   options_.crash_point("isolation.before_closed");
   in_store([root](store::Session& session) { store::set_branch_open(session, root, false); });
   secrets_.erase(root);
@@ -164,7 +173,7 @@ std::vector<base::ExecutionId> IsolationSteps::find_left() {
   return call([&](ledger::Transaction& transaction) {
     std::vector<base::ExecutionId> roots;
     for (const store::BranchRow& row : store::find_open_branches(transaction.session(), options_.host)) {
-      if (is_over(transaction, row.root)) roots.push_back(row.root);
+      if (is_ours(row) && is_over(transaction, row.root)) roots.push_back(row.root);
     }
     return roots;
   });

@@ -23,13 +23,19 @@ class Isolation::Core {
   using Error = base::Error;
 
  public:
-  explicit Core(Surroundings& around)
+  enum class Branches { local, shared };
+  Core(Surroundings& around, Branches branches)
       : around_(around),
         steps_({.ledger = around.ledger,
                 .host = around.host,
-                .scratch = around.folder.root / "git",
+                // What is kept there is one thread's.
+                .scratch = around.folder.root / (branches == Branches::shared ? "git-shared" : "git"),
                 .expiry = around.supervision.approval_expiry.question,
                 .find_secrets = [this](base::ExecutionId root) { return find_secrets(root); },
+                .is_shared = branches == Branches::shared,
+                .find_ssh_agent = [this](base::ExecutionId root) { return find_ssh_agent(root); },
+                .gives_up = [this] { return is_ending_.load(); },
+                .pause = [this](base::Milliseconds pause) { wait(pause); },
                 .complain = [this](const std::string& text) { around_.complain(text); },
                 .crash_point = around.crash_point}),
         setups_([this](std::function<void()> work) { push(std::move(work)); }),
@@ -94,6 +100,24 @@ class Isolation::Core {
       tell<std::string>(std::unexpected(Error("execution.over", fmt::format("{} is over", root.text()))), one.answer);
     }
     std::erase_if(waiting_, [root](const Waiting& one) { return one.place.root == root; });
+  }
+
+  // On the thread, at the start.
+  void begin(const std::set<base::ExecutionId>& alive) {
+    try_to("what was approved cannot be applied", [&] {
+      steps_.recover_checkouts();
+      for (const base::PatchId id : steps_.find_queued_patches()) {
+        try_to(id.text() + " cannot be applied", [&] { steps_.act(id, PatchAction::apply, "Reeve, after a restart"); });
+      }
+      for (const base::ExecutionId root : steps_.find_queued()) try_granted(root);
+      for (const base::ExecutionId root : steps_.find_granted()) try_granted(root);
+    });
+    try_to("what executions left behind stays", [&] {
+      for (const base::ExecutionId root : steps_.find_left()) {
+        if (alive.contains(root) || !setups_.is_free(root)) continue;
+        try_to(root.text() + " leaves its worktrees", [&] { steps_.close(root); });
+      }
+    });
   }
 
   // On the thread: what nobody waits for.
@@ -251,6 +275,18 @@ class Isolation::Core {
     if (!found) return nullptr;
     const IsolationGround ground = make_isolation_ground(*found);
     return make_secrets(ground.environment, ground.secrets);
+  }
+
+  std::string find_ssh_agent(base::ExecutionId root) const {
+    const auto found = read_ground(around_.folder, root);
+    const auto& environment = found ? found->environment : around_.environment;
+    const auto agent = environment.find("SSH_AUTH_SOCK");
+    return agent != environment.end() ? agent->second : "";
+  }
+  // On the thread; ends early with it.
+  void wait(base::Milliseconds pause) {
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, pause, [this] { return is_ending_.load(); });
   }
 
   struct Waiting {

@@ -67,6 +67,10 @@ Patch IsolationSteps::act(base::PatchId id, Isolation::PatchAction action, const
     throw Error("patch.no_repository", fmt::format("nothing is known of the repository of {}", id.text()),
                 "its diff is still shown by `reeve patch show`");
   }
+  if (action == Isolation::PatchAction::apply && site->branch.remote && !site->repository.has_commit(patch.commit)) {
+    throw Error("git.elsewhere", fmt::format("what {} was made of is in the repository of another host", id.text()),
+                fmt::format("`reeve patch show {} --diff | git apply -3` takes it over by hand", id.text()));
+  }
   switch (action) {
     case Isolation::PatchAction::apply:
       return apply_patch(*site, patch, by);
@@ -76,6 +80,13 @@ Patch IsolationSteps::act(base::PatchId id, Isolation::PatchAction action, const
       return roll_back_patch(*site, patch, by);
   }
   return patch;
+}
+
+bool IsolationSteps::is_of_shared(base::PatchId id) {
+  return call([id](Transaction& transaction) {
+    const auto branch = store::find_branch(transaction.session(), ledger::get_patch(transaction, id).root_id);
+    return branch && branch->remote;
+  });
 }
 
 Patch IsolationSteps::apply_patch(Site& site, const Patch& patch, const std::string& by) {
@@ -153,13 +164,16 @@ std::vector<std::string> IsolationSteps::take_out(Site& site, const Patch& patch
   if (!without.commit) return without.conflicts;
   check_branch_free(site, site.repository.find_ref(branch_ref(site.root())));
   call([&](Transaction& transaction) {
-    store::move_branch(transaction.session(), site.root(), site.branch.tip, *without.commit);
+    store::move_branch(transaction.session(), site.branch, *without.commit);
     ledger::move_patch(transaction, patch.patch_id, move);
     close_idle_question(transaction, site.root());
   });
   site.branch.tip = *without.commit;
   options_.crash_point("isolation.patch_dropped");
   if (site.repository.find_ref(branch_ref(site.root()))) settle_branch(site);
+  if (site.branch.pushed) {
+    quietly("the remote has " + patch.patch_id.text() + " still", [&] { publish(site, site.branch.tip); });
+  }
   return {};
 }
 

@@ -66,6 +66,8 @@ std::optional<std::string> IsolationSteps::prepare(const IsolationGround& ground
 std::optional<IsolationSteps::Begun> IsolationSteps::begin_prepare(const IsolationGround& ground,
                                                                    const NodePlace& place) {
   Site site = open_site(ground, place.root);
+  // Told before the task works for nothing; and what is here can be gone on with elsewhere.
+  if (site.branch.remote) publish(site, site.branch.tip);
   evict(site, place);
   auto row = find_held(site, place);
   if (row && is_there(site, *row)) return Begun{.folder = task_folder(site, row->name), .setup = {}};
@@ -197,7 +199,7 @@ base::PatchId IsolationSteps::keep_patch(Site& site, model::Patch patch, const W
   patch.diff = hide_secrets(site.root(), diff.text);
   if (diff.is_cut) patch.diff += "\n(the rest is too long: `git show` has it)\n";
   patch.patch_id = call([&](ledger::Transaction& transaction) {
-    store::write_worktree(transaction.session(), site.root(), row);
+    store::write_worktree(transaction.session(), site.root(), options_.host, row);
     const base::PatchId id = ledger::create_patch(transaction, patch);
     if (then) ledger::move_patch(transaction, id, *then);
     return id;
@@ -227,9 +229,12 @@ Isolation::Accepted IsolationSteps::accept(const IsolationGround& ground, const 
     if (merged.commit) {
       check_branch_free(site, site.repository.find_ref(branch_ref(site.root())));
       options_.crash_point("isolation.after_merge");
+      // ISO-1: before the node counts as done, so that any host can go on from there.
+      if (site.branch.remote) publish(site, *merged.commit);
+      options_.crash_point("isolation.after_published");
       call([&](ledger::Transaction& transaction) {
         ledger::move_patch(transaction, patch.patch_id, {.to = PatchState::validated, .branch_commit = merged.commit});
-        store::move_branch(transaction.session(), site.root(), site.branch.tip, *merged.commit);
+        store::move_branch(transaction.session(), site.branch, *merged.commit);
       });
       site.branch.tip = *merged.commit;
       options_.crash_point("isolation.after_validated");

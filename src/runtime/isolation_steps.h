@@ -34,6 +34,14 @@ class IsolationSteps {
     std::function<std::shared_ptr<const base::SecretSet>(base::ExecutionId root)> find_secrets = [](base::ExecutionId) {
       return nullptr;
     };
+    // Those of executions whose branch goes by a remote, or the others: each kind has steps, and a thread, of its own.
+    bool is_shared = false;
+    // The ssh agent of whoever started it, as Remote::Access has it.
+    std::function<std::string(base::ExecutionId root)> find_ssh_agent = [](base::ExecutionId) { return ""; };
+    // Looked at while the network is waited for.
+    std::function<bool()> gives_up = [] { return false; };
+    // Between two tries to reach a remote.
+    std::function<void(base::Milliseconds)> pause = [](base::Milliseconds) {};
     // What went wrong and fails nothing.
     std::function<void(const std::string&)> complain = [](const std::string&) {};
     // For tests: where the process may die.
@@ -43,6 +51,9 @@ class IsolationSteps {
 
   // As class Isolation has them; they throw base::Error.
   Isolation::Survey survey(const std::string& project);
+  void check_remote(const std::string& project, const RemoteWish& wish);
+  void share(const IsolationGround& ground, base::ExecutionId root);
+  std::string visit(const IsolationGround& ground, base::ExecutionId root);
   // A folder in which something may be left to do that needs no git and takes its time: set_up_worktree(), on whatever
   // thread. Meanwhile nothing else may be done for the same node, nor the execution be closed.
   struct Begun {
@@ -71,6 +82,9 @@ class IsolationSteps {
   Isolation::Applied apply(base::ExecutionId root, model::ApplyWhen mode);
   model::Patch act(base::PatchId id, Isolation::PatchAction action, const std::string& by);
 
+  // Whether the patch is of an execution whose branch goes by a remote.
+  bool is_of_shared(base::PatchId id);
+
   // Executions of this host that are over and whose worktrees are not gone.
   std::vector<base::ExecutionId> find_left();
   // Its worktrees are gone.
@@ -90,6 +104,8 @@ class IsolationSteps {
   struct Site {
     git::Repository& repository;
     store::BranchRow branch;
+    // Here.
+    std::string project;
     base::ExecutionId root() const noexcept { return branch.root; }
   };
 
@@ -112,8 +128,26 @@ class IsolationSteps {
                           const std::optional<std::string>& raw);
   Site open_site(const IsolationGround& ground, base::ExecutionId root);
   std::optional<Site> find_site(base::ExecutionId root);
+  // It was started at another host, and came here by a remote.
+  bool is_guest(base::ExecutionId root);
+  // Of this host, and of those that this does.
+  bool is_ours(const store::BranchRow& branch) const;
   void settle_branch(Site& site);
   void check_branch_free(Site& site, const std::optional<std::string>& current);
+
+  // runtime/isolation_remote.cpp. The remote has that commit afterwards, and the store says so.
+  void publish(Site& site, const std::string& commit);
+  void settle_sending(Site& site, git::Remote& remote);
+  void write_pushed(Site& site, const std::optional<std::string>& pushed, const std::optional<std::string>& sending);
+  // Away with the branch there.
+  void unpublish(Site& site);
+  git::Remote open_remote(git::Repository& repository, base::ExecutionId root, const std::string& name);
+  // Again a few times when it cannot be reached.
+  void with_tries(const std::function<void()>& act);
+  // It is over, and was last worked on elsewhere.
+  void come_home(store::BranchRow& branch);
+  void close_guest(base::ExecutionId root);
+  void remove_worktrees(Site& site);
 
   std::filesystem::path folder_of(Site& site, const std::string& name);
   bool is_there(Site& site, const store::WorktreeRow& row);
@@ -181,6 +215,8 @@ class IsolationSteps {
   bool has_ended_setups_ = false;
   std::map<std::string, git::Repository> repositories_;
   std::map<base::ExecutionId, std::shared_ptr<const base::SecretSet>> secrets_;
+  // Of executions whose ground was named.
+  std::map<base::ExecutionId, std::string> ssh_agents_;
 };
 
 }  // namespace reeve::runtime

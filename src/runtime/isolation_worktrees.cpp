@@ -59,6 +59,9 @@ Repository& IsolationSteps::open_repository(const std::string& project) {
 IsolationSteps::Site IsolationSteps::open_site(const IsolationGround& ground, base::ExecutionId root) {
   Repository& repository = open_repository(ground.project);
   if (!secrets_.contains(root)) secrets_.emplace(root, make_secrets(ground.environment, ground.secrets));
+  if (const auto agent = ground.environment.find("SSH_AUTH_SOCK"); agent != ground.environment.end()) {
+    ssh_agents_.insert_or_assign(root, agent->second);
+  }
   auto branch = in_store([root](store::Session& session) { return store::find_branch(session, root); });
   if (!branch) {
     const bool is_there =
@@ -73,12 +76,26 @@ IsolationSteps::Site IsolationSteps::open_site(const IsolationGround& ground, ba
     branch = store::BranchRow{
         .root = root, .host = options_.host, .project = ground.project, .base_commit = *ground.base_commit};
     branch->tip = branch->base_commit;
+    branch->home = options_.host;
+    branch->remote = ground.worktree.remote;
     in_store([&](store::Session& session) { store::insert_branch(session, *branch); });
     options_.crash_point("isolation.after_branch");
+  } else if (branch->remote && branch->home != options_.host) {
+    throw Error("git.elsewhere",
+                fmt::format("{} is worked on at {}", root.text(), base::quoted(base::visible(branch->home))),
+                "ask there");
   } else if (!branch->is_open) {
     in_store([root](store::Session& session) { store::set_branch_open(session, root, true); });
   }
-  Site site{repository, std::move(*branch)};
+  if (branch->host != options_.host) {
+    // It may have tidied up before: tried again it has something to tidy up again.
+    in_store([&](store::Session& session) {
+      if (!store::find_branch_place(session, root, options_.host)) {
+        store::write_branch_place(session, root, options_.host, ground.project);
+      }
+    });
+  }
+  Site site{repository, std::move(*branch), ground.project};
   settle_branch(site);
   return site;
 }
@@ -90,8 +107,19 @@ std::optional<IsolationSteps::Site> IsolationSteps::find_site(base::ExecutionId 
     throw Error("git.elsewhere", fmt::format("{} has its worktrees on {}", root.text(), base::quoted(branch->host)),
                 "ask there");
   }
+  if (branch->remote && branch->home != options_.host) come_home(*branch);
   Repository& repository = open_repository(branch->project);
-  return Site{repository, std::move(*branch)};
+  std::string project = branch->project;
+  Site site{repository, std::move(*branch), std::move(project)};
+  // Elsewhere it may have moved on, and a person is told of it by its name.
+  if (site.branch.remote && site.branch.is_open) {
+    quietly("the branch of " + root.text() + " is not where it belongs yet", [&] { settle_branch(site); });
+  }
+  return site;
+}
+
+bool IsolationSteps::is_ours(const store::BranchRow& branch) const {
+  return branch.host == options_.host && branch.remote.has_value() == options_.is_shared;
 }
 
 // The branch in git is what the store says: whoever works in a worktree can move it.
@@ -134,7 +162,7 @@ bool IsolationSteps::is_there(Site& site, const WorktreeRow& row) {
 // ISO-5: the project's folder in the worktree, reached through no link.
 std::string IsolationSteps::task_folder(Site& site, const std::string& name) {
   const fs::path folder = folder_of(site, name);
-  const fs::path inner = path_in_repository(site.repository, site.branch.project);
+  const fs::path inner = path_in_repository(site.repository, site.project);
   if (inner == ".") return folder.string();
   const os::Folder worktree = os::Folder::open(folder.string());
   fs::path so_far;
@@ -180,11 +208,11 @@ void IsolationSteps::end_setup_in(const std::string& folder_name) {
 }
 
 std::vector<WorktreeRow> IsolationSteps::list_rows(base::ExecutionId root) {
-  return in_store([root](store::Session& session) { return store::find_worktrees(session, root); });
+  return in_store([&](store::Session& session) { return store::find_worktrees(session, root, options_.host); });
 }
 
 void IsolationSteps::write_row(base::ExecutionId root, const WorktreeRow& row) {
-  in_store([&](store::Session& session) { store::write_worktree(session, root, row); });
+  in_store([&](store::Session& session) { store::write_worktree(session, root, options_.host, row); });
 }
 
 std::optional<WorktreeRow> IsolationSteps::find_held(Site& site, const NodePlace& place) {

@@ -91,7 +91,7 @@ void NodeWork::resume(const std::vector<Run>& runs) {
   }
   if (last_task == nullptr) return begin();
   round_ = std::atoi(find(*last_task, round_key, "0").c_str());
-  folder_ = last_task->cwd;
+  folder_ = moved_folder_.value_or(last_task->cwd);
   if (is_final(last_task->status)) return see_task_end(*last_task);
   run_ = last_task->tool_run_id;
   is_waiting_ = last_task->status == RunStatus::waiting_approval;
@@ -123,21 +123,57 @@ void NodeWork::begin_where_it_failed() {
 }
 
 void NodeWork::take_over(const Run& last, std::function<void(NodeWork&)> done) {
-  if (is_isolated()) {
-    return fail(Failure{.error = fmt::format("{} was begun on another host, which is gone, and its worktree with it",
-                                             last.tool_run_id.text()),
-                        .is_final = true});
-  }
+  if (is_isolated()) return take_over_isolated(last, std::move(done));
+  if (is_final(last.status)) return done(*this);
   const auto gate = last.metadata.find(gate_key);
   auto plan = gate != last.metadata.end()
                   ? plan_gate(*start_.ground, gate->second, start_.ground->project)
                   : plan_task(*start_.ground, node(), start_.work.inputs, {.folder = start_.ground->project});
   if (!plan) return fail(plan.error());
-  plan->execution = claim().execution;
-  helpers_.supervisor.take_over(last, std::move(*plan), [weak = weak_from_this(), done = std::move(done)] {
+  take_over_run(last, std::move(*plan), std::move(done));
+}
+
+void NodeWork::take_over_run(const Run& last, RunPlan plan, std::function<void(NodeWork&)> done) {
+  plan.execution = claim().execution;
+  helpers_.supervisor.take_over(last, std::move(plan), [weak = weak_from_this(), done = std::move(done)] {
     const auto self = weak.lock();
     if (self && !self->is_over_) done(*self);
   });
+}
+
+// What it changed is with the host that is gone, unless it was in the branch already (ISO-1).
+void NodeWork::take_over_isolated(const Run& last, std::function<void(NodeWork&)> done) {
+  const bool is_own_run = task() != nullptr && !last.metadata.contains(gate_key);
+  const bool is_done = is_final(last.status);
+  if (!start_.ground->worktree.remote) {
+    if (is_done) return done(*this);
+    return fail(Failure{.error = fmt::format("{} was begun on another host, which is gone, and its worktree with it",
+                                             last.tool_run_id.text()),
+                        .is_final = true});
+  }
+  if (is_own_run && !is_done) {
+    return helpers_.isolation.prepare(
+        isolation_ground(), place(), guarded<std::string>([last, done](NodeWork& self, const std::string& folder) {
+          auto plan = plan_task(*self.start_.ground, self.node(), self.start_.work.inputs, {.folder = folder});
+          if (!plan) return self.fail(plan.error());
+          self.moved_folder_ = folder;
+          self.take_over_run(last, std::move(*plan), done);
+        }));
+  }
+  const store::PatchPlace place{start_.root, claim().execution, node().id, claim().iteration, claim().attempt};
+  ask_store(
+      helpers_.around.ledger, helpers_.around.loop,
+      [place](ledger::Transaction& transaction) {
+        const auto patch = store::find_patch(transaction.session(), place);
+        return patch && patch->patch.branch_commit;
+      },
+      guarded<bool>([last, done](NodeWork& self, bool is_accepted) {
+        if (is_accepted) return done(self);
+        self.fail(
+            Failure{.error = fmt::format("{} ended on another host, which is gone before what it changed was taken "
+                                         "into the branch",
+                                         last.tool_run_id.text())});
+      }));
 }
 
 void NodeWork::see(const Run& run) {

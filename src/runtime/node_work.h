@@ -52,7 +52,7 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   void begin();
   // After a crash: from its last run on. `runs` are all of the node, in their order.
   void resume(const std::vector<model::Run>& runs);
-  // GRF-13: its last run was another host's, of which nothing lives any more. Calls when it is this daemon's.
+  // GRF-13: its last run was another host's, of which nothing lives any more. Calls when it is this daemon's, or over.
   void take_over(const model::Run& last, std::function<void(NodeWork&)> done);
   void see(const model::Run& run);
   // Its node is over: whatever it does ends. Calls when nothing of it runs any more, and what it changed was taken.
@@ -74,6 +74,8 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   NodePlace place() const;
 
   void begin_where_it_failed();
+  void take_over_isolated(const model::Run& last, std::function<void(NodeWork&)> done);
+  void take_over_run(const model::Run& last, RunPlan plan, std::function<void(NodeWork&)> done);
   void prepare();
   void start_task(const std::string& folder);
   void start_run(RunPlan plan);
@@ -144,6 +146,8 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   int round_ = 0;
   std::optional<std::string> feedback_;
   std::string folder_;
+  // Here, when its run was begun in one of another host.
+  std::optional<std::string> moved_folder_;
   std::string gate_folder_;
   std::optional<std::string> commit_;
   std::optional<base::PatchId> patch_;

@@ -27,6 +27,15 @@ bool is_noop(const ledger::StartWork& work) {
   return node.task_config && node.task_config->role == noop_role && node.task_config->gates.empty() && !node.apply;
 }
 
+// What goes into the person's checkout on the way does so where that is (ISO-3).
+bool may_go_abroad(const ledger::NewExecution& execution) {
+  const auto stays = [](const model::Workflow& workflow) {
+    return std::ranges::any_of(workflow.nodes, &model::Node::apply);
+  };
+  return !stays(execution.workflow) &&
+         std::ranges::none_of(execution.subgraphs, [&](const auto& entry) { return stays(entry.second.workflow); });
+}
+
 // GRF-11: a child has its node to answer to, which has failed with it.
 void refuse_part(Transaction& transaction, base::ExecutionId id) {
   const base::ExecutionId root = ledger::find_root(transaction, id).execution;
@@ -57,9 +66,18 @@ void Worker::start(Start start, Answer<Started> answer) {
     if (auto error = check_plans(start.ground, subgraph.workflow)) return answer(std::unexpected(*error));
   }
   start.ground.apply = start.execution.workflow.config.apply;
+  if (!may_go_abroad(start.execution)) start.ground.worktree.remote.reset();
+  // Where nobody shares the store, nobody would fetch it, and ids are others' too.
+  if (!around_.lease) start.ground.worktree.remote.reset();
   auto shared = std::make_shared<Start>(std::move(start));
   if (shared->execution.workflow.config.isolation == model::Isolation::none) return store_start(shared, {}, answer);
-  helpers_.isolation.survey(shared->ground.project, [this, shared, answer](auto survey) {
+  std::optional<RemoteWish> remote;
+  if (shared->ground.worktree.remote) {
+    const auto agent = shared->ground.environment.find("SSH_AUTH_SOCK");
+    const bool has_agent = agent != shared->ground.environment.end();
+    remote = RemoteWish{.name = *shared->ground.worktree.remote, .ssh_agent = has_agent ? agent->second : ""};
+  }
+  helpers_.isolation.survey(shared->ground.project, remote, [this, shared, answer](auto survey) {
     if (!survey) return answer(std::unexpected(survey.error()));
     shared->ground.base_commit = survey->base_commit;
     store_start(shared, survey->dirty, answer);
@@ -97,9 +115,11 @@ void Worker::store_start(std::shared_ptr<Start> start, std::vector<std::string> 
         if (!stored->started.is_repeated) {
           around_.crash_point("execution.after_start");
           const base::ExecutionId id = stored->started.execution;
-          grounds_.put(id, {grounds_.share(std::move(start->ground)), id});
+          const Place place = grounds_.put(id, {grounds_.share(std::move(start->ground)), id});
           note_open(id);
           take(stored->step);
+          const bool is_shared = place.ground->base_commit && place.ground->worktree.remote;
+          if (is_shared) helpers_.isolation.share(make_isolation_ground(*place.ground), id);
         }
         answer(std::move(stored->started));
       });
@@ -210,13 +230,20 @@ void Worker::with_place(base::ExecutionId execution, Answer<Place> then) {
   struct Read {
     base::ExecutionId root{0};
     std::optional<ExecutionGround> ground;
+    Origin origin = Origin::here;
   };
   ask_store(
       around_.ledger, around_.loop,
       [execution, folder = around_.folder](Transaction& transaction) {
         const ledger::Root root = ledger::find_root(transaction, execution);
         Read read{root.execution, read_ground(folder, root.execution)};
-        if (!read.ground && root.config) read.ground = decode_public(*root.config);
+        if (!read.ground && root.config) {
+          read.ground = decode_public(*root.config);
+          read.origin = Origin::elsewhere;
+          // Whatever is done of it here is to be tidied up when it is over.
+          const bool came_by_remote = read.ground && read.ground->base_commit && read.ground->worktree.remote;
+          if (came_by_remote) open_guest_ground(folder, root.execution);
+        }
         return read;
       },
       [this, execution, then](std::expected<Read, Error> read) {
@@ -225,18 +252,21 @@ void Worker::with_place(base::ExecutionId execution, Answer<Place> then) {
           return then(std::unexpected(Error("execution.no_config", "the config that it was started with is lost",
                                             "start it anew with `reeve flow run`")));
         }
-        adapt(*read->ground);
+        adapt(*read->ground, read->origin);
         then(Place(grounds_.put(execution, {grounds_.share(std::move(*read->ground)), read->root})));
       });
 }
 
 // Started elsewhere: what this machine has takes the place of what the starter had.
-void Worker::adapt(ExecutionGround& ground) const {
+void Worker::adapt(ExecutionGround& ground, Origin origin) const {
   if (ground.environment.empty()) ground.environment = around_.environment;
   std::error_code error;
   const std::filesystem::path own = around_.folder.root.parent_path();
   const bool is_there = std::filesystem::is_directory(ground.project, error);
-  if (!is_there && own.filename() == ".reeve") ground.project = own.parent_path().string();
+  // What came by a remote is worked on in a clone that is this daemon's own.
+  const bool came_by_remote = origin == Origin::elsewhere && ground.base_commit && ground.worktree.remote;
+  const bool wants_own = !is_there || came_by_remote;
+  if (wants_own && own.filename() == ".reeve") ground.project = own.parent_path().string();
 }
 
 void Worker::add(const ledger::StartWork& work, const Place& place, const std::function<void(NodeWork&)>& go) {

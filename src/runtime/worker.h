@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ledger/claims.h"
+#include "ledger/homes.h"
 #include "runtime/ground_shelf.h"
 #include "runtime/idempotency.h"
 #include "runtime/node_work.h"
@@ -75,6 +76,17 @@ class Worker {
     // Its last run is another host's, and nothing of that lives any more.
     bool is_foreign = false;
   };
+  // Where it came to when it was asked to move here.
+  struct Arrival {
+    bool is_here = false;
+    std::vector<Found> found;
+    ledger::StepResult step;
+  };
+  // When something that failed is next tried.
+  struct Pause {
+    base::BootTime until;
+    base::Milliseconds length = std::chrono::seconds(1);
+  };
 
   static Key key_of(const ledger::Claim& claim) { return {claim.execution.number(), claim.node}; }
   std::size_t room() const noexcept;
@@ -86,7 +98,8 @@ class Worker {
   void hold(const ledger::StartWork& work, std::function<void(NodeWork&)> go);
   void add(const ledger::StartWork& work, const Place& place, const std::function<void(NodeWork&)>& go);
   void with_place(base::ExecutionId execution, Answer<Place> then);
-  void adapt(ExecutionGround& ground) const;
+  enum class Origin { here, elsewhere };
+  void adapt(ExecutionGround& ground, Origin origin) const;
   void note_change(const Key& key);
   void forget(const ledger::Claim& claim);
   void free_room(const ledger::Claim& claim);
@@ -114,7 +127,17 @@ class Worker {
   void step(base::ExecutionId execution, engine::ExecutionEvent event, base::Error refusal,
             Answer<base::ExecutionId> answer);
   void adopt(std::function<void()> done);
+  static std::optional<Found> take_left(ledger::Transaction& transaction, ledger::Executions& executions,
+                                        const ledger::LapsedClaim& lapsed, const ledger::Worker& worker);
   void take_found(std::vector<Found> found);
+  // runtime/worker_visits.cpp: executions that are at home elsewhere, where nobody works on them (ISO-1).
+  void look_abroad();
+  void visit(base::ExecutionId root);
+  void settle(base::ExecutionId root, const SharedGround& ground, const std::string& tip);
+  void see_arrival(base::ExecutionId root, const Arrival& arrival);
+  void end_visit(base::ExecutionId root, const std::optional<base::Error>& error);
+  void put_off(std::map<base::ExecutionId, Pause>& pauses, base::ExecutionId root) const;
+  bool is_due(const std::map<base::ExecutionId, Pause>& pauses, base::ExecutionId root) const;
   void look_at_run(base::RunId run);
   void end_orphans(std::function<void()> done);
   void see_ended(base::ExecutionId root);
@@ -156,6 +179,11 @@ class Worker {
   bool is_sweeping_ = false;
   // What waits for that.
   std::map<base::ExecutionId, std::vector<std::function<void()>>> after_finish_;
+  // Those whose end could not be seen to, and those that could not be brought here.
+  std::map<base::ExecutionId, Pause> refinish_;
+  std::map<base::ExecutionId, Pause> abroad_;
+  base::BootTime next_visit_;
+  bool is_visiting_ = false;
   // Something was ready and found no room since room was last offered.
   bool was_full_ = false;
   bool is_offering_ = false;

@@ -41,28 +41,17 @@ void Worker::begin(std::function<void()> done, std::function<void()> settled) {
 void Worker::adopt(std::function<void()> done) {
   ask_store(
       around_.ledger, around_.loop,
-      [host = around_.host, daemon = around_.daemon, is_first = !has_begun_, grace = around_.supervision.adopt_grace,
+      [worker = hands(0), is_first = !has_begun_, grace = around_.supervision.adopt_grace,
        &ledger = around_.ledger](Transaction& transaction) {
-        if (is_first) ledger::end_leases_of(transaction, host, daemon);
+        if (is_first) ledger::end_leases_of(transaction, worker.host, worker.daemon);
         std::vector<Found> all;
-        for (const ledger::LapsedClaim& lapsed : ledger::find_lapsed(transaction, host, most_lapsed)) {
-          const bool is_own = lapsed.host == host;
+        for (const ledger::LapsedClaim& lapsed : ledger::find_lapsed(transaction, worker.host, most_lapsed)) {
+          const bool is_own = lapsed.host == worker.host;
           // Begun elsewhere: its own daemon may come back for it until its keepers have given up, and a little longer.
           const bool is_given_up = lapsed.lapsed_at + grace + grace / 4 <= transaction.now();
           if (!is_own && lapsed.is_spawned && !is_given_up) continue;
-          const auto claim = is_own || lapsed.is_spawned ? ledger::adopt(transaction, lapsed.claim, daemon)
-                                                         : ledger::take_over(transaction, lapsed.claim, daemon);
-          auto held = claim ? ledger.executions().load(transaction, *claim) : std::nullopt;
-          if (!held) continue;
-          const std::string& node = held->work.workflow->workflow.nodes[claim->node].id;
-          Found found{std::move(*held), {}};
-          if (lapsed.is_spawned) found.runs = ledger::find_runs(transaction, claim->execution, node);
-          if (!found.runs.empty()) {
-            const model::Run& last = found.runs.back();
-            const auto holder = ledger::find_run_host(transaction, last.tool_run_id, last.attempt);
-            found.is_foreign = !is_final(last.status) && holder && *holder != host;
-          }
-          all.push_back(std::move(found));
+          auto found = take_left(transaction, ledger.executions(), lapsed, worker);
+          if (found) all.push_back(std::move(*found));
         }
         return all;
       },
@@ -76,6 +65,25 @@ void Worker::adopt(std::function<void()> done) {
         }
         done();
       });
+}
+
+// What began is adopted, with its run: the caller knows that nothing of it lives, or that it is this host's own.
+std::optional<Worker::Found> Worker::take_left(Transaction& transaction, ledger::Executions& executions,
+                                               const ledger::LapsedClaim& lapsed, const ledger::Worker& worker) {
+  const bool is_own = lapsed.host == worker.host;
+  const auto claim = is_own || lapsed.is_spawned ? ledger::adopt(transaction, lapsed.claim, worker.daemon)
+                                                 : ledger::take_over(transaction, lapsed.claim, worker.daemon);
+  auto held = claim ? executions.load(transaction, *claim) : std::nullopt;
+  if (!held) return std::nullopt;
+  const std::string& node = held->work.workflow->workflow.nodes[claim->node].id;
+  Found found{std::move(*held), {}};
+  if (lapsed.is_spawned) found.runs = ledger::find_runs(transaction, claim->execution, node);
+  if (!found.runs.empty()) {
+    const model::Run& last = found.runs.back();
+    const auto holder = ledger::find_run_host(transaction, last.tool_run_id, last.attempt);
+    found.is_foreign = holder && *holder != worker.host;
+  }
+  return found;
 }
 
 void Worker::take_found(std::vector<Found> all) {
@@ -183,9 +191,12 @@ void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const 
     // Else the next daemon finds it open, and tries again.
     if (is_done) {
       open_.erase(root);
+      refinish_.erase(root);
       close_ground(around_.folder, root);
       // A failed one may be tried again, with the environment that it had.
       if (status != model::ExecutionStatus::failed) remove_ground(around_.folder, root);
+    } else {
+      put_off(refinish_, root);
     }
     if (const auto waiting = after_finish_.extract(root)) {
       for (const auto& go_on : waiting.mapped()) go_on();
@@ -242,6 +253,7 @@ void Worker::look() {
   is_looking_ = true;
   adopt([this] { is_looking_ = false; });
   look_at_held();
+  look_abroad();
   sweep_grounds();
 }
 
@@ -268,7 +280,7 @@ void Worker::sweep_grounds() {
         for (const ledger::Over& one : *over) {
           // This daemon may have heard of it meanwhile.
           const bool is_left = open_.contains(one.execution) && !finishing_.contains(one.execution);
-          if (is_left) finish(one.execution, one.status);
+          if (is_left && is_due(refinish_, one.execution)) finish(one.execution, one.status);
         }
       });
 }

@@ -185,7 +185,7 @@ TEST_F(IsolationThread, setups_run_at_once_and_hold_up_nobody) {
   auto first = prepare(alone("a"));
   ASSERT_TRUE(testing::eventually([&] { return count_files(signs) == 1; }));
   ASSERT_TRUE(ask<Isolation::Survey>([this](Isolation& isolation, auto answer) {
-                isolation.survey(ground_.project, std::move(answer));
+                isolation.survey(ground_.project, std::nullopt, std::move(answer));
               }).get());
   const auto acted = ask<model::Patch>([](Isolation& isolation, auto answer) {
                        isolation.act(base::PatchId(17), Isolation::PatchAction::apply, "me", std::move(answer));

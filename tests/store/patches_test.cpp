@@ -142,21 +142,21 @@ TEST_P(PatchesTest, branches_and_worktrees_are_kept) {
   };
   in_store([&](store::Session& session) {
     store::insert_branch(session, {.root = execution_, .host = "h", .project = "/p", .base_commit = "b1"});
-    store::write_worktree(session, execution_,
+    store::write_worktree(session, execution_, "h",
                           {.name = "", .base_commit = "b1", .start_commit = "b1", .kept_commit = "b1"});
   });
   const store::WorktreeHolder holder{execution_, "fix", 2, 3};
   in_store([&](store::Session& session) {
-    store::write_worktree(session, execution_,
+    store::write_worktree(session, execution_, "h",
                           {.name = "",
                            .is_ready = true,
                            .holder = holder,
                            .base_commit = "b2",
                            .start_commit = "s2",
                            .kept_commit = "k2"});
-    store::move_branch(session, execution_, "b1", "b2");
+    store::move_branch(session, *store::find_branch(session, execution_), "b2");
   });
-  const auto rows = in_store([&](store::Session& session) { return store::find_worktrees(session, execution_); });
+  const auto rows = in_store([&](store::Session& session) { return store::find_worktrees(session, execution_, "h"); });
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].holder, holder);
   EXPECT_TRUE(rows[0].is_ready);
@@ -165,11 +165,12 @@ TEST_P(PatchesTest, branches_and_worktrees_are_kept) {
   EXPECT_EQ(in_store([&](store::Session& session) { return store::find_open_branches(session, "h").size(); }), 1U);
   EXPECT_EQ(in_store([&](store::Session& session) { return store::find_open_branches(session, "other").size(); }), 0U);
   in_store([&](store::Session& session) {
-    store::delete_worktree(session, execution_, "");
+    store::delete_worktree(session, execution_, "h", "");
     store::set_branch_open(session, execution_, false);
   });
   EXPECT_EQ(in_store([&](store::Session& session) { return store::find_open_branches(session, "h").size(); }), 0U);
-  EXPECT_EQ(in_store([&](store::Session& session) { return store::find_worktrees(session, execution_).size(); }), 0U);
+  EXPECT_EQ(in_store([&](store::Session& session) { return store::find_worktrees(session, execution_, "h").size(); }),
+            0U);
 }
 
 // STO-2: what an older Reeve has asked keeps how its answer is delivered.

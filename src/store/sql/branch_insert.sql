@@ -1,1 +1,2 @@
-INSERT INTO branches (root, host, project, base_commit, tip) VALUES (:root, :host, :project, :base_commit, :base_commit)
+INSERT INTO branches (root, host, home, project, base_commit, tip, remote)
+VALUES (:root, :host, :host, :project, :base_commit, :base_commit, :remote)

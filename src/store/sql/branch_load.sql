@@ -1,1 +1,1 @@
-SELECT root, host, project, base_commit, tip, is_open FROM branches WHERE root = :root
+SELECT root, host, project, base_commit, tip, is_open, home, remote, pushed, sending FROM branches WHERE root = :root

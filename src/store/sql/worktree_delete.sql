@@ -1,1 +1,1 @@
-DELETE FROM worktrees WHERE root = :root AND name = :name
+DELETE FROM worktrees WHERE root = :root AND host = :host AND name = :name

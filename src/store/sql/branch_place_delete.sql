@@ -1,0 +1,1 @@
+DELETE FROM branch_places WHERE root = :root AND host = :host

@@ -1,0 +1,1 @@
+SELECT project FROM branch_places WHERE root = :root AND host = :host

@@ -1,0 +1,1 @@
+SELECT number, status FROM executions WHERE parent = :parent

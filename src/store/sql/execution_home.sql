@@ -1,0 +1,1 @@
+UPDATE executions SET home = :host WHERE number = :execution

@@ -1,0 +1,325 @@
+#include "base/error.h"
+#include "ledger/homes.h"
+#include "tests/store/isolation_fixture.h"
+
+// ISO-1: an execution whose branch goes by a remote, at two hosts that have a clone each and share the store.
+namespace reeve::runtime {
+namespace {
+
+using model::PatchState;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class IsolationRemote : public IsolationTest {
+ protected:
+  IsolationRemote() {
+    made_.git({"init", "-q", "--bare", bare_.string()});
+    made_.git({"remote", "add", "origin", bare_.string()});
+    made_.git({"clone", "-q", made_.root().string(), clone_.string()});
+    made_.git_in(clone_, {"remote", "set-url", "origin", bare_.string()});
+    ground_.worktree.remote = "origin";
+    guest_ground_ = ground_;
+    guest_ground_.project = clone_.string();
+    begin_anew();
+    // Nobody is at work.
+    ledger_->call([&](ledger::Transaction& transaction) { ledger::end_lease(transaction, ledger_.worker().daemon); });
+  }
+  void begin_anew() {
+    const auto make = [this](const std::string& host) {
+      return IsolationSteps::Options{.ledger = *ledger_,
+                                     .host = host,
+                                     .scratch = made_.beside("scratch-" + host),
+                                     .is_shared = true,
+                                     .pause = [this](base::Milliseconds) { ++pauses_; },
+                                     .complain = [this](const std::string& text) { complaints_.push_back(text); },
+                                     .crash_point =
+                                         [this](const char* point) {
+                                           points_.insert(point);
+                                           if (dies_in_ && --*dies_in_ == 0) throw Killed{};
+                                         }};
+    };
+    steps_.emplace(make("here"));
+    guest_.emplace(make("there"));
+  }
+  template <class Act>
+  void with_crashes(Act act) {
+    for (int at = 1;; ++at) {
+      dies_in_ = at;
+      try {
+        act();
+        dies_in_.reset();
+        return;
+      } catch (const Killed&) {
+        dies_in_.reset();
+        begin_anew();
+      }
+    }
+  }
+  template <class Act>
+  static std::string code_of(Act act) {
+    try {
+      act();
+    } catch (const base::Error& error) {
+      return error.code();
+    }
+    return "none";
+  }
+  void work_at(IsolationSteps& steps, const IsolationGround& ground, const std::string& node) const {
+    write_text(fs::path(steps.prepare(ground, at(node)).value_or("")) / (node + ".txt"), node + "\n");
+    steps.collect(ground, at(node));
+    EXPECT_FALSE(steps.accept(ground, at(node)).is_conflict);
+  }
+  bool move(IsolationSteps& steps, const IsolationGround& ground, const std::string& host) {
+    const std::string tip = steps.visit(ground, root_);
+    return ledger_->call([&](ledger::Transaction& transaction) {
+      return ledger::move_home(transaction, ledger_->executions(),
+                               {.root = root_, .host = host, .project = ground.project, .tip = tip})
+          .has_value();
+    });
+  }
+  std::string there() const {
+    return made_.git_in(bare_, {"for-each-ref", "--format=%(objectname)", "refs/heads/reeve"});
+  }
+  store::BranchRow row() {
+    return ledger_->call(
+        [&](ledger::Transaction& transaction) { return *store::find_branch(transaction.session(), root_); });
+  }
+  void end() { ledger_.on(root_, engine::CancelRequested{"over"}); }
+
+  fs::path bare_ = made_.beside("bare.git");
+  fs::path clone_ = made_.beside("clone");
+  IsolationGround guest_ground_;
+  std::optional<IsolationSteps> guest_;
+  std::vector<std::string> complaints_;
+  std::set<std::string> points_;
+  int pauses_ = 0;
+};
+
+TEST_F(IsolationRemote, what_is_accepted_is_pushed_before_the_node_is_done) {
+  prepare(at("a"));
+  EXPECT_EQ(there(), *ground_.base_commit) << "also what it begins with may be known here alone";
+  work_at(*steps_, ground_, "a");
+  EXPECT_EQ(there(), row().tip);
+  EXPECT_EQ(row().pushed, row().tip);
+  EXPECT_FALSE(row().sending);
+  EXPECT_NE(row().tip, *ground_.base_commit);
+}
+
+TEST_F(IsolationRemote, hosts_work_in_turn_and_the_checkout_gets_all_of_it_where_it_was_started) {
+  work_at(*steps_, ground_, "a");
+  ASSERT_TRUE(move(*guest_, guest_ground_, "there"));
+  EXPECT_EQ(code_of([&] { steps_->prepare(ground_, at("b")); }), "git.elsewhere") << "it is at one place at a time";
+  work_at(*guest_, guest_ground_, "b");
+  EXPECT_TRUE(fs::exists(clone_ / ".worktrees" / root_.text() / "a.txt"));
+  ASSERT_TRUE(move(*steps_, ground_, "here"));
+  work_at(*steps_, ground_, "c");
+  ASSERT_TRUE(move(*guest_, guest_ground_, "there"));
+  end();
+  EXPECT_EQ(guest_->apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::nothing);
+  EXPECT_FALSE(fs::exists(clone_ / "a.txt")) << "that checkout is nobody's who started it";
+  guest_->close(root_);
+  EXPECT_FALSE(fs::exists(clone_ / ".worktrees" / root_.text()));
+  EXPECT_EQ(made_.git_in(clone_, {"for-each-ref", "refs/heads/reeve", "refs/reeve"}), "");
+  EXPECT_EQ(there(), row().tip) << "it has not come home yet";
+  EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied);
+  for (const char* node : {"a", "b", "c"}) EXPECT_EQ(made_.read(std::string(node) + ".txt"), std::string(node) + "\n");
+  steps_->close(root_);
+  EXPECT_EQ(there(), "") << "it goes with the local one";
+  EXPECT_FALSE(has_ref("refs/heads/" + branch()));
+  EXPECT_EQ(row().home, "here");
+}
+
+TEST_F(IsolationRemote, what_stays_here_stays_there) {
+  work_at(*steps_, ground_, "a");
+  end();
+  EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::manual).kind, Isolation::Applied::Kind::nothing);
+  steps_->close(root_);
+  EXPECT_TRUE(has_ref("refs/heads/" + branch()));
+  EXPECT_EQ(there(), row().tip);
+}
+
+// A person takes it over by its name.
+TEST_F(IsolationRemote, what_was_done_elsewhere_is_on_the_local_branch_when_it_is_over) {
+  work_at(*steps_, ground_, "a");
+  ASSERT_TRUE(move(*guest_, guest_ground_, "there"));
+  work_at(*guest_, guest_ground_, "b");
+  end();
+  EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::manual).kind, Isolation::Applied::Kind::nothing);
+  steps_->close(root_);
+  EXPECT_EQ(made_.git({"rev-parse", branch()}), row().tip);
+  EXPECT_EQ(show("b.txt"), "b");
+  EXPECT_EQ(steps_->act(base::PatchId(2), Isolation::PatchAction::apply, "ana").state, PatchState::committed);
+  EXPECT_EQ(made_.read("b.txt"), "b\n");
+}
+
+TEST_F(IsolationRemote, a_crash_between_any_two_steps_is_gone_on_from) {
+  with_crashes([&] { steps_->prepare(ground_, at("a")); });
+  write_text(worktree() / "a.txt", "a\n");
+  with_crashes([&] { steps_->collect(ground_, at("a")); });
+  with_crashes([&] { EXPECT_FALSE(steps_->accept(ground_, at("a")).is_conflict); });
+  EXPECT_EQ(there(), row().tip);
+  EXPECT_EQ(patch(1).state, PatchState::validated);
+  // Two at once: the second is a merge, which is another commit each time it is made.
+  with_crashes([&] { steps_->prepare(ground_, at("b")); });
+  with_crashes([&] { steps_->prepare(ground_, at("c")); });
+  write_text(worktree() / "b.txt", "b\n");
+  write_text(worktree().string() + ".2/c.txt", "c\n");
+  for (const char* node : {"b", "c"}) {
+    with_crashes([&] { steps_->collect(ground_, at(node)); });
+    with_crashes([&] { EXPECT_FALSE(steps_->accept(ground_, at(node)).is_conflict); });
+    EXPECT_EQ(there(), row().tip);
+  }
+  EXPECT_EQ(count_patches(), 3U);
+  end();
+  with_crashes([&] { steps_->apply(root_, model::ApplyWhen::on_complete); });
+  with_crashes([&] { steps_->close(root_); });
+  EXPECT_EQ(made_.read("b.txt") + made_.read("c.txt"), "b\nc\n");
+  EXPECT_EQ(there(), "");
+  for (const char* point : {"isolation.before_push", "isolation.after_push"}) EXPECT_TRUE(points_.contains(point));
+}
+
+// GRF-13: it died after the push and before the store had it. Another host goes on from what the store says.
+TEST_F(IsolationRemote, what_was_pushed_and_never_accepted_is_not_gone_on_from) {
+  write_text(prepare(at("a")) / "a.txt", "half\n");
+  steps_->collect(ground_, at("a"));
+  const std::string before = row().tip;
+  // Behind the push.
+  points_.clear();
+  for (int point = 1; !points_.contains("isolation.after_push"); ++point) {
+    dies_in_ = point;
+    EXPECT_THROW(steps_->accept(ground_, at("a")), Killed);
+    dies_in_.reset();
+    begin_anew();
+  }
+  EXPECT_NE(there(), before);
+  EXPECT_EQ(row().tip, before);
+  ASSERT_TRUE(move(*guest_, guest_ground_, "there"));
+  const auto folder = guest_->prepare(guest_ground_, at("a", 2));
+  EXPECT_FALSE(fs::exists(fs::path(*folder) / "a.txt"));
+  EXPECT_EQ(there(), before) << "put back";
+  // Who lost it changes nothing any more.
+  EXPECT_EQ(code_of([&] { steps_->accept(ground_, at("a")); }), "git.elsewhere");
+  EXPECT_EQ(code_of([&] { steps_->withdraw(ground_, at("a"), "late"); }), "git.elsewhere");
+  EXPECT_EQ(there(), before);
+  guest_->reject(guest_ground_, at("a", 2), PatchState::quarantined, "enough");
+  end();
+  // ISO-4: what it had changed is kept where it lies.
+  steps_->close(root_);
+  EXPECT_EQ(count_patches(), 1U);
+  EXPECT_EQ(patch(1).state, PatchState::created) << "its commit is kept";
+  EXPECT_TRUE(has_ref("refs/reeve/" + root_.text() + "/PA-1"));
+}
+
+TEST_F(IsolationRemote, a_tip_that_the_store_does_not_know_is_never_used) {
+  work_at(*steps_, ground_, "a");
+  const std::string pushed = row().tip;
+  EXPECT_EQ(guest_->visit(guest_ground_, root_), pushed);
+  made_.git_in(bare_, {"update-ref", "refs/heads/" + branch(), *ground_.base_commit});
+  EXPECT_EQ(code_of([&] { guest_->visit(guest_ground_, root_); }), "git.remote_moved")
+      << "though it knows the right one";
+  write_text(prepare(at("b")) / "b.txt", "b\n");
+  steps_->collect(ground_, at("b"));
+  EXPECT_EQ(code_of([&] { steps_->accept(ground_, at("b")); }), "git.remote_moved");
+  EXPECT_EQ(row().tip, pushed) << "nothing half done";
+  EXPECT_EQ(there(), *ground_.base_commit) << "what somebody put there is theirs";
+  made_.git_in(bare_, {"update-ref", "refs/heads/" + branch(), pushed});
+  EXPECT_EQ(code_of([&] { steps_->accept(ground_, at("b")); }), "none");
+  EXPECT_EQ(there(), row().tip);
+}
+
+TEST_F(IsolationRemote, a_branch_of_another_store_is_left_alone) {
+  made_.git({"push", "-q", "origin", "HEAD:refs/heads/" + branch()});
+  made_.write("more.txt", "more\n");
+  made_.commit("more");
+  ground_.base_commit = made_.git({"rev-parse", "HEAD"});
+  EXPECT_EQ(code_of([&] { steps_->prepare(ground_, at("a")); }), "git.remote_moved");
+  EXPECT_NE(there(), *ground_.base_commit);
+}
+
+TEST_F(IsolationRemote, one_that_cannot_be_reached_is_tried_a_few_times_and_told) {
+  work_at(*steps_, ground_, "a");
+  write_text(prepare(at("b")) / "b.txt", "b\n");
+  steps_->collect(ground_, at("b"));
+  fs::rename(bare_, made_.beside("away"));
+  const std::string before = row().tip;
+  EXPECT_EQ(code_of([&] { steps_->accept(ground_, at("b")); }), "git.remote_failed");
+  EXPECT_EQ(pauses_, 4);
+  EXPECT_EQ(row().tip, before);
+  steps_->reject(ground_, at("b"), PatchState::quarantined, "not pushed");
+  EXPECT_EQ(patch(2).state, PatchState::quarantined);
+  fs::rename(made_.beside("away"), bare_);
+  work_at(*steps_, ground_, "c");
+  EXPECT_EQ(there(), row().tip);
+}
+
+TEST_F(IsolationRemote, a_remote_that_is_not_there_is_told_before_anything_starts) {
+  EXPECT_EQ(code_of([&] { steps_->check_remote(ground_.project, {"nope", ""}); }), "git.no_remote");
+  EXPECT_EQ(code_of([&] { steps_->check_remote(ground_.project, {"ext::sh", ""}); }), "git.unsafe_remote");
+  EXPECT_EQ(code_of([&] { steps_->check_remote(ground_.project, {"/nowhere/x.git", ""}); }), "git.remote_failed");
+  EXPECT_EQ(code_of([&] { steps_->check_remote(ground_.project, {"origin", ""}); }), "none");
+}
+
+// Each daemon has a clone of its own: two would take each other's worktrees for theirs.
+TEST_F(IsolationRemote, a_daemon_in_the_same_repository_does_not_go_on_with_it) {
+  work_at(*steps_, ground_, "a");
+  EXPECT_EQ(code_of([&] { guest_->visit(ground_, root_); }), "git.branch_in_use");
+}
+
+TEST_F(IsolationRemote, its_home_moves_only_with_the_commit_that_was_fetched) {
+  work_at(*steps_, ground_, "a");
+  const std::string tip = guest_->visit(guest_ground_, root_);
+  work_at(*steps_, ground_, "b");
+  const auto move_with = [&](const std::string& commit) {
+    return ledger_->call([&](ledger::Transaction& transaction) {
+      return ledger::move_home(transaction, ledger_->executions(),
+                               {.root = root_, .host = "there", .project = clone_.string(), .tip = commit})
+          .has_value();
+    });
+  };
+  EXPECT_FALSE(move_with(tip)) << "it has moved on since";
+  EXPECT_TRUE(move_with(guest_->visit(guest_ground_, root_)));
+  EXPECT_FALSE(move_with(row().tip)) << "it is there already";
+}
+
+// GRF-13: whose lease holds keeps it.
+TEST_F(IsolationRemote, its_home_stays_while_somebody_is_at_work) {
+  work_at(*steps_, ground_, "a");
+  const auto set_lease = [&](const std::string& until) {
+    ledger_->call([&](ledger::Transaction& transaction) {
+      transaction.session().run_script("UPDATE daemons SET lease_until = '" + until + "'");
+    });
+  };
+  const auto find = [&] {
+    return ledger_->call([&](ledger::Transaction& transaction) {
+      return ledger::find_adrift(transaction, "there", base::Milliseconds(1'000), 10);
+    });
+  };
+  set_lease("2999-01-01T00:00:00.000Z");
+  EXPECT_TRUE(find().empty());
+  EXPECT_FALSE(move(*guest_, guest_ground_, "there"));
+  set_lease("2001-01-01T00:00:00.000Z");
+  EXPECT_EQ(find(), std::vector{root_});
+  EXPECT_TRUE(move(*guest_, guest_ground_, "there"));
+  EXPECT_TRUE(find().empty()) << "it is there";
+}
+
+TEST_F(IsolationRemote, one_that_is_tried_again_elsewhere_is_tidied_up_again) {
+  prepare(at("a"));
+  ASSERT_TRUE(move(*guest_, guest_ground_, "there"));
+  guest_->close(root_);
+  work_at(*guest_, guest_ground_, "b");
+  EXPECT_TRUE(fs::exists(clone_ / ".worktrees" / root_.text()));
+  guest_->close(root_);
+  EXPECT_FALSE(fs::exists(clone_ / ".worktrees" / root_.text()));
+}
+
+TEST_F(IsolationRemote, a_cancelled_change_goes_out_of_the_remote_too) {
+  work_at(*steps_, ground_, "a");
+  work_at(*steps_, ground_, "b");
+  steps_->withdraw(ground_, at("b"), "cancelled");
+  EXPECT_EQ(there(), row().tip);
+  EXPECT_THAT(made_.git_in(bare_, {"ls-tree", "--name-only", branch()}), Not(HasSubstr("b.txt")));
+}
+
+}  // namespace
+}  // namespace reeve::runtime
