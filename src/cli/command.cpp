@@ -71,6 +71,7 @@ const std::vector<Command>& all_commands() {
       make_token_create(),
       make_token_list(),
       make_token_revoke(),
+      make_token_rotate(),
       make_web(),
       make_serve(),
       make_stop(),

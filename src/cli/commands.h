@@ -36,6 +36,7 @@ Command make_doctor();
 Command make_token_create();
 Command make_token_list();
 Command make_token_revoke();
+Command make_token_rotate();
 Command make_web();
 Command make_serve();
 Command make_stop();

@@ -101,9 +101,7 @@ class Decider {
       try {
         Verdict verdict = verdict_;
         // A plain no needs nothing that the record could tell.
-        if (verdict.word == Verdict::Word::approve) {
-          complete(call_, client::get_approval(daemon_, id).approval, verdict);
-        }
+        if (verdict.word == Verdict::Word::approve) look_before(id, verdict);
         take(client::decide(daemon_, id, verdict));
       } catch (const client::Refusal& refusal) {
         if (refusal.code() != "approval.not_found") throw;
@@ -128,6 +126,14 @@ class Decider {
   }
 
  private:
+  void look_before(base::ApprovalId id, Verdict& verdict) {
+    try {
+      complete(call_, client::get_approval(daemon_, id).approval, verdict);
+    } catch (const client::Refusal& refusal) {
+      // Who may not look may not decide either, and is told so.
+      if (refusal.code() != "api.inside_run") throw;
+    }
+  }
   void take(client::ApprovalRecord record) {
     next_ = next_for(record.approval);
     if (!call_.is_json) print_decided(call_, record.approval);

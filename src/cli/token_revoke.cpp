@@ -27,8 +27,9 @@ Command make_token_revoke() {
       .name = "token revoke",
       .summary = "Let a token count no more",
       .about =
-          R"(From the next request on; other daemons of the same store follow within a second or two. What runs because
-of it goes on. Its name stays taken, since it stands beside what was done with it.
+          R"(At once, and with it end the streams, terminals and browsers that it let in; other daemons of the same store
+follow within a second or two. What runs because of it goes on. Its name stays taken, since it stands beside
+what was done with it. The daemon's own token is replaced by `reeve token rotate`.
 
 Exit codes: 0 it counts no more, 3 no such token.)",
       .examples = {{"reeve token revoke ci", ""}},

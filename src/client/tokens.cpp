@@ -58,6 +58,12 @@ TokenRecord revoke_token(Daemon& daemon, const std::string& name) {
       require_object(daemon.post(fmt::format("/api/tokens/{}/revoke", encode_part(name)), Value::object())));
 }
 
+RenewedToken renew_own_token(Daemon& daemon) {
+  Value answer = require_object(daemon.post("/api/daemon/token", Value::object()));
+  std::string file = text_of(answer, "file");
+  return {.wire = std::move(answer), .file = std::move(file)};
+}
+
 SignInLink make_sign_in_link(Daemon& daemon) {
   Value answer = require_object(daemon.post("/api/web", Value::object()));
   std::string url = text_of(answer, "url");

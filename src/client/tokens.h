@@ -30,6 +30,12 @@ MadeToken create_token(Daemon& daemon, const NewToken& wish);
 // Newest first.
 std::vector<TokenRecord> list_tokens(Daemon& daemon);
 TokenRecord revoke_token(Daemon& daemon, const std::string& name);
+// Another in the place of the daemon's own; `file` is where it lies, on the daemon's machine.
+struct RenewedToken {
+  base::Value wire;
+  std::string file;
+};
+RenewedToken renew_own_token(Daemon& daemon);
 
 // A link that lets a browser in, once.
 struct SignInLink {

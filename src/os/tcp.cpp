@@ -5,21 +5,17 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <ifaddrs.h>
-#include <limits>
 #include <memory>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <span>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "os/pseudo_file.h"
 
 namespace reeve::os {
 
@@ -74,77 +70,6 @@ std::optional<TcpAddress> from_socket_address(const SocketAddress& address) {
   TcpAddress made{.port = ntohs(v6.sin6_port)};
   std::memcpy(made.bytes.data(), &v6.sin6_addr, made.bytes.size());
   return made;
-}
-
-// As /proc/net/tcp and tcp6 write it: words of 32 bits in the machine's order.
-std::string kernel_text(const TcpAddress& address, bool is_v6_table) {
-  std::string text;
-  const std::size_t first = is_v6_table ? 0 : v4_at;
-  for (std::size_t i = first; i < address.bytes.size(); i += 4) {
-    std::uint32_t word = 0;
-    std::memcpy(&word, address.bytes.data() + i, sizeof word);
-    text += fmt::format("{:08X}", word);
-  }
-  return text + fmt::format(":{:04X}", address.port);
-}
-
-struct FoundSocket {
-  std::uint64_t user = 0;
-  // 0: nobody holds it.
-  std::uint64_t inode = 0;
-};
-
-// Behind the ends of a line: state, queues, timer, retransmissions, user, timeout, inode.
-FoundSocket parse_rest(std::string_view text) {
-  std::array<std::uint64_t, 7> fields{};
-  std::size_t from = 0;
-  for (std::uint64_t& field : fields) {
-    from = text.find_first_not_of(' ', from);
-    if (from == std::string_view::npos) return {};
-    const std::size_t end = std::min(text.find(' ', from), text.size());
-    field = parse_unsigned(text.substr(from, end - from));
-    from = end;
-  }
-  return {fields[4], fields[6]};
-}
-
-// Line by line: the table of a busy machine is long.
-FoundSocket find_socket(const char* table, const std::string& ends) {
-  constexpr int most_lines = 200'000;
-  const std::unique_ptr<std::FILE, decltype([](std::FILE* file) { std::fclose(file); })> file(std::fopen(table, "re"));
-  if (!file) return {};
-  std::array<char, 512> line{};
-  for (int i = 0; i < most_lines && std::fgets(line.data(), line.size(), file.get()) != nullptr; ++i) {
-    const std::string_view text(line.data());
-    const std::size_t at = text.find(ends);
-    if (at != std::string_view::npos) return parse_rest(text.substr(at + ends.size()));
-  }
-  return {};
-}
-
-enum class Holding { no, yes, unknown };
-
-Holding look(pid_t pid, const std::string& link) {
-  const std::string folder = proc_path(pid, "fd");
-  if (::access(folder.c_str(), R_OK | X_OK) != 0) return errno == EACCES ? Holding::unknown : Holding::no;
-  const auto numbers = list_numbers(folder.c_str());
-  const bool is_there = std::ranges::any_of(numbers, [&](pid_t number) {
-    std::array<char, 64> target{};
-    const std::string path = fmt::format("{}/{}", folder, number);
-    const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
-    return length > 0 && std::string_view(target.data(), static_cast<std::size_t>(length)) == link;
-  });
-  return is_there ? Holding::yes : Holding::no;
-}
-
-// Whose it is, also of one that hides its files.
-std::uint64_t user_of(pid_t pid) {
-  constexpr std::string_view mark = "\nUid:\t";
-  const std::string status = read_pseudo_file(proc_path(pid, "status").c_str());
-  const std::size_t at = status.find(mark);
-  if (at == std::string::npos) return std::numeric_limits<std::uint64_t>::max();
-  const std::string_view rest = std::string_view(status).substr(at + mark.size());
-  return parse_unsigned(rest.substr(0, rest.find('\t')));
 }
 
 }  // namespace
@@ -226,29 +151,6 @@ void prepare_connection(int socket) noexcept {
   set(IPPROTO_TCP, TCP_KEEPIDLE, 60);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 15);
   set(IPPROTO_TCP, TCP_KEEPCNT, 4);
-}
-
-std::vector<pid_t> find_holders(const TcpAddress& from, const TcpAddress& to, std::size_t most) {
-  FoundSocket socket;
-  if (from.is_v4() && to.is_v4()) {
-    socket = find_socket("/proc/net/tcp", fmt::format(" {} {} ", kernel_text(from, false), kernel_text(to, false)));
-  }
-  if (socket.inode == 0) {
-    socket = find_socket("/proc/net/tcp6", fmt::format(" {} {} ", kernel_text(from, true), kernel_text(to, true)));
-  }
-  if (socket.inode == 0) return {0};
-  const std::string link = fmt::format("socket:[{}]", socket.inode);
-  std::vector<pid_t> holders;
-  std::vector<pid_t> hidden;
-  for (const pid_t pid : list_processes()) {
-    const Holding holding = look(pid, link);
-    if (holding == Holding::yes && holders.size() < most) holders.push_back(pid);
-    const bool may_hold = holding == Holding::unknown && hidden.size() < most && user_of(pid) == socket.user;
-    if (may_hold) hidden.push_back(pid);
-  }
-  if (!holders.empty()) return holders;
-  // Held by nobody whom one can see, as while its descriptor is on its way through another socket: nobody's.
-  return hidden.empty() ? std::vector<pid_t>{0} : hidden;
 }
 
 bool is_own_address(const TcpAddress& address) {

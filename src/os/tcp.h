@@ -6,11 +6,10 @@
 #include <string>
 #include <string_view>
 #include <sys/types.h>
-#include <vector>
 
 #include "os/fd.h"
 
-// TCP: addresses, listening, and whose processes stand at the other end of a connection of this machine.
+// TCP: addresses and listening.
 namespace reeve::os {
 
 struct TcpAddress {
@@ -40,9 +39,6 @@ Fd listen_at(const TcpAddress& address, int backlog = 128);
 // Small pieces go out at once; an end that went away silently is found out within some minutes.
 void prepare_connection(int socket) noexcept;
 
-// The processes that hold the end `from` of a connection to `to`, both on this machine; where none of them may be
-// looked at, those of its user that may not. {0} when nobody holds it any more. At most `most`.
-std::vector<pid_t> find_holders(const TcpAddress& from, const TcpAddress& to, std::size_t most = 16);
 // Whether an interface of this machine has it, whatever the port.
 bool is_own_address(const TcpAddress& address);
 

@@ -1,9 +1,5 @@
 #include "os/tcp.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -52,25 +48,6 @@ TEST(Tcp, a_port_is_taken_once) {
   } catch (const base::Error& error) {
     EXPECT_EQ(error.code(), "daemon.port_in_use");
   }
-}
-
-// APR-11: who is at the other end of a connection on this machine.
-TEST(Tcp, the_other_end_is_found) {
-  const Fd listener = listen_at(*parse_tcp_address("127.0.0.1:0"));
-  const auto to = local_address(listener.get());
-  sockaddr_in name{};
-  name.sin_family = AF_INET;
-  name.sin_port = htons(to->port);
-  name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(::connect(client.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
-  const auto from = local_address(client.get());
-  EXPECT_EQ(find_holders(*from, *to), std::vector<pid_t>{::getpid()});
-  TcpAddress other = *from;
-  ++other.port;
-  EXPECT_EQ(find_holders(other, *to), std::vector<pid_t>{0});
-  client = Fd();
-  EXPECT_EQ(find_holders(*from, *to), std::vector<pid_t>{0}) << "nobody holds it any more";
 }
 
 }  // namespace

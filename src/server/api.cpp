@@ -16,6 +16,7 @@
 #include "server/manners.h"
 #include "server/operations.h"
 #include "server/recorder.h"
+#include "server/whereabouts.h"
 #include "wire/problem.h"
 
 namespace reeve::server {
@@ -181,7 +182,10 @@ std::vector<Route> all_routes() {
 }
 
 Api::Api(runtime::Daemon& daemon, Front* front)
-    : daemon_(daemon), front_(front), keys_(std::make_unique<Keys>(daemon)) {
+    : daemon_(daemon),
+      front_(front),
+      keys_(std::make_unique<Keys>(daemon)),
+      whereabouts_(std::make_unique<Whereabouts>(daemon)) {
   for (const Route& route : all_routes()) served_.push_back({route, find_operation(route.method, route.path)});
 }
 
@@ -237,8 +241,9 @@ void Api::serve(const SharedExchange& exchange, const Served& served) {
   if (operation.is_tagged) exchange->responder = tag_answer(exchange->responder, exchange->request);
   // One who asks for the head of an answer that goes on does not wait for what comes.
   if (exchange->request.method == "HEAD") exchange->request.query.erase("follow");
-  keys_->admit(exchange, operation.keeping, [exchange, handle = route.handle] {
-    check_precondition(exchange, [exchange, handle] { handle(exchange); });
+  whereabouts_->admit(exchange, operation, [this, exchange, keeping = operation.keeping, handle = route.handle] {
+    keys_->admit(exchange, keeping,
+                 [exchange, handle] { check_precondition(exchange, [exchange, handle] { handle(exchange); }); });
   });
 }
 

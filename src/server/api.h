@@ -58,6 +58,9 @@ struct Exchange {
   std::function<void(std::string path, std::function<void(Response)> take)> look_up = {};
   // The door to TCP; none on the sockets of runs.
   Front* front = nullptr;
+  // Who asks, if that is a process inside a run (server/whereabouts.h). What the operation allows it is settled before
+  // it is handled; those that report the attempt refuse it themselves.
+  std::optional<Insider> insider = {};
 };
 using SharedExchange = std::shared_ptr<Exchange>;
 
@@ -105,6 +108,7 @@ std::vector<Route> web_routes();
 std::vector<Route> all_routes();
 
 class Keys;
+class Whereabouts;
 struct Operation;
 
 // Finds the route, holds the request to what every one is held to (server/manners.h), and answers what goes wrong.
@@ -129,6 +133,7 @@ class Api {
   Front* front_;
   std::vector<Served> served_;
   std::unique_ptr<Keys> keys_;
+  std::unique_ptr<Whereabouts> whereabouts_;
 };
 
 }  // namespace reeve::server

@@ -223,7 +223,7 @@ void handle_at_door(runtime::Daemon& daemon, base::RunId run, Request request, s
   try {
     // The folder keeps other users out; another run of this user is kept out here.
     const auto insider = find_insider(daemon, asked.peer);
-    const bool is_stranger = insider && insider->run != run.text();
+    const bool is_stranger = insider && insider->held != run;
     if (!is_stranger && answer(visit)) return;
     if (is_decision(asked.path)) {
       const Insider who = insider.value_or(Insider{run.text(), asked.peer.pid});

@@ -9,6 +9,12 @@ namespace reeve::server {
 
 using base::Error;
 
+namespace {
+
+constexpr base::Milliseconds look_pause = std::chrono::seconds(1);
+
+}  // namespace
+
 Front::Front(runtime::Daemon& daemon, Settings settings)
     : daemon_(daemon),
       settings_(std::move(settings)),
@@ -50,6 +56,59 @@ void Front::begin() {
                                const std::function<void(Admission)>& decided) { gate_.admit(head, decided); },
                .tls = tls_};
   http_->accept(std::move(listener_), std::move(door));
+  look_after();
+}
+
+void Front::look_after() {
+  next_look_ = daemon_.loop().at(daemon_.loop().now() + look_pause, [this] {
+    std::set<std::string> tokens;
+    http_->review([&](const Caller& caller) -> std::optional<std::string> {
+      if (!caller.token.empty()) tokens.insert(caller.token);
+      return std::nullopt;
+    });
+    tokens_.find_over(std::move(tokens), [this](const TokenBook::Over& over) {
+      // What the store does not say is asked again.
+      const std::set<std::string> ended = over.value_or(std::set<std::string>());
+      for (const std::string& token : ended) {
+        tokens_.forget_hashed(token);
+        sign_ins_.forget_token(token);
+      }
+      review(ended);
+      look_after();
+    });
+  });
+}
+
+void Front::review(const std::set<std::string>& over_tokens) {
+  if (http_ == nullptr) return;
+  http_->review([&, now = daemon_.loop().now()](const Caller& caller) -> std::optional<std::string> {
+    if (!caller.session.empty() && !sign_ins_.is_open(caller.session, now)) return "this browser is signed in no more";
+    if (over_tokens.contains(caller.token)) return "the token was revoked or has expired";
+    return std::nullopt;
+  });
+}
+
+void Front::forget_token(const std::string& name) {
+  tokens_.forget(name);
+  sign_ins_.forget(name);
+  if (http_ == nullptr) return;
+  http_->review([&](const Caller& caller) -> std::optional<std::string> {
+    const bool is_by_it = !caller.token.empty() && caller.name == name;
+    return is_by_it ? std::optional<std::string>("the token was revoked") : std::nullopt;
+  });
+}
+
+void Front::renew_own_token() {
+  const std::string before = tokens_.own_hash();
+  tokens_.renew_own(daemon_.options().folder.http_token());
+  if (before.empty()) return;
+  sign_ins_.forget_token(before);
+  review({before});
+}
+
+void Front::sign_out(const std::string& cookie) {
+  sign_ins_.close(cookie);
+  review({});
 }
 
 const os::TcpAddress& Front::open_for_browser() {

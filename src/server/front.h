@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,11 @@ class Front {
   // "http://127.0.0.1:7433"; of one that is open.
   std::string url() const;
 
+  // What these let in ends with them: also what is open already, streams, terminals and waits.
+  void forget_token(const std::string& name);
+  void renew_own_token();
+  void sign_out(const std::string& cookie);
+
   TokenBook& tokens() noexcept { return tokens_; }
   SignIns& sign_ins() noexcept { return sign_ins_; }
   Gate& gate() noexcept { return gate_; }
@@ -41,6 +47,9 @@ class Front {
  private:
   void take_port(const os::TcpAddress& address);
   void begin();
+  // Now and then: tokens and sessions end with time, and tokens by the word of other daemons of the store.
+  void look_after();
+  void review(const std::set<std::string>& over_tokens);
 
   runtime::Daemon& daemon_;
   Settings settings_;
@@ -52,6 +61,7 @@ class Front {
   std::optional<os::TcpAddress> address_;
   bool was_asked_for_ = false;
   HttpServer* http_ = nullptr;
+  runtime::Loop::Hold next_look_;
 };
 
 }  // namespace reeve::server

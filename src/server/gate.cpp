@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "json/encode.h"
+#include "server/http_upgrade.h"
 #include "wire/problem.h"
 
 namespace reeve::server {
@@ -54,7 +55,7 @@ void check_single_headers(const Request& head) {
 
 Error forged(std::string message) {
   return {"api.forged", std::move(message),
-          "a page of this daemon sends Origin and Reeve-Request: 1 with every change"};
+          "a page of this daemon sends the key of its sign-in as Reeve-Request (docs/API.md), and with changes Origin"};
 }
 
 }  // namespace
@@ -69,12 +70,14 @@ Response Gate::refusal(const Peer& peer, const Error& error) const {
   return response;
 }
 
-std::string cookie_name(const Peer& peer) { return fmt::format("reeve_session_{}", peer.to.port); }
+std::string cookie_name(const Request& request) {
+  return fmt::format("{}reeve_session_{}", is_secure(request) ? "__Host-" : "", request.peer.to.port);
+}
 
 std::optional<std::string> find_cookie(const Request& request) {
   const auto header = request.header("cookie");
   if (!header) return std::nullopt;
-  const std::string name = cookie_name(request.peer) + "=";
+  const std::string name = cookie_name(request) + "=";
   for (const std::string_view part : base::split(*header, ';')) {
     const std::string_view pair = base::trim(part);
     if (pair.starts_with(name)) return std::string(pair.substr(name.size()));
@@ -145,21 +148,39 @@ void Gate::admit(const Request& head, const std::function<void(Admission)>& deci
       return admit_token(head, *authorization, decided);
     }
     if (is_open(head)) return decided({});
-    if (const auto cookie = find_cookie(head)) return decided(admit_browser(head, *cookie));
+    if (const auto cookie = find_cookie(head)) return admit_browser(head, *cookie, decided);
     throw Error("api.unauthorized", "there is no credential", std::string(sign_in_hint));
   } catch (const Error& error) {
     decided({.refusal = refusal(head.peer, error)});
   }
 }
 
-Admission Gate::admit_browser(const Request& head, const std::string& cookie) {
-  auto caller = sign_ins_.find(cookie, loop_.now());
-  if (!caller) throw Error("api.unauthorized", "this browser is signed in no more", "sign in again: reeve web");
-  // A cookie comes along with whatever makes a browser ask. What follows is for pages of this daemon alone.
+void Gate::check_page(const Request& head, const std::string& session) const {
   const bool is_upgrade = head.header("upgrade").has_value();
   if ((changes_something(head) || is_upgrade) && !head.header("origin")) throw forged("there is no Origin");
-  if (changes_something(head) && head.header("reeve-request") != "1") throw forged("there is no header Reeve-Request");
-  return {.caller = std::move(*caller), .is_known = true};
+  // Browsers send the cookie to whatever listens at another port of this host too; the key stays with the page.
+  const bool is_page = !changes_something(head) && !is_upgrade && head.path == "/";
+  if (is_page) return;
+  const auto key = is_upgrade ? find_offered_key(head) : head.header("reeve-request");
+  if (!key || !sign_ins_.is_key(session, *key)) throw forged("the key of the sign-in is missing, or is another's");
+}
+
+void Gate::admit_browser(const Request& head, const std::string& cookie,
+                         const std::function<void(Admission)>& decided) {
+  const Error over("api.unauthorized", "this browser is signed in no more", "sign in again: reeve web");
+  auto caller = sign_ins_.find(cookie, loop_.now());
+  if (!caller) throw over;
+  check_page(head, caller->session);
+  if (caller->token.empty()) return decided({.caller = std::move(*caller), .is_known = true});
+  // It is in as long as the token that its link was asked for with.
+  const std::string token = caller->token;
+  tokens_.find_hashed(
+      token, [this, peer = head.peer, decided, over, caller = std::move(*caller)](const TokenBook::Found& found) {
+        if (!found) return decided({.refusal = refusal(peer, found.error())});
+        if (*found) return decided({.caller = caller, .is_known = true});
+        sign_ins_.forget_token(caller.token);
+        decided({.refusal = refusal(peer, over)});
+      });
 }
 
 void Gate::admit_token(const Request& head, const std::string& authorization,

@@ -37,7 +37,9 @@ class Gate {
  private:
   void check_host(const Request& head) const;
   void check_origin(const Request& head) const;
-  Admission admit_browser(const Request& head, const std::string& cookie);
+  void admit_browser(const Request& head, const std::string& cookie, const std::function<void(Admission)>& decided);
+  // A cookie alone opens the page; all else is for the pages of this daemon, which know the key of the session.
+  void check_page(const Request& head, const std::string& session) const;
   void admit_token(const Request& head, const std::string& authorization,
                    const std::function<void(Admission)>& decided);
 
@@ -48,8 +50,9 @@ class Gate {
   Failures failures_;
 };
 
-// The cookie of a browser: two daemons of one machine share all but the port.
-std::string cookie_name(const Peer& peer);
+// The cookie of a browser: two daemons of one machine share all but the port. Over an encrypted way it has a name that
+// browsers let nobody else set (__Host-).
+std::string cookie_name(const Request& request);
 std::optional<std::string> find_cookie(const Request& request);
 // Whether the browser came encrypted, as far as that can be known.
 bool is_secure(const Request& request);

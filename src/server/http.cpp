@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <functional>
 #include <list>
 #include <sys/socket.h>
 #include <unordered_map>
@@ -147,11 +148,12 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
   }
 
   // For each of those that are there now; `act` may end any of them.
-  void for_each(void (Connection::*act)()) {
+  template <class Act>
+  void for_each(const Act& act) {
     std::vector<std::shared_ptr<Connection>> all;
     all.reserve(connections.size());
     for (const auto& [_, connection] : connections) all.push_back(connection);
-    for (const auto& connection : all) (connection.get()->*act)();
+    for (const auto& connection : all) std::invoke(act, *connection);
   }
 
   // Their addresses are in the tasks that wait for them.
@@ -190,6 +192,10 @@ void HttpServer::accept(os::Fd listener, TcpDoor door) {
 }
 
 std::size_t HttpServer::connections() const noexcept { return core_->connections.size(); }
+
+void HttpServer::review(const Judge& judge) {
+  core_->for_each([&](Connection& connection) { connection.review(judge); });
+}
 
 void HttpServer::count_in(runtime::HttpMeters& meters) { core_->meters = &meters; }
 

@@ -38,6 +38,8 @@ struct Peer {
   os::TcpAddress from = {};
   os::TcpAddress to = {};
   bool is_encrypted = false;
+  // Shared by all requests of one connection; none where nothing is remembered.
+  std::shared_ptr<Acquaintance> acquaintance = {};
 };
 
 struct Request {
@@ -112,6 +114,9 @@ struct Admission {
 // Decides at once or later, on the loop's thread. The head is valid until this returns.
 using Admit = std::function<void(const Request& head, std::function<void(Admission)> decided)>;
 
+// Why somebody who was let in is in no more; nothing while the credential counts.
+using Judge = std::function<std::optional<std::string>(const Caller& caller)>;
+
 // How connections from a port are taken.
 struct TcpDoor {
   Admit admit;
@@ -150,6 +155,10 @@ class HttpServer {
   std::size_t connections() const noexcept;
   // Where connections and answers are counted; before the first accept(). They must outlive it.
   void count_in(runtime::HttpMeters& meters);
+  // Asks about everybody who is being answered at a port. What goes on for one who is in no more ends now: streams
+  // without their end, WebSockets with 4401, a look that is not answered yet with 401. A change that has begun is
+  // answered.
+  void review(const Judge& judge);
   // No new connections or requests; what is being answered is finished, streams are ended. Calls when all are gone,
   // after `patience` at the latest.
   void close(base::Milliseconds patience, std::function<void()> closed);

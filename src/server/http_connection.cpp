@@ -55,12 +55,14 @@ class HttpConnection final : public Connection, public Outlet, public std::enabl
         is_stranger_(admit_ != nullptr),
         socket_(host_->loop.context(), asio::generic::stream_protocol(AF_UNIX, 0), socket.release()) {
     socket_.non_blocking(true);
+    peer_.acquaintance = std::make_shared<Acquaintance>();
   }
 
   void start();
   void finish() override;
   void cut() override;
   void drop() override { close(); }
+  void review(const Judge& judge) override;
 
   bool is_closed() const noexcept override { return state_ == State::closed; }
   void send(Response response) override;
@@ -111,6 +113,7 @@ class HttpConnection final : public Connection, public Outlet, public std::enabl
   bool is_stranger_;
   // Of the request that is being read.
   bool is_admitted_ = false;
+  // Of the request that is being read or answered.
   Caller caller_;
   asio::generic::stream_protocol::socket socket_;
   State state_ = State::idle;
@@ -121,6 +124,7 @@ class HttpConnection final : public Connection, public Outlet, public std::enabl
   std::weak_ptr<HttpResponder> responder_;
   std::weak_ptr<HttpStream> stream_;
   bool is_head_request_ = false;
+  bool is_change_ = false;
   bool is_http_1_0_ = false;
   bool keeps_alive_ = true;
   bool has_hung_up_ = false;
@@ -225,8 +229,9 @@ void HttpConnection::handle() {
   Request request = reader_->take();
   reader_.reset();
   is_head_request_ = request.method == "HEAD";
+  is_change_ = !is_head_request_ && request.method != "GET";
   request.peer = peer_;
-  request.caller = std::exchange(caller_, {});
+  request.caller = caller_;
   is_admitted_ = false;
   auto responder = std::make_shared<HttpResponder>(host_->loop, weak_from_this());
   responder_ = responder;
@@ -400,6 +405,22 @@ void HttpConnection::finish() {
   stream_.reset();
   schedule_flush();
   if (stream) stream->tell_closed();
+}
+
+void HttpConnection::review(const Judge& judge) {
+  const bool is_read = state_ == State::receiving && is_admitted_;
+  // What a change does is done: whoever began it is told.
+  const bool is_awaited = state_ == State::answering && !is_change_;
+  if (!is_read && !is_awaited && state_ != State::streaming) return;
+  const auto why = judge(caller_);
+  if (!why) return;
+  if (state_ == State::streaming) return cut();
+  const auto self = shared_from_this();
+  const auto responder = responder_.lock();
+  Response response = refusal_response(no_longer_in(*why));
+  response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"reeve\"");
+  refuse(std::move(response));
+  if (is_awaited && responder) responder->abandon();
 }
 
 void HttpConnection::cut() {

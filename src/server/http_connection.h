@@ -46,6 +46,8 @@ class Connection {
   virtual void cut() = 0;
   // Ends now; nobody is told.
   virtual void drop() = 0;
+  // Ends what goes on, if whom it goes on for is in no more.
+  virtual void review(const Judge& judge) = 0;
 };
 
 // What is known of one who came.

@@ -105,6 +105,11 @@ Refusal no_answer(std::string detail) {
           "look into the daemon's log; a bug worth reporting"};
 }
 
+Refusal no_longer_in(std::string why) {
+  return {401, "api.unauthorized", "the credential counts no more", std::move(why),
+          "show a token that counts, or sign in again: reeve web"};
+}
+
 Response refusal_response(const Refusal& refusal) {
   using base::Value;
   Value document = Value::object();

@@ -38,6 +38,7 @@ Refusal too_many_headers(std::size_t most);
 Refusal timed_out();
 Refusal overloaded(std::size_t connections);
 Refusal no_answer(std::string detail);
+Refusal no_longer_in(std::string why);
 
 // As a problem document.
 Response refusal_response(const Refusal& refusal);

@@ -39,6 +39,11 @@ class HttpResponder final : public Responder, public std::enable_shared_from_thi
   void on_closed(std::function<void()> closed) override;
 
   bool is_answered() const noexcept { return is_answered_; }
+  // Somebody else answers: nothing of this reaches the connection any more.
+  void abandon() {
+    outlet_.reset();
+    tell_closed();
+  }
   void tell_closed() {
     if (closed_) std::exchange(closed_, nullptr)();
   }

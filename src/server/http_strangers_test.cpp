@@ -10,7 +10,9 @@ namespace reeve::server {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::Port;
 using testing::RawSocket;
 using testing::Service;
@@ -21,7 +23,7 @@ class HttpStrangers : public ::testing::Test {
   void begin(HttpServer::Limits limits) {
     service_ = std::make_unique<Service>(
         [](const Request& request, const std::shared_ptr<Responder>& responder) {
-          EXPECT_EQ(request.peer.entrance, Entrance::tcp);
+          EXPECT_EQ(request.peer.entrance, request.path == "/owner" ? Entrance::unix_socket : Entrance::tcp);
           responder->send({.content_type = "text/plain", .body = request.caller.name + request.body});
         },
         limits);
@@ -81,6 +83,74 @@ TEST_F(HttpStrangers, get_one_answer_and_send_nothing) {
   RawSocket refused(port_);
   ASSERT_TRUE(refused.send("POST / HTTP/1.1\r\nX-Name: nobody\r\nContent-Length: 1000000\r\n\r\n"));
   EXPECT_THAT(refused.read_answer(), HasSubstr(" 401 "));
+}
+
+// Whoever has a token may take many connections, but not the last: the owner is not locked out.
+TEST_F(HttpStrangers, the_last_quarter_is_the_owners) {
+  begin({.connections = 8});
+  std::vector<std::unique_ptr<RawSocket>> known;
+  for (int i = 0; i < 6; ++i) {
+    known.push_back(std::make_unique<RawSocket>(port_));
+    ASSERT_TRUE(known.back()->send(get("/", "X-Name: anna\r\n")));
+    EXPECT_THAT(known.back()->read_answer(), HasSubstr("\r\n\r\nanna"));
+  }
+  RawSocket late(port_);
+  EXPECT_THAT(late.read_to_end(), HasSubstr(" 503 "));
+  RawSocket owner(service_->path());
+  ASSERT_TRUE(owner.send(get("/owner")));
+  EXPECT_THAT(owner.read_answer(), HasSubstr(" 200 "));
+  RawSocket second(service_->path());
+  ASSERT_TRUE(second.send(get("/owner")));
+  EXPECT_THAT(second.read_answer(), HasSubstr(" 200 "));
+}
+
+// One who was let in and is in no more: what goes on ends, what was a change is answered.
+TEST_F(HttpStrangers, who_is_in_no_more_is_told) {
+  std::vector<std::shared_ptr<Responder>> held;
+  std::shared_ptr<Stream> stream;
+  testing::Event all_there;
+  service_ = std::make_unique<Service>(
+      [&](const Request& request, const std::shared_ptr<Responder>& responder) {
+        if (request.path == "/stream") {
+          stream = responder->begin({});
+          stream->write("first");
+        } else {
+          held.push_back(responder);
+        }
+        if (stream && held.size() == 3) all_there.happen();
+      },
+      HttpServer::Limits{});
+  os::Fd listener = os::listen_at(*os::parse_tcp_address("127.0.0.1:0"));
+  port_ = {os::local_address(listener.get())->port};
+  service_->on_loop([&] {
+    service_->server().accept(std::move(listener), {.admit = [](const Request& head, auto decided) {
+                                decided({.caller = {head.header("x-name").value_or(""), {}}, .is_known = true});
+                              }});
+  });
+  RawSocket streams(port_);
+  RawSocket looks(port_);
+  RawSocket changes(port_);
+  RawSocket other(port_);
+  ASSERT_TRUE(streams.send(get("/stream", "X-Name: anna\r\n")));
+  ASSERT_TRUE(looks.send(get("/wait", "X-Name: anna\r\n")));
+  ASSERT_TRUE(changes.send("POST /act HTTP/1.1\r\nX-Name: anna\r\nContent-Length: 0\r\n\r\n"));
+  ASSERT_TRUE(other.send(get("/wait", "X-Name: ben\r\n")));
+  ASSERT_TRUE(all_there.wait());
+  EXPECT_THAT(streams.read_until("first"), HasSubstr(" 200 "));
+  service_->on_loop([&] {
+    service_->server().review([](const Caller& caller) {
+      return caller.name == "anna" ? std::optional<std::string>("she left") : std::nullopt;
+    });
+    for (const auto& responder : held) responder->send({.content_type = "text/plain", .body = "late"});
+    EXPECT_TRUE(stream->is_closed());
+    held.clear();
+    stream.reset();
+  });
+  // Without the chunk that would say that this is all.
+  EXPECT_THAT(streams.read_to_end(), Not(HasSubstr("0\r\n\r\n")));
+  EXPECT_THAT(looks.read_to_end(), AllOf(HasSubstr(" 401 "), HasSubstr("she left"), Not(HasSubstr("late"))));
+  EXPECT_THAT(changes.read_answer(), AllOf(HasSubstr(" 200 "), HasSubstr("late")));
+  EXPECT_THAT(other.read_answer(), AllOf(HasSubstr(" 200 "), HasSubstr("late")));
 }
 
 TEST_F(HttpStrangers, a_body_comes_after_the_word) {

@@ -34,6 +34,21 @@ UpgradeRefusal refuse(std::string detail) {
 
 }  // namespace
 
+bool offers_protocol(const Request& request, std::string_view protocol) {
+  return has_word(request, "sec-websocket-protocol", protocol);
+}
+
+std::optional<std::string> find_offered_key(const Request& request) {
+  for (const auto& [name, value] : request.headers) {
+    if (base::to_ascii_lower(name) != "sec-websocket-protocol") continue;
+    for (const std::string_view part : base::split(value, ',')) {
+      const std::string_view word = base::trim(part);
+      if (word.starts_with(key_protocol)) return std::string(word.substr(key_protocol.size()));
+    }
+  }
+  return std::nullopt;
+}
+
 bool Request::is_upgrade() const {
   return has_word(*this, "connection", "upgrade") && has_word(*this, "upgrade", "websocket");
 }

@@ -14,4 +14,11 @@ struct UpgradeRefusal {
 };
 std::optional<UpgradeRefusal> check_upgrade(const Request& request);
 
+// What a page asks for, beside `reeve.key.KEY`: browsers let it send no other header with an upgrade.
+inline constexpr std::string_view websocket_protocol = "reeve";
+inline constexpr std::string_view key_protocol = "reeve.key.";
+bool offers_protocol(const Request& request, std::string_view protocol);
+// Behind `key_protocol`; nothing without one.
+std::optional<std::string> find_offered_key(const Request& request);
+
 }  // namespace reeve::server

@@ -19,6 +19,9 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/websocket/stream.hpp>
 
+#include "server/frame_counter.h"
+#include "server/http_upgrade.h"
+
 namespace reeve::server {
 
 namespace {
@@ -44,7 +47,8 @@ class Wire {
     virtual asio::generic::stream_protocol::socket& socket() noexcept = 0;
     // What had been read before; empty when there is no more.
     virtual std::string take_rest(std::size_t most) = 0;
-    virtual void note_received() = 0;
+    // Bytes that have come.
+    virtual void note_received(std::string_view bytes) = 0;
     virtual void put(std::string bytes) = 0;
   };
 
@@ -59,11 +63,12 @@ class Wire {
         [this](auto handler, const Buffers& into) {
           const std::string rest = end_->take_rest(asio::buffer_size(into));
           if (!rest.empty()) {
+            end_->note_received(rest);
             const std::size_t count = asio::buffer_copy(into, asio::buffer(rest));
             asio::post(get_executor(), beast::bind_handler(std::move(handler), error_code(), count));
             return;
           }
-          end_->socket().async_read_some(into, Received<decltype(handler)>{end_, std::move(handler)});
+          end_->socket().async_read_some(into, Received<decltype(handler), Buffers>{end_, std::move(handler), into});
         },
         token, buffers);
   }
@@ -111,13 +116,20 @@ class Wire {
   }
 
  private:
-  // Notes the sign of life, then goes on.
-  template <class Handler>
+  // Notes what has come, then goes on.
+  template <class Handler, class Buffers>
   struct Received {
     End* end;
     Handler handler;
+    Buffers buffers;
     void operator()(const error_code& error, std::size_t count) {
-      if (!error) end->note_received();
+      std::size_t left = error ? 0 : count;
+      for (auto at = asio::buffer_sequence_begin(buffers); left > 0 && at != asio::buffer_sequence_end(buffers); ++at) {
+        const asio::const_buffer buffer(*at);
+        const std::size_t part = std::min(left, buffer.size());
+        end->note_received({static_cast<const char*>(buffer.data()), part});
+        left -= part;
+      }
       handler(error, count);
     }
   };
@@ -131,9 +143,10 @@ class WebSocketConnection final : public Connection,
                                   public Wire::End,
                                   public std::enable_shared_from_this<WebSocketConnection> {
  public:
-  WebSocketConnection(std::shared_ptr<Host> host, UpgradedSocket from, const WebSocketLimits& limits)
+  WebSocketConnection(std::shared_ptr<Host> host, UpgradedSocket from, Caller caller, const WebSocketLimits& limits)
       : host_(std::move(host)),
         limits_(limits),
+        caller_(std::move(caller)),
         socket_(host_->loop.context(), asio::generic::stream_protocol(AF_UNIX, 0), from.socket.release()),
         rest_(std::move(from.rest)),
         beast_(std::in_place, Wire(static_cast<Wire::End&>(*this))),
@@ -153,6 +166,10 @@ class WebSocketConnection final : public Connection,
     closed_ = nullptr;
     end();
   }
+  void review(const Judge& judge) override {
+    if (state_ != State::open) return;
+    if (const auto why = judge(caller_)) cut(CloseCode::unauthorized, *why);
+  }
 
   // WebSocket
   void send(SharedFrame frame) override;
@@ -168,7 +185,7 @@ class WebSocketConnection final : public Connection,
   // Wire::End
   asio::generic::stream_protocol::socket& socket() noexcept override { return socket_; }
   std::string take_rest(std::size_t most) override;
-  void note_received() override { has_received_ = true; }
+  void note_received(std::string_view bytes) override;
   void put(std::string bytes) override;
 
  private:
@@ -183,8 +200,7 @@ class WebSocketConnection final : public Connection,
   void read();
   void take(const error_code& error);
   void stop_reading(const error_code& error);
-  bool may_come();
-  void refuse_flood();
+  bool may_come(std::size_t frames);
 
   void push(SharedFrame frame);
   void schedule_flush();
@@ -202,6 +218,7 @@ class WebSocketConnection final : public Connection,
 
   std::shared_ptr<Host> host_;
   const WebSocketLimits limits_;
+  const Caller caller_;
   asio::generic::stream_protocol::socket socket_;
   std::string rest_;
   // Gone when the connection has ended, however long somebody holds this.
@@ -223,7 +240,8 @@ class WebSocketConnection final : public Connection,
   bool is_flush_scheduled_ = false;
   bool waits_writable_ = false;
 
-  // Messages that may still come at once, and when that was counted.
+  // Frames that may still come at once, and when that was counted.
+  FrameCounter counter_;
   double allowance_;
   BootTime counted_at_;
 
@@ -248,11 +266,12 @@ void WebSocketConnection::start(const Request& request) {
   beast_->set_option(
       websocket::stream_base::timeout{websocket::stream_base::none(), websocket::stream_base::none(), false});
   beast_->set_option(websocket::stream_base::decorator(
-      [](websocket::response_type& response) { response.set(beast::http::field::server, "reeve"); }));
+      [speaks = offers_protocol(request, websocket_protocol)](websocket::response_type& response) {
+        response.set(beast::http::field::server, "reeve");
+        // A browser takes no answer that agrees to none of what it offers.
+        if (speaks) response.set(beast::http::field::sec_websocket_protocol, std::string(websocket_protocol));
+      }));
   beast_->read_message_max(limits_.message_bytes);
-  beast_->control_callback([this](websocket::frame_type, beast::string_view) {
-    if (!may_come()) refuse_flood();
-  });
   error_code error;
   beast_->accept(beast_request(request), error);
   // Found right before; whatever else it may dislike was answered by it.
@@ -288,9 +307,7 @@ void WebSocketConnection::take(const error_code& error) {
   // One long message does not make every later one cost as much.
   buffer_.shrink_to_fit();
   if (state_ == State::closing) return read();
-  if (!may_come()) {
-    refuse_flood();
-  } else if (!message.is_text && !limits_.takes_binary) {
+  if (!message.is_text && !limits_.takes_binary) {
     close(CloseCode::unsupported_data, "text messages only");
   } else if (const auto call = message_) {
     call(std::move(message));
@@ -311,18 +328,21 @@ void WebSocketConnection::stop_reading(const error_code& error) {
   schedule_flush();
 }
 
+// Also of frames that Beast swallows, such as empty pieces of a message that never ends.
+void WebSocketConnection::note_received(std::string_view bytes) {
+  has_received_ = true;
+  if (!may_come(counter_.feed(bytes))) cut(CloseCode::policy, "too many messages");
+}
+
 // One allowance for all that comes, filled up with time.
-bool WebSocketConnection::may_come() {
+bool WebSocketConnection::may_come(std::size_t frames) {
   const BootTime now = host_->loop.now();
   const std::chrono::duration<double> passed = now - counted_at_;
   counted_at_ = now;
   allowance_ = std::min<double>(limits_.messages_at_once, allowance_ + passed.count() * limits_.messages_per_second);
-  if (allowance_ < 1) return false;
-  allowance_ -= 1;
-  return true;
+  allowance_ -= static_cast<double>(frames);
+  return allowance_ >= 0;
 }
-
-void WebSocketConnection::refuse_flood() { cut(CloseCode::policy, "too many messages"); }
 
 void WebSocketConnection::set_paused(bool is_paused) {
   is_paused_ = is_paused;
@@ -483,7 +503,7 @@ void WebSocketConnection::end() {
 
 UpgradedConnection open_websocket(std::shared_ptr<Host> host, UpgradedSocket from, const Request& request,
                                   const WebSocketLimits& limits) {
-  auto made = std::make_shared<WebSocketConnection>(std::move(host), std::move(from), limits);
+  auto made = std::make_shared<WebSocketConnection>(std::move(host), std::move(from), request.caller, limits);
   made->start(request);
   return {made, made};
 }

@@ -16,6 +16,7 @@ using Client = testing::WebSocketClient;
 using Frame = Client::Frame;
 using testing::Event;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::Service;
 using ::testing::StartsWith;
 
@@ -232,6 +233,31 @@ TEST(HttpWebSocket, a_flood_of_messages_or_pings_is_closed) {
     EXPECT_EQ(client.read_close(), 1008) << opcode;
     EXPECT_EQ(client.close_reason(), "too many messages");
   }
+}
+
+// Nothing of it reaches anybody, and it never ends: it is counted all the same.
+TEST(HttpWebSocket, a_flood_of_empty_pieces_is_closed) {
+  for (const char* payload : {"", "x"}) {
+    Room room({.messages_per_second = 1, .messages_at_once = 10});
+    Client client(room.service.path(), "/socket");
+    std::string flood = Client::bytes_of({Client::text, payload, false});
+    for (int i = 0; i < 1'000; ++i) flood += Client::bytes_of({Client::more, payload, false});
+    // Where nobody minds the flood, this is answered instead.
+    flood += Client::bytes_of({Client::close, "\x03\xe8"});
+    client.send_raw(flood);
+    EXPECT_EQ(client.read_close(), 1008) << payload;
+    EXPECT_EQ(client.close_reason(), "too many messages");
+  }
+}
+
+TEST(HttpWebSocket, a_page_is_told_the_protocol_that_it_may_speak) {
+  Room room;
+  auto headers = Client::right_headers();
+  headers.emplace_back("Sec-WebSocket-Protocol", "reeve, reeve.key.abc");
+  const Client client(room.service.path(), "/socket", headers);
+  EXPECT_TRUE(client.is_open());
+  EXPECT_THAT(client.head(), HasSubstr("Sec-WebSocket-Protocol: reeve\r\n"));
+  EXPECT_THAT(client.head(), Not(HasSubstr("abc")));
 }
 
 TEST(HttpWebSocket, one_that_does_not_read_is_cut_at_the_bound_and_told) {

@@ -7,7 +7,6 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "os/lineage.h"
-#include "os/tcp.h"
 #include "runtime/store_task.h"
 
 namespace reeve::server {
@@ -36,17 +35,28 @@ std::string run_named_by(pid_t pid) {
   return id ? id->text() : "a run";
 }
 
-std::optional<Insider> find_in_lineage(const runtime::Daemon& daemon, pid_t pid,
-                                       const std::vector<os::ProcessId>& lineage) {
-  for (const os::ProcessId& id : lineage) {
-    if (const auto run = daemon.find_held_by(id.pid)) return Insider{run->text(), pid};
-  }
-  for (const os::ProcessId& id : lineage) {
-    const bool is_inside = os::runs_program(id.pid, "reeve-keeper", "hold") ||
-                           is_group_of_a_run(os::cgroup_of(id.pid)) || os::variable_of(id.pid, "REEVE_RUN_ID");
-    if (is_inside) return Insider{run_named_by(pid), pid};
+bool is_keeper(pid_t pid) { return os::runs_program(pid, "reeve-keeper", "hold"); }
+
+bool is_mark(pid_t pid) {
+  return is_keeper(pid) || is_group_of_a_run(os::cgroup_of(pid)) || os::variable_of(pid, "REEVE_RUN_ID");
+}
+
+std::optional<Insider> find_held(const runtime::Daemon& daemon, pid_t pid, const std::vector<pid_t>& lineage) {
+  for (const pid_t above : lineage) {
+    if (const auto run = daemon.find_held_by(above)) return Insider{run->text(), pid, run};
   }
   return std::nullopt;
+}
+
+std::string name_keeper(const std::vector<os::ProcessId>& lineage) {
+  const auto found = std::ranges::find_if(lineage, [](const os::ProcessId& id) { return is_keeper(id.pid); });
+  return found != lineage.end() ? fmt::format("keeper-{}-{}", found->pid, found->started) : std::string();
+}
+
+std::vector<pid_t> numbers_of(const std::vector<os::ProcessId>& lineage) {
+  std::vector<pid_t> numbers;
+  for (const os::ProcessId& id : lineage) numbers.push_back(id.pid);
+  return numbers;
 }
 
 [[noreturn]] void throw_gone() {
@@ -54,42 +64,41 @@ std::optional<Insider> find_in_lineage(const runtime::Daemon& daemon, pid_t pid,
               "let the command that decides wait for its answer");
 }
 
-// Of those at the other end of a port, if that is on this machine.
-std::vector<pid_t> holders_of(const Peer& peer) {
-  // Whoever reaches a loopback address is here, whatever address it took for its own end.
-  const bool is_here = peer.from.is_loopback() || peer.to.is_loopback() || os::is_own_address(peer.from);
-  return is_here ? os::find_holders(peer.from, peer.to) : std::vector<pid_t>();
-}
-
-// Who has an end of a connection may have got it from somebody else: one of them inside is enough.
-std::optional<Insider> find_at_port(const runtime::Daemon& daemon, const Peer& peer) {
-  for (const pid_t pid : holders_of(peer)) {
-    if (pid == 0) throw_gone();
-    const auto id = os::identify(pid);
-    if (!id) continue;
-    if (auto insider = find_in_lineage(daemon, pid, os::find_lineage(*id))) return insider;
-  }
-  return std::nullopt;
-}
-
-// Of those that hold the connection, those who may be in a sandbox.
-bool may_be_sandboxed(const Peer& peer) {
-  if (peer.entrance == Entrance::tcp) {
-    return std::ranges::any_of(holders_of(peer), [](pid_t pid) { return !os::shares_mounts(pid); });
-  }
-  // Who has the number afterwards had it all along. Most clients are known to be outside by this alone.
-  return peer.pid >= 0 &&
-         !(os::shares_mounts(peer.pid) && os::identify(peer.pid) == os::ProcessId{peer.pid, peer.started});
-}
-
 }  // namespace
 
+Suspect trace(pid_t pid) {
+  const auto id = os::identify(pid);
+  const auto lineage = id ? os::find_lineage(*id) : std::vector<os::ProcessId>();
+  Suspect suspect{.pid = pid, .lineage = numbers_of(lineage)};
+  suspect.is_marked = std::ranges::any_of(suspect.lineage, is_mark);
+  if (suspect.is_marked) suspect.keeper = name_keeper(lineage);
+  return suspect;
+}
+
 std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& peer) {
-  if (peer.entrance == Entrance::tcp) return find_at_port(daemon, peer);
   if (peer.pid < 0) return std::nullopt;
-  const auto lineage = os::find_lineage({peer.pid, peer.started});
+  const auto above = os::find_lineage({peer.pid, peer.started});
+  const auto lineage = numbers_of(above);
   if (lineage.empty()) throw_gone();
-  return find_in_lineage(daemon, peer.pid, lineage);
+  if (auto held = find_held(daemon, peer.pid, lineage)) return held;
+  if (!std::ranges::any_of(lineage, is_mark)) return std::nullopt;
+  return Insider{run_named_by(peer.pid), peer.pid, std::nullopt, name_keeper(above)};
+}
+
+std::optional<Insider> find_insider(const runtime::Daemon& daemon, const std::vector<Suspect>& holders,
+                                    bool is_complete) {
+  for (const Suspect& one : holders) {
+    if (auto held = find_held(daemon, one.pid, one.lineage)) return held;
+    if (one.is_marked) return Insider{run_named_by(one.pid), one.pid, std::nullopt, one.keeper};
+  }
+  if (!is_complete) {
+    throw Error("api.peer_hidden", "not all processes that may have sent this could be looked at",
+                "ask through the daemon's unix socket");
+  }
+  // Those that have gone since they were found may have been anybody.
+  const bool is_anybody_there = std::ranges::any_of(holders, [](const Suspect& one) { return !one.lineage.empty(); });
+  if (!is_anybody_there) throw_gone();
+  return std::nullopt;
 }
 
 void report_insider(runtime::Daemon& daemon, const Insider& insider, const std::string& what) {
@@ -110,7 +119,7 @@ void report_insider(runtime::Daemon& daemon, const Insider& insider, const std::
 }
 
 void refuse_insider(const SharedExchange& exchange, const std::string& what) {
-  const auto insider = find_insider(exchange->daemon, exchange->request.peer);
+  const auto& insider = exchange->insider;
   if (!insider) return;
   report_insider(exchange->daemon, *insider, what);
   throw Error("approval.inside_run", fmt::format("a process inside {} cannot decide", insider->run),
@@ -118,27 +127,16 @@ void refuse_insider(const SharedExchange& exchange, const std::string& what) {
 }
 
 void refuse_from_inside(const SharedExchange& exchange, std::string_view what) {
-  const auto insider = find_insider(exchange->daemon, exchange->request.peer);
+  const auto& insider = exchange->insider;
   if (!insider) return;
   report_insider(exchange->daemon, *insider, std::string(what));
   throw Error("execution.inside_run", fmt::format("a process inside {} cannot {}", insider->run, what),
               "do it in a shell of your own, outside any run");
 }
 
-void refuse_other_run(const SharedExchange& exchange, base::RunId run, const std::string& what) {
-  const auto insider = find_insider(exchange->daemon, exchange->request.peer);
-  if (!insider || insider->run == run.text()) return;
-  report_insider(exchange->daemon, *insider, what);
-  throw Error("run.inside_run", fmt::format("a process inside {} cannot {}", insider->run, what),
-              "do it in a shell of your own, outside any run");
-}
-
 void refuse_sandboxed(const SharedExchange& exchange) {
-  const Peer& peer = exchange->request.peer;
-  if (!may_be_sandboxed(peer)) return;
-  // Containers have mounts of their own as well, and are no sandbox of a run.
-  const auto insider = find_insider(exchange->daemon, peer);
-  if (!insider) return;
+  const auto& insider = exchange->insider;
+  if (!insider || os::shares_mounts(insider->pid)) return;
   throw Error("api.not_from_a_sandbox",
               fmt::format("a process in the sandbox of {} starts nothing outside", insider->run),
               "start it without a sandbox, or as a child of the tool itself");

@@ -3,22 +3,35 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "server/api.h"
 
 // APR-11: a process inside a managed run cannot decide. Known by descent, not by what it says of itself.
 namespace reeve::server {
 
-struct Insider {
-  // The run it is in, as far as that is known: "TR-7".
-  std::string run;
+// One that may have asked, as it was when it was looked at.
+struct Suspect {
   pid_t pid = 0;
+  // It and those above it, nearest first; empty when it was gone.
+  std::vector<pid_t> lineage;
+  // By its control group, or by the variables or the program of one of them.
+  bool is_marked = false;
+  // As in Insider.
+  std::string keeper = {};
 };
-// By a keeper above it, by its control group, or by the variables it or somebody above it was started with. Throws
-// `api.peer_gone` for a peer of this machine that is not there any more, of whom nothing can be known. At a port those
-// processes are looked at that hold the other end; of another machine's the credential counts.
-std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& peer);
+// On any thread.
+Suspect trace(pid_t pid);
 
+// By a keeper above it, by its control group, or by the variables it or somebody above it was started with. Throws
+// `api.peer_gone` for a peer of this machine that is not there any more, of whom nothing can be known.
+std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& peer);
+// The same of those who hold the other end of a port's connection. Who has one may have got it from somebody else: one
+// of them inside is enough. Throws `api.peer_gone` where nobody has it, `api.peer_hidden` where not all could be seen.
+std::optional<Insider> find_insider(const runtime::Daemon& daemon, const std::vector<Suspect>& holders,
+                                    bool is_complete);
+
+// What was found of who asks (`Exchange::insider`) decides what follows.
 // Called first by everything that decides or could: throws `approval.inside_run`, after it has been reported. `what`
 // says what was tried: "approve AP-3".
 void refuse_insider(const SharedExchange& exchange, const std::string& what);
@@ -28,9 +41,6 @@ void refuse_sandboxed(const SharedExchange& exchange);
 // Called first by what starts a workflow: throws `execution.inside_run`, after it has been reported. A process inside a
 // run would reach beyond the run that it is in. `what`: "start a workflow".
 void refuse_from_inside(const SharedExchange& exchange, std::string_view what);
-// Called first by what acts on a run: throws `run.inside_run` for a process inside another one, after it has been
-// reported. `what`: "cancel TR-7".
-void refuse_other_run(const SharedExchange& exchange, base::RunId run, const std::string& what);
 // An attempt that has been refused, in the audit trail and for all who listen.
 void report_insider(runtime::Daemon& daemon, const Insider& insider, const std::string& what);
 

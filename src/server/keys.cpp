@@ -153,6 +153,8 @@ void Keys::admit(const SharedExchange& exchange, Keeping keeping, std::function<
   // Those who come by the port have keys of their own.
   if (exchange->request.peer.entrance == Entrance::tcp)
     *key = fmt::format("{}:{}", exchange->request.caller.name, *key);
+  // So have those inside runs: nobody gets an answer that was given to somebody outside.
+  if (exchange->insider) *key = fmt::format("{}:{}", exchange->insider->run, *key);
   const std::string hash = hash_request(*exchange);
   if (const auto found = table_->entries.find(*key); found != table_->entries.end()) {
     if (found->second.hash != hash) throw reused();

@@ -136,6 +136,7 @@ Value describe(const Operation& operation) {
   }
   made.set("responses", responses(operation));
   made.set("x-scope", text(base::spell(operation.scope)));
+  made.set("x-inside", text(base::spell(operation.inside)));
   return made;
 }
 

@@ -64,12 +64,20 @@ const Operation* find_operation(std::string_view method, std::string_view path) 
 std::vector<std::string> error_codes(const Operation& operation) {
   std::vector<std::string> codes = {"api.bad_request", "api.forbidden", "store.busy", "store.unavailable"};
   if (operation.method != "GET") codes.emplace_back("api.unsupported_media_type");
+  if (operation.inside != Inside::anyone) {
+    // Reported attempts have a code of their own.
+    if (operation.inside != Inside::reported) codes.emplace_back("api.inside_run");
+    codes.emplace_back("api.peer_gone");
+    codes.emplace_back("api.peer_hidden");
+  }
   if (operation.keeping != Keeping::none) {
     codes.emplace_back("api.key_reused");
     codes.emplace_back("api.key_in_progress");
     codes.emplace_back("api.precondition_failed");
   }
-  codes.insert(codes.end(), operation.errors.begin(), operation.errors.end());
+  for (const std::string_view code : operation.errors) {
+    if (std::ranges::find(codes, code) == codes.end()) codes.emplace_back(code);
+  }
   return codes;
 }
 

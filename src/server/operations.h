@@ -29,6 +29,29 @@ enum class Keeping {
   answer,
 };
 
+// What a process inside a managed run may do with it, at whatever door and with whatever token (APR-11, SPEC §7): it
+// may ask and read its own, never decide.
+enum class Inside {
+  // Refused, and a test fails: each operation says it.
+  unsaid,
+  // The same as anybody: it tells nothing of what runs.
+  anyone,
+  // What it starts is its own.
+  starts,
+  // Of its own run and of those that it has started; of its own approvals, `run` names whose; of the execution that its
+  // run is a part of.
+  own_run,
+  own_approval,
+  own_approvals,
+  own_execution,
+  // `api.inside_run`.
+  refused,
+  // Refused by the operation itself, and the attempt is told and in the audit trail.
+  reported,
+};
+REEVE_DESCRIBE_ENUM(Inside, unsaid, anyone, starts, own_run, own_approval, own_approvals, own_execution, refused,
+                    reported)
+
 struct Parameter {
   std::string_view name;
   base::Value schema;
@@ -47,6 +70,7 @@ struct Operation {
   std::string_view path;
   // `operationId`.
   std::string_view name;
+  Inside inside = Inside::unsaid;
   std::string_view summary;
   Scope scope = Scope::read;
   std::vector<Parameter> query = {};

@@ -32,6 +32,7 @@ Operation revocation(std::string_view method, std::string_view path, std::string
   return {.method = method,
           .path = path,
           .name = name,
+          .inside = Inside::reported,
           .summary = "It lets nobody in any more; its name is not given again",
           .scope = Scope::admin,
           .body = method == "POST" ? json::object_schema({}, {}) : Value(),
@@ -47,6 +48,7 @@ std::vector<Operation> browser_operations() {
   return {{.method = "POST",
            .path = "/api/web",
            .name = "openForBrowser",
+           .inside = Inside::reported,
            .summary = "A link that lets a browser in, once; a port on loopback is opened where there is none",
            .scope = Scope::admin,
            .body = json::object_schema({}, {}),
@@ -57,6 +59,7 @@ std::vector<Operation> browser_operations() {
           {.method = "GET",
            .path = "/sign-in",
            .name = "signIn",
+           .inside = Inside::anyone,
            .summary = "Lets a browser in that has a link; at the port, without a credential",
            .query = {text_parameter("code", "of the link")},
            .replies = {{303, text, "text/plain"}},
@@ -64,6 +67,7 @@ std::vector<Operation> browser_operations() {
           {.method = "POST",
            .path = "/api/sign-out",
            .name = "signOut",
+           .inside = Inside::anyone,
            .summary = "Ends the session of the browser that asks",
            .body = json::object_schema({}, {}),
            .replies = {{200, json::object_schema({}, {})}},
@@ -71,6 +75,7 @@ std::vector<Operation> browser_operations() {
           {.method = "GET",
            .path = "/",
            .name = "welcome",
+           .inside = Inside::anyone,
            .summary = "A word to one who is in",
            .replies = {{200, text, "text/plain"}}}};
 }
@@ -87,6 +92,7 @@ std::vector<Operation> access_operations(json::Schemas& schemas) {
       {.method = "GET",
        .path = "/api/tokens",
        .name = "listTokens",
+       .inside = Inside::refused,
        .summary = "Tokens, also those that are over, newest first, without their secrets",
        .scope = Scope::admin,
        .query = {limit_parameter(), cursor_parameter()},
@@ -94,6 +100,7 @@ std::vector<Operation> access_operations(json::Schemas& schemas) {
       {.method = "POST",
        .path = "/api/tokens",
        .name = "createToken",
+       .inside = Inside::reported,
        .summary = "A new one. `token` is its secret, told here and never again",
        .scope = Scope::admin,
        .body = schemas.add("TokenWish", wish),
@@ -102,7 +109,17 @@ std::vector<Operation> access_operations(json::Schemas& schemas) {
        // A secret is stored nowhere.
        .keeping = Keeping::memory},
       revocation("POST", "/api/tokens/{name}/revoke", "revokeToken", token),
-      revocation("DELETE", "/api/tokens/{name}", "deleteToken", token)};
+      revocation("DELETE", "/api/tokens/{name}", "deleteToken", token),
+      {.method = "POST",
+       .path = "/api/daemon/token",
+       .name = "renewOwnToken",
+       .inside = Inside::reported,
+       .summary = "Another token in `http.token` of the state folder; the one before lets nobody in any more",
+       .scope = Scope::admin,
+       .body = json::object_schema({}, {}),
+       .replies = {{200, json::object_schema({{"file", json::string_schema()}}, {"file"})}},
+       .errors = {"approval.inside_run", "api.peer_gone"},
+       .keeping = Keeping::memory}};
   for (Operation& operation : browser_operations()) made.push_back(std::move(operation));
   return made;
 }

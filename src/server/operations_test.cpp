@@ -45,6 +45,28 @@ TEST(Operations, whatever_changes_something_keeps_its_key) {
   }
 }
 
+// APR-11, SPEC §7: what a process inside a run may do is said of each, and only of looks and of starting that it may.
+TEST(Operations, each_says_what_a_process_inside_a_run_may_do) {
+  const std::set<std::string_view> own_acts = {"cancelRun", "resizeRun", "signalRun"};
+  for (const Operation& operation : contract().operations) {
+    EXPECT_NE(operation.inside, Inside::unsaid) << operation.name;
+    const bool is_own = operation.inside == Inside::own_run || operation.inside == Inside::own_approval ||
+                        operation.inside == Inside::own_approvals || operation.inside == Inside::own_execution;
+    if (is_own) EXPECT_TRUE(operation.method == "GET" || own_acts.contains(operation.name)) << operation.name;
+    if (operation.inside == Inside::starts) EXPECT_EQ(operation.name, "startRun");
+    // Decisions, and whatever else people alone may do, is reported.
+    if (operation.scope == Scope::approve || operation.scope == Scope::admin) {
+      EXPECT_TRUE(operation.inside == Inside::reported || operation.name == "listTokens") << operation.name;
+    }
+  }
+  std::set<std::string_view> open;
+  for (const Operation& operation : contract().operations) {
+    if (operation.inside == Inside::anyone) open.insert(operation.name);
+  }
+  EXPECT_EQ(open, (std::set<std::string_view>{"getDescription", "getHealth", "getReadiness", "signIn", "signOut",
+                                              "welcome"}));
+}
+
 // A code that HTTP knows nothing special of would be told as a failure of the daemon.
 TEST(Operations, every_refusal_has_a_status_of_its_own) {
   for (const Operation& operation : contract().operations) {

@@ -14,8 +14,18 @@ fs::path own_project(const runtime::Daemon& daemon) {
   return is_in_project ? root.parent_path().parent_path() : fs::path();
 }
 
+bool may_name_paths(const Exchange& exchange) {
+  const Request& request = exchange.request;
+  return request.peer.entrance == Entrance::unix_socket || model::allows(request.caller.scopes, model::Scope::operate);
+}
+
 fs::path project_of(const Exchange& exchange) {
   const auto named = exchange.query("project");
+  // Before it is looked at.
+  if (named && *named != own_project(exchange.daemon).string() && !may_name_paths(exchange)) {
+    throw base::Error("api.forbidden", "another project than the daemon's own needs the scope `operate`",
+                      "leave `project` out, or use a token with that scope");
+  }
   fs::path project = named ? fs::path(*named) : own_project(exchange.daemon);
   std::error_code error;
   const bool is_folder = project.is_absolute() && fs::is_directory(project, error);

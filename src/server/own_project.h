@@ -8,8 +8,12 @@ namespace reeve::server {
 
 // The daemon's own project, when its state folder lies in one; else empty.
 std::filesystem::path own_project(const runtime::Daemon& daemon);
-// The folder that the query names as `project`, else the daemon's own. Throws `api.bad_request` when it is none.
+// The folder that the query names as `project`, else the daemon's own. Throws `api.bad_request` when it is none,
+// `api.forbidden` for one who may not name it.
 std::filesystem::path project_of(const Exchange& exchange);
+// Whether paths of this machine that a request names are looked at: for its owner, and for those at the port who may
+// start something in any folder. Nobody else finds out by them what there is.
+bool may_name_paths(const Exchange& exchange);
 // The config in force; throws `config.invalid`.
 model::Config load_config(const Exchange& exchange);
 

@@ -17,6 +17,7 @@
 #include "server/insider.h"
 #include "server/listing.h"
 #include "server/terminal.h"
+#include "server/whereabouts.h"
 #include "wire/run_request.h"
 
 // /api/runs
@@ -47,9 +48,28 @@ auto answer_with(SharedExchange exchange, int status) {
   };
 }
 
+// What a process inside a run starts belongs to that run, whatever it says, so that it can read its own.
+void make_child(const Exchange& exchange, wire::RunRequest& request) {
+  const Insider& insider = *exchange.insider;
+  const runtime::LiveRun* parent = insider.held ? exchange.daemon.supervisor().find(*insider.held) : nullptr;
+  const auto own = parent != nullptr ? parent->record().execution_id : std::nullopt;
+  if (request.execution_id && request.execution_id != own) {
+    throw Error("run.inside_run", fmt::format("a process inside {} starts nothing in another execution", insider.run),
+                "leave the execution out");
+  }
+  request.metadata.erase(parent_run_key);
+  request.metadata.erase(parent_keeper_key);
+  if (insider.held) {
+    request.metadata.emplace(parent_run_key, insider.held->text());
+  } else if (!insider.keeper.empty()) {
+    request.metadata.emplace(parent_keeper_key, insider.keeper);
+  }
+}
+
 void create(SharedExchange exchange) {
   refuse_sandboxed(exchange);
-  const auto request = decode_body<wire::RunRequest>(*exchange);
+  auto request = decode_body<wire::RunRequest>(*exchange);
+  if (exchange->insider) make_child(*exchange, request);
   auto config = exchange->daemon.options().reload();
   if (!config) throw config.error();
   auto plan = runtime::make_plan(*config, request);
@@ -107,7 +127,6 @@ void show(SharedExchange exchange) {
 }
 
 void cancel(SharedExchange exchange) {
-  refuse_other_run(exchange, exchange->run_id(), fmt::format("cancel {}", exchange->run_id().text()));
   const Value& body = exchange->body();
   runtime::Supervisor::Cancellation cancellation{.by = exchange->actor()};
   if (const Value* reason = body.find("reason"); reason != nullptr && !reason->is_null()) {
@@ -162,7 +181,6 @@ void input(SharedExchange exchange) {
 }
 
 void resize(SharedExchange exchange) {
-  refuse_other_run(exchange, exchange->run_id(), fmt::format("resize {}", exchange->run_id().text()));
   struct Size {
     int rows = 0;
     int columns = 0;
@@ -187,7 +205,6 @@ void signal(SharedExchange exchange) {
   static const std::map<std::string, int, std::less<>> names = {
       {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"KILL", SIGKILL}, {"USR1", SIGUSR1},  {"USR2", SIGUSR2},
       {"TERM", SIGTERM}, {"STOP", SIGSTOP}, {"CONT", SIGCONT}, {"TSTP", SIGTSTP}, {"WINCH", SIGWINCH}};
-  refuse_other_run(exchange, exchange->run_id(), fmt::format("signal {}", exchange->run_id().text()));
   const Value& body = exchange->body();
   const Value* wanted = body.find("signal");
   std::string name = wanted != nullptr && wanted->as_string() != nullptr ? *wanted->as_string() : "";

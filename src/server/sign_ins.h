@@ -24,12 +24,24 @@ class SignIns {
   // Who it was made for; the same code never again.
   std::optional<Caller> take_code(const std::string& code, base::BootTime now);
 
-  // What the cookie holds.
-  std::string open(Caller caller, base::BootTime now);
+  struct Session {
+    // What the cookie holds.
+    std::string cookie;
+    // What pages of this daemon say beside it. Cookies are sent to every port of a host; this is not.
+    std::string key;
+  };
+  Session open(Caller caller, base::BootTime now);
+  // Counts as use.
   std::optional<Caller> find(const std::string& cookie, base::BootTime now);
-  void close(const std::string& cookie);
+  // By `Caller::session`, without using it.
+  bool is_open(const std::string& session, base::BootTime now) const;
+  bool is_key(const std::string& session, const std::string& key) const;
+  void close(const std::string& cookie) { end(hash_of(cookie)); }
+  void end(const std::string& session);
   // All that were let in, or may yet come in, in that name: its token is revoked.
   void forget(const std::string& name);
+  // The same by the hash of the token that the link was asked for with.
+  void forget_token(const std::string& token);
 
   // Whether anybody is in, or may still come in.
   bool is_used(base::BootTime now);
@@ -39,8 +51,11 @@ class SignIns {
     Caller caller;
     base::BootTime since;
     base::BootTime until;
+    // Hashed, as the names of the entries are.
+    std::string key = {};
   };
   using Entries = std::map<std::string, Entry>;
+  static std::string hash_of(const std::string& secret);
   static void drop_old(Entries& entries, base::BootTime now, std::size_t most);
 
   Entries codes_;

@@ -25,17 +25,17 @@ TEST(SignIns, a_code_is_used_once_and_in_time) {
 
 TEST(SignIns, a_session_ends_when_it_is_not_used_and_in_any_case) {
   SignIns sign_ins;
-  const std::string idle = sign_ins.open(anna(), start);
+  const std::string idle = sign_ins.open(anna(), start).cookie;
   EXPECT_TRUE(sign_ins.find(idle, start + 11h));
   EXPECT_TRUE(sign_ins.find(idle, start + 22h));
   EXPECT_FALSE(sign_ins.find(idle, start + 34h));
-  const std::string busy = sign_ins.open(anna(), start);
+  const std::string busy = sign_ins.open(anna(), start).cookie;
   base::BootTime now = start;
   while (sign_ins.find(busy, now)) {
     now += 6h;
     ASSERT_LT(now - start, SignIns::longest_time + 24h);
   }
-  const std::string closed = sign_ins.open(anna(), now);
+  const std::string closed = sign_ins.open(anna(), now).cookie;
   sign_ins.close(closed);
   EXPECT_FALSE(sign_ins.find(closed, now));
 }
@@ -43,7 +43,8 @@ TEST(SignIns, a_session_ends_when_it_is_not_used_and_in_any_case) {
 TEST(SignIns, of_too_many_the_oldest_goes) {
   SignIns sign_ins;
   std::vector<std::string> cookies;
-  for (std::size_t i = 0; i <= SignIns::most_sessions; ++i) cookies.push_back(sign_ins.open(anna(), start + 1s * i));
+  for (std::size_t i = 0; i <= SignIns::most_sessions; ++i)
+    cookies.push_back(sign_ins.open(anna(), start + 1s * i).cookie);
   EXPECT_FALSE(sign_ins.find(cookies.front(), start + 1min));
   EXPECT_TRUE(sign_ins.find(cookies[1], start + 1min));
   EXPECT_TRUE(sign_ins.find(cookies.back(), start + 1min));
@@ -69,12 +70,48 @@ TEST(SignIns, a_name_that_is_revoked_is_out) {
   SignIns sign_ins;
   const base::BootTime now{};
   const std::string code = sign_ins.make_code({"ci", {model::Scope::admin}}, now);
-  const std::string cookie = sign_ins.open({"ci", {model::Scope::admin}}, now);
-  const std::string other = sign_ins.open({"anna", {model::Scope::read}}, now);
+  const std::string cookie = sign_ins.open({"ci", {model::Scope::admin}}, now).cookie;
+  const std::string other = sign_ins.open({"anna", {model::Scope::read}}, now).cookie;
   sign_ins.forget("ci");
   EXPECT_FALSE(sign_ins.take_code(code, now));
   EXPECT_FALSE(sign_ins.find(cookie, now));
   EXPECT_TRUE(sign_ins.find(other, now));
+}
+
+// Who was let in by the daemon's own token goes with it, whatever their name; who was by the unix socket stays.
+TEST(SignIns, what_a_token_let_in_goes_with_it) {
+  SignIns sign_ins;
+  const base::BootTime now{};
+  const std::string code = sign_ins.make_code({"anna", {model::Scope::admin}, "hash"}, now);
+  const std::string cookie = sign_ins.open({"anna", {model::Scope::admin}, "hash"}, now).cookie;
+  const std::string other = sign_ins.open(anna(), now).cookie;
+  sign_ins.forget_token("hash");
+  EXPECT_FALSE(sign_ins.take_code(code, now));
+  EXPECT_FALSE(sign_ins.find(cookie, now));
+  EXPECT_TRUE(sign_ins.find(other, now));
+}
+
+// Cookies are not separated by port: each session has a second secret, which no other can stand in for.
+TEST(SignIns, a_session_has_a_key_of_its_own) {
+  SignIns sign_ins;
+  const auto one = sign_ins.open(anna(), start);
+  const auto other = sign_ins.open(anna(), start);
+  const std::string session = sign_ins.find(one.cookie, start)->session;
+  EXPECT_TRUE(sign_ins.is_key(session, one.key));
+  for (const std::string& key : {other.key, one.cookie, std::string("1"), std::string()}) {
+    EXPECT_FALSE(sign_ins.is_key(session, key)) << key;
+  }
+}
+
+TEST(SignIns, looking_whether_it_is_open_does_not_keep_it_open) {
+  SignIns sign_ins;
+  const auto session = sign_ins.open(anna(), start);
+  const std::string name = sign_ins.find(session.cookie, start)->session;
+  EXPECT_TRUE(sign_ins.is_open(name, start + 11h));
+  EXPECT_FALSE(sign_ins.is_open(name, start + 12h));
+  EXPECT_FALSE(sign_ins.is_open("", start));
+  sign_ins.close(session.cookie);
+  EXPECT_FALSE(sign_ins.is_open(name, start));
 }
 
 }  // namespace

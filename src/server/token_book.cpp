@@ -36,12 +36,17 @@ std::string read_own(const std::filesystem::path& file) {
   }
 }
 
+std::optional<model::Token> find_counting(ledger::Transaction& transaction, const std::string& hash) {
+  auto token = store::find_token_by_hash(transaction.session(), hash);
+  const bool counts = token && !token->revoked_at && !(token->expires_at && *token->expires_at <= transaction.now());
+  return counts ? std::move(token) : std::nullopt;
+}
+
 // Whether it counts, and the note that it was used.
 std::optional<model::Token> use_token(ledger::Transaction& transaction, const std::string& hash) {
-  auto token = store::find_token_by_hash(transaction.session(), hash);
+  auto token = find_counting(transaction, hash);
   if (!token) return std::nullopt;
   const base::WallTime now = transaction.now();
-  if (token->revoked_at || (token->expires_at && *token->expires_at <= now)) return std::nullopt;
   if (!token->last_used_at || now - *token->last_used_at >= use_step) {
     store::write_token_used(transaction.session(), hash, transaction.now_text());
   }
@@ -64,8 +69,18 @@ void TokenBook::open_own(const std::filesystem::path& file) {
     secret = std::string(token_prefix) + make_secret();
     os::replace_file(file, secret + "\n");
   }
+  set_own(secret);
+}
+
+void TokenBook::renew_own(const std::filesystem::path& file) {
+  const std::string secret = std::string(token_prefix) + make_secret();
+  os::replace_file(file, secret + "\n");
+  set_own(secret);
+}
+
+void TokenBook::set_own(const std::string& secret) {
   own_hash_ = base::sha256_hex(secret);
-  own_ = {os::user_name(::geteuid()), {model::Scope::admin}};
+  own_ = {os::user_name(::geteuid()), {model::Scope::admin}, own_hash_};
 }
 
 bool TokenBook::is_familiar(const std::string& secret) const {
@@ -86,7 +101,10 @@ std::optional<Caller> TokenBook::find_entry(const std::string& hash) const {
 
 void TokenBook::find(const std::string& secret, std::function<void(Found)> done) {
   if (!looks_like_token(secret)) return done(std::nullopt);
-  std::string hash = base::sha256_hex(secret);
+  find_hashed(base::sha256_hex(secret), std::move(done));
+}
+
+void TokenBook::find_hashed(const std::string& hash, std::function<void(Found)> done) {
   if (auto known = find_entry(hash)) return done(std::move(known));
   runtime::ask_store(
       daemon_.ledger(), daemon_.loop(),
@@ -99,13 +117,29 @@ void TokenBook::find(const std::string& secret, std::function<void(Found)> done)
           return done(std::nullopt);
         }
         if (revocations == revocations_) remember(hash, **found);
-        done(Caller{(*found)->name, (*found)->scopes});
+        done(Caller{(*found)->name, (*found)->scopes, hash});
       });
+}
+
+void TokenBook::find_over(std::set<std::string> hashes, std::function<void(Over)> done) {
+  hashes.erase(own_hash_);
+  if (hashes.empty()) return done(std::set<std::string>());
+  runtime::ask_store(
+      daemon_.ledger(), daemon_.loop(),
+      [hashes = std::move(hashes)](ledger::Transaction& transaction) {
+        std::set<std::string> over;
+        for (const std::string& hash : hashes) {
+          if (!find_counting(transaction, hash)) over.insert(hash);
+        }
+        return over;
+      },
+      std::move(done));
 }
 
 void TokenBook::remember(const std::string& hash, const model::Token& token) {
   if (entries_.size() >= most_entries) entries_.clear();
-  entries_.insert_or_assign(hash, Entry{Caller{token.name, token.scopes}, token.expires_at, daemon_.loop().now()});
+  entries_.insert_or_assign(hash,
+                            Entry{Caller{token.name, token.scopes, hash}, token.expires_at, daemon_.loop().now()});
 }
 
 void TokenBook::forget(const std::string& name) {

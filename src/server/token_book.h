@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/error.h"
@@ -22,14 +23,27 @@ class TokenBook {
   // The daemon's own, with all scopes, named after the user whose daemon it is. Made when the file has none, or when
   // others could have read it.
   void open_own(const std::filesystem::path& file);
+  // Another in its place, in the file too; the one before counts no more. Throws when the file cannot be written: then
+  // nothing has changed.
+  void renew_own(const std::filesystem::path& file);
+
+  // Empty while there is none.
+  const std::string& own_hash() const noexcept { return own_hash_; }
 
   // Whether it is the daemon's own or counted lately. Asks nobody.
   bool is_familiar(const std::string& secret) const;
   // Nothing for one that there is not, that was revoked or has expired.
   using Found = std::expected<std::optional<Caller>, base::Error>;
   void find(const std::string& secret, std::function<void(Found)> done);
+  // The same by its hash, of a browser that was let in by it.
+  void find_hashed(const std::string& hash, std::function<void(Found)> done);
+  // Which of those hashes count no more, as the store says now.
+  using Over = std::expected<std::set<std::string>, base::Error>;
+  void find_over(std::set<std::string> hashes, std::function<void(Over)> done);
   // It was revoked here.
   void forget(const std::string& name);
+  // The same of one that the store says is over.
+  void forget_hashed(const std::string& hash) { entries_.erase(hash); }
 
  private:
   struct Entry {
@@ -40,6 +54,7 @@ class TokenBook {
   // Without the store, if that is not too long ago.
   std::optional<Caller> find_entry(const std::string& hash) const;
   void remember(const std::string& hash, const model::Token& token);
+  void set_own(const std::string& secret);
 
   runtime::Daemon& daemon_;
   std::string own_hash_;

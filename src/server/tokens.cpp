@@ -172,11 +172,32 @@ void revoke(SharedExchange exchange) {
       },
       [exchange, name](std::expected<Value, Error> record) {
         if (!record) return exchange->refuse(record.error());
-        if (exchange->front != nullptr) {
-          exchange->front->tokens().forget(name);
-          exchange->front->sign_ins().forget(name);
-        }
+        if (exchange->front != nullptr) exchange->front->forget_token(name);
         exchange->send(200, *record);
+      });
+}
+
+// The daemon's own has no name to revoke: another takes its place, in the file of those who may read it.
+void renew_own(SharedExchange exchange) {
+  refuse_insider(exchange, "renew the daemon's own token");
+  if (exchange->front == nullptr) throw Error("api.no_route", "this daemon has no door to TCP");
+  const std::string file = exchange->daemon.options().folder.http_token().string();
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [actor = exchange->actor()](ledger::Transaction& transaction) {
+        Value data = Value::object();
+        data.set("name", Value::string("http.token"));
+        data.set("renewed", Value::boolean(true));
+        transaction.record(model::AuditKind::token_revoked, actor, data);
+      },
+      [exchange, file](const std::expected<void, Error>& recorded) {
+        if (!recorded) return exchange->refuse(recorded.error());
+        exchange->go_on([&] {
+          exchange->front->renew_own_token();
+          Value document = Value::object();
+          document.set("file", Value::string(base::replace_invalid_utf8(file)));
+          exchange->send(200, document);
+        });
       });
 }
 
@@ -186,7 +207,8 @@ std::vector<Route> token_routes() {
   return {{"GET", "/api/tokens", list},
           {"POST", "/api/tokens", create},
           {"DELETE", "/api/tokens/*", revoke},
-          {"POST", "/api/tokens/*/revoke", revoke}};
+          {"POST", "/api/tokens/*/revoke", revoke},
+          {"POST", "/api/daemon/token", renew_own}};
 }
 
 }  // namespace reeve::server

@@ -23,8 +23,8 @@ void open(SharedExchange exchange) {
   refuse_insider(exchange, "let a browser in");
   Front& front = front_of(exchange);
   const os::TcpAddress& address = front.open_for_browser();
-  const std::string code =
-      front.sign_ins().make_code({exchange->actor(), {model::Scope::admin}}, exchange->daemon.loop().now());
+  const std::string code = front.sign_ins().make_code(
+      {exchange->actor(), {model::Scope::admin}, exchange->request.caller.token}, exchange->daemon.loop().now());
   Value document = Value::object();
   document.set("url", Value::string(fmt::format("{}/sign-in?code={}", front.url(), code)));
   document.set("address", Value::string(address.text()));
@@ -54,22 +54,23 @@ void sign_in(SharedExchange exchange) {
       [exchange, caller = *caller](const std::expected<void, Error>& recorded) {
         // Nobody comes in unseen.
         if (!recorded) return exchange->refuse(recorded.error());
-        const std::string cookie = exchange->front->sign_ins().open(caller, exchange->daemon.loop().now());
+        const SignIns::Session session = exchange->front->sign_ins().open(caller, exchange->daemon.loop().now());
         const auto life = std::chrono::duration_cast<std::chrono::seconds>(SignIns::longest_time).count();
         exchange->is_answered = true;
         exchange->responder->send(
             {.status = 303,
              .content_type = "text/plain; charset=utf-8",
              .body = "signed in\n",
-             .headers = {{"Location", "/"},
+             // What stands behind # is seen by the page alone, and by no other port.
+             .headers = {{"Location", "/#key=" + session.key},
                          {"Set-Cookie", fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}{}",
-                                                    cookie_name(exchange->request.peer), cookie, life,
+                                                    cookie_name(exchange->request), session.cookie, life,
                                                     is_secure(exchange->request) ? "; Secure" : "")}}});
       });
 }
 
 void sign_out(SharedExchange exchange) {
-  if (const auto cookie = find_cookie(exchange->request)) front_of(exchange).sign_ins().close(*cookie);
+  if (const auto cookie = find_cookie(exchange->request)) front_of(exchange).sign_out(*cookie);
   exchange->send(200, Value::object());
 }
 

@@ -21,12 +21,15 @@ enum class CloseCode : std::uint16_t {
   failed = 1011,
   // It did not read as fast as something came: it may connect again and go on where it was.
   try_again_later = 1013,
+  // The token or the session that it was opened with counts no more.
+  unauthorized = 4401,
 };
 
 struct WebSocketLimits {
   // Of a message that comes; a longer one ends the connection (1009).
   std::size_t message_bytes = 64UZ * 1024;
-  // Messages and pings that may come, in a second and at once; more end the connection (1008).
+  // Frames that may come, pieces of messages and pings among them, in a second and at once; more end the connection
+  // (1008).
   int messages_per_second = 50;
   int messages_at_once = 200;
   // Whether binary messages are taken; if not, one ends the connection (1003).

@@ -133,8 +133,8 @@ void validate(SharedExchange exchange) {
   project::WorkflowPlace place{
       .source = std::make_shared<const spec::Source>(file, *source), .project = {}, .folder = {}};
   if (const fs::path project = own_project(exchange->daemon); !project.empty()) place.project = project;
-  // Those beside the file, where it has a place.
-  if (fs::path(file).is_absolute()) place.folder = fs::path(file).parent_path();
+  // Those beside the file, where it has a place. For one who may name none it is a name.
+  if (fs::path(file).is_absolute() && may_name_paths(*exchange)) place.folder = fs::path(file).parent_path();
   const auto checked = project::check_workflow(place, load_config(*exchange));
   const base::Problems& problems = checked ? checked->warnings : checked.error();
   Value document = Value::object();

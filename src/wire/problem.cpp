@@ -86,6 +86,8 @@ int http_status(std::string_view code) noexcept {
       {"approval.one_at_a_time", 409},
       {"approval.gate_asks", 409},
       {"api.peer_gone", 403},
+      {"api.peer_hidden", 403},
+      {"api.inside_run", 403},
       {"api.not_from_a_run", 403},
       {"api.not_from_a_sandbox", 403},
       {"approval.already_resolved", 409},

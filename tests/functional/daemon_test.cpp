@@ -186,8 +186,10 @@ TEST_F(DaemonLife, a_client_inside_a_run_starts_none) {
   EXPECT_THAT(outcome.err, HasSubstr("a client inside a run starts none"));
   EXPECT_FALSE(fs::exists(fs::path(other) / "reeve.sock"));
   // It may ask the one that is there.
-  EXPECT_THAT(reeve({"run", "--", testing::reeve_binary(), "runs", "--state", state().string()}).out,
-              HasSubstr("TR-1"));
+  EXPECT_THAT(
+      reeve({"run", "--", "/bin/sh", "-c", testing::reeve_binary() + " show $REEVE_RUN_ID --state " + state().string()})
+          .out,
+      HasSubstr("TR-2"));
 }
 
 // Unix sockets end at 107 bytes; folders do not.

@@ -152,7 +152,7 @@ TEST_F(Host, what_is_missing_is_told) {
 
 TEST_F(Host, addresses_that_are_none_are_refused) {
   for (const char* address : {"127.0.0.1:80", "ftp://x", "http://", "http://x:0", "http://x:99999", "http://x/path",
-                              "http://user:pass@x", "unix://reeve.sock", "http://[::1"}) {
+                              "http://user:pass@x", "unix://reeve.sock", "http://[::1", ""}) {
     const Outcome outcome = from_outside({"--host", address, "runs"});
     EXPECT_EQ(outcome.code, 2) << address;
     EXPECT_THAT(outcome.err, HasSubstr("cli.usage")) << address;
@@ -250,6 +250,8 @@ TEST_F(EncryptedHost, a_browsers_cookie_is_kept_to_encrypted_ways) {
        .environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", scratch().path().string()}}});
   EXPECT_THAT(answer.out, HasSubstr("303 See Other"));
   EXPECT_THAT(answer.out, HasSubstr("; Secure"));
+  // Browsers let nobody but this host set it, and only so.
+  EXPECT_THAT(answer.out, HasSubstr("Set-Cookie: __Host-reeve_session_"));
 }
 
 }  // namespace

@@ -134,13 +134,16 @@ TEST_F(HttpDoor, a_browser_is_let_in_once_by_its_link) {
   const Port port = open_port();
   const std::string answer = ask(port, compose(port, "GET", question_of(link)));
   EXPECT_EQ(status_of(answer), 303) << answer;
-  EXPECT_EQ(header_of(answer, "Location"), "/");
+  // Behind #, where only the page sees it: the key of the session.
+  const std::string place = header_of(answer, "Location");
+  EXPECT_THAT(place, ContainsRegex("^/#key=[0-9a-f]{64}$"));
+  const std::string key = fmt::format("Reeve-Request: {}\r\n", place.substr(place.find('=') + 1));
   const std::string set = header_of(answer, "Set-Cookie");
   EXPECT_THAT(set, AllOf(HasSubstr("; HttpOnly"), HasSubstr("; SameSite=Strict"), HasSubstr("; Path=/"),
                          Not(HasSubstr("Secure"))));
   const std::string cookie = "Cookie: other=1; " + set.substr(0, set.find(';')) + "\r\n";
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", question_of(link)))), 403);
-  EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", cookie))), 200);
+  EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", cookie + key))), 200);
   EXPECT_THAT(ask(port, compose(port, "GET", "/", cookie)), HasSubstr("Welcome"));
   EXPECT_THAT(reeve({"audit", "list", "--json"}).out, HasSubstr("\"sign_in\""));
 
@@ -153,16 +156,51 @@ TEST_F(HttpDoor, a_browser_is_let_in_once_by_its_link) {
   const std::string before = fingerprint();
   EXPECT_EQ(body_of(start(""))["code"], "api.forged");
   EXPECT_EQ(body_of(start(origin))["code"], "api.forged");
-  EXPECT_EQ(body_of(start("Reeve-Request: 1\r\n"))["code"], "api.forged");
-  EXPECT_EQ(status_of(start("Origin: http://evil.example\r\nReeve-Request: 1\r\n")), 403);
+  EXPECT_EQ(body_of(start(key))["code"], "api.forged");
+  EXPECT_EQ(body_of(start(origin + "Reeve-Request: 1\r\n"))["code"], "api.forged");
+  EXPECT_EQ(status_of(start("Origin: http://evil.example\r\n" + key)), 403);
   EXPECT_EQ(fingerprint(), before);
-  EXPECT_EQ(status_of(start(origin + "Reeve-Request: 1\r\n")), 201);
+  EXPECT_EQ(status_of(start(origin + key)), 201);
   finish("TR-1");
 
-  EXPECT_EQ(
-      status_of(ask(port, compose(port, "POST", "/api/sign-out", cookie + origin + "Reeve-Request: 1\r\n", "{}"))),
-      200);
-  EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", cookie))), 401);
+  EXPECT_EQ(status_of(ask(port, compose(port, "POST", "/api/sign-out", cookie + origin + key, "{}"))), 200);
+  EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", cookie + key))), 401);
+}
+
+// Cookies are sent to every port of a host: whatever listens at another one has it. It neither sees nor changes a
+// thing.
+TEST_F(HttpDoor, a_cookie_alone_opens_nothing_but_the_page) {
+  const std::string link = sign_in_link();
+  const std::string other_link = sign_in_link();
+  const Port port = open_port();
+  const auto enter = [&](const std::string& one) {
+    const std::string answer = ask(port, compose(port, "GET", question_of(one)));
+    const std::string set = header_of(answer, "Set-Cookie");
+    EXPECT_THAT(set, StartsWith(fmt::format("reeve_session_{}=", port.number)));
+    const std::string place = header_of(answer, "Location");
+    return std::pair("Cookie: " + set.substr(0, set.find(';')) + "\r\n",
+                     "Reeve-Request: " + place.substr(place.find('=') + 1) + "\r\n");
+  };
+  const auto [cookie, key] = enter(link);
+  const std::string other_key = enter(other_link).second;
+  const std::string upgrade =
+      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" +
+      fmt::format("Origin: http://127.0.0.1:{}\r\n", port.number);
+  const std::string before = fingerprint();
+  for (const char* target : {"/api/runs", "/api/approvals", "/metrics", "/readyz", "/api/openapi.json", "/nothing"}) {
+    for (const std::string& said : {std::string(), std::string("Reeve-Request: 1\r\n"), other_key}) {
+      const std::string answer = ask(port, compose(port, "GET", target, cookie + said));
+      EXPECT_EQ(status_of(answer), 403) << target << said;
+      EXPECT_EQ(body_of(answer)["code"], "api.forged") << target << said;
+    }
+  }
+  EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/events", cookie + upgrade))), 403);
+  // A page says it where browsers let it: not in this header.
+  EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/events", cookie + key + upgrade))), 403);
+  EXPECT_EQ(fingerprint(), before);
+  EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", cookie + key))), 200);
+  EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/", cookie))), 200);
 }
 
 TEST_F(HttpDoor, wrong_tokens_are_looked_at_ten_times_a_minute) {

@@ -131,11 +131,5 @@ TEST_F(Insider, a_client_inside_a_run_starts_no_daemon) {
   }
 }
 
-// What decides nothing stays open to it.
-TEST_F(Insider, a_tool_may_look_and_start_runs_of_its_own) {
-  EXPECT_EQ(inside("exec " + program() + "runs" + place()).code, 0);
-  EXPECT_EQ(inside("exec " + program() + "run" + place() + " -- echo nested").out, "nested\n");
-}
-
 }  // namespace
 }  // namespace reeve

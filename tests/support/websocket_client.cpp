@@ -37,6 +37,14 @@ WebSocketClient::WebSocketClient(const std::filesystem::path& socket, const std:
 WebSocketClient::WebSocketClient(const std::filesystem::path& socket, const std::string& target, const Headers& headers,
                                  const std::string& behind)
     : socket_(socket) {
+  ask(target, headers, behind);
+}
+
+WebSocketClient::WebSocketClient(Port port, const std::string& target, const Headers& headers) : socket_(port) {
+  ask(target, headers, {});
+}
+
+void WebSocketClient::ask(const std::string& target, const Headers& headers, const std::string& behind) {
   std::string request = "GET " + target + " HTTP/1.1\r\n";
   for (const auto& [name, value] : headers) request += name + ": " + value + "\r\n";
   socket_.send(request + "\r\n" + behind);

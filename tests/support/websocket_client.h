@@ -30,6 +30,8 @@ class WebSocketClient {
   using Headers = std::vector<std::pair<std::string, std::string>>;
   WebSocketClient(const std::filesystem::path& socket, const std::string& target, const Headers& headers,
                   const std::string& behind = {});
+  // At a port; `headers` with the right Host.
+  WebSocketClient(Port port, const std::string& target, const Headers& headers);
   static Headers right_headers();
 
   // The answer's head; and whether it is a WebSocket now.
@@ -56,6 +58,7 @@ class WebSocketClient {
   void hang_up() { socket_.close(); }
 
  private:
+  void ask(const std::string& target, const Headers& headers, const std::string& behind);
   bool fill(std::size_t bytes);
   std::string take(std::size_t bytes);
 

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <sys/types.h>
+#include <vector>
+
+#include "base/clock.h"
+#include "os/tcp.h"
+
+// Whose processes stand at the other end of a connection of this machine.
+namespace reeve::os {
+
+struct TcpConnection {
+  TcpAddress from;
+  TcpAddress to;
+};
+
+// Of one connection: the processes that hold its end `from`; where none of them may be looked at, those of its user
+// that may not. None: nobody holds it any more, as while its descriptor is on its way through another socket.
+struct Holders {
+  std::vector<pid_t> processes;
+  // False when there was more to look at than may be, or when nobody who could be seen holds it and some descriptor is
+  // on its way: then it may be others.
+  bool is_complete = true;
+};
+
+struct HolderBounds {
+  // Of one connection.
+  std::size_t holders = 256;
+  // Of all that are looked at.
+  std::size_t processes = 100'000;
+  std::size_t descriptors = 2'000'000;
+  base::Milliseconds time = std::chrono::seconds(5);
+};
+
+// Looks through all processes, once for all of the connections: takes milliseconds, on a busy machine many. Not for a
+// thread that others wait for.
+std::vector<Holders> find_holders(std::span<const TcpConnection> connections, const HolderBounds& bounds = {});
+
+}  // namespace reeve::os

@@ -1,0 +1,161 @@
+#include "os/holders.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace reeve::os {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Two ends of one connection on this machine.
+class HoldersTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    to_ = *local_address(listener_.get());
+    client_ = connect();
+    from_ = *local_address(client_.get());
+  }
+  Fd connect() const {
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(to_.port);
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::connect(client.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+    return client;
+  }
+  Holders find(const TcpAddress& from, const HolderBounds& bounds = {}) const {
+    const TcpConnection one{from, to_};
+    return find_holders(std::span(&one, 1), bounds).front();
+  }
+
+  Fd listener_ = listen_at(*parse_tcp_address("127.0.0.1:0"));
+  Fd client_;
+  TcpAddress to_;
+  TcpAddress from_;
+};
+
+// APR-11: who is at the other end of a connection on this machine.
+TEST_F(HoldersTest, the_other_end_is_found) {
+  EXPECT_THAT(find(from_).processes, ElementsAre(::getpid()));
+  EXPECT_TRUE(find(from_).is_complete);
+  TcpAddress other = from_;
+  ++other.port;
+  EXPECT_THAT(find(other).processes, IsEmpty());
+  client_ = Fd();
+  EXPECT_THAT(find(from_).processes, IsEmpty()) << "nobody holds it any more";
+  EXPECT_TRUE(find(from_).is_complete);
+}
+
+TEST_F(HoldersTest, all_who_hold_it_are_found_at_whatever_number) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // As its standard input, and nowhere else.
+    ::dup2(client_.get(), 0);
+    ::close(client_.get());
+    ::pause();
+    ::_exit(0);
+  }
+  const auto is_found = [&] {
+    auto found = find(from_).processes;
+    std::ranges::sort(found);
+    return found == std::vector<pid_t>{std::min(::getpid(), child), std::max(::getpid(), child)};
+  };
+  EXPECT_TRUE(is_found());
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST_F(HoldersTest, one_look_serves_many) {
+  const Fd second = connect();
+  const std::vector<TcpConnection> both = {{from_, to_}, {*local_address(second.get()), to_}, {to_, to_}};
+  const auto found = find_holders(both);
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_THAT(found[0].processes, ElementsAre(::getpid()));
+  EXPECT_THAT(found[1].processes, ElementsAre(::getpid()));
+  EXPECT_THAT(found[2].processes, IsEmpty());
+}
+
+// On its way through another socket it is nobody's, and nobody who cannot be seen is taken for its holder.
+TEST_F(HoldersTest, what_is_on_its_way_is_nobodys) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  char byte = 'x';
+  iovec part{.iov_base = &byte, .iov_len = 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = room.data();
+  message.msg_controllen = room.size();
+  cmsghdr* head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof(int));
+  const int number = client_.get();
+  std::memcpy(CMSG_DATA(head), &number, sizeof number);
+  ASSERT_EQ(::sendmsg(ends[0], &message, 0), 1);
+  client_ = Fd();
+  const Holders found = find(from_);
+  EXPECT_TRUE(found.processes.empty() || !found.is_complete);
+  for (const int end : ends) ::close(end);
+}
+
+void become_nobody() {
+  constexpr uid_t nobody = 65'534;
+  if (::geteuid() == 0 && ::setuid(nobody) != 0) ::_exit(9);
+}
+
+// A daemon that is not root cannot look into one that made itself not dumpable: it is suspected, not overlooked.
+TEST_F(HoldersTest, one_that_hides_is_suspected) {
+  client_ = Fd();
+  std::array<int, 2> told{};
+  ASSERT_EQ(::pipe(told.data()), 0);
+  const pid_t hider = ::fork();
+  if (hider == 0) {
+    become_nobody();
+    const Fd mine = connect();
+    ::prctl(PR_SET_DUMPABLE, 0);
+    const std::uint16_t port = local_address(mine.get())->port;
+    ::_exit(::write(told[1], &port, sizeof port) == sizeof port ? ::pause() : 9);
+  }
+  TcpAddress from = from_;
+  ASSERT_EQ(::read(told[0], &from.port, sizeof from.port), static_cast<ssize_t>(sizeof from.port));
+  const pid_t seeker = ::fork();
+  if (seeker == 0) {
+    become_nobody();
+    const Holders found = find(from);
+    const bool is_suspected = std::ranges::find(found.processes, hider) != found.processes.end();
+    // Of more than are told nobody knows.
+    ::_exit(is_suspected && !find(from, {.holders = 0}).is_complete ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(seeker, &status, 0), seeker);
+  EXPECT_EQ(status, 0);
+  ::kill(hider, SIGKILL);
+  ::waitpid(hider, nullptr, 0);
+  for (const int end : told) ::close(end);
+}
+
+// What was not looked at may be anybody.
+TEST_F(HoldersTest, a_bound_that_is_reached_is_told) {
+  EXPECT_FALSE(find(from_, {.processes = 0}).is_complete);
+  EXPECT_FALSE(find(from_, {.descriptors = 0}).is_complete);
+  EXPECT_FALSE(find(from_, {.time = base::Milliseconds(0)}).is_complete);
+  EXPECT_FALSE(find(from_, {.holders = 0}).is_complete);
+}
+
+}  // namespace
+}  // namespace reeve::os
