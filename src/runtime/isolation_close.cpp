@@ -115,10 +115,6 @@ void IsolationSteps::remove_worktrees(Site& site) {
         root, row.holder->execution, row.holder->node_id, row.holder->iteration, row.holder->attempt, std::nullopt};
     reject(site, held, PatchState::quarantined, "the execution was over before it was");
   }
-  quietly("the branch of " + root.text() + " is not where it belongs", [&] {
-    take_back_cancelled(*site);
-    if (site->repository.find_ref(branch_ref(root))) settle_branch(*site);
-  });
   for (WorktreeRow& row : list_rows(root)) {
     end_setup_in(worktree_folder(root, row.name));
     keep_rest(site, row);
@@ -143,6 +139,10 @@ void IsolationSteps::close(base::ExecutionId root) {
   auto site = find_site(root);
   if (!site) return;
   remove_worktrees(*site);
+  quietly("the branch of " + root.text() + " is not where it belongs", [&] {
+    take_back_cancelled(*site);
+    if (site->repository.find_ref(branch_ref(root))) settle_branch(*site);
+  });
   const auto head = site->repository.head();
   const auto is_in = [&](const std::string& commit) {
     try {
