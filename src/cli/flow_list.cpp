@@ -63,7 +63,8 @@ Command make_flow_list() {
       .summary = "The executions of workflows, the newest first",
       .about = R"(What waits for a person stands first. Executions of subgraphs are listed too, with the node that
 started them. In a pipe a line has, separated by tabs: id, status, workflow, label, start, milliseconds it
-took, note.)",
+took, note. What it took is the time from its start to its end, with all that it waited for: people, and
+`flow retry` too; `reeve flow show` tells how much of it was spent in runs.)",
       .examples = {{"reeve flow list", "the last 20"},
                    {"reeve flow list --status waiting_approval", "what waits"},
                    {"reeve flow list --label nightly --json", "for a script"}},

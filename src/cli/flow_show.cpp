@@ -81,7 +81,8 @@ Command make_flow_show() {
       .about =
           R"(Each node with what went in and came out, its attempts and rounds of loops, its runs, and what was asked
 and decided. In a pipe a line begins with what it is about (`execution`, `node`, `iteration`, `run`,
-`approval`, `patch`) and has its fields separated by tabs.
+`approval`, `patch`) and has its fields separated by tabs. The time beside a node is that of its latest
+attempt, without the pause before it.
 
 With `--json` the record as the API has it, with `--history` too what loops took back, the runs, the
 approvals and the patches instead.

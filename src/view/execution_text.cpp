@@ -22,6 +22,7 @@ using model::NodeExecution;
 constexpr std::size_t note_columns = 60;
 // Of what went in or came out, on one line of a terminal.
 constexpr std::size_t value_columns = 100;
+constexpr std::size_t field_columns = 13;
 
 std::string time_or_empty(const std::optional<WallTime>& time, const std::optional<WallTime>& now) {
   if (!time) return {};
@@ -167,7 +168,8 @@ class Page {
         if (found != nullptr && found->as_string() != nullptr) field(key, *found->as_string());
       }
     }
-    field("inputs", base::fit_width(base::visible(text_of(execution.inputs)), value_columns, style_.ascii));
+    field("inputs", base::fit_width(base::visible(text_of(execution.inputs)), room_of(value_columns, field_columns),
+                                    style_.ascii));
   }
 
   void section(std::string_view title) { text_ += fmt::format("\n{}\n", style_.paint(Tint::bold, title)); }
@@ -198,6 +200,13 @@ class Page {
     text_ += line + '\n';
   }
 
+  // Of a column that is `most` wide when the terminal has that beside the others.
+  std::size_t room_of(std::size_t most, std::size_t others) const {
+    constexpr std::size_t least = 10;
+    if (style_.columns == 0) return most;
+    return std::clamp(style_.columns - std::min(style_.columns, others), least, most);
+  }
+
   std::string take() { return std::move(text_); }
   WallTime now() const noexcept { return now_; }
   const Style& style() const noexcept { return style_; }
@@ -205,18 +214,29 @@ class Page {
  private:
   void field(std::string_view key, const std::string& value) {
     if (value.empty()) return;
-    text_ += fmt::format("{}{}\n", style_.paint(Tint::dim, fmt::format("{:<13}", key)), base::visible(value));
+    text_ +=
+        fmt::format("{}{}\n", style_.paint(Tint::dim, fmt::format("{:<{}}", key, field_columns)), base::visible(value));
   }
   void value(std::string_view key, const std::string& text) {
     if (text.empty()) return;
-    text_ += fmt::format("    {}{}\n", style_.paint(Tint::dim, fmt::format("{:<6}", key)),
-                         base::fit_width(base::visible(text), value_columns, style_.ascii));
+    constexpr std::size_t indent = 4;
+    constexpr std::size_t key_columns = 7;
+    text_ +=
+        fmt::format("{:{}}{}{}\n", "", indent, style_.paint(Tint::dim, fmt::format("{:<{}}", key, key_columns)),
+                    base::fit_width(base::visible(text), room_of(value_columns, indent + key_columns), style_.ascii));
   }
 
   const Style& style_;
   WallTime now_;
   std::string text_;
 };
+
+// Of the cells of a row that stand beside another, with the gaps.
+std::size_t width_of(const std::vector<std::string>& cells) {
+  std::size_t width = 2;
+  for (const std::string& cell : cells) width += cell.empty() ? 0 : base::display_width(cell) + 2;
+  return width;
+}
 
 std::string details_for_terminal(const ExecutionStory& story, const Style& style, WallTime now) {
   Page page(style, now);
@@ -227,14 +247,20 @@ std::string details_for_terminal(const ExecutionStory& story, const Style& style
   for (const NodeExecution& node : story.iterations) page.node(node);
   if (!story.runs.empty()) page.section("Runs");
   for (const model::Run& run : story.runs) {
-    page.row({run.tool_run_id.text(), base::visible(run.node_id.value_or("")), status_text(run.status, style),
-              base::fit_width(base::visible(command_text(run.argv)), note_columns, style.ascii)});
+    const std::vector<std::string> head = {run.tool_run_id.text(), base::visible(run.node_id.value_or("")),
+                                           status_text(run.status, Style{.ascii = style.ascii})};
+    const std::size_t room = page.room_of(note_columns, width_of(head));
+    page.row({head[0], head[1], status_text(run.status, style),
+              base::fit_width(base::visible(command_text(run.argv)), room, style.ascii)});
   }
   if (!story.approvals.empty()) page.section("Approvals");
   for (const model::Approval& approval : story.approvals) {
-    page.row({approval.approval_id.text(), base::visible(approval.node_id.value_or("")),
-              status_text(approval.status, style), base::fit_width(question_line(approval), note_columns, style.ascii),
-              decision_text(approval, now)});
+    const std::vector<std::string> others = {approval.approval_id.text(), base::visible(approval.node_id.value_or("")),
+                                             status_text(approval.status, Style{.ascii = style.ascii}),
+                                             decision_text(approval, now)};
+    const std::size_t room = page.room_of(note_columns, width_of(others));
+    page.row({others[0], others[1], status_text(approval.status, style),
+              base::fit_width(question_line(approval), room, style.ascii), others[3]});
   }
   if (!story.patches.empty()) page.section("Patches");
   for (std::vector<std::string> patch : story.patches) {

@@ -162,7 +162,7 @@ TEST_F(FlowChanges, a_copied_file_that_was_left_out_is_shown) {
   EXPECT_THAT(reeve({"flow", "show", "EX-1"}).out, HasSubstr(R"("left_out":[".env.local"])"));
   const auto shown = start({"flow", "show", "EX-1"}, testing::Session::Ends::terminal, {{"NO_COLOR", "1"}});
   EXPECT_EQ(shown->wait(), 0);
-  EXPECT_THAT(shown->out(), HasSubstr("left  .env.local (copied in before: no part of the patch)"));
+  EXPECT_THAT(shown->out(), HasSubstr("left   .env.local (copied in before: no part of the patch)"));
 }
 
 TEST_F(FlowChanges, of_no_execution_are_not_none) {
