@@ -220,7 +220,11 @@ TEST_F(SharedRemote, a_step_that_a_dead_host_was_at_is_asked_about_and_done_else
   const std::string id = begin("one");
   ASSERT_TRUE(eventually([&] { return fs::exists(places()); }));
   // All of the host at once: guard, daemon, keeper and tool.
-  for (const testing::FoundProcess& process : processes()) ::kill(process.pid, SIGKILL);
+  ASSERT_TRUE(eventually([&] {
+    const auto left = processes();
+    for (const testing::FoundProcess& process : left) ::kill(process.pid, SIGKILL);
+    return left.empty();
+  }));
   scratch().write("go", "");
   const std::string question = wait_for_question(b());
   EXPECT_EQ(at_b({"approve", question}).code, 0);
