@@ -156,6 +156,25 @@ TEST_F(SharedRemote, changing_nodes_run_on_both_hosts_in_turn_and_the_checkout_g
   EXPECT_FALSE(fs::exists(project() / ".worktrees" / id));
 }
 
+// GRF-11: what its subgraphs do moves with it.
+TEST_F(SharedRemote, nodes_of_a_subgraph_go_on_at_the_other_host) {
+  write_workflow("inner", chain("inner", {{"a", step("a")}, {"ask", "human On?"}, {"b", step("b")}}));
+  clone_and_commit("outer",
+                   "id: outer\nname: Outer\nentry_point: sub\nnodes:\n"
+                   "  - {id: sub, type: subgraph, subgraph_config: {workflow_name: inner}}\n"
+                   "  - id: last\n    type: task\n    task_config: {role: coder, task_template: '" +
+                       step("c") + "'}\nedges: [{id: e, source: sub, target: last}]\n");
+  const std::string id = begin("outer");
+  const std::string question = wait_for_question(a());
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  ASSERT_EQ(at_b({"approve", question}).code, 0);
+  EXPECT_EQ(at_b({"wait", id}).code, 0) << ask_b({"flow", "show", id});
+  const std::string there = fmt::format("{}/.worktrees/{}\n", other().string(), id);
+  EXPECT_THAT(testing::read_text(places()), HasSubstr("1\n" + there + "2\n" + there));
+  ASSERT_EQ(reeve({"flow", "list"}).code, 0);
+  EXPECT_TRUE(eventually([&] { return is_in_checkout("c.txt") && branches_there().empty(); })) << "A is back";
+}
+
 // GRF-13, ISO-1: between what was merged and its push, and between the push and the store.
 TEST_F(SharedRemote, a_kill_around_the_push_is_gone_on_from) {
   clone_and_commit("one", chain("one", {{"a", step("a")}}));
@@ -201,7 +220,11 @@ TEST_F(SharedRemote, a_step_that_a_dead_host_was_at_is_asked_about_and_done_else
   const std::string id = begin("one");
   ASSERT_TRUE(eventually([&] { return fs::exists(places()); }));
   // All of the host at once: guard, daemon, keeper and tool.
-  for (const testing::FoundProcess& process : processes()) ::kill(process.pid, SIGKILL);
+  ASSERT_TRUE(eventually([&] {
+    const auto left = processes();
+    for (const testing::FoundProcess& process : left) ::kill(process.pid, SIGKILL);
+    return left.empty();
+  }));
   scratch().write("go", "");
   const std::string question = wait_for_question(b());
   EXPECT_EQ(at_b({"approve", question}).code, 0);
