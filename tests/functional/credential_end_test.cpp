@@ -71,7 +71,7 @@ class CredentialEnd : public testing::PortTest {
     return peer;
   }
   static void expect_closed(Client& client) {
-    EXPECT_EQ(client.read_close(), unauthorized) << client.close_reason();
+    ASSERT_EQ(client.read_close(), unauthorized) << client.close_reason();
     EXPECT_FALSE(client.close_reason().empty());
   }
   // By a link that was asked for with `words`.
@@ -112,11 +112,11 @@ TEST_F(CredentialEnd, a_revoked_token_ends_all_that_it_has_opened) {
   EXPECT_EQ(status(bearer(watcher)), 200);
 
   EXPECT_EQ(reeve({"token", "revoke", "watcher"}).code, 0);
-  expect_closed(*events);
+  ASSERT_NO_FATAL_FAILURE(expect_closed(*events));
   EXPECT_THAT(events->close_reason(), HasSubstr("revoked"));
   // Nothing is typed any more.
   terminal.send({Client::binary, "typed too late\n"});
-  expect_closed(terminal);
+  ASSERT_NO_FATAL_FAILURE(expect_closed(terminal));
   // Without the chunk that would say that this is all.
   for (const auto& stream : streams) EXPECT_THAT(stream->read_to_end(), Not(HasSubstr("\r\n0\r\n\r\n")));
   const std::string answer = waits.read_answer();
@@ -139,9 +139,9 @@ TEST_F(CredentialEnd, a_token_that_ends_by_itself_takes_its_streams_along) {
   const auto first = listen(shown(late));
   const auto second = listen(shown(elsewhere));
   sql("UPDATE tokens SET expires_at = '2020-01-01T00:00:00.000Z' WHERE name = 'late'");
-  expect_closed(*first);
+  ASSERT_NO_FATAL_FAILURE(expect_closed(*first));
   sql("UPDATE tokens SET revoked_at = '2020-01-01T00:00:00.000Z' WHERE name = 'elsewhere'");
-  expect_closed(*second);
+  ASSERT_NO_FATAL_FAILURE(expect_closed(*second));
   EXPECT_EQ(reeve({"run", "--", "true"}).code, 0);
   EXPECT_THAT(other->read_text().value_or(""), HasSubstr("TR-1"));
 }
@@ -153,7 +153,7 @@ TEST_F(CredentialEnd, signing_out_ends_what_the_browser_has_open) {
   const auto other = listen(shown(second));
   const auto stream = follow("/api/events?follow=1", page_headers(browser));
   EXPECT_EQ(status_of(ask(port_, compose(port_, "POST", "/api/sign-out", change_headers(browser), "{}"))), 200);
-  expect_closed(*socket);
+  ASSERT_NO_FATAL_FAILURE(expect_closed(*socket));
   EXPECT_THAT(stream->read_to_end(), Not(HasSubstr("\r\n0\r\n\r\n")));
   EXPECT_EQ(status(page_headers(browser)), 401);
   EXPECT_EQ(status(page_headers(second)), 200);
@@ -172,7 +172,7 @@ TEST_F(CredentialEnd, a_browser_goes_with_the_token_that_let_it_in) {
     } else {
       sql("UPDATE tokens SET expires_at = '2020-01-01T00:00:00.000Z' WHERE name = '" + name + "'");
     }
-    expect_closed(*socket);
+    ASSERT_NO_FATAL_FAILURE(expect_closed(*socket));
     EXPECT_EQ(status(page_headers(browser)), 401) << name;
   }
 }
@@ -191,8 +191,8 @@ TEST_F(CredentialEnd, the_daemons_own_token_is_replaced) {
   struct stat file{};
   ASSERT_EQ(::stat((state() / "http.token").c_str(), &file), 0);
   EXPECT_EQ(file.st_mode & 0777, 0600);
-  expect_closed(*socket);
-  expect_closed(*page);
+  ASSERT_NO_FATAL_FAILURE(expect_closed(*socket));
+  ASSERT_NO_FATAL_FAILURE(expect_closed(*page));
   EXPECT_EQ(status(bearer(before)), 401);
   EXPECT_EQ(status(bearer(own_token())), 200);
   EXPECT_EQ(status(page_headers(by_token)), 401);
