@@ -148,9 +148,16 @@ ExitCode follow(const Call& call, client::Daemon& daemon, const StartTerms& term
     return exit_code_with(record.execution, questions_of(record.execution), until);
   }
   // First the ear: what happens while it begins is heard.
-  client::EventFeed feed(daemon);
+  std::optional<client::EventFeed> feed;
+  try {
+    feed.emplace(daemon);
+  } catch (const client::Refusal& refusal) {
+    // Who may not listen may not start either, and is told so.
+    if (refusal.code() == "api.inside_run") create(call, daemon, terms);
+    throw;
+  }
   auto created = create(call, daemon, terms);
-  const model::Execution ended = follow_execution(call, daemon, feed, std::move(created.execution), until);
+  const model::Execution ended = follow_execution(call, daemon, *feed, std::move(created.execution), until);
   const bool is_over = model::is_over(ended.status);
   // What its end brings with it: the person is told whether their checkout has changed.
   if (is_over) client::wait_execution(daemon, ended.execution_id, client::Until::final, long_wait);
