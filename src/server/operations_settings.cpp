@@ -57,6 +57,7 @@ std::vector<Operation> setting_operations(json::Schemas& schemas) {
   made.push_back({.method = "GET",
                   .path = "/api/config",
                   .name = "getConfig",
+                  .inside = Inside::refused,
                   .summary = "Every value of the config with where it comes from; secrets are ***",
                   .replies = {{200, schemas.of<wire::ConfigTable>()}},
                   .errors = {"config.invalid"},
