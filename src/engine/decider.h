@@ -110,6 +110,8 @@ class Decider {
   // Everything that lives ends with it (GRF-7).
   void end(ExecutionStatus to, const std::string& reason);
   void check_end();
+  std::string describe_failure(const FailedNode& failed) const;
+  std::string find_reason();
   ExecutionDecision collect();
 
   const ExecutionView& view_;
@@ -123,6 +125,8 @@ class Decider {
   std::optional<std::string> end_reason_;
   // Why it may end without an exit.
   std::string reason_;
+  // The first of the file that failed in this decision, and how that is said.
+  std::optional<std::pair<NodeIndex, std::string>> failed_;
   bool cancels_pending_ = false;
   std::deque<NodeIndex> ended_;
   // Tasks, gates and subgraphs that this decision made ready.

@@ -19,7 +19,8 @@ void Decider::complete(NodeIndex node, Value outputs) {
 void Decider::fail(NodeIndex node, const std::string& error) {
   move(node, NodeStatus::failed);
   touch(node).error = error;
-  reason_ = fmt::format("{} failed: {}", base::quoted(graph_.node(node).id), error);
+  reason_ = describe_failure({node, error});
+  if (!failed_ || node < failed_->first) failed_.emplace(node, reason_);
   if (workflow_.workflow().config.fail_fast) {
     end(ExecutionStatus::failed, reason_);
   } else {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "base/text.h"
 #include "engine/decider.h"
 
 namespace reeve::engine {
@@ -186,8 +189,24 @@ void Decider::check_end() {
     status_ = ExecutionStatus::completed;
   } else {
     status_ = ExecutionStatus::failed;
-    end_reason_ = reason_.empty() ? "no exit point was reached" : reason_;
+    end_reason_ = find_reason();
   }
+}
+
+std::string Decider::describe_failure(const FailedNode& failed) const {
+  return fmt::format("{} failed: {}", base::quoted(graph_.node(failed.node).id), failed.error);
+}
+
+// GRF-7: of several failures the first of the file, whichever came last: the same each time.
+std::string Decider::find_reason() {
+  if (tally_.failed > 0) {
+    for (const FailedNode& failed : view_.failed_nodes()) {
+      if (failed_ && failed_->first <= failed.node) break;
+      if (state(failed.node).status == NodeStatus::failed) return describe_failure(failed);
+    }
+    if (failed_) return failed_->second;
+  }
+  return reason_.empty() ? "no exit point was reached" : reason_;
 }
 
 ExecutionDecision Decider::collect() {

@@ -72,6 +72,11 @@ struct EdgeView {
 };
 
 // What is stored of one execution. Asked only for what a decision needs.
+struct FailedNode {
+  graph::NodeIndex node = 0;
+  std::string error;
+};
+
 class ExecutionView {
  public:
   virtual ~ExecutionView() = default;
@@ -86,6 +91,8 @@ class ExecutionView {
   virtual std::int64_t loop_taken(graph::EdgeIndex edge) const = 0;
   // Nodes that are ready, running or waiting, in the order of the file.
   virtual std::vector<graph::NodeIndex> live_nodes() const = 0;
+  // Nodes that failed, in the order of the file.
+  virtual std::vector<FailedNode> failed_nodes() const = 0;
   // Nodes that are ready and may begin now, in the order of the file, at most so many.
   virtual std::vector<graph::NodeIndex> ready_nodes(base::WallTime now, std::size_t most) const = 0;
   // These will be asked for: a view over a database gets them at one go.

@@ -143,6 +143,42 @@ TEST(Execution, parallel_example_ends_with_a_rejection) {
   EXPECT_EQ(flow.status(), "failed") << "no exit completed";
 }
 
+// GRF-7: of several failures the first of the file is told, whichever came last, and also when something else did.
+TEST(Execution, the_reason_does_not_depend_on_what_came_last) {
+  const std::string yaml = R"(
+id: w
+name: w
+entry_point: split
+config: {fail_fast: false}
+nodes:
+  - {id: split, type: parallel, parallel_config: {branches: [a, b, c], wait_for: all}}
+  - {id: a, type: task, task_config: {role: noop}}
+  - {id: b, type: task, task_config: {role: noop}}
+  - {id: c, type: task, task_config: {role: noop}}
+  - {id: end, type: merge, merge_config: {wait_for: all, merge_strategy: union}}
+edges:
+  - {id: e1, source: split, target: a}
+  - {id: e2, source: split, target: b}
+  - {id: e3, source: split, target: c}
+  - {id: e4, source: a, target: end}
+  - {id: e5, source: b, target: end}
+  - {id: e6, source: c, target: end, condition: {field: c.x, operator: "==", value: 1}}
+)";
+  std::vector<std::string> order = {"a", "b", "c"};
+  do {
+    Flow flow(yaml);
+    for (const std::string& node : order) {
+      if (node == "c") {
+        flow.finish(node);
+      } else {
+        flow.fail(node);
+      }
+    }
+    EXPECT_EQ(flow.status(), "failed");
+    EXPECT_EQ(flow.execution().reason(), "`a` failed: broken") << order[0] << order[1] << order[2];
+  } while (std::ranges::next_permutation(order).found);
+}
+
 // GRF-6: a gate that says no with nobody to look at it fails, and GRF-7: its siblings end at once.
 TEST(Execution, a_gates_no_fails_fast) {
   Flow flow(read_example("parallel-review.yaml"));

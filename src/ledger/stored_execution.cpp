@@ -231,6 +231,18 @@ std::vector<NodeIndex> StoredExecution::live_nodes() const {
   return nodes;
 }
 
+std::vector<engine::FailedNode> StoredExecution::failed_nodes() const {
+  std::vector<engine::FailedNode> failed;
+  session_.query(Sql::execution_nodes_brief, {{"first", slot_of(number_, 0)}, {"last", last_slot(number_)}},
+                 [&](const Row& row) {
+                   if (row.word<model::NodeStatus>(2) != model::NodeStatus::failed) return;
+                   if (const auto node = workflow().graph().find(row.text(0))) {
+                     failed.push_back({*node, row.find_text(5).value_or("")});
+                   }
+                 });
+  return failed;
+}
+
 std::vector<NodeIndex> StoredExecution::ready_nodes(base::WallTime now, std::size_t most) const {
   std::vector<NodeIndex> nodes;
   session_.query(Sql::nodes_ready,

@@ -104,6 +104,7 @@ class StoredExecution final : public engine::ExecutionView {
   engine::EdgeView edge(graph::EdgeIndex edge) const override;
   std::int64_t loop_taken(graph::EdgeIndex edge) const override;
   std::vector<graph::NodeIndex> live_nodes() const override;
+  std::vector<engine::FailedNode> failed_nodes() const override;
   std::vector<graph::NodeIndex> ready_nodes(base::WallTime now, std::size_t most) const override;
   void expect(std::span<const graph::NodeIndex> nodes) const override;
 

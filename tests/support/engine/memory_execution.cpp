@@ -31,6 +31,14 @@ std::vector<NodeIndex> MemoryExecution::live_nodes() const {
   return live;
 }
 
+std::vector<engine::FailedNode> MemoryExecution::failed_nodes() const {
+  std::vector<engine::FailedNode> failed;
+  for (NodeIndex node = 0; node < nodes_.size(); ++node) {
+    if (nodes_[node].status == NodeStatus::failed) failed.push_back({node, errors_.at(node)});
+  }
+  return failed;
+}
+
 std::vector<NodeIndex> MemoryExecution::ready_nodes(base::WallTime now, std::size_t most) const {
   std::vector<NodeIndex> ready;
   for (NodeIndex node = 0; node < nodes_.size() && ready.size() < most; ++node) {
@@ -67,6 +75,7 @@ void MemoryExecution::apply(const engine::ExecutionDecision& decision) {
     node.edges_decided = change.edges_decided;
     node.edges_taken = change.edges_taken;
     node.not_before = change.not_before;
+    if (change.error) errors_[change.node] = *change.error;
     if (change.inputs || is_reset) node.inputs = change.inputs.value_or(base::Value());
     if (change.outputs || is_reset) node.outputs = change.outputs.value_or(base::Value());
   }

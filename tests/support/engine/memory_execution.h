@@ -22,6 +22,7 @@ class MemoryExecution final : public engine::ExecutionView {
   engine::EdgeView edge(graph::EdgeIndex edge) const override { return edges_[edge]; }
   std::int64_t loop_taken(graph::EdgeIndex edge) const override { return loops_[edge]; }
   std::vector<graph::NodeIndex> live_nodes() const override;
+  std::vector<engine::FailedNode> failed_nodes() const override;
   std::vector<graph::NodeIndex> ready_nodes(base::WallTime now, std::size_t most) const override;
   void expect(std::span<const graph::NodeIndex> /*nodes*/) const override {}
 
@@ -51,6 +52,7 @@ class MemoryExecution final : public engine::ExecutionView {
   std::string reason_;
   engine::Tally tally_;
   std::vector<engine::NodeState> nodes_;
+  std::map<graph::NodeIndex, std::string> errors_;
   std::vector<engine::EdgeView> edges_;
   std::vector<std::int64_t> loops_;
   std::map<graph::NodeIndex, int> begun_;
