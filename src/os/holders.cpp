@@ -52,7 +52,6 @@ struct Wanted {
   std::vector<pid_t> holders;
   std::vector<pid_t> hidden;
   bool has_more_holders = false;
-  bool has_more_hidden = false;
 };
 
 // By both ends, as a table has them.
@@ -147,10 +146,10 @@ class Search {
     const bool may_be_on_its_way = is_hidden && !is_over_ && find_on_its_way();
     std::vector<Holders> found;
     for (const Wanted& one : wanted_) {
-      const bool is_known =
-          is_seen(one) ? !one.has_more_holders : !one.has_more_hidden && (one.hidden.empty() || !may_be_on_its_way);
+      const bool is_known = is_seen(one) ? !one.has_more_holders : one.hidden.empty() || !may_be_on_its_way;
       found.push_back({.processes = is_seen(one) ? one.holders : one.hidden,
-                       .is_complete = one.inode == 0 || (is_known && !is_over_)});
+                       .is_complete = one.inode == 0 || (is_known && !is_over_),
+                       .is_guess = !is_seen(one)});
     }
     return found;
   }
@@ -236,12 +235,8 @@ class Search {
   void note_hidden(pid_t pid) {
     const std::uint64_t user = user_of(pid);
     for (Wanted& one : wanted_) {
-      if (one.inode == 0 || one.user != user) continue;
-      if (one.hidden.size() == bounds_.holders) {
-        one.has_more_hidden = true;
-      } else {
-        one.hidden.push_back(pid);
-      }
+      // Bounded by the processes that are looked at: a proxy of root has all of the kernel's beside it.
+      if (one.inode != 0 && one.user == user) one.hidden.push_back(pid);
     }
   }
 

@@ -23,10 +23,12 @@ struct Holders {
   // False when there was more to look at than may be, or when nobody who could be seen holds it and some descriptor is
   // on its way: then it may be others.
   bool is_complete = true;
+  // Nobody was seen to hold it: these are all that may.
+  bool is_guess = false;
 };
 
 struct HolderBounds {
-  // Of one connection.
+  // Of one connection, of those that are seen.
   std::size_t holders = 256;
   // Of all that are looked at.
   std::size_t processes = 100'000;

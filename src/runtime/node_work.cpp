@@ -145,7 +145,9 @@ void NodeWork::take_over_run(const Run& last, RunPlan plan, std::function<void(N
 void NodeWork::take_over_isolated(const Run& last, std::function<void(NodeWork&)> done) {
   const bool is_own_run = task() != nullptr && !last.metadata.contains(gate_key);
   const bool is_done = is_final(last.status);
-  if (!start_.ground->worktree.remote) {
+  // What changes nothing has nothing there; a gate that said something has said it.
+  const bool changes_nothing = task() == nullptr || task()->role == noop_role;
+  if (!start_.ground->worktree.remote || changes_nothing) {
     if (is_done) return done(*this);
     return fail(Failure{.error = fmt::format("{} was begun on another host, which is gone, and its worktree with it",
                                              last.tool_run_id.text()),

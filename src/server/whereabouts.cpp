@@ -128,7 +128,12 @@ void admit_insider(const SharedExchange& exchange, Inside inside, std::function<
 // Looks for the holders of connections, for all that wait at once.
 class Whereabouts::Seeker {
  public:
-  using Take = std::function<void(std::vector<Suspect> suspects, bool is_complete)>;
+  struct Found {
+    std::vector<Suspect> suspects;
+    bool is_complete = true;
+    bool is_guess = false;
+  };
+  using Take = std::function<void(const Found& found)>;
 
   explicit Seeker(runtime::Loop& loop) : loop_(loop), thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
@@ -160,11 +165,10 @@ class Whereabouts::Seeker {
       for (const Task& task : tasks) connections.push_back(task.connection);
       const std::vector<os::Holders> found = os::find_holders(connections);
       for (std::size_t i = 0; i < tasks.size(); ++i) {
-        std::vector<Suspect> suspects;
-        for (const pid_t pid : found[i].processes) suspects.push_back(trace(pid));
+        Found told{.suspects = {}, .is_complete = found[i].is_complete, .is_guess = found[i].is_guess};
+        for (const pid_t pid : found[i].processes) told.suspects.push_back(trace(pid));
         // What it holds is let go of on the loop alone.
-        loop_.post([take = std::move(tasks[i].take), suspects = std::move(suspects),
-                    is_complete = found[i].is_complete] { take(suspects, is_complete); });
+        loop_.post([take = std::move(tasks[i].take), told = std::move(told)] { take(told); });
       }
     }
   }
@@ -211,10 +215,12 @@ void Whereabouts::find(const SharedExchange& exchange, bool is_anew, std::functi
     return go();
   }
   if (!seeker_) seeker_ = std::make_unique<Seeker>(daemon_.loop());
-  const auto decide = [this, exchange, take, go = std::move(go)](const std::vector<Suspect>& suspects,
-                                                                 bool is_complete) {
+  const auto decide = [this, exchange, take, is_anew, go = std::move(go)](const Seeker::Found& found) {
     exchange->go_on([&] {
-      take(find_insider(daemon_, suspects, is_complete));
+      // Who was not seen changes nothing; whether it may look is its token's matter, or a tunnel of ssh and a proxy of
+      // another user would let nobody look.
+      const bool is_unseen = found.is_guess || !found.is_complete;
+      take(!is_anew && is_unseen ? std::nullopt : find_insider(daemon_, found.suspects, found.is_complete));
       go();
     });
   };

@@ -43,6 +43,15 @@ class Inside : public testing::PortTest {
   }
 };
 
+// What a tool has started itself asks: it hears no events, and is told all the same.
+TEST_F(Inside, whoever_waits_for_a_run_of_its_own_is_told_what_it_asks) {
+  const auto outer =
+      start({"run", "--", "/bin/sh", "-c", client("run --pty -- " + testing::zoo_binary() + " ask-line")});
+  EXPECT_TRUE(outer->wait_for_error("AP-1 asks: ")) << outer->out() << outer->err();
+  EXPECT_EQ(reeve({"cancel", "TR-2"}).code, 0);
+  EXPECT_NE(outer->wait(), 0);
+}
+
 // Each operation of the API, about what is somebody else's: as the table says (`x-inside`), and nothing happens.
 TEST_F(Inside, every_operation_refuses_what_is_not_its_own) {
   prepare_others();
