@@ -47,7 +47,7 @@ std::string data_text(const Value& entry) {
 std::string subject_of(const Value& entry) {
   const Value* data = entry.find("data");
   if (data == nullptr) return {};
-  for (const char* key : {"approval_id", "tool_run_id", "execution_id"}) {
+  for (const char* key : {"approval_id", "tool_run_id", "execution_id", "name"}) {
     if (std::string id = json::text_of(*data, key); !id.empty()) return id;
   }
   return {};
@@ -57,7 +57,7 @@ std::string remark_of(const Value& entry) {
   constexpr std::size_t columns = 60;
   const Value* data = entry.find("data");
   std::string remark;
-  for (const char* key : {"chosen_value", "comment", "reason"}) {
+  for (const char* key : {"chosen_value", "action", "comment", "reason"}) {
     const std::string text = data != nullptr ? json::text_of(*data, key) : "";
     if (!text.empty()) remark += (remark.empty() ? "" : "; ") + base::visible(text);
   }

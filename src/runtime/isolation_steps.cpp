@@ -277,6 +277,7 @@ IsolationSteps::Begun IsolationSteps::begin_checkout(const IsolationGround& grou
                                                      const std::optional<std::string>& commit,
                                                      const std::string& name) {
   Site site = open_site(ground, place.root);
+  if (site.branch.remote) publish(site, site.branch.tip);
   const std::string own = throwaway_name(
       fmt::format("{}-{}-{}-{}-{}", place.execution.text(), place.node, place.iteration, place.attempt, name));
   make_worktree(site, own, commit.value_or(site.branch.tip));

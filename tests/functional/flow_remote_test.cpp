@@ -212,6 +212,24 @@ TEST_F(SharedRemote, what_a_dead_host_had_not_brought_in_is_done_again_elsewhere
   EXPECT_EQ(git(project(), {"log", "--format=%s", "--", "a.txt"}), id + " a\n") << "once";
 }
 
+// A gate changes nothing: what it said on a host that is gone holds.
+TEST_F(SharedRemote, what_a_gate_said_on_a_dead_host_holds_elsewhere) {
+  configure(testing::read_text(project() / ".reeve/config.yaml") +
+            fmt::format("gates:\n  g: {{command: [sh, -c, 'echo judged >> {}']}}\n", places().string()));
+  clone_and_commit("one",
+                   "id: one\nname: One\nentry_point: check\nnodes:\n"
+                   "  - {id: check, type: gate, gate_config: {gate_type: g}}\n"
+                   "  - id: last\n    type: task\n    task_config: {role: coder, task_template: '" +
+                       step("a") + "'}\nedges: [{id: e, source: check, target: last}]\n");
+  die_at("node.before_conclude");
+  ASSERT_EQ(at_b({"flow", "list"}).code, 0);
+  const std::string id = first_word(ask_b({"flow", "list"}));
+  EXPECT_EQ(at_b({"wait", id}).code, 0) << ask_b({"flow", "show", id});
+  EXPECT_EQ(testing::count_of(testing::read_text(places()), "judged"), 1);
+  ASSERT_EQ(reeve({"flow", "list"}).code, 0);
+  EXPECT_TRUE(eventually([&] { return is_in_checkout("a.txt") && branches_there().empty(); })) << "A is back";
+}
+
 // GRF-13: A died with its keeper while the step was at work. B asks, as on_interrupted says, and does it in its own
 // clone.
 TEST_F(SharedRemote, a_step_that_a_dead_host_was_at_is_asked_about_and_done_elsewhere) {
