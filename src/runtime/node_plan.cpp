@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "engine/condition.h"
 #include "json/encode.h"
+#include "model/agent.h"
 #include "model/template.h"
 
 namespace reeve::runtime {
@@ -47,6 +48,15 @@ std::vector<std::string> names_of(const std::map<std::string, model::Gate>& gate
   std::vector<std::string> names;
   for (const auto& [name, _] : gates) names.push_back(name);
   return names;
+}
+
+Error unknown_role(const ExecutionGround& ground, const std::string& role) {
+  std::vector<std::string> known = model::built_in_roles();
+  for (const auto& [name, _] : ground.roles) known.push_back(name);
+  const auto closest = base::find_closest(role, known);
+  return Error("node.unknown_role", fmt::format("there is no role {}", base::quoted(role)),
+               closest ? fmt::format("did you mean {}?", base::quoted(*closest))
+                       : "add it under `roles:` of the config, with its tool");
 }
 
 std::expected<const model::Gate*, Error> find_gate(const ExecutionGround& ground, const std::string& gate) {
@@ -137,6 +147,9 @@ std::expected<std::string, Error> expand(std::string_view text, const Value& inp
 
 std::expected<std::string, Error> find_tool(const ExecutionGround& ground, const std::string& role) {
   const auto found = ground.roles.find(role);
+  const std::vector<std::string>& built_in = model::built_in_roles();
+  const bool is_known = found != ground.roles.end() || std::ranges::find(built_in, role) != built_in.end();
+  if (!is_known) return std::unexpected(unknown_role(ground, role));
   if (found != ground.roles.end() && found->second.tool) return *found->second.tool;
   if (ground.tools.size() == 1) return ground.tools.begin()->first;
   return std::unexpected(Error("node.no_tool", fmt::format("the role {} has no tool", base::quoted(role)),

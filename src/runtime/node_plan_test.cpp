@@ -146,15 +146,27 @@ TEST_F(NodePlan, a_word_that_the_system_would_refuse_is_told_with_the_way_out) {
 }
 
 TEST_F(NodePlan, a_role_comes_to_its_tool_or_to_the_only_one) {
-  EXPECT_EQ(find_tool(ground_, "anybody").value(), "agent");
+  EXPECT_EQ(find_tool(ground_, "planner").value(), "agent");
   ground_.tools.emplace("other", agent());
-  ASSERT_FALSE(find_tool(ground_, "anybody"));
-  EXPECT_EQ(find_tool(ground_, "anybody").error().code(), "node.no_tool");
-  EXPECT_THAT(find_tool(ground_, "anybody").error().fix(), HasSubstr("roles: {anybody: {tool: "));
+  ASSERT_FALSE(find_tool(ground_, "planner"));
+  EXPECT_EQ(find_tool(ground_, "planner").error().code(), "node.no_tool");
+  EXPECT_THAT(find_tool(ground_, "planner").error().fix(), HasSubstr("roles: {planner: {tool: "));
   role().tool = "other";
   EXPECT_EQ(find_tool(ground_, "coder").value(), "other");
   role().tool = "gone";
   EXPECT_EQ(refusal().code(), "run.unknown_tool");
+}
+
+// A role that nobody defined comes to no tool, not even to the only one: somebody may have meant another.
+TEST_F(NodePlan, an_unknown_role_is_refused_with_the_one_that_was_probably_meant) {
+  ASSERT_EQ(ground_.tools.size(), 1U);
+  task().role = "plannr";
+  const base::Error error = refusal();
+  EXPECT_EQ(error.code(), "node.unknown_role");
+  EXPECT_THAT(error.fix(), HasSubstr("planner"));
+  EXPECT_EQ(check_plans(ground_, {.nodes = {node_}}).value().code(), "node.unknown_role");
+  task().role = "x";
+  EXPECT_THAT(refusal().fix(), HasSubstr("roles:"));
 }
 
 TEST_F(NodePlan, a_gate_gets_its_own_settings_and_never_asks) {
