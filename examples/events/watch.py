@@ -49,7 +49,7 @@ def write_cursor(arguments, number):
 async def listen(arguments, seen):
     """One connection; gives the number of the last event that was seen, and whether that was all."""
     async with connect(arguments.url) as socket:
-        wish = {"type": "subscribe", "events": arguments.names}
+        wish = {"type": "subscribe", "events": arguments.names, "frames": "event"}
         if seen["number"] is not None:
             wish["since"] = seen["number"]
         await socket.send(json.dumps(wish))
@@ -60,6 +60,8 @@ async def listen(arguments, seen):
             if message["type"] == "subscribed":
                 # From exactly here: whatever is read of the state now is followed by every change of it.
                 seen["number"] = message["snapshot"]
+                for warning in message.get("warnings", []):
+                    print(f"warning: {warning['message']}", file=sys.stderr)
             if message["type"] != "event":
                 continue
             subject = message.get("tool_run_id") or message.get("execution_id") or ""

@@ -57,6 +57,18 @@ EventFacts read_facts(const ledger::StoredEvent& event) {
           .is_of_agent = has(*data, "agent_id")};
 }
 
+bool is_sent(EventKind kind) noexcept {
+  switch (kind) {
+    case EventKind::agent_state_change:
+    case EventKind::phase_start:
+    case EventKind::phase_complete:
+    case EventKind::task_complete:
+      return false;
+    default:
+      return true;
+  }
+}
+
 std::string known_event_names() {
   std::string names = "*";
   for (const std::string& name : base::spellings<EventKind>()) names += ", " + name;
@@ -105,6 +117,18 @@ std::optional<EventFilter::Wanted> EventFilter::parse_alias(std::string_view nam
   return wanted;
 }
 
+// Nothing runs as an agent or asks about a tool call yet.
+bool EventFilter::is_sent(EventKind kind, const Wanted& wanted) {
+  if (wanted.condition == Condition::tool_call || wanted.condition == Condition::agent) return false;
+  return runtime::is_sent(kind);
+}
+
+void EventFilter::add(EventKind kind, Wanted wanted) {
+  const bool is_new = std::ranges::find(never_sent_, wanted.name) == never_sent_.end();
+  if (!is_sent(kind, wanted) && is_new) never_sent_.push_back(wanted.name);
+  wanted_[static_cast<std::size_t>(kind)].push_back(std::move(wanted));
+}
+
 void EventFilter::add_all() {
   for (const auto& entry : base::names_of<EventKind>()) {
     if (entry.value == EventKind::tool_output) continue;
@@ -136,7 +160,7 @@ std::expected<EventFilter, Error> EventFilter::parse(std::span<const std::string
     const auto kind = name.size() <= base::limits::name_bytes ? model::find_event_kind(name) : std::nullopt;
     auto wanted = kind ? parse_alias(name) : std::nullopt;
     if (!wanted) return std::unexpected(unknown(name));
-    filter.wanted_[static_cast<std::size_t>(*kind)].push_back(std::move(*wanted));
+    filter.add(*kind, std::move(*wanted));
   }
   return filter;
 }

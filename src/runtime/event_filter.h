@@ -33,6 +33,9 @@ class EventFilter {
   static std::expected<EventFilter, base::Error> parse(std::span<const std::string> names);
   static constexpr std::size_t most_names = 100;
 
+  // Of the names that were asked for, those that this version never sends an event under, each once.
+  const std::vector<std::string>& never_sent() const noexcept { return never_sent_; }
+
   // Whether an event of that kind may be wanted, and whether its facts are needed to tell.
   bool has(model::EventKind kind) const noexcept { return !wanted(kind).empty(); }
   bool needs_facts(model::EventKind kind) const noexcept;
@@ -55,9 +58,15 @@ class EventFilter {
     return wanted_[static_cast<std::size_t>(kind)];
   }
   void add_all();
+  void add(model::EventKind kind, Wanted wanted);
+  static bool is_sent(model::EventKind kind, const Wanted& wanted);
 
   std::array<std::vector<Wanted>, kinds> wanted_;
+  std::vector<std::string> never_sent_;
 };
+
+// Kinds that are known, as SPEC §9 names them, and that nothing in this version tells of.
+bool is_sent(model::EventKind kind) noexcept;
 
 // Every name there is, for messages.
 std::string known_event_names();

@@ -10,6 +10,7 @@ namespace reeve::runtime {
 namespace {
 
 using model::EventKind;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 using Names = std::vector<std::string>;
@@ -76,6 +77,17 @@ TEST(EventFilter, of_several_names_the_first_that_fits_is_told) {
   EXPECT_EQ(told({"run.completed", "task_execution_failed", "*"}, EventKind::tool_status_change, failed),
             "task_execution_failed");
   EXPECT_EQ(told({"run.completed", "*"}, EventKind::node_status_change, failed), "node_status_change");
+}
+
+TEST(EventFilter, names_that_are_never_sent_are_told) {
+  const auto filter = EventFilter::parse(Names{"*", "agent_spawned", "run.failed", "tool_approval_pending",
+                                               "agent_output", "phase_start:coding", "phase_start", "agent_spawned",
+                                               "task_complete", "approval_requested", "agent_state_change"});
+  ASSERT_TRUE(filter);
+  EXPECT_THAT(filter->never_sent(),
+              ElementsAre("agent_spawned", "tool_approval_pending", "agent_output", "phase_start:coding", "phase_start",
+                          "task_complete", "agent_state_change"));
+  EXPECT_TRUE(EventFilter::all().never_sent().empty());
 }
 
 TEST(EventFilter, a_name_that_there_is_not_is_refused_with_those_there_are) {

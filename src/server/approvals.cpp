@@ -33,7 +33,10 @@ constexpr std::size_t longest_choice = 1'024;
 std::vector<ApprovalStatus> parse_statuses(const Exchange& exchange) {
   const auto text = exchange.query("status");
   const bool says_nothing = !text || text->empty();
-  if (says_nothing && !exchange.query_flag("include_all")) return {ApprovalStatus::pending};
+  // Both names are read, so that a wrong value of either is told.
+  const bool include_all = exchange.query_flag("include_all");
+  const bool is_all = exchange.query_flag("all") || include_all;
+  if (says_nothing && !is_all) return {ApprovalStatus::pending};
   auto statuses = parse_words<ApprovalStatus>(text, "status", "statuses");
   std::ranges::sort(statuses);
   const auto repeated = std::ranges::unique(statuses);
@@ -146,6 +149,7 @@ std::vector<Route> approval_routes() {
           {"GET", "/api/approvals/*/wait", wait},
           {"POST", "/api/approvals/*/approve", approve},
           {"POST", "/api/approvals/*/reject", reject},
+          {"POST", "/api/approvals/*/deny", reject},
           {"POST", "/api/approvals/*/decide", choose}};
 }
 

@@ -17,6 +17,9 @@ void ask_last_event(runtime::Daemon& daemon, std::function<void(std::expected<st
 // `events.since_ahead` for a number that no event has yet: it is of another store, or made up.
 std::optional<base::Error> check_since(std::int64_t since, std::int64_t last);
 
+// What the names asked for miss: [{"event":"agent_spawned","message":…}], empty when every one of them is sent.
+base::Value make_warnings(const runtime::EventFilter& filter);
+
 // A request that asks for a WebSocket.
 void open_event_socket(const SharedExchange& exchange);
 

@@ -26,7 +26,17 @@ struct Subscribe {
   EventFilter filter;
   Value names;
   std::optional<std::int64_t> since;
+  runtime::EventWriter write = named_event_frame;
 };
+
+runtime::EventWriter parse_frames(const Value& message) {
+  const Value* frames = message.find("frames");
+  if (frames == nullptr || frames->is_null()) return named_event_frame;
+  const std::string word = frames->as_string() != nullptr ? *frames->as_string() : std::string();
+  if (word == "event") return event_frame;
+  if (word == "name") return named_event_frame;
+  throw bad_message("`frames` must be \"name\" (the event's name is the `type`) or \"event\"");
+}
 
 Subscribe parse_subscribe(const Value& message) {
   const Value* list = message.find("events");
@@ -38,7 +48,7 @@ Subscribe parse_subscribe(const Value& message) {
   }
   auto filter = EventFilter::parse(names);
   if (!filter) throw filter.error();
-  Subscribe wanted{std::move(*filter), *list, std::nullopt};
+  Subscribe wanted{std::move(*filter), *list, std::nullopt, parse_frames(message)};
   const Value* since = message.find("since");
   if (since == nullptr || since->is_null()) return wanted;
   if (since->as_integer() == nullptr || *since->as_integer() < 0) {
@@ -111,9 +121,12 @@ class EventSocket final : public runtime::EventListener, public std::enable_shar
     answer.set("snapshot", Value::integer(since));
     answer.set("last", Value::integer(last));
     answer.set("events", std::move(wanted.names));
+    if (Value warnings = make_warnings(wanted.filter); !warnings.as_array()->empty()) {
+      answer.set("warnings", std::move(warnings));
+    }
     socket_->send_text(json::encode(answer));
     subscription_ = daemon_.events().subscribe(
-        {.filter = std::move(wanted.filter), .write = event_frame, .after = since, .last = last}, shared_from_this());
+        {.filter = std::move(wanted.filter), .write = wanted.write, .after = since, .last = last}, shared_from_this());
   }
 
   void unsubscribe() {

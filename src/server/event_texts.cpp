@@ -55,6 +55,14 @@ std::string event_frame(const ledger::StoredEvent& event, std::string_view name)
   return text_frame(text);
 }
 
+std::string named_event_frame(const ledger::StoredEvent& event, std::string_view name) {
+  std::string text = fmt::format(R"({{"type":{})", quoted_name(name));
+  if (event.seq > 0) text += fmt::format(R"(,"seq":{})", event.seq);
+  text += fmt::format(R"(,"timestamp":"{}")", event.at);
+  append_data(text, event.data);
+  return text_frame(text);
+}
+
 std::string event_message(const ledger::StoredEvent& event, std::string_view name) {
   const std::string id = event.seq > 0 ? fmt::format("id: {}\n", event.seq) : std::string();
   // The line ends in its own newline, and an empty line ends the message.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "json/encode.h"
 #include "os/fd.h"
 #include "runtime/store_task.h"
 #include "server/event_feed.h"
@@ -21,8 +22,11 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::Value;
 using runtime::EventFilter;
 using runtime::EventHub;
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::size_t most_waiting_log = 4UZ << 20U;
 constexpr std::size_t longest_tail = 16UL << 20U;
@@ -94,10 +98,19 @@ EventFilter wanted_events(const Exchange& exchange) {
   return std::move(*filter);
 }
 
-void begin_lines(const SharedExchange& exchange, EventHub::Wish wish) {
+// Where there is no message to put them in. Of a name only what stands before its colon, which is a word of ours: the
+// rest may be any text.
+Headers begin_headers(const EventHub::Wish& wish) {
   // One who began «now» asks again by that number, also when no event has come yet.
-  auto stream = exchange->responder->begin(
-      {.content_type = "application/x-ndjson", .headers = {{"Reeve-Since", std::to_string(wish.after)}}});
+  Headers headers = {{"Reeve-Since", std::to_string(wish.after)}};
+  std::vector<std::string> names;
+  for (const std::string& name : wish.filter.never_sent()) names.push_back(name.substr(0, name.find(':')));
+  if (!names.empty()) headers.emplace_back("Reeve-Warning", "this version never sends " + base::join(names, ", "));
+  return headers;
+}
+
+void begin_lines(const SharedExchange& exchange, EventHub::Wish wish) {
+  auto stream = exchange->responder->begin({.content_type = "application/x-ndjson", .headers = begin_headers(wish)});
   wish.write = event_line;
   // A command that is paused goes on where it was.
   wish.is_cut = false;
@@ -133,12 +146,17 @@ std::optional<std::int64_t> resume_point(const Exchange& exchange) {
 }
 
 void begin_messages(const SharedExchange& exchange, EventHub::Wish wish) {
-  auto stream = exchange->responder->begin(
-      {.content_type = "text/event-stream",
-       .headers = {{"Cache-Control", "no-store"}, {"Reeve-Since", std::to_string(wish.after)}}});
+  Response head{.content_type = "text/event-stream", .headers = begin_headers(wish)};
+  head.headers.emplace_back("Cache-Control", "no-store");
+  auto stream = exchange->responder->begin(std::move(head));
   // With its number, so that whoever connects again before the first event goes on from here.
-  stream->write(fmt::format("retry: 1000\nid: {0}\nevent: subscribed\ndata: {{\"snapshot\":{0},\"last\":{1}}}\n\n",
-                            wish.after, wish.last));
+  Value begun = Value::object();
+  begun.set("snapshot", Value::integer(wish.after));
+  begun.set("last", Value::integer(wish.last));
+  if (Value warnings = make_warnings(wish.filter); !warnings.as_array()->empty()) {
+    begun.set("warnings", std::move(warnings));
+  }
+  stream->write(fmt::format("retry: 1000\nid: {}\nevent: subscribed\ndata: {}\n\n", wish.after, json::encode(begun)));
   wish.write = event_message;
   const auto listener = std::make_shared<StreamListener>(exchange->daemon, std::move(stream));
   listener->begin(std::move(wish));
@@ -260,6 +278,17 @@ std::optional<Error> check_since(std::int64_t since, std::int64_t last) {
   if (since <= last) return std::nullopt;
   return Error("events.since_ahead", fmt::format("{} lies ahead: the newest event is {}", since, last),
                "read the state anew and begin without `since`: this may be another store");
+}
+
+Value make_warnings(const EventFilter& filter) {
+  Value::Array warnings;
+  for (const std::string& name : filter.never_sent()) {
+    Value warning = Value::object();
+    warning.set("event", Value::string(name));
+    warning.set("message", Value::string(fmt::format("this version of Reeve never sends {}", base::quoted(name))));
+    warnings.push_back(std::move(warning));
+  }
+  return Value::array(std::move(warnings));
 }
 
 std::vector<Route> event_routes() { return {{"GET", "/api/events", events}, {"GET", "/api/log", log}}; }

@@ -43,6 +43,7 @@ std::vector<Operation> approval_operations(json::Schemas& schemas) {
        .summary = "Those that wait, oldest first (PIP-5); any other selection newest first",
        .query = {words_parameter("status", base::spellings<model::ApprovalStatus>(), "only those"),
                  flag_parameter("include_all", "1: of every status"),
+                 flag_parameter("all", "the same as include_all"),
                  {"run", json::string_schema("^[Tt][Rr]-[1-9][0-9]*$"), "only those of that run"},
                  limit_parameter(),
                  cursor_parameter()},
@@ -65,6 +66,7 @@ std::vector<Operation> approval_operations(json::Schemas& schemas) {
        .errors = {"approval.not_found"}},
       decide("/api/approvals/{id}/approve", "approve", "Yes; with `choice` where several options approve", approval),
       decide("/api/approvals/{id}/reject", "reject", "No", approval),
+      decide("/api/approvals/{id}/deny", "deny", "The same as reject", approval),
       decide("/api/approvals/{id}/decide", "decide", "One of the options, by its value: `choice`", approval)};
 }
 

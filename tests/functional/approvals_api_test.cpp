@@ -55,6 +55,10 @@ TEST_F(ApprovalsApi, pages_list_each_once) {
   // All of them the newest first.
   const std::string all = body_of(request("GET", "/api/approvals?include_all=true&limit=1"))["items"];
   EXPECT_THAT(all, HasSubstr("\"AP-7\""));
+  // S4's name for it.
+  EXPECT_EQ(request("GET", "/api/approvals?all=true&limit=1"),
+            request("GET", "/api/approvals?include_all=true&limit=1"));
+  EXPECT_EQ(status_of(request("GET", "/api/approvals?all=1&include_all=maybe")), 400);
   for (const char* wrong : {"?limit=0", "?limit=501", "?status=maybe", "?cursor=x", "?run=AP-1"}) {
     EXPECT_EQ(status_of(request("GET", std::string("/api/approvals") + wrong)), 400) << wrong;
   }
@@ -72,6 +76,23 @@ TEST_F(ApprovalsApi, who_decided_is_the_peer_and_not_the_body) {
   EXPECT_EQ(record["comment"], "ok");
   EXPECT_THAT(sql("SELECT data FROM audit_log WHERE kind = 'approval_granted'"), HasSubstr(R"("says":"the pope")"));
   EXPECT_THAT(sql("SELECT actor FROM audit_log WHERE kind = 'approval_granted'"), Not(HasSubstr("pope")));
+}
+
+// S4 §6: `deny` is the same as `reject`, also to whoever comes second.
+TEST_F(ApprovalsApi, deny_decides_as_reject_does) {
+  reeve({"runs"});
+  add_questions(2);
+  const std::string answer = request("POST", "/api/approvals/AP-1/deny", R"({"comment":"not today"})");
+  EXPECT_EQ(status_of(answer), 200) << answer;
+  Members record = body_of(answer);
+  EXPECT_EQ(record["status"], "rejected");
+  EXPECT_EQ(record["chosen_value"], "reject");
+  EXPECT_EQ(record["comment"], "not today");
+  EXPECT_EQ(body_of(request("POST", "/api/approvals/AP-1/approve", "{}"))["code"], "approval.already_resolved");
+  EXPECT_EQ(show("AP-1")["status"], "rejected");
+  EXPECT_EQ(body_of(request("POST", "/api/approvals/AP-2/deny", R"({"choice":"approve"})"))["code"],
+            "approval.contradiction");
+  EXPECT_EQ(show("AP-2")["status"], "pending");
 }
 
 TEST_F(ApprovalsApi, wrong_requests_change_nothing) {

@@ -34,7 +34,7 @@ class Events : public testing::FlowTest {
   // The answer to that; `names` as JSON.
   static Members subscribe(Client& client, const std::string& names, std::optional<std::int64_t> since = {}) {
     const std::string from = since ? fmt::format(R"(,"since":{})", *since) : std::string();
-    client.send_text(fmt::format(R"({{"type":"subscribe","events":{}{}}})", names, from));
+    client.send_text(fmt::format(R"({{"type":"subscribe","events":{}{},"frames":"event"}})", names, from));
     return next(client);
   }
   static std::int64_t number(const Members& message, const std::string& name) {
@@ -71,7 +71,7 @@ class Events : public testing::FlowTest {
   std::int64_t follow(std::int64_t seen, int executions, std::int64_t until = -1) const {
     for (int connections = 0; connections < 100; ++connections) {
       Client client = connect();
-      client.send_text(fmt::format(R"({{"type":"subscribe","events":["*"],"since":{}}})", seen));
+      client.send_text(fmt::format(R"({{"type":"subscribe","events":["*"],"since":{},"frames":"event"}})", seen));
       while (const auto text = client.read_text()) {
         Members message = testing::parse_object(*text).value_or(Members());
         if (message["type"] == "subscribed") continue;
@@ -162,6 +162,48 @@ TEST_F(Events, are_told_under_the_names_that_were_asked_for) {
                                  "run.failed"));
 }
 
+// S4 §6: a subscribe message as S4 writes it gets frames as S4 writes them, with the event's name as the `type`.
+TEST_F(Events, a_subscription_of_s4s_form_gets_frames_of_s4s_form) {
+  Client client = connect();
+  client.send_text(R"({"type":"subscribe","events":["approval_requested","approval_resolved"]})");
+  Members answer = next(client);
+  EXPECT_EQ(answer["type"], "subscribed");
+  EXPECT_EQ(answer.count("warnings"), 0U);
+  const std::string id = ask();
+  Members requested = next(client);
+  EXPECT_EQ(requested["type"], "approval_requested");
+  EXPECT_EQ(requested["approval_id"], id);
+  EXPECT_EQ(requested["question"], "Go on?");
+  EXPECT_EQ(requested.count("event"), 0U);
+  EXPECT_GT(number(requested, "seq"), number(answer, "snapshot"));
+  EXPECT_NE(requested["timestamp"], "");
+  EXPECT_EQ(reeve({"reject", id}).code, 0);
+  EXPECT_EQ(next(client)["type"], "approval_resolved");
+  // The other form carries the same under `event`.
+  subscribe(client, R"(["approval_requested"])", number(answer, "snapshot"));
+  Members again = next(client);
+  EXPECT_EQ(again["type"], "event");
+  EXPECT_EQ(again["event"], "approval_requested");
+  EXPECT_EQ(again["seq"], requested["seq"]);
+}
+
+// A listener that waits for what never comes would wait in silence.
+TEST_F(Events, a_name_that_is_never_sent_is_warned_of_on_every_way_in) {
+  Client client = connect();
+  client.send_text(R"({"type":"subscribe","events":["agent_spawned","run.completed","phase_start:coding"]})");
+  Members answer = next(client);
+  EXPECT_EQ(answer["type"], "subscribed");
+  EXPECT_THAT(answer["warnings"], AllOf(HasSubstr(R"("event":"agent_spawned")"), HasSubstr("never sends"),
+                                        HasSubstr(R"("event":"phase_start:coding")"), Not(HasSubstr("run.completed"))));
+  EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
+  EXPECT_EQ(next(client)["type"], "run.completed") << "the rest is subscribed to";
+  const std::string lines = request("GET", "/api/events?since=0&events=agent_spawned,phase_start:a%0d%0aX-Evil:%201");
+  EXPECT_THAT(lines, AllOf(StartsWith("HTTP/1.1 200"),
+                           HasSubstr("Reeve-Warning: this version never sends agent_spawned, phase_start\r\n"),
+                           Not(HasSubstr("X-Evil"))));
+  EXPECT_THAT(request("GET", "/api/events?since=0&events=run.completed"), Not(HasSubstr("Reeve-Warning")));
+}
+
 TEST_F(Events, what_is_asked_wrongly_is_told_and_the_connection_goes_on) {
   struct Case {
     std::string message;
@@ -178,6 +220,8 @@ TEST_F(Events, what_is_asked_wrongly_is_told_and_the_connection_goes_on) {
       {R"({"type":"subscribe","events":["*"],"since":-1})", "api.bad_request", "since"},
       {R"({"type":"subscribe","events":["*"],"since":"1"})", "api.bad_request", "since"},
       {R"({"type":"subscribe","events":["*"],"since":999999})", "events.since_ahead", "999999"},
+      {R"({"type":"subscribe","events":["*"],"frames":"all"})", "api.bad_request", "frames"},
+      {R"({"type":"subscribe","events":["*"],"frames":1})", "api.bad_request", "frames"},
       {R"({"type":"decide"})", "api.bad_request", "type"},
       {R"({"type":)", "api.bad_request", "JSON"},
       {"[]", "api.bad_request", "type"},

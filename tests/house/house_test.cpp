@@ -6,7 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "base/enum.h"
 #include "base/text.h"
+#include "model/event.h"
+#include "runtime/event_filter.h"
 #include "tests/support/files.h"
 
 // Checks that keep the house in order. They read the repository as text.
@@ -247,6 +250,18 @@ TEST(House, every_error_code_is_documented) {
   EXPECT_GE(codes.size(), 250);
   for (const std::string& code : codes) {
     EXPECT_NE(documented.find("`" + code + "`"), std::string::npos) << code << " is not in docs/ERRORS.md";
+  }
+}
+
+// A subscriber is warned of names that are never sent: so they must be exactly those that nothing tells of.
+TEST(House, events_that_are_said_to_be_never_sent_are_told_nowhere) {
+  std::set<std::string> told = {"tool_output"};
+  const std::regex tell(R"re(\btell\(model::EventKind::([a-z_]+))re");
+  for (const SourceFile& file : shipped_code()) {
+    for (std::sregex_iterator it(file.text.begin(), file.text.end(), tell), end; it != end; ++it) told.insert((*it)[1]);
+  }
+  for (const auto& [kind, name] : base::names_of<model::EventKind>()) {
+    EXPECT_EQ(runtime::is_sent(kind), told.contains(std::string(name))) << name;
   }
 }
 
