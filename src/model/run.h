@@ -74,7 +74,8 @@ struct Usage {
 BOOST_DESCRIBE_STRUCT(Usage, (), (input_tokens, output_tokens, cost_usd))
 
 struct ToolError {
-  std::string tool;
+  // The one that the agent asked for, as far as it can be known (TOOL-6).
+  std::optional<std::string> tool;
   std::string message;
   friend bool operator==(const ToolError&, const ToolError&) = default;
 };

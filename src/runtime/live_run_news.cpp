@@ -82,7 +82,7 @@ void LiveRun::take(Digest digest) {
   }
   for (const ToolUseError& error : digest.tool_errors) {
     if (start_.record.tool_errors.size() >= most_tool_errors) break;
-    start_.record.tool_errors.push_back({start_.plan.tool, error.message});
+    start_.record.tool_errors.push_back({error.tool, error.message});
     news_.tool_errors = start_.record.tool_errors;
   }
   if (digest.report && digest.report->kind == Report::Kind::result) {

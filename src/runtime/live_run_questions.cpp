@@ -158,7 +158,9 @@ void LiveRun::report(const ToolEvent& event) {
   } else if (const auto* told = std::get_if<Report>(&event)) {
     digest.report = *told;
   } else if (const auto* failed = std::get_if<ToolUseError>(&event)) {
-    digest.tool_errors.push_back({hide(failed->message)});
+    ToolUseError hidden{hide(failed->message)};
+    if (failed->tool) hidden.tool = hide(*failed->tool);
+    digest.tool_errors.push_back(std::move(hidden));
   }
   take(std::move(digest));
 }

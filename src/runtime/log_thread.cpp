@@ -14,6 +14,7 @@
 #include "runtime/combined_log.h"
 #include "runtime/line_splitter.h"
 #include "runtime/log_line.h"
+#include "runtime/tool_line_calls.h"
 #include "runtime/tool_line_failure.h"
 
 namespace reeve::runtime {
@@ -97,6 +98,7 @@ struct LogThread::Intake {
   // Lines that begin before it are in the log since before the last crash.
   std::array<std::uint64_t, 2> logged{};
   bool has_noted_secrets = false;
+  ToolCalls calls;
 
   Digest digest;
   std::string text;
@@ -300,7 +302,11 @@ void LogThread::open_intake(Command& command) {
       if (has_secrets) told.text = shown;
       // What a tool says to Reeve is shown as well: nothing of it may be a secret.
       if (line.is_whole()) {
-        if (auto event = lines_.read(told.text)) merge_event(digest, std::move(*event));
+        if (auto event = lines_.read(told.text)) {
+          if (auto* error = std::get_if<ToolUseError>(&*event)) error->tool = self.calls.find_tool(*error);
+          merge_event(digest, std::move(*event));
+        }
+        self.calls.note(told.text);
       }
       if (self.markers.match(line.text)) digest.has_failure_marker = true;
       if (stream == model::Stream::err && !told.text.empty()) {

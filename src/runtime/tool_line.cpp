@@ -7,7 +7,10 @@
 #include <simdjson.h>
 
 #include "base/text.h"
+#include "json/encode.h"
+#include "json/fields.h"
 #include "json/parse.h"
+#include "runtime/tool_line_calls.h"
 #include "runtime/tool_line_event.h"
 
 namespace reeve::runtime {
@@ -46,6 +49,22 @@ std::optional<ToolEvent> read_progress(std::string_view line) {
   return progress;
 }
 
+// {"message":{"content":[{"type":"tool_result","tool_use_id":"toolu_1", …}]}}: of several the first that has such an
+// error.
+std::optional<std::string> find_call_id(std::string_view line) {
+  const auto object = json::parse(line, {.bytes = limits::line_bytes});
+  if (!object) return std::nullopt;
+  const base::Value* message = object->find("message");
+  const base::Value* content = message != nullptr ? message->find("content") : object->find("content");
+  if (content == nullptr || content->as_array() == nullptr) return std::nullopt;
+  for (const base::Value& part : *content->as_array()) {
+    const std::string id = json::text_of(part, "tool_use_id");
+    if (id.empty() || !contains(json::encode(part), "<tool_use_error>")) continue;
+    return std::string(base::truncate_utf8(id, limits::reference_bytes));
+  }
+  return std::nullopt;
+}
+
 std::optional<ToolEvent> read_tool_use_error(std::string_view line) {
   constexpr std::string_view opening = "<tool_use_error>";
   constexpr std::string_view closing = "</tool_use_error>";
@@ -63,7 +82,10 @@ std::optional<ToolEvent> read_tool_use_error(std::string_view line) {
     if (parsed && parsed->as_string() != nullptr) message = *parsed->as_string();
   }
   if (message.empty()) message = base::replace_invalid_utf8(text);
-  return ToolUseError{std::string(base::truncate_utf8(message, limits::message_bytes))};
+  ToolUseError error{std::string(base::truncate_utf8(message, limits::message_bytes))};
+  error.tool = find_tool_name(error.message);
+  if (line.starts_with('{')) error.call_id = find_call_id(line);
+  return error;
 }
 
 }  // namespace

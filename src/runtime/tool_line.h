@@ -71,6 +71,10 @@ struct ToolCall {
 // What stood between <tool_use_error> and its end (TOOL-6).
 struct ToolUseError {
   std::string message;
+  // The tool that was asked for, where the message names it.
+  std::optional<std::string> tool = {};
+  // Of the call that failed, where the line is the result of one ({"tool_use_id"}).
+  std::optional<std::string> call_id = {};
   friend bool operator==(const ToolUseError&, const ToolUseError&) = default;
 };
 

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "json/encode.h"
+#include "runtime/tool_line_calls.h"
 #include "runtime/tool_line_failure.h"
 
 namespace reeve::runtime {
@@ -107,6 +108,49 @@ TEST(ToolLine, finds_tool_use_errors_in_any_text) {
   EXPECT_EQ(get<ToolUseError>(R"(<tool_use_error>C:\new</tool_use_error>)").message, R"(C:\new)");
   expect_plain("<tool_use_error>without an end");
   expect_plain("</tool_use_error> a < b");
+}
+
+// TOOL-6
+TEST(ToolLine, a_tool_use_error_names_the_tool_that_was_asked_for) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"Error: No such tool available: Bash", "Bash"},
+      {"No such tool: mcp__x__y", "mcp__x__y"},
+      {"unknown tool `web.search`", "web.search"},
+      {"Tool 'Edit' is not available here", "Edit"},
+      {"InputValidationError: Read failed due to the following issue: x", "Read"},
+      {"The tool is not available because of that", ""},
+      {"File has not been read yet. Read it first before writing to it.", ""},
+      {"no such file", ""},
+      {"", ""},
+  };
+  for (const auto& [message, tool] : cases) EXPECT_EQ(find_tool_name(message).value_or(""), tool) << message;
+  const auto error = get<ToolUseError>(
+      R"({"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a","content":"fine"},)"
+      R"({"type":"tool_result","tool_use_id":"b","content":"<tool_use_error>File is gone</tool_use_error>"}]}})");
+  EXPECT_EQ(error.call_id, "b");
+  EXPECT_EQ(error.tool, std::nullopt);
+}
+
+TEST(ToolCalls, an_error_is_of_the_call_with_its_id_or_else_of_the_last) {
+  ToolCalls calls;
+  const ToolUseError plain{"File is gone"};
+  EXPECT_EQ(calls.find_tool(plain), std::nullopt);
+  EXPECT_EQ(calls.find_tool({"No such tool: Foo", "Foo"}), "Foo");
+  calls.note(R"({"type":"assistant","message":{"content":[{"type":"text","text":"\"tool_use\""},)"
+             R"({"type":"tool_use","id":"a","name":"Read","input":{}},{"type":"tool_use","id":"b","name":"Edit"}]}})");
+  EXPECT_EQ(calls.find_tool({"File is gone", {}, "a"}), "Read");
+  EXPECT_EQ(calls.find_tool(plain), "Edit");
+  calls.note(R"(  {"type":"tool_use","tool":"file_write","arguments":{}}  )");
+  EXPECT_EQ(calls.find_tool(plain), "file_write");
+  EXPECT_EQ(calls.find_tool({"No such tool: Foo", "Foo"}), "Foo");
+  EXPECT_EQ(calls.find_tool({"File is gone", {}, "never seen"}), std::nullopt);
+  for (const char* noise : {"", "{", R"("tool_use")", R"({"type":"tool_use"})", R"({"type":"tool_use","name":7})",
+                            R"({"content":["tool_use"],"type":"x","y":"tool_use"})"}) {
+    calls.note(noise);
+  }
+  EXPECT_EQ(calls.find_tool(plain), "file_write");
+  for (std::size_t i = 0; i < ToolCalls::max_kept; ++i) calls.note(R"({"type":"tool_use","name":"More"})");
+  EXPECT_EQ(calls.find_tool({"File is gone", {}, "a"}), std::nullopt) << "only the last ones are kept";
 }
 
 TEST(ToolLine, wrong_types_are_plain_output) {

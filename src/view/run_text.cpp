@@ -343,7 +343,9 @@ std::string run_details(const Run& run, const std::vector<model::Approval>& aske
   line("last_error", run.last_error.value_or(""));
   line("progress", run.progress ? progress_note(*run.progress) : "");
   if (run.usage) line("usage", fmt::format("{} in, {} out", run.usage->input_tokens, run.usage->output_tokens));
-  for (const model::ToolError& error : run.tool_errors) line("tool_error", error.tool + ": " + error.message);
+  for (const model::ToolError& error : run.tool_errors) {
+    line("tool_error", error.tool ? *error.tool + ": " + error.message : error.message);
+  }
   for (const auto& [key, value] : run.metadata) line("meta." + key, value);
   return text;
 }

@@ -110,7 +110,21 @@ TEST_F(RunLog, what_a_tool_says_about_itself_is_kept) {
   Members record = show("TR-1");
   EXPECT_THAT(record["progress"], AllOf(HasSubstr("40"), HasSubstr("half way")));
   EXPECT_THAT(record["usage"], AllOf(HasSubstr(R"("input_tokens":11)"), HasSubstr(R"("output_tokens":7)")));
-  EXPECT_THAT(record["tool_errors"], HasSubstr("no such file"));
+  EXPECT_EQ(record["tool_errors"], R"([{"tool":null,"message":"no such file"}])");
+}
+
+// TOOL-6: what the agent asked for, not the agent.
+TEST_F(RunLog, a_tool_error_names_the_tool_that_was_asked_for) {
+  const Outcome outcome =
+      reeve({"run", "--", "printf", R"(%s\n)", "<tool_use_error>Error: No such tool available: Bash</tool_use_error>",
+             R"({"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Edit","input":{}},)"
+             R"({"type":"tool_use","id":"t2","name":"Read","input":{}}]}})",
+             R"({"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,)"
+             R"("content":"<tool_use_error>File is gone</tool_use_error>"}]}})"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(show("TR-1")["tool_errors"], R"([{"tool":"Bash","message":"Error: No such tool available: Bash"},)"
+                                         R"({"tool":"Edit","message":"File is gone"}])");
+  EXPECT_THAT(reeve({"show", "TR-1"}).out, HasSubstr("Edit: File is gone"));
 }
 
 // §7
