@@ -47,6 +47,7 @@ constexpr std::string_view config =
 # supervision:
 #   max_parallel_runs: 16
 #   approval_expiry: {question: 24h, tool_call: 24h, human: never}
+#   resume_attempts: 3            # restarts of a run that could not begin, before it is failed
 # notify:
 #   - {on: [approval_needed, stalled, failed], command: [notify-send, "{summary}"]}
 )";

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -24,9 +25,18 @@ using base::Error;
 using model::Run;
 
 constexpr auto kill_patience = std::chrono::seconds(10);
-constexpr int most_starts = 3;
+// Of a run that is lost each time it has begun, by `on_interrupted: rerun`; then a person is asked.
+constexpr int max_reruns = 3;
 constexpr auto look_pause = std::chrono::milliseconds(50);
 constexpr base::Milliseconds start_pause = std::chrono::milliseconds(500);
+constexpr base::Milliseconds max_start_pause = std::chrono::minutes(1);
+
+// Twice as long each time.
+base::Milliseconds pause_after(int starts) {
+  base::Milliseconds pause = start_pause;
+  for (int i = 1; i < starts && pause < max_start_pause; ++i) pause *= 2;
+  return std::min(pause, max_start_pause);
+}
 
 std::optional<std::string> read_if_there(const std::string& path, std::size_t most) {
   try {
@@ -165,10 +175,10 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
   if (!exit && is_same_boot && !is_held && !is_marked) {
     // APR-7: within the same attempt, with growing pauses; what is lost again and again is no accident any more.
     const int starts = starts_[found.attempt.run];
-    if (!launch || starts >= most_starts) {
+    if (!launch || starts >= around_.supervision.resume_attempts) {
       give_up(std::move(found), std::move(done));
     } else if (starts > 0 && !std::exchange(found.has_paused, true)) {
-      try_later(std::move(found), std::move(done), start_pause * (1 << (starts - 1)));
+      try_later(std::move(found), std::move(done), pause_after(starts));
     } else {
       start_again(std::move(found), std::move(*plan), std::move(done));
     }
@@ -261,7 +271,7 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
                                     keeper::launch_bytes);
   auto plan = launch ? read_plan(*launch) : std::nullopt;
   auto policy = plan ? plan->profile.on_interrupted : model::OnInterrupted::fail;
-  const bool may_rerun = found.attempt.claim.attempt <= around_.supervision.resume_attempts;
+  const bool may_rerun = found.attempt.claim.attempt <= max_reruns;
   if (plan && policy == model::OnInterrupted::rerun && may_rerun) {
     rerun(found, std::move(*plan), std::move(done));
     return;
@@ -285,11 +295,13 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
 
 // It never began, and would not.
 void Supervisor::give_up(Found found, std::function<void()> done) {
+  const int starts = starts_[found.attempt.run];
+  std::string reason = "it could not be started: its keeper ended before it began";
+  if (starts > 0) reason += fmt::format("; so it did after {} {}", starts, starts == 1 ? "restart" : "restarts");
   ask_store(
       around_.ledger, around_.loop,
-      [found](ledger::Transaction& transaction) {
-        const ledger::RunMove move{.to = model::RunStatus::failed,
-                                   .reason = "it could not be started: its keepers ended before it began"};
+      [found, reason](ledger::Transaction& transaction) {
+        const ledger::RunMove move{.to = model::RunStatus::failed, .reason = reason};
         return ledger::move_run(transaction, found.attempt.run, move, found.attempt.claim);
       },
       [this, found, done](std::expected<std::optional<Run>, Error> stored) {

@@ -25,7 +25,7 @@ using testing::Words;
 
 class ApprovalCrash : public testing::ApprovalFlowTest {
  protected:
-  ApprovalCrash() { configure(store_line()); }
+  ApprovalCrash() { configure(store_); }
 
   // A database of its own on the server that ctest has started.
   std::string store_line() const {
@@ -48,6 +48,8 @@ class ApprovalCrash : public testing::ApprovalFlowTest {
     daemon->wait_for_error("listening");
     return daemon;
   }
+  const std::string store_ = store_line();
+
   // A client that loses its daemon may be told so: the truth is in the store.
   void decide(const std::string& id, const std::string& word) const {
     EXPECT_TRUE(testing::eventually([&] {
@@ -120,6 +122,28 @@ TEST_F(ApprovalCrash, a_keeper_that_dies_before_its_marker_has_used_nothing_up) 
   EXPECT_EQ(effects().size(), 1U);
   daemon->signal(SIGTERM);
   EXPECT_EQ(daemon->wait(), 0);
+}
+
+// APR-7, S3: a restart that cannot begin is tried again as often as `supervision.resume_attempts` says, then it failed.
+TEST_F(ApprovalCrash, a_restart_that_never_begins_is_tried_as_often_as_the_config_says) {
+  for (const int restarts : {1, 2}) {
+    SCOPED_TRACE(restarts);
+    configure(store_ + fmt::format("supervision: {{resume_attempts: {}}}\n", restarts));
+    const std::string run = start_script(asks_then("effect"));
+    wait_for_status(run, "waiting_approval");
+    ASSERT_EQ(reeve({"stop"}).code, 0);
+    auto daemon = serve_until("each:keeper.before_marker");
+    decide(question_of(run), "approve");
+    const Members over = finish(run);
+    EXPECT_EQ(over.at("status"), "failed");
+    EXPECT_EQ(over.at("attempt"), "2");
+    EXPECT_EQ(over.at("reason"), fmt::format("it could not be started: its keeper ended before it began; so it did "
+                                             "after {} restart{}",
+                                             restarts, restarts == 1 ? "" : "s"));
+    daemon->signal(SIGTERM);
+    EXPECT_EQ(daemon->wait(), 0);
+  }
+  EXPECT_EQ(effects().size(), 0U);
 }
 
 // APR-10: between the use of the grant and the start nobody watches; what changed then is asked about too.
