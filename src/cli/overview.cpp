@@ -90,6 +90,23 @@ bool is_told(const model::Run& run, const std::vector<model::Execution>& executi
          });
 }
 
+// `daemon` says whether the zeros mean that there is nothing, or that nobody was there to be asked.
+base::Value make_document(const view::NewsCounts& counts, base::Value::Array items, bool has_daemon) {
+  const auto number = [](std::size_t count) { return base::Value::integer(static_cast<std::int64_t>(count)); };
+  base::Value told = base::Value::object();
+  told.set("waiting_approval", number(counts.waiting_approval));
+  told.set("stalled", number(counts.stalled));
+  told.set("failed", number(counts.failed));
+  told.set("running", number(counts.running));
+  told.set("queued", number(counts.queued));
+  told.set("not_applied", number(counts.not_applied));
+  base::Value document = base::Value::object();
+  document.set("daemon", base::Value::boolean(has_daemon));
+  document.set("counts", std::move(told));
+  document.set("items", base::Value::array(std::move(items)));
+  return document;
+}
+
 std::optional<client::Daemon> find_daemon(const Call& call) {
   try {
     client::DaemonPlace place = daemon_place(call);
@@ -109,7 +126,7 @@ ExitCode show_overview(const Call& call) {
   auto daemon = find_daemon(call);
   if (!daemon) {
     if (call.is_json) {
-      print_json(call, base::Value::array());
+      print_json(call, make_document({}, {}, false));
     } else {
       fmt::print("{}", welcome(project::find_project(".").has_value(), call.out));
     }
@@ -137,7 +154,7 @@ ExitCode show_overview(const Call& call) {
     wire.push_back(std::move(record.wire));
   }
   if (call.is_json) {
-    print_json(call, base::Value::array(std::move(wire)));
+    print_json(call, make_document(view::count_news(news), std::move(wire), true));
   } else if (!call.out_is_terminal) {
     fmt::print("{}", view::overview_table(news, call.out).for_pipe());
   } else {

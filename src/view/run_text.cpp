@@ -87,12 +87,17 @@ std::string hint_for(const Run& run) {
 }
 
 // In the order of attention (UX).
-constexpr auto groups = std::to_array<std::pair<RunStatus, std::string_view>>({
-    {RunStatus::waiting_approval, "waiting for you"},
-    {RunStatus::stalled, "stalled"},
-    {RunStatus::failed, "failed"},
-    {RunStatus::running, "running"},
-    {RunStatus::queued, "queued"},
+struct Group {
+  RunStatus status;
+  std::string_view words;
+  std::size_t NewsCounts::* count;
+};
+constexpr auto groups = std::to_array<Group>({
+    {RunStatus::waiting_approval, "waiting for you", &NewsCounts::waiting_approval},
+    {RunStatus::stalled, "stalled", &NewsCounts::stalled},
+    {RunStatus::failed, "failed", &NewsCounts::failed},
+    {RunStatus::running, "running", &NewsCounts::running},
+    {RunStatus::queued, "queued", &NewsCounts::queued},
 });
 
 std::string padded(std::string text, std::size_t width) {
@@ -154,6 +159,8 @@ NeedyRow needy_row(const model::Patch& patch, WallTime now) {
 }
 
 // The group that an execution belongs to; it never stalls.
+RunStatus group_of(const Run& run) { return run.status == RunStatus::failed_timeout ? RunStatus::failed : run.status; }
+
 RunStatus group_of(const model::Execution& execution) {
   return execution.status == model::ExecutionStatus::waiting_approval ? RunStatus::waiting_approval : RunStatus::failed;
 }
@@ -373,6 +380,19 @@ void add_patches(const std::vector<model::Patch>& patches, WallTime now, Overvie
 
 }  // namespace
 
+NewsCounts count_news(const News& news) {
+  NewsCounts counts{.waiting_approval = news.approvals.size(), .not_applied = news.patches.size()};
+  for (const Group& group : groups) {
+    for (const Run& run : news.runs) {
+      counts.*group.count += group_of(run) == group.status && !waits_for(run, news.approvals) ? 1 : 0;
+    }
+    for (const model::Execution& execution : news.executions) {
+      counts.*group.count += group_of(execution) == group.status ? 1 : 0;
+    }
+  }
+  return counts;
+}
+
 Overview make_overview(const News& news, const Style& style, WallTime now) {
   // Of a long queue the head; the listing has the rest.
   constexpr std::size_t most_questions = 20;
@@ -385,12 +405,10 @@ Overview make_overview(const News& news, const Style& style, WallTime now) {
   }
   const std::size_t hidden = news.approvals.size() - rows.size();
   if (!rows.empty()) overview.next = fmt::format("reeve show {}", rows.front().id);
-  for (const auto& [wanted, words] : groups) {
-    std::size_t count = wanted == RunStatus::waiting_approval ? news.approvals.size() : 0;
+  const NewsCounts counts = count_news(news);
+  for (const auto& [wanted, words, member] : groups) {
     for (const Run& run : news.runs) {
-      const RunStatus status = run.status == RunStatus::failed_timeout ? RunStatus::failed : run.status;
-      if (status != wanted || waits_for(run, news.approvals)) continue;
-      ++count;
+      if (group_of(run) != wanted || waits_for(run, news.approvals)) continue;
       const bool is_needy = wanted != RunStatus::running && wanted != RunStatus::queued;
       if (!is_needy) continue;
       if (overview.next.empty()) overview.next = hint_for(run);
@@ -398,11 +416,10 @@ Overview make_overview(const News& news, const Style& style, WallTime now) {
     }
     for (const model::Execution& execution : news.executions) {
       if (group_of(execution) != wanted) continue;
-      ++count;
       rows.push_back(needy_row(execution, now));
       if (overview.next.empty()) overview.next = rows.back().hint;
     }
-    if (count > 0) head.add(look_of(wanted), count, words);
+    if (counts.*member > 0) head.add(look_of(wanted), counts.*member, words);
   }
   add_patches(news.patches, now, overview, head, rows);
   overview.text = head.empty() ? "nothing runs and nothing waits for you" : head.text();

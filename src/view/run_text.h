@@ -44,6 +44,18 @@ struct News {
   // Those that did not get into the checkout lately.
   std::vector<model::Patch> patches = {};
 };
+// How many there are of each, as the overview's first line says it. Questions count as waiting, also those of
+// workflows.
+struct NewsCounts {
+  std::size_t waiting_approval = 0;
+  std::size_t stalled = 0;
+  std::size_t failed = 0;
+  std::size_t running = 0;
+  std::size_t queued = 0;
+  // Patches that did not get into the checkout.
+  std::size_t not_applied = 0;
+};
+NewsCounts count_news(const News& news);
 Overview make_overview(const News& news, const Style& style, base::WallTime now);
 // Whether the run waits for an answer to one of these.
 bool waits_for(const model::Run& run, const std::vector<model::Approval>& approvals);

@@ -134,6 +134,16 @@ TEST(RunText, what_needs_a_person_stands_first) {
   EXPECT_EQ(make_overview({.runs = {some_runs()[0]}}, {.ascii = true}, now).text, "> 1 running\n");
 }
 
+TEST(RunText, the_counts_are_those_of_the_first_line) {
+  const NewsCounts counts = count_news({some_questions(), some_runs()});
+  EXPECT_EQ(counts.waiting_approval, 2U);
+  EXPECT_EQ(counts.stalled, 1U);
+  EXPECT_EQ(counts.failed, 2U);
+  EXPECT_EQ(counts.running, 1U);
+  EXPECT_EQ(counts.queued, 0U);
+  EXPECT_EQ(counts.not_applied, 0U);
+}
+
 // UX: on 80 columns nothing wraps; the id and what can be done stay.
 TEST(RunText, the_overview_fits_the_terminal) {
   for (const std::size_t columns : {100UZ, 80UZ, 60UZ}) {

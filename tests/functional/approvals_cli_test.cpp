@@ -266,6 +266,11 @@ TEST_F(ApprovalsCli, the_overview_begins_with_what_waits) {
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_THAT(lines[0], StartsWith("AP-1\tpending\tsh TR-1\t"));
   EXPECT_THAT(lines[1], StartsWith("TR-2\tfailed\t"));
+  Members document = testing::parse_object(reeve({"--json"}).out).value_or(Members());
+  EXPECT_EQ(document["daemon"], "true");
+  EXPECT_EQ(document["counts"],
+            R"({"waiting_approval":1,"stalled":0,"failed":1,"running":0,"queued":0,"not_applied":0})");
+  EXPECT_THAT(document["items"], AllOf(StartsWith(R"([{"approval_id":"AP-1")"), HasSubstr(R"("tool_run_id":"TR-2")")));
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
 }
 

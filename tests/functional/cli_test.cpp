@@ -64,6 +64,9 @@ TEST_F(Cli, alone_points_to_what_to_do_next) {
   EXPECT_THAT(outcome.err, HasSubstr("reeve demo"));
   outcome = reeve({});
   EXPECT_THAT(outcome.out, HasSubstr("is a Reeve project"));
+  EXPECT_EQ(reeve({"--json"}).out,
+            "{\"daemon\":false,\"counts\":{\"waiting_approval\":0,\"stalled\":0,\"failed\":0,\"running\":0,"
+            "\"queued\":0,\"not_applied\":0},\"items\":[]}\n");
 }
 
 TEST_F(Cli, help_has_examples_first_and_knows_every_command) {
