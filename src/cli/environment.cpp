@@ -4,6 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/answer.h"
 
@@ -28,6 +31,21 @@ base::Value own_environment() {
       object.set(key, base::Value::string(value));
     }
   }
+  return object;
+}
+
+base::Value read_pairs(const Call& call, std::string_view option) {
+  std::map<std::string, std::string> pairs;
+  for (const std::string& pair : call.arguments.values(option)) {
+    const std::size_t equals = pair.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw base::Error("cli.usage", fmt::format("{} is not a value for `{}`", base::quoted(pair), option),
+                        "write it as NAME=VALUE");
+    }
+    pairs[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+  base::Value object = base::Value::object();
+  for (const auto& [key, value] : pairs) object.set(key, base::Value::string(value));
   return object;
 }
 

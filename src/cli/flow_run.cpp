@@ -28,6 +28,7 @@ Command make_flow_run() {
   std::vector<Option> options = start_options();
   options.insert(options.begin(),
                  {.name = "--label", .value = "TEXT", .help = "to find it again by; need not be unique"});
+  for (Option& option : record_options()) options.push_back(std::move(option));
   return {
       .name = "flow run",
       .summary = "Run a workflow and watch it",

@@ -84,6 +84,9 @@ and decided. In a pipe a line begins with what it is about (`execution`, `node`,
 `approval`, `patch`) and has its fields separated by tabs. The time beside a node is that of its latest
 attempt, without the pause before it.
 
+`workflow_id` is the `id` in the workflow's file, `label` the name that this start was given (`flow run
+--label`, `run-graph --workflow-id`); labels need not be unique.
+
 With `--json` the record as the API has it, with `--history` too what loops took back, the runs, the
 approvals and the patches instead.
 

@@ -101,6 +101,8 @@ Value make_wish(const Call& call, const std::string& file, const std::optional<s
   }
   wish.set("inputs", inputs_of(call));
   if (label) wish.set("label", Value::string(*label));
+  if (const auto phase = call.arguments.value("--phase")) wish.set("phase_name", Value::string(*phase));
+  wish.set("metadata", read_pairs(call, "--meta"));
   set_ground(call, wish, start);
   return wish;
 }
@@ -235,6 +237,11 @@ std::vector<Option> start_options() {
           {.name = "--project", .value = "DIR", .help = "the folder it works in (else the project around this one)"},
           {.name = "--detach", .help = "print its id at once and leave it running"},
           {.name = "--no-wait", .help = "when it waits for an approval, end with 90"}};
+}
+
+std::vector<Option> record_options() {
+  return {{.name = "--meta", .value = "NAME=VALUE", .help = "kept with its record", .is_repeatable = true},
+          {.name = "--phase", .value = "NAME", .help = "the phase of a larger work that it is; kept with its record"}};
 }
 
 }  // namespace reeve::cli

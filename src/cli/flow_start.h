@@ -32,7 +32,9 @@ std::string find_project_folder(const std::filesystem::path& start);
 // --inputs, --detach, --no-wait. `flow run` and `run-graph`.
 ExitCode start_flow(const Call& call, const std::string& file, const std::optional<std::string>& label);
 
-// The options that both have.
+// The options that both have, and starting a pipeline too.
 std::vector<Option> start_options();
+// What is kept with the record of an execution: --meta, --phase.
+std::vector<Option> record_options();
 
 }  // namespace reeve::cli

@@ -28,19 +28,6 @@ using base::Value;
                     std::string(expected));
 }
 
-// Of "K=V" options; a later one wins.
-Value pairs_of(const Call& call, std::string_view option) {
-  std::map<std::string, std::string> pairs;
-  for (const std::string& pair : call.arguments.values(option)) {
-    const std::size_t equals = pair.find('=');
-    if (equals == 0 || equals == std::string::npos) refuse_value(option, pair, "write it as NAME=VALUE");
-    pairs[pair.substr(0, equals)] = pair.substr(equals + 1);
-  }
-  Value object = Value::object();
-  for (const auto& [key, value] : pairs) object.set(key, Value::string(value));
-  return object;
-}
-
 // JSON carries text only. Whoever has other bytes in a command is told, before something else than meant is run.
 void require_text(std::string_view what, const std::string& word) {
   if (base::find_invalid_utf8(word)) {
@@ -95,7 +82,7 @@ Value make_wish(const Call& call, Place place) {
   // Without the slash at the end that "." leaves.
   wish.set("cwd", Value::string((cwd.has_filename() ? cwd : cwd.parent_path()).string()));
   wish.set("environment", place == Place::here ? own_environment() : Value::object());
-  wish.set("env", pairs_of(call, "--env"));
+  wish.set("env", read_pairs(call, "--env"));
   wish.set("clean_env", Value::boolean(call.arguments.has("--clean-env")));
   set_limits(call, wish);
   // Else the profile says.
@@ -105,7 +92,7 @@ Value make_wish(const Call& call, Place place) {
     if (!id) refuse_value("--execution", *word, "ids of executions look like EX-9");
     wish.set("execution_id", Value::string(id->text()));
   }
-  wish.set("metadata", pairs_of(call, "--meta"));
+  wish.set("metadata", read_pairs(call, "--meta"));
   const auto size = os::terminal_size(STDIN_FILENO).value_or(os::TerminalSize{});
   wish.set("rows", Value::integer(size.rows));
   wish.set("columns", Value::integer(size.columns));

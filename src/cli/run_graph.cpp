@@ -39,6 +39,7 @@ Command make_run_graph() {
       {.name = "--workflow-id", .value = "LABEL", .help = "the execution's label", .is_required = true},
       {.name = "--validate-only", .help = "check the file, start nothing"}};
   for (Option& option : start_options()) options.push_back(std::move(option));
+  for (Option& option : record_options()) options.push_back(std::move(option));
   return {
       .name = "run-graph",
       .summary = "Run a workflow file under a label, or check it (--validate-only)",

@@ -11,9 +11,11 @@
 #include "client/approvals.h"
 #include "client/patches.h"
 #include "client/runs.h"
+#include "client/tasks.h"
 #include "view/approval_text.h"
 #include "view/patch_text.h"
 #include "view/run_text.h"
+#include "view/task_text.h"
 
 namespace reeve::cli {
 
@@ -111,12 +113,26 @@ ExitCode show_approval(const Call& call, client::Daemon& daemon, base::ApprovalI
   return ExitCode::done;
 }
 
+ExitCode show_task(const Call& call, client::Daemon& daemon, base::TaskId id) {
+  const auto record = client::get_task(daemon, id);
+  if (call.is_json) {
+    print_json(call, record.wire);
+  } else if (!call.out_is_terminal) {
+    fmt::print("{}", view::task_details(record.task, call.out, {}));
+  } else {
+    fmt::print("{}\n", view::task_details(record.task, call.out, base::SystemClock().wall_now()));
+    if (record.task.execution_id) print_next(call, "reeve show " + record.task.execution_id->text());
+  }
+  return ExitCode::done;
+}
+
 ExitCode run(const Call& call) {
   client::Daemon daemon(daemon_place(call));
   const std::string word = call.arguments.positional(0);
   if (const auto id = base::ApprovalId::parse(word)) return show_approval(call, daemon, *id);
   if (const auto id = base::ExecutionId::parse(word)) return show_execution(call, daemon, *id);
   if (const auto id = base::PatchId::parse(word)) return show_patch(call, daemon, *id);
+  if (const auto id = base::TaskId::parse(word)) return show_task(call, daemon, *id);
   return show_run(call, daemon, word);
 }
 
@@ -125,20 +141,21 @@ ExitCode run(const Call& call) {
 Command make_show() {
   return {
       .name = "show",
-      .summary = "Everything about one run, approval, execution or patch",
+      .summary = "Everything about one run, approval, execution, patch or task",
       .about = R"(In a pipe a line has a field's name and its value, separated by a tab; fields that do not apply are
 left out. With `--json` the record as the API has it.
 
 Of a run that waits also what it asks. Of an approval also what would run on a yes: command, folder, digest; of one that a workflow asks what its
-nodes have changed so far. Of a patch its history and its diff.
+nodes have changed so far. Of a patch its history and its diff. Tasks are those that `reeve import` brought.
 
 Exit codes: 0 done, 3 no such record.)",
       .examples = {{"reeve show TR-17", ""},
                    {"reeve show AP-4", "the whole question, and what would run"},
                    {"reeve show EX-9", "as reeve flow show"},
                    {"reeve show PA-3", "what a node changed, and what became of it"},
+                   {"reeve show TK-5", "a task that was imported"},
                    {"reeve show @last --json", "the newest run, for a script"}},
-      .positionals = {{.name = "ID", .help = "TR-17, AP-4, EX-9, PA-3, or @last for the newest run"}},
+      .positionals = {{.name = "ID", .help = "TR-17, AP-4, EX-9, PA-3, TK-5, or @last for the newest run"}},
       .options = {},
       .run = run,
   };

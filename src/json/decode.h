@@ -128,6 +128,19 @@ class Decoder {
     return true;
   }
 
+  template <class Noun>
+  bool read(const base::Value& value, std::vector<base::Id<Noun>>& out) {
+    const auto* array = value.as_array();
+    if (array == nullptr) return fail("a list", value);
+    out.clear();
+    for (std::size_t i = 0; i < array->size(); ++i) {
+      base::Id<Noun> item(0);
+      if (!read((*array)[i], item)) return at(fmt::format("[{}]", i));
+      out.push_back(item);
+    }
+    return true;
+  }
+
   template <class T>
   bool read(const base::Value& value, std::map<std::string, T>& out) {
     const auto* object = value.as_object();

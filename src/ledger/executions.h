@@ -57,6 +57,8 @@ struct NewExecution {
   std::map<std::string, Subgraph> subgraphs = {};
   base::Value inputs = base::Value::object();
   std::optional<std::string> label = {};
+  std::optional<std::string> phase_name = {};
+  std::map<std::string, std::string> metadata = {};
   // Frozen with it.
   std::optional<base::Value> config = {};
   // The host whose daemons alone may start its nodes (ISO-1); nothing: any.

@@ -64,12 +64,19 @@ std::int64_t StepWriter::insert(const std::string& hash, const model::Workflow& 
   const std::optional<std::int64_t> parent_number = parent ? std::optional(parent->number()) : std::nullopt;
   const std::optional<std::int64_t> parent_node = child ? std::optional<std::int64_t>(child->node) : std::nullopt;
   const std::optional<std::string> label = wanted ? wanted->label : std::nullopt;
+  const std::optional<std::string> phase = wanted ? wanted->phase_name : std::nullopt;
+  Value metadata = Value::object();
+  if (wanted != nullptr) {
+    for (const auto& [key, text] : wanted->metadata) metadata.set(key, Value::string(text));
+  }
   const std::optional<std::string> config = wanted ? encode_optional(wanted->config) : std::nullopt;
   const std::optional<std::string> home = wanted ? wanted->home : parent->home();
   const std::int64_t number = session().insert(Sql::execution_insert, "executions",
                                                {{"workflow_hash", hash},
                                                 {"subgraphs", subgraphs},
                                                 {"label", label},
+                                                {"phase_name", phase},
+                                                {"metadata", json::encode(metadata)},
                                                 {"parent", parent_number},
                                                 {"parent_node", parent_node},
                                                 {"depth", parent ? parent->depth() + 1 : 0},

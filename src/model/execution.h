@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,6 +80,10 @@ struct Execution {
   std::string workflow_id;
   std::string workflow_name;
   std::optional<std::string> label;
+  // The phase of a larger work that it is, and what else its starter wants to be kept with it (S2). Reeve reads
+  // neither.
+  std::optional<std::string> phase_name;
+  std::map<std::string, std::string> metadata;
   ExecutionStatus status = ExecutionStatus::running;
   std::optional<std::string> reason;
   base::WallTime started_at;
@@ -93,7 +98,7 @@ struct Execution {
   friend bool operator==(const Execution&, const Execution&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Execution, (),
-                      (execution_id, workflow_id, workflow_name, label, status, reason, started_at, completed_at, nodes,
-                       parent, tally, inputs, config))
+                      (execution_id, workflow_id, workflow_name, label, phase_name, metadata, status, reason,
+                       started_at, completed_at, nodes, parent, tally, inputs, config))
 
 }  // namespace reeve::model

@@ -47,8 +47,9 @@ TEST(Record, of_an_approval_has_the_fields_of_the_specification) {
 }
 
 TEST(Record, of_an_execution_has_the_fields_of_the_specification) {
-  EXPECT_EQ(keys_of<Execution>(), words("execution_id workflow_id workflow_name label status reason started_at "
-                                        "completed_at nodes parent tally inputs config"));
+  EXPECT_EQ(keys_of<Execution>(),
+            words("execution_id workflow_id workflow_name label phase_name metadata status reason "
+                  "started_at completed_at nodes parent tally inputs config"));
   EXPECT_EQ(keys_of<NodeExecution>(), words("node_id type status attempt iteration inputs outputs error tool_run_id "
                                             "approval_id started_at completed_at child_execution_id not_before"));
 }

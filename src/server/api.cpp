@@ -170,12 +170,12 @@ std::optional<std::string> find_text(const base::Value& body, std::string_view n
 
 std::vector<Route> all_routes() {
   std::vector<Route> all;
-  for (const auto& routes :
-       {run_routes(),    approval_routes(), execution_routes(), execution_view_routes(), pipeline_routes(),
-        patch_routes(),  workflow_routes(), tool_routes(),      role_routes(),           gate_routes(),
-        policy_routes(), audit_routes(),    output_routes(),    terminal_routes(),       event_routes(),
-        doctor_routes(), daemon_routes(),   openapi_routes(),   monitor_routes(),        import_routes(),
-        token_routes(),  web_routes(),      config_routes()}) {
+  for (const auto& routes : {run_routes(),      approval_routes(), execution_routes(), execution_view_routes(),
+                             pipeline_routes(), patch_routes(),    workflow_routes(),  tool_routes(),
+                             role_routes(),     gate_routes(),     policy_routes(),    audit_routes(),
+                             output_routes(),   terminal_routes(), event_routes(),     doctor_routes(),
+                             daemon_routes(),   openapi_routes(),  monitor_routes(),   import_routes(),
+                             token_routes(),    web_routes(),      config_routes(),    task_routes()}) {
     all.insert(all.end(), routes.begin(), routes.end());
   }
   return all;

@@ -85,6 +85,7 @@ std::vector<Route> run_routes();
 std::vector<Route> approval_routes();
 std::vector<Route> execution_routes();
 std::vector<Route> patch_routes();
+std::vector<Route> task_routes();
 std::vector<Route> pipeline_routes();
 std::vector<Route> audit_routes();
 std::vector<Route> output_routes();

@@ -75,6 +75,21 @@ auto answer_with(SharedExchange exchange, int status) {
   };
 }
 
+void check_metadata(const std::map<std::string, std::string>& metadata) {
+  constexpr std::size_t most = 64;
+  if (metadata.size() > most) {
+    throw Error("api.bad_request", fmt::format("`metadata` has at most {} members", most));
+  }
+  for (const auto& [key, value] : metadata) {
+    const bool has_nul = key.find('\0') != std::string::npos || value.find('\0') != std::string::npos;
+    if (key.empty() || key.size() > longest_label || value.size() > longest_reason || has_nul) {
+      throw Error("api.bad_request",
+                  fmt::format("a name in `metadata` has 1 to {} bytes, its value at most {}, and no NUL", longest_label,
+                              longest_reason));
+    }
+  }
+}
+
 wire::ExecutionRequest decode_request(const Exchange& exchange) {
   auto decoded = json::from_value<wire::ExecutionRequest>(exchange.body());
   if (!decoded) throw Error("api.bad_request", decoded.error());
@@ -101,6 +116,11 @@ wire::ExecutionRequest decode_request(const Exchange& exchange) {
   if (label.size() > longest_label || label.find('\0') != std::string::npos) {
     throw Error("api.bad_request", fmt::format("`label` has at most {} bytes, and no NUL", longest_label));
   }
+  const std::string& phase = request.phase_name.value_or("");
+  if (phase.size() > longest_label || phase.find('\0') != std::string::npos) {
+    throw Error("api.bad_request", fmt::format("`phase_name` has at most {} bytes, and no NUL", longest_label));
+  }
+  check_metadata(request.metadata);
   return request;
 }
 
@@ -132,6 +152,8 @@ void create(SharedExchange exchange) {
   }
   if (request.inputs) start.execution.inputs = *request.inputs;
   start.execution.label = request.label;
+  start.execution.phase_name = request.phase_name;
+  start.execution.metadata = request.metadata;
   start.ground.apply = start.execution.workflow.config.apply;
   start.ground.environment = request.environment;
   using Started = runtime::Worker::Started;

@@ -172,6 +172,8 @@ std::int64_t insert_execution(ImportContext& context, const OldExecution& execut
   return context.session().insert(Sql::import_execution, "executions",
                                   {{"workflow_hash", execution.workflow_hash},
                                    {"label", execution.label},
+                                   {"phase_name", execution.phase_name},
+                                   {"metadata", json::encode(json::to_value(execution.metadata))},
                                    {"status", execution.status},
                                    {"reason", execution.reason},
                                    {"inputs", json::encode(execution.inputs)},

@@ -90,6 +90,8 @@ struct OldExecution {
   std::string workflow_hash;
   std::string origin;
   std::optional<std::string> label;
+  std::optional<std::string> phase_name = {};
+  std::map<std::string, std::string> metadata = {};
   model::ExecutionStatus status = model::ExecutionStatus::failed;
   std::optional<std::string> reason;
   base::Value inputs = base::Value::object();

@@ -74,7 +74,7 @@ std::int64_t insert_run(ImportContext& context, const OldRun& run) {
 }
 
 // Strings as they are, the rest as JSON; the first so many.
-std::map<std::string, std::string> read_metadata(const OldRow& row, Column column, const std::string& origin) {
+std::map<std::string, std::string> read_metadata(const OldRow& row, Column column) {
   std::map<std::string, std::string> metadata;
   if (const auto object = row.object(column)) {
     for (const base::Member& member : *object->as_object()) {
@@ -83,6 +83,12 @@ std::map<std::string, std::string> read_metadata(const OldRow& row, Column colum
       metadata.insert_or_assign(member.key, text != nullptr ? *text : json::encode(member.value));
     }
   }
+  return metadata;
+}
+
+// Of a run, which has no other place to say where it is from.
+std::map<std::string, std::string> read_metadata(const OldRow& row, Column column, const std::string& origin) {
+  auto metadata = read_metadata(row, column);
   metadata.insert_or_assign("imported_from", origin);
   return metadata;
 }
@@ -140,6 +146,8 @@ void take_execution(ImportContext& context, const ForeignTable& table, const Exe
   OldExecution execution{.workflow_hash = store_workflow(context, make_phase(phase ? phase : tool)),
                          .origin = origin,
                          .label = *id,
+                         .phase_name = phase,
+                         .metadata = read_metadata(row, columns.metadata),
                          .status = whole.status,
                          .reason = whole.reason,
                          .inputs = row.object(columns.metadata).value_or(Value::object()),

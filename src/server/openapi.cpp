@@ -206,6 +206,7 @@ std::string_view about_tag(std::string_view name) {
       {"policy", "what agents' tool calls may do"},
       {"roles", "roles of the config"},
       {"runs", "supervised executions of tools"},
+      {"tasks", "pieces of work for agents: for now those that were imported"},
       {"tools", "profiles of the config"},
       {"workflows", "graphs of nodes: files, and versions that were started"},
   });

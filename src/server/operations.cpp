@@ -24,9 +24,9 @@ Value integer_schema(std::int64_t least, std::int64_t most) {
 
 Contract make_contract() {
   Contract made;
-  for (const auto make :
-       {run_operations, approval_operations, execution_operations, pipeline_operations, patch_operations,
-        workflow_operations, setting_operations, record_operations, daemon_operations, access_operations}) {
+  for (const auto make : {run_operations, approval_operations, execution_operations, pipeline_operations,
+                          patch_operations, task_operations, workflow_operations, setting_operations, record_operations,
+                          daemon_operations, access_operations}) {
     for (Operation& operation : make(made.schemas)) {
       // What is not known is refused (check_body).
       if (!operation.body.is_null()) operation.body = made.schemas.closed(operation.body);

@@ -90,6 +90,7 @@ std::vector<Operation> approval_operations(json::Schemas& schemas);
 std::vector<Operation> execution_operations(json::Schemas& schemas);
 std::vector<Operation> pipeline_operations(json::Schemas& schemas);
 std::vector<Operation> patch_operations(json::Schemas& schemas);
+std::vector<Operation> task_operations(json::Schemas& schemas);
 std::vector<Operation> workflow_operations(json::Schemas& schemas);
 std::vector<Operation> setting_operations(json::Schemas& schemas);
 std::vector<Operation> record_operations(json::Schemas& schemas);

@@ -42,6 +42,8 @@ Execution read_execution(const Row& row) {
     execution.parent = model::ExecutionParent{base::ExecutionId(*parent), row.find_text(9).value_or("")};
   }
   execution.tally = {row.integer(10), row.integer(11), row.integer(12), row.integer(13)};
+  execution.phase_name = row.find_text(14);
+  execution.metadata = decode_stored<std::map<std::string, std::string>>(row.text(15));
   return execution;
 }
 
@@ -102,8 +104,8 @@ std::optional<Execution> find_execution(Session& session, base::ExecutionId id, 
   std::optional<Execution> found;
   session.query(Sql::execution_load, {{"execution", id.number()}}, [&](const Row& row) {
     found = read_execution(row);
-    found->inputs = find_json(row, 14);
-    found->config = config_facts(find_json(row, 15));
+    found->inputs = find_json(row, 16);
+    found->config = config_facts(find_json(row, 17));
   });
   if (!found || detail == NodeDetail::none) return found;
   const Sql statement = detail == NodeDetail::all ? Sql::execution_nodes : Sql::execution_nodes_brief;

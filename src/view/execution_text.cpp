@@ -120,6 +120,8 @@ std::string details_for_pipe(const ExecutionStory& story) {
   lines.add_field("workflow_id", execution.workflow_id);
   lines.add_field("workflow_name", execution.workflow_name);
   lines.add_field("label", execution.label.value_or(""));
+  lines.add_field("phase_name", execution.phase_name.value_or(""));
+  for (const auto& [key, value] : execution.metadata) lines.add_field("meta." + key, value);
   lines.add_field("status", std::string(base::spell(execution.status)));
   lines.add_field("reason", execution.reason.value_or(""));
   lines.add_field("started_at", base::format_time(execution.started_at));
@@ -153,7 +155,12 @@ class Page {
     text_ += fmt::format("{}  {}  {}\n\n", style_.paint(Tint::bold, execution.execution_id.text()),
                          base::visible(execution.workflow_name), status_text(execution.status, style_));
     field("reason", execution.reason.value_or(""));
-    field("label", execution.label.value_or(""));
+    // S6 has `--workflow-id` for what is the label here, so that both are told apart.
+    field("workflow_id", execution.workflow_id + "  (the workflow's own `id`, the same for every start)");
+    field("label", execution.label ? *execution.label + "  (of this start: --label, or run-graph --workflow-id)"
+                                   : "none  (`flow run --label L` gives a start one)");
+    field("phase", execution.phase_name.value_or(""));
+    for (const auto& [key, value] : execution.metadata) field("meta." + key, value);
     if (execution.parent) {
       field("part of", fmt::format("{}/{}", execution.parent->execution_id.text(), execution.parent->node_id));
     }

@@ -47,6 +47,23 @@ TEST(ExecutionText, the_whole_story_has_its_sections) {
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
+// S6: `--workflow-id` names a start; the workflow has an id of its own.
+TEST(ExecutionText, label_and_workflow_id_are_told_apart) {
+  ExecutionStory told = story();
+  told.execution.workflow_id = "release";
+  EXPECT_THAT(execution_details(told, {}, now),
+              AllOf(HasSubstr("workflow_id  release  (the workflow's own `id`"), HasSubstr("label        none  (")));
+  told.execution.label = "nightly";
+  told.execution.phase_name = "coding";
+  told.execution.metadata = {{"ticket", "A-1"}};
+  EXPECT_THAT(execution_details(told, {}, now),
+              AllOf(HasSubstr("label        nightly  (of this start: --label, or run-graph --workflow-id)"),
+                    HasSubstr("phase        coding\n"), HasSubstr("meta.ticket  A-1\n")));
+  EXPECT_THAT(execution_details(told, {}, std::nullopt),
+              AllOf(HasSubstr("execution\tlabel\tnightly\n"), HasSubstr("execution\tphase_name\tcoding\n"),
+                    HasSubstr("execution\tmeta.ticket\tA-1\n")));
+}
+
 TEST(ExecutionText, a_line_of_a_pipe_begins_with_what_it_is_about) {
   const std::string text = execution_details(story(), {}, std::nullopt);
   EXPECT_THAT(text,

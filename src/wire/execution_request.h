@@ -18,11 +18,14 @@ struct ExecutionRequest {
   std::optional<std::string> workflow;
   std::optional<base::Value> inputs;
   std::optional<std::string> label;
+  std::optional<std::string> phase_name;
+  std::map<std::string, std::string> metadata;
   // The folder that it works in, absolute.
   std::string project;
   // The caller's.
   std::map<std::string, std::string> environment;
 };
-BOOST_DESCRIBE_STRUCT(ExecutionRequest, (), (source, file, workflow, inputs, label, project, environment))
+BOOST_DESCRIBE_STRUCT(ExecutionRequest, (),
+                      (source, file, workflow, inputs, label, phase_name, metadata, project, environment))
 
 }  // namespace reeve::wire

@@ -204,6 +204,27 @@ TEST_F(FlowCli, json_is_one_document_at_the_end) {
   EXPECT_THAT(reeve({"flow", "list", "--label", "W1"}).out, StartsWith("EX-2\tcompleted\tThe w\tW1\t"));
 }
 
+// S2: what the starter wants to be kept with it.
+TEST_F(FlowCli, an_execution_keeps_its_phase_and_metadata) {
+  write_workflow("w", chain("w", {{"a", "noop"}}));
+  const Outcome run =
+      reeve({"flow", "run", "w", "--meta", "ticket=A-1", "--meta", "by=x=y", "--phase", "coding", "--json"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  Members record = testing::parse_object(run.out).value_or(Members());
+  EXPECT_EQ(record["phase_name"], "coding");
+  EXPECT_EQ(record["metadata"], R"({"by":"x=y","ticket":"A-1"})");
+  EXPECT_THAT(reeve({"flow", "show", "EX-1"}).out,
+              AllOf(HasSubstr("execution\tphase_name\tcoding\n"), HasSubstr("execution\tmeta.ticket\tA-1\n")));
+  EXPECT_THAT(reeve({"flow", "list", "--json"}).out, HasSubstr(R"("phase_name":"coding")"));
+  const Outcome graph =
+      reeve({"run-graph", ".reeve/workflows/w.yaml", "--workflow-id", "W1", "--meta", "a=b", "--json"});
+  EXPECT_EQ(testing::parse_object(graph.out).value_or(Members())["metadata"], R"({"a":"b"})");
+  const Outcome wrong = reeve({"flow", "run", "w", "--meta", "ticket"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, AllOf(HasSubstr("--meta"), HasSubstr("NAME=VALUE")));
+  EXPECT_EQ(reeve({"pipeline", "start", "x", "--prompt", "p", "--meta", "a=b"}).code, 2) << "where it would be dropped";
+}
+
 TEST_F(FlowCli, show_tells_what_went_in_and_came_out_and_who_decided) {
   write_workflow("w", chain("w", {{"a", "echo built"}, {"ok", "human Ship it?"}, {"c", "noop"}}));
   const std::string id = begin("w", {"--input", "goal=ship"});

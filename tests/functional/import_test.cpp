@@ -75,6 +75,34 @@ TEST_F(Import, tools_are_shown_like_any_other) {
   EXPECT_EQ(reeve({}).code, 0);
 }
 
+// ORC-6: what was imported can be looked at.
+TEST_F(Import, tasks_are_shown) {
+  EXPECT_EQ(reeve({"import", make_tools()}).code, 0);
+  const Members task = show("tk-2");
+  EXPECT_EQ(task.at("task_id"), "TK-2");
+  EXPECT_EQ(task.at("title"), "write the code");
+  EXPECT_EQ(task.at("status"), "failed");
+  EXPECT_EQ(task.at("execution_id"), "EX-2");
+  EXPECT_EQ(task.at("after"), "[]");
+  EXPECT_THAT(reeve({"show", "TK-2"}).out,
+              AllOf(HasSubstr("task_id\tTK-2\n"), HasSubstr("title\twrite the code\n"), HasSubstr("status\tfailed\n"),
+                    HasSubstr("execution_id\tEX-2\n"), HasSubstr("created_at\t2025-12-03T10:00:00.000Z\n")));
+  const Outcome none = reeve({"show", "TK-99"});
+  EXPECT_EQ(none.code, 3);
+  EXPECT_THAT(none.err, AllOf(HasSubstr("task.not_found"), HasSubstr("TK-99")));
+  const std::string page = request("GET", "/api/tasks?limit=2");
+  EXPECT_THAT(page, AllOf(HasSubstr(R"("next_cursor":"TK-2")"), HasSubstr("test it"), Not(HasSubstr("the plan"))));
+  EXPECT_THAT(request("GET", "/api/tasks?limit=2&cursor=TK-2"),
+              AllOf(HasSubstr(R"("next_cursor":null)"), HasSubstr("write the plan")));
+  EXPECT_THAT(request("GET", "/api/tasks?status=done"), AllOf(HasSubstr("TK-1"), Not(HasSubstr("TK-2"))));
+  EXPECT_THAT(request("GET", "/api/tasks?status=lost"), HasSubstr("api.bad_request"));
+  EXPECT_THAT(request("GET", "/api/tasks/TR-1"), HasSubstr("task.not_found"));
+  // The phase and the metadata of what was imported are its own, not only its workflow's name and its inputs.
+  const Members execution = show("EX-1");
+  EXPECT_EQ(execution.at("phase_name"), "planning");
+  EXPECT_EQ(execution.at("metadata"), R"({"by":"ana"})");
+}
+
 TEST_F(Import, graphs_and_pipelines_are_shown_like_any_other) {
   EXPECT_EQ(reeve({"import", make("graph.db", testing::s6_tables, testing::s6_rows)}).code, 0);
   EXPECT_EQ(reeve({"import", make("pipes.db", testing::s5_tables, testing::s5_rows)}).code, 0);

@@ -114,6 +114,13 @@ TEST_P(ImportTest, supervised_tools_come_with_their_executions_questions_and_pat
   EXPECT_EQ(column("SELECT t.title || ' ' || t.status || ' ' || e.label FROM tasks t JOIN executions e ON e.number = "
                    "t.execution ORDER BY t.number"),
             "write the plan done EXEC-1\nwrite the code failed EXEC-2\ntest it cancelled EXEC-2\n");
+  // What came in by the tables of the seeds can be read by them again.
+  EXPECT_EQ(column("SELECT phase_name || ' ' || status || ' ' || metadata FROM uet_executions WHERE phase_name IS NOT "
+                   "NULL ORDER BY execution_id"),
+            "planning completed {\"by\":\"ana\"}\ncoding failed {}\nreview cancelled {}\n");
+  EXPECT_EQ(column("SELECT task_id || ' ' || execution_id || ' ' || name || ' ' || status FROM uet_tasks ORDER BY "
+                   "task_id"),
+            "TK-1 EX-1 write the plan done\nTK-2 EX-2 write the code failed\nTK-3 EX-2 test it cancelled\n");
   expect_nothing_to_do();
 }
 

@@ -1,3 +1,4 @@
-INSERT INTO executions (number, execution_id, workflow_hash, subgraphs, label, parent, parent_node, depth, status, inputs, config, home, started_at)
+INSERT INTO executions (number, execution_id, workflow_hash, subgraphs, label, phase_name, metadata, parent, parent_node, depth, status,
+  inputs, config, home, started_at)
 VALUES (:number, 'EX-' || :number::bigint,
-  :workflow_hash, :subgraphs, :label, :parent, :parent_node, :depth, 'running', :inputs, :config, :home, :now)
+  :workflow_hash, :subgraphs, :label, :phase_name, :metadata, :parent, :parent_node, :depth, 'running', :inputs, :config, :home, :now)
