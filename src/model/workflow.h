@@ -98,13 +98,21 @@ struct TaskConfig {
   std::string role;
   std::string task_template = "{input}";
   std::vector<TaskContext> context;
+  // S6's `run_role`: files that the task is about, and what else it is to know (a mapping). Both are told behind the
+  // template, under a title each, unless a template names them (`{target_files}`, `{extra_context}`).
+  std::vector<std::string> target_files = {};
+  std::optional<base::Value> extra_context = {};
+  // Instead of the role's.
+  std::optional<std::string> tool = {};
   std::optional<base::TimeLimit> timeout;
   std::vector<std::string> gates;
   std::optional<std::string> worktree_id;
   std::optional<Retry> retry;
   friend bool operator==(const TaskConfig&, const TaskConfig&) = default;
 };
-BOOST_DESCRIBE_STRUCT(TaskConfig, (), (role, task_template, context, timeout, gates, worktree_id, retry))
+BOOST_DESCRIBE_STRUCT(TaskConfig, (),
+                      (role, task_template, context, target_files, extra_context, tool, timeout, gates, worktree_id,
+                       retry))
 
 struct GateConfig {
   std::string gate_type;

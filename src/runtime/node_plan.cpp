@@ -108,6 +108,49 @@ std::string context_text(const model::TaskConfig& task, const Value& inputs) {
   return text;
 }
 
+// A line each: "name: text", or "name: JSON".
+std::string lines_of(const Value& context) {
+  std::vector<std::string> lines;
+  for (const base::Member& member : *context.as_object()) {
+    lines.push_back(fmt::format("{}: {}", member.key, show(member.value)));
+  }
+  return base::join(lines, "\n");
+}
+
+// What the task itself brings along (S6 `run_role`), by the names that templates know it under.
+struct TaskField {
+  std::string_view name;
+  std::string_view title;
+  std::string text;
+};
+std::vector<TaskField> fields_of(const model::TaskConfig& task) {
+  std::vector<TaskField> fields;
+  if (!task.target_files.empty()) {
+    fields.push_back({"target_files", "Target files", base::join(task.target_files, "\n")});
+  }
+  if (task.extra_context && task.extra_context->as_object() != nullptr) {
+    fields.push_back({"extra_context", "Extra context", lines_of(*task.extra_context)});
+  }
+  return fields;
+}
+
+// What the node got, and what its task brings along, which stands nearer.
+Value add_fields(const Value& inputs, const std::vector<TaskField>& fields) {
+  Value all = inputs.as_object() != nullptr ? inputs : Value::object();
+  for (const TaskField& field : fields) {
+    std::erase_if(*all.as_object(), [&](const base::Member& member) { return member.key == field.name; });
+    all.set(field.name, Value::string(field.text));
+  }
+  return all;
+}
+
+bool mentions(std::string_view text, std::string_view field) {
+  const auto pieces = model::parse_template(text);
+  return pieces && std::ranges::any_of(*pieces, [&](const model::TemplatePiece& piece) {
+           return piece.kind != model::TemplatePiece::Kind::text && piece.text == field;
+         });
+}
+
 std::optional<Error> check_words(const RunPlan& plan) {
   for (const std::string& word : plan.argv) {
     if (word.size() <= longest_word) continue;
@@ -156,19 +199,34 @@ std::expected<std::string, Error> find_tool(const ExecutionGround& ground, const
                                fmt::format("add `roles: {{{}: {{tool: …}}}}` to the config", role)));
 }
 
+std::expected<std::string, Error> find_tool(const ExecutionGround& ground, const model::TaskConfig& task) {
+  auto found = find_tool(ground, task.role);
+  const bool is_unknown = !found && found.error().code() == "node.unknown_role";
+  if (!task.tool || is_unknown) return found;
+  return *task.tool;
+}
+
 std::expected<RunPlan, Error> plan_task(const ExecutionGround& ground, const model::Node& node, const Value& inputs,
                                         const TaskTerms& terms) {
   const model::TaskConfig& task = node.task_config.value();
-  const auto tool = find_tool(ground, task.role);
+  const auto tool = find_tool(ground, task);
   if (!tool) return std::unexpected(tool.error());
   auto profile = find_profile(ground.tools, *tool);
   if (!profile) return std::unexpected(profile.error());
   const auto found = ground.roles.find(task.role);
   const model::Role role = found != ground.roles.end() ? found->second : model::Role();
-  auto input = expand(task.task_template, inputs);
+  const std::vector<TaskField> fields = fields_of(task);
+  const Value known = add_fields(inputs, fields);
+  // `{input}` is what the node got, without what its own file says.
+  const bool has_input = inputs.find("input") != nullptr;
+  auto input = expand(task.task_template, known, has_input ? std::nullopt : std::optional(json::encode(inputs)));
   if (!input) return std::unexpected(input.error());
   *input += context_text(task, inputs);
-  auto prompt = expand(role.prompt, inputs, *input);
+  for (const TaskField& field : fields) {
+    if (mentions(task.task_template, field.name) || mentions(role.prompt, field.name)) continue;
+    *input += fmt::format("\n\n{}:\n{}", field.title, field.text);
+  }
+  auto prompt = expand(role.prompt, known, *input);
   if (!prompt) return std::unexpected(prompt.error());
   if (terms.feedback) *prompt += "\n\n" + *terms.feedback;
 
@@ -176,7 +234,7 @@ std::expected<RunPlan, Error> plan_task(const ExecutionGround& ground, const mod
   request.environment = ground.environment;
   request.timeout = task.timeout ? task.timeout : role.timeout;
   request.no_output_timeout = role.no_output_timeout;
-  const PlanNames names = names_for(role, inputs, *input);
+  const PlanNames names = names_for(role, known, *input);
   if (auto error = check_settings(*profile, task.role, names)) return std::unexpected(std::move(*error));
   auto plan = make_plan(std::move(*profile), request, names);
   if (!plan) return std::unexpected(plan.error());
@@ -253,7 +311,7 @@ std::optional<Error> check_plans(const ExecutionGround& ground, const model::Wor
   for (const model::Node& node : workflow.nodes) {
     if (node.task_config) {
       if (node.task_config->role != noop_role) {
-        const auto tool = find_tool(ground, node.task_config->role);
+        const auto tool = find_tool(ground, *node.task_config);
         if (!tool) return at(node, tool.error());
         const auto profile = find_profile(ground.tools, *tool);
         if (!profile) return at(node, profile.error());

@@ -25,6 +25,9 @@ std::expected<std::string, base::Error> expand(std::string_view text, const base
 
 // The tool of a role: its own, or the only one of the config. Errors: `node.unknown_role`, `node.no_tool`.
 std::expected<std::string, base::Error> find_tool(const ExecutionGround& ground, const std::string& role);
+// Of a task: the one that it names itself, else its role's. Errors as above; that there is no such tool is told by
+// whoever looks for its profile.
+std::expected<std::string, base::Error> find_tool(const ExecutionGround& ground, const model::TaskConfig& task);
 
 // Where the run begins, and what it is to know of the tries before.
 struct TaskTerms {

@@ -169,6 +169,45 @@ TEST_F(NodePlan, an_unknown_role_is_refused_with_the_one_that_was_probably_meant
   EXPECT_THAT(refusal().fix(), HasSubstr("roles:"));
 }
 
+// S6: `run_role` takes a tool in place of the role's.
+TEST_F(NodePlan, a_task_may_name_its_tool) {
+  model::ToolProfile other = agent();
+  other.command = {"other", "{prompt}"};
+  ground_.tools.emplace("other", other);
+  role().tool = "agent";
+  EXPECT_EQ(plan().tool, "agent");
+  task().tool = "other";
+  EXPECT_EQ(plan().tool, "other");
+  EXPECT_EQ(plan().argv.at(0), "other");
+  // Also where the role alone would come to none.
+  task().role = "planner";
+  EXPECT_EQ(plan().tool, "other");
+  task().tool = "gone";
+  EXPECT_EQ(refusal().code(), "run.unknown_tool");
+  EXPECT_EQ(check_plans(ground_, {.nodes = {node_}}).value().code(), "run.unknown_tool");
+  task().role = "nobody";
+  task().tool = "other";
+  EXPECT_EQ(refusal().code(), "node.unknown_role");
+}
+
+// S6, GRF-8
+TEST_F(NodePlan, target_files_and_extra_context_stand_behind_the_task_or_where_a_template_names_them) {
+  task().target_files = {"src/a.cpp", "docs/b {c}.md"};
+  task().extra_context = inputs_of(R"({"style": "short", "limits": {"lines": 3}})");
+  EXPECT_EQ(plan(R"({"goal": "go"})").prompt,
+            "{\"goal\":\"go\"}\n\nTarget files:\nsrc/a.cpp\ndocs/b {c}.md\n\nExtra context:\nstyle: short\n"
+            "limits: {\"lines\":3}");
+  task().task_template = "Mend {target_files}.";
+  EXPECT_EQ(plan().prompt, "Mend src/a.cpp\ndocs/b {c}.md.\n\nExtra context:\nstyle: short\nlimits: {\"lines\":3}");
+  role().prompt = "{input} ({extra_context})";
+  EXPECT_EQ(plan().prompt, "Mend src/a.cpp\ndocs/b {c}.md. (style: short\nlimits: {\"lines\":3})");
+  // What the task says stands nearer than what another node sent under the same name.
+  EXPECT_THAT(*plan(R"({"target_files": "other"})").prompt, Not(HasSubstr("other")));
+  task().target_files.clear();
+  EXPECT_THAT(*plan(R"({"target_files": "other"})").prompt, HasSubstr("Mend other."));
+  EXPECT_EQ(refusal().code(), "node.unknown_name");
+}
+
 TEST_F(NodePlan, a_gate_gets_its_own_settings_and_never_asks) {
   ground_.gates["test"] = {.command = {"make", "{prompt}"},
                            .timeout = TimeLimit::of(seconds(3)),

@@ -19,6 +19,9 @@ void normalise(model::Workflow& workflow) {
   for (model::Node& node : workflow.nodes) {
     if (node.type == model::NodeType::merge && !node.merge_config) node.merge_config.emplace();
     if (node.task_config && node.task_config->retry == model::Retry{}) node.task_config->retry.reset();
+    if (node.task_config && node.task_config->extra_context == base::Value::object()) {
+      node.task_config->extra_context.reset();
+    }
     if (!node.human_config) continue;
     // An option without a label shows its value.
     for (model::ApprovalOption& option : node.human_config->options) {

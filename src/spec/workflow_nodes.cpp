@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <set>
 
 #include "model/template.h"
@@ -64,17 +65,36 @@ class NodeCheck {
                      "give a time, or `off` for none");
     }
     if (task.worktree_id) check_name(*task.worktree_id, "worktree", place({"task_config", "worktree_id"}), binder_);
+    check_target_files(task);
+    if (task.extra_context && task.extra_context->as_object() == nullptr) {
+      binder_.report_wrong(place({"task_config", "extra_context"}), "a mapping of names to values");
+    }
     if (task.retry) check_range({"task_config", "retry", "attempts"}, "attempts", task.retry->attempts, 100);
     if (surroundings.config == nullptr) return;
     check_role(task.role, *surroundings.config, place({"task_config", "role"}), binder_);
     using Tools = WorkflowSurroundings::Tools;
-    if (surroundings.tools != Tools::unasked) {
+    if (task.tool) check_tool(*task.tool, *surroundings.config, place({"task_config", "tool"}), binder_);
+    // One that names its tool needs none of its role.
+    if (surroundings.tools != Tools::unasked && !task.tool) {
       check_role_tool(task.role, *surroundings.config, place({"task_config", "role"}), binder_,
                       surroundings.tools == Tools::needed ? base::Severity::error : base::Severity::warning);
     }
     for (std::size_t i = 0; i < task.gates.size(); ++i) {
       const YamlNode* list = place({"task_config", "gates"}).at(i);
       check_gate(list != nullptr ? *list : place({"task_config"}), task.gates[i], *surroundings.config);
+    }
+  }
+
+  // They are named to an agent, which may open them.
+  void check_target_files(const model::TaskConfig& task) {
+    for (std::size_t i = 0; i < task.target_files.size(); ++i) {
+      const YamlNode* entry = place({"task_config", "target_files"}).at(i);
+      const std::string& file = task.target_files[i];
+      const std::filesystem::path path = std::filesystem::path(file).lexically_normal();
+      const bool is_beneath = !file.empty() && path.is_relative() && *path.begin() != "..";
+      if (entry == nullptr || (is_beneath && base::visible(file) == file)) continue;
+      binder_.report(*entry, "path_outside", fmt::format("{} is not a file beneath the project", base::quoted(file)),
+                     "write it from the project's folder on: src/main.cpp");
     }
   }
 

@@ -56,8 +56,7 @@ TEST_F(ApprovalsApi, pages_list_each_once) {
   const std::string all = body_of(request("GET", "/api/approvals?include_all=true&limit=1"))["items"];
   EXPECT_THAT(all, HasSubstr("\"AP-7\""));
   // S4's name for it.
-  EXPECT_EQ(request("GET", "/api/approvals?all=true&limit=1"),
-            request("GET", "/api/approvals?include_all=true&limit=1"));
+  EXPECT_EQ(body_of(request("GET", "/api/approvals?all=true&limit=1"))["items"], all);
   EXPECT_EQ(status_of(request("GET", "/api/approvals?all=1&include_all=maybe")), 400);
   for (const char* wrong : {"?limit=0", "?limit=501", "?status=maybe", "?cursor=x", "?run=AP-1"}) {
     EXPECT_EQ(status_of(request("GET", std::string("/api/approvals") + wrong)), 400) << wrong;

@@ -75,6 +75,22 @@ TEST_F(Flow, what_a_node_gives_is_what_the_next_one_gets) {
   EXPECT_THAT(outputs_of(ended, "c")["text"], AllOf(HasSubstr("<<good good 0 7 {x}>"), HasSubstr(R"("code":0)")));
 }
 
+// S6 `run_role`
+TEST_F(Flow, a_task_brings_its_tool_its_files_and_its_context) {
+  settle({.tools = "  say: {command: [/bin/echo, \"{prompt}\"]}\n  other: {command: [/bin/echo, other, \"{prompt}\"]}",
+          .roles = "  coder: {tool: say}"});
+  const auto with = [](const std::string& tool) {
+    return workflow(
+        node("a", "task, task_config: {role: coder, " + tool +
+                      "task_template: Mend it, target_files: [src/a.c, b.c], extra_context: {style: short}}"),
+        "");
+  };
+  const std::string told = "Mend it\n\nTarget files:\nsrc/a.c\nb.c\n\nExtra context:\nstyle: short\n";
+  EXPECT_EQ(outputs_of(run_flow(with("")), "a")["text"], told);
+  EXPECT_EQ(outputs_of(run_flow(with("tool: other, ")), "a")["text"], "other " + told);
+  EXPECT_THAT(refuse_flow(with("tool: othr, ")).err, AllOf(HasSubstr("flow.unknown_tool"), HasSubstr("`other`")));
+}
+
 // SPEC §7: a tool whose command has no `{prompt}` gets the prompt on its standard input.
 TEST_F(Flow, a_tool_without_a_place_for_the_prompt_reads_it) {
   settle({.tools = "  reader: {command: [/bin/cat]}", .roles = "  coder: {tool: reader, prompt: 'read: {input}'}"});
