@@ -66,7 +66,7 @@ class Approvals {
   Supervisor& supervisor_;
   Worker& worker_;
   std::function<void()> may_apply_ = [] {};
-  HoldMap<base::ApprovalId, Answered> waiters_;
+  HoldMap<base::ApprovalId, Answered> waiters_{around_.loop};
   // The next expiry or reminder that is known.
   std::optional<base::WallTime> due_;
   Loop::Hold timer_;

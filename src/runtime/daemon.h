@@ -111,8 +111,8 @@ class Daemon {
   std::string_view store_kind_ = "sqlite";
   bool is_recovered_ = false;
   Loop loop_;
-  HoldMap<std::monostate, std::function<void(const std::string&)>> log_followers_;
-  HoldMap<base::ExecutionId, std::function<void()>> execution_followers_;
+  HoldMap<std::monostate, std::function<void(const std::string&)>> log_followers_{loop_};
+  HoldMap<base::ExecutionId, std::function<void()>> execution_followers_{loop_};
   // Those that somebody follows and that have another status; filled by the store thread.
   std::atomic<bool> has_execution_followers_ = false;
   std::mutex changed_mutex_;

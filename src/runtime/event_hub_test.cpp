@@ -91,7 +91,7 @@ class Hall {
             },
             [this](std::function<void(const std::string&)> lines) {
               log = std::move(lines);
-              return Loop::Hold([this] { log = nullptr; });
+              return Loop::Hold(loop, [this] { log = nullptr; });
             }};
   }
 

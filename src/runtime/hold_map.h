@@ -15,13 +15,15 @@ namespace reeve::runtime {
 template <class Key, class Value>
 class HoldMap {
  public:
+  explicit HoldMap(const Loop& loop) : loop_(loop) {}
+
   [[nodiscard]] Loop::Hold add(const Key& key, Value value) {
     const Place place{key, next_++};
     values_->emplace(place, std::move(value));
-    return Loop::Hold([values = std::weak_ptr(values_), place] {
-      // Out of the map first, destroyed then.
-      if (const auto alive = values.lock()) alive->extract(place);
-    });
+    return {loop_, [values = std::weak_ptr(values_), place] {
+              // Out of the map first, destroyed then.
+              if (const auto alive = values.lock()) alive->extract(place);
+            }};
   }
 
   bool is_empty() const noexcept { return values_->empty(); }
@@ -58,6 +60,7 @@ class HoldMap {
  private:
   using Place = std::pair<Key, std::uint64_t>;
 
+  const Loop& loop_;
   std::uint64_t next_ = 0;
   std::shared_ptr<std::map<Place, Value>> values_ = std::make_shared<std::map<Place, Value>>();
 };

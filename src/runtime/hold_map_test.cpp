@@ -14,7 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(HoldMap, a_value_is_there_as_long_as_its_hold) {
-  HoldMap<int, std::string> map;
+  const Loop loop;
+  HoldMap<int, std::string> map(loop);
   const Loop::Hold first = map.add(1, "first");
   {
     const Loop::Hold second = map.add(1, "second");
@@ -28,7 +29,8 @@ TEST(HoldMap, a_value_is_there_as_long_as_its_hold) {
 }
 
 TEST(HoldMap, what_is_taken_is_there_no_more) {
-  HoldMap<int, std::string> map;
+  const Loop loop;
+  HoldMap<int, std::string> map(loop);
   const Loop::Hold first = map.add(1, "first");
   const Loop::Hold second = map.add(1, "second");
   const Loop::Hold other = map.add(2, "second");
@@ -40,7 +42,8 @@ TEST(HoldMap, what_is_taken_is_there_no_more) {
 TEST(HoldMap, a_hold_may_outlive_the_map) {
   Loop::Hold hold;
   {
-    HoldMap<int, std::string> map;
+    const Loop loop;
+    HoldMap<int, std::string> map(loop);
     hold = map.add(1, "value");
   }
   hold = {};
@@ -53,7 +56,8 @@ TEST(HoldMap, a_value_may_keep_its_own_hold) {
   };
   std::weak_ptr<Waiting> seen;
   {
-    HoldMap<int, std::function<void()>> map;
+    const Loop loop;
+    HoldMap<int, std::function<void()>> map(loop);
     auto waiting = std::make_shared<Waiting>();
     seen = waiting;
     waiting->hold = map.add(1, [waiting] {});
@@ -66,7 +70,8 @@ TEST(HoldMap, a_value_may_keep_its_own_hold) {
 
 // The last that keeps a value alive may be the value itself.
 TEST(HoldMap, a_hold_can_be_ended_through_its_own_value) {
-  HoldMap<int, std::function<void()>> map;
+  const Loop loop;
+  HoldMap<int, std::function<void()>> map(loop);
   auto hold = std::make_shared<Loop::Hold>();
   *hold = map.add(1, [hold] { *hold = {}; });
   hold.reset();

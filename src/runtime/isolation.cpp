@@ -50,12 +50,14 @@ void Isolation::collect(const IsolationGround& ground, NodePlace place, Answer<C
 void Isolation::checkout(const IsolationGround& ground, NodePlace place, std::optional<std::string> commit,
                          std::string name, Answer<std::string> answer) {
   if (!ground.base_commit) return core_of(ground).post([answer, project = ground.project] { answer(project); });
-  core_of(ground).work_on<std::string>(
+  Core& core = core_of(ground);
+  const Answer<std::string> bound = core.bind(std::move(answer));
+  core.work_on<std::string>(
       place,
-      [core = &core_of(ground), ground, place, commit = std::move(commit), name = std::move(name), answer] {
-        core->checkout(ground, place, commit, name, answer);
+      [&core, ground, place, commit = std::move(commit), name = std::move(name), bound] {
+        core.checkout(ground, place, commit, name, bound);
       },
-      answer);
+      bound);
 }
 
 void Isolation::discard(const IsolationGround& ground, std::string folder) {
@@ -81,14 +83,15 @@ void Isolation::accept(const IsolationGround& ground, NodePlace place, Answer<Ac
 void Isolation::reject(const IsolationGround& ground, NodePlace place, model::PatchState state, std::string reason,
                        Answer<void> answer) {
   if (!ground.base_commit) return core_of(ground).post([answer] { answer({}); });
-  core_of(ground).leave(place, answer, [ground, place, state, reason = std::move(reason)](IsolationSteps& steps) {
-    steps.reject(ground, place, state, reason);
-  });
+  core_of(ground).leave(place, std::move(answer),
+                        [ground, place, state, reason = std::move(reason)](IsolationSteps& steps) {
+                          steps.reject(ground, place, state, reason);
+                        });
 }
 
 void Isolation::withdraw(const IsolationGround& ground, NodePlace place, std::string reason, Answer<void> answer) {
   if (!ground.base_commit) return core_of(ground).post([answer] { answer({}); });
-  core_of(ground).leave(place, answer, [ground, place, reason = std::move(reason)](IsolationSteps& steps) {
+  core_of(ground).leave(place, std::move(answer), [ground, place, reason = std::move(reason)](IsolationSteps& steps) {
     steps.withdraw(ground, place, reason);
   });
 }
@@ -102,11 +105,11 @@ void Isolation::apply(const IsolationGround& ground, base::ExecutionId root, mod
 
 void Isolation::close(const IsolationGround& ground, base::ExecutionId root, std::function<void(bool)> done) {
   if (!ground.base_commit) return core_of(ground).post([done = std::move(done)] { done(true); });
-  const Answer<bool> answer = [done = std::move(done)](const std::expected<bool, Error>& is_done) {
-    done(is_done.value_or(false));
-  };
-  core_of(ground).submit([core = &core_of(ground), root, answer] { core->close(root, answer); },
-                         [answer](Error error) { answer(std::unexpected(std::move(error))); });
+  Core& core = core_of(ground);
+  const Answer<bool> answer = core.bind<bool>(
+      [done = std::move(done)](const std::expected<bool, Error>& is_done) { done(is_done.value_or(false)); });
+  core.submit([&core, root, answer] { core.close(root, answer); },
+              [answer](Error error) { answer(std::unexpected(std::move(error))); });
 }
 
 void Isolation::begin(std::set<base::ExecutionId> alive, std::function<void()> done) {

@@ -51,14 +51,22 @@ class Isolation::Core {
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
+  // What an answer holds is the loop's; its copies come and go on the thread. Every answer that goes there is made so.
+  template <class T>
+  Answer<T> bind(Answer<T> answer) const {
+    std::shared_ptr<Answer<T>> kept = around_.loop.make<Answer<T>>(std::move(answer));
+    return [kept](std::expected<T, Error> result) { (*kept)(std::move(result)); };
+  }
+
   // Does the work on the thread, and tells its result or its failure on the loop.
   template <class T>
-  void ask(std::function<T(IsolationSteps&)> work, Answer<T> answer) {
+  void ask(std::function<T(IsolationSteps&)> work, Answer<T> told) {
+    const Answer<T> answer = bind(std::move(told));
     submit([this, work = std::move(work), answer] { tell<T>(attempt<T>([&] { return work(steps_); }), answer); },
            [this, answer](Error error) { tell<T>(std::unexpected(std::move(error)), answer); });
   }
 
-  // Work that answers by itself, once nothing is set up for that node any more.
+  // Work that answers by itself, once nothing is set up for that node any more. The answer is bound.
   template <class T>
   void work_on(const NodePlace& place, std::function<void()> work, const Answer<T>& answer) {
     submit([this, place, work = std::move(work)] { setups_.when_free(place, work); },
@@ -66,7 +74,8 @@ class Isolation::Core {
   }
 
   // Nothing while the worktree is another's: kept until somebody leaves one of that execution.
-  void prepare(const IsolationGround& ground, const NodePlace& place, Answer<std::string> answer) {
+  void prepare(const IsolationGround& ground, const NodePlace& place, Answer<std::string> told) {
+    const Answer<std::string> answer = bind(std::move(told));
     submit([this, ground, place, answer] { try_prepare({ground, place, answer}); },
            [this, answer](Error error) { tell<std::string>(std::unexpected(std::move(error)), answer); });
   }
@@ -219,7 +228,8 @@ class Isolation::Core {
     });
   }
   // It works no more: a setup for it ends, and others may have what it had.
-  void leave(const NodePlace& place, const Answer<void>& answer, std::function<void(IsolationSteps&)> act) {
+  void leave(const NodePlace& place, Answer<void> told, std::function<void(IsolationSteps&)> act) {
+    const Answer<void> answer = bind(std::move(told));
     setups_.cancel(place);
     work_on<void>(
         place,

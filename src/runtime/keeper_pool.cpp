@@ -99,8 +99,7 @@ void KeeperPool::start_one() {
     if (const auto* hello = std::get_if<keeper::Hello>(&message)) greeted(number, *hello);
   };
   events.gone = [this, number] { lost(number); };
-  starting_.emplace(number,
-                    Starting{std::make_unique<KeeperLink>(loop_, std::move(pair.ours), std::move(events)), pid});
+  starting_.emplace(number, Starting{loop_.make<KeeperLink>(loop_, std::move(pair.ours), std::move(events)), pid});
 }
 
 void KeeperPool::greeted(std::uint64_t number, const keeper::Hello& hello) {

@@ -16,7 +16,7 @@ namespace reeve::runtime {
 // A keeper that holds nothing yet: its seat is taken, its identity known.
 struct IdleKeeper {
   ledger::KeeperIdentity identity;
-  std::unique_ptr<KeeperLink> link;
+  Loop::Own<KeeperLink> link;
 };
 
 // Keepers in waiting, so that a run need not wait for one, and the collection of those that have ended.
@@ -51,7 +51,7 @@ class KeeperPool {
 
  private:
   struct Starting {
-    std::unique_ptr<KeeperLink> link;
+    Loop::Own<KeeperLink> link;
     pid_t pid = 0;
   };
   void fill();

@@ -64,7 +64,7 @@ KeeperLink::Events LiveRun::link_events() {
   return {.message = [this](const keeper::FromKeeper& message) { hear(message); }, .gone = [this] { see_gone(); }};
 }
 
-void LiveRun::begin(std::unique_ptr<KeeperLink> link) {
+void LiveRun::begin(Loop::Own<KeeperLink> link) {
   const base::RunId id = record().tool_run_id;
   const model::ToolProfile& profile = start_.plan.profile;
   open_intake();
@@ -104,7 +104,7 @@ void LiveRun::begin(std::unique_ptr<KeeperLink> link) {
 
 void LiveRun::adopt(os::Fd socket) {
   open_intake();
-  link_ = std::make_unique<KeeperLink>(around_.loop, std::move(socket), link_events());
+  link_ = around_.loop.make<KeeperLink>(around_.loop, std::move(socket), link_events());
   around_.log.grew(record().tool_run_id);
   if (around_.lease) renew_lease();
   const bool waits = record().status == RunStatus::waiting_approval;

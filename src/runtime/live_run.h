@@ -112,7 +112,7 @@ class LiveRun {
   LiveRun& operator=(const LiveRun&) = delete;
 
   // The keeper that has been assigned nothing yet: from here on the tool runs.
-  void begin(std::unique_ptr<KeeperLink> link);
+  void begin(Loop::Own<KeeperLink> link);
   // One that held the run before this daemon was there.
   void adopt(os::Fd socket);
   // It ended while no daemon was there.
@@ -205,7 +205,7 @@ class LiveRun {
   Start start_;
   Events events_;
   std::shared_ptr<const base::SecretSet> secrets_;
-  std::unique_ptr<KeeperLink> link_;
+  Loop::Own<KeeperLink> link_;
   std::optional<keeper::ExitRecord> exit_;
   std::optional<std::uint64_t> output_end_;
   bool is_intake_final_ = false;

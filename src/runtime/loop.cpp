@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
+#include <thread>
 #include <unordered_map>
 
 #include <boost/asio/io_context.hpp>
@@ -148,6 +150,35 @@ struct Waiting {
 
 }  // namespace
 
+// What outlives the loop in holds and in whatever it owns.
+class Loop::Home {
+ public:
+  explicit Home(Core& core) : core_(&core) {}
+
+  bool is_here() const noexcept { return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
+  void enter() {
+    REEVE_ASSERT(!is_running_.exchange(true));
+    thread_ = std::this_thread::get_id();
+  }
+  void leave() {
+    thread_ = maker_;
+    is_running_ = false;
+  }
+  void close() {
+    const std::lock_guard lock(mutex_);
+    core_ = nullptr;
+  }
+  // False: the loop is gone.
+  bool post(Task& task);
+
+ private:
+  const std::thread::id maker_ = std::this_thread::get_id();
+  std::atomic<std::thread::id> thread_ = maker_;
+  std::atomic<bool> is_running_ = false;
+  std::mutex mutex_;
+  Core* core_;
+};
+
 struct Loop::Core {
   Core() : epoll(context, waiting->watches.fd()) {
     waiting->watches.add(waiting->timers.fd(), [this] { waiting->timers.turn(clock.boot_now()); });
@@ -168,6 +199,15 @@ struct Loop::Core {
     });
   }
 
+  // Moved all the way: nothing that the task holds is destroyed on the thread that posts it.
+  void post(Task task) {
+    posted.fetch_add(1, std::memory_order_relaxed);
+    asio::post(context, [this, task = std::move(task)] {
+      posted.fetch_sub(1, std::memory_order_relaxed);
+      task();
+    });
+  }
+
   base::SystemClock clock;
   std::atomic<std::size_t> posted = 0;
   std::shared_ptr<Waiting> waiting = std::make_shared<Waiting>();
@@ -175,11 +215,35 @@ struct Loop::Core {
   asio::posix::stream_descriptor epoll;
 };
 
-Loop::Loop() : core_(std::make_unique<Core>()) {}
+bool Loop::Home::post(Task& task) {
+  const std::lock_guard lock(mutex_);
+  if (core_ == nullptr) return false;
+  core_->post(std::move(task));
+  return true;
+}
 
-Loop::~Loop() = default;
+Loop::Loop() : core_(std::make_unique<Core>()) { home_ = std::make_shared<Home>(*core_); }
+
+Loop::~Loop() {
+  REEVE_ASSERT(is_here());
+  home_->close();
+}
+
+bool Loop::is_home(const std::shared_ptr<Home>& home) noexcept { return home->is_here(); }
+
+bool Loop::is_here() const noexcept { return home_->is_here(); }
+
+void Loop::finish(const std::shared_ptr<Home>& home, Task end) {
+  if (home->is_here()) return end();
+  home->post(end);
+}
 
 void Loop::run() {
+  home_->enter();
+  struct Leave {
+    Home& home;
+    ~Leave() { home.leave(); }
+  } const leave{*home_};
   core_->context.run();
   // Only now, so that a stop() before run() is not lost.
   core_->context.restart();
@@ -187,32 +251,34 @@ void Loop::run() {
 
 void Loop::stop() { core_->context.stop(); }
 
-void Loop::post(Task task) {
-  core_->posted.fetch_add(1, std::memory_order_relaxed);
-  asio::post(core_->context, [core = core_.get(), task = std::move(task)] {
-    core->posted.fetch_sub(1, std::memory_order_relaxed);
-    task();
-  });
-}
+void Loop::post(Task task) { core_->post(std::move(task)); }
 
 std::size_t Loop::waiting() const noexcept { return core_->posted.load(std::memory_order_relaxed); }
 
 Loop::Hold Loop::watch(int fd, Task ready) {
+  REEVE_ASSERT(is_here());
   const std::uint64_t id = core_->waiting->watches.add(fd, std::move(ready));
-  return Hold([waiting = std::weak_ptr(core_->waiting), id] {
-    if (const auto alive = waiting.lock()) alive->watches.remove(id);
-  });
+  return {*this, [waiting = std::weak_ptr(core_->waiting), id] {
+            if (const auto alive = waiting.lock()) alive->watches.remove(id);
+          }};
 }
 
 Loop::Hold Loop::at(base::BootTime when, Task task) {
+  REEVE_ASSERT(is_here());
   const Timers::Key key = core_->waiting->timers.add(when, std::move(task));
-  return Hold([waiting = std::weak_ptr(core_->waiting), key] {
-    if (const auto alive = waiting.lock()) alive->timers.remove(key);
-  });
+  return {*this, [waiting = std::weak_ptr(core_->waiting), key] {
+            if (const auto alive = waiting.lock()) alive->timers.remove(key);
+          }};
 }
 
-base::BootTime Loop::now() const { return core_->clock.boot_now(); }
+base::BootTime Loop::now() const {
+  REEVE_ASSERT(is_here());
+  return core_->clock.boot_now();
+}
 
-boost::asio::io_context& Loop::context() noexcept { return core_->context; }
+boost::asio::io_context& Loop::context() noexcept {
+  REEVE_ASSERT(is_here());
+  return core_->context;
+}
 
 }  // namespace reeve::runtime

@@ -1,6 +1,8 @@
 #include "runtime/loop.h"
 
+#include <atomic>
 #include <fcntl.h>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -165,6 +167,86 @@ TEST(Loop, holds_may_outlive_it_and_tasks_may_hold_holds) {
     loop.post([nested] {});
   }
   outer = {};
+}
+
+// Where it was destroyed.
+struct Probe {
+  explicit Probe(std::atomic<std::thread::id>& where) : destroyed_at(where) {}
+  ~Probe() { destroyed_at = std::this_thread::get_id(); }
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+  std::atomic<std::thread::id>& destroyed_at;
+};
+
+TEST(Loop, a_hold_that_another_thread_lets_go_of_ends_on_the_loop) {
+  Loop loop;
+  const os::Pipe pipe = os::make_pipe();
+  std::atomic<std::thread::id> destroyed_at;
+  Loop::Hold hold = loop.watch(pipe.read.get(), [probe = std::make_shared<Probe>(destroyed_at)] {});
+  std::jthread other;
+  loop.post([&] {
+    other = std::jthread([hold = std::move(hold)]() mutable { hold = {}; });
+    other.join();
+    EXPECT_EQ(destroyed_at.load(), std::thread::id()) << "not while the loop does something else";
+    loop.post([&] { loop.stop(); });
+  });
+  loop.run();
+  EXPECT_EQ(destroyed_at.load(), std::this_thread::get_id());
+  EXPECT_TRUE(loop.watch(pipe.read.get(), [] {})) << "it can be watched again";
+}
+
+TEST(Loop, what_it_owns_is_destroyed_on_it_whoever_lets_go) {
+  std::atomic<std::thread::id> at_once;
+  std::atomic<std::thread::id> later;
+  std::atomic<std::thread::id> after_its_stop;
+  {
+    Loop loop;
+    {
+      const Loop::Own<Probe> own = loop.make<Probe>(at_once);
+    }
+    EXPECT_EQ(at_once.load(), std::this_thread::get_id()) << "at once where that is the loop's thread";
+    std::thread([shared = std::shared_ptr<Probe>(loop.make<Probe>(later))] {}).join();
+    EXPECT_EQ(later.load(), std::thread::id());
+    loop.post([&] { loop.stop(); });
+    loop.run();
+    EXPECT_EQ(later.load(), std::this_thread::get_id());
+    std::thread([own = loop.make<Probe>(after_its_stop)] {}).join();
+    EXPECT_EQ(after_its_stop.load(), std::thread::id());
+  }
+  EXPECT_EQ(after_its_stop.load(), std::this_thread::get_id()) << "by the one that ends it";
+}
+
+TEST(Loop, a_thread_may_let_go_of_what_a_loop_owned_that_is_gone) {
+  const os::Pipe pipe = os::make_pipe();
+  std::atomic<std::thread::id> destroyed_at;
+  Loop::Hold hold;
+  Loop::Own<Probe> own;
+  {
+    Loop loop;
+    hold = loop.watch(pipe.read.get(), [] {});
+    own = loop.make<Probe>(destroyed_at);
+  }
+  std::thread([hold = std::move(hold), own = std::move(own)] {}).join();
+  EXPECT_NE(destroyed_at.load(), std::thread::id()) << "nothing leaks";
+}
+
+TEST(LoopDeathTest, nothing_of_it_is_used_on_another_thread) {
+  Loop loop;
+  const os::Pipe pipe = os::make_pipe();
+  const auto elsewhere = [](const auto& act) { std::thread(act).join(); };
+  EXPECT_DEATH(elsewhere([&] { const auto hold = loop.watch(pipe.read.get(), [] {}); }), "is_here");
+  EXPECT_DEATH(elsewhere([&] { const auto hold = loop.at(base::BootTime(), [] {}); }), "is_here");
+  EXPECT_DEATH(elsewhere([&] { static_cast<void>(loop.now()); }), "is_here");
+  EXPECT_DEATH(elsewhere([&] { static_cast<void>(loop.context()); }), "is_here");
+  // While another runs it, the thread that made it is any other.
+  std::jthread runner([&] { loop.run(); });
+  std::promise<void> runs;
+  loop.post([&] { runs.set_value(); });
+  runs.get_future().wait();
+  EXPECT_FALSE(loop.is_here());
+  loop.stop();
+  runner.join();
+  EXPECT_TRUE(loop.is_here());
 }
 
 // The processor's time of a thread that has nothing to do.

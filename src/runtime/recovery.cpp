@@ -236,7 +236,7 @@ void Supervisor::look_again(Found found, os::Fd socket, std::function<void()> do
   };
   events.gone = again;
   lookers_.insert_or_assign(found.attempt.run,
-                            std::make_unique<KeeperLink>(around_.loop, std::move(socket), std::move(events)));
+                            around_.loop.make<KeeperLink>(around_.loop, std::move(socket), std::move(events)));
 }
 
 // RUN-13, GRF-13: it was begun, and its keeper ended it for want of a daemon. That is no failure of its own.

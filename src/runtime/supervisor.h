@@ -158,9 +158,9 @@ class Supervisor {
   Surroundings& around_;
   Door door_;
   std::map<base::RunId, std::unique_ptr<LiveRun>> runs_;
-  HoldMap<base::RunId, Waiter> waiters_;
-  HoldMap<base::RunId, std::function<void()>> followers_;
-  std::map<base::RunId, std::unique_ptr<KeeperLink>> lookers_;
+  HoldMap<base::RunId, Waiter> waiters_{around_.loop};
+  HoldMap<base::RunId, std::function<void()>> followers_{around_.loop};
+  std::map<base::RunId, Loop::Own<KeeperLink>> lookers_;
   std::uint64_t next_pause_ = 1;
   std::map<std::uint64_t, Loop::Hold> pauses_;
   // How often a run that never began was started again.
