@@ -1,5 +1,7 @@
 #include "ledger/runs.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -29,6 +31,13 @@ void tell_run(Transaction& transaction, const model::Run& run) {
   transaction.tell(model::EventKind::tool_status_change, data);
 }
 
+// Clocks are set: never before its start, and never in the future.
+base::WallTime end_of(Transaction& transaction, const model::Run& run, const RunMove& move) {
+  const base::WallTime now = transaction.now();
+  if (move.ended_ago <= base::Milliseconds(0)) return now;
+  return std::min(now, std::max(now - move.ended_ago, run.started_at.value_or(now)));
+}
+
 void write_move(Transaction& transaction, store::RunRow& row, const RunMove& move, int attempt) {
   model::Run& run = row.run;
   const bool is_left = run.status == RunStatus::waiting_approval && move.to == run.status && move.ends_attempt;
@@ -49,8 +58,8 @@ void write_move(Transaction& transaction, store::RunRow& row, const RunMove& mov
   if (move.last_error) run.last_error = move.last_error;
   if (move.to == RunStatus::running && !run.started_at) run.started_at = transaction.now();
   if (is_final(move.to)) {
-    run.completed_at = transaction.now();
-    if (run.started_at) run.duration_ms = (transaction.now() - *run.started_at).count();
+    run.completed_at = end_of(transaction, run, move);
+    if (run.started_at) run.duration_ms = (*run.completed_at - *run.started_at).count();
   }
   const auto text = [](const std::optional<base::WallTime>& time) {
     return time ? std::optional(base::format_time(*time)) : std::nullopt;
@@ -76,12 +85,12 @@ void write_move(Transaction& transaction, store::RunRow& row, const RunMove& mov
   }
 }
 
-void end_attempt(Transaction& transaction, base::RunId id, int attempt, const RunMove& move) {
+void end_attempt(Transaction& transaction, const model::Run& run, int attempt, const RunMove& move) {
   transaction.session().write_any(Sql::attempt_end, {{"exit_code", move.exit_code},
                                                      {"signal", move.signal},
                                                      {"exec_errno", move.exec_errno},
-                                                     {"now", transaction.now_text()},
-                                                     {"run", id.number()},
+                                                     {"now", base::format_time(end_of(transaction, run, move))},
+                                                     {"run", run.tool_run_id.number()},
                                                      {"attempt", attempt}});
 }
 
@@ -153,7 +162,7 @@ std::optional<model::Run> move_run(Transaction& transaction, base::RunId id, con
   write_move(transaction, row, move, row.run.attempt);
   const bool is_over = is_final(move.to);
   if (is_over || move.to == RunStatus::queued || move.ends_attempt) {
-    end_attempt(transaction, id, row.run.attempt, move);
+    end_attempt(transaction, row.run, row.run.attempt, move);
   }
   if (is_over) close_questions(transaction, id, "the run that asked is over");
   return row.run;
@@ -190,7 +199,7 @@ std::optional<int> rerun_attempt(Transaction& transaction, base::RunId id, const
                                  const AttemptStart& start) {
   store::RunRow row = lock_run(transaction, id);
   if (!is_current(transaction, row.run, lost)) return std::nullopt;
-  end_attempt(transaction, id, lost.attempt, {});
+  end_attempt(transaction, row.run, lost.attempt, {});
   // What it had asked is nobody's any more: it asks anew.
   close_questions(transaction, id, "the attempt that asked was lost");
   const int attempt = lost.attempt + 1;

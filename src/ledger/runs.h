@@ -22,6 +22,8 @@ struct RunMove {
   std::optional<int> signal = {};
   std::optional<int> exec_errno = {};
   std::optional<std::string> last_error = {};
+  // How long ago the process ended (RUN-13). Not a time: the store may go by another machine's clock.
+  base::Milliseconds ended_ago{0};
   // Nothing is done when it is another by now.
   std::optional<model::RunStatus> only_from = {};
   // For a run that goes back to the queue (RUN-18).

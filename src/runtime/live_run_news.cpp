@@ -220,10 +220,13 @@ void LiveRun::store_end() {
   ask_store(
       around_.ledger, around_.loop,
       [end, news = news_, asked, command = record().argv.empty() ? start_.plan.tool : record().argv.front(),
-       cwd = start_.plan.cwd, is_given_up](ledger::Transaction& transaction) -> StoredEnd {
+       cwd = start_.plan.cwd, is_given_up,
+       &clock = around_.clock](ledger::Transaction& transaction) mutable -> StoredEnd {
         if (!ledger::record_news(transaction, end.run, end.claim, news)) return {};
         asked->result = asked->ask(transaction, end.run);
         if (is_given_up) return {};
+        // Now: it may have waited for the store.
+        end.ended_ago = time_since_end(end.record, clock);
         return store_attempt_end(transaction, end, asked->frame, command, cwd);
       },
       [this, alive = std::weak_ptr(alive_), asked, is_given_up](std::expected<StoredEnd, base::Error> stored) {

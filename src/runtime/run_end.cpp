@@ -70,6 +70,7 @@ RunMove make_ordinary_move(const AttemptEnd& end, const engine::ExitVerdict& ver
   }
   move.exit_code = end.record.code;
   move.signal = end.record.signal;
+  move.ended_ago = end.ended_ago;
   move.ends_attempt = true;
   if (verdict.status == RunStatus::failed && end.last_stderr_line) move.last_error = end.last_stderr_line;
   return move;
@@ -78,7 +79,10 @@ RunMove make_ordinary_move(const AttemptEnd& end, const engine::ExitVerdict& ver
 // Ended from outside: by the daemon, for the reason that was stored, or by the keeper itself. Nothing when the tool
 // ended by itself.
 std::optional<RunMove> make_forced_move(const AttemptEnd& end) {
-  RunMove move{.exit_code = end.record.code, .signal = end.record.signal, .ends_attempt = true};
+  RunMove move{.exit_code = end.record.code,
+               .signal = end.record.signal,
+               .ended_ago = end.ended_ago,
+               .ends_attempt = true};
   switch (end.record.ended_by) {
     case keeper::EndedBy::itself:
       return std::nullopt;
@@ -104,12 +108,20 @@ std::optional<RunMove> make_forced_move(const AttemptEnd& end) {
 
 }  // namespace
 
+base::Milliseconds time_since_end(const keeper::ExitRecord& record, const base::Clock& clock) {
+  if (record.unix_ns <= 0) return base::Milliseconds(0);
+  const auto now = std::chrono::nanoseconds(clock.wall_now().time_since_epoch());
+  const auto ago = now - std::chrono::nanoseconds(record.unix_ns);
+  return std::max(std::chrono::duration_cast<base::Milliseconds>(ago), base::Milliseconds(0));
+}
+
 StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& end, const ledger::QuestionFrame& frame,
                             const std::string& command, const std::string& cwd) {
   if (end.record.exec_errno) {
     const StartFailure failure = explain_start_failure(end.record, command, cwd);
     RunMove move{.to = RunStatus::failed, .reason = failure.reason, .exit_code = failure.exit_code};
     move.exec_errno = end.record.exec_errno;
+    move.ended_ago = end.ended_ago;
     // Bubblewrap's own words.
     const bool has_words = end.record.exec_stage == keeper::sandbox_stage && end.last_stderr_line;
     if (has_words) move.reason = *move.reason + ": " + *end.last_stderr_line;

@@ -21,6 +21,8 @@ struct AttemptEnd {
   base::RunId run{0};
   ledger::AttemptClaim claim;
   keeper::ExitRecord record;
+  // RUN-13: it may have ended while no daemon was there.
+  base::Milliseconds ended_ago{0};
   std::optional<Ending> ending;
   bool has_failure_marker = false;
   bool may_ask = true;
@@ -38,6 +40,9 @@ struct StoredEnd {
   // What is asked now.
   std::optional<base::ApprovalId> asked;
 };
+// By the clock that the keeper went by.
+base::Milliseconds time_since_end(const keeper::ExitRecord& record, const base::Clock& clock);
+
 StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& end, const ledger::QuestionFrame& frame,
                             const std::string& command, const std::string& cwd);
 

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <random>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -315,6 +317,31 @@ TEST_F(Crash, a_run_without_a_daemon_ends_at_its_deadline) {
   const Members run = finish(id);
   EXPECT_EQ(run.at("status"), "failed_timeout");
   EXPECT_EQ(run.at("reason"), "timeout");
+}
+
+// RUN-13: whenever its end is looked at.
+TEST_F(Crash, a_run_that_ended_without_a_daemon_has_the_time_of_its_end) {
+  const std::string file = (scratch().path() / "go").string();
+  const std::string id = detach({}, {"wait-file", file});
+  wait_for_output(id, "waiting");
+  kill_daemon_for_good();
+  std::ofstream(file) << "x";
+  const std::string record = (state() / "runs" / id / "1/exit").string();
+  struct stat status{};
+  ASSERT_TRUE(testing::eventually([&] { return ::stat(record.c_str(), &status) == 0; }));
+  // So that the two times cannot be taken for each other.
+  ASSERT_TRUE(testing::eventually([&] { return ::time(nullptr) >= status.st_mtim.tv_sec + 3; }));
+  const auto text_of = [](std::time_t time) {
+    std::tm parts{};
+    ::gmtime_r(&time, &parts);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+                       parts.tm_hour, parts.tm_min, parts.tm_sec);
+  };
+  const Members run = finish(id);
+  EXPECT_EQ(run.at("status"), "completed");
+  EXPECT_LT(run.at("completed_at"), text_of(status.st_mtim.tv_sec + 2));
+  EXPECT_GE(run.at("completed_at"), run.at("started_at"));
+  EXPECT_GE(run.at("completed_at"), text_of(status.st_mtim.tv_sec - 1));
 }
 
 // DESIGN «Spawn protocol»: the environment lies on the disk for as long as it may be needed, for the owner alone.

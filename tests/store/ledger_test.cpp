@@ -404,6 +404,30 @@ TEST_P(LedgerTest, runs_move_as_they_may) {
   expect_consistent(*session);
 }
 
+// RUN-13: how long ago it ended, and never before it began.
+TEST_P(LedgerTest, a_run_ended_when_its_process_did) {
+  TestLedger ledger(store_);
+  const auto end = [&](base::Milliseconds ago) {
+    return ledger->call([&](Transaction& transaction) {
+      const base::RunId id = create_run(transaction, {.tool_name = "aider"});
+      begin_attempt(transaction, id, {});
+      transaction.session().run_script(fmt::format("UPDATE tool_runs SET started_at = '{}' WHERE number = {}",
+                                                   base::format_time(transaction.now() - std::chrono::minutes(10)),
+                                                   id.number()));
+      return std::pair(move_run(transaction, id, {.to = model::RunStatus::completed, .ended_ago = ago}).value(),
+                       transaction.now());
+    });
+  };
+  const auto [early, seen] = end(std::chrono::minutes(4));
+  EXPECT_EQ(*early.completed_at, seen - std::chrono::minutes(4));
+  EXPECT_EQ(*early.duration_ms, base::Milliseconds(std::chrono::minutes(6)).count());
+  const auto [clock_was_set, _] = end(std::chrono::hours(1));
+  EXPECT_EQ(clock_was_set.completed_at, clock_was_set.started_at);
+  EXPECT_EQ(*clock_was_set.duration_ms, 0);
+  const auto [at_once, then] = end(base::Milliseconds(0));
+  EXPECT_EQ(*at_once.completed_at, then);
+}
+
 // APR-7: consuming the grant and creating the attempt are one transaction, and happen once.
 TEST_P(LedgerTest, a_grant_starts_one_attempt) {
   TestLedger ledger(store_);
