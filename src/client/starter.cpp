@@ -34,6 +34,10 @@ std::vector<std::string> daemon_environment(const std::vector<std::string>& more
   // server/recorder.h
   names.insert("REEVE_RECORD_EXCHANGES");
 #endif
+#ifdef REEVE_SANITIZED
+  // apps/sanitizer.cpp
+  names.insert("REEVE_SANITIZER_REPORTS");
+#endif
   for (const std::string& name : names) {
     const char* value = std::getenv(name.c_str());
     if (value != nullptr && *value != '\0') environment.push_back(fmt::format("{}={}", name, value));

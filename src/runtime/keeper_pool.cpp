@@ -1,5 +1,6 @@
 #include "runtime/keeper_pool.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -75,13 +76,14 @@ void KeeperPool::fill_later() {
 void KeeperPool::start_one() {
   os::SocketPair pair = os::make_socket_pair(os::SocketKind::packets);
   os::SpawnPlan plan{.argv = {options_.program, "hold", options_.seats}};
-  // The first one only: what follows its death is what a test looks at. With `each:` every one.
-  constexpr std::string_view each = "each:";
-  if (options_.crash_point.starts_with(each)) {
-    plan.argv.push_back(options_.crash_point.substr(each.size()));
-  } else if (next_number_ == 1 && !options_.crash_point.empty()) {
-    plan.argv.push_back(options_.crash_point);
+#ifdef REEVE_SANITIZED
+  // apps/sanitizer.cpp. NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes it.
+  if (const char* folder = std::getenv("REEVE_SANITIZER_REPORTS")) {
+    plan.environment.push_back(fmt::format("REEVE_SANITIZER_REPORTS={}", folder));
   }
+#endif
+  // The first one only: what follows its death is what a test looks at.
+  if (next_number_ == 1 && !options_.crash_point.empty()) plan.argv.push_back(options_.crash_point);
   plan.input = pair.theirs.get();
   plan.error = options_.complaints;
   auto process = os::spawn(plan);

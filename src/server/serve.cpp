@@ -68,6 +68,10 @@ Inherited clear_environment() {
 #ifdef REEVE_CRASH_POINTS
   names.emplace_back("REEVE_RECORD_EXCHANGES");
 #endif
+#ifdef REEVE_SANITIZED
+  // apps/sanitizer.cpp
+  names.emplace_back("REEVE_SANITIZER_REPORTS");
+#endif
   std::vector<std::pair<std::string, std::string>> kept;
   for (const std::string& name : names) {
     if (auto value = project::variable(name.c_str())) kept.emplace_back(name, std::move(*value));

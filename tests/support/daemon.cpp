@@ -9,6 +9,8 @@
 #include <iostream>
 #include <unistd.h>
 
+#include "tests/support/reports.h"
+
 namespace reeve::testing {
 
 namespace fs = std::filesystem;
@@ -98,6 +100,7 @@ void DaemonTest::TearDown() {
       leave_time);
   EXPECT_TRUE(left.empty()) << "left behind:\n" << describe(left);
   for (const FoundProcess& process : left) ::kill(process.pid, SIGKILL);
+  for (const std::string& found : find_breaks(scratch_.path())) ADD_FAILURE() << "something broke: " << found;
   if (HasFailure()) print_logs();
 }
 

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/reports.h"
+
 namespace reeve::testing {
 
 namespace {
@@ -91,8 +93,7 @@ Outcome run_program(const Launch& launch) {
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
 
-  std::vector<std::string> settings;
-  for (const auto& [name, value] : launch.environment) settings.push_back(name + "=" + value);
+  std::vector<std::string> settings = settings_of(launch);
   std::vector<char*> environment;
   for (std::string& setting : settings) environment.push_back(setting.data());
   environment.push_back(nullptr);

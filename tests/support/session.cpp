@@ -15,6 +15,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/reports.h"
+
 namespace reeve::testing {
 
 namespace {
@@ -96,8 +98,7 @@ Session::Session(const Launch& launch, Ends ends) {
     stop_waiting(err_);
   }
   stop_waiting(out_);
-  std::vector<std::string> settings;
-  for (const auto& [name, value] : launch.environment) settings.push_back(name + "=" + value);
+  std::vector<std::string> settings = settings_of(launch);
   std::vector<std::string> words = launch.argv;
   const auto environment = pointers_to(settings);
   const auto argv = pointers_to(words);
