@@ -27,7 +27,23 @@ base::Error unexpected(const std::exception& failure) {
 
 }  // namespace
 
+// False: it has failed, and is finished.
+bool GroupCommit::prepare(Unit& unit) {
+  if (std::exchange(unit.is_prepared, true)) return true;
+  std::optional<base::Error> error;
+  try {
+    unit.prepare();
+  } catch (const base::Error& failure) {
+    error = failure;
+  } catch (const std::exception& failure) {
+    error = unexpected(failure);
+  }
+  if (error) unit.finish(error);
+  return !error;
+}
+
 Group GroupCommit::run(Group group) {
+  std::erase_if(group, [](const std::unique_ptr<Unit>& unit) { return !prepare(*unit); });
   Group busy;
   if (group.size() > 1 && try_together(group, busy)) return busy;
   const auto give_up = std::chrono::steady_clock::now() + hooks_.outage_patience;

@@ -39,6 +39,7 @@ class GroupCommit {
   Group run(Group group);
 
  private:
+  static bool prepare(Unit& unit);
   bool try_together(Group& group, Group& busy);
   void run_unit(Unit& unit, Transaction& transaction);
   void finish_aftermath(const std::optional<base::Error>& error);

@@ -94,6 +94,9 @@ class Unit {
  public:
   virtual ~Unit() = default;
 
+  // Once, before a transaction begins: for files, which must lie on the disk before the store says so. What it throws
+  // is told to finish(), and nothing is run.
+  virtual void prepare() {}
   // On a store whose statements travel together: sends early what run() will take, for all units of a group before the
   // first of them runs. What they change afterwards is for run() to know.
   virtual void prefetch(Transaction& /*transaction*/) {}
@@ -103,6 +106,7 @@ class Unit {
   // Exactly once: after the commit, or with what went wrong when nothing of it was stored.
   virtual void finish(const std::optional<base::Error>& error) = 0;
 
+  bool is_prepared = false;
   // Since when another daemon keeps it waiting.
   std::optional<std::chrono::steady_clock::time_point> busy_since;
 };

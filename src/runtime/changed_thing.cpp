@@ -29,7 +29,6 @@ std::string describe_change(const ChangedThing& changed) {
 base::ApprovalId ask_anew(ledger::Transaction& transaction, const model::Run& run, ledger::QuestionFrame frame,
                           const ChangedThing& changed) {
   frame.digest = engine::digest_of(changed.now);
-  keep_thing(changed.run_folder, *frame.digest, changed.now);
   model::Approval approval;
   approval.question = fmt::format("{} changed after {} ({}) was approved: nothing was started. Run it as it is now?",
                                   describe_change(changed), frame.tool, run.tool_run_id.text());

@@ -7,7 +7,8 @@
 namespace reeve::runtime {
 
 // Asks anew for a run whose process has left, and says what has changed since it was asked for with `approved`; that is
-// known by what was kept in the run's folder then.
+// known by what was kept in the run's folder then. What is asked about now is for the caller to keep there, after the
+// commit.
 struct ChangedThing {
   std::string run_folder;
   std::optional<std::string> approved;

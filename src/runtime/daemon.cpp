@@ -16,6 +16,7 @@
 #include "os/file.h"
 #include "os/lock.h"
 #include "runtime/notifier.h"
+#include "runtime/run_files.h"
 #include "runtime/store_task.h"
 #include "store/runs.h"
 
@@ -203,7 +204,10 @@ void Daemon::sweep_launches() {
   std::vector<base::RunId> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(options_.folder.runs(), error)) {
-    const auto id = base::RunId::parse(entry.path().filename().string());
+    const std::string name = entry.path().filename().string();
+    // Every run that the store has got its name when it was looked at.
+    if (is_draft(name)) drop_draft(options_.folder.runs().string(), name.substr(draft_name("").size()));
+    const auto id = base::RunId::parse(name);
     if (id && fs::exists(entry.path() / keeper::launch_name, error)) found.push_back(*id);
   }
   if (found.empty()) return;
@@ -274,16 +278,11 @@ void Daemon::recover(std::function<void()> done) {
           done();
         });
   };
-  // Tests look at what happens to a daemon that works, not to one that begins.
-  const bool is_tested = !options_.crash_point.empty();
-  supervisor_->recover([this, open, is_tested] {
+  supervisor_->recover([this, open] {
     sweep_launches();
-    const auto ready = [this, open, is_tested] {
+    worker_->begin([this, open] {
       approvals_->begin();
-      if (!is_tested) open();
-    };
-    worker_->begin(ready, [open, is_tested] {
-      if (is_tested) open();
+      open();
     });
   });
 }

@@ -13,6 +13,7 @@
 #include "json/encode.h"
 #include "json/parse.h"
 #include "os/file.h"
+#include "runtime/run_files.h"
 
 namespace reeve::runtime {
 
@@ -89,11 +90,39 @@ std::optional<ExecutionGround> decode_public(const Value& stored) {
   return ground ? std::optional(std::move(*ground)) : std::nullopt;
 }
 
-void write_ground(const project::StateFolder& folder, base::ExecutionId execution, const ExecutionGround& ground) {
-  const fs::path place = folder_of(folder, execution);
+void draft_ground(const project::StateFolder& folder, const std::string& nonce, const ExecutionGround& ground) {
+  const fs::path place = folder.executions() / draft_name(nonce);
   os::create_folders(place);
   os::replace_file(place / start_name, json::encode(json::to_value(GroundFile{ground, ground.environment})));
   os::replace_file(place / open_name, "");
+}
+
+bool name_ground(const project::StateFolder& folder, const std::string& nonce, base::ExecutionId execution) {
+  const fs::path draft = folder.executions() / draft_name(nonce);
+  const fs::path place = folder_of(folder, execution);
+  std::error_code error;
+  fs::rename(draft, place, error);
+  if (!error) return true;
+  // Of an execution that another database knew: it is nobody's.
+  const bool is_taken = error == std::errc::directory_not_empty || error == std::errc::file_exists;
+  if (!is_taken) return false;
+  fs::remove_all(place, error);
+  fs::rename(draft, place, error);
+  return !error;
+}
+
+void drop_ground_draft(const project::StateFolder& folder, const std::string& nonce) {
+  drop_draft(folder.executions().string(), nonce);
+}
+
+std::vector<std::string> find_ground_drafts(const project::StateFolder& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder.executions(), error)) {
+    const std::string name = entry.path().filename().string();
+    if (is_draft(name)) found.push_back(name.substr(draft_name("").size()));
+  }
+  return found;
 }
 
 std::optional<ExecutionGround> read_ground(const project::StateFolder& folder, base::ExecutionId execution) {
@@ -124,10 +153,12 @@ void forget_guest_ground(const project::StateFolder& folder, base::ExecutionId e
   fs::remove(place, error);
 }
 
-void reopen_ground(const project::StateFolder& folder, base::ExecutionId execution) {
+bool reopen_ground(const project::StateFolder& folder, base::ExecutionId execution) {
   const fs::path place = folder_of(folder, execution);
   std::error_code error;
-  if (fs::exists(place / start_name, error)) os::replace_file(place / open_name, "");
+  if (!fs::exists(place / start_name, error) || fs::exists(place / open_name, error)) return false;
+  os::replace_file(place / open_name, "");
+  return true;
 }
 
 void close_ground(const project::StateFolder& folder, base::ExecutionId execution) {

@@ -30,6 +30,9 @@ struct ExecutionGround {
 };
 BOOST_DESCRIBE_STRUCT(ExecutionGround, (), (project, base_commit, tools, roles, gates, worktree, apply))
 
+// In the stored config: the nonce of its draft.
+inline constexpr const char* start_key = "start";
+
 // What the config gives.
 ExecutionGround make_ground(const model::Config& config, std::string project);
 
@@ -39,9 +42,15 @@ IsolationGround make_isolation_ground(const ExecutionGround& ground);
 base::Value encode_public(const ExecutionGround& ground);
 std::optional<ExecutionGround> decode_public(const base::Value& stored);
 
-// All of it, as a file of the state folder that only its owner can read. Written before the execution exists, and kept
-// while it may go on: a failed one can be tried again.
-void write_ground(const project::StateFolder& folder, base::ExecutionId execution, const ExecutionGround& ground);
+// All of it, as a file of the state folder that only its owner can read, kept while it may go on: a failed one can be
+// tried again. Written before the execution exists, under a nonce that the store gets with it, and named after it once
+// it does. Throws `file.unwritable`.
+void draft_ground(const project::StateFolder& folder, const std::string& nonce, const ExecutionGround& ground);
+// False when that cannot be done: the next daemon tries again.
+bool name_ground(const project::StateFolder& folder, const std::string& nonce, base::ExecutionId execution);
+void drop_ground_draft(const project::StateFolder& folder, const std::string& nonce);
+// The nonces of drafts: of executions that a crash kept from their names, or from being.
+std::vector<std::string> find_ground_drafts(const project::StateFolder& folder);
 // Nothing when it was started elsewhere.
 std::optional<ExecutionGround> read_ground(const project::StateFolder& folder, base::ExecutionId execution);
 void remove_ground(const project::StateFolder& folder, base::ExecutionId execution);
@@ -51,7 +60,8 @@ void close_ground(const project::StateFolder& folder, base::ExecutionId executio
 void open_guest_ground(const project::StateFolder& folder, base::ExecutionId execution);
 // It is not worked on here after all.
 void forget_guest_ground(const project::StateFolder& folder, base::ExecutionId execution);
-void reopen_ground(const project::StateFolder& folder, base::ExecutionId execution);
+// True when it was closed, and is open now.
+bool reopen_ground(const project::StateFolder& folder, base::ExecutionId execution);
 std::vector<base::ExecutionId> find_open_grounds(const project::StateFolder& folder);
 
 }  // namespace reeve::runtime

@@ -51,6 +51,10 @@ void expect_same_but_secrets(const ExecutionGround& a, const ExecutionGround& b)
 class Grounds : public ::testing::Test {
  protected:
   testing::ScratchFolder scratch_;
+  void write(ExecutionId execution, const ExecutionGround& ground) const {
+    draft_ground(folder_, "0f", ground);
+    EXPECT_TRUE(name_ground(folder_, "0f", execution));
+  }
   project::StateFolder folder_{scratch_.path() / "state"};
 };
 
@@ -80,7 +84,7 @@ TEST(Ground, what_is_stored_has_neither_environment_nor_secrets) {
 // SPEC §7: frozen when it starts.
 TEST_F(Grounds, are_read_as_they_were_written) {
   const ExecutionGround ground = make();
-  write_ground(folder_, ExecutionId(7), ground);
+  write(ExecutionId(7), ground);
   const auto read = read_ground(folder_, ExecutionId(7));
   ASSERT_TRUE(read);
   expect_same_but_secrets(*read, ground);
@@ -91,14 +95,14 @@ TEST_F(Grounds, are_read_as_they_were_written) {
 }
 
 TEST_F(Grounds, are_for_their_owner_alone) {
-  write_ground(folder_, ExecutionId(7), make());
+  write(ExecutionId(7), make());
   struct stat status{};
   ASSERT_EQ(::stat((folder_.executions() / "EX-7/start").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 077U, 0U);
 }
 
 TEST_F(Grounds, a_broken_file_is_none) {
-  write_ground(folder_, ExecutionId(7), make());
+  write(ExecutionId(7), make());
   scratch_.write("state/executions/EX-7/start", "{\"ground\": ");
   EXPECT_FALSE(read_ground(folder_, ExecutionId(7)));
   scratch_.write("state/executions/EX-7/start", "[]");
@@ -108,20 +112,38 @@ TEST_F(Grounds, a_broken_file_is_none) {
 // The next daemon finds what is still to be done at the end of an execution.
 TEST_F(Grounds, stay_open_until_they_are_closed) {
   EXPECT_THAT(find_open_grounds(folder_), IsEmpty()) << "no folder at all";
-  write_ground(folder_, ExecutionId(7), make());
-  write_ground(folder_, ExecutionId(12), make());
+  write(ExecutionId(7), make());
+  write(ExecutionId(12), make());
   scratch_.write("state/executions/notes/open", "");
   EXPECT_THAT(find_open_grounds(folder_), ::testing::UnorderedElementsAre(ExecutionId(7), ExecutionId(12)));
   close_ground(folder_, ExecutionId(7));
   close_ground(folder_, ExecutionId(7));
   EXPECT_THAT(find_open_grounds(folder_), ElementsAre(ExecutionId(12)));
   EXPECT_TRUE(read_ground(folder_, ExecutionId(7))) << "it may be tried again";
-  reopen_ground(folder_, ExecutionId(7));
+  EXPECT_TRUE(reopen_ground(folder_, ExecutionId(7)));
+  EXPECT_FALSE(reopen_ground(folder_, ExecutionId(7))) << "it was open";
   EXPECT_EQ(find_open_grounds(folder_).size(), 2U);
   remove_ground(folder_, ExecutionId(7));
   EXPECT_FALSE(read_ground(folder_, ExecutionId(7)));
   reopen_ground(folder_, ExecutionId(7));
   EXPECT_THAT(find_open_grounds(folder_), ElementsAre(ExecutionId(12))) << "there is nothing to go on with";
+}
+
+// GRF-13: written before the execution exists, named after it once it does.
+TEST_F(Grounds, are_nobodys_before_they_have_a_name) {
+  draft_ground(folder_, "0a", make());
+  draft_ground(folder_, "0b", make());
+  EXPECT_THAT(find_open_grounds(folder_), IsEmpty());
+  EXPECT_THAT(find_ground_drafts(folder_), ::testing::UnorderedElementsAre("0a", "0b"));
+  drop_ground_draft(folder_, "0b");
+  // Of another database: what lies there is not its own.
+  scratch_.write("state/executions/EX-7/start", "old");
+  scratch_.write("state/executions/EX-7/other", "old");
+  EXPECT_TRUE(name_ground(folder_, "0a", ExecutionId(7)));
+  EXPECT_TRUE(read_ground(folder_, ExecutionId(7)));
+  EXPECT_FALSE(fs::exists(folder_.executions() / "EX-7/other"));
+  EXPECT_THAT(find_ground_drafts(folder_), IsEmpty());
+  EXPECT_FALSE(name_ground(folder_, "0c", ExecutionId(9)));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "ledger/claims.h"
 #include "os/cgroup.h"
 #include "os/file.h"
@@ -12,6 +13,7 @@
 #include "os/pseudo_file.h"
 #include "os/tree.h"
 #include "os/unix_socket.h"
+#include "runtime/run_files.h"
 #include "runtime/store_task.h"
 #include "runtime/supervisor.h"
 #include "store/runs.h"
@@ -24,9 +26,10 @@ namespace {
 using base::Error;
 using model::Run;
 
-constexpr auto kill_patience = std::chrono::seconds(10);
-// Of a run that is lost each time it has begun, by `on_interrupted: rerun`; then a person is asked.
-constexpr int max_reruns = 3;
+// Others wait behind it: what takes longer is tried again.
+constexpr auto kill_patience = std::chrono::seconds(1);
+constexpr base::Milliseconds longest_kill_pause = std::chrono::minutes(1);
+constexpr int most_starts = 3;
 constexpr auto look_pause = std::chrono::milliseconds(50);
 constexpr base::Milliseconds start_pause = std::chrono::milliseconds(500);
 constexpr base::Milliseconds max_start_pause = std::chrono::minutes(1);
@@ -71,6 +74,35 @@ void add_with_descendants(std::vector<os::ProcessId>& found, const os::ProcessId
   for (const os::ProcessId& child : os::find_descendants(id.pid)) add(child);
 }
 
+// What the keeper would have ended: its control group, the tool and all beneath it, and whoever was started with this
+// attempt's name in its environment. What is still there.
+std::vector<std::string> kill_leftovers(const std::string& folder) {
+  std::vector<std::string> left;
+  const auto marker = find_marker(folder);
+  if (marker && !marker->cgroup.empty()) {
+    const std::filesystem::path path = marker->cgroup;
+    os::Cgroup group = os::Cgroup::at(path.parent_path().string(), path.filename().string());
+    group.kill();
+    if (!group.wait_empty(kill_patience)) left.push_back(fmt::format("the control group {}", path.string()));
+    group.remove();
+  }
+  const std::string entry = fmt::format("REEVE_OUTPUT={}/{}", folder, keeper::result_name);
+  const auto find = [&] {
+    std::vector<os::ProcessId> found;
+    for (const pid_t pid : os::list_processes()) {
+      const auto stat = os::read_process_stat(pid);
+      // One whose first thread has ended while others go on is shown as a zombie too.
+      if (!stat || stat->state == 'X' || (stat->state == 'Z' && stat->threads <= 1)) continue;
+      const bool is_tool = marker && marker->pid == pid && marker->started == stat->id.started;
+      if (is_tool || has_entry(pid, entry)) add_with_descendants(found, stat->id);
+    }
+    return found;
+  };
+  if (os::kill_found(find, kill_patience).is_gone) return left;
+  for (const os::ProcessId& id : find()) left.push_back(fmt::format("{}", id.pid));
+  return left;
+}
+
 // What the next daemon must know of it: open, or answered and perhaps not typed.
 std::optional<store::ApprovalRow> find_last_question(ledger::Transaction& transaction,
                                                      const ledger::LiveAttempt& attempt) {
@@ -84,6 +116,8 @@ std::optional<store::ApprovalRow> find_last_question(ledger::Transaction& transa
 }
 
 }  // namespace
+
+Supervisor::Supervisor(Surroundings& around) : around_(around), kill_leftovers_(kill_leftovers) {}
 
 std::vector<Supervisor::Found> Supervisor::find_attempts(ledger::Transaction& transaction,
                                                          std::optional<base::RunId> only) {
@@ -143,6 +177,7 @@ LiveRun::Start Supervisor::make_start(const Found& found, RunPlan plan) const {
 }
 
 void Supervisor::recover_one(Found found, std::function<void()> done) {
+  settle_files(around_.folder.runs().string(), found.attempt.run, found.attempt.claim.attempt, found.attempt.nonce);
   const std::string folder = attempt_folder(around_, found.attempt.run, found.attempt.claim.attempt);
   const auto launch = read_if_there(run_folder(around_, found.attempt.run) + "/" + std::string(keeper::launch_name),
                                     keeper::launch_bytes);
@@ -169,7 +204,7 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
   }
   // It was being ended, or has lost its node: that stands, and nothing of it is started again.
   if (!exit && !is_held && (found.attempt.ending || found.is_orphan)) {
-    finish_ending(std::move(found), std::move(done));
+    end_leftovers(std::move(found), std::move(done), &Supervisor::finish_ending);
     return;
   }
   if (!exit && is_same_boot && !is_held && !is_marked) {
@@ -185,7 +220,7 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
     return;
   }
   if (!exit && !is_held) {
-    interrupt(std::move(found), std::move(done));
+    end_leftovers(std::move(found), std::move(done), &Supervisor::interrupt);
     return;
   }
   auto kept = std::make_shared<std::optional<os::Fd>>(std::move(socket));
@@ -256,17 +291,57 @@ void Supervisor::take_given_up(base::RunId run) {
           const bool is_its = one.attempt.claim.attempt == claim.attempt && one.attempt.claim.epoch == claim.epoch;
           if (!is_its) continue;
           const auto told = [this, run] { tell_followers(run); };
-          if (one.is_orphan) {
-            finish_ending(std::move(one), told);
-          } else {
-            interrupt(std::move(one), told);
-          }
+          const Act act = one.is_orphan ? &Supervisor::finish_ending : &Supervisor::interrupt;
+          end_leftovers(std::move(one), told, act);
         }
       });
 }
 
+// RUN-13: nothing is begun beside what may still live, so that nothing else is done about the run before.
+void Supervisor::end_leftovers(Found found, std::function<void()> done, Act act, base::Milliseconds pause) {
+  const std::string& boot = found.attempt.keeper.boot_id;
+  if (boot != around_.boot_id && !boot.empty()) return (this->*act)(std::move(found), std::move(done));
+  const std::string folder = attempt_folder(around_, found.attempt.run, found.attempt.claim.attempt);
+  struct Pending {
+    Found found;
+    std::function<void()> done;
+  };
+  std::shared_ptr<Pending> pending = around_.loop.make<Pending>(std::move(found), std::move(done));
+  const auto go_on = [this, act, pause](Pending& lost, const std::vector<std::string>& left) {
+    if (left.empty()) return (this->*act)(std::move(lost.found), std::move(lost.done));
+    tell_leftovers(lost.found, left);
+    // Whoever waits for the recovery does not wait for what cannot be killed.
+    lost.done();
+    const std::uint64_t number = next_pause_++;
+    pauses_[number] = around_.loop.at(around_.loop.now() + pause, [this, number, found = lost.found, act, pause] {
+      around_.loop.post([this, number] { pauses_.erase(number); });
+      const auto told = [this, run = found.attempt.run] { tell_followers(run); };
+      end_leftovers(found, told, act, std::min(2 * pause, longest_kill_pause));
+    });
+  };
+  killer_.submit([&loop = around_.loop, kill = kill_leftovers_, folder, pending = std::move(pending), go_on]() mutable {
+    auto left = kill(folder);
+    loop.post([pending = std::move(pending), left = std::move(left), go_on] { go_on(*pending, left); });
+  });
+}
+
+void Supervisor::tell_leftovers(const Found& found, const std::vector<std::string>& left) {
+  constexpr std::size_t most_named = 10;
+  std::vector<std::string> named(left.begin(),
+                                 left.begin() + static_cast<std::ptrdiff_t>(std::min(most_named, left.size())));
+  if (named.size() < left.size()) named.emplace_back("…");
+  const std::string reason = fmt::format("interrupted; waiting until the processes it left behind are gone: {}",
+                                         base::visible(base::replace_invalid_utf8(base::join(named, ", "))));
+  around_.complain(fmt::format("{}: {}", found.attempt.run.text(), reason));
+  ask_store(
+      around_.ledger, around_.loop,
+      [run = found.attempt.run, claim = found.attempt.claim, reason](ledger::Transaction& transaction) {
+        return ledger::warn_of_run(transaction, run, claim, reason);
+      },
+      [](const std::expected<bool, Error>&) {});
+}
+
 void Supervisor::interrupt(Found found, std::function<void()> done) {
-  kill_leftovers(found);
   const auto launch = read_if_there(run_folder(around_, found.attempt.run) + "/" + std::string(keeper::launch_name),
                                     keeper::launch_bytes);
   auto plan = launch ? read_plan(*launch) : std::nullopt;
@@ -322,7 +397,6 @@ void Supervisor::try_later(Found found, std::function<void()> done, base::Millis
 }
 
 void Supervisor::finish_ending(Found found, std::function<void()> done) {
-  kill_leftovers(found);
   const auto ending = decode_ending(found.attempt.ending);
   ledger::RunMove move{.to = model::RunStatus::failed, .reason = "interrupted while it was being ended"};
   if (found.is_orphan) move = {.to = model::RunStatus::cancelled, .reason = "cancelled by reeve: its node is over"};
@@ -341,34 +415,6 @@ void Supervisor::finish_ending(Found found, std::function<void()> done) {
         if (*stored) tell_changed(**stored);
         done();
       });
-}
-
-// What the keeper would have ended: its control group, the tool and all beneath it, and whoever was started with this
-// attempt's name in its environment.
-void Supervisor::kill_leftovers(const Found& found) const {
-  if (found.attempt.keeper.boot_id != around_.boot_id && !found.attempt.keeper.boot_id.empty()) return;
-  const std::string folder = attempt_folder(around_, found.attempt.run, found.attempt.claim.attempt);
-  const auto marker = find_marker(folder);
-  if (marker && !marker->cgroup.empty()) {
-    const std::filesystem::path path = marker->cgroup;
-    os::Cgroup group = os::Cgroup::at(path.parent_path().string(), path.filename().string());
-    group.kill();
-    group.wait_empty(kill_patience);
-    group.remove();
-  }
-  const std::string entry = fmt::format("REEVE_OUTPUT={}/{}", folder, keeper::result_name);
-  os::kill_found(
-      [&] {
-        std::vector<os::ProcessId> left;
-        for (const pid_t pid : os::list_processes()) {
-          const auto stat = os::read_process_stat(pid);
-          if (!stat || stat->state == 'Z' || stat->state == 'X') continue;
-          const bool is_tool = marker && marker->pid == pid && marker->started == stat->id.started;
-          if (is_tool || has_entry(pid, entry)) add_with_descendants(left, stat->id);
-        }
-        return left;
-      },
-      kill_patience);
 }
 
 }  // namespace reeve::runtime

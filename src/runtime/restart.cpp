@@ -5,6 +5,7 @@
 #include "os/cgroup.h"
 #include "runtime/approved_thing.h"
 #include "runtime/changed_thing.h"
+#include "runtime/run_files.h"
 #include "runtime/store_task.h"
 #include "runtime/supervisor.h"
 #include "store/runs.h"
@@ -32,8 +33,10 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
   if (around_.cgroup_parent) os::Cgroup::at(*around_.cgroup_parent, "reeve-" + found.attempt.nonce).remove();
   auto shared = std::make_shared<RunPlan>(std::move(plan));
   around_.keepers.take([this, found, shared, done](std::expected<IdleKeeper, Error> keeper) {
-    if (!keeper) {
-      // Keepers may never start again: that is told to a person in the end.
+    const bool has_files = settle_files(around_.folder.runs().string(), found.attempt.run, found.attempt.claim.attempt,
+                                        found.attempt.nonce);
+    if (!keeper || !has_files) {
+      // Keepers may never start again, and the disk may stay full: that is told to a person in the end.
       ++starts_[found.attempt.run];
       return try_later(found, done);
     }
@@ -43,40 +46,42 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
     const std::string folder = run_folder(around_, found.attempt.run);
     const engine::ApprovedThing thing = describe_thing(*shared, folder);
     const ledger::QuestionFrame frame = make_question_frame(around_, found.record, *shared, false);
-    ask_store(
-        around_.ledger, around_.loop,
-        [found, start, shared, thing, frame, folder](ledger::Transaction& transaction) -> Reassigned {
-          const base::RunId run = found.attempt.run;
-          const auto grant = find_grant(transaction, run, found.attempt.claim.attempt);
-          if (grant && grant->digest && *grant->digest != engine::digest_of(thing)) {
-            const ledger::RunMove left{
-                .to = model::RunStatus::waiting_approval, .outcome = model::Outcome::asked, .ends_attempt = true};
-            Reassigned changed{.waiting = ledger::move_run(transaction, run, left, found.attempt.claim)};
-            if (changed.waiting) {
-              changed.asked = ask_anew(transaction, *changed.waiting, frame, {folder, grant->digest, thing});
-            }
-            return changed;
-          }
-          const auto epoch = ledger::reassign_attempt(transaction, run, found.attempt.claim, start);
-          const auto& words = shared->profile.resume_args;
-          return {.epoch = epoch, .resumption = find_resumption(transaction, run, found.attempt.claim.attempt, words)};
-        },
-        [this, found, shared, kept, start, deadline, done](std::expected<Reassigned, Error> stored) mutable {
-          if (!stored) return try_later(found, done);
-          if (stored->waiting) tell_changed(*stored->waiting);
-          if (stored->asked) asked_({.approval_id = *stored->asked});
-          if (stored->epoch) {
-            ++starts_[found.attempt.run];
-            found.attempt.claim.epoch = *stored->epoch;
-            found.resumption = std::move(stored->resumption);
-            found.attempt.nonce = start.nonce;
-            found.attempt.keeper = kept->identity;
-            LiveRun::Start live = make_start(found, std::move(*shared));
-            live.deadline = deadline;
-            add(std::move(live)).begin(std::move(kept->link));
-          }
-          done();
-        });
+    const auto reassign = [found, start, shared, thing, frame, folder](ledger::Transaction& transaction) -> Reassigned {
+      const base::RunId run = found.attempt.run;
+      const auto grant = find_grant(transaction, run, found.attempt.claim.attempt);
+      if (grant && grant->digest && *grant->digest != engine::digest_of(thing)) {
+        const ledger::RunMove left{
+            .to = model::RunStatus::waiting_approval, .outcome = model::Outcome::asked, .ends_attempt = true};
+        Reassigned changed{.waiting = ledger::move_run(transaction, run, left, found.attempt.claim)};
+        if (changed.waiting) {
+          changed.asked = ask_anew(transaction, *changed.waiting, frame, {folder, grant->digest, thing});
+        }
+        return changed;
+      }
+      const auto epoch = ledger::reassign_attempt(transaction, run, found.attempt.claim, start);
+      const auto& words = shared->profile.resume_args;
+      return {.epoch = epoch, .resumption = find_resumption(transaction, run, found.attempt.claim.attempt, words)};
+    };
+    const auto keep = [folder, thing](const std::expected<Reassigned, Error>& stored) {
+      if (stored && stored->asked) keep_thing(folder, engine::digest_of(thing), thing);
+    };
+    ask_store(around_.ledger, around_.loop, StoreSteps{.before = [] {}, .work = reassign, .after = keep},
+              [this, found, shared, kept, start, deadline, done](std::expected<Reassigned, Error> stored) mutable {
+                if (!stored) return try_later(found, done);
+                if (stored->waiting) tell_changed(*stored->waiting);
+                if (stored->asked) asked_({.approval_id = *stored->asked});
+                if (stored->epoch) {
+                  ++starts_[found.attempt.run];
+                  found.attempt.claim.epoch = *stored->epoch;
+                  found.resumption = std::move(stored->resumption);
+                  found.attempt.nonce = start.nonce;
+                  found.attempt.keeper = kept->identity;
+                  LiveRun::Start live = make_start(found, std::move(*shared));
+                  live.deadline = deadline;
+                  add(std::move(live)).begin(std::move(kept->link));
+                }
+                done();
+              });
   });
 }
 
@@ -115,25 +120,36 @@ void Supervisor::rerun(const Found& found, RunPlan plan, std::function<void()> d
 }
 
 void Supervisor::take_over(const Run& run, RunPlan plan, std::function<void()> done) {
-  ask_store(
-      around_.ledger, around_.loop,
-      [run, plan = std::move(plan), runs = around_.folder.runs().string(), daemon = around_.daemon,
-       host = around_.host](ledger::Transaction& transaction) {
-        const store::RunRow now = ledger::lock_run(transaction, run.tool_run_id);
-        if (is_final(now.run.status)) return std::vector<Found>();
-        write_launch(runs, run.tool_run_id, now.run.attempt, plan);
-        ledger::rehost_attempt(transaction, run.tool_run_id, now.run.attempt, daemon, host);
-        return find_attempts(transaction, run.tool_run_id);
-      },
-      [this, run, done](std::expected<std::vector<Found>, Error> found) {
-        if (!found) {
-          around_.complain(fmt::format("{} cannot be taken over: {}", run.tool_run_id.text(), found.error().message()));
-          return done();
-        }
-        // Of an attempt that has left with a question nothing is found: its answer finds the launch here.
-        if (found->empty()) return done();
-        for (Found& one : *found) recover_one(std::move(one), done);
-      });
+  struct Taken {
+    bool is_over = false;
+    int attempt = 0;
+    std::vector<Found> found;
+  };
+  const base::RunId id = run.tool_run_id;
+  const std::string runs = around_.folder.runs().string();
+  const auto take = [id, daemon = around_.daemon, host = around_.host](ledger::Transaction& transaction) {
+    const store::RunRow now = ledger::lock_run(transaction, id);
+    if (is_final(now.run.status)) return Taken{.is_over = true};
+    ledger::rehost_attempt(transaction, id, now.run.attempt, daemon, host);
+    return Taken{.attempt = now.run.attempt, .found = find_attempts(transaction, id)};
+  };
+  ask_store(around_.ledger, around_.loop,
+            StoreSteps{.before = [runs, id, plan = std::move(plan)] { write_launch(runs, id, plan); },
+                       .work = take,
+                       .after =
+                           [runs, id](const std::expected<Taken, Error>& taken) {
+                             if (taken && !taken->is_over) settle_files(runs, id, taken->attempt, "");
+                           }},
+            [this, id, done](std::expected<Taken, Error> taken) {
+              if (!taken) {
+                around_.complain(fmt::format("{} cannot be taken over: {}", id.text(), taken.error().message()));
+                return done();
+              }
+              if (taken->is_over) clean_up(id);
+              // Of an attempt that has left with a question nothing is found: its answer finds the launch here.
+              if (taken->found.empty()) return done();
+              for (Found& one : taken->found) recover_one(std::move(one), done);
+            });
 }
 
 }  // namespace reeve::runtime

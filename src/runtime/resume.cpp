@@ -6,6 +6,7 @@
 #include "os/file.h"
 #include "runtime/approved_thing.h"
 #include "runtime/changed_thing.h"
+#include "runtime/run_files.h"
 #include "runtime/store_task.h"
 #include "runtime/supervisor.h"
 #include "store/approvals.h"
@@ -109,26 +110,33 @@ void Supervisor::resume_with(base::RunId run, base::ApprovalId grant, RunPlan pl
   // Looked up above, and kept only where it is asked about again: a replaced file may wait for the disk.
   ledger::QuestionFrame frame = make_question_frame(around_, subject, *shared, false);
   frame.digest = start.digest;
+  const auto begin = [run, grant, start, shared, frame, folder, thing](ledger::Transaction& transaction) -> Resumed {
+    const auto row = store::find_run(transaction.session(), run);
+    // Cancelled, or started by somebody faster.
+    if (!row || row->run.status != model::RunStatus::waiting_approval) return {};
+    const ledger::AttemptResult begun = ledger::begin_attempt(transaction, run, start);
+    if (begun.void_reason) {
+      const auto approval = store::find_approval(transaction.session(), grant);
+      const auto approved = approval ? approval->approval.digest : std::nullopt;
+      return {.asked = ask_anew(transaction, row->run, frame, {folder, approved, thing})};
+    }
+    if (!begun.attempt) return {};
+    return {.attempt = begun.attempt,
+            .run = store::find_run(transaction.session(), run).value().run,
+            .resumption = find_resumption(transaction, run, *begun.attempt, shared->profile.resume_args)};
+  };
+  const auto settle = [folder, thing, nonce = start.nonce](const std::expected<Resumed, Error>& resumed) {
+    if (resumed && resumed->attempt) {
+      name_attempt(folder, nonce, *resumed->attempt);
+    } else if (resumed || resumed.error().code() != "store.unknown_outcome") {
+      drop_draft(folder, nonce);
+    }
+    if (resumed && resumed->asked) keep_thing(folder, engine::digest_of(thing), thing);
+  };
   ask_store(
       around_.ledger, around_.loop,
-      [run, grant, start, shared, frame, folder, thing](ledger::Transaction& transaction) -> Resumed {
-        const auto row = store::find_run(transaction.session(), run);
-        // Cancelled, or started by somebody faster.
-        if (!row || row->run.status != model::RunStatus::waiting_approval) return {};
-        const ledger::AttemptResult begun = ledger::begin_attempt(transaction, run, start);
-        if (begun.void_reason) {
-          const auto approval = store::find_approval(transaction.session(), grant);
-          const auto approved = approval ? approval->approval.digest : std::nullopt;
-          return {.asked = ask_anew(transaction, row->run, frame, {folder, approved, thing})};
-        }
-        if (!begun.attempt) return {};
-        if (!os::Folder::open(folder).make_folder(std::to_string(*begun.attempt))) {
-          base::throw_errno("run.unwritable", "cannot make the folder of the next attempt", errno);
-        }
-        return {.attempt = begun.attempt,
-                .run = store::find_run(transaction.session(), run).value().run,
-                .resumption = find_resumption(transaction, run, *begun.attempt, shared->profile.resume_args)};
-      },
+      StoreSteps{
+          .before = [folder, nonce = start.nonce] { draft_attempt(folder, nonce); }, .work = begin, .after = settle},
       [this, run, grant, kept, shared, start, deadline](std::expected<Resumed, Error> resumed) {
         // A full disk, or a store that is out of reach: the grant is unused, and tried again.
         if (!resumed) return resume_later(run, grant);

@@ -79,10 +79,8 @@ RunMove make_ordinary_move(const AttemptEnd& end, const engine::ExitVerdict& ver
 // Ended from outside: by the daemon, for the reason that was stored, or by the keeper itself. Nothing when the tool
 // ended by itself.
 std::optional<RunMove> make_forced_move(const AttemptEnd& end) {
-  RunMove move{.exit_code = end.record.code,
-               .signal = end.record.signal,
-               .ended_ago = end.ended_ago,
-               .ends_attempt = true};
+  RunMove move{
+      .exit_code = end.record.code, .signal = end.record.signal, .ended_ago = end.ended_ago, .ends_attempt = true};
   switch (end.record.ended_by) {
     case keeper::EndedBy::itself:
       return std::nullopt;

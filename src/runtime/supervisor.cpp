@@ -14,6 +14,7 @@
 #include "json/parse.h"
 #include "os/beneath.h"
 #include "runtime/approved_thing.h"
+#include "runtime/run_files.h"
 #include "runtime/store_task.h"
 #include "store/runs.h"
 
@@ -32,31 +33,6 @@ std::optional<std::int64_t> deadline_ms(const std::optional<base::BootTime>& dea
 }
 
 }  // namespace
-
-void Supervisor::write_launch(const std::string& runs, base::RunId run, int attempt, const RunPlan& plan) {
-  const os::Folder all = os::Folder::open(runs);
-  const auto fail = [&](std::string_view what) {
-    base::throw_errno("run.unwritable", fmt::format("cannot write {} of {} in {}", what, run.text(), runs), errno,
-                      "is the disk full, or the state folder not writable?");
-  };
-  if (!all.make_folder(run.text())) fail("the folder");
-  const auto folder = all.open_folder(run.text());
-  if (!folder) fail("the folder");
-  if (!folder->replace_file(keeper::launch_name, keeper::encode_launch(make_launch(plan)))) fail("the launch");
-  if (plan.prompt && !folder->replace_file(keeper::prompt_name, *plan.prompt)) fail("the prompt");
-  if (!folder->make_folder(std::to_string(attempt))) fail("the folder");
-}
-
-Supervisor::Supervisor(Surroundings& around) : around_(around) {}
-
-std::string Supervisor::make_nonce() const {
-  base::SystemRandom random;
-  std::array<std::byte, 16> bytes{};
-  random.fill(bytes);
-  std::string text;
-  for (const std::byte byte : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-  return text;
-}
 
 std::optional<base::BootTime> Supervisor::deadline_for(const RunPlan& plan) const {
   const auto limit = plan.profile.timeout.after;
@@ -97,46 +73,54 @@ void Supervisor::start_with(RunPlan plan, StartTerms terms, IdleKeeper keeper, R
   const ledger::AttemptStart attempt = make_attempt(keeper.identity, deadline);
   auto kept = std::make_shared<IdleKeeper>(std::move(keeper));
   auto shared = std::make_shared<const RunPlan>(std::move(plan));
-  ask_store(
-      around_.ledger, around_.loop,
-      [shared, attempt, terms = std::move(terms),
-       runs = around_.folder.runs().string()](ledger::Transaction& transaction) -> Stored {
-        const auto answered = find_answer(transaction, terms.idempotency);
-        const auto before = answered ? base::RunId::parse(*answered) : std::nullopt;
-        if (before) {
-          if (auto found = store::find_run(transaction.session(), *before)) return {std::move(found->run), false};
-        }
-        const base::RunId id = ledger::create_run(transaction, make_run(*shared));
-        write_launch(runs, id, 1, *shared);
-        ledger::begin_attempt(transaction, id, attempt);
-        terms.along(transaction, id);
-        Run record = store::find_run(transaction.session(), id).value().run;
-        if (terms.idempotency) {
-          remember_answer(transaction, terms.idempotency, id.text(), json::encode(json::to_value(record)));
-        }
-        return {std::move(record)};
-      },
-      [this, kept, shared, attempt, deadline, answer](std::expected<Stored, Error> stored) {
-        if (!stored) {
-          answer(std::unexpected(stored.error()));
-          return;
-        }
-        if (!stored->is_new) {
-          answer(std::move(stored->record));
-          return;
-        }
-        around_.crash_point("run.after_tx_spawned");
-        const Run record = stored->record;
-        LiveRun& live = add({.record = record,
-                             .claim = {record.attempt, attempt.epoch},
-                             .nonce = attempt.nonce,
-                             .plan = *shared,
-                             .keeper_pid = static_cast<pid_t>(kept->identity.pid),
-                             .deadline = deadline});
-        live.begin(std::move(kept->link));
-        answer(record);
-        tell_changed(record);
-      });
+  const auto store = [shared, attempt, terms = std::move(terms)](ledger::Transaction& transaction) -> Stored {
+    const auto answered = find_answer(transaction, terms.idempotency);
+    const auto before = answered ? base::RunId::parse(*answered) : std::nullopt;
+    if (before) {
+      if (auto found = store::find_run(transaction.session(), *before)) return {std::move(found->run), false};
+    }
+    const base::RunId id = ledger::create_run(transaction, make_run(*shared));
+    ledger::begin_attempt(transaction, id, attempt);
+    terms.along(transaction, id);
+    Run record = store::find_run(transaction.session(), id).value().run;
+    if (terms.idempotency) {
+      remember_answer(transaction, terms.idempotency, id.text(), json::encode(json::to_value(record)));
+    }
+    return {std::move(record)};
+  };
+  const std::string runs = around_.folder.runs().string();
+  ask_store(around_.ledger, around_.loop,
+            StoreSteps{.before = [runs, shared, nonce = attempt.nonce] { draft_run(runs, nonce, *shared); },
+                       .work = store,
+                       .after =
+                           [runs, nonce = attempt.nonce](const std::expected<Stored, Error>& stored) {
+                             if (stored && stored->is_new) {
+                               name_run(runs, nonce, stored->record.tool_run_id);
+                             } else if (stored || stored.error().code() != "store.unknown_outcome") {
+                               drop_draft(runs, nonce);
+                             }
+                           }},
+            [this, kept, shared, attempt, deadline, answer](std::expected<Stored, Error> stored) {
+              if (!stored) {
+                answer(std::unexpected(stored.error()));
+                return;
+              }
+              if (!stored->is_new) {
+                answer(std::move(stored->record));
+                return;
+              }
+              around_.crash_point("run.after_tx_spawned");
+              const Run record = stored->record;
+              LiveRun& live = add({.record = record,
+                                   .claim = {record.attempt, attempt.epoch},
+                                   .nonce = attempt.nonce,
+                                   .plan = *shared,
+                                   .keeper_pid = static_cast<pid_t>(kept->identity.pid),
+                                   .deadline = deadline});
+              live.begin(std::move(kept->link));
+              answer(record);
+              tell_changed(record);
+            });
 }
 
 LiveRun& Supervisor::add(LiveRun::Start start) {
@@ -262,7 +246,8 @@ void Supervisor::clean_up(base::RunId run) {
   fs::remove(folder / keeper::launch_name, error);
   fs::remove(folder / keeper::prompt_name, error);
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().filename().string().starts_with(thing_name({}))) fs::remove(entry.path(), error);
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(thing_name({})) || is_draft(name)) fs::remove(entry.path(), error);
   }
 }
 

@@ -11,11 +11,15 @@
 #include "runtime/hold_map.h"
 #include "runtime/idempotency.h"
 #include "runtime/live_run.h"
+#include "runtime/work_thread.h"
 
 namespace reeve::runtime {
 
 // Granted and not begun, looked at in one go; there are as many as people say yes while no daemon is there.
 inline constexpr std::int64_t most_granted = 10'000;
+
+// Before what could not be killed is tried again; then twice as long each time.
+inline constexpr base::Milliseconds first_kill_pause = std::chrono::seconds(1);
 
 // All runs of this daemon: starts them (RUN-1), takes over those of its predecessor (RUN-13), ends them, and tells what
 // becomes of them.
@@ -35,6 +39,11 @@ class Supervisor {
   void start(RunPlan plan, Along along, RunAnswer answer);
   // Told of each change of a run's record, after its commit.
   void set_changed(std::function<void(const model::Run&)> changed) { changed_ = std::move(changed); }
+
+  // Kills what an attempt left behind, by the folder of the attempt, and gives what is still there: "pid name". On a
+  // thread of its own; waits for a moment. For tests to replace.
+  using KillLeftovers = std::function<std::vector<std::string>(const std::string& attempt_folder)>;
+  void set_kill_leftovers(KillLeftovers kill) { kill_leftovers_ = std::move(kill); }
 
   // RUN-13, once, before anything is started. Calls when every run has been looked at.
   void recover(std::function<void()> done);
@@ -119,12 +128,9 @@ class Supervisor {
   void tell_followers(base::RunId run);
   void forget(base::RunId run);
   std::optional<base::BootTime> deadline_for(const RunPlan& plan) const;
-  std::string make_nonce() const;
   ledger::AttemptStart make_attempt(const ledger::KeeperIdentity& keeper,
                                     const std::optional<base::BootTime>& deadline) const;
 
-  // Everything that must lie on the disk before the run may be believed to exist.
-  static void write_launch(const std::string& runs, base::RunId run, int attempt, const RunPlan& plan);
   void resume_with(base::RunId run, base::ApprovalId grant, RunPlan plan, IdleKeeper keeper);
   void resume_later(base::RunId run, base::ApprovalId grant);
   void fail_resume(base::RunId run, base::ApprovalId grant);
@@ -147,12 +153,15 @@ class Supervisor {
   void take_given_up(base::RunId run);
   void look_again(Found found, os::Fd socket, std::function<void()> done);
   void start_again(Found found, RunPlan plan, std::function<void()> done);
+  // What is done once nothing of the lost attempt lives.
+  using Act = void (Supervisor::*)(Found, std::function<void()>);
+  void end_leftovers(Found found, std::function<void()> done, Act act, base::Milliseconds pause = first_kill_pause);
+  void tell_leftovers(const Found& found, const std::vector<std::string>& left);
   void interrupt(Found found, std::function<void()> done);
   void finish_ending(Found found, std::function<void()> done);
   void give_up(Found found, std::function<void()> done);
   void try_later(Found found, std::function<void()> done, base::Milliseconds pause = std::chrono::seconds(1));
   void rerun(const Found& found, RunPlan plan, std::function<void()> done);
-  void kill_leftovers(const Found& found) const;
   LiveRun::Start make_start(const Found& found, RunPlan plan) const;
 
   Surroundings& around_;
@@ -172,6 +181,9 @@ class Supervisor {
   base::BootTime next_look_;
   std::function<void(const model::Run&)> changed_ = [](const model::Run&) {};
   std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
+  KillLeftovers kill_leftovers_;
+  // Last: what it does uses the above.
+  WorkThread killer_;
 };
 
 }  // namespace reeve::runtime

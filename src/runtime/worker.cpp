@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ledger/units.h"
+#include "runtime/run_files.h"
 #include "runtime/store_task.h"
 #include "spec/pipeline_graph.h"
 #include "store/executions.h"
@@ -89,23 +90,35 @@ void Worker::store_start(std::shared_ptr<Start> start, std::vector<std::string> 
     Started started;
     StepResult step;
   };
+  const std::string nonce = make_nonce();
   start->execution.config = encode_public(start->ground);
+  // Where the whole of it lies if this daemon dies before it can be named after the execution.
+  start->execution.config->set(start_key, base::Value::string(nonce));
   // Its branch and worktrees are here (ISO-1).
   if (start->ground.base_commit) start->execution.home = around_.host;
+  const auto store = [start, worker = hands(0), &ledger = around_.ledger](Transaction& transaction) {
+    Stored stored;
+    const auto answered = find_answer(transaction, start->idempotency);
+    if (const auto before = answered ? base::ExecutionId::parse(*answered) : std::nullopt) {
+      stored.started = {.execution = *before, .is_repeated = true};
+      return stored;
+    }
+    stored.started.execution = ledger.executions().start(transaction, start->execution, worker, stored.step);
+    remember_answer(transaction, start->idempotency, stored.started.execution.text());
+    return stored;
+  };
+  const auto settle = [folder = around_.folder, nonce](const std::expected<Stored, Error>& stored) {
+    if (stored && !stored->started.is_repeated) {
+      name_ground(folder, nonce, stored->started.execution);
+    } else if (stored || stored.error().code() != "store.unknown_outcome") {
+      drop_ground_draft(folder, nonce);
+    }
+  };
   ask_store(
       around_.ledger, around_.loop,
-      [start, folder = around_.folder, worker = hands(0), &ledger = around_.ledger](Transaction& transaction) {
-        Stored stored;
-        const auto answered = find_answer(transaction, start->idempotency);
-        if (const auto before = answered ? base::ExecutionId::parse(*answered) : std::nullopt) {
-          stored.started = {.execution = *before, .is_repeated = true};
-          return stored;
-        }
-        stored.started.execution = ledger.executions().start(transaction, start->execution, worker, stored.step);
-        write_ground(folder, stored.started.execution, start->ground);
-        remember_answer(transaction, start->idempotency, stored.started.execution.text());
-        return stored;
-      },
+      StoreSteps{.before = [folder = around_.folder, nonce, start] { draft_ground(folder, nonce, start->ground); },
+                 .work = store,
+                 .after = settle},
       [this, start, dirty = std::move(dirty), answer](std::expected<Stored, Error> stored) {
         if (!stored) {
           die_of_doubt(stored.error());
@@ -128,26 +141,33 @@ void Worker::store_start(std::shared_ptr<Start> start, std::vector<std::string> 
 void Worker::step(base::ExecutionId execution, engine::ExecutionEvent event, Error refusal,
                   Answer<base::ExecutionId> answer) {
   const bool is_retry = std::holds_alternative<engine::RetryRequested>(event);
-  ask_store(
-      around_.ledger, around_.loop,
-      [execution, event = std::move(event), is_retry, refusal, worker = hands(0), folder = around_.folder,
-       &ledger = around_.ledger](Transaction& transaction) {
-        StepResult result;
-        if (is_retry) refuse_part(transaction, execution);
-        ledger.executions().step(transaction, execution, event, worker, result);
-        if (result.is_stale) throw is_retry ? explain_no_retry(transaction, execution).value_or(refusal) : refusal;
-        if (is_retry) reopen_ground(folder, execution);
-        return result;
-      },
-      [this, execution, is_retry, answer](std::expected<StepResult, Error> result) {
-        if (!result) {
-          die_of_doubt(result.error());
-          return answer(std::unexpected(result.error()));
-        }
-        if (is_retry) note_open(execution);
-        take(*result);
-        answer(execution);
-      });
+  const auto decide = [execution, event = std::move(event), is_retry, refusal, worker = hands(0),
+                       &ledger = around_.ledger](Transaction& transaction) {
+    StepResult result;
+    if (is_retry) refuse_part(transaction, execution);
+    ledger.executions().step(transaction, execution, event, worker, result);
+    if (result.is_stale) throw is_retry ? explain_no_retry(transaction, execution).value_or(refusal) : refusal;
+    return result;
+  };
+  // Open first: a daemon that dies in between leaves one to be tidied up once more.
+  auto is_reopened = std::make_shared<bool>(false);
+  const auto open = [is_retry, is_reopened, execution, folder = around_.folder] {
+    if (is_retry) *is_reopened = reopen_ground(folder, execution);
+  };
+  const auto close = [is_reopened, execution, folder = around_.folder](const std::expected<StepResult, Error>& result) {
+    const bool is_refused = !result && result.error().code() != "store.unknown_outcome";
+    if (is_refused && *is_reopened) close_ground(folder, execution);
+  };
+  ask_store(around_.ledger, around_.loop, StoreSteps{.before = open, .work = decide, .after = close},
+            [this, execution, is_retry, answer](std::expected<StepResult, Error> result) {
+              if (!result) {
+                die_of_doubt(result.error());
+                return answer(std::unexpected(result.error()));
+              }
+              if (is_retry) note_open(execution);
+              take(*result);
+              answer(execution);
+            });
 }
 
 void Worker::cancel(base::ExecutionId execution, std::string reason, Answer<base::ExecutionId> answer) {
@@ -229,32 +249,39 @@ void Worker::hold(const ledger::StartWork& work, std::function<void(NodeWork&)> 
 void Worker::with_place(base::ExecutionId execution, Answer<Place> then) {
   struct Read {
     base::ExecutionId root{0};
+    std::optional<base::Value> config;
     std::optional<ExecutionGround> ground;
     Origin origin = Origin::here;
   };
-  ask_store(
-      around_.ledger, around_.loop,
-      [execution, folder = around_.folder](Transaction& transaction) {
-        const ledger::Root root = ledger::find_root(transaction, execution);
-        Read read{root.execution, read_ground(folder, root.execution)};
-        if (!read.ground && root.config) {
-          read.ground = decode_public(*root.config);
-          read.origin = Origin::elsewhere;
-          // Whatever is done of it here is to be tidied up when it is over.
-          const bool came_by_remote = read.ground && read.ground->base_commit && read.ground->worktree.remote;
-          if (came_by_remote) open_guest_ground(folder, root.execution);
-        }
-        return read;
-      },
-      [this, execution, then](std::expected<Read, Error> read) {
-        if (!read) return then(std::unexpected(read.error()));
-        if (!read->ground) {
-          return then(std::unexpected(Error("execution.no_config", "the config that it was started with is lost",
-                                            "start it anew with `reeve flow run`")));
-        }
-        adapt(*read->ground, read->origin);
-        then(Place(grounds_.put(execution, {grounds_.share(std::move(*read->ground)), read->root})));
-      });
+  const auto find = [execution](Transaction& transaction) {
+    ledger::Root root = ledger::find_root(transaction, execution);
+    return Read{.root = root.execution, .config = std::move(root.config)};
+  };
+  const auto read_files = [folder = around_.folder](std::expected<Read, Error>& read) {
+    if (!read) return;
+    read->ground = read_ground(folder, read->root);
+    if (read->ground || !read->config) return;
+    read->ground = decode_public(*read->config);
+    read->origin = Origin::elsewhere;
+    // Whatever is done of it here is to be tidied up when it is over.
+    const bool came_by_remote = read->ground && read->ground->base_commit && read->ground->worktree.remote;
+    if (!came_by_remote) return;
+    try {
+      open_guest_ground(folder, read->root);
+    } catch (const Error& error) {
+      read = std::unexpected(error);
+    }
+  };
+  ask_store(around_.ledger, around_.loop, StoreSteps{.before = [] {}, .work = find, .after = read_files},
+            [this, execution, then](std::expected<Read, Error> read) {
+              if (!read) return then(std::unexpected(read.error()));
+              if (!read->ground) {
+                return then(std::unexpected(Error("execution.no_config", "the config that it was started with is lost",
+                                                  "start it anew with `reeve flow run`")));
+              }
+              adapt(*read->ground, read->origin);
+              then(Place(grounds_.put(execution, {grounds_.share(std::move(*read->ground)), read->root})));
+            });
 }
 
 // Started elsewhere: what this machine has takes the place of what the starter had.

@@ -55,8 +55,8 @@ class Worker {
   void take_followed(const std::optional<base::Error>& error, const ledger::StepResult& result);
 
   // After every run has been looked at (RUN-13): goes on with what its dead predecessor held, and with what was to be
-  // done at the end of executions. Calls when it can work, and when all of that is done.
-  void begin(std::function<void()> done, std::function<void()> settled);
+  // done at the end of executions. Calls when it can work.
+  void begin(std::function<void()> done);
   // Something may be ready that another has left, or been taken away: at each poll, and when somebody wrote.
   void look();
   // A run is in another state.
@@ -126,6 +126,7 @@ class Worker {
 
   void step(base::ExecutionId execution, engine::ExecutionEvent event, base::Error refusal,
             Answer<base::ExecutionId> answer);
+  void settle_starts(std::function<void()> done);
   void adopt(std::function<void()> done);
   static std::optional<Found> take_left(ledger::Transaction& transaction, ledger::Executions& executions,
                                         const ledger::LapsedClaim& lapsed, const ledger::Worker& worker);
@@ -146,7 +147,7 @@ class Worker {
   void tell_unapplied(base::ExecutionId root, const std::string& why) const;
   void finish(base::ExecutionId root, model::ExecutionStatus status);
   void close(base::ExecutionId root, model::ExecutionStatus status, const SharedGround& ground);
-  void finish_open(std::function<void()> settled);
+  void finish_open();
   void look_at_held();
   void note_open(base::ExecutionId root);
   void sweep_grounds();

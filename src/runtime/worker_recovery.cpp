@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "runtime/store_task.h"
 #include "runtime/worker.h"
+#include "store/executions.h"
 #include "store/runs.h"
 
 // What a worker does about executions whose daemon died, its own predecessor or another, and at the end of each.
@@ -26,15 +27,60 @@ constexpr base::Milliseconds shared_pause(20);
 
 }  // namespace
 
-void Worker::begin(std::function<void()> done, std::function<void()> settled) {
-  adopt([this, done = std::move(done), settled = std::move(settled)] {
-    has_begun_ = true;
-    note_room();
-    offer_room();
-    // Nothing of an execution that is over may still run where it is tidied up.
-    end_orphans([this, settled] { finish_open(settled); });
-    done();
+void Worker::begin(std::function<void()> done) {
+  settle_starts([this, done = std::move(done)] {
+    adopt([this, done] {
+      has_begun_ = true;
+      note_room();
+      offer_room();
+      // Nothing of an execution that is over may still run where it is tidied up.
+      end_orphans([this] { finish_open(); });
+      done();
+    });
   });
+}
+
+// What a daemon wrote for executions and died before it could name it after them; what never came to exist goes.
+void Worker::settle_starts(std::function<void()> done) {
+  const std::vector<std::string> drafts = find_ground_drafts(around_.folder);
+  if (drafts.empty()) return done();
+  using Named = std::map<std::string, base::ExecutionId>;
+  const auto find = [drafts](Transaction& transaction) {
+    constexpr std::int64_t page = 500;
+    Named named;
+    store::ExecutionFilter filter{
+        .statuses = {model::ExecutionStatus::running, model::ExecutionStatus::waiting_approval}, .most = page};
+    for (bool is_more = true; is_more;) {
+      const std::vector<model::Execution> found = store::list_executions(transaction.session(), filter);
+      for (const model::Execution& one : found) {
+        const base::ExecutionId id = one.execution_id;
+        const ledger::Root root = ledger::find_root(transaction, id);
+        const base::Value* start = root.execution == id && root.config ? root.config->find(start_key) : nullptr;
+        const std::string* nonce = start != nullptr ? start->as_string() : nullptr;
+        if (nonce != nullptr && std::ranges::find(drafts, *nonce) != drafts.end()) named.emplace(*nonce, id);
+        filter.before = id;
+      }
+      is_more = std::ssize(found) == page;
+    }
+    return named;
+  };
+  const auto settle = [drafts, folder = around_.folder](const std::expected<Named, Error>& named) {
+    if (!named) return;
+    for (const std::string& nonce : drafts) {
+      const auto found = named->find(nonce);
+      if (found != named->end()) {
+        name_ground(folder, nonce, found->second);
+      } else {
+        drop_ground_draft(folder, nonce);
+      }
+    }
+  };
+  ask_store(around_.ledger, around_.loop, StoreSteps{.before = [] {}, .work = find, .after = settle},
+            [done](const std::expected<Named, Error>& named) {
+              // Without them executions would go on with another environment: the next daemon tries again.
+              if (!named) throw named.error();
+              done();
+            });
 }
 
 // GRF-13: a dead daemon's claims are its successor's on the same host. Another's that never began are anybody's.
@@ -206,7 +252,7 @@ void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const 
   helpers_.isolation.close(make_isolation_ground(*ground), root, end);
 }
 
-void Worker::finish_open(std::function<void()> settled) {
+void Worker::finish_open() {
   const std::vector<base::ExecutionId> open = find_open_grounds(around_.folder);
   struct State {
     // Nothing: it never came to exist.
@@ -226,7 +272,7 @@ void Worker::finish_open(std::function<void()> settled) {
         }
         return state;
       },
-      [this, settled](const std::expected<State, Error>& state) {
+      [this](const std::expected<State, Error>& state) {
         if (!state) throw state.error();
         std::set<base::ExecutionId> alive;
         for (const auto& [id, status] : state->executions) {
@@ -238,7 +284,7 @@ void Worker::finish_open(std::function<void()> settled) {
           note_open(id);
           if (model::is_over(*status)) finish(id, *status);
         }
-        helpers_.isolation.begin(std::move(alive), settled);
+        helpers_.isolation.begin(std::move(alive), [] {});
       });
 }
 

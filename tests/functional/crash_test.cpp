@@ -163,6 +163,10 @@ TEST_P(DaemonCrashPoint, loses_and_repeats_nothing) {
   for (const Members& line : combined_log()) {
     if (line.at("event") != "tool_output") EXPECT_EQ(line.at("seq"), std::to_string(++seq));
   }
+  // What was written for a run that never came to exist holds an environment: it goes with the next start.
+  for (const auto& entry : std::filesystem::directory_iterator(state() / "runs")) {
+    EXPECT_EQ(entry.path().filename(), id);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Points, DaemonCrashPoint,

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -85,6 +86,31 @@ INSTANTIATE_TEST_SUITE_P(Points, FlowCrashPoint,
                            std::ranges::replace(name, '.', '_');
                            return name;
                          });
+
+// SPEC §7: what it was started with lies on the disk before it exists; a daemon that dies between the commit and the
+// name of that loses nothing, and one that dies before the commit leaves nothing.
+TEST_F(FlowCrash, what_an_execution_was_started_with_survives_a_daemon_that_dies_at_its_start) {
+  const auto names = [&] {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(state() / "executions")) {
+      found.push_back(entry.path().filename().string());
+    }
+    return found;
+  };
+  auto early = serve_until("group.before_commit");
+  EXPECT_EQ(reeve({"flow", "run", "--detach", "asked"}).code, 0);
+  EXPECT_EQ(early->wait(), 128 + SIGKILL);
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  auto late = serve_until("group.after_commit_before_publish");
+  EXPECT_EQ(reeve({"flow", "run", "--detach", "asked"}).code, 0);
+  EXPECT_EQ(late->wait(), 128 + SIGKILL);
+  ASSERT_TRUE(testing::eventually([&] { return reeve({"approvals"}).out.contains("AP-"); }));
+  for (const std::string& name : names()) {
+    EXPECT_TRUE(name.starts_with("EX-")) << name;
+    EXPECT_TRUE(std::filesystem::exists(state() / "executions" / name / "start")) << name;
+  }
+  EXPECT_FALSE(names().empty());
+}
 
 // The same while it takes over what its predecessor had.
 TEST_F(FlowCrash, the_daemon_dies_while_it_recovers_the_steps_of_a_workflow) {

@@ -1,0 +1,121 @@
+#include <filesystem>
+#include <future>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "os/beneath.h"
+#include "os/file.h"
+#include "os/process_stat.h"
+#include "runtime/run_files.h"
+#include "runtime/store_task.h"
+#include "runtime/supervisor.h"
+#include "tests/support/files.h"
+#include "tests/support/store/stores.h"
+
+namespace reeve::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+// RUN-13: a run whose keeper was killed after it began, as the next daemon finds it.
+class LostRuns : public ::testing::Test {
+ protected:
+  LostRuns() {
+    around_.supervision.resume_attempts = 0;
+    for (const auto& folder : {folder_.runs(), folder_.keepers()}) std::filesystem::create_directories(folder);
+    run_ = ledger_.call([](ledger::Transaction& transaction) {
+      const base::RunId id = ledger::create_run(transaction, {.tool_name = "aider", .argv = {"aider"}});
+      ledger::begin_attempt(
+          transaction, id,
+          {.keeper = {.host = "here", .boot_id = os::boot_id(), .pid = 1, .started = 1}, .nonce = "0a"});
+      return id;
+    });
+    RunPlan plan{.tool = "aider", .argv = {"aider"}, .cwd = "/"};
+    plan.profile.on_interrupted = model::OnInterrupted::rerun;
+    draft_run(folder_.runs().string(), "0a", plan);
+    EXPECT_TRUE(name_run(folder_.runs().string(), "0a", run_));
+    os::replace_file(std::filesystem::path(attempt_folder(around_, run_, 1)) / keeper::marker_name,
+                     keeper::encode_marker({.nonce = "0a", .pid = 0, .started = 0, .cgroup = ""}));
+  }
+  std::string status() {
+    return ledger_.call([this](ledger::Transaction& transaction) {
+      const model::Run run = store::find_run(transaction.session(), run_).value().run;
+      return fmt::format("{} {}", base::spell(run.status), run.attempt);
+    });
+  }
+  std::string events() { return testing::read_column(*store_.open_bare(), "SELECT data FROM events"); }
+
+  testing::ScratchFolder scratch_;
+  testing::TestStore store_{store::Place::Kind::file};
+  project::StateFolder folder_{scratch_.path() / "state"};
+  base::SystemClock clock_;
+  Loop loop_;
+  ledger::Ledger ledger_{store_.open_writer(), {}};
+  LogThread log_{{.path = (scratch_.path() / "combined.log").string(),
+                  .digest = [](const Digest&) {},
+                  .complain = [](const std::string&) {}}};
+  KeeperPool keepers_{loop_, {.program = "/nonexistent/keeper", .seats = folder_.keepers().string(), .size = 0}};
+  Surroundings around_{.loop = loop_,
+                       .ledger = ledger_,
+                       .clock = clock_,
+                       .log = log_,
+                       .keepers = keepers_,
+                       .folder = folder_,
+                       .host = "here",
+                       .boot_id = os::boot_id()};
+  base::RunId run_{0};
+};
+
+TEST_F(LostRuns, nothing_is_done_about_one_while_something_of_it_may_live) {
+  std::promise<void> turned;
+  auto has_turned = turned.get_future().share();
+  std::atomic<int> kills = 0;
+  std::string seen;
+  std::string told;
+  {
+    Supervisor supervisor(around_);
+    supervisor.set_kill_leftovers([&](const std::string& folder) -> std::vector<std::string> {
+      EXPECT_EQ(folder, attempt_folder(around_, run_, 1));
+      // The loop turns meanwhile.
+      EXPECT_EQ(has_turned.wait_for(30s), std::future_status::ready);
+      if (++kills == 1) return {"17 stubborn"};
+      return {};
+    });
+    supervisor.set_changed([&](const model::Run&) { loop_.stop(); });
+    supervisor.recover([&] {
+      // It cannot be killed: nobody waits for that, and it is said.
+      ask_store(
+          ledger_, loop_, [](ledger::Transaction&) {},
+          [&](const std::expected<void, base::Error>&) {
+            seen = status();
+            told = events();
+          });
+    });
+    loop_.post([&] { loop_.post([&] { turned.set_value(); }); });
+    loop_.run();
+  }
+  EXPECT_EQ(seen, "running 1") << "it was started beside what may still live";
+  EXPECT_THAT(told, HasSubstr("17 stubborn"));
+  EXPECT_EQ(kills, 2) << "it was tried again";
+  EXPECT_EQ(status(), "waiting_approval 1");
+}
+
+// Nothing of an earlier boot lives.
+TEST_F(LostRuns, those_of_another_boot_left_nothing_behind) {
+  around_.boot_id = "another";
+  Supervisor supervisor(around_);
+  supervisor.set_kill_leftovers([](const std::string&) -> std::vector<std::string> {
+    ADD_FAILURE() << "there is nothing to kill";
+    return {};
+  });
+  supervisor.set_changed([&](const model::Run&) { loop_.stop(); });
+  supervisor.recover([] {});
+  loop_.run();
+  EXPECT_EQ(status(), "waiting_approval 1");
+}
+
+}  // namespace
+}  // namespace reeve::runtime
