@@ -45,7 +45,8 @@ bool is_repeatable(const Question& question) {
 
 // The daemon leaves or is not ready, or still works on the first sending of the same question.
 bool says_later(const Answer& answer) {
-  if (answer.status == 503) return true;
+  // Room for another run does not come within the patience of a client.
+  if (answer.status == 503) return answer.body.find("\"run.no_descriptors\"") == std::string::npos;
   return answer.status == 409 && answer.body.find("in_progress") != std::string::npos;
 }
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <dirent.h>
+#include <expected>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,12 +16,14 @@ namespace {
 
 constexpr std::size_t read_bytes = 4 * frame_bytes;
 
-std::vector<std::uint64_t> list_segments(const os::Folder& folder) {
+std::expected<std::vector<std::uint64_t>, int> list_segments(const os::Folder& folder) {
   std::vector<std::uint64_t> starts;
   auto fd = folder.open_file(".", O_RDONLY | O_DIRECTORY);
-  if (!fd) return starts;
-  DIR* entries = ::fdopendir(::dup(fd->get()));
-  if (entries == nullptr) return starts;
+  if (!fd) return std::unexpected(fd.error());
+  DIR* entries = ::fdopendir(fd->get());
+  if (entries == nullptr) return std::unexpected(errno);
+  // Closed with the stream.
+  static_cast<void>(fd->release());
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own.
   while (const dirent* entry = ::readdir(entries)) {
     if (const auto start = segment_position(entry->d_name)) starts.push_back(*start);
@@ -34,7 +37,10 @@ std::vector<std::uint64_t> list_segments(const os::Folder& folder) {
 
 bool OutputReader::open_segment(std::uint64_t start) {
   auto file = folder_->open_file(segment_name(start), O_RDONLY);
-  if (!file) return false;
+  if (!file) {
+    note_failure(file.error());
+    return false;
+  }
   file_ = std::move(*file);
   segment_ = start;
   position_ = start;
@@ -42,9 +48,15 @@ bool OutputReader::open_segment(std::uint64_t start) {
   return true;
 }
 
+void OutputReader::note_failure(int error_number) noexcept {
+  lacks_descriptors_ = error_number == EMFILE || error_number == ENFILE;
+}
+
 bool OutputReader::seek(std::uint64_t position) {
-  const std::vector<std::uint64_t> starts = list_segments(*folder_);
-  if (starts.empty()) return false;
+  const auto listed = list_segments(*folder_);
+  if (!listed) note_failure(listed.error());
+  if (!listed || listed->empty()) return false;
+  const std::vector<std::uint64_t>& starts = *listed;
   const auto after = std::upper_bound(starts.begin(), starts.end(), position);
   // The last that begins at or before it; when the oldest begins behind it, a part was dropped.
   if (!open_segment(after == starts.begin() ? starts.front() : *(after - 1))) return false;
@@ -66,6 +78,7 @@ bool OutputReader::seek(std::uint64_t position) {
 }
 
 std::optional<Frame> OutputReader::next() {
+  lacks_descriptors_ = false;
   if (!file_ && !seek(position_)) return std::nullopt;
   auto header = peek_header();
   if (!header && position_ > segment_ && begin_ == end_) {

@@ -33,6 +33,8 @@ class OutputReader {
   bool seek(std::uint64_t position);
   // The next whole frame; nothing when there is none yet.
   std::optional<Frame> next();
+  // Whether the last look found no frame because no file could be opened (EMFILE, ENFILE), whatever lies in them.
+  bool lacks_descriptors() const noexcept { return lacks_descriptors_; }
   // Of the next frame.
   std::uint64_t position() const noexcept { return position_; }
 
@@ -40,10 +42,12 @@ class OutputReader {
   bool open_segment(std::uint64_t start);
   bool fill(std::size_t wanted);
   bool is_dropped() const noexcept;
+  void note_failure(int error_number) noexcept;
   std::optional<FrameHeader> peek_header();
 
   const os::Folder* folder_;
   os::Fd file_;
+  bool lacks_descriptors_ = false;
   std::uint64_t segment_ = 0;
   std::uint64_t position_ = 0;
   // Bytes of the file from position_ on.

@@ -142,12 +142,15 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
     return ledger::register_daemon(transaction, {host, boot}, options_.config.supervision.lease);
   });
   sweep_seats();
+  // All that it needs for itself is open.
+  const DescriptorBudget descriptors = divide_own_descriptors();
   keepers_ = std::make_unique<KeeperPool>(loop_, KeeperPool::Options{.program = options_.keeper_program,
                                                                      .seats = options_.folder.keepers().string(),
                                                                      .host = host,
                                                                      .boot_id = boot,
                                                                      .complaints = options_.complaints,
-                                                                     .crash_point = options_.crash_point});
+                                                                     .crash_point = options_.crash_point,
+                                                                     .size = descriptors.idle_keepers});
   around_ = std::make_unique<Surroundings>(Surroundings{.loop = loop_,
                                                         .ledger = *ledger_,
                                                         .clock = clock_,
@@ -160,6 +163,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
                                                         .boot_id = boot,
                                                         .cgroup_parent = os::Cgroup::find_parent(),
                                                         .open_files = options_.open_files,
+                                                        .descriptors = descriptors,
                                                         .supervision = options_.config.supervision,
                                                         .environment = options_.environment,
                                                         .complain = options_.complain,

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -53,14 +54,15 @@ void KeeperPool::close() {
 void KeeperPool::fill() {
   const std::size_t wanted = options_.size + waiting_.size();
   if (!is_closed_ && failures_ < most_failures && idle_.size() + starting_.size() < wanted) {
-    start_one();
+    try_start();
     if (idle_.size() + starting_.size() < wanted) fill_later();
   }
   while (failures_ >= most_failures && !waiting_.empty()) {
     const Taken taken = std::move(waiting_.front());
     waiting_.pop_front();
-    taken(std::unexpected(base::Error("daemon.no_keeper", fmt::format("{} does not start", options_.program),
-                                      "see logs/daemon.log in the state folder; `reeve doctor` looks for the cause")));
+    taken(
+        std::unexpected(base::Error("daemon.no_keeper", fmt::format("{} does not start{}", options_.program, failure_),
+                                    "see logs/daemon.log in the state folder; `reeve doctor` looks for the cause")));
   }
 }
 
@@ -71,6 +73,16 @@ void KeeperPool::fill_later() {
     is_fill_due_ = false;
     fill();
   });
+}
+
+// No descriptors, processes or memory: that is told to whoever waits, and ends nothing.
+void KeeperPool::try_start() {
+  try {
+    start_one();
+  } catch (const base::Error& error) {
+    failure_ = ": " + error.message();
+    ++failures_;
+  }
 }
 
 void KeeperPool::start_one() {
@@ -88,6 +100,7 @@ void KeeperPool::start_one() {
   plan.error = options_.complaints;
   auto process = os::spawn(plan);
   if (!process) {
+    failure_ = ": " + std::generic_category().message(process.error().error_number);
     ++failures_;
     return;
   }
@@ -108,6 +121,7 @@ void KeeperPool::greeted(std::uint64_t number, const keeper::Hello& hello) {
   const auto found = starting_.find(number);
   if (found == starting_.end()) return;
   failures_ = 0;
+  failure_.clear();
   IdleKeeper keeper{{options_.host, options_.boot_id, hello.pid, static_cast<std::int64_t>(hello.started)},
                     std::move(found->second.link)};
   starting_.erase(found);

@@ -16,7 +16,9 @@ namespace reeve::runtime {
 // A keeper that holds nothing yet: its seat is taken, its identity known.
 struct IdleKeeper {
   ledger::KeeperIdentity identity;
-  Loop::Own<KeeperLink> link;
+  std::unique_ptr<KeeperLink> link;
+  // What it was taken for counts as a run as long as this is held.
+  std::shared_ptr<void> place = {};
 };
 
 // Keepers in waiting, so that a run need not wait for one, and the collection of those that have ended.
@@ -57,6 +59,7 @@ class KeeperPool {
   void fill();
   void fill_later();
   void start_one();
+  void try_start();
   void greeted(std::uint64_t number, const keeper::Hello& hello);
   void lost(std::uint64_t number);
   void collect(pid_t pid);
@@ -73,6 +76,8 @@ class KeeperPool {
   };
   std::map<pid_t, Child> children_;
   int failures_ = 0;
+  // Why the last one could not be started.
+  std::string failure_;
   bool is_fill_due_ = false;
   Loop::Hold refill_;
   bool is_closed_ = false;

@@ -17,6 +17,7 @@
 #include "model/run.h"
 #include "os/beneath.h"
 #include "project/state_folder.h"
+#include "runtime/descriptor_budget.h"
 #include "runtime/keeper_link.h"
 #include "runtime/keeper_pool.h"
 #include "runtime/log_thread.h"
@@ -46,6 +47,7 @@ struct Surroundings {
   std::optional<std::string> cgroup_parent;
   // The soft limit that the person who started the daemon had.
   std::uint64_t open_files = 0;
+  DescriptorBudget descriptors;
   model::Supervision supervision;
   // Of a store that many daemons share; a keeper whose daemon is gone for `adopt_grace` then ends its tree, because by
   // then others may decide about the run.

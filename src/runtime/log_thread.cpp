@@ -200,7 +200,7 @@ void LogThread::run() {
     {
       std::unique_lock lock(mutex_);
       const auto is_due = [&] { return has_more || is_ending_ || !commands_.empty(); };
-      if (deferred_.empty()) {
+      if (deferred_.empty() && !std::exchange(must_retry_, false)) {
         wake_.wait(lock, is_due);
       } else {
         wake_.wait_for(lock, retry_pause, is_due);
@@ -333,8 +333,11 @@ bool LogThread::read_some(Intake& intake) {
     const bool is_read = intake.output_end && intake.reader.position() >= *intake.output_end;
     const auto frame = is_read ? std::nullopt : intake.reader.next();
     if (!frame) {
-      is_at_end = true;
-      break;
+      // What it printed lies there, and is read as soon as there is a descriptor for it.
+      is_at_end = is_read || !intake.reader.lacks_descriptors();
+      if (is_at_end || read > 0) break;
+      must_retry_ = true;
+      return false;
     }
     read += frame->bytes.size();
     const std::size_t i = frame->header.stream;

@@ -133,6 +133,8 @@ class LogThread {
   LineReader lines_;
   // Of runs whose files could not be opened (too many are open): tried again, in their order.
   std::deque<Command> deferred_;
+  // Output could not be opened: looked at again after a pause.
+  bool must_retry_ = false;
 
   std::mutex mutex_;
   std::condition_variable wake_;

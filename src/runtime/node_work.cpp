@@ -258,34 +258,34 @@ void NodeWork::launch(RunPlan plan) {
     }
   };
   launching_ = std::make_shared<std::function<void()>>();
-  helpers_.supervisor.start(plan, along,
-                            [weak = weak_from_this(), plan, &supervisor = helpers_.supervisor,
-                             cancelled = launching_](std::expected<Run, Error> run) {
-                              const auto self = weak.lock();
-                              if (!self || self->is_over_) {
-                                const auto after = [cancelled] {
-                                  if (*cancelled) (*cancelled)();
-                                };
-                                if (!run) return after();
-                                return supervisor.cancel_and_wait(run->tool_run_id,
-                                                                  {.by = "reeve", .reason = "its node is over"}, after);
-                              }
-                              self->launching_ = nullptr;
-                              if (run) {
-                                self->run_ = run->tool_run_id;
-                                self->events_.changed();
-                              } else if (run.error().code() == "execution.claim_lost") {
-                                self->is_over_ = true;
-                                self->events_.lost();
-                              } else if (run.error().code().starts_with("store.")) {
-                                self->launch_later(plan, run.error());
-                              } else {
-                                self->fail(run.error());
-                              }
-                            });
+  helpers_.supervisor.start(
+      plan, along,
+      [weak = weak_from_this(), plan, &supervisor = helpers_.supervisor,
+       cancelled = launching_](std::expected<Run, Error> run) {
+        const auto self = weak.lock();
+        if (!self || self->is_over_) {
+          const auto after = [cancelled] {
+            if (*cancelled) (*cancelled)();
+          };
+          if (!run) return after();
+          return supervisor.cancel_and_wait(run->tool_run_id, {.by = "reeve", .reason = "its node is over"}, after);
+        }
+        self->launching_ = nullptr;
+        if (run) {
+          self->run_ = run->tool_run_id;
+          self->events_.changed();
+        } else if (run.error().code() == "execution.claim_lost") {
+          self->is_over_ = true;
+          self->events_.lost();
+        } else if (run.error().code().starts_with("store.") || run.error().code() == "run.no_descriptors") {
+          self->launch_later(plan, run.error());
+        } else {
+          self->fail(run.error());
+        }
+      });
 }
 
-// The store did not take it, so that nothing has begun and nothing has failed: tried again until it does.
+// The store did not take it, or there was no room, so that nothing has begun and nothing has failed: tried again.
 void NodeWork::launch_later(RunPlan plan, const Error& error) {
   helpers_.around.complain(
       fmt::format("{} of {} cannot be begun: {}", base::quoted(node().id), claim().execution.text(), error.message()));

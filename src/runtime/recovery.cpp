@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <filesystem>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,10 +43,15 @@ base::Milliseconds pause_after(int starts) {
   return std::min(pause, max_start_pause);
 }
 
+// Throws when it may be there and cannot be read now: what is decided without it may start a second tool beside the
+// first.
 std::optional<std::string> read_if_there(const std::string& path, std::size_t most) {
   try {
     return os::read_file(path, most);
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    struct stat status{};
+    const bool is_file = ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    if (error.code() == "file.unreadable" && is_file) throw;
     return std::nullopt;
   }
 }
@@ -74,33 +81,10 @@ void add_with_descendants(std::vector<os::ProcessId>& found, const os::ProcessId
   for (const os::ProcessId& child : os::find_descendants(id.pid)) add(child);
 }
 
-// What the keeper would have ended: its control group, the tool and all beneath it, and whoever was started with this
-// attempt's name in its environment. What is still there.
-std::vector<std::string> kill_leftovers(const std::string& folder) {
-  std::vector<std::string> left;
-  const auto marker = find_marker(folder);
-  if (marker && !marker->cgroup.empty()) {
-    const std::filesystem::path path = marker->cgroup;
-    os::Cgroup group = os::Cgroup::at(path.parent_path().string(), path.filename().string());
-    group.kill();
-    if (!group.wait_empty(kill_patience)) left.push_back(fmt::format("the control group {}", path.string()));
-    group.remove();
-  }
-  const std::string entry = fmt::format("REEVE_OUTPUT={}/{}", folder, keeper::result_name);
-  const auto find = [&] {
-    std::vector<os::ProcessId> found;
-    for (const pid_t pid : os::list_processes()) {
-      const auto stat = os::read_process_stat(pid);
-      // One whose first thread has ended while others go on is shown as a zombie too.
-      if (!stat || stat->state == 'X' || (stat->state == 'Z' && stat->threads <= 1)) continue;
-      const bool is_tool = marker && marker->pid == pid && marker->started == stat->id.started;
-      if (is_tool || has_entry(pid, entry)) add_with_descendants(found, stat->id);
-    }
-    return found;
-  };
-  if (os::kill_found(find, kill_patience).is_gone) return left;
-  for (const os::ProcessId& id : find()) left.push_back(fmt::format("{}", id.pid));
-  return left;
+std::string seat_of(const Surroundings& around, const ledger::KeeperIdentity& keeper) {
+  return (around.folder.keepers() /
+          keeper::seat_name(static_cast<std::int32_t>(keeper.pid), static_cast<std::uint64_t>(keeper.started)))
+      .string();
 }
 
 // What the next daemon must know of it: open, or answered and perhaps not typed.
@@ -176,24 +160,46 @@ LiveRun::Start Supervisor::make_start(const Found& found, RunPlan plan) const {
   return start;
 }
 
-void Supervisor::recover_one(Found found, std::function<void()> done) {
-  settle_files(around_.folder.runs().string(), found.attempt.run, found.attempt.claim.attempt, found.attempt.nonce);
+Supervisor::Traces Supervisor::look_at(const Found& found) const {
   const std::string folder = attempt_folder(around_, found.attempt.run, found.attempt.claim.attempt);
-  const auto launch = read_if_there(run_folder(around_, found.attempt.run) + "/" + std::string(keeper::launch_name),
-                                    keeper::launch_bytes);
-  auto plan = launch ? read_plan(*launch) : std::nullopt;
-  const std::string seat =
-      (around_.folder.keepers() / keeper::seat_name(static_cast<std::int32_t>(found.attempt.keeper.pid),
-                                                    static_cast<std::uint64_t>(found.attempt.keeper.started)))
-          .string();
-  const bool is_same_boot = found.attempt.keeper.boot_id == around_.boot_id;
-  const bool is_held = is_same_boot && os::FileLock::query(seat + ".lock") == os::FileLock::State::held;
-  std::optional<os::Fd> socket;
-  if (is_held) socket = os::connect_to(seat + ".sock", os::SocketKind::packets);
+  Traces traces;
+  traces.launch = read_if_there(run_folder(around_, found.attempt.run) + "/" + std::string(keeper::launch_name),
+                                keeper::launch_bytes);
+  const std::string seat = seat_of(around_, found.attempt.keeper);
+  traces.is_same_boot = found.attempt.keeper.boot_id == around_.boot_id;
+  traces.is_held = traces.is_same_boot && os::FileLock::query(seat + ".lock") == os::FileLock::State::held;
+  if (traces.is_held) traces.socket = os::connect_to(seat + ".sock", os::SocketKind::packets);
   // Looked at after the lock: a keeper writes its record before it lets go.
-  const auto exit = find_exit(folder, found.attempt.nonce);
+  traces.exit = find_exit(folder, found.attempt.nonce);
   const auto marker = find_marker(folder);
-  const bool is_marked = is_same_boot && marker && marker->nonce == found.attempt.nonce;
+  traces.is_marked = traces.is_same_boot && marker && marker->nonce == found.attempt.nonce;
+  return traces;
+}
+
+void Supervisor::recover_one(Found found, std::function<void()> done) {
+  auto place = find_place();
+  if (!place) {
+    done();
+    return adopt_later(std::move(found));
+  }
+  unadopted_.erase(found.attempt.run);
+  Traces traces;
+  try {
+    traces = look_at(found);
+  } catch (const Error& error) {
+    // No descriptors, or a disk that does not answer: nothing is decided without its files.
+    around_.complain(fmt::format("{} cannot be looked at: {}", found.attempt.run.text(), error.message()));
+    done();
+    const base::RunId run = found.attempt.run;
+    return try_later(std::move(found), [this, run] { tell_followers(run); });
+  }
+  const auto& launch = traces.launch;
+  auto& socket = traces.socket;
+  const auto& exit = traces.exit;
+  const bool is_same_boot = traces.is_same_boot;
+  const bool is_held = traces.is_held;
+  const bool is_marked = traces.is_marked;
+  auto plan = launch ? read_plan(*launch) : std::nullopt;
   // Without its launch nothing can be said about how to go on, but what happened can.
   if (!plan) plan.emplace(RunPlan{.tool = found.record.tool_name, .argv = found.record.argv, .cwd = found.record.cwd});
 
@@ -215,12 +221,14 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
     } else if (starts > 0 && !std::exchange(found.has_paused, true)) {
       try_later(std::move(found), std::move(done), pause_after(starts));
     } else {
+      place.reset();
       start_again(std::move(found), std::move(*plan), std::move(done));
     }
     return;
   }
   if (!exit && !is_held) {
-    end_leftovers(std::move(found), std::move(done), &Supervisor::interrupt);
+    place.reset();
+    interrupt(std::move(found), std::move(done));
     return;
   }
   auto kept = std::make_shared<std::optional<os::Fd>>(std::move(socket));
@@ -228,19 +236,36 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
       around_.ledger, around_.loop,
       [run = found.attempt.run, claim = found.attempt.claim, daemon = around_.daemon](
           ledger::Transaction& transaction) { return ledger::adopt_attempt(transaction, run, claim, daemon); },
-      [this, found, plan, kept, exit, done](std::expected<std::optional<std::int64_t>, Error> epoch) mutable {
+      [this, found, plan, kept, exit, done, place](std::expected<std::optional<std::int64_t>, Error> epoch) mutable {
         if (!epoch) return try_later(found, done);
         if (*epoch) {
           found.attempt.claim.epoch = **epoch;
           LiveRun& live = add(make_start(found, std::move(*plan)));
           if (exit) {
-            live.conclude(std::move(*exit));
+            live.conclude(*exit);
           } else {
             live.adopt(std::move(**kept));
           }
         }
         done();
       });
+}
+
+// There are no descriptors for it: its keeper holds it, and what it prints waits in files, until another run ends.
+void Supervisor::adopt_later(Found found) {
+  const base::RunId run = found.attempt.run;
+  if (unadopted_.emplace(run, static_cast<pid_t>(found.attempt.keeper.pid)).second) {
+    around_.complain(fmt::format("{} waits to be adopted: {}", run.text(),
+                                 no_descriptors(around_.descriptors, count_places()).message()));
+  }
+  if (around_.lease) {
+    // Else it would end its tree, as one whose daemon is gone.
+    const auto socket = os::connect_to(seat_of(around_, found.attempt.keeper) + ".sock", os::SocketKind::packets);
+    const base::BootTime until = around_.loop.now() + around_.supervision.adopt_grace;
+    const std::string words = keeper::encode(keeper::Lease{until.time_since_epoch().count()});
+    if (socket) ::send(socket->get(), words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  try_later(std::move(found), [this, run] { tell_followers(run); });
 }
 
 // The keeper is there and has not been told to start: the word of its old daemon was the last it waited for, so that it

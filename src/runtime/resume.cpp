@@ -80,7 +80,7 @@ void Supervisor::resume(base::RunId run, base::ApprovalId grant) {
     return;
   }
   auto shared = std::make_shared<RunPlan>(std::move(*launch.plan));
-  around_.keepers.take([this, run, grant, shared](std::expected<IdleKeeper, Error> keeper) {
+  take_keeper([this, run, grant, shared](std::expected<IdleKeeper, Error> keeper) {
     if (!keeper) return resume_later(run, grant);
     resume_with(run, grant, std::move(*shared), std::move(*keeper));
   });

@@ -89,12 +89,16 @@ void SandboxProbe::ask(const std::string& working_folder, Answer answer) {
   waiting_.push_back(std::move(answer));
   if (process_) return;
   confinement->programs = {place_.keeper_program};
-  os::Pipe pipe = os::make_pipe();
-  auto process =
-      os::spawn({.argv = make_words(place_, "/dev/null", *bubblewrap, *confinement), .error = pipe.write.get()});
-  if (!process) return tell(unavailable(std::generic_category().message(process.error().error_number)));
-  process_ = std::move(*process);
-  complaints_ = std::move(pipe.read);
+  try {
+    os::Pipe pipe = os::make_pipe();
+    auto process =
+        os::spawn({.argv = make_words(place_, "/dev/null", *bubblewrap, *confinement), .error = pipe.write.get()});
+    if (!process) return tell(unavailable(std::generic_category().message(process.error().error_number)));
+    process_ = std::move(*process);
+    complaints_ = std::move(pipe.read);
+  } catch (const base::Error& error) {
+    return tell(unavailable(error.message()));
+  }
   ::fcntl(complaints_.get(), F_SETFL, O_NONBLOCK);
   watch_ = loop_.watch(process_->fd(), [this] { see_end(); });
   timer_ = loop_.at(loop_.now() + probe_patience, [this] { process_->signal(SIGKILL); });

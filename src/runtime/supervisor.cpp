@@ -44,6 +44,25 @@ ledger::AttemptStart Supervisor::make_attempt(const ledger::KeeperIdentity& keep
   return {.daemon = around_.daemon, .keeper = keeper, .nonce = make_nonce(), .deadline_ms = deadline_ms(deadline)};
 }
 
+std::size_t Supervisor::count_places() const { return runs_.size() + lookers_.size() + *places_taken_; }
+
+std::shared_ptr<void> Supervisor::find_place() const {
+  if (count_places() >= around_.descriptors.max_runs) return nullptr;
+  ++*places_taken_;
+  return {places_taken_.get(), [taken = places_taken_](void*) { --*taken; }};
+}
+
+void Supervisor::take_keeper(KeeperPool::Taken taken) {
+  // What lives already goes before what would begin.
+  const std::size_t alive = count_places() + unadopted_.size();
+  auto place = alive < around_.descriptors.max_runs ? find_place() : nullptr;
+  if (!place) return taken(std::unexpected(no_descriptors(around_.descriptors, alive)));
+  around_.keepers.take([place, taken = std::move(taken)](std::expected<IdleKeeper, Error> keeper) {
+    if (keeper) keeper->place = place;
+    taken(std::move(keeper));
+  });
+}
+
 void Supervisor::start(RunPlan plan, std::optional<Idempotency> idempotency, RunAnswer answer) {
   start(std::move(plan), StartTerms{.idempotency = std::move(idempotency)}, std::move(answer));
 }
@@ -54,7 +73,7 @@ void Supervisor::start(RunPlan plan, Along along, RunAnswer answer) {
 
 void Supervisor::start(RunPlan plan, StartTerms terms, RunAnswer answer) {
   auto shared = std::make_shared<RunPlan>(std::move(plan));
-  around_.keepers.take(
+  take_keeper(
       [this, shared, terms = std::move(terms), answer = std::move(answer)](std::expected<IdleKeeper, Error> keeper) {
         if (!keeper) {
           answer(std::unexpected(keeper.error()));
@@ -167,6 +186,9 @@ LiveRun* Supervisor::find(base::RunId run) noexcept {
 std::optional<base::RunId> Supervisor::find_held_by(pid_t keeper) const noexcept {
   for (const auto& [id, live] : runs_) {
     if (live->keeper_pid() == keeper) return id;
+  }
+  for (const auto& [id, pid] : unadopted_) {
+    if (pid == keeper) return id;
   }
   return std::nullopt;
 }

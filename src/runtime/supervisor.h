@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -104,6 +105,12 @@ class Supervisor {
   std::size_t live_runs() const noexcept { return runs_.size(); }
 
  private:
+  // Room for one more run, as long as it is held; nothing when there are no descriptors for one. May be released on any
+  // thread.
+  std::shared_ptr<void> find_place() const;
+  // The same with a keeper; `run.no_descriptors` also while runs of the last daemon wait for room.
+  void take_keeper(KeeperPool::Taken taken);
+  std::size_t count_places() const;
   struct Waiter {
     Wait wait;
     std::function<void(const model::Run&)> over;
@@ -158,6 +165,17 @@ class Supervisor {
   void end_leftovers(Found found, std::function<void()> done, Act act, base::Milliseconds pause = first_kill_pause);
   void tell_leftovers(const Found& found, const std::vector<std::string>& left);
   void interrupt(Found found, std::function<void()> done);
+  // What lies on the disk of an attempt, and whether its keeper lives. Throws when that cannot be seen now.
+  struct Traces {
+    std::optional<std::string> launch;
+    std::optional<os::Fd> socket;
+    std::optional<keeper::ExitRecord> exit;
+    bool is_same_boot = false;
+    bool is_held = false;
+    bool is_marked = false;
+  };
+  Traces look_at(const Found& found) const;
+  void adopt_later(Found found);
   void finish_ending(Found found, std::function<void()> done);
   void give_up(Found found, std::function<void()> done);
   void try_later(Found found, std::function<void()> done, base::Milliseconds pause = std::chrono::seconds(1));
@@ -174,6 +192,10 @@ class Supervisor {
   std::map<std::uint64_t, Loop::Hold> pauses_;
   // How often a run that never began was started again.
   std::map<base::RunId, int> starts_;
+  // On their way to an attempt, with a keeper or without.
+  std::shared_ptr<std::atomic<std::size_t>> places_taken_ = std::make_shared<std::atomic<std::size_t>>(0);
+  // Alive in the hands of their keepers, whose pids stand here, while there are no descriptors for them.
+  std::map<base::RunId, pid_t> unadopted_;
   // On their way to their next attempt.
   std::set<base::ApprovalId> resuming_;
   // Runs that wait for an answer, with a process or without: their launches lie here.

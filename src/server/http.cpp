@@ -63,10 +63,12 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
 
   void accept_some(Listener& listener) {
     for (int i = 0; i < accepted_at_once; ++i) {
+      hold_spare();
       if (listener.door && strangers.size() >= limits.strangers && !make_room(listener)) return;
       os::Fd socket(::accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!socket) {
         const bool passes = errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+        if ((errno == EMFILE || errno == ENFILE) && turn_away_by_spare(listener)) continue;
         // No descriptors or memory: the listener stays readable, so waiting for that would never rest.
         if (!passes) listener.waiting = loop.at(loop.now() + pause, [this, &listener] { wait(listener); });
         return;
@@ -80,6 +82,22 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
       }
       admit_connection(listener, std::move(socket));
     }
+  }
+
+  // With the descriptor that is held back; false when there is none.
+  bool turn_away_by_spare(const Listener& listener) {
+    if (!spare) return false;
+    spare = {};
+    const os::Fd socket(::accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket) {
+      turn_away(socket, connections.size());
+      note_answer(503);
+    }
+    return static_cast<bool>(socket);
+  }
+
+  void hold_spare() {
+    if (limits.keeps_spare && !spare) spare = os::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
 
   void admit_connection(const Listener& listener, os::Fd socket) {
@@ -165,6 +183,7 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
   // Oldest first.
   std::list<Stranger> strangers;
   std::unordered_map<Connection*, std::shared_ptr<Connection>> connections;
+  os::Fd spare;
   runtime::Loop::Hold patience;
   std::function<void()> closed;
 };
@@ -184,6 +203,7 @@ void HttpServer::accept(os::Fd listener) {
   if (flags < 0 || ::fcntl(listener.get(), F_SETFL, flags | O_NONBLOCK) < 0) {
     base::throw_errno("os.failed", "cannot listen", errno);
   }
+  core_->hold_spare();
   core_->wait(core_->listeners.emplace_back(std::move(listener), std::nullopt, runtime::Loop::Hold()));
 }
 

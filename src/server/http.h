@@ -131,6 +131,8 @@ class HttpServer {
     std::size_t body_bytes = 16UZ * 1024 * 1024;
     std::size_t headers = 100;
     std::size_t connections = 1'024;
+    // Whether a descriptor is held back, so that one who comes when there are no others is told so.
+    bool keeps_spare = false;
     // Of TCP: connections without a credential, of which the oldest make room; and the time for the head of a request
     // from the beginning of such a connection on.
     std::size_t strangers = 64;

@@ -180,7 +180,7 @@ class Server {
                 used_at_ = daemon_.loop().now();
                 api_.handle(std::move(request), std::move(responder));
               },
-              {}),
+              {.connections = daemon_.around().descriptors.max_connections, .keeps_spare = true}),
         doors_(daemon_) {
     http_.count_in(daemon_.meters().api);
   }

@@ -81,6 +81,7 @@ int http_status(std::string_view code) noexcept {
       {"run.illegal_move", 409},
       {"run.no_input", 409},
       {"run.not_here", 409},
+      {"run.no_descriptors", 503},
       {"run.inside_run", 403},
       {"approval.inside_run", 403},
       {"approval.one_at_a_time", 409},
