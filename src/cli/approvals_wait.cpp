@@ -52,7 +52,7 @@ std::optional<client::ApprovalRecord> wait_for(client::Daemon& daemon, const std
 
 ExitCode run(const Call& call) {
   const auto timeout = timeout_of(call);
-  client::DaemonPlace place = daemon_place(call);
+  client::DaemonPlace place = patient_place(call);
   std::string name = call.arguments.positional(0);
   // Inside a run its own socket answers, also to the name that the tool gave the question (RUN-8).
   const auto own = project::variable("REEVE_SOCKET");

@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t look_back_bytes = 64 * 1024;
 
 ExitCode run(const Call& call) {
-  client::Daemon daemon(daemon_place(call));
+  client::Daemon daemon(patient_place(call));
   const base::RunId id = find_run(daemon, call.arguments.positional(0));
   const auto present = client::get_run(daemon, id);
   if (model::is_final(present.run.status)) {

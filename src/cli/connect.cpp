@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <mutex>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -65,6 +67,16 @@ std::string meant(const std::string& word) {
   return id ? fmt::format("did you mean `{}`?", id->text()) : std::string();
 }
 
+// Once for each cause, however many connections wait for it.
+void tell_waiting(const client::Silence& silence) {
+  static std::mutex mutex;
+  static std::string told;
+  const std::lock_guard lock(mutex);
+  if (std::exchange(told, silence.what) == silence.what) return;
+  print_aside("Waiting for {}.{}{}\n", base::visible(silence.what),
+              silence.fix.empty() ? "" : "\n  = ", base::visible(silence.fix));
+}
+
 [[noreturn]] void refuse_run(client::Daemon& daemon, base::RunId run) {
   const auto asked = client::list_approvals(daemon, {.run = run}, 1);
   throw base::Error("cli.usage", fmt::format("{} is a run, not an approval", run.text()),
@@ -76,7 +88,7 @@ std::string meant(const std::string& word) {
 
 client::DaemonPlace daemon_place(const Call& call) {
   if (auto host = find_host(call)) {
-    client::DaemonPlace place;
+    client::DaemonPlace place{.tell = tell_waiting};
     static bool is_noted = false;
     if (!host->is_loopback() && !host->is_encrypted && !std::exchange(is_noted, true)) {
       print_aside("note: what is sent to {} can be read on the way, the token too; https:// cannot\n", host->url());
@@ -85,9 +97,15 @@ client::DaemonPlace daemon_place(const Call& call) {
     return place;
   }
   const project::StateFolder folder = project::find_state_folder(call.arguments.value("--state"), ".");
-  client::DaemonPlace place{.folder = folder.root, .socket = folder.socket()};
+  client::DaemonPlace place{.folder = folder.root, .socket = folder.socket(), .tell = tell_waiting};
   place.variables = [folder] { return daemon_variables(folder); };
   if (is_inside_run()) place.no_start = "a client inside a run starts none";
+  return place;
+}
+
+client::DaemonPlace patient_place(const Call& call) {
+  client::DaemonPlace place = daemon_place(call);
+  place.keeps_waiting = true;
   return place;
 }
 

@@ -13,6 +13,8 @@ namespace reeve::cli {
 // The daemon of the state folder that this call means, or the one that `--host` or REEVE_HOST names. A client inside a
 // run never starts one. Throws `cli.usage`, `cli.token_file`.
 client::DaemonPlace daemon_place(const Call& call);
+// The same for commands that wait for as long as it takes: they say what they wait for, and do not give up.
+client::DaemonPlace patient_place(const Call& call);
 // For what is about this machine alone: throws `cli.usage` when another daemon is meant.
 void refuse_host(const Call& call, std::string_view command);
 // Whether the daemon may be on another machine: then no folder or variable of this one is meant.

@@ -71,7 +71,7 @@ std::optional<std::int64_t> since_of(const Call& call) {
 ExitCode run(const Call& call) {
   const bool follows = call.arguments.has("--follow");
   std::optional<std::int64_t> since = since_of(call);
-  client::Daemon daemon(daemon_place(call));
+  client::Daemon daemon(patient_place(call));
   const Watching watching("stopped watching");
   JsonListing listing(follows ? JsonListing::Form::lines : JsonListing::Form::array);
   client::JsonLines lines;

@@ -177,7 +177,7 @@ ExitCode follow(const Call& call, client::Daemon& daemon, const StartTerms& term
 }  // namespace
 
 ExitCode start_and_follow(const Call& call, const StartTerms& terms) {
-  client::Daemon daemon(daemon_place(call));
+  client::Daemon daemon(patient_place(call));
   try {
     if (!call.arguments.has("--detach")) return follow(call, daemon, terms);
     const auto record = create(call, daemon, terms);

@@ -146,7 +146,7 @@ ExitCode run(const Call& call) {
                       "reeve logs TR-17, or reeve logs --all");
   }
   const bool follows = call.arguments.has("--follow");
-  client::Daemon daemon(daemon_place(call));
+  client::Daemon daemon(follows ? patient_place(call) : daemon_place(call));
   const Watching watching("stopped watching; what runs goes on, reeve cancel ID ends it");
   LinePrinter printer(call, follows ? JsonListing::Form::lines : JsonListing::Form::array);
   if (is_all) {

@@ -100,7 +100,7 @@ Value make_wish(const Call& call, Place place) {
 }
 
 ExitCode run(const Call& call) {
-  client::Daemon daemon(daemon_place(call));
+  client::Daemon daemon(patient_place(call));
   const Value wish = make_wish(call, is_elsewhere(daemon.place()) ? Place::elsewhere : Place::here);
   if (call.arguments.has("--detach")) {
     const client::RunRecord record = client::create_run(daemon, wish);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "os/file.h"
 #include "os/lock.h"
+#include "os/process_stat.h"
 #include "project/state_folder.h"
 
 namespace reeve::cli {
@@ -21,7 +22,11 @@ constexpr auto patience = std::chrono::seconds(15);
 void wait_until_gone(const client::DaemonPlace& place, const std::optional<std::string>& meant) {
   const base::SystemClock clock;
   const base::BootTime deadline = clock.boot_now() + patience;
+  const base::BootTime first_word = clock.boot_now() + std::chrono::seconds(2);
   while (meant && find_holder(place) == meant) {
+    if (clock.boot_now() > first_word) {
+      place.tell({client::Silence::Kind::working, fmt::format("the daemon (pid {}) to leave", *meant), {}});
+    }
     if (clock.boot_now() > deadline) {
       throw base::Error("daemon.busy",
                         fmt::format("the daemon of {} has not stopped yet", base::quoted(place.folder.string())),
@@ -29,6 +34,20 @@ void wait_until_gone(const client::DaemonPlace& place, const std::optional<std::
     }
     static_cast<void>(::poll(nullptr, 0, 20));
   }
+}
+
+// It cannot hear anything, and would leave without a word to anybody as soon as it can: that is for a person to decide.
+void refuse_stopped(const client::DaemonPlace& place) {
+  const int pid = client::find_daemon_pid(place);
+  const auto stat = pid > 0 ? os::read_process_stat(pid) : std::nullopt;
+  if (!stat || (stat->state != 'T' && stat->state != 't')) return;
+  throw base::Error("daemon.unavailable",
+                    fmt::format("the daemon (pid {}) is stopped (SIGSTOP, or a debugger holds it): it cannot be asked "
+                                "to leave",
+                                pid),
+                    fmt::format("kill -CONT {0}, then reeve stop; or kill -KILL {0}: runs survive, and the next daemon "
+                                "takes them over",
+                                pid));
 }
 
 void ask_to_stop(client::Daemon& daemon) {
@@ -78,6 +97,7 @@ bool stop_daemon(client::DaemonPlace place) {
   client::Daemon daemon(place);
   if (place.host) return stop_elsewhere(daemon);
   const auto meant = find_holder(place);
+  if (meant) refuse_stopped(place);
   if (!daemon.is_running()) return false;
   ask_to_stop(daemon);
   wait_until_gone(place, meant);

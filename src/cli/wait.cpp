@@ -98,7 +98,7 @@ ExitCode watch(const Call& call, client::Daemon& daemon, base::ExecutionId id) {
 }
 
 ExitCode run(const Call& call) {
-  client::Daemon daemon(daemon_place(call));
+  client::Daemon daemon(patient_place(call));
   std::vector<Id> ids;
   for (const std::string& word : call.arguments.positionals()) ids.push_back(find_id(daemon, word));
   const auto* execution = std::get_if<base::ExecutionId>(ids.data());

@@ -22,6 +22,9 @@ using base::Value;
 constexpr Milliseconds pause_time{20};
 // How long a daemon that leaves may hold the folder before another is started.
 constexpr Milliseconds leave_time{200};
+constexpr Milliseconds start_word = std::chrono::seconds(2);
+// What is left of the patience after the store's first refusal is too short for another.
+constexpr Milliseconds last_try = std::chrono::seconds(2);
 
 BootTime now() { return base::SystemClock().boot_now(); }
 
@@ -50,6 +53,11 @@ bool says_later(const Answer& answer) {
   return answer.status == 409 && answer.body.find("in_progress") != std::string::npos;
 }
 
+// The daemon lives, and its store does not answer it.
+bool blames_store(const Answer& answer) {
+  return answer.status == 503 && answer.body.find(R"("code":"store.)") != std::string::npos;
+}
+
 base::Error unavailable(const DaemonPlace& place, const std::string& why) {
   if (place.host) {
     return {"daemon.unavailable", fmt::format("no daemon answers at {}: {}", place.host->url(), why),
@@ -61,7 +69,10 @@ base::Error unavailable(const DaemonPlace& place, const std::string& why) {
 }
 
 std::string words_of(const Starter& starter) {
-  const std::string_view text = base::trim(starter.text());
+  std::string_view text = base::trim(starter.text());
+  // What it waited for before it failed is no longer the reason.
+  const std::size_t failure = text.find("\nerror[");
+  if (failure != std::string_view::npos) text.remove_prefix(failure + 1);
   // One sentence: what it failed at. The rest is seen where the fix points to.
   return text.empty() ? "it does not say why" : std::string(text.substr(0, text.find('\n')));
 }
@@ -97,11 +108,26 @@ bool Daemon::is_running() {
   }
 }
 
-Connection Daemon::connect() { return connect_until(now() + place_.patience); }
+Connection Daemon::connect() {
+  Connection connection = connect_until(now() + place_.patience);
+  // Whoever has it reads what comes, whenever that is.
+  const auto place = std::make_shared<const DaemonPlace>(place_);
+  const auto patience = std::make_shared<Patience>(*place, Question{.target = "/?follow=1"});
+  connection.set_waiting([place, patience](Milliseconds waited) { patience->look(waited); });
+  return connection;
+}
+
+void Daemon::tell_start(const std::optional<Starter>& starter) const {
+  const bool has_words = starter && !starter->text().empty() && !starter->was_beaten();
+  place_.tell({Silence::Kind::silent,
+               has_words ? fmt::format("the daemon to start; it says: {}", words_of(*starter)) : "the daemon to start",
+               {}});
+}
 
 Connection Daemon::connect_until(BootTime deadline) {
   std::optional<Starter> starter;
   BootTime started_at;
+  const BootTime first_word = now() + start_word;
   while (true) {
     try {
       Connection connection(place_.endpoint());
@@ -123,7 +149,10 @@ Connection Daemon::connect_until(BootTime deadline) {
       const bool has_failed = starter && starter->is_done() && !starter->text().empty() && !starter->was_beaten();
       if (has_failed) throw_if_misconfigured(*starter);
       if (has_failed) throw unavailable(place_, words_of(*starter));
-      if (now() >= deadline) throw unavailable(place_, starter ? words_of(*starter) : lost.what);
+      // One that is on its way may wait for its store.
+      const bool may_come = place_.keeps_waiting && starter && !starter->is_done();
+      if (now() >= deadline && !may_come) throw unavailable(place_, starter ? words_of(*starter) : lost.what);
+      if (now() >= first_word) tell_start(starter);
     }
     const bool is_over = starter && starter->is_done() && starter->was_beaten() && now() - started_at > leave_time;
     if (!starter || is_over) {
@@ -135,15 +164,25 @@ Connection Daemon::connect_until(BootTime deadline) {
 }
 
 Answer Daemon::ask(const Question& question) {
-  // The patience begins with the loss: an answer itself may take as long as was asked for.
+  // The patience with a loss begins with it: an answer itself may take as long as was asked for.
   std::optional<BootTime> deadline;
+  Patience patience(place_, question);
   while (true) {
     std::string why;
     try {
       if (!connection_) connection_ = connect_until(deadline.value_or(now() + place_.patience));
+      connection_->set_waiting([&patience](Milliseconds waited) { patience.look(waited); });
       Answer answer = connection_->ask(question);
-      const bool is_late = deadline && now() >= *deadline;
-      if (!says_later(answer) || is_late) return answer;
+      connection_->set_waiting({});
+      if (!says_later(answer)) return answer;
+      const bool is_late =
+          blames_store(answer) ? patience.waited() + last_try >= place_.patience : deadline && now() >= *deadline;
+      const bool may_wait = blames_store(answer) && patience.keeps_waiting() && is_repeatable(question);
+      if (is_late && !may_wait) return answer;
+      if (may_wait) patience.look(patience.waited());
+    } catch (const base::Error&) {
+      connection_.reset();
+      throw;
     } catch (const Lost& lost) {
       connection_.reset();
       why = lost.what;
@@ -180,8 +219,12 @@ void Daemon::follow(const Stream& stream) {
   while (true) {
     try {
       Connection connection = connect();
-      const Answer head = connection.begin(stream.question());
-      const bool is_later = says_later(head) && (!lost_at || now() - *lost_at < place_.patience);
+      const Question question = stream.question();
+      const auto patience = std::make_shared<Patience>(place_, question);
+      connection.set_waiting([patience](Milliseconds waited) { patience->look(waited); });
+      const Answer head = connection.begin(question);
+      const bool is_later = says_later(head) && (!lost_at || now() - *lost_at < place_.patience ||
+                                                 (blames_store(head) && place_.keeps_waiting));
       if (!is_later) {
         if (head.status != 200) throw make_refusal(head);
         stream.begin(head);

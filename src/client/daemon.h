@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/value.h"
 #include "client/http.h"
+#include "client/silence.h"
 #include "client/starter.h"
 #include "json/decode.h"
 
@@ -30,6 +31,10 @@ struct DaemonPlace {
   std::function<std::vector<std::string>()> variables = [] { return std::vector<std::string>(); };
   // How long a daemon that does not answer is waited for, in all.
   base::Milliseconds patience = std::chrono::seconds(5);
+  // Waits for as long as it takes: what was begun goes on meanwhile, or is begun once.
+  bool keeps_waiting = false;
+  // Told after two seconds what is waited for, and again.
+  std::function<void(const Silence&)> tell = [](const Silence&) {};
 
   Endpoint endpoint() const { return host ? *host : Endpoint{.socket = socket}; }
 };
@@ -66,6 +71,7 @@ class Daemon {
 
  private:
   Connection connect_until(base::BootTime deadline);
+  void tell_start(const std::optional<Starter>& starter) const;
 
   DaemonPlace place_;
   // It was there once: then it is waited for.

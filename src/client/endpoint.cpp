@@ -46,11 +46,13 @@ os::Fd open_named_socket(const std::filesystem::path& path) {
     lose(fmt::format("cannot connect to {}", base::quoted(name)), ENAMETOOLONG);
   std::ranges::copy(name, std::begin(address.sun_path));
 
-  os::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // A daemon that is stopped takes nobody in: when too many wait already, that is told at once.
+  os::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) lose("cannot open a socket", errno);
   while (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     if (errno != EINTR) lose(fmt::format("cannot connect to {}", base::quoted(path.string())), errno);
   }
+  ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) & ~O_NONBLOCK);
   return socket;
 }
 

@@ -26,6 +26,8 @@ using boost::system::error_code;
 constexpr std::size_t answer_bytes = 64UZ * 1024 * 1024;
 constexpr std::size_t header_bytes = 1024UZ * 1024;
 constexpr std::size_t read_bytes = 64UZ * 1024;
+constexpr std::size_t sent_at_once = 16UZ * 1024;
+constexpr base::Milliseconds waiting_pause(250);
 
 [[noreturn]] void lose(std::string_view doing, int error_number) {
   throw Lost{fmt::format("{}: {}", doing, std::generic_category().message(error_number))};
@@ -167,10 +169,30 @@ struct Connection::Core {
     }
   }
 
+  // Until the socket is ready, telling whoever wants to know how long that takes.
+  void wait_for(short event) {
+    if (!waiting) return;
+    const base::SystemClock clock;
+    const base::BootTime begun = clock.boot_now();
+    pollfd state{socket.get(), event, 0};
+    while (::poll(&state, 1, static_cast<int>(waiting_pause.count())) <= 0) {
+      try {
+        waiting(std::chrono::duration_cast<base::Milliseconds>(clock.boot_now() - begun));
+      } catch (...) {
+        // Half an answer may come later: nothing more is asked on this one.
+        is_ended = true;
+        throw;
+      }
+    }
+  }
+
   // 0, or why it could not be sent.
   int send(std::string_view text) {
     while (!text.empty()) {
-      const ssize_t sent = tls ? tls->send(text) : ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
+      wait_for(POLLOUT);
+      // A little at a time where somebody watches over it: more than there is room for would block.
+      const std::string_view part = waiting ? text.substr(0, sent_at_once) : text;
+      const ssize_t sent = tls ? tls->send(part) : ::send(socket.get(), part.data(), part.size(), MSG_NOSIGNAL);
       if (sent < 0 && errno != EINTR) return errno;
       if (sent > 0) text.remove_prefix(static_cast<std::size_t>(sent));
     }
@@ -180,6 +202,7 @@ struct Connection::Core {
   // Waits for bytes and takes apart all that have come.
   void receive() {
     if (buffer.size() - filled < read_bytes) buffer.resize(filled + read_bytes);
+    wait_for(POLLIN);
     ssize_t got = -1;
     do {
       char* free = buffer.data() + filled;
@@ -236,6 +259,7 @@ struct Connection::Core {
   }
 
   Endpoint endpoint;
+  Waiting waiting;
   os::Fd socket;
   // Over the socket, where it is encrypted.
   std::optional<TlsChannel> tls;
@@ -252,6 +276,8 @@ Connection::Connection(const std::filesystem::path& socket) : Connection(Endpoin
 Connection::~Connection() = default;
 Connection::Connection(Connection&&) noexcept = default;
 Connection& Connection::operator=(Connection&&) noexcept = default;
+
+void Connection::set_waiting(Waiting waiting) { core_->waiting = std::move(waiting); }
 
 Answer Connection::ask(const Question& question) {
   core_->ask(question);

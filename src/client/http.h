@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "client/endpoint.h"
 
 // HTTP/1.1 to the daemon over its unix socket or its port, one call after the other. The only place that speaks Beast
@@ -52,6 +54,11 @@ class Connection {
   ~Connection();
   Connection(Connection&&) noexcept;
   Connection& operator=(Connection&&) noexcept;
+
+  // Called now and then while nothing comes, with how long that has been so; what it throws ends the wait, and the
+  // connection.
+  using Waiting = std::function<void(base::Milliseconds waited)>;
+  void set_waiting(Waiting waiting);
 
   // The whole answer; at most 64 MiB of body.
   Answer ask(const Question& question);

@@ -21,6 +21,10 @@ namespace {
 constexpr int most_conflicts = 20;
 constexpr base::Milliseconds outage_pause(50);
 
+std::optional<base::Error> withdrawn() {
+  return base::Error("store.busy", "whoever asked for it was told that the store does not answer; nothing was changed");
+}
+
 base::Error unexpected(const std::exception& failure) {
   return {"store.failed", fmt::format("a unit of work failed: {}", failure.what())};
 }
@@ -63,15 +67,21 @@ Group GroupCommit::run(Group group) {
 bool GroupCommit::try_together(Group& group, Group& busy) {
   Transaction transaction(session_);
   std::vector<bool> is_busy(group.size(), false);
+  std::vector<bool> is_withdrawn(group.size(), false);
   std::optional<base::Error> error;
   const Mark begun = mark();
   if (aftermath_ != nullptr) aftermath_->begin();
   try {
-    session_.begin(group.size());
+    begin(group.size());
+    for (std::size_t i = 0; i < group.size(); ++i) is_withdrawn[i] = !group[i]->may_begin();
     if (session_.is_pipelined()) {
-      for (const std::unique_ptr<Unit>& unit : group) unit->prefetch(transaction);
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        if (!is_withdrawn[i]) group[i]->prefetch(transaction);
+      }
     }
-    for (std::size_t i = 0; i < group.size(); ++i) is_busy[i] = !run_or_leave(*group[i], transaction);
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (!is_withdrawn[i]) is_busy[i] = !run_or_leave(*group[i], transaction);
+    }
     commit(transaction);
     tell_committed(begun, group.size());
   } catch (const base::Error& failure) {
@@ -95,10 +105,21 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
     if (is_busy[i]) {
       busy.push_back(std::move(group[i]));
     } else {
-      group[i]->finish(error);
+      group[i]->finish(is_withdrawn[i] ? withdrawn() : error);
     }
   }
   return true;
+}
+
+void GroupCommit::begin(std::size_t units) {
+  is_beginning_ = true;
+  try {
+    session_.begin(units);
+  } catch (...) {
+    is_beginning_ = false;
+    throw;
+  }
+  is_beginning_ = false;
 }
 
 void GroupCommit::run_unit(Unit& unit, Transaction& transaction) {
@@ -136,7 +157,12 @@ std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Gr
     const Mark begun = mark();
     if (aftermath_ != nullptr) aftermath_->begin();
     try {
-      session_.begin();
+      begin(1);
+      if (!unit->may_begin()) {
+        session_.rollback();
+        unit->finish(withdrawn());
+        return std::nullopt;
+      }
       if (session_.is_pipelined()) unit->prefetch(transaction);
       run_unit(*unit, transaction);
       commit(transaction);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -38,8 +39,11 @@ class GroupCommit {
   // Finishes each unit, but for those it returns: what they need is another daemon's for the moment.
   Group run(Group group);
 
+  // From any thread: whether it waits for the lock without which nothing begins.
+  bool is_beginning() const noexcept { return is_beginning_; }
+
  private:
-  static bool prepare(Unit& unit);
+  void begin(std::size_t units);
   bool try_together(Group& group, Group& busy);
   void run_unit(Unit& unit, Transaction& transaction);
   void finish_aftermath(const std::optional<base::Error>& error);
@@ -63,6 +67,7 @@ class GroupCommit {
   store::Session& session_;
   Hooks hooks_;
   Aftermath* aftermath_;
+  std::atomic<bool> is_beginning_ = false;
 };
 
 }  // namespace reeve::ledger

@@ -43,7 +43,7 @@ class OutsideUnit final : public Unit {
 
 }  // namespace
 
-Ledger::Ledger(std::unique_ptr<store::Session> session, Options options)
+Ledger::Ledger(std::unique_ptr<store::Session> session, Options options, std::unique_ptr<store::Session> reader)
     : session_(std::move(session)),
       options_(std::move(options)),
       aftermath_(executions_, {.worker = [this] { return worker(); }, .told = options_.followed}),
@@ -52,6 +52,7 @@ Ledger::Ledger(std::unique_ptr<store::Session> session, Options options)
       // What was decided while nobody was here.
       next_poll_(steady_clock::now()) {
   if (!wake_) base::throw_errno("os.failed", "cannot make an eventfd", errno);
+  if (reader) reader_ = std::make_unique<Reader>(std::move(reader), options_.most_waiting);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -75,6 +76,8 @@ void Ledger::set_worker(const Worker& worker) {
 }
 
 bool Ledger::submit(std::unique_ptr<Unit> unit) {
+  unit->terms = RequestTerms::current();
+  if (reader_ && unit->terms && unit->terms->only_reads()) return reader_->submit(unit);
   bool was_empty = false;
   {
     const std::lock_guard lock(mutex_);
@@ -84,6 +87,18 @@ bool Ledger::submit(std::unique_ptr<Unit> unit) {
   }
   if (was_empty) ::eventfd_write(wake_.get(), 1);
   return true;
+}
+
+Ledger::Stall Ledger::stall() const noexcept {
+  // Shorter ones are work.
+  constexpr Milliseconds least(1'000);
+  const std::int64_t since = *working_since_;
+  if (since == 0) return {};
+  const auto begun = steady_clock::time_point(steady_clock::duration(since));
+  const auto duration = std::chrono::duration_cast<Milliseconds>(steady_clock::now() - begun);
+  if (duration < least) return {};
+  if (session_->engine() == store::Engine::postgresql) return {Stall::Kind::unreachable, duration};
+  return {commits_.is_beginning() ? Stall::Kind::locked : Stall::Kind::busy, duration};
 }
 
 std::size_t Ledger::waiting() const {
@@ -105,7 +120,9 @@ Group Ledger::take_group(Group& retries) {
 void Ledger::run() {
   Group retries;
   while (true) {
+    *working_since_ = 0;
     wait(!retries.empty());
+    *working_since_ = std::max<std::int64_t>(steady_clock::now().time_since_epoch().count(), 1);
     look_outside();
     Group group = take_group(retries);
     if (!group.empty()) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <expected>
 #include <functional>
@@ -11,6 +12,7 @@
 #include "ledger/approvals.h"
 #include "ledger/executions.h"
 #include "ledger/group_commit.h"
+#include "ledger/reader.h"
 #include "os/fd.h"
 
 namespace reeve::ledger {
@@ -35,7 +37,8 @@ class Ledger {
     std::size_t most_in_group = 512;
   };
 
-  Ledger(std::unique_ptr<store::Session> session, Options options);
+  // `reader` is for requests that only read; without one they wait for the store thread like all others.
+  Ledger(std::unique_ptr<store::Session> session, Options options, std::unique_ptr<store::Session> reader = {});
   // Finishes what was submitted before.
   ~Ledger();
   Ledger(const Ledger&) = delete;
@@ -43,6 +46,18 @@ class Ledger {
 
   // False when too many wait: nothing was taken, and the unit is not finished.
   [[nodiscard]] bool submit(std::unique_ptr<Unit> unit);
+
+  // Why nothing is committed, and for how long already. From any thread.
+  struct Stall {
+    enum class Kind { none, locked, unreachable, busy };
+    Kind kind = Kind::none;
+    base::Milliseconds duration{0};
+  };
+  Stall stall() const noexcept;
+  // When the store thread began what it does now, by the steady clock; 0 while it waits for work. May outlive this.
+  std::shared_ptr<const std::atomic<std::int64_t>> working_since() const noexcept { return working_since_; }
+  // Whether requests that only read have a session of their own.
+  bool has_reader() const noexcept { return reader_ != nullptr; }
 
   // How many units wait for their turn, without those that are at work. From any thread.
   std::size_t waiting() const;
@@ -71,6 +86,8 @@ class Ledger {
   Executions executions_;
   Aftermath aftermath_;
   GroupCommit commits_;
+  std::shared_ptr<std::atomic<std::int64_t>> working_since_ = std::make_shared<std::atomic<std::int64_t>>(0);
+  std::unique_ptr<Reader> reader_;
   os::Fd wake_;
   mutable std::mutex mutex_;
   std::deque<std::unique_ptr<Unit>> queue_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/value.h"
+#include "ledger/request_terms.h"
 #include "model/audit.h"
 #include "model/event.h"
 #include "store/session.h"
@@ -106,7 +108,9 @@ class Unit {
   // Exactly once: after the commit, or with what went wrong when nothing of it was stored.
   virtual void finish(const std::optional<base::Error>& error) = 0;
 
-  bool is_prepared = false;
+  // Of the request that it belongs to; none for what the daemon does by itself.
+  std::shared_ptr<RequestTerms> terms;
+  bool may_begin() const noexcept { return !terms || terms->begin(); }
   // Since when another daemon keeps it waiting.
   std::optional<std::chrono::steady_clock::time_point> busy_since;
 };

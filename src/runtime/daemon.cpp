@@ -132,7 +132,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   auto session = store::open_writer(*place, clock_);
   // Before the ledger can commit anything: what it publishes is written then.
   write_missed_events(*session);
-  ledger_ = std::make_unique<ledger::Ledger>(std::move(session), std::move(ledger));
+  ledger_ = std::make_unique<ledger::Ledger>(std::move(session), std::move(ledger), open_reader(*place));
   store_kind_ = spell_kind(place->kind);
   store_watch_ = std::make_unique<StoreWatch>(loop_, *ledger_);
 
@@ -188,6 +188,18 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   if (place->kind == store::Place::Kind::postgresql) {
     around_->lease = options_.config.supervision.lease;
     renew_lease();
+  }
+}
+
+// For those who only look while another program holds the file locked. A server has its own way to be silent.
+std::unique_ptr<store::Session> Daemon::open_reader(const store::Place& place) const {
+  constexpr base::Milliseconds reader_timeout = std::chrono::seconds(1);
+  if (place.kind != store::Place::Kind::file) return nullptr;
+  try {
+    return store::open_reader(place, clock_, {.patience = reader_timeout});
+  } catch (const base::Error& error) {
+    options_.complain(fmt::format("reads wait for the store thread: {}", error.message()));
+    return nullptr;
   }
 }
 

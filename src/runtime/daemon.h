@@ -94,6 +94,7 @@ class Daemon {
  private:
   std::function<void(const char*)> make_crash_point() const;
   void renew_lease();
+  std::unique_ptr<store::Session> open_reader(const store::Place& place) const;
   void sweep_seats() const;
   void sweep_launches();
   void publish(std::span<const ledger::StoredEvent> events);

@@ -47,9 +47,15 @@ class StoreTask final : public ledger::Unit {
     }
   }
   void finish(const std::optional<base::Error>& error) override {
-    if (error) matter_->answer = std::unexpected(*error);
-    matter_->steps.after(matter_->answer);
-    loop_.post([matter = std::move(matter_)] { matter->done(std::move(matter->answer)); });
+    if (error) answer_ = std::unexpected(*error);
+    // A function must be copyable: what it carries is shared.
+    auto result =
+        std::make_shared<std::pair<Done, std::expected<T, base::Error>>>(std::move(done_), std::move(answer_));
+    // What follows from it belongs to the same request.
+    loop_.post([result, terms = terms] {
+      const ledger::RequestTerms::Scope scope(terms);
+      result->first(std::move(result->second));
+    });
   }
 
  private:

@@ -57,7 +57,9 @@ void Supervisor::take_keeper(KeeperPool::Taken taken) {
   const std::size_t alive = count_places() + unadopted_.size();
   auto place = alive < around_.descriptors.max_runs ? find_place() : nullptr;
   if (!place) return taken(std::unexpected(no_descriptors(around_.descriptors, alive)));
-  around_.keepers.take([place, taken = std::move(taken)](std::expected<IdleKeeper, Error> keeper) {
+  auto terms = ledger::RequestTerms::current();
+  around_.keepers.take([place, terms, taken = std::move(taken)](std::expected<IdleKeeper, Error> keeper) {
+    const ledger::RequestTerms::Scope scope(terms);
     if (keeper) keeper->place = place;
     taken(std::move(keeper));
   });

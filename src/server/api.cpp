@@ -15,6 +15,7 @@
 #include "server/keys.h"
 #include "server/manners.h"
 #include "server/operations.h"
+#include "server/pending_requests.h"
 #include "server/recorder.h"
 #include "server/whereabouts.h"
 #include "wire/problem.h"
@@ -185,7 +186,8 @@ Api::Api(runtime::Daemon& daemon, Front* front)
     : daemon_(daemon),
       front_(front),
       keys_(std::make_unique<Keys>(daemon)),
-      whereabouts_(std::make_unique<Whereabouts>(daemon)) {
+      whereabouts_(std::make_unique<Whereabouts>(daemon)),
+      pending_(std::make_unique<PendingRequests>(daemon)) {
   for (const Route& route : all_routes()) served_.push_back({route, find_operation(route.method, route.path)});
 }
 
@@ -213,6 +215,8 @@ const Api::Served* Api::find(const SharedExchange& exchange) const {
 }
 
 void Api::handle(Request request, std::shared_ptr<Responder> responder) {
+  // It may come while the answer to another is being sent.
+  const ledger::RequestTerms::Scope own_scope(nullptr);
   responder = record_exchange(request, std::move(responder));
   auto exchange = std::make_shared<Exchange>(Exchange{daemon_, std::move(request), std::move(responder), {}});
   exchange->front = front_;
@@ -241,9 +245,15 @@ void Api::serve(const SharedExchange& exchange, const Served& served) {
   if (operation.is_tagged) exchange->responder = tag_answer(exchange->responder, exchange->request);
   // One who asks for the head of an answer that goes on does not wait for what comes.
   if (exchange->request.method == "HEAD") exchange->request.query.erase("follow");
-  whereabouts_->admit(exchange, operation, [this, exchange, keeping = operation.keeping, handle = route.handle] {
-    keys_->admit(exchange, keeping,
-                 [exchange, handle] { check_precondition(exchange, [exchange, handle] { handle(exchange); }); });
+  pending_->add(exchange);
+  const auto work = [exchange, handle = route.handle] {
+    // Told meanwhile that the store does not answer and nothing was changed.
+    if (exchange->is_answered) return;
+    const ledger::RequestTerms::Scope scope(exchange->terms);
+    handle(exchange);
+  };
+  whereabouts_->admit(exchange, operation, [this, exchange, keeping = operation.keeping, work] {
+    keys_->admit(exchange, keeping, [exchange, work] { check_precondition(exchange, work); });
   });
 }
 

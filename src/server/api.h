@@ -56,6 +56,8 @@ struct Exchange {
   mutable std::optional<base::Value> read_body = {};
   // Asks for another resource in the name of the same client; lives until that is answered.
   std::function<void(std::string path, std::function<void(Response)> take)> look_up = {};
+  // What it has agreed to about the store; none where it waits as long as that takes.
+  std::shared_ptr<ledger::RequestTerms> terms = {};
   // The door to TCP; none on the sockets of runs.
   Front* front = nullptr;
   // Who asks, if that is a process inside a run (server/whereabouts.h). What the operation allows it is settled before
@@ -109,6 +111,7 @@ std::vector<Route> web_routes();
 std::vector<Route> all_routes();
 
 class Keys;
+class PendingRequests;
 class Whereabouts;
 struct Operation;
 
@@ -135,6 +138,7 @@ class Api {
   std::vector<Served> served_;
   std::unique_ptr<Keys> keys_;
   std::unique_ptr<Whereabouts> whereabouts_;
+  std::unique_ptr<PendingRequests> pending_;
 };
 
 }  // namespace reeve::server

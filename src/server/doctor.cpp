@@ -50,7 +50,14 @@ Check check_config(const std::expected<model::Config, Error>& config) {
   return {"config", Health::fail, config.error().message(), config.error().fix()};
 }
 
-Check check_store(const std::expected<std::int64_t, Error>& events) {
+Check check_store(const std::expected<std::int64_t, Error>& events, const ledger::Ledger::Stall& stall) {
+  using Kind = ledger::Ledger::Stall::Kind;
+  if (stall.kind == Kind::locked) {
+    return {"store", Health::fail, "another program holds the database locked", "end its transaction"};
+  }
+  if (stall.kind == Kind::unreachable) {
+    return {"store", Health::fail, "the PostgreSQL server does not answer", "look at the server"};
+  }
   if (!events) return {"store", Health::fail, events.error().message(), events.error().fix()};
   return {"store", Health::ok, fmt::format("answers; {} events so far", *events), {}};
 }
@@ -79,7 +86,7 @@ void look(SharedExchange exchange) {
       exchange->daemon.ledger(), exchange->daemon.loop(),
       [](ledger::Transaction& transaction) { return transaction.session().query_number(store::Sql::events_last, {}); },
       [exchange, checks](const std::expected<std::int64_t, Error>& events) {
-        checks->push_back(check_store(events));
+        checks->push_back(check_store(events, exchange->daemon.ledger().stall()));
         // Where tools would work.
         const std::filesystem::path project = own_project(exchange->daemon);
         const auto place = project.empty() ? std::filesystem::temp_directory_path() : project;

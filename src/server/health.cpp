@@ -12,6 +12,22 @@ namespace {
 
 using base::Value;
 
+// Whether anything can be committed, and what keeps it from that.
+std::string_view spell(ledger::Ledger::Stall::Kind kind) {
+  using Kind = ledger::Ledger::Stall::Kind;
+  switch (kind) {
+    case Kind::none:
+      return "ok";
+    case Kind::locked:
+      return "locked";
+    case Kind::unreachable:
+      return "unreachable";
+    case Kind::busy:
+      return "busy";
+  }
+  return "ok";
+}
+
 void health(SharedExchange exchange) {
   Value document = Value::object();
   document.set("status", Value::string("ok"));
@@ -19,6 +35,9 @@ void health(SharedExchange exchange) {
   document.set("pid", Value::integer(::getpid()));
   document.set("started_at", Value::string(base::format_time(exchange->daemon.started_at())));
   document.set("live_runs", Value::integer(static_cast<std::int64_t>(exchange->daemon.supervisor().live_runs())));
+  const ledger::Ledger::Stall stall = exchange->daemon.ledger().stall();
+  document.set("store", Value::string(spell(stall.kind)));
+  document.set("store_stalled_ms", Value::integer(stall.duration.count()));
   exchange->send(200, document);
 }
 

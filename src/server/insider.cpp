@@ -107,6 +107,8 @@ void report_insider(runtime::Daemon& daemon, const Insider& insider, const std::
   data.set("pid", Value::integer(insider.pid));
   data.set("action", Value::string(base::truncate_utf8(what, base::limits::name_bytes)));
   data.set("reason", Value::string("a process inside a run cannot decide"));
+  // Whatever becomes of the request, this is written down.
+  const ledger::RequestTerms::Scope own_scope(nullptr);
   runtime::ask_store(
       daemon.ledger(), daemon.loop(),
       [data, actor = insider.run](ledger::Transaction& transaction) {

@@ -63,7 +63,10 @@ const Operation* find_operation(std::string_view method, std::string_view path) 
 
 std::vector<std::string> error_codes(const Operation& operation) {
   std::vector<std::string> codes = {"api.bad_request", "api.forbidden", "store.busy", "store.unavailable"};
-  if (operation.method != "GET") codes.emplace_back("api.unsupported_media_type");
+  if (operation.method != "GET") {
+    codes.emplace_back("api.unsupported_media_type");
+    codes.emplace_back("store.unknown_outcome");
+  }
   if (operation.inside != Inside::anyone) {
     // Reported attempts have a code of their own.
     if (operation.inside != Inside::reported) codes.emplace_back("api.inside_run");

@@ -9,13 +9,16 @@ using base::Value;
 
 std::vector<Operation> daemon_operations(json::Schemas& schemas) {
   const Value number = schemas.of<std::int64_t>();
-  const Value health =
-      schemas.add("DaemonHealth", json::object_schema({{"status", json::word_schema({"ok"})},
-                                                       {"version", json::string_schema()},
-                                                       {"pid", number},
-                                                       {"started_at", schemas.of<base::WallTime>()},
-                                                       {"live_runs", number}},
-                                                      {"status", "version", "pid", "started_at", "live_runs"}));
+  const Value health = schemas.add(
+      "DaemonHealth",
+      json::object_schema({{"status", json::word_schema({"ok"})},
+                           {"version", json::string_schema()},
+                           {"pid", number},
+                           {"started_at", schemas.of<base::WallTime>()},
+                           {"live_runs", number},
+                           {"store", json::word_schema({"ok", "locked", "unreachable", "busy"})},
+                           {"store_stalled_ms", number}},
+                          {"status", "version", "pid", "started_at", "live_runs", "store", "store_stalled_ms"}));
   const Value checks =
       json::object_schema({{"status", schemas.of<wire::Health>()}, {"checks", schemas.of<std::vector<wire::Check>>()}},
                           {"status", "checks"});

@@ -232,6 +232,7 @@ void send_output(SharedExchange exchange, const model::Run& run, OutputFollower:
   Response head{.content_type = start.is_frames ? "application/vnd.reeve.frames" : "application/x-ndjson"};
   head.headers = {{"Reeve-Attempt", std::to_string(start.attempt)},
                   {"Reeve-Offset", std::to_string(follower->position())}};
+  exchange->is_answered = true;
   follower->begin(exchange->responder->begin(std::move(head)));
 }
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <map>
+#include <mutex>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -15,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sysexits.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -42,6 +45,10 @@ using base::Error;
 
 constexpr auto close_patience = std::chrono::seconds(2);
 constexpr auto dying_patience = std::chrono::seconds(5);
+// How long a daemon that leaves waits for a store that does not answer.
+constexpr auto stalled_timeout = std::chrono::seconds(3);
+// After so long, whoever waits for the start is told what it waits for.
+constexpr auto silent_start = std::chrono::milliseconds(1'500);
 
 // What the daemon was started with and must not hand on.
 struct Inherited {
@@ -164,6 +171,22 @@ void notify(const std::optional<std::string>& socket, std::string_view text) {
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket->size());
   ::sendto(end.get(), text.data(), text.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), length);
 }
+
+// Says on standard error why the start takes long, which whoever started the daemon shows.
+class StartNotice {
+ public:
+  StartNotice()
+      : thread_([](const std::stop_token& stop) {
+          std::mutex mutex;
+          std::condition_variable_any ended;
+          std::unique_lock lock(mutex);
+          if (ended.wait_for(lock, stop, silent_start, [] { return false; }) || stop.stop_requested()) return;
+          fmt::print(stderr, "the store does not answer: another program holds it locked, or its server is silent\n");
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
 
 class Server {
  public:
@@ -307,7 +330,22 @@ class Server {
     notify(inherited_.notify_socket, "STOPPING=1");
     // While the lock is held: the name cannot be that of a successor.
     ::unlink(options_.folder.socket().c_str());
+    leave_without_store();
     http_.close(close_patience, [this] { daemon_.loop().stop(); });
+  }
+
+  // Should the store keep it from leaving: what waits for that was promised to nobody, and the next daemon reads what
+  // was stored, as after a crash.
+  void leave_without_store() {
+    std::thread([working_since = daemon_.ledger().working_since()] {
+      using std::chrono::steady_clock;
+      while (true) {
+        ::poll(nullptr, 0, 100);
+        const std::int64_t since = *working_since;
+        const auto begun = steady_clock::time_point(steady_clock::duration(since));
+        if (since != 0 && steady_clock::now() - begun > stalled_timeout) std::_Exit(EXIT_SUCCESS);
+      }
+    }).detach();
   }
 
   const ServeOptions& options_;
@@ -338,7 +376,9 @@ int serve(const ServeOptions& options) {
     prepare_folder(options.folder.root);
     const os::FileLock lock = take_lock(options.folder);
     os::create_folders(options.folder.logs());
+    std::optional<StartNotice> notice(std::in_place);
     Server server(options, std::move(inherited));
+    notice.reset();
     server.take_port();
     return server.run();
   } catch (const Error& error) {

@@ -1,0 +1,117 @@
+#include "client/silence.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "client/daemon.h"
+#include "json/parse.h"
+#include "os/process_stat.h"
+#include "os/pseudo_file.h"
+
+namespace reeve::client {
+
+namespace {
+
+using base::BootTime;
+using base::Milliseconds;
+using Kind = Silence::Kind;
+
+// Nobody waits longer without a word.
+constexpr Milliseconds first_word = std::chrono::seconds(2);
+constexpr Milliseconds probe_time = std::chrono::seconds(1);
+constexpr Milliseconds shortest_pause = std::chrono::seconds(1);
+constexpr Milliseconds longest_pause = std::chrono::seconds(10);
+
+BootTime now() { return base::SystemClock().boot_now(); }
+
+std::string name_daemon(const DaemonPlace& place, int pid) {
+  if (place.host) return fmt::format("the daemon at {}", place.host->url());
+  return pid > 0 ? fmt::format("the daemon (pid {})", pid) : "the daemon";
+}
+
+// What the daemon says of itself on a connection of its own; nothing when it says nothing in time.
+std::optional<base::Value> ask_health(const DaemonPlace& place) {
+  try {
+    Connection connection(place.endpoint());
+    connection.set_waiting([](Milliseconds waited) {
+      if (waited >= probe_time) throw Lost{"no answer"};
+    });
+    const Answer answer = connection.ask({.target = "/healthz"});
+    auto document = json::parse(answer.body);
+    if (answer.status != 200 || !document) return std::nullopt;
+    return std::move(*document);
+  } catch (const Lost&) {
+    return std::nullopt;
+  } catch (const base::Error&) {
+    return std::nullopt;
+  }
+}
+
+std::string text_of(const base::Value& document, std::string_view name) {
+  const base::Value* found = document.find(name);
+  return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
+}
+
+}  // namespace
+
+int find_daemon_pid(const DaemonPlace& place) {
+  if (place.host) return 0;
+  return static_cast<int>(os::parse_unsigned(os::read_pseudo_file((place.folder / "reeve.lock").c_str(), 32)));
+}
+
+Silence find_silence(const DaemonPlace& place) {
+  const int pid = find_daemon_pid(place);
+  const std::string name = name_daemon(place, pid);
+  const auto stat = pid > 0 ? os::read_process_stat(pid) : std::nullopt;
+  if (stat && (stat->state == 'T' || stat->state == 't')) {
+    return {Kind::stopped, fmt::format("{}, which is stopped (SIGSTOP, or a debugger holds it)", name),
+            fmt::format("let it continue: kill -CONT {}", pid)};
+  }
+  const auto health = ask_health(place);
+  if (!health) {
+    return {Kind::silent, fmt::format("{}, which does not answer", name),
+            pid > 0 ? fmt::format("look at process {} and at logs/daemon.log in the state folder", pid)
+                    : "is it running there?"};
+  }
+  const std::string store = text_of(*health, "store");
+  if (store == "locked") {
+    return {Kind::store, "the store, which another program holds locked",
+            "end its transaction; `reeve doctor` names the process"};
+  }
+  if (store == "unreachable") {
+    return {Kind::store, "the store: the PostgreSQL server does not answer", "look at the server"};
+  }
+  if (store == "busy") return {Kind::store, "the store, which is busy", "try again in a moment"};
+  return {Kind::working, fmt::format("{}, which is at work on it", name), ""};
+}
+
+Patience::Patience(const DaemonPlace& place, const Question& question)
+    : place_(place),
+      waits_by_nature_(question.target.contains("/wait") || question.target.contains("follow=1")),
+      keeps_waiting_(place.keeps_waiting || waits_by_nature_),
+      changes_something_(question.method != "GET"),
+      begun_(now()),
+      next_look_(begun_) {}
+
+Milliseconds Patience::waited() const { return std::chrono::duration_cast<Milliseconds>(now() - begun_); }
+
+void Patience::look(Milliseconds waited) {
+  // Of one that waits by nature each silence counts by itself; else all of them together.
+  if (!waits_by_nature_) waited = std::max(waited, this->waited());
+  if (waited < first_word || now() < next_look_) return;
+  const Silence silence = find_silence(place_);
+  const bool is_over = !keeps_waiting_ && waited >= place_.patience && silence.kind != Kind::working;
+  if (is_over) {
+    throw base::Error("daemon.unavailable",
+                      fmt::format("gave up after {} s of waiting for {}{}",
+                                  std::chrono::duration_cast<std::chrono::seconds>(waited).count(), silence.what,
+                                  changes_something_ ? "; whether it was done is not known, asking again is safe" : ""),
+                      silence.fix);
+  }
+  if (silence.kind != Kind::working || !waits_by_nature_) place_.tell(silence);
+  // Who waits for hours need not ask each second.
+  next_look_ = now() + std::clamp(waited / 4, shortest_pause, longest_pause);
+}
+
+}  // namespace reeve::client

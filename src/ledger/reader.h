@@ -1,0 +1,40 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "ledger/unit.h"
+
+namespace reeve::ledger {
+
+// A thread with a session of its own that only reads: what is asked for is answered also while the one that writes
+// waits for a lock. Each unit sees all that was committed before it began.
+class Reader {
+ public:
+  Reader(std::unique_ptr<store::Session> session, std::size_t most_waiting);
+  // Finishes what was submitted before.
+  ~Reader();
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  // False when too many wait: nothing was taken. The unit is finished on this thread.
+  [[nodiscard]] bool submit(std::unique_ptr<Unit>& unit);
+
+ private:
+  void run();
+  void perform(Unit& unit);
+
+  std::unique_ptr<store::Session> session_;
+  std::size_t most_waiting_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::unique_ptr<Unit>> queue_;
+  bool is_ending_ = false;
+  // Last: it uses all of the above.
+  std::thread thread_;
+};
+
+}  // namespace reeve::ledger
