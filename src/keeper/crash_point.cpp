@@ -15,7 +15,10 @@ const char* chosen = nullptr;
 void set_crash_point(const char* name) noexcept { chosen = name; }
 
 void crash_point(const char* name) noexcept {
-  if (chosen != nullptr && std::strcmp(chosen, name) == 0) ::kill(::getpid(), SIGKILL);
+  constexpr const char* stop = "stop:";
+  if (chosen == nullptr) return;
+  const bool stops = std::strncmp(chosen, stop, std::strlen(stop)) == 0;
+  if (std::strcmp(chosen + (stops ? std::strlen(stop) : 0), name) == 0) ::kill(::getpid(), stops ? SIGSTOP : SIGKILL);
 }
 
 }  // namespace reeve::keeper

@@ -257,7 +257,9 @@ void Holder::act(std::size_t index, ToKeeper message) {
     connections_.tell(index, InputTaken{input->ticket, !has_ended_ && streams_->take_input(input->bytes)});
     streams_->write_input();
   } else if (const auto* answer = std::get_if<Answer>(&message)) {
-    connections_.tell(index, AnswerTaken{answer->number, take_answer(*answer)});
+    const bool is_taken = take_answer(*answer);
+    connections_.tell(index, AnswerTaken{answer->number, is_taken});
+    if (!is_taken) crash_point("keeper.prompt_news");
   } else if (std::holds_alternative<CloseInput>(message)) {
     streams_->close_input();
   } else if (const auto* size = std::get_if<Resize>(&message)) {
@@ -362,7 +364,9 @@ void Holder::mind_terminal() {
 
 void Holder::tell_news(const TerminalWatch::News& news) noexcept {
   if (news.over) connections_.tell_all(*news.over);
-  if (news.prompt) connections_.tell_all(*news.prompt);
+  if (!news.prompt) return;
+  connections_.tell_all(*news.prompt);
+  crash_point("keeper.prompt_news");
 }
 
 bool Holder::take_answer(const Answer& answer) {

@@ -33,7 +33,14 @@ class Sandbox : public testing::DaemonTest {
         "  missing: {command: [no-such-command], sandbox: guard}\n"
         "  plain-file: {command: [./plain], sandbox: guard}\n"
         "  zoo: {command: [" +
-        testing::zoo_binary() + "], sandbox: guard}\n");
+        bring(testing::zoo_binary()) + "], sandbox: guard}\n");
+  }
+
+  // A copy in the working folder, which is seen from inside wherever the program was built; /tmp is not.
+  std::string bring(const fs::path& program) const {
+    const fs::path copy = project() / program.filename();
+    fs::copy_file(program, copy);
+    return copy;
   }
 
   Outcome kept(const std::string& script, const Words& options = {}) const {
@@ -107,7 +114,7 @@ TEST_F(Sandbox, no_other_daemon_starts_anything_for_it) {
   const fs::path other = project() / "other";
   ASSERT_EQ(reeve({"runs", "--state", other.string()}).code, 0);
   const std::string file = outside();
-  const std::string leave = testing::reeve_binary() + " run --state " + other.string() + " -- ";
+  const std::string leave = bring(testing::reeve_binary()) + " run --state " + other.string() + " -- ";
   expect_held(leave + "sh -c 'echo x > " + file + " && rm " + file + "'");
   const Outcome outcome = kept(leave + "touch " + file);
   EXPECT_EQ(outcome.code, 5) << outcome.out;

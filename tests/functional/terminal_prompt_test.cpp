@@ -1,8 +1,6 @@
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -53,6 +51,12 @@ class TerminalPrompt : public testing::ApprovalFlowTest {
     const testing::Outcome started = reeve(words);
     EXPECT_EQ(started.code, 0) << started.err;
     return started.out.substr(0, started.out.find('\n'));
+  }
+  // Its first keeper stands still whenever it has told of a prompt, or has refused an answer.
+  std::unique_ptr<testing::Session> serve_with_slow_keeper() const {
+    auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "stop:keeper.prompt_news"}});
+    daemon->wait_for_error("listening");
+    return daemon;
   }
   std::string asked_by(const std::string& run) const {
     wait_for_status(run, "waiting_approval");
@@ -278,6 +282,7 @@ TEST_F(TerminalPrompt, an_answer_that_was_not_typed_yet_is_not_asked_for_again) 
 
 // The tool is stopped when its answer comes, and goes on afterwards: the answer is still for this prompt.
 TEST_F(TerminalPrompt, a_fixed_answer_is_tried_again_while_the_prompt_stands) {
+  const auto server = serve_with_slow_keeper();
   const Gate gate(scratch().path() / "gate");
   const std::string run =
       start_bash(fmt::format(R"(echo "pid=$$."; read x < {}; read -p "Go on? [y/N] " a; echo "got <$a>")", gate.path()),
@@ -285,21 +290,22 @@ TEST_F(TerminalPrompt, a_fixed_answer_is_tried_again_while_the_prompt_stands) {
   wait_for_output(run, "pid=");
   const std::string text = logs(run);
   const pid_t tool = std::stoi(text.substr(text.find("pid=") + 4));
-  const pid_t daemon = daemon_pid();
-  ASSERT_EQ(::kill(daemon, SIGSTOP), 0);
   gate.open();
-  // The keeper notices it within a second, and looks at it once a second from then on.
-  std::this_thread::sleep_for(std::chrono::milliseconds(900));
+  // It has told of the prompt.
+  const pid_t keeper = wait_for_stopped_keeper();
   ASSERT_EQ(::kill(tool, SIGSTOP), 0);
-  ASSERT_EQ(::kill(daemon, SIGCONT), 0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(250));
+  ASSERT_EQ(::kill(keeper, SIGCONT), 0);
+  // It has refused the answer.
+  ASSERT_EQ(wait_for_stopped_keeper(), keeper);
   ASSERT_EQ(::kill(tool, SIGCONT), 0);
+  ASSERT_EQ(::kill(keeper, SIGCONT), 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_THAT(logs(run), HasSubstr("got <y>"));
 }
 
 // RUN-10: a prompt that comes while something else is being asked, in vain, is not left unseen.
 TEST_F(TerminalPrompt, a_prompt_behind_a_question_that_failed_is_asked) {
+  const auto server = serve_with_slow_keeper();
   const Gate gate(scratch().path() / "gate");
   const std::string run = start_bash(
       fmt::format(R"(read x < {}; curl -s --unix-socket "$REEVE_SOCKET" -H 'Content-Type: application/json' )"
@@ -312,8 +318,9 @@ TEST_F(TerminalPrompt, a_prompt_behind_a_question_that_failed_is_asked) {
                     "CREATE TRIGGER trouble BEFORE INSERT ON approvals WHEN NEW.question = 'In vain?' "
                     "BEGIN SELECT RAISE(ABORT, 'refused by a test'); END");
     gate.open();
-    // Time for the keeper to notice it, while the other question waits for the store.
-    std::this_thread::sleep_for(std::chrono::milliseconds(1'500));
+    // It tells of the prompt while the other question waits for the store; the daemon has heard it by its next answer.
+    ASSERT_EQ(::kill(wait_for_stopped_keeper(), SIGCONT), 0);
+    request("GET", "/healthz");
   }
   const std::string id = asked_by(run);
   EXPECT_EQ(show(id)["question"], "Go on? [y/N]");

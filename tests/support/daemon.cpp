@@ -9,7 +9,7 @@
 #include <iostream>
 #include <unistd.h>
 
-#include "tests/support/reports.h"
+#include <fmt/format.h>
 
 namespace reeve::testing {
 
@@ -216,6 +216,18 @@ std::vector<std::string> DaemonTest::statuses_of(const std::string& id) const {
   })) << id
       << " is " << present;
   return statuses;
+}
+
+pid_t DaemonTest::wait_for_stopped_keeper() const {
+  pid_t found = 0;
+  EXPECT_TRUE(eventually([&] {
+    for (const FoundProcess& process : processes()) {
+      const std::string status = read_text(fmt::format("/proc/{}/status", process.pid));
+      if (process.command.contains("reeve-keeper") && status.contains("State:\tT")) found = process.pid;
+    }
+    return found != 0;
+  })) << "no keeper stands still";
+  return found;
 }
 
 std::vector<FoundProcess> DaemonTest::tools() const {

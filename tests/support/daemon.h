@@ -77,6 +77,8 @@ class DaemonTest : public ::testing::Test {
   std::vector<FoundProcess> processes() const { return find_processes(scratch_.path().string()); }
   // Of the tools alone: neither keepers nor the daemon and its guard.
   std::vector<FoundProcess> tools() const;
+  // The keeper that stands still at a crash point (`stop:NAME`); SIGCONT lets it go on.
+  pid_t wait_for_stopped_keeper() const;
 
  private:
   void print_logs() const;
