@@ -96,11 +96,26 @@ std::optional<std::string> find_run_host(Transaction& transaction, base::RunId r
   return host;
 }
 
-std::vector<base::RunId> find_orphans(Transaction& transaction, std::int64_t most) {
-  std::vector<base::RunId> found;
-  transaction.session().query(Sql::runs_orphaned, {{"most", most}},
-                              [&](const Row& row) { found.emplace_back(row.integer(0)); });
+std::vector<Orphan> find_orphans(Transaction& transaction, const std::string& host, base::WallTime gone_since,
+                                 std::int64_t most) {
+  std::vector<Orphan> found;
+  transaction.session().query(Sql::runs_orphaned,
+                              {{"host", host}, {"gone_since", base::format_time(gone_since)}, {"most", most}},
+                              [&](const Row& row) {
+                                Orphan& orphan = found.emplace_back(Orphan{base::RunId(row.integer(0))});
+                                const auto attempt = row.find_integer(1);
+                                if (attempt && row.find_text(3) != host)
+                                  orphan.lost = {static_cast<int>(*attempt), row.integer(2)};
+                              });
   return found;
+}
+
+bool end_lost_orphan(Transaction& transaction, const Orphan& orphan) {
+  const store::RunRow row = lock_run(transaction, orphan.run);
+  if (is_final(row.run.status) || !is_orphan(transaction, orphan.run)) return false;
+  const RunMove move{.to = model::RunStatus::cancelled,
+                     .reason = "cancelled by reeve: its node is over, and the host that ran it is gone"};
+  return move_run(transaction, orphan.run, move, orphan.lost).has_value();
 }
 
 bool is_orphan(Transaction& transaction, base::RunId run) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ledger/leases.h"
+#include "ledger/runs.h"
 #include "model/run.h"
 
 // What a worker looks for in the store beside what its own steps tell it: work that others left, and where an execution
@@ -47,9 +48,18 @@ std::vector<model::Run> find_runs(Transaction& transaction, base::ExecutionId ex
 // The host that holds the run's last attempt.
 std::optional<std::string> find_run_host(Transaction& transaction, base::RunId run, int attempt);
 
-// Runs of nodes that are not over though their node does not run any more, or runs another: their end was stored, and
-// the daemon died before it did it.
-std::vector<base::RunId> find_orphans(Transaction& transaction, std::int64_t most);
+// A run that is not over although its node is, or runs another. Somebody has yet to end it.
+struct Orphan {
+  base::RunId run{0};
+  // Its last attempt is with a host that has been gone for longer than its keepers wait for a daemon: nothing of it
+  // lives, and nobody there will say so.
+  std::optional<AttemptClaim> lost = {};
+};
+// Those that a daemon of `host` may end. Another host ends its own until its lease has been over since `gone_since`.
+std::vector<Orphan> find_orphans(Transaction& transaction, const std::string& host, base::WallTime gone_since,
+                                 std::int64_t most);
+// Ends one whose host is gone. False when it is over already, or no orphan.
+bool end_lost_orphan(Transaction& transaction, const Orphan& orphan);
 
 bool is_orphan(Transaction& transaction, base::RunId run);
 

@@ -278,7 +278,7 @@ void Supervisor::look_again(Found found, os::Fd socket, std::function<void()> do
     if (std::exchange(*is_posted, true)) return;
     around_.loop.post([this, found] {
       lookers_.erase(found.attempt.run);
-      recover_one(found, [this, run = found.attempt.run] { tell_followers(run); });
+      recover_anew(found, [this, run = found.attempt.run] { tell_followers(run); });
     });
   };
   if (!socket) {
@@ -417,8 +417,21 @@ void Supervisor::try_later(Found found, std::function<void()> done, base::Millis
   const std::uint64_t number = next_pause_++;
   pauses_[number] = around_.loop.at(around_.loop.now() + pause, [this, number, found, done] {
     around_.loop.post([this, number] { pauses_.erase(number); });
-    recover_one(found, done);
+    recover_anew(found, done);
   });
+}
+
+// What the store says may have changed since it was last read: the run's node may be over by now.
+void Supervisor::recover_anew(const Found& found, std::function<void()> done) {
+  ask_store(
+      around_.ledger, around_.loop,
+      [run = found.attempt.run](ledger::Transaction& transaction) { return find_attempts(transaction, run); },
+      [this, found, done](std::expected<std::vector<Found>, Error> now) {
+        if (!now) return try_later(found, done);
+        if (now->empty() || now->front().attempt.keeper.host != around_.host) return done();
+        now->front().has_paused = found.has_paused;
+        recover_one(std::move(now->front()), done);
+      });
 }
 
 void Supervisor::finish_ending(Found found, std::function<void()> done) {

@@ -216,7 +216,7 @@ void Supervisor::tell_changed(const Run& run) {
 
 void Supervisor::note_waiting(const Run& run) {
   if (run.status == model::RunStatus::waiting_approval) {
-    waiting_.insert(run.tool_run_id);
+    waiting_.insert_or_assign(run.tool_run_id, run.node_id.has_value());
   } else {
     waiting_.erase(run.tool_run_id);
   }
@@ -226,7 +226,7 @@ void Supervisor::look_for_ended() {
   if (waiting_.empty() || around_.loop.now() < next_look_) return;
   next_look_ = around_.loop.now() + around_.supervision.poll_interval;
   std::vector<base::RunId> left;
-  for (const base::RunId run : waiting_) {
+  for (const auto& [run, _] : waiting_) {
     // One with a process is over when that is.
     if (!runs_.contains(run)) left.push_back(run);
   }
@@ -247,6 +247,17 @@ void Supervisor::look_for_ended() {
           if (waiting_.contains(run.tool_run_id)) tell_changed(run);
         }
       });
+}
+
+std::vector<base::RunId> Supervisor::find_runs_of_nodes() const {
+  std::vector<base::RunId> found;
+  for (const auto& [id, live] : runs_) {
+    if (live->record().node_id) found.push_back(id);
+  }
+  for (const auto& [id, is_of_node] : waiting_) {
+    if (is_of_node && !runs_.contains(id)) found.push_back(id);
+  }
+  return found;
 }
 
 void Supervisor::forget(base::RunId run) {

@@ -102,6 +102,8 @@ class Supervisor {
   void look_for_ended();
   // Runs in this daemon's hands that wait for an answer, as it knows.
   std::vector<base::RunId> find_waiting() const;
+  // Runs of nodes in this daemon's hands: those that have a process, and those that wait for an answer.
+  std::vector<base::RunId> find_runs_of_nodes() const;
   std::size_t live_runs() const noexcept { return runs_.size(); }
 
  private:
@@ -159,6 +161,7 @@ class Supervisor {
   void lose(base::RunId run);
   void take_given_up(base::RunId run);
   void look_again(Found found, os::Fd socket, std::function<void()> done);
+  void recover_anew(const Found& found, std::function<void()> done);
   void start_again(Found found, RunPlan plan, std::function<void()> done);
   // What is done once nothing of the lost attempt lives.
   using Act = void (Supervisor::*)(Found, std::function<void()>);
@@ -198,8 +201,9 @@ class Supervisor {
   std::map<base::RunId, pid_t> unadopted_;
   // On their way to their next attempt.
   std::set<base::ApprovalId> resuming_;
-  // Runs that wait for an answer, with a process or without: their launches lie here.
-  std::set<base::RunId> waiting_;
+  // Runs that wait for an answer, with a process or without: their launches lie here. The ones that a node runs are
+  // marked.
+  std::map<base::RunId, bool> waiting_;
   base::BootTime next_look_;
   std::function<void(const model::Run&)> changed_ = [](const model::Run&) {};
   std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};

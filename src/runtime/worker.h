@@ -141,6 +141,9 @@ class Worker {
   bool is_due(const std::map<base::ExecutionId, Pause>& pauses, base::ExecutionId root) const;
   void look_at_run(base::RunId run);
   void end_orphans(std::function<void()> done);
+  void end_orphan(const ledger::Orphan& orphan, std::function<void()> done);
+  void find_orphans(Answer<std::vector<ledger::Orphan>> then);
+  void sweep_orphans();
   void see_ended(base::ExecutionId root);
   void apply(base::ExecutionId execution);
   void apply_passed(base::ExecutionId root, const SharedGround& ground, std::function<void()> done);
@@ -191,6 +194,9 @@ class Worker {
   bool must_offer_again_ = false;
   bool has_begun_ = false;
   bool is_looking_ = false;
+  bool is_sweeping_orphans_ = false;
+  base::BootTime next_stray_sweep_;
+  base::BootTime next_orphan_sweep_;
   bool is_telling_ = false;
   base::BootTime looked_at_;
   std::optional<base::WallTime> due_;

@@ -159,21 +159,61 @@ void Worker::look_at_run(base::RunId run) {
       });
 }
 
-void Worker::end_orphans(std::function<void()> done) {
+void Worker::find_orphans(Answer<std::vector<ledger::Orphan>> then) {
+  const base::Milliseconds grace = around_.supervision.adopt_grace;
   ask_store(
       around_.ledger, around_.loop,
-      [](Transaction& transaction) { return ledger::find_orphans(transaction, most_orphans); },
-      [this, done](const std::expected<std::vector<base::RunId>, Error>& orphans) {
-        auto left = std::make_shared<std::size_t>(1);
-        const auto one_less = [left, done] {
-          if (--*left == 0) done();
-        };
-        for (const base::RunId run : orphans.value_or(std::vector<base::RunId>())) {
-          ++*left;
-          helpers_.supervisor.cancel_and_wait(run, {.by = "reeve", .reason = "its node is over"}, one_less);
-        }
-        one_less();
-      });
+      [host = around_.host, grace](Transaction& transaction) {
+        return ledger::find_orphans(transaction, host, transaction.now() - grace - grace / 4, most_orphans);
+      },
+      std::move(then));
+}
+
+// At the start, before anything is tidied up. What cannot be asked now is asked until it can.
+void Worker::end_orphans(std::function<void()> done) {
+  find_orphans([this, done](const std::expected<std::vector<ledger::Orphan>, Error>& orphans) {
+    if (!orphans) return later([this, done] { end_orphans(done); });
+    auto left = std::make_shared<std::size_t>(1);
+    const auto one_less = [left, done] {
+      if (--*left == 0) done();
+    };
+    for (const ledger::Orphan& orphan : *orphans) {
+      ++*left;
+      end_orphan(orphan, one_less);
+    }
+    one_less();
+  });
+}
+
+// What cannot be ended now is found by the next sweep.
+void Worker::end_orphan(const ledger::Orphan& orphan, std::function<void()> done) {
+  if (!orphan.lost) {
+    return helpers_.supervisor.cancel_and_wait(orphan.run, {.by = "reeve", .reason = "its node is over"}, done);
+  }
+  ask_store(
+      around_.ledger, around_.loop,
+      [orphan](Transaction& transaction) { return ledger::end_lost_orphan(transaction, orphan); },
+      [done](const std::expected<bool, Error>&) { done(); });
+}
+
+// GRF-7: no run outlives its execution. An end that the store did not take, or that was asked for while the run was
+// between two daemons, is nobody's any more: a run of a node that no work here holds is looked at again.
+void Worker::sweep_orphans() {
+  const base::BootTime now = around_.loop.now();
+  if (is_sweeping_orphans_ || now < next_stray_sweep_) return;
+  const auto runs = helpers_.supervisor.find_runs_of_nodes();
+  const bool has_stray = std::ranges::any_of(runs, [this](base::RunId run) { return !by_run_.contains(run); });
+  // Runs of hosts that are gone are seen in the store alone.
+  const bool is_due = around_.lease && now >= next_orphan_sweep_;
+  if (!has_stray && !is_due) return;
+  next_stray_sweep_ = now + around_.supervision.poll_interval;
+  next_orphan_sweep_ = now + std::max(around_.supervision.poll_interval, around_.supervision.lease);
+  is_sweeping_orphans_ = true;
+  find_orphans([this](const std::expected<std::vector<ledger::Orphan>, Error>& orphans) {
+    is_sweeping_orphans_ = false;
+    if (!orphans) return;
+    for (const ledger::Orphan& orphan : *orphans) end_orphan(orphan, [] {});
+  });
 }
 
 void Worker::see_ended(base::ExecutionId root) {
@@ -295,6 +335,7 @@ void Worker::look() {
   if (is_soon) return;
   looked_at_ = now;
   offer_room();
+  sweep_orphans();
   if (!around_.lease) return;
   is_looking_ = true;
   adopt([this] { is_looking_ = false; });

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "json/encode.h"
 #include "ledger/approvals.h"
+#include "ledger/attempts.h"
 #include "ledger/audit.h"
+#include "ledger/claims.h"
 #include "ledger/group_commit.h"
 #include "ledger/leases.h"
 #include "ledger/units.h"
@@ -31,6 +34,8 @@ using store::Row;
 using store::Sql;
 
 constexpr base::Milliseconds lease = std::chrono::seconds(15);
+// So long after its lease the keepers of a host have given up.
+constexpr base::Milliseconds adopt_grace = std::chrono::seconds(20);
 constexpr int most_steps = 20'000;
 constexpr std::uint64_t one_in_crashes = 40;
 constexpr std::size_t early_crashes = 3;
@@ -63,6 +68,8 @@ struct Daemon {
   // Claimed, its process not begun; claimed and begun.
   std::vector<Claim> to_start;
   std::vector<Claim> running;
+  // Not its own any more: their processes are to be ended.
+  std::vector<Claim> to_end;
 };
 
 class Simulation {
@@ -92,7 +99,7 @@ class Simulation {
     });
     for (int step = 0; step < most_steps && report_.broken.empty(); ++step) {
       if (root_ == 0) find_root();
-      if (is_over_ && !wants_more()) break;
+      if (is_over_ && !wants_more() && !has_live_run()) break;
       take_step(step);
       check_invariants();
     }
@@ -184,7 +191,7 @@ class Simulation {
           [&](Transaction& transaction) {
             // The lock on its state folder proves that those before it are dead.
             for (const std::int64_t dead : dead_[index]) ledger::end_lease(transaction, dead);
-            number = ledger::register_daemon(transaction, {fmt::format("host-{}", index), "boot"}, lease);
+            number = ledger::register_daemon(transaction, {host_name(index), "boot"}, lease);
           },
           // Its number is its own from the commit on: what was undone is given to another.
           [&] { started.worker = {number, draw(4)}; });
@@ -194,6 +201,15 @@ class Simulation {
 
   // RUN-13: what its predecessors had. What never began is started, what runs or has ended is adopted.
   void recover(Daemon& daemon, std::size_t index) {
+    submit(
+        daemon,
+        [&](Transaction& transaction) {
+          for (const ledger::LiveAttempt& attempt : ledger::find_live_attempts(transaction.session())) {
+            if (attempt.keeper.host != host_name(index)) continue;
+            ledger::adopt_attempt(transaction, attempt.run, attempt.claim, daemon.worker.daemon);
+          }
+        },
+        [] {});
     auto lapsed = std::make_shared<std::vector<ledger::LapsedClaim>>();
     submit(daemon, [=](Transaction& transaction) { *lapsed = ledger::find_lapsed(transaction, "", 1'000); }, [] {});
     for (const ledger::LapsedClaim& found : *lapsed) {
@@ -221,7 +237,15 @@ class Simulation {
   void take_work(Daemon& daemon, const StepResult& result) {
     for (const ledger::Work& work : result.work) {
       if (const auto* start = std::get_if<ledger::StartWork>(&work)) daemon.to_start.push_back(start->claim);
+      if (const auto* cancel = std::get_if<ledger::CancelWork>(&work)) drop(daemon, cancel->claim);
     }
+  }
+
+  static std::string host_name(std::size_t index) { return fmt::format("host-{}", index); }
+
+  static void drop(Daemon& daemon, const Claim& claim) {
+    std::erase(daemon.to_start, claim);
+    if (std::erase(daemon.running, claim) > 0) daemon.to_end.push_back(claim);
   }
 
   void begin_work(Daemon& daemon) {
@@ -229,13 +253,104 @@ class Simulation {
     const std::size_t at = draw(daemon.to_start.size());
     const Claim claim = daemon.to_start[at];
     daemon.to_start.erase(daemon.to_start.begin() + static_cast<std::ptrdiff_t>(at));
-    auto may_start = std::make_shared<bool>(false);
-    submit(daemon, [=](Transaction& transaction) { *may_start = ledger::mark_spawned(transaction, claim, {}); }, [] {});
-    if (!*may_start) return;
+    const std::string node = read_of(claim.execution.number(), claim.node, "node_id");
+    auto run = std::make_shared<std::optional<base::RunId>>();
+    submit(
+        daemon,
+        [=, &daemon](Transaction& transaction) {
+          run->reset();
+          if (!ledger::find_lost(transaction, {claim}).empty()) return;
+          const base::RunId id = make_run(transaction, claim, node, daemon);
+          if (ledger::mark_spawned(transaction, claim, id)) *run = id;
+        },
+        [] {});
+    if (!*run) return;
     crash_point("run.after_tx_spawned");
-    world_.start(key_of(claim), daemon.host);
+    world_.start(key_of(claim), daemon.host, **run);
     crash_point("run.after_start");
     daemon.running.push_back(claim);
+  }
+
+  // The claim's own, if its daemon died before its process began; else another.
+  static base::RunId make_run(Transaction& transaction, const Claim& claim, const std::string& node,
+                              const Daemon& daemon) {
+    const std::string which = fmt::format("{}.{}", claim.iteration, claim.attempt);
+    const std::string host = host_name(daemon.host);
+    for (const model::Run& run : ledger::find_runs(transaction, claim.execution, node)) {
+      if (is_final(run.status) || run.metadata.at("which") != which) continue;
+      ledger::rehost_attempt(transaction, run.tool_run_id, run.attempt, daemon.worker.daemon, host);
+      return run.tool_run_id;
+    }
+    const base::RunId id = ledger::create_run(
+        transaction,
+        {.tool_name = "tool", .execution_id = claim.execution, .node_id = node, .metadata = {{"which", which}}});
+    ledger::begin_attempt(transaction, id, {.daemon = daemon.worker.daemon, .keeper = {.host = host}});
+    return id;
+  }
+
+  void end_run(Daemon& daemon, base::RunId run, model::RunStatus status) {
+    submit(
+        daemon,
+        [=](Transaction& transaction) {
+          const store::RunRow row = ledger::lock_run(transaction, run);
+          if (!is_final(row.run.status)) ledger::move_run(transaction, run, {.to = status});
+        },
+        [] {});
+  }
+
+  std::optional<base::RunId> find_run(const Claim& claim) const {
+    for (const auto& [run, key] : world_.by_run) {
+      if (key == key_of(claim)) return run;
+    }
+    return std::nullopt;
+  }
+
+  // What was taken from it. Now and then the store does not take the end, or the run is between two daemons' hands.
+  void end_cancelled(Daemon& daemon) {
+    const std::vector<Claim> all = std::exchange(daemon.to_end, {});
+    for (const Claim& claim : all) {
+      const auto run = find_run(claim);
+      if (!run || draw(3) == 0) continue;
+      world_.kill(*run);
+      end_run(daemon, *run, model::RunStatus::cancelled);
+    }
+  }
+
+  // GRF-7: what nobody holds any more.
+  void sweep_orphans(Daemon& daemon) {
+    auto found = std::make_shared<std::vector<ledger::Orphan>>();
+    submit(
+        daemon,
+        [=, &daemon](Transaction& transaction) {
+          const std::string host = host_name(daemon.host);
+          *found = ledger::find_orphans(transaction, host, transaction.now() - adopt_grace, 1'000);
+        },
+        [] {});
+    for (const ledger::Orphan& orphan : *found) {
+      // Its keeper has ended it for want of a daemon.
+      world_.kill(orphan.run);
+      ++(orphan.lost ? report_.lost_orphans : report_.orphans);
+      if (!orphan.lost) {
+        end_run(daemon, orphan.run, model::RunStatus::cancelled);
+        continue;
+      }
+      submit(daemon, [=](Transaction& transaction) { ledger::end_lost_orphan(transaction, orphan); }, [] {});
+    }
+  }
+
+  void look_for_lost(Daemon& daemon) {
+    auto lost = std::make_shared<std::vector<Claim>>();
+    submit(
+        daemon, [=, &daemon](Transaction& transaction) { *lost = ledger::find_lost(transaction, daemon.running); },
+        [] {});
+    for (const Claim& claim : *lost) drop(daemon, claim);
+  }
+
+  bool has_live_run() {
+    return !testing::read_column(*watcher_,
+                                 "SELECT number FROM tool_runs WHERE status NOT IN ('completed', 'failed', "
+                                 "'failed_timeout', 'cancelled') LIMIT 1")
+                .empty();
   }
 
   void end_process() {
@@ -256,7 +371,7 @@ class Simulation {
       return engine::NodeFailed{claim.node, model::RetryOn::failed, "broken"};
     }
     const auto of_iteration = fmt::format("{}#{}", path, claim.iteration);
-    const bool is_gate = type_of(claim.execution.number(), claim.node) == "gate";
+    const bool is_gate = read_of(claim.execution.number(), claim.node, "type") == "gate";
     const bool said_yes = !is_gate || fate(wishes_.seed, of_iteration + "!", 3) != 0;
     Value outputs = Value::object();
     outputs.set("x", Value::integer(static_cast<std::int64_t>(fate(wishes_.seed, of_iteration, 10))));
@@ -274,6 +389,7 @@ class Simulation {
         ++i;
         continue;
       }
+      if (const auto run = find_run(claim)) end_run(daemon, *run, model::RunStatus::completed);
       daemon.running.erase(daemon.running.begin() + static_cast<std::ptrdiff_t>(i));
       --most;
       group.push_back(make_conclude(daemon.executions, daemon.worker, claim, result_of(claim),
@@ -425,7 +541,12 @@ class Simulation {
             ask_execution(daemon, engine::CancelRequested{"enough"}, report_.cancels);
           });
         }
-        return attempt("looks for the lost", index, [&](Daemon& daemon) { recover(daemon, index); });
+        return attempt("looks for the lost", index, [&](Daemon& daemon) {
+          recover(daemon, index);
+          look_for_lost(daemon);
+          end_cancelled(daemon);
+          sweep_orphans(daemon);
+        });
     }
   }
 
@@ -474,6 +595,14 @@ class Simulation {
     expect_none("not over", "SELECT number FROM executions WHERE status IN ('running', 'waiting_approval')");
     expect_none("a node that is not over",
                 "SELECT slot FROM node_executions WHERE status IN ('pending', 'ready', 'running', 'waiting_approval')");
+    // GRF-7: in the store and in the world.
+    expect_none(
+        "a run that outlived its execution",
+        "SELECT number FROM tool_runs WHERE status NOT IN ('completed', 'failed', 'failed_timeout', 'cancelled')");
+    for (const auto& [key, process] : world_.processes) {
+      if (process.has_ended) continue;
+      report_.broken.push_back(fmt::format("the process of node {} outlived EX-{}", key.node, key.execution));
+    }
     // Every command that is recorded as done was started, once.
     watcher_->query_text(
         "SELECT execution, node, iteration, attempt FROM node_executions WHERE status = 'completed' AND type IN "
@@ -515,14 +644,16 @@ class Simulation {
     }
   }
 
-  std::string type_of(std::int64_t execution, graph::NodeIndex node) {
-    std::string& type = types_[ledger::slot_of(execution, node)];
-    if (type.empty()) {
-      type = testing::read_column(
-          *watcher_, fmt::format("SELECT type FROM node_executions WHERE slot = {}", ledger::slot_of(execution, node)));
-      type.resize(type.find('\n'));
+  // A column of a node that never changes.
+  std::string read_of(std::int64_t execution, graph::NodeIndex node, const std::string& column) {
+    const std::int64_t slot = ledger::slot_of(execution, node);
+    std::string& text = columns_[{slot, column}];
+    if (text.empty()) {
+      text =
+          testing::read_column(*watcher_, fmt::format("SELECT {} FROM node_executions WHERE slot = {}", column, slot));
+      text.resize(text.find('\n'));
     }
-    return type;
+    return text;
   }
 
   // Names what it is by where it stands, not by numbers that depend on the order of things.
@@ -596,7 +727,7 @@ class Simulation {
   std::size_t checked_commits_ = 0;
   // What never changes, read once.
   std::map<std::int64_t, std::string> paths_;
-  std::map<std::int64_t, std::string> types_;
+  std::map<std::pair<std::int64_t, std::string>, std::string> columns_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> final_;
 };
 

@@ -38,6 +38,9 @@ struct Report {
   std::size_t refused_late_writers = 0;
   std::size_t cancels = 0;
   std::size_t retries = 0;
+  // Runs that outlived their node and were ended by their host, or after it was gone by the other.
+  std::size_t orphans = 0;
+  std::size_t lost_orphans = 0;
 };
 
 Report simulate(const Wishes& wishes);

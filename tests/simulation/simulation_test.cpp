@@ -48,6 +48,8 @@ struct Coverage {
   std::size_t late = 0;
   std::size_t cancels = 0;
   std::size_t retries = 0;
+  std::size_t orphans = 0;
+  std::size_t lost_orphans = 0;
 
   void add(const Report& report) {
     nodes.push_back(report.nodes);
@@ -61,6 +63,8 @@ struct Coverage {
     late += report.refused_late_writers;
     cancels += report.cancels;
     retries += report.retries;
+    orphans += report.orphans;
+    lost_orphans += report.lost_orphans;
   }
 
   std::string text() {
@@ -69,9 +73,11 @@ struct Coverage {
     std::string result = fmt::format(
         "{} seeds: median graph {} nodes, crashes a seed {} at least and {} in the middle, {} points passed, {} "
         "adopted, {} "
-        "taken over, {} decided by plain updates, {} late writers refused, {} cancels, {} retries;",
+        "taken over, {} decided by plain updates, {} late writers refused, {} cancels, {} retries, {} runs ended that "
+        "nobody held, {} "
+        "of them for a host that was gone;",
         nodes.size(), nodes[nodes.size() / 2], crashes.front(), crashes[crashes.size() / 2], commits, adoptions,
-        takeovers, outside, late, cancels, retries);
+        takeovers, outside, late, cancels, retries, orphans + lost_orphans, lost_orphans);
     for (const auto& [point, count] : points) result += fmt::format(" {} {}", point, count);
     std::size_t all = 0;
     for (const auto& [_, count] : types) all += count;
@@ -99,6 +105,8 @@ struct Coverage {
     EXPECT_GT(late, 0);
     EXPECT_GT(cancels, 0);
     EXPECT_GT(retries, 0);
+    EXPECT_GT(orphans, 0);
+    EXPECT_GT(lost_orphans, 0);
   }
 };
 

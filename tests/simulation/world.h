@@ -32,12 +32,20 @@ struct World {
     bool has_ended = false;
   };
   std::map<WorkKey, Process> processes;
+  // The run that stands for it in the store.
+  std::map<base::RunId, WorkKey> by_run;
   // An independent ledger: how often each command was started.
   std::map<WorkKey, int> effects;
 
-  void start(const WorkKey& key, std::size_t host) {
+  void start(const WorkKey& key, std::size_t host, base::RunId run) {
     processes[key] = {host};
+    by_run[run] = key;
     ++effects[key];
+  }
+  // Nothing when it never began.
+  void kill(base::RunId run) {
+    const auto found = by_run.find(run);
+    if (found != by_run.end()) processes[found->second].has_ended = true;
   }
 };
 

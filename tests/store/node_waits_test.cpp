@@ -112,7 +112,7 @@ TEST_P(NodeWaitsTest, what_waits_is_its_daemons_and_no_orphan) {
   move(run, RunStatus::waiting_approval);
   call([&](Transaction& transaction) {
     EXPECT_THAT(find_lost(transaction, {a}), IsEmpty());
-    EXPECT_THAT(find_orphans(transaction, 10), IsEmpty());
+    EXPECT_THAT(find_orphans(transaction, "host", transaction.now(), 10), IsEmpty());
     EXPECT_FALSE(is_orphan(transaction, run));
     EXPECT_THAT(find_lapsed(transaction, "host", 10), IsEmpty());
   });
@@ -148,6 +148,38 @@ TEST_P(NodeWaitsTest, a_cancelled_execution_gives_up_what_waits) {
   move(run, RunStatus::cancelled);
   EXPECT_EQ(nodes(started.execution), "split completed, a cancelled, b cancelled, end cancelled");
   testing::expect_consistent(*session_);
+}
+
+// GRF-7: no run outlives its execution, on any host.
+TEST_P(NodeWaitsTest, a_run_whose_node_is_over_is_ended_by_its_host_or_once_that_is_gone_by_another) {
+  const auto started = ledger_.start(testing::make_execution(side_by_side));
+  const Claim a = claims_of(started.step).at(0);
+  const std::int64_t daemon = ledger_.worker().daemon;
+  const base::RunId run = call([&](Transaction& transaction) {
+    const base::RunId id = create_run(transaction, {.tool_name = "aider", .execution_id = a.execution, .node_id = "a"});
+    EXPECT_TRUE(mark_spawned(transaction, a, id));
+    begin_attempt(transaction, id, {.daemon = daemon, .epoch = 4, .keeper = {.host = "home"}});
+    return id;
+  });
+  const auto orphans = [&](const std::string& host, base::Milliseconds gone_for) {
+    return call(
+        [&](Transaction& transaction) { return find_orphans(transaction, host, transaction.now() - gone_for, 10); });
+  };
+  EXPECT_THAT(orphans("home", {}), IsEmpty()) << "its node runs";
+  ledger_.on(started.execution, engine::CancelRequested{"enough"});
+  const auto own = orphans("home", {});
+  ASSERT_EQ(own.size(), 1U);
+  EXPECT_EQ(own[0].run, run);
+  EXPECT_FALSE(own[0].lost) << "its process is ended first";
+  EXPECT_THAT(orphans("other", {}), IsEmpty()) << "its host's lease holds";
+  call([&](Transaction& transaction) { end_lease(transaction, daemon); });
+  EXPECT_THAT(orphans("other", std::chrono::hours(1)), IsEmpty()) << "its keepers may still wait for a daemon";
+  const auto lost = orphans("other", base::Milliseconds(-1));
+  ASSERT_EQ(lost.size(), 1U);
+  ASSERT_TRUE(lost[0].lost);
+  EXPECT_TRUE(call([&](Transaction& transaction) { return end_lost_orphan(transaction, lost[0]); }));
+  EXPECT_EQ(read_column(*session_, "SELECT status FROM tool_runs"), "cancelled\n");
+  EXPECT_FALSE(call([&](Transaction& transaction) { return end_lost_orphan(transaction, lost[0]); })) << "it is over";
 }
 
 // A run of an attempt before, or of nobody, moves no node.

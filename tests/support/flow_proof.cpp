@@ -215,7 +215,12 @@ void FlowProofTest::wait_until_over(const Site& at) const {
 }
 
 void FlowProofTest::expect_proved(const Site& at) const {
-  const std::vector<StoredExecution> all = read_all(at);
+  // GRF-7: an execution that was cancelled is over at once, its runs when their processes have left.
+  std::vector<StoredExecution> all;
+  eventually([&] {
+    all = read_all(at);
+    return std::ranges::none_of(all, [](const StoredExecution& one) { return one.is_over() && one.has_live_run(); });
+  });
   expect_agreement(all, ledger());
   for (const StoredExecution& execution : all) {
     const auto found = shapes().find(execution.workflow);

@@ -131,6 +131,10 @@ void check_execution(const StoredExecution& execution, Effects& effects) {
 
 }  // namespace
 
+bool StoredExecution::has_live_run() const {
+  return !std::ranges::all_of(runs, [](const StoredRun& run) { return is_final(run); });
+}
+
 std::string member(const Members& members, const std::string& key) {
   const auto found = members.find(key);
   return found == members.end() || found->second == "null" ? "" : found->second;

@@ -59,6 +59,7 @@ struct StoredExecution {
   std::vector<StoredRun> runs;
 
   bool is_over() const { return status == "completed" || status == "failed" || status == "cancelled"; }
+  bool has_live_run() const;
 };
 // From the record and the history of the API.
 StoredExecution read_execution(const std::string& record, const std::string& history);
