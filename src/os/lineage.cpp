@@ -1,6 +1,9 @@
 #include "os/lineage.h"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <csignal>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,22 +17,47 @@ namespace {
 // More than any machine nests; a loop cannot be, but is not waited for.
 constexpr std::size_t deepest = 4'096;
 constexpr std::size_t environment_bytes = 4UL << 20U;
+// Processes above it may end while it is looked at; they cannot become more.
+constexpr int most_looks = 64;
+
+struct Link {
+  ProcessId id;
+  pid_t parent = 0;
+  friend bool operator==(const Link&, const Link&) = default;
+};
+
+// Nothing when somebody in between has gone: what is above it then cannot be told from the rest.
+std::optional<std::vector<Link>> read_links(pid_t pid) {
+  std::vector<Link> links;
+  while (pid > 0) {
+    const auto stat = read_process_stat(pid);
+    // Mounted with `hidepid`, /proc shows nothing of other users.
+    if (!stat && !links.empty() && ::kill(pid, 0) != 0 && errno == EPERM) return links;
+    if (!stat || links.size() == deepest) return std::nullopt;
+    links.push_back({stat->id, stat->parent});
+    pid = stat->parent;
+  }
+  return links;
+}
 
 }  // namespace
 
 std::vector<ProcessId> find_lineage(const ProcessId& id) {
-  std::vector<ProcessId> lineage;
-  for (pid_t pid = id.pid; pid > 0 && lineage.size() < deepest;) {
-    const auto stat = read_process_stat(pid);
+  std::optional<std::vector<Link>> before;
+  for (int i = 0; i < most_looks; ++i) {
+    const auto first = read_process_stat(id.pid);
     // One that is over may have been anybody's child.
-    if (!stat || (lineage.empty() && (stat->state == 'Z' || stat->state == 'X'))) break;
-    lineage.push_back(stat->id);
-    pid = stat->parent;
+    if (!first || first->id != id || first->state == 'Z' || first->state == 'X') return {};
+    auto now = read_links(id.pid);
+    // The same twice: each parent was there while its child named it.
+    if (now && now == before) {
+      std::vector<ProcessId> lineage;
+      for (const Link& link : *now) lineage.push_back(link.id);
+      return lineage;
+    }
+    before = std::move(now);
   }
-  // Looked at last: whoever it was all along was there all along.
-  const auto now = identify(id.pid);
-  if (lineage.empty() || lineage.front() != id || now != id) return {};
-  return lineage;
+  return {};
 }
 
 std::optional<std::string> variable_of(pid_t pid, std::string_view name) {

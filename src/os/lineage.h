@@ -10,7 +10,8 @@
 // Whose child a process is, and what is known of those above it.
 namespace reeve::os {
 
-// The process and those above it, nearest first. Empty when it is gone or its number is another's by now.
+// The process and all above it, nearest first, as they were at one moment. Empty when it is gone, when its number is
+// another's by now, or when the processes above it cannot all be read.
 std::vector<ProcessId> find_lineage(const ProcessId& id);
 
 // The value that a process was started with; nothing when it has none, or may not be looked at.

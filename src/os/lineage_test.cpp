@@ -1,12 +1,14 @@
 #include "os/lineage.h"
 
 #include <csignal>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "os/spawn.h"
+#include "os/tree.h"
 #include "tests/support/session.h"
 
 namespace reeve::os {
@@ -32,6 +34,32 @@ TEST(Lineage, goes_up_to_the_first_process) {
   EXPECT_FALSE(variable_of(child->pid(), "REEVE"));
   child->signal(SIGKILL);
   child->wait();
+}
+
+// APR-11: processes above it that end while it is looked at hide nothing of what is further above.
+TEST(Lineage, is_whole_while_parents_die) {
+  const auto self = identify(::getpid());
+  ASSERT_TRUE(self);
+  // Each child of the second shell loses its parent at once, and is taken in by the first.
+  auto child = spawn({.argv = {"/bin/sh", "-c", "while :; do sh -c 'sh -c \"sleep 0.02\" & exit 0'; done"},
+                      .environment = {"PATH=/usr/bin:/bin"}});
+  ASSERT_TRUE(child);
+  become_subreaper();
+  int looked_at = 0;
+  EXPECT_TRUE(testing::eventually([&] {
+    for (const ProcessId& id : find_descendants(::getpid())) {
+      const auto lineage = find_lineage(id);
+      if (lineage.empty()) continue;
+      EXPECT_THAT(lineage, Contains(*self)) << id.pid;
+      ++looked_at;
+    }
+    collect_children(child->pid());
+    return looked_at > 300 || ::testing::Test::HasFailure();
+  }));
+  child->signal(SIGKILL);
+  child->wait();
+  kill_descendants(std::chrono::seconds(20));
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 }
 
 // APR-11: whoever is gone has no lineage that could be believed.
