@@ -78,6 +78,7 @@ std::vector<Attempt> make_attempts(const Decoy& decoy) {
       {"config kept", fmt::format(": >> '{}/.reeve/config.yaml'", decoy.project().string()),
        "a tool can change the config of the next run"},
       {"ptrace", fmt::format(": < /proc/{}/mem", self), "a tool can take over other processes"},
+      {"no namespaces within", "unshare --user true", "a tool can have all rights in namespaces of its own"},
       {"kernel settings", ": >> /proc/sys/kernel/core_pattern", "a tool can tell the kernel what to run"},
   };
 }
@@ -114,9 +115,10 @@ Tried try_all(const std::vector<std::string>& argv) {
 
 std::vector<Check> check_sandbox() {
   const std::string name = "sandbox";
-  const auto bubblewrap = project::find_program(project::bubblewrap_name);
+  const auto bubblewrap = project::find_bubblewrap();
   if (!bubblewrap) {
-    return {{name, Health::warn, "bubblewrap is missing: `sandbox: guard` cannot be used", "apt install bubblewrap"}};
+    return {{name, Health::warn, fmt::format("`sandbox: guard` cannot be used: {}", bubblewrap.error()),
+             "apt install bubblewrap"}};
   }
   const Decoy decoy;
   const auto confinement = project::find_confinement(decoy.project().string(), decoy.state());
@@ -135,7 +137,8 @@ std::vector<Check> check_sandbox() {
   if (!tried.has_ended_well) {
     const std::string why(base::trim(tried.text));
     return {{name, Health::warn, fmt::format("bubblewrap cannot start: {}", base::visible(why)),
-             "sysctl user.max_user_namespaces=10000; in a container: allow user namespaces"}};
+             "it takes bubblewrap 0.8 or newer; sysctl user.max_user_namespaces=10000; in a container: allow user "
+             "namespaces"}};
   }
   std::vector<Check> checks = {{name, Health::ok, fmt::format("{}, namespaces can be made", *bubblewrap), ""}};
   for (const Attempt& attempt : attempts) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -103,6 +104,18 @@ std::vector<std::string> folders_between(const std::string& outer, const std::st
   return between;
 }
 
+// Whether nobody but root can put something else there. In a folder with the sticky bit others cannot touch what is
+// root's. The path is absolute and without links.
+bool is_roots_alone(const fs::path& resolved) {
+  for (fs::path path = resolved;; path = path.parent_path()) {
+    struct stat found{};
+    if (::lstat(path.c_str(), &found) != 0 || found.st_uid != 0) return false;
+    const bool is_sticky = S_ISDIR(found.st_mode) && (found.st_mode & S_ISVTX) != 0;
+    if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky) return false;
+    if (!path.has_relative_path()) return true;
+  }
+}
+
 class Words {
  public:
   void add(std::initializer_list<std::string> words) { list_.insert(list_.end(), words); }
@@ -136,6 +149,26 @@ std::optional<std::string> find_program(std::string_view name) {
     }
   }
   return std::nullopt;
+}
+
+std::expected<std::string, std::string> find_bubblewrap(std::string_view search_path) {
+  constexpr std::string_view name = "bwrap";
+  std::string why = "there is no `bwrap` in the PATH of the daemon";
+  for (const std::string_view entry : base::split(search_path, ':')) {
+    if (!entry.starts_with('/')) continue;
+    const auto folder = resolve(entry);
+    const auto program = folder ? resolve(fs::path(*folder) / name) : std::nullopt;
+    if (!program || ::access(program->c_str(), X_OK) != 0) continue;
+    // The folder too: a link in it could lead to any program of root.
+    if (is_roots_alone(*folder) && is_roots_alone(*program)) return *program;
+    why = fmt::format("{} is not used: it, its folder or one above can be changed by others than root",
+                      base::quoted((fs::path(entry) / name).string()));
+  }
+  return std::unexpected(why);
+}
+
+std::expected<std::string, std::string> find_bubblewrap() {
+  return find_bubblewrap(variable("PATH").value_or("/usr/bin:/bin"));
 }
 
 std::optional<Confinement> find_confinement(const std::string& folder, const StateFolder& state) {
@@ -173,6 +206,8 @@ std::vector<std::string> make_bubblewrap_words(const Confinement& confinement) {
   // Without --new-session: the terminal is the keeper's own, so that nothing typed into it by TIOCSTI reaches a
   // person's shell, and a tool without its terminal could not be typed to.
   words.add({"--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"});
+  // No namespaces within: most holes of the kernel are open only to those who have all rights in one of their own.
+  words.add({"--unshare-user", "--disable-userns"});
   words.add({"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"});
   for (const std::string& path : confinement.private_folders) words.add({"--tmpfs", path});
   for (const std::string& path : confinement.shown) words.bind_read_only(path);

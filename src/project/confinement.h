@@ -1,5 +1,6 @@
 #pragma once
 
+#include <expected>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,11 @@ std::vector<std::string> make_bubblewrap_words(const Confinement& confinement);
 
 // In the PATH of this process.
 std::optional<std::string> find_program(std::string_view name);
-inline constexpr std::string_view bubblewrap_name = "bwrap";
+
+// The first `bwrap` of the PATH that nobody but root can have written or replaced: it and all folders above it belong
+// to root and others cannot write to them. Absolute and without links. Else why there is none: tools run with this
+// user's rights, and one that put a `bwrap` of its own into the PATH would never be kept in a sandbox.
+std::expected<std::string, std::string> find_bubblewrap(std::string_view search_path);
+std::expected<std::string, std::string> find_bubblewrap();
 
 }  // namespace reeve::project

@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -38,6 +39,7 @@ TEST(Confinement, what_hides_comes_after_what_shows) {
                                 .own_folders = {"/home/a/p/.reeve/state/runs/TR-1/1/own"},
                                 .programs = {"/usr/bin/reeve-keeper"}};
   const auto words = make_bubblewrap_words(confinement);
+  EXPECT_THAT(words, Contains("--disable-userns"));
   const std::size_t root = place_of(words, "--ro-bind", "/");
   const std::size_t working = place_of(words, "--bind", "/home/a/p");
   const std::size_t config = place_of(words, "--ro-bind", "/home/a/p/.reeve");
@@ -83,6 +85,31 @@ TEST(Confinement, everything_of_reeve_is_no_working_folder) {
   EXPECT_FALSE(find_confinement((scratch.path() / ".reeve").string(), state));
   EXPECT_FALSE(find_confinement("/", state));
   EXPECT_FALSE(find_confinement((scratch.path() / "not there").string(), state));
+}
+
+// APR-11: a tool that can put a `bwrap` of its own into the PATH would never be kept in a sandbox.
+TEST(Confinement, bubblewrap_is_roots_alone) {
+  const testing::ScratchFolder scratch;
+  const fs::path own = scratch.path() / "bin";
+  fs::create_directories(own);
+  fs::create_symlink("/bin/sh", own / "bwrap");
+  // Root's own folder is as good as any other of root; this one is everybody's.
+  fs::permissions(own, fs::perms::all);
+  const auto refused = find_bubblewrap(own.string());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error(), HasSubstr((own / "bwrap").string()));
+  // The next one counts.
+  const auto found = find_bubblewrap(own.string() + ":/usr/bin:/bin");
+  ASSERT_TRUE(found) << found.error();
+  EXPECT_EQ(*found, fs::canonical("/usr/bin/bwrap").string());
+  // The same by a link that only looks as if it were root's.
+  fs::create_directory_symlink(own, scratch.path() / "link");
+  EXPECT_FALSE(find_bubblewrap((scratch.path() / "link").string()));
+  // Never where this process happens to be.
+  fs::current_path(own);
+  EXPECT_FALSE(find_bubblewrap(".:"));
+  fs::current_path("/");
+  EXPECT_FALSE(find_bubblewrap((scratch.path() / "nothing here").string()));
 }
 
 // The file `.git` is the tool's to write.

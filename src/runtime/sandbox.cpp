@@ -43,7 +43,7 @@ std::vector<std::string> make_words(const SandboxPlace& place, const std::string
 std::vector<std::string> make_wrapper(const SandboxPlace& place, const SandboxRun& run) {
   const std::string status_file = run.attempt_folder + "/" + keeper::sandbox_name;
   ::unlink(status_file.c_str());
-  const auto bubblewrap = project::find_program(project::bubblewrap_name);
+  const auto bubblewrap = project::find_bubblewrap();
   auto confinement = project::find_confinement(run.working_folder, place.state);
   // Not a command of this program: it says so and ends, and without a status file the run has failed.
   if (!bubblewrap || !confinement) return {place.keeper_program, "confine"};
@@ -84,8 +84,8 @@ void SandboxProbe::ask(const std::string& working_folder, Answer answer) {
         fmt::format("{} holds what is kept from it; start it in a folder of its own", base::quoted(working_folder))));
   }
   if (works_) return answer(std::nullopt);
-  const auto bubblewrap = project::find_program(project::bubblewrap_name);
-  if (!bubblewrap) return answer(unavailable("there is no `bwrap` in the PATH of the daemon"));
+  const auto bubblewrap = project::find_bubblewrap();
+  if (!bubblewrap) return answer(unavailable(bubblewrap.error()));
   waiting_.push_back(std::move(answer));
   if (process_) return;
   confinement->programs = {place_.keeper_program};

@@ -13,6 +13,7 @@ namespace reeve {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::Outcome;
@@ -68,6 +69,12 @@ class Sandbox : public testing::DaemonTest {
     }
     return made;
   }
+  // Nothing can be mounted where a link leads nowhere.
+  void break_sandbox() const {
+    fs::create_directories(project() / ".git");
+    fs::create_symlink("/not there", project() / ".git/hooks");
+  }
+  void mend_sandbox() const { fs::remove(project() / ".git/hooks"); }
   void write_program(const fs::path& name, const std::string& text) const {
     const fs::path path = scratch().write(name, text);
     ::chmod(path.c_str(), 0755);
@@ -277,30 +284,51 @@ TEST_F(Sandbox, without_bubblewrap_no_run_is_begun) {
   EXPECT_EQ(reeve({"runs"}).out, "");
 }
 
-// Where bubblewrap is there and may make no namespaces, its own words say so; and it is tried again.
+// APR-11: a tool without a sandbox writes to folders of the PATH, and what it puts there is no sandbox for the next.
+TEST_F(Sandbox, a_bubblewrap_that_others_can_change_is_not_used) {
+  write_program("bin/bwrap", "#!/bin/sh\ntouch " + (scratch().path() / "used").string() + "\nexec \"$@\"\n");
+  const fs::path bin = scratch().path() / "bin";
+  // Of root too: everybody can replace what is in it.
+  fs::permissions(bin, fs::perms::all);
+  const Outcome alone =
+      testing::run_program(launch_with_path({"run", "--tool", "kept", "--", "echo ran"}, bin.string()));
+  EXPECT_EQ(alone.code, 2) << alone.out;
+  EXPECT_THAT(alone.err, AllOf(HasSubstr("run.sandbox_unavailable"), HasSubstr("bin/bwrap\" is not used")));
+  EXPECT_EQ(reeve({"stop"}).code, 0);
+  const Outcome beside = testing::run_program(
+      launch_with_path({"run", "--tool", "kept", "--", "echo ran"}, bin.string() + ":/usr/bin:/bin"));
+  EXPECT_EQ(beside.out, "ran\n") << beside.err;
+  EXPECT_FALSE(fs::exists(scratch().path() / "used"));
+}
+
+// Where bubblewrap is there and cannot do it, its own words say so; and it is tried again.
 TEST_F(Sandbox, a_bubblewrap_that_fails_is_told_and_tried_again) {
-  write_program("bin/bwrap", "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n");
-  const std::string path = (scratch().path() / "bin").string() + ":/usr/bin:/bin";
-  const Outcome outcome = testing::run_program(launch_with_path({"run", "--tool", "kept", "--", "echo ran"}, path));
+  break_sandbox();
+  const Outcome outcome = kept("echo ran");
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("No permissions to create new namespace"));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("run.sandbox_unavailable"), HasSubstr("Can't mount tmpfs")));
   EXPECT_EQ(outcome.out, "");
-  write_program("bin/bwrap", "#!/bin/sh\nexec /usr/bin/bwrap \"$@\"\n");
+  mend_sandbox();
   EXPECT_EQ(kept("echo ran").out, "ran\n");
 }
 
 // It worked when it was asked, and does not when the tool is started: the run has failed, and nothing ran.
 TEST_F(Sandbox, a_sandbox_that_cannot_be_made_at_the_start_fails_the_run) {
-  const std::string count = scratch().path() / "asked";
-  write_program("bin/bwrap", "#!/bin/sh\n[ -e " + count + " ] && { echo 'bwrap: no luck' >&2; exit 1; }\n: > " + count +
-                                 "\nexec /usr/bin/bwrap \"$@\"\n");
-  const std::string path = (scratch().path() / "bin").string() + ":/usr/bin:/bin";
-  const Outcome outcome = testing::run_program(launch_with_path({"run", "--tool", "kept", "--", "echo ran"}, path));
+  EXPECT_EQ(kept("echo ran").out, "ran\n");
+  break_sandbox();
+  const Outcome outcome = kept("echo ran");
   EXPECT_EQ(outcome.code, 126);
   EXPECT_EQ(outcome.out, "");
-  auto run = show("TR-1");
+  auto run = show("TR-2");
   EXPECT_EQ(run["status"], "failed");
-  EXPECT_EQ(run["reason"], "the tool asks for `sandbox: guard`, but bubblewrap could not start it: bwrap: no luck");
+  EXPECT_THAT(run["reason"],
+              StartsWith("the tool asks for `sandbox: guard`, but bubblewrap could not start it: bwrap: Can't mount"));
+}
+
+// APR-11: with all rights in a namespace of its own a process could try far more of the kernel.
+TEST_F(Sandbox, no_namespaces_can_be_made_within) {
+  expect_held("unshare --user true");
+  expect_held("unshare --user --map-root-user --mount true");
 }
 
 // A folder in which everything of Reeve lies cannot be given away.
@@ -336,7 +364,7 @@ TEST_F(Sandbox, it_holds_for_an_unprivileged_user_too) {
 TEST_F(Sandbox, doctor_says_what_holds) {
   const Outcome outcome = reeve({"doctor"});
   for (const char* name : {"write outside", "state folder hidden", "daemon socket", "processes hidden", "config kept",
-                           "ptrace", "kernel settings"}) {
+                           "ptrace", "no namespaces within", "kernel settings"}) {
     EXPECT_THAT(outcome.out, HasSubstr("sandbox: " + std::string(name) + "\tok\theld")) << outcome.out;
   }
 }
