@@ -16,6 +16,7 @@
 #include "client/patches.h"
 #include "client/pipelines.h"
 #include "client/runs.h"
+#include "os/descent_mark.h"
 #include "os/lineage.h"
 #include "project/project.h"
 #include "project/state_folder.h"
@@ -45,9 +46,10 @@ std::vector<std::string> daemon_variables(const project::StateFolder& folder) tr
   return project::setting_variables();
 }
 
-// By the variable, and by descent for whoever has dropped it.
+// By the variable, by descent for whoever has dropped it, and by its mark for whoever has lost its keeper.
 bool is_inside_run() {
   if (project::variable("REEVE_RUN_ID")) return true;
+  if (const auto limit = os::find_lock_limit(::getpid()); limit && os::is_descent_mark(*limit)) return true;
   const auto self = os::identify(::getpid());
   const auto lineage = self ? os::find_lineage(*self) : std::vector<os::ProcessId>();
   return std::ranges::any_of(lineage,

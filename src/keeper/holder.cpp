@@ -24,6 +24,7 @@
 #include "keeper/terminal_watch.h"
 #include "keeper/tool_streams.h"
 #include "keeper/tool_tree.h"
+#include "os/descent_mark.h"
 #include "os/lock.h"
 
 namespace reeve::keeper {
@@ -168,6 +169,9 @@ void Holder::start() {
   plan.folder = launch->folder;
   streams_->open(*assign_, launch->has_prompt, plan);
   if (assign_->open_files != 0) limit_open_files(assign_->open_files);
+  // APR-11, RUN-13: what the tool starts is known by it even when this process was killed.
+  const auto kind = assign_->keep_descendants ? os::MarkKind::may_stay : os::MarkKind::ends_with_its_tool;
+  os::set_descent_mark(os::make_descent_mark(assign_->nonce, kind));
   auto process = tree_->spawn(plan);
   for (const int fd : {plan.input, plan.output, plan.error}) {
     if (fd >= 0) ::close(fd);

@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "os/process.h"
 #include "os/pseudo_file.h"
 
 namespace reeve::os {
@@ -49,9 +50,14 @@ struct Wanted {
   std::uint64_t user = 0;
   // 0: nobody holds it.
   std::uint64_t inode = 0;
+  base::BootTime accepted = {};
   std::vector<pid_t> holders;
   std::vector<pid_t> hidden;
+  std::vector<pid_t> latecomers;
   bool has_more_holders = false;
+
+  // Only root makes sockets that belong to others.
+  bool is_of_another_user() const { return inode != 0 && ::geteuid() != 0 && user != ::geteuid(); }
 };
 
 // By both ends, as a table has them.
@@ -61,6 +67,7 @@ using ByEnds = std::unordered_map<std::string, std::vector<std::size_t>>;
 // table of a busy machine is long.
 void read_table(const char* table, const ByEnds& ends, std::vector<Wanted>& wanted) {
   constexpr int most_lines = 500'000;
+  constexpr std::uint64_t established = 1;
   if (ends.empty()) return;
   const std::unique_ptr<std::FILE, decltype([](std::FILE* file) { std::fclose(file); })> file(std::fopen(table, "re"));
   if (!file) return;
@@ -75,6 +82,8 @@ void read_table(const char* table, const ByEnds& ends, std::vector<Wanted>& want
     if (found == ends.end()) continue;
     std::array<std::uint64_t, 7> fields{};
     for (std::uint64_t& field : fields) field = parse_unsigned(take_word(text));
+    // Whoever closes it, or ends, cannot be asked about any more.
+    if (fields[0] != established) continue;
     for (const std::size_t at : found->second) {
       wanted[at].user = fields[4];
       wanted[at].inode = fields[6];
@@ -87,7 +96,8 @@ std::vector<Wanted> find_sockets(std::span<const TcpConnection> connections) {
   ByEnds v4;
   ByEnds v6;
   for (std::size_t i = 0; i < connections.size(); ++i) {
-    const auto& [from, to] = connections[i];
+    const auto& [from, to, accepted] = connections[i];
+    wanted[i].accepted = accepted;
     if (from.is_v4() && to.is_v4()) {
       v4[kernel_text(from, Table::v4) + ' ' + kernel_text(to, Table::v4)].push_back(i);
     }
@@ -107,6 +117,14 @@ std::uint64_t user_of(pid_t pid) {
   if (at == std::string::npos) return std::numeric_limits<std::uint64_t>::max();
   const std::string_view rest = std::string_view(status).substr(at + mark.size());
   return parse_unsigned(rest.substr(0, rest.find('\t')));
+}
+
+// Rounded down, as the kernel tells it; the first moment for one that is gone, which is found out by its lineage.
+base::BootTime began_at(pid_t pid) {
+  static const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  const auto id = identify(pid);
+  const std::uint64_t ticks = id ? id->started : 0;
+  return base::BootTime(base::Milliseconds(ticks * 1'000 / ticks_per_second));
 }
 
 // How many descriptors wait in it, of a unix socket.
@@ -142,20 +160,25 @@ class Search {
     if (!by_link_.empty()) look_at_all();
     // Those who cannot be seen are suspected, unless somebody else may have put it on its way.
     const bool is_hidden = std::ranges::any_of(
-        wanted_, [](const Wanted& one) { return one.inode != 0 && !is_seen(one) && !one.hidden.empty(); });
+        wanted_, [](const Wanted& one) { return one.inode != 0 && !is_seen(one) && may_be_hidden(one); });
     const bool may_be_on_its_way = is_hidden && !is_over_ && find_on_its_way();
     std::vector<Holders> found;
     for (const Wanted& one : wanted_) {
-      const bool is_known = is_seen(one) ? !one.has_more_holders : one.hidden.empty() || !may_be_on_its_way;
+      const bool is_known = is_seen(one) ? !one.has_more_holders : !may_be_hidden(one) || !may_be_on_its_way;
       found.push_back({.processes = is_seen(one) ? one.holders : one.hidden,
+                       .latecomers = is_seen(one) ? std::vector<pid_t>() : one.latecomers,
                        .is_complete = one.inode == 0 || (is_known && !is_over_),
-                       .is_guess = !is_seen(one)});
+                       .is_guess = !is_seen(one),
+                       .is_of_another_user = one.is_of_another_user(),
+                       .inode = one.inode});
     }
     return found;
   }
 
  private:
   static bool is_seen(const Wanted& one) { return !one.holders.empty() || one.has_more_holders; }
+  // What belongs to another user is nobody's of this one, on whatever way it is.
+  static bool may_be_hidden(const Wanted& one) { return !one.hidden.empty() && !one.is_of_another_user(); }
 
   void look_at_all() {
     std::size_t looked_at = 0;
@@ -234,9 +257,10 @@ class Search {
 
   void note_hidden(pid_t pid) {
     const std::uint64_t user = user_of(pid);
+    const base::BootTime began = began_at(pid);
     for (Wanted& one : wanted_) {
       // Bounded by the processes that are looked at: a proxy of root has all of the kernel's beside it.
-      if (one.inode != 0 && one.user == user) one.hidden.push_back(pid);
+      if (one.inode != 0 && one.user == user) (began <= one.accepted ? one.hidden : one.latecomers).push_back(pid);
     }
   }
 
@@ -252,6 +276,12 @@ class Search {
 
 std::vector<Holders> find_holders(std::span<const TcpConnection> connections, const HolderBounds& bounds) {
   return Search(find_sockets(connections), bounds).run();
+}
+
+std::vector<std::uint64_t> find_inodes(std::span<const TcpConnection> connections) {
+  std::vector<std::uint64_t> inodes;
+  for (const Wanted& one : find_sockets(connections)) inodes.push_back(one.inode);
+  return inodes;
 }
 
 }  // namespace reeve::os

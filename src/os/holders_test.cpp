@@ -36,9 +36,14 @@ class HoldersTest : public ::testing::Test {
     EXPECT_EQ(::connect(client.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
     return client;
   }
-  Holders find(const TcpAddress& from, const HolderBounds& bounds = {}) const {
-    const TcpConnection one{from, to_};
+  Holders find(const TcpAddress& from, const HolderBounds& bounds = {},
+               base::BootTime accepted = base::BootTime::max()) const {
+    const TcpConnection one{from, to_, accepted};
     return find_holders(std::span(&one, 1), bounds).front();
+  }
+  std::uint64_t inode_of(const TcpAddress& from) const {
+    const TcpConnection one{from, to_};
+    return find_inodes(std::span(&one, 1)).front();
   }
 
   Fd listener_ = listen_at(*parse_tcp_address("127.0.0.1:0"));
@@ -138,6 +143,10 @@ TEST_F(HoldersTest, one_that_hides_is_suspected) {
     become_nobody();
     const Holders found = find(from);
     const bool is_suspected = std::ranges::find(found.processes, hider) != found.processes.end();
+    // What began after the connection has it from somebody else, if at all.
+    const auto contains = [&](const std::vector<pid_t>& all) { return std::ranges::find(all, hider) != all.end(); };
+    const Holders later = find(from, {}, base::BootTime(base::Milliseconds(1)));
+    if (contains(later.processes) || !contains(later.latecomers) || contains(found.latecomers)) ::_exit(2);
     // However few may be told of those who are seen; of those who were not looked at nobody knows.
     const bool is_honest = found.is_guess && find(from, {.holders = 0}).processes == found.processes &&
                            !find(from, {.processes = 1}).is_complete;
@@ -149,6 +158,37 @@ TEST_F(HoldersTest, one_that_hides_is_suspected) {
   ::kill(hider, SIGKILL);
   ::waitpid(hider, nullptr, 0);
   for (const int end : told) ::close(end);
+}
+
+// APR-11: one who says something and leaves at once. What is being closed has no holder that could be asked about.
+TEST_F(HoldersTest, what_is_closed_meanwhile_is_noticed) {
+  const Holders found = find(from_);
+  EXPECT_NE(found.inode, 0U);
+  EXPECT_EQ(inode_of(from_), found.inode);
+  const Fd second = connect();
+  EXPECT_NE(inode_of(*local_address(second.get())), found.inode);
+  ASSERT_EQ(::shutdown(client_.get(), SHUT_WR), 0);
+  EXPECT_EQ(inode_of(from_), 0U) << "it is not established any more";
+  EXPECT_THAT(find(from_).processes, IsEmpty());
+  const TcpAddress from = *local_address(second.get());
+  {
+    const Fd copy(::dup(second.get()));
+  }
+  EXPECT_NE(inode_of(from), 0U) << "somebody still has it";
+}
+
+// Root makes sockets that belong to others, nobody else does.
+TEST_F(HoldersTest, a_socket_of_another_user_is_known) {
+  EXPECT_FALSE(find(from_).is_of_another_user);
+  const pid_t seeker = ::fork();
+  if (seeker == 0) {
+    const bool is_root = ::geteuid() == 0;
+    become_nobody();
+    ::_exit(find(from_).is_of_another_user == is_root ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(seeker, &status, 0), seeker);
+  EXPECT_EQ(status, 0);
 }
 
 // What was not looked at may be anybody.

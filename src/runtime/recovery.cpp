@@ -11,11 +11,9 @@
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/lock.h"
-#include "os/process_stat.h"
-#include "os/pseudo_file.h"
 #include "os/tree.h"
 #include "os/unix_socket.h"
-#include "runtime/run_files.h"
+#include "runtime/leftovers.h"
 #include "runtime/store_task.h"
 #include "runtime/supervisor.h"
 #include "store/runs.h"
@@ -65,26 +63,6 @@ std::optional<keeper::ExitRecord> find_exit(const std::string& folder, const std
 std::optional<keeper::ExecMarker> find_marker(const std::string& folder) {
   const auto bytes = read_if_there(folder + "/" + keeper::marker_name, keeper::record_bytes);
   return bytes ? keeper::decode_marker(*bytes) : std::nullopt;
-}
-
-// Processes with exactly this entry in the environment they were started with.
-bool has_entry(pid_t pid, const std::string& entry) {
-  const std::string all = '\0' + os::read_pseudo_file(os::proc_path(pid, "environ").c_str(), 4UL << 20U) + '\0';
-  return all.find('\0' + entry + '\0') != std::string::npos;
-}
-
-void add_with_descendants(std::vector<os::ProcessId>& found, const os::ProcessId& id) {
-  const auto add = [&](const os::ProcessId& one) {
-    if (std::find(found.begin(), found.end(), one) == found.end()) found.push_back(one);
-  };
-  add(id);
-  for (const os::ProcessId& child : os::find_descendants(id.pid)) add(child);
-}
-
-std::string seat_of(const Surroundings& around, const ledger::KeeperIdentity& keeper) {
-  return (around.folder.keepers() /
-          keeper::seat_name(static_cast<std::int32_t>(keeper.pid), static_cast<std::uint64_t>(keeper.started)))
-      .string();
 }
 
 // What the next daemon must know of it: open, or answered and perhaps not typed.
@@ -453,6 +431,26 @@ void Supervisor::finish_ending(Found found, std::function<void()> done) {
         if (*stored) tell_changed(**stored);
         done();
       });
+}
+
+// What the keeper would have ended: its control group, and what is left beside it.
+void Supervisor::kill_leftovers(const Found& found) const {
+  if (found.attempt.keeper.boot_id != around_.boot_id && !found.attempt.keeper.boot_id.empty()) return;
+  const std::string folder = attempt_folder(around_, found.attempt.run, found.attempt.claim.attempt);
+  const auto marker = find_marker(folder);
+  if (marker && !marker->cgroup.empty()) {
+    const std::filesystem::path path = marker->cgroup;
+    os::Cgroup group = os::Cgroup::at(path.parent_path().string(), path.filename().string());
+    group.kill();
+    group.wait_empty(kill_patience);
+    group.remove();
+  }
+  const ledger::KeeperIdentity& keeper = found.attempt.keeper;
+  const LostAttempt lost{.nonce = found.attempt.nonce,
+                         .attempt_folder = folder,
+                         .keeper = {static_cast<pid_t>(keeper.pid), static_cast<std::uint64_t>(keeper.started)},
+                         .marker = marker};
+  os::kill_found([&] { return find_leftovers(lost); }, kill_patience);
 }
 
 }  // namespace reeve::runtime

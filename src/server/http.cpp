@@ -110,6 +110,7 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
       visit.peer.entrance = Entrance::tcp;
       visit.peer.from = *from;
       visit.peer.to = *to;
+      visit.peer.accepted = loop.now();
       visit.admit = listener.door->admit;
       os::prepare_connection(socket.get());
       if (listener.door->tls) {

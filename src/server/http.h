@@ -10,6 +10,7 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "base/clock.h"
 #include "os/fd.h"
 #include "os/tcp.h"
 #include "runtime/loop.h"
@@ -34,9 +35,10 @@ struct Peer {
   // When it began, as it was at the first look (os::ProcessId): a number alone may be another's later.
   std::uint64_t started = 0;
   Entrance entrance = Entrance::unix_socket;
-  // Of TCP: the two ends, and whether nobody in between can read along.
+  // Of TCP: the two ends, when it came in, and whether nobody in between can read along.
   os::TcpAddress from = {};
   os::TcpAddress to = {};
+  base::BootTime accepted = {};
   bool is_encrypted = false;
   // Shared by all requests of one connection; none where nothing is remembered.
   std::shared_ptr<Acquaintance> acquaintance = {};

@@ -1,11 +1,13 @@
 #include "server/insider.h"
 
 #include <algorithm>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "base/limits.h"
 #include "base/text.h"
+#include "os/descent_mark.h"
 #include "os/lineage.h"
 #include "runtime/store_task.h"
 
@@ -37,8 +39,23 @@ std::string run_named_by(pid_t pid) {
 
 bool is_keeper(pid_t pid) { return os::runs_program(pid, "reeve-keeper", "hold"); }
 
+bool has_mark(pid_t pid) {
+  const auto limit = os::find_lock_limit(pid);
+  return limit && os::descends_from_marked(*limit);
+}
+
 bool is_mark(pid_t pid) {
-  return is_keeper(pid) || is_group_of_a_run(os::cgroup_of(pid)) || os::variable_of(pid, "REEVE_RUN_ID");
+  return is_keeper(pid) || is_group_of_a_run(os::cgroup_of(pid)) || has_mark(pid) ||
+         os::variable_of(pid, "REEVE_RUN_ID");
+}
+
+// The guard takes in what a killed keeper leaves behind. Beneath it there is nothing else but the daemon with its own
+// commands, and keepers.
+bool is_taken_in(const std::vector<pid_t>& lineage) {
+  for (std::size_t i = 1; i < lineage.size(); ++i) {
+    if (os::runs_program(lineage[i], "reeve-keeper", "guard") && lineage[i - 1] != ::getpid()) return true;
+  }
+  return false;
 }
 
 std::optional<Insider> find_held(const runtime::Daemon& daemon, pid_t pid, const std::vector<pid_t>& lineage) {
@@ -64,40 +81,61 @@ std::vector<pid_t> numbers_of(const std::vector<os::ProcessId>& lineage) {
               "let the command that decides wait for its answer");
 }
 
+Suspect trace(const os::ProcessId& id) {
+  constexpr int most_looks = 16;
+  Suspect suspect{.pid = id.pid};
+  for (int i = 0; i < most_looks; ++i) {
+    const auto lineage = os::find_lineage(id);
+    suspect.lineage = numbers_of(lineage);
+    suspect.is_marked = std::ranges::any_of(suspect.lineage, is_mark) || is_taken_in(suspect.lineage);
+    if (suspect.is_marked) suspect.keeper = name_keeper(lineage);
+    // Marks go with their process: that there is none holds only if all of them are still there.
+    if (suspect.is_marked || lineage.empty() || os::find_lineage(id) == lineage) return suspect;
+  }
+  return {.pid = id.pid};
+}
+
+std::optional<Insider> judge(const runtime::Daemon& daemon, const Suspect& one) {
+  if (auto held = find_held(daemon, one.pid, one.lineage)) return held;
+  if (one.is_marked) return Insider{run_named_by(one.pid), one.pid, std::nullopt, one.keeper};
+  return std::nullopt;
+}
+
+bool is_there(const Suspect& one) { return !one.lineage.empty(); }
+
 }  // namespace
 
 Suspect trace(pid_t pid) {
   const auto id = os::identify(pid);
-  const auto lineage = id ? os::find_lineage(*id) : std::vector<os::ProcessId>();
-  Suspect suspect{.pid = pid, .lineage = numbers_of(lineage)};
-  suspect.is_marked = std::ranges::any_of(suspect.lineage, is_mark);
-  if (suspect.is_marked) suspect.keeper = name_keeper(lineage);
-  return suspect;
+  return id ? trace(*id) : Suspect{.pid = pid};
 }
 
 std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& peer) {
   if (peer.pid < 0) return std::nullopt;
-  const auto above = os::find_lineage({peer.pid, peer.started});
-  const auto lineage = numbers_of(above);
-  if (lineage.empty()) throw_gone();
-  if (auto held = find_held(daemon, peer.pid, lineage)) return held;
-  if (!std::ranges::any_of(lineage, is_mark)) return std::nullopt;
-  return Insider{run_named_by(peer.pid), peer.pid, std::nullopt, name_keeper(above)};
+  const Suspect suspect = trace({peer.pid, peer.started});
+  if (!is_there(suspect)) throw_gone();
+  return judge(daemon, suspect);
 }
 
-std::optional<Insider> find_insider(const runtime::Daemon& daemon, const std::vector<Suspect>& holders,
-                                    bool is_complete) {
-  for (const Suspect& one : holders) {
-    if (auto held = find_held(daemon, one.pid, one.lineage)) return held;
-    if (one.is_marked) return Insider{run_named_by(one.pid), one.pid, std::nullopt, one.keeper};
+std::optional<Insider> find_insider(const runtime::Daemon& daemon, const PortPeers& peers) {
+  for (const auto* all : {&peers.suspects, &peers.latecomers}) {
+    for (const Suspect& one : *all) {
+      if (auto insider = judge(daemon, one)) return insider;
+    }
   }
-  if (!is_complete) {
+  // It is closed as soon as nobody has it: whoever has ended since may have been its last holder.
+  if (peers.is_gone) throw_gone();
+  if (!peers.is_complete) {
     throw Error("api.peer_hidden", "not all processes that may have sent this could be looked at",
                 "ask through the daemon's unix socket");
   }
-  // Those that have gone since they were found may have been anybody.
-  const bool is_anybody_there = std::ranges::any_of(holders, [](const Suspect& one) { return !one.lineage.empty(); });
-  if (!is_anybody_there) throw_gone();
+  if (peers.is_guess && peers.is_of_another_user) return std::nullopt;
+  // Those that have gone since they were found may have been anybody. One who was seen and is still there has it; of
+  // those who only may have it each must be known.
+  const bool is_anybody_there = std::ranges::any_of(peers.suspects, is_there);
+  const bool is_each_known =
+      std::ranges::all_of(peers.suspects, is_there) && std::ranges::all_of(peers.latecomers, is_there);
+  if (!is_anybody_there || (peers.is_guess && !is_each_known)) throw_gone();
   return std::nullopt;
 }
 

@@ -15,7 +15,7 @@ struct Suspect {
   pid_t pid = 0;
   // It and those above it, nearest first; empty when it was gone.
   std::vector<pid_t> lineage;
-  // By its control group, or by the variables or the program of one of them.
+  // By its control group, its limits, or by the variables or the program of one of those above it.
   bool is_marked = false;
   // As in Insider.
   std::string keeper = {};
@@ -23,13 +23,26 @@ struct Suspect {
 // On any thread.
 Suspect trace(pid_t pid);
 
-// By a keeper above it, by its control group, or by the variables it or somebody above it was started with. Throws
-// `api.peer_gone` for a peer of this machine that is not there any more, of whom nothing can be known.
+// Who may hold the other end of a port's connection (os::Holders).
+struct PortPeers {
+  std::vector<Suspect> suspects;
+  // Those that can have it only from somebody else: inside a run they are found, outside they prove nothing.
+  std::vector<Suspect> latecomers = {};
+  bool is_complete = true;
+  bool is_guess = false;
+  bool is_of_another_user = false;
+  // The connection was closed at that end before all of this was known.
+  bool is_gone = false;
+};
+
+// By a keeper above it, by its control group, by its limits (os/descent_mark.h), by a guard that has taken in what a
+// keeper left behind, or by the variables it or somebody above it was started with. Throws `api.peer_gone` for a peer
+// of this machine that is not there any more, of whom nothing can be known.
 std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& peer);
 // The same of those who hold the other end of a port's connection. Who has one may have got it from somebody else: one
 // of them inside is enough. Throws `api.peer_gone` where nobody has it, `api.peer_hidden` where not all could be seen.
-std::optional<Insider> find_insider(const runtime::Daemon& daemon, const std::vector<Suspect>& holders,
-                                    bool is_complete);
+// What belongs to another user is outside when nobody inside may hold it: then the token counts.
+std::optional<Insider> find_insider(const runtime::Daemon& daemon, const PortPeers& peers);
 
 // What was found of who asks (`Exchange::insider`) decides what follows.
 // Called first by everything that decides or could: throws `approval.inside_run`, after it has been reported. `what`

@@ -25,6 +25,7 @@
 
 #include "keeper/crash_point.h"
 #include "keeper/guard.h"
+#include "os/descent_mark.h"
 #include "os/file.h"
 #include "os/lock.h"
 #include "os/process_stat.h"
@@ -94,6 +95,14 @@ Inherited clear_environment() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
   }
   return inherited;
+}
+
+// APR-11: a process inside a run would have a daemon of its own to decide with, and all that this one starts would
+// carry the run's mark.
+void refuse_inside_run() {
+  const auto limit = os::find_lock_limit(::getpid());
+  if (!limit || !os::is_descent_mark(*limit)) return;
+  throw Error("daemon.inside_run", "a daemon cannot be started inside a run", "start it in a shell of your own");
 }
 
 void prepare_folder(const fs::path& root) {
@@ -372,6 +381,7 @@ int serve(const ServeOptions& options) {
     // Before any thread begins, so that all have it.
     ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
+    refuse_inside_run();
     Inherited inherited = clear_environment();
     prepare_folder(options.folder.root);
     const os::FileLock lock = take_lock(options.folder);

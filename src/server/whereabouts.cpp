@@ -128,12 +128,7 @@ void admit_insider(const SharedExchange& exchange, Inside inside, std::function<
 // Looks for the holders of connections, for all that wait at once.
 class Whereabouts::Seeker {
  public:
-  struct Found {
-    std::vector<Suspect> suspects;
-    bool is_complete = true;
-    bool is_guess = false;
-  };
-  using Take = std::function<void(const Found& found)>;
+  using Take = std::function<void(const PortPeers& found)>;
 
   explicit Seeker(runtime::Loop& loop) : loop_(loop), thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
@@ -153,6 +148,16 @@ class Whereabouts::Seeker {
     Take take;
   };
 
+  static PortPeers trace_all(const os::Holders& holders) {
+    PortPeers peers{.suspects = {},
+                    .is_complete = holders.is_complete,
+                    .is_guess = holders.is_guess,
+                    .is_of_another_user = holders.is_of_another_user};
+    for (const pid_t pid : holders.processes) peers.suspects.push_back(trace(pid));
+    for (const pid_t pid : holders.latecomers) peers.latecomers.push_back(trace(pid));
+    return peers;
+  }
+
   void work(const std::stop_token& stop) {
     while (true) {
       std::vector<Task> tasks;
@@ -164,11 +169,14 @@ class Whereabouts::Seeker {
       std::vector<os::TcpConnection> connections;
       for (const Task& task : tasks) connections.push_back(task.connection);
       const std::vector<os::Holders> found = os::find_holders(connections);
+      std::vector<PortPeers> all;
+      for (const os::Holders& holders : found) all.push_back(trace_all(holders));
+      // Last: what was closed while they were looked for may have been held by somebody who ended then.
+      const std::vector<std::uint64_t> inodes = os::find_inodes(connections);
       for (std::size_t i = 0; i < tasks.size(); ++i) {
-        Found told{.suspects = {}, .is_complete = found[i].is_complete, .is_guess = found[i].is_guess};
-        for (const pid_t pid : found[i].processes) told.suspects.push_back(trace(pid));
+        all[i].is_gone = inodes[i] == 0 || inodes[i] != found[i].inode;
         // What it holds is let go of on the loop alone.
-        loop_.post([take = std::move(tasks[i].take), told = std::move(told)] { take(told); });
+        loop_.post([take = std::move(tasks[i].take), told = std::move(all[i])] { take(told); });
       }
     }
   }
@@ -215,16 +223,16 @@ void Whereabouts::find(const SharedExchange& exchange, bool is_anew, std::functi
     return go();
   }
   if (!seeker_) seeker_ = std::make_unique<Seeker>(daemon_.loop());
-  const auto decide = [this, exchange, take, is_anew, go = std::move(go)](const Seeker::Found& found) {
+  const auto decide = [this, exchange, take, is_anew, go = std::move(go)](const PortPeers& found) {
     exchange->go_on([&] {
       // Who was not seen changes nothing; whether it may look is its token's matter, or a tunnel of ssh and a proxy of
       // another user would let nobody look.
       const bool is_unseen = found.is_guess || !found.is_complete;
-      take(!is_anew && is_unseen ? std::nullopt : find_insider(daemon_, found.suspects, found.is_complete));
+      take(!is_anew && is_unseen ? std::nullopt : find_insider(daemon_, found));
       go();
     });
   };
-  if (!seeker_->ask({peer.from, peer.to}, decide)) {
+  if (!seeker_->ask({peer.from, peer.to, peer.accepted}, decide)) {
     throw Error("store.busy", "too many requests wait until it is known who sent them", "try again in a moment");
   }
 }

@@ -86,6 +86,16 @@ DaemonTest::DaemonTest() : project_(scratch_.path() / "project") {
   fs::create_directories(scratch_.path() / "home");
 }
 
+void DaemonTest::become_ordinary() {
+  if (::geteuid() != 0) return;
+  constexpr uid_t nobody = 65'534;
+  prefix_ = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+  EXPECT_EQ(::chown(scratch_.path().c_str(), nobody, nobody), 0);
+  for (const auto& entry : fs::recursive_directory_iterator(scratch_.path())) {
+    EXPECT_EQ(::lchown(entry.path().c_str(), nobody, nobody), 0);
+  }
+}
+
 void DaemonTest::TearDown() {
   if (fs::exists(socket())) {
     const Outcome stopped = reeve({"stop"});
@@ -113,7 +123,8 @@ void DaemonTest::print_logs() const {
 }
 
 Launch DaemonTest::launch(const Words& words, const Variables& more) const {
-  Launch launch{.argv = {reeve_binary()}, .folder = project_};
+  Launch launch{.argv = prefix_, .folder = project_};
+  launch.argv.push_back(reeve_binary());
   launch.argv.insert(launch.argv.end(), words.begin(), words.end());
   launch.environment = {{"HOME", (scratch_.path() / "home").string()},
                         {"PATH", "/usr/bin:/bin"},

@@ -42,6 +42,12 @@ class DaemonTest : public ::testing::Test {
   DaemonTest();
   void TearDown() override;
 
+  // From now on `reeve` and its daemon run as a user without rights over the processes of others: the one who runs the
+  // tests, or another in root's place. All that is in the scratch folder becomes that user's.
+  void become_ordinary();
+  // What comes before a command, so that it runs as that user.
+  const Words& as_ordinary() const noexcept { return prefix_; }
+
   // What `reeve` gets: HOME, PATH, LANG and REEVE_STATE, then `more`.
   Launch launch(const Words& words, const Variables& more = {}) const;
   Outcome reeve(const Words& words, const Variables& more = {}) const;
@@ -85,6 +91,7 @@ class DaemonTest : public ::testing::Test {
 
   ScratchFolder scratch_;
   std::filesystem::path project_;
+  Words prefix_;
 };
 
 }  // namespace reeve::testing

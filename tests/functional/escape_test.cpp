@@ -1,0 +1,223 @@
+#include <csignal>
+#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/daemon.h"
+
+// The ways out of a run's tree (SECURITY.md has the table): whoever took one cannot decide (APR-11), and is killed with
+// its run as far as it is known to belong to it (RUN-13).
+namespace reeve {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::is_alive;
+using testing::Outcome;
+using testing::Words;
+
+// The question is of one daemon, the run that gets away of another: the first looks at a process that it never started,
+// and the second can be stopped so that it does not end what it would end at once.
+class Escape : public testing::DaemonTest {
+ protected:
+  Escape() {
+    configure("tools:\n  staying: {command: [/bin/sh], keep_descendants: true}\n");
+    EXPECT_EQ(reeve({"run", "--state", other(), "--detach", "--", "/bin/sh", "-c",
+                     R"(echo '{"event":"approval_needed","question":"Go?"}'; exit 90)"})
+                  .code,
+              0);
+    EXPECT_TRUE(eventually([&] { return question().contains("\"pending\""); }));
+  }
+  void TearDown() override {
+    EXPECT_THAT(question(), HasSubstr("\"pending\""));
+    EXPECT_EQ(reeve({"cancel", "--state", other(), "TR-1"}).code, 0);
+    EXPECT_EQ(reeve({"stop", "--state", other()}).code, 0);
+    DaemonTest::TearDown();
+  }
+
+  std::string other() const { return (project() / "other").string(); }
+  std::string question() const { return reeve({"approvals", "--state", other(), "--all", "--json"}).out; }
+  fs::path file(const std::string& name) const { return project() / name; }
+  bool comes(const std::string& name) const {
+    return eventually([&] { return fs::exists(file(name)); });
+  }
+  void release(const std::string& name) const { scratch().write("project/" + name, ""); }
+
+  // A tool that starts something outside its session, with nothing in its environment and without a parent. When the
+  // file `go` is there, that does `act` ($tool and $keeper name them), decides, writes the exit code down and stays.
+  void start_runaway(const std::string& act, const Words& options = {}) const {
+    scratch().write("project/runaway.sh", "cd " + project().string() +
+                                              "; tool=$1; keeper=$2; echo $$ > pid.new; mv pid.new pid\n" +
+                                              "while ! [ -e go ]; do sleep 0.02; done\n" + act + "\n" +
+                                              testing::reeve_binary() + " approve AP-1 --state " + other() +
+                                              " > said 2>&1; echo $? > code.new; mv code.new code; exec sleep 1000\n");
+    scratch().write("project/tool.sh",
+                    "( setsid env -i PATH=/usr/bin:/bin sh " + file("runaway.sh").string() +
+                        " $$ $PPID > /dev/null 2>&1 & )\nwhile ! [ -e pid ] || ! [ -e over ]; do sleep 0.02; done\n");
+    Words words = {"run", "--detach"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.emplace_back("--");
+    if (options.empty()) words.emplace_back("/bin/sh");
+    words.emplace_back(file("tool.sh"));
+    const Outcome started = reeve(words);
+    ASSERT_EQ(started.code, 0) << started.err;
+    ASSERT_TRUE(comes("pid"));
+  }
+  pid_t runaway() const {
+    pid_t pid = 0;
+    std::ifstream(file("pid")) >> pid;
+    EXPECT_GT(pid, 0);
+    return pid;
+  }
+  // Of the daemon that has the run.
+  pid_t find_own(const std::string& role) const {
+    for (const testing::FoundProcess& process : testing::find_processes(state().string())) {
+      const bool is_guard = process.command.contains(" guard ");
+      if (role == "guard" ? is_guard : process.command.contains(" serve ") && !is_guard) return process.pid;
+    }
+    return 0;
+  }
+  // The kernel's word for whose child it is now.
+  static std::string wait_for_another_parent() {
+    return R"sh(while [ "$(cut -d' ' -f4 /proc/$tool/stat)" = "$keeper" ]; do sleep 0.02; done)sh";
+  }
+  void expect_refused() const {
+    ASSERT_TRUE(comes("code"));
+    EXPECT_EQ(testing::read_text(file("code")), "5\n") << testing::read_text(file("said"));
+    EXPECT_THAT(testing::read_text(file("said")), HasSubstr("approval.inside_run"));
+  }
+  void expect_killed() const {
+    const pid_t pid = runaway();
+    EXPECT_TRUE(eventually([&] { return !is_alive(pid); })) << pid;
+  }
+};
+
+// setsid and a double fork: the keeper takes it in.
+TEST_F(Escape, out_of_its_session_and_without_a_parent) {
+  start_runaway("");
+  release("go");
+  expect_refused();
+  release("over");
+  expect_killed();
+}
+
+// The keeper is killed, and its daemon does not come to ending what it left.
+TEST_F(Escape, by_killing_its_keeper) {
+  start_runaway("kill -9 $keeper; " + wait_for_another_parent());
+  const pid_t daemon = find_own("daemon");
+  ASSERT_GT(daemon, 0);
+  ASSERT_EQ(::kill(daemon, SIGSTOP), 0);
+  release("go");
+  expect_refused();
+  EXPECT_TRUE(is_alive(runaway()));
+  ASSERT_EQ(::kill(daemon, SIGCONT), 0);
+  expect_killed();
+}
+
+// With nobody left who could take it in, only what it cannot remove tells where it comes from.
+TEST_F(Escape, by_killing_its_keeper_the_daemon_and_the_guard) {
+  start_runaway("while ! [ -e alone ]; do sleep 0.02; done; kill -9 $keeper; " + wait_for_another_parent());
+  const pid_t daemon = find_own("daemon");
+  const pid_t guard = find_own("guard");
+  ASSERT_GT(daemon, 0);
+  ASSERT_GT(guard, 0);
+  ASSERT_EQ(::kill(guard, SIGKILL), 0);
+  ASSERT_TRUE(eventually([&] { return !is_alive(guard); }));
+  ASSERT_EQ(::kill(daemon, SIGKILL), 0);
+  ASSERT_TRUE(eventually([&] { return !is_alive(daemon); }));
+  release("alone");
+  release("go");
+  expect_refused();
+  EXPECT_TRUE(is_alive(runaway()));
+  // The next daemon ends it before it decides what becomes of the run.
+  EXPECT_EQ(reeve({"runs"}).code, 0);
+  expect_killed();
+}
+
+// The daemon left in order, and with it the guard that would have taken it in.
+TEST_F(Escape, by_killing_its_keeper_while_no_daemon_is_there) {
+  start_runaway("kill -9 $keeper; " + wait_for_another_parent());
+  EXPECT_EQ(reeve({"stop"}).code, 0);
+  ASSERT_TRUE(eventually([&] { return find_own("guard") == 0; }));
+  release("go");
+  expect_refused();
+  EXPECT_EQ(reeve({"runs"}).code, 0);
+  expect_killed();
+}
+
+// The mark can be lowered. It is one all the same, and the guard has it.
+TEST_F(Escape, with_its_mark_lowered) {
+  start_runaway("prlimit --pid $$ --locks=7:7; kill -9 $keeper; " + wait_for_another_parent());
+  const pid_t daemon = find_own("daemon");
+  ASSERT_GT(daemon, 0);
+  ASSERT_EQ(::kill(daemon, SIGSTOP), 0);
+  release("go");
+  expect_refused();
+  ASSERT_EQ(::kill(daemon, SIGCONT), 0);
+  expect_killed();
+}
+
+// Only root can raise it: then the guard above it says what it is. For others it stays.
+TEST_F(Escape, with_its_mark_removed) {
+  start_runaway("prlimit --pid $$ --locks=unlimited:unlimited; kill -9 $tool $keeper");
+  const pid_t daemon = find_own("daemon");
+  ASSERT_GT(daemon, 0);
+  ASSERT_EQ(::kill(daemon, SIGSTOP), 0);
+  release("go");
+  expect_refused();
+  // What has taken off all that it was known by lives on.
+  ::kill(runaway(), SIGKILL);
+  ASSERT_EQ(::kill(daemon, SIGCONT), 0);
+}
+
+// RUN-17: what a profile lets live on is inside for good, and is not taken for what another run has lost.
+TEST_F(Escape, as_a_server_that_outlives_its_run) {
+  start_runaway("", {"--tool", "staying"});
+  release("over");
+  EXPECT_EQ(reeve({"wait", "TR-1"}).code, 0);
+  EXPECT_EQ(reeve({"run", "--detach", "--", "sh", "-c", "echo $PPID > lost; exec sleep 1000"}).out, "TR-2\n");
+  pid_t keeper = 0;
+  EXPECT_TRUE(eventually([&] { return bool(std::ifstream(file("lost")) >> keeper); }));
+  ASSERT_GT(keeper, 0);
+  ASSERT_EQ(::kill(keeper, SIGKILL), 0);
+  EXPECT_TRUE(eventually([&] { return reeve({"show", "TR-2", "--json"}).out.contains("interrupted after it began"); }));
+  EXPECT_EQ(reeve({"cancel", "TR-2"}).code, 0);
+  EXPECT_TRUE(is_alive(runaway()));
+  release("go");
+  expect_refused();
+  ::kill(runaway(), SIGKILL);
+}
+
+// Whoever traces a process does not become its parent, and what is traced does not change its own.
+TEST_F(Escape, by_tracing_a_process_of_another_run) {
+  start_runaway("while ! [ -e traced ]; do sleep 0.02; done");
+  // PTRACE_SEIZE; where the kernel allows nobody's processes to be traced it fails, which is as good.
+  const std::string trace = fmt::format(
+      "import ctypes, time\nctypes.CDLL(None).ptrace(0x4206, {}, None, None)\nopen('traced', 'w').close()\n"
+      "time.sleep(1000)\n",
+      runaway());
+  EXPECT_EQ(reeve({"run", "--detach", "--", "python3", "-c", trace}).out, "TR-2\n");
+  release("go");
+  expect_refused();
+  EXPECT_EQ(reeve({"cancel", "TR-2", "--kill"}).code, 0);
+  release("over");
+  expect_killed();
+}
+
+// A daemon of its own would be a way to decide.
+TEST_F(Escape, with_a_daemon_of_its_own) {
+  const std::string third = (project() / "third").string();
+  const Outcome outcome =
+      reeve({"run", "--timeout", "20s", "--", "env", "-i", testing::reeve_binary(), "serve", "--state", third});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("daemon.inside_run"));
+  EXPECT_FALSE(fs::exists(third));
+}
+
+}  // namespace
+}  // namespace reeve

@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/files.h"
+#include "tests/support/port.h"
+
+// APR-11 at the port, with a daemon that may not look into all processes: who decides, and who only seems to.
+namespace reeve {
+namespace {
+
+using testing::body_of;
+using ::testing::HasSubstr;
+using testing::Launch;
+using ::testing::Not;
+using testing::Outcome;
+using testing::Port;
+using testing::Session;
+using testing::status_of;
+using testing::Words;
+
+class PortPeers : public testing::PortTest {
+ protected:
+  PortPeers() { become_ordinary(); }
+
+  // Outside any run, with the rights of the daemon's user.
+  std::unique_ptr<Session> start_outside(const Words& words) const { return start_as(as_ordinary(), words); }
+  std::unique_ptr<Session> start_as(const Words& prefix, const Words& words) const {
+    Launch launch{.argv = prefix, .folder = "/", .environment = {{"PATH", "/usr/bin:/bin"}, {"LANG", "C.UTF-8"}}};
+    launch.argv.insert(launch.argv.end(), words.begin(), words.end());
+    return std::make_unique<Session>(launch);
+  }
+  // A bystander whose descriptors nobody of its user can see, as an agent for keys or the process of a browser.
+  std::unique_ptr<Session> start_hidden() const {
+    auto hidden =
+        start_outside({"python3", "-c", hide() + "import time\nprint('hidden', flush=True)\ntime.sleep(1000)\n"});
+    EXPECT_TRUE(hidden->wait_for("hidden"));
+    return hidden;
+  }
+  static std::string hide() { return "import ctypes\nassert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0\n"; }
+  // Opens a connection and says that the approval is granted.
+  std::string send_yes(Port port, const std::string& approval) const {
+    return fmt::format(
+        "import os, socket\n"
+        "peer = socket.create_connection(('127.0.0.1', {0}))\n"
+        "peer.sendall(('POST /api/approvals/{1}/approve HTTP/1.1\\r\\nHost: 127.0.0.1:{0}\\r\\nAuthorization: Bearer '"
+        " + open('{2}').read().strip() + '\\r\\nContent-Type: application/json\\r\\nContent-Length: 2\\r\\n\\r\\n{{}}')"
+        ".encode())\n",
+        port.number, approval, (state() / "http.token").string());
+  }
+  std::string yes(Port port, const std::string& approval) const {
+    return compose(port, "POST", "/api/approvals/" + approval + "/approve", bearer(own_token()), "{}");
+  }
+  static Port find_free_port() {
+    const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof name;
+    EXPECT_EQ(::bind(probe, reinterpret_cast<const sockaddr*>(&name), length), 0);
+    EXPECT_EQ(::getsockname(probe, reinterpret_cast<sockaddr*>(&name), &length), 0);
+    ::close(probe);
+    return {ntohs(name.sin_port)};
+  }
+};
+
+// It says yes and leaves, while an innocent process hides what it holds: it may be seen, it may be gone, and at no
+// moment is it taken for the other one.
+TEST_F(PortPeers, a_tool_that_leaves_at_once_decides_nothing) {
+  const std::string approval = ApprovalsTest::ask();
+  const Port port = open_port();
+  const auto bystander = start_hidden();
+  for (const char* how : {"seen", "hidden"}) {
+    const std::string script = scratch().write(
+        std::string("leave-") + how + ".py",
+        (how == std::string("hidden") ? hide() : "") +
+            "import os, sys, time\nfor i in range(40):\n    if os.fork() == 0:\n        exec(sys.argv[1])\n"
+            "        time.sleep(i * 0.0002)\n        os._exit(0)\n    os.wait()\n");
+    const Outcome outcome = reeve({"run", "--", "python3", script, send_yes(port, approval)});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    // The next one is looked at after all of them, by the same eyes.
+    const std::string last = ask(port, compose(port, "POST", "/api/approvals/AP-99/reject", bearer(own_token()), "{}"));
+    EXPECT_EQ(status_of(last), 404) << last;
+    EXPECT_EQ(sql("SELECT status FROM approvals"), "pending") << how;
+  }
+  EXPECT_EQ(reeve({"reject", approval}).code, 0);
+}
+
+// A tool cannot hide behind others that hide: where it comes from is seen all the same.
+TEST_F(PortPeers, a_tool_that_hides_is_found) {
+  const std::string approval = ApprovalsTest::ask();
+  const Port port = open_port();
+  const auto bystander = start_hidden();
+  const Outcome outcome =
+      reeve({"run", "--", "python3", "-c", hide() + send_yes(port, approval) + "print(peer.recv(65536).decode())\n"});
+  EXPECT_THAT(outcome.out, HasSubstr("approval.inside_run")) << outcome.err;
+  EXPECT_EQ(sql("SELECT status FROM approvals"), "pending");
+  EXPECT_EQ(reeve({"reject", approval}).code, 0);
+}
+
+// As many browsers do.
+TEST_F(PortPeers, a_person_whose_program_hides_decides) {
+  const std::string approval = ApprovalsTest::ask();
+  const Port port = open_port();
+  const auto client =
+      start_outside({"python3", "-c", hide() + send_yes(port, approval) + "print(peer.recv(65536).decode())\n"});
+  EXPECT_EQ(client->wait(), 0) << client->err();
+  EXPECT_THAT(client->out(), HasSubstr("HTTP/1.1 200 "));
+  EXPECT_EQ(sql("SELECT status FROM approvals"), "approved");
+  finish("TR-1");
+}
+
+// `ssh -L`: the server's process for this user stands at the end of the connection.
+TEST_F(PortPeers, a_tunnel_of_ssh_decides) {
+  const std::string approval = ApprovalsTest::ask();
+  const Port port = open_port();
+  const auto bystander = start_hidden();
+  const std::string folder = scratch().path().string();
+  const auto keys = start_outside(
+      {"/bin/sh", "-c",
+       fmt::format("for name in key host; do ssh-keygen -q -t ed25519 -N '' -f {0}/$name || exit; done; id -u",
+                   folder)});
+  ASSERT_EQ(keys->wait(), 0) << keys->err();
+  const std::string user = keys->out().substr(0, keys->out().find('\n'));
+  // Neither the machine's accounts nor its folders: in a view of its own the server knows this one user.
+  scratch().write("passwd",
+                  fmt::format("ann:x:{0}:{0}::{1}:/bin/sh\nsshd:x:65533:65533::/:/bin/false\n", user, folder));
+  scratch().write("shadow", "ann:*:1::::::\n");
+  scratch().write("sshd", fmt::format("HostKey {0}/host\nUsePAM no\nPidFile none\nStrictModes no\n"
+                                      "AuthorizedKeysFile {0}/key.pub\nAllowTcpForwarding yes\n",
+                                      folder));
+  scratch().write(
+      "server.sh",
+      fmt::format("mount --bind {0}/passwd /etc/passwd && mount --bind {0}/shadow /etc/shadow && exec setpriv "
+                  "--ambient-caps=-all --inh-caps=-all /usr/sbin/sshd -i -f {0}/sshd -E {0}/sshd.log\n",
+                  folder));
+  const Port near = find_free_port();
+  const auto tunnel = start_outside(
+      {"/usr/bin/ssh",
+       "-F",
+       "/dev/null",
+       "-o",
+       "UserKnownHostsFile=/dev/null",
+       "-o",
+       "StrictHostKeyChecking=no",
+       "-o",
+       "IdentitiesOnly=yes",
+       "-o",
+       "BatchMode=yes",
+       "-o",
+       "ExitOnForwardFailure=yes",
+       "-i",
+       folder + "/key",
+       "-o",
+       fmt::format("ProxyCommand=unshare --user --map-current-user --keep-caps --mount sh {}/server.sh", folder),
+       "-L",
+       fmt::format("127.0.0.1:{}:127.0.0.1:{}", near.number, port.number),
+       "-N",
+       "-v",
+       "ann@somewhere"});
+  ASSERT_TRUE(tunnel->wait_for_error("Entering interactive session")) << tunnel->err();
+  const std::string answer = ask(near, yes(port, approval));
+  EXPECT_EQ(status_of(answer), 200) << answer;
+  EXPECT_EQ(sql("SELECT status FROM approvals"), "approved");
+  finish("TR-1");
+}
+
+// Of another user where the tests may make one, of the same user elsewhere: its token counts.
+TEST_F(PortPeers, a_proxy_decides) {
+  const std::string approval = ApprovalsTest::ask();
+  const Port port = open_port();
+  const auto bystander = start_hidden();
+  Words prefix;
+  if (::geteuid() == 0) prefix = {"/usr/bin/setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"};
+  const auto proxy = start_as(prefix, {"python3", "-c",
+                                       fmt::format("import socket\nlistener = socket.create_server(('127.0.0.1', 0))\n"
+                                                   "print(listener.getsockname()[1], flush=True)\n"
+                                                   "client, _ = listener.accept()\n"
+                                                   "server = socket.create_connection(('127.0.0.1', {}))\n"
+                                                   "server.sendall(client.recv(65536))\n"
+                                                   "client.sendall(server.recv(65536))\nclient.recv(1)\n",
+                                                   port.number)});
+  ASSERT_TRUE(proxy->wait_for("\n"));
+  const Port near{static_cast<std::uint16_t>(std::stoi(proxy->out()))};
+  const std::string answer = ask(near, yes(port, approval));
+  EXPECT_EQ(status_of(answer), 200) << answer;
+  EXPECT_EQ(sql("SELECT status FROM approvals"), "approved");
+  EXPECT_EQ(sql("SELECT count(*) FROM audit_log WHERE kind = 'decision_refused'"), "0");
+  finish("TR-1");
+}
+
+}  // namespace
+}  // namespace reeve
