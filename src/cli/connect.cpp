@@ -20,6 +20,7 @@
 #include "os/lineage.h"
 #include "project/project.h"
 #include "project/state_folder.h"
+#include "project/state_identity.h"
 
 namespace reeve::cli {
 
@@ -46,14 +47,20 @@ std::vector<std::string> daemon_variables(const project::StateFolder& folder) tr
   return project::setting_variables();
 }
 
-// By the variable, by descent for whoever has dropped it, and by its mark for whoever has lost its keeper.
-bool is_inside_run() {
-  if (project::variable("REEVE_RUN_ID")) return true;
-  if (const auto limit = os::find_lock_limit(::getpid()); limit && os::is_descent_mark(*limit)) return true;
-  const auto self = os::identify(::getpid());
-  const auto lineage = self ? os::find_lineage(*self) : std::vector<os::ProcessId>();
-  return std::ranges::any_of(lineage,
-                             [](const os::ProcessId& id) { return os::runs_program(id.pid, "reeve-keeper", "hold"); });
+void prepare_folder(const project::StateFolder& folder) {
+  try {
+    const project::OpenedState opened = project::open_state_folder(folder.root);
+    project::refuse_links(folder.root, 2);
+    if (opened.was_removed) {
+      print_aside("note: the state folder {} was removed, and its runs and approvals with it; a new one begins empty\n",
+                  base::quoted(folder.root.string()));
+    }
+  } catch (const base::Error& error) {
+    if (!error.code().starts_with("file.")) throw;
+    throw base::Error("daemon.unavailable",
+                      fmt::format("the state folder {}: {}", base::quoted(folder.root.string()), error.message()),
+                      "name another: --state DIR or REEVE_STATE");
+  }
 }
 
 // "ap31", "31" and "AP_31" → AP-31.
@@ -88,7 +95,21 @@ void tell_waiting(const client::Silence& silence) {
 
 }  // namespace
 
+bool is_inside_run() {
+  if (project::variable("REEVE_RUN_ID")) return true;
+  const auto self = os::identify(::getpid());
+  const auto lineage = self ? os::find_lineage(*self) : std::vector<os::ProcessId>();
+  return std::ranges::any_of(lineage,
+                             [](const os::ProcessId& id) { return os::runs_program(id.pid, "reeve-keeper", "hold"); });
+}
+
 client::DaemonPlace daemon_place(const Call& call) {
+  client::DaemonPlace place = find_daemon_place(call);
+  if (!place.host) project::check_state_place(place.folder);
+  return place;
+}
+
+client::DaemonPlace find_daemon_place(const Call& call) {
   if (auto host = find_host(call)) {
     client::DaemonPlace place{.tell = tell_waiting};
     static bool is_noted = false;
@@ -99,7 +120,8 @@ client::DaemonPlace daemon_place(const Call& call) {
     return place;
   }
   const project::StateFolder folder = project::find_state_folder(call.arguments.value("--state"), ".");
-  client::DaemonPlace place{.folder = folder.root, .socket = folder.socket(), .tell = tell_waiting};
+  client::DaemonPlace place{.folder = folder.root, .socket = folder.socket()};
+  place.prepare = [folder] { prepare_folder(folder); };
   place.variables = [folder] { return daemon_variables(folder); };
   if (is_inside_run()) place.no_start = "a client inside a run starts none";
   return place;

@@ -11,10 +11,13 @@
 namespace reeve::cli {
 
 // The daemon of the state folder that this call means, or the one that `--host` or REEVE_HOST names. A client inside a
-// run never starts one. Throws `cli.usage`, `cli.token_file`.
+// run never starts one. Throws `cli.usage`, `cli.token_file`, and `state.*` for a folder that is a link or not the
+// user's own.
 client::DaemonPlace daemon_place(const Call& call);
-// The same for commands that wait for as long as it takes: they say what they wait for, and do not give up.
-client::DaemonPlace patient_place(const Call& call);
+// The same without a look at the folder, for those who report on it.
+client::DaemonPlace find_daemon_place(const Call& call);
+// By REEVE_RUN_ID, and by descent from a keeper for those who dropped it.
+bool is_inside_run();
 // For what is about this machine alone: throws `cli.usage` when another daemon is meant.
 void refuse_host(const Call& call, std::string_view command);
 // Whether the daemon may be on another machine: then no folder or variable of this one is meant.

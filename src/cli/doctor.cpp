@@ -40,7 +40,7 @@ void print_checks(const Call& call, const std::vector<Check>& checks) {
 
 ExitCode run(const Call& call) {
   refuse_host(call, "doctor");
-  const client::DaemonPlace place = daemon_place(call);
+  const client::DaemonPlace place = find_daemon_place(call);
   if (place.host) {
     throw base::Error("cli.usage", "REEVE_HOST names a daemon, and `reeve doctor` is about this machine",
                       "env -u REEVE_HOST reeve doctor");

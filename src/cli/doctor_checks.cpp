@@ -18,10 +18,13 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/doctor_sandbox.h"
+#include "client/http.h"
+#include "json/parse.h"
 #include "os/process.h"
 #include "os/spawn.h"
 #include "project/confinement.h"
 #include "project/project.h"
+#include "project/state_identity.h"
 #include "view/problem_text.h"
 #include "view/status.h"
 
@@ -61,17 +64,20 @@ std::optional<std::string> own_cgroup() {
 
 Check check_state_folder(const fs::path& folder) {
   const std::string name = "state folder";
-  struct stat info{};
-  if (::stat(folder.c_str(), &info) != 0) {
-    if (errno == ENOENT) return ok(name, fmt::format("{} (not there yet)", folder.string()));
-    return fail(name, fmt::format("{}: {}", folder.string(), words(errno)), "name another: --state DIR");
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(folder, ignored))) {
+    return ok(name, fmt::format("{} (not there yet)", folder.string()));
   }
-  if (!S_ISDIR(info.st_mode)) return fail(name, folder.string() + " is no folder", "name another: --state DIR");
-  if (info.st_uid != ::geteuid()) return fail(name, folder.string() + " belongs to somebody else", "--state DIR");
-  if ((info.st_mode & 0077U) != 0) {
-    return fail(name, folder.string() + " can be entered by others", fmt::format("chmod 700 {}", folder.string()));
+  try {
+    project::check_state_place(folder);
+    if (project::is_unused_folder(folder)) return ok(name, fmt::format("{} (empty)", folder.string()));
+    const project::KnownPlace known = project::check_state_folder(folder);
+    project::refuse_links(folder, 2);
+    project::check_database_files(known);
+    return ok(name, folder.string());
+  } catch (const base::Error& error) {
+    return fail(name, error.message(), error.fix());
   }
-  return ok(name, folder.string());
 }
 
 Check check_disk(fs::path folder) {
@@ -87,47 +93,13 @@ Check check_disk(fs::path folder) {
   return free_mib < 1024 ? warn(name, detail, fix) : ok(name, detail);
 }
 
-// Other programs that hold SQLite's write lock: byte 120 of the file beside its log.
-std::vector<std::int64_t> find_lockers(const fs::path& database, std::int64_t daemon) {
-  constexpr std::uint64_t write_lock = 120;
-  std::vector<std::int64_t> found;
-  struct stat info{};
-  if (::stat((database.string() + "-shm").c_str(), &info) != 0) return found;
-  std::ifstream file("/proc/locks");
-  for (std::string line; std::getline(file, line);) {
-    // "7: POSIX  ADVISORY  WRITE 1234 fe:00:5319155 120 120"
-    std::istringstream words(line);
-    std::string number, family, kind, mode, place, last;
-    std::int64_t pid = 0;
-    std::uint64_t first = 0;
-    if (!(words >> number >> family >> kind >> mode >> pid >> place >> first >> last)) continue;
-    const bool is_there = place.ends_with(fmt::format(":{}", info.st_ino)) && mode == "WRITE" && first <= write_lock;
-    const bool covers = last == "EOF" || std::strtoull(last.c_str(), nullptr, 10) >= write_lock;
-    if (is_there && covers && pid > 0 && pid != daemon) found.push_back(pid);
-  }
-  return found;
+std::string member(const base::Value& document, std::string_view key) {
+  const base::Value* found = document.find(key);
+  const std::string* text = found != nullptr ? found->as_string() : nullptr;
+  return text != nullptr ? *text : std::string();
 }
 
-Check check_store(const client::DaemonPlace& place, const std::optional<base::Value>& health) {
-  const std::string name = "store";
-  const base::Value* word = health ? health->find("store") : nullptr;
-  const std::string state = word != nullptr && word->as_string() != nullptr ? *word->as_string() : std::string();
-  const auto lockers = find_lockers(place.folder / "reeve.db", client::find_daemon_pid(place));
-  const std::string holder = lockers.empty() ? "another program" : fmt::format("process {}", lockers.front());
-  if (state == "locked") {
-    return fail(name, fmt::format("{} holds the database locked: nothing can be changed", holder),
-                "end its transaction");
-  }
-  if (state == "unreachable") return fail(name, "the PostgreSQL server does not answer", "look at the server");
-  if (state == "busy") return warn(name, "the daemon has been at work in it for more than a second", "look again");
-  // It may be at work for a moment.
-  if (!lockers.empty()) return warn(name, fmt::format("{} holds the database locked", holder), "end its transaction");
-  if (state == "ok") return ok(name, "answers");
-  return ok(name, "looked at by the daemon");
-}
-
-// Gives up on a daemon that says nothing, and says what else is known of it. `health` is what it says of itself.
-Check check_daemon(client::DaemonPlace place, std::optional<base::Value>& told) {
+Check check_daemon(client::DaemonPlace place) {
   const std::string name = "daemon";
   place.no_start = "none is started to be looked at";
   place.patience = std::chrono::seconds(2);
@@ -145,10 +117,19 @@ Check check_daemon(client::DaemonPlace place, std::optional<base::Value>& told) 
     const auto since =
         started != nullptr && started->as_string() != nullptr ? base::parse_time(*started->as_string()) : std::nullopt;
     if (since) detail += fmt::format(", up {}", view::age_text(base::SystemClock().wall_now() - *since));
+    // Asked once: one that is not ready is to be told of, not waited for.
+    const client::Answer ready = client::Connection(place.endpoint()).ask({.target = "/readyz"});
+    const auto problem = ready.status == 503 ? json::parse(ready.body) : json::parse("{}");
+    if (ready.status == 503 && problem) {
+      return fail(name, fmt::format("{}; it is not ready: {}", detail, member(*problem, "detail")),
+                  member(*problem, "fix"));
+    }
     if (release == REEVE_VERSION) return ok(name, detail);
     return warn(name, fmt::format("{}; this program is {}", detail, REEVE_VERSION), "reeve stop; the next one is new");
   } catch (const base::Error& error) {
     return fail(name, error.message(), error.fix());
+  } catch (const client::Lost& lost) {
+    return fail(name, lost.what, "it went away just now: try again");
   }
 }
 

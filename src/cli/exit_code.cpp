@@ -61,6 +61,8 @@ ExitCode exit_code_of(const base::Error& error) {
     return ExitCode::failed;
   }
   const std::string_view code = error.code();
+  // No daemon can be had there.
+  if (code.starts_with("state.")) return ExitCode::no_daemon;
   if (code == "config.invalid") return ExitCode::usage;
   const std::string_view ending = code.substr(code.find('.') + 1);
   for (const auto& [word, exit] : by_ending) {

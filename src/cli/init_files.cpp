@@ -99,7 +99,7 @@ edges:
   - { id: e5, source: again, target: implement, is_loop_edge: true }
 )";
 
-constexpr std::string_view gitignore = "state/\n";
+constexpr std::string_view gitignore = "state/\nid\n";
 
 }  // namespace
 

@@ -48,8 +48,8 @@ bool is_repeatable(const Question& question) {
 
 // The daemon leaves or is not ready, or still works on the first sending of the same question.
 bool says_later(const Answer& answer) {
-  // Room for another run does not come within the patience of a client.
-  if (answer.status == 503) return answer.body.find("\"run.no_descriptors\"") == std::string::npos;
+  // Waiting does not bring them back.
+  if (answer.status == 503) return answer.body.find("store.files_removed") == std::string::npos;
   return answer.status == 409 && answer.body.find("in_progress") != std::string::npos;
 }
 
@@ -77,16 +77,20 @@ std::string words_of(const Starter& starter) {
   return text.empty() ? "it does not say why" : std::string(text.substr(0, text.find('\n')));
 }
 
-// A mistake in a file is told as one, wherever it is found.
-void throw_if_misconfigured(const Starter& starter) {
-  constexpr std::string_view start = "error[config.invalid]: ";
+// A mistake in a file, or a state folder that may not be used, is reported as such wherever it is found.
+void throw_if_refused(const Starter& starter) {
+  constexpr std::string_view start = "error[";
   constexpr std::string_view fix_start = "  = ";
   const std::string_view text = base::trim(starter.text());
-  if (!text.starts_with(start)) return;
-  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::size_t code_end = text.find("]: ");
+  if (!text.starts_with(start) || code_end == std::string_view::npos) return;
+  const std::string_view code = text.substr(start.size(), code_end - start.size());
+  if (code != "config.invalid" && !code.starts_with("state.")) return;
+  const std::size_t message = code_end + 3;
+  const std::size_t end = std::min(text.find('\n', message), text.size());
   std::string_view fix = text.substr(std::min(end + 1, text.size()));
   fix = fix.starts_with(fix_start) ? fix.substr(fix_start.size()) : std::string_view();
-  throw base::Error("config.invalid", std::string(text.substr(start.size(), end - start.size())),
+  throw base::Error(std::string(code), std::string(text.substr(message, end - message)),
                     std::string(fix.substr(0, fix.find('\n'))));
 }
 
@@ -147,7 +151,7 @@ Connection Daemon::connect_until(BootTime deadline) {
       }
       // The start is over and the daemon cannot be reached.
       const bool has_failed = starter && starter->is_done() && !starter->text().empty() && !starter->was_beaten();
-      if (has_failed) throw_if_misconfigured(*starter);
+      if (has_failed) throw_if_refused(*starter);
       if (has_failed) throw unavailable(place_, words_of(*starter));
       // One that is on its way may wait for its store.
       const bool may_come = place_.keeps_waiting && starter && !starter->is_done();
@@ -156,6 +160,7 @@ Connection Daemon::connect_until(BootTime deadline) {
     }
     const bool is_over = starter && starter->is_done() && starter->was_beaten() && now() - started_at > leave_time;
     if (!starter || is_over) {
+      place_.prepare();
       starter.emplace(place_.folder, place_.programs, place_.variables());
       started_at = now();
     }

@@ -27,6 +27,8 @@ struct DaemonPlace {
   // Why none may be started from here ("a client inside a run starts none"); empty when one may.
   std::string no_start = {};
   Programs programs = {};
+  // Makes the folder, or checks that a daemon may be started in it; called before each start. Throws what forbids it.
+  std::function<void()> prepare = [] {};
   // Names of variables that a daemon that is started is to have; asked only then.
   std::function<std::vector<std::string>()> variables = [] { return std::vector<std::string>(); };
   // How long a daemon that does not answer is waited for, in all.

@@ -5,14 +5,12 @@
 #include <cstdlib>
 #include <poll.h>
 #include <set>
-#include <sys/stat.h>
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "os/file.h"
 #include "os/spawn.h"
 
 namespace reeve::client {
@@ -45,19 +43,6 @@ std::vector<std::string> daemon_environment(const std::vector<std::string>& more
   return environment;
 }
 
-void create_state_folder(const fs::path& folder) {
-  try {
-    if (folder.has_parent_path()) os::create_folders(folder.parent_path());
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-      base::throw_errno("file.unwritable", "cannot create it", errno);
-    }
-  } catch (const base::Error& error) {
-    throw base::Error("daemon.unavailable",
-                      fmt::format("the state folder {}: {}", base::quoted(folder.string()), error.message()),
-                      "name another: --state DIR or REEVE_STATE");
-  }
-}
-
 Programs find_programs(Programs programs) {
   std::error_code error;
   if (programs.reeve.empty()) {
@@ -80,7 +65,6 @@ Programs find_programs(Programs programs) {
 }  // namespace
 
 Starter::Starter(const fs::path& folder, Programs programs, const std::vector<std::string>& variables) {
-  create_state_folder(folder);
   programs = find_programs(std::move(programs));
   os::Pipe pipe = os::make_pipe();
   const auto guard = os::spawn({.argv = {programs.keeper.string(), "guard", (folder / "reeve.lock").string(), "--",

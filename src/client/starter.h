@@ -19,8 +19,8 @@ struct Programs {
 // reached; before that it writes there why it cannot begin.
 class Starter {
  public:
-  // Creates the state folder when it is missing. `variables` are given to the daemon beside those that every one needs.
-  // Throws `daemon.unavailable`.
+  // The folder exists. `variables` are given to the daemon beside those that every one needs. Throws
+  // `daemon.unavailable`.
   Starter(const std::filesystem::path& folder, Programs programs, const std::vector<std::string>& variables);
 
   // Waits until the daemon has said what it has to say, or until the time is over.

@@ -20,6 +20,7 @@ constexpr Milliseconds busy_look_pause(4);
 constexpr Milliseconds longest_pause(128);
 // Units whose execution another daemon held try again after this.
 constexpr Milliseconds busy_pause(1);
+constexpr std::size_t max_tasks = 64;
 // Plain SQL updates that are looked at in one go.
 constexpr std::int64_t most_outside = 256;
 
@@ -89,16 +90,37 @@ bool Ledger::submit(std::unique_ptr<Unit> unit) {
   return true;
 }
 
-Ledger::Stall Ledger::stall() const noexcept {
-  // Shorter ones are work.
-  constexpr Milliseconds least(1'000);
-  const std::int64_t since = *working_since_;
-  if (since == 0) return {};
-  const auto begun = steady_clock::time_point(steady_clock::duration(since));
-  const auto duration = std::chrono::duration_cast<Milliseconds>(steady_clock::now() - begun);
-  if (duration < least) return {};
-  if (session_->engine() == store::Engine::postgresql) return {Stall::Kind::unreachable, duration};
-  return {commits_.is_beginning() ? Stall::Kind::locked : Stall::Kind::busy, duration};
+void Ledger::between(std::function<void(store::Session&)> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (tasks_.size() >= max_tasks) return;
+    tasks_.push_back(std::move(task));
+  }
+  ::eventfd_write(wake_.get(), 1);
+}
+
+void Ledger::run_tasks() {
+  std::vector<std::function<void(store::Session&)>> tasks;
+  {
+    const std::lock_guard lock(mutex_);
+    tasks.swap(tasks_);
+  }
+  for (const auto& task : tasks) {
+    try {
+      task(*session_);
+    } catch (const base::Error&) {
+      // Whoever asked has a look at the result.
+    }
+  }
+}
+
+void Ledger::empty_log() noexcept {
+  if (session_->engine() != store::Engine::sqlite) return;
+  try {
+    session_->run_script("PRAGMA wal_checkpoint(PASSIVE)");
+  } catch (const std::exception&) {
+    // The next group tries again.
+  }
 }
 
 std::size_t Ledger::waiting() const {
@@ -122,11 +144,12 @@ void Ledger::run() {
   while (true) {
     *working_since_ = 0;
     wait(!retries.empty());
-    *working_since_ = std::max<std::int64_t>(steady_clock::now().time_since_epoch().count(), 1);
+    run_tasks();
     look_outside();
     Group group = take_group(retries);
     if (!group.empty()) {
       retries = keep_busy(commits_.run(std::move(group)));
+      if (is_logless_) empty_log();
       worked_at_ = steady_clock::now();
       is_at_rest_ = false;
       continue;
@@ -163,7 +186,7 @@ void Ledger::wait(bool has_retries) {
   if (has_retries) until = std::min(until, now + busy_pause);
   {
     const std::lock_guard lock(mutex_);
-    if (!queue_.empty() || (is_ending_ && !has_retries)) until = now;
+    if (!queue_.empty() || !tasks_.empty() || (is_ending_ && !has_retries)) until = now;
   }
   std::array<pollfd, 2> fds = {pollfd{wake_.get(), POLLIN, 0}, pollfd{session_->notice_fd(), POLLIN, 0}};
   const auto rest = std::max(until - now, steady_clock::duration::zero());

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "ledger/approvals.h"
 #include "ledger/executions.h"
@@ -47,17 +48,12 @@ class Ledger {
   // False when too many wait: nothing was taken, and the unit is not finished.
   [[nodiscard]] bool submit(std::unique_ptr<Unit> unit);
 
-  // Why nothing is committed, and for how long already. From any thread.
-  struct Stall {
-    enum class Kind { none, locked, unreachable, busy };
-    Kind kind = Kind::none;
-    base::Milliseconds duration{0};
-  };
-  Stall stall() const noexcept;
-  // When the store thread began what it does now, by the steady clock; 0 while it waits for work. May outlive this.
-  std::shared_ptr<const std::atomic<std::int64_t>> working_since() const noexcept { return working_since_; }
-  // Whether requests that only read have a session of their own.
-  bool has_reader() const noexcept { return reader_ != nullptr; }
+  // Runs between two groups, outside of any transaction, on the store thread; what it throws is dropped. From any
+  // thread. Dropped when too many wait, and when the ledger ends first.
+  void between(std::function<void(store::Session&)> task);
+  // Whether every group is moved from SQLite's log into the database file at once: then the log may be lost. From any
+  // thread.
+  void set_logless(bool is_logless) noexcept { is_logless_ = is_logless; }
 
   // How many units wait for their turn, without those that are at work. From any thread.
   std::size_t waiting() const;
@@ -77,6 +73,8 @@ class Ledger {
   void run();
   void wait(bool has_retries);
   void look_outside();
+  void run_tasks();
+  void empty_log() noexcept;
   bool must_look(std::chrono::steady_clock::time_point now);
   Group keep_busy(Group busy) const;
   Group take_group(Group& retries);
@@ -92,6 +90,8 @@ class Ledger {
   mutable std::mutex mutex_;
   std::deque<std::unique_ptr<Unit>> queue_;
   bool is_ending_ = false;
+  std::vector<std::function<void(store::Session&)>> tasks_;
+  std::atomic<bool> is_logless_ = false;
   // The next look at whether somebody else wrote, and the pause after it; 0 when nothing hints at it.
   std::chrono::steady_clock::time_point next_look_;
   std::chrono::steady_clock::time_point last_look_;

@@ -13,8 +13,9 @@
 
 namespace reeve::os {
 
-Folder Folder::open(const std::string& path) {
-  Fd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+Folder Folder::open(const std::string& path, Links links) {
+  const int follow = links == Links::refused ? O_NOFOLLOW : 0;
+  Fd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | follow));
   if (!fd) base::throw_errno("os.failed", "cannot open the folder '" + path + "'", errno);
   return Folder(std::move(fd));
 }

@@ -12,8 +12,10 @@ namespace reeve::os {
 
 class Folder {
  public:
+  // Whether the last part of the path may be a link.
+  enum class Links { refused, followed };
   // Throws `os.failed`.
-  static Folder open(const std::string& path);
+  static Folder open(const std::string& path, Links links = Links::refused);
 
   // A file beneath, as open(2) would; the error number when it cannot be opened.
   std::expected<Fd, int> open_file(const std::string& name, int flags, mode_t mode = 0600) const;

@@ -111,7 +111,8 @@ bool create_file(const fs::path& path, std::string_view text) {
 
 void replace_file(const fs::path& path, std::string_view text) {
   const std::string draft = path.string() + ".draft";
-  const Fd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  // A link in its place is not followed.
+  const Fd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   int error = fd ? write_all(fd.get(), text) : errno;
   if (error == 0 && ::rename(draft.c_str(), path.c_str()) != 0) error = errno;
   if (error == 0) return;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "os/file.h"
 #include "project/project.h"
+#include "project/registry.h"
 
 namespace reeve::project {
 
@@ -78,6 +79,10 @@ std::optional<std::string> find_user_config(const std::string& working) {
   if (folder.empty()) return std::nullopt;
   if (!fs::is_directory(folder, error) && lies_in(folder.string(), working)) os::create_folders(folder);
   return resolve(folder);
+}
+
+std::optional<std::string> find_registry() try { return resolve(Registry::location()); } catch (const base::Error&) {
+  return std::nullopt;
 }
 
 // Those of a desktop's or server's own service managers: what they start is outside.
@@ -189,6 +194,8 @@ std::optional<Confinement> find_confinement(const std::string& folder, const Sta
   add_repository(made);
   if (const auto config = find_user_config(*working)) made.hidden.push_back(*config);
   add_if_there(made.hidden, state.root);
+  // A tool that works in the home folder must not register a state folder.
+  if (const auto known = find_registry(); known && lies_in(*known, *working)) made.hidden.push_back(*known);
   // The project's own `.reeve`: to git it would look deleted if it were hidden.
   if (const auto around = resolve(state.root.parent_path()); around && fs::path(*around).filename() == ".reeve") {
     if (*working == *around) return std::nullopt;

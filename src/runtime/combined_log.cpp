@@ -61,7 +61,8 @@ CombinedLog::CombinedLog(fs::path path, const model::LogSettings& settings)
 
 void CombinedLog::open() {
   // O_NONBLOCK: a pipe in its place must not hang.
-  file_ = os::Fd(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600));
+  constexpr int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  file_ = os::Fd(::open(path_.c_str(), flags, 0600));
   if (!file_) fail("cannot open", errno);
   struct stat status{};
   if (::fstat(file_.get(), &status) != 0) fail("cannot open", errno);

@@ -134,6 +134,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   write_missed_events(*session);
   ledger_ = std::make_unique<ledger::Ledger>(std::move(session), std::move(ledger), open_reader(*place));
   store_kind_ = spell_kind(place->kind);
+  if (place->kind == store::Place::Kind::file) database_ = fs::absolute(place->where).lexically_normal();
   store_watch_ = std::make_unique<StoreWatch>(loop_, *ledger_);
 
   const std::string host = name_place(*place, options_.folder.root);

@@ -67,6 +67,15 @@ class Daemon {
   const Surroundings& around() const noexcept { return *around_; }
   const Options& options() const noexcept { return options_; }
   base::WallTime started_at() const noexcept { return started_at_; }
+  // Why nothing may be changed or started at the moment; nothing when it may. Looks at the files first.
+  std::optional<base::Error> check_files() {
+    if (check_files_) check_files_();
+    return around_->refusal;
+  }
+  void set_refusal(std::optional<base::Error> refusal) { around_->refusal = std::move(refusal); }
+  void set_check_files(std::function<void()> check) { check_files_ = std::move(check); }
+  // The SQLite file that everything is kept in; nothing for other stores.
+  const std::optional<std::filesystem::path>& database() const noexcept { return database_; }
   Meters& meters() noexcept { return meters_; }
   StoreWatch& store_watch() noexcept { return *store_watch_; }
   // Whether all that the last daemon left has been taken up.
@@ -110,6 +119,8 @@ class Daemon {
   // Before all that counts in it.
   Meters meters_;
   std::string_view store_kind_ = "sqlite";
+  std::optional<std::filesystem::path> database_;
+  std::function<void()> check_files_;
   bool is_recovered_ = false;
   Loop loop_;
   HoldMap<std::monostate, std::function<void(const std::string&)>> log_followers_{loop_};

@@ -54,6 +54,8 @@ struct Surroundings {
   std::optional<base::Milliseconds> lease = {};
   // What the daemon was started with, as far as tools may have it: for executions that were started elsewhere.
   std::map<std::string, std::string> environment = {};
+  // Why nothing new may be started: what is stored now may be lost.
+  std::optional<base::Error> refusal = {};
   // For messages that nobody waits for.
   std::function<void(const std::string&)> complain = [](const std::string&) {};
   // For tests: where the process may die.

@@ -85,13 +85,7 @@ void NodeWork::start_gate(const std::string& gate, const std::string& folder) {
   if (!plan) return fail(plan.error());
   // What the task made may lead out of it by a link (ISO-5).
   const std::string& inside = start_.ground->gates.at(gate).working_dir;
-  std::optional<os::Folder> opened;
-  try {
-    opened.emplace(os::Folder::open(folder));
-  } catch (const Error& error) {
-    return fail(error);
-  }
-  if (!opened->open_folder(inside)) {
+  if (!os::Folder::open(folder, os::Folder::Links::followed).open_folder(inside)) {
     return fail(Error("node.bad_folder",
                       fmt::format("`working_dir` of the gate {}, {}, is no folder there, or leads out of it by a link",
                                   base::quoted(gate), base::quoted(inside)),

@@ -69,6 +69,7 @@ void Supervisor::follow(const ledger::RunConsequence& consequence, const std::op
 
 void Supervisor::resume(base::RunId run, base::ApprovalId grant) {
   if (!resuming_.insert(grant).second) return;
+  if (around_.refusal) return resume_later(run, grant);
   const std::string folder = run_folder(around_, run);
   auto launch = read_launch(folder);
   if (!launch.plan) {

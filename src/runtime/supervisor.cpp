@@ -74,6 +74,10 @@ void Supervisor::start(RunPlan plan, Along along, RunAnswer answer) {
 }
 
 void Supervisor::start(RunPlan plan, StartTerms terms, RunAnswer answer) {
+  if (around_.refusal) {
+    around_.loop.post([answer = std::move(answer), error = *around_.refusal] { answer(std::unexpected(error)); });
+    return;
+  }
   auto shared = std::make_shared<RunPlan>(std::move(plan));
   take_keeper(
       [this, shared, terms = std::move(terms), answer = std::move(answer)](std::expected<IdleKeeper, Error> keeper) {
@@ -339,6 +343,12 @@ void Supervisor::cancel_and_wait(base::RunId run, Cancellation cancellation, std
     around_.loop.post([hold] { *hold = {}; });
     tell();
   });
+}
+
+void Supervisor::cancel_all(const Cancellation& cancellation) {
+  std::vector<base::RunId> ids;
+  for (const auto& [id, _] : runs_) ids.push_back(id);
+  for (const base::RunId id : ids) cancel(id, cancellation, [](const std::expected<Run, Error>&) {});
 }
 
 }  // namespace reeve::runtime

@@ -62,6 +62,9 @@ class Supervisor {
   };
   void cancel(base::RunId run, Cancellation cancellation, RunAnswer answer);
 
+  // Every run in this daemon's hands.
+  void cancel_all(const Cancellation& cancellation);
+
   // The same, and calls once nothing of it runs any more, or when it was over before.
   void cancel_and_wait(base::RunId run, Cancellation cancellation, std::function<void()> gone);
 

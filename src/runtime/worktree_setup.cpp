@@ -221,7 +221,7 @@ void end_setups(const std::filesystem::path& folder) {
 
 void set_up_worktree(const SetupPlan& plan, const std::function<bool()>& is_ending) {
   if (!plan.settings.copy.empty()) {
-    const os::Folder from = os::Folder::open(plan.from.string());
+    const os::Folder from = os::Folder::open(plan.from.string(), os::Folder::Links::followed);
     const os::Folder to = os::Folder::open(plan.to.string());
     for (const std::string& name : plan.settings.copy) copy_one(from, to, name);
   }

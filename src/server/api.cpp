@@ -238,6 +238,10 @@ void Api::serve(const SharedExchange& exchange, const Served& served) {
   const Route& route = served.route;
   require_access(exchange->request, served.operation);
   check_content_type(exchange->request);
+  // What is stored now may be lost: nothing is accepted. To be asked to leave is no change.
+  if (route.method != "GET" && route.path != "/api/daemon/stop") {
+    if (const auto refusal = daemon_.check_files()) throw *refusal;
+  }
   if (served.operation == nullptr) return route.handle(exchange);
   const Operation& operation = *served.operation;
   check_query(operation, exchange->request);

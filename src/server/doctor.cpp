@@ -86,7 +86,8 @@ void look(SharedExchange exchange) {
       exchange->daemon.ledger(), exchange->daemon.loop(),
       [](ledger::Transaction& transaction) { return transaction.session().query_number(store::Sql::events_last, {}); },
       [exchange, checks](const std::expected<std::int64_t, Error>& events) {
-        checks->push_back(check_store(events, exchange->daemon.ledger().stall()));
+        const auto refusal = exchange->daemon.check_files();
+        checks->push_back(check_store(refusal ? std::unexpected(*refusal) : events));
         // Where tools would work.
         const std::filesystem::path project = own_project(exchange->daemon);
         const auto place = project.empty() ? std::filesystem::temp_directory_path() : project;

@@ -19,6 +19,7 @@
 #include "server/api.h"
 #include "server/insider.h"
 #include "server/listing.h"
+#include "server/own_project.h"
 #include "server/pipelines.h"
 #include "store/patches.h"
 #include "wire/execution_request.h"
@@ -142,6 +143,7 @@ void create(SharedExchange exchange) {
   if (!config) throw config.error();
   auto gathered = project::gather_workflow(place_of(request), *config);
   if (!gathered) return exchange->refuse("flow.invalid", "the workflow is not valid", gathered.error());
+  admit_folder(request.project);
   runtime::Worker::Start start{
       .execution = {.workflow = std::move(gathered->file.workflow), .hash = gathered->file.content_hash},
       .ground = runtime::make_ground(*config, request.project),

@@ -195,7 +195,8 @@ Value list_checks(const std::vector<Check>& checks) {
 }
 
 void ready(SharedExchange exchange) {
-  look(exchange, [exchange](const Sight& sight) {
+  look(exchange, [exchange](Sight sight) {
+    if (const auto refusal = exchange->daemon.check_files()) sight.store = std::unexpected(*refusal);
     const bool is_late = sight.loop_delay > longest_loop_delay;
     const std::vector<Check> checks = {
         {"recovery", exchange->daemon.is_recovered() ? "" : "what the last daemon left is still being taken up"},
@@ -212,7 +213,8 @@ void ready(SharedExchange exchange) {
       document.set("checks", list_checks(checks));
       return exchange->send(200, document);
     }
-    const base::Error error("daemon.not_ready", std::move(wrong), "try again in a moment");
+    const auto refusal = exchange->daemon.check_files();
+    const base::Error error("daemon.not_ready", std::move(wrong), refusal ? refusal->fix() : "try again in a moment");
     Value document = wire::problem_document(error);
     document.set("checks", list_checks(checks));
     exchange->send({.status = wire::http_status(error.code()),

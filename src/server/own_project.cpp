@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "project/project.h"
+#include "project/project_identity.h"
 
 namespace reeve::server {
 
@@ -12,6 +14,10 @@ fs::path own_project(const runtime::Daemon& daemon) {
   const fs::path& root = daemon.options().folder.root;
   const bool is_in_project = root.filename() == "state" && root.parent_path().filename() == ".reeve";
   return is_in_project ? root.parent_path().parent_path() : fs::path();
+}
+
+void admit_folder(const fs::path& folder) {
+  if (const auto found = project::find_project(folder)) project::admit_project(*found);
 }
 
 bool may_name_paths(const Exchange& exchange) {

@@ -11,6 +11,9 @@ std::filesystem::path own_project(const runtime::Daemon& daemon);
 // The folder that the query names as `project`, else the daemon's own. Throws `api.bad_request` when it is none,
 // `api.forbidden` for one who may not name it.
 std::filesystem::path project_of(const Exchange& exchange);
+// Before something is started there: the project around the folder, if there is one, is the one that it was. Throws
+// `project.moved`.
+void admit_folder(const std::filesystem::path& folder);
 // Whether paths of this machine that a request names are looked at: for its owner, and for those at the port who may
 // start something in any folder. Nobody else finds out by them what there is.
 bool may_name_paths(const Exchange& exchange);

@@ -16,6 +16,7 @@
 #include "server/api.h"
 #include "server/insider.h"
 #include "server/listing.h"
+#include "server/own_project.h"
 #include "server/terminal.h"
 #include "server/whereabouts.h"
 #include "wire/run_request.h"
@@ -76,6 +77,7 @@ void create(SharedExchange exchange) {
   if (!plan) throw plan.error();
   const bool is_guarded = plan->profile.sandbox == model::Sandbox::guard;
   const std::string cwd = plan->cwd;
+  admit_folder(cwd);
   const auto start = [exchange, plan = std::move(*plan)] {
     exchange->daemon.supervisor().start(plan, exchange->key, answer_with(exchange, 201));
   };

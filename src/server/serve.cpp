@@ -25,15 +25,17 @@
 
 #include "keeper/crash_point.h"
 #include "keeper/guard.h"
-#include "os/descent_mark.h"
+#include "os/claim.h"
 #include "os/file.h"
 #include "os/lock.h"
 #include "os/process_stat.h"
 #include "os/pseudo_file.h"
 #include "os/unix_socket.h"
 #include "project/project.h"
+#include "project/state_identity.h"
 #include "server/api.h"
 #include "server/door.h"
+#include "server/file_guard.h"
 #include "server/front.h"
 
 namespace reeve::server {
@@ -46,10 +48,9 @@ using base::Error;
 
 constexpr auto close_patience = std::chrono::seconds(2);
 constexpr auto dying_patience = std::chrono::seconds(5);
-// How long a daemon that leaves waits for a store that does not answer.
-constexpr auto stalled_timeout = std::chrono::seconds(3);
-// After so long, whoever waits for the start is told what it waits for.
-constexpr auto silent_start = std::chrono::milliseconds(1'500);
+constexpr auto foreign_patience = std::chrono::milliseconds(500);
+// A socket that is removed again and again is not made anew for ever: each time costs a descriptor.
+constexpr int max_sockets = 100;
 
 // What the daemon was started with and must not hand on.
 struct Inherited {
@@ -97,36 +98,48 @@ Inherited clear_environment() {
   return inherited;
 }
 
-// APR-11: a process inside a run would have a daemon of its own to decide with, and all that this one starts would
-// carry the run's mark.
-void refuse_inside_run() {
-  const auto limit = os::find_lock_limit(::getpid());
-  if (!limit || !os::is_descent_mark(*limit)) return;
-  throw Error("daemon.inside_run", "a daemon cannot be started inside a run", "start it in a shell of your own");
-}
-
-void prepare_folder(const fs::path& root) {
-  std::error_code error;
-  const bool is_private =
-      (fs::status(root, error).permissions() & (fs::perms::group_all | fs::perms::others_all)) == fs::perms::none;
-  const bool is_foreign =
-      fs::exists(root, error) && !is_private && !fs::is_empty(root, error) && !fs::exists(root / "reeve.lock", error);
-  if (is_foreign) {
-    throw Error("daemon.state_folder",
-                fmt::format("{} is no state folder of Reeve: other things lie in it", root.string()),
-                "choose an empty or a new folder with --state");
-  }
-  os::create_folders(root);
-  // Only the owner may look in: the socket and the launches are there.
-  if (::chmod(root.c_str(), 0700) != 0) {
-    base::throw_errno("daemon.state_folder", fmt::format("cannot make {} private", root.string()), errno,
-                      "is it yours? choose another with --state");
-  }
-}
-
 bool is_living(pid_t pid) {
   const auto stat = os::read_process_stat(pid);
   return stat && stat->state != 'Z' && stat->state != 'X';
+}
+
+[[noreturn]] void refuse_taken(const project::StateFolder& folder, const std::string& holder) {
+  std::error_code error;
+  const bool is_reachable = fs::exists(folder.socket(), error);
+  throw Error("daemon.already_running",
+              fmt::format("another daemon{} has the state folder {}{}", holder.empty() ? "" : " (pid " + holder + ")",
+                          folder.root.string(), is_reachable ? "" : ", and cannot be reached: its socket is not there"),
+              is_reachable || holder.empty() ? "`reeve stop` ends it; or choose another folder with --state"
+                                             : fmt::format("try again in a moment; `kill {}` ends it", holder));
+}
+
+// By a name that no file stands for. Nothing when another user holds it, to be in the way: then the lock alone counts.
+std::optional<os::Claim> take_claim(const project::StateFolder& folder) {
+  const std::string name = project::state_claim(folder.root);
+  const base::SystemClock clock;
+  const base::BootTime begun = clock.boot_now();
+  while (true) {
+    if (auto claim = os::Claim::try_take(name)) return claim;
+    const auto holder = os::Claim::find_holder(name);
+    // One that was killed keeps it until the last of its threads is gone, a moment after itself.
+    const bool is_dying = holder && holder->pid != 0 && !is_living(holder->pid);
+    const auto waited = clock.boot_now() - begun;
+    if (holder && (!is_dying || waited > dying_patience)) {
+      refuse_taken(folder, holder->pid != 0 ? std::to_string(holder->pid) : "");
+    }
+    // It may be taken and not listen yet.
+    if (!holder && waited > foreign_patience) return std::nullopt;
+    ::poll(nullptr, 0, 5);
+  }
+}
+
+void write_pid(const os::FileLock& lock, const project::StateFolder& folder) {
+  const std::string pid = std::to_string(::getpid());
+  if (::ftruncate(lock.file().get(), 0) != 0 ||
+      ::pwrite(lock.file().get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+    base::throw_errno("daemon.state_folder", fmt::format("cannot write {}", folder.lock().string()), errno,
+                      "is the disk full?");
+  }
 }
 
 os::FileLock take_lock(const project::StateFolder& folder) {
@@ -135,24 +148,25 @@ os::FileLock take_lock(const project::StateFolder& folder) {
   std::optional<os::FileLock> lock;
   while (!(lock = os::FileLock::try_take(folder.lock().string()))) {
     const std::string holder = os::read_pseudo_file(folder.lock().c_str(), 32);
-    // One that was killed keeps it until the last of its threads is gone, a moment after itself.
     const bool is_dying = !is_living(static_cast<pid_t>(os::parse_unsigned(holder)));
-    if (!is_dying || clock.boot_now() > give_up) {
-      throw Error("daemon.already_running",
-                  fmt::format("another daemon{} has the state folder {}", holder.empty() ? "" : " (pid " + holder + ")",
-                              folder.root.string()),
-                  "`reeve stop` ends it; or choose another folder with --state");
-    }
+    if (!is_dying || clock.boot_now() > give_up) refuse_taken(folder, holder);
     ::poll(nullptr, 0, 5);
   }
-  const std::string pid = std::to_string(::getpid());
-  if (::ftruncate(lock->file().get(), 0) != 0 ||
-      ::pwrite(lock->file().get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
-    base::throw_errno("daemon.state_folder", fmt::format("cannot write {}", folder.lock().string()), errno,
-                      "is the disk full?");
-  }
+  write_pid(*lock, folder);
   return std::move(*lock);
 }
+
+bool is_at(const fs::path& path, const os::Fd& file) {
+  struct stat named{};
+  struct stat open{};
+  return ::lstat(path.c_str(), &named) == 0 && ::fstat(file.get(), &open) == 0 && named.st_ino == open.st_ino;
+}
+
+// What proves that this daemon is the one of its folder.
+struct Possession {
+  std::optional<os::Claim> claim;
+  os::FileLock lock;
+};
 
 std::string first_problem(const base::Problems& problems) {
   const base::Problem& problem = problems.list().front();
@@ -199,11 +213,13 @@ class StartNotice {
 
 class Server {
  public:
-  Server(const ServeOptions& options, Inherited inherited)
+  Server(const ServeOptions& options, Inherited inherited, const project::KnownPlace& place, Possession possession)
       : options_(options),
+        place_(place),
+        possession_(std::move(possession)),
         inherited_(std::move(inherited)),
-        complaints_(
-            ::open((options.folder.logs() / "daemon.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)),
+        complaints_(::open((options.folder.logs() / "daemon.log").c_str(),
+                           O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)),
         daemon_(make_options()),
         front_(daemon_, front_settings()),
         api_(daemon_, &front_),
@@ -215,6 +231,7 @@ class Server {
               {.connections = daemon_.around().descriptors.max_connections, .keeps_spare = true}),
         doors_(daemon_) {
     http_.count_in(daemon_.meters().api);
+    if (is_in_folder(daemon_.options().store)) project::note_database(place_);
   }
 
   // Before anything else, so that whoever starts it is told. A daemon that a client has started goes on without the
@@ -242,6 +259,13 @@ class Server {
       }
       leave();
     });
+    runtime::Loop::Hold claim;
+    if (possession_.claim) {
+      claim = daemon_.loop().watch(possession_.claim->fd(), [this] { possession_.claim->drain(); });
+    } else {
+      complain("another user holds the name that keeps a second daemon out; the lock alone does now");
+    }
+    const FileGuard files(daemon_, {.renew = [this] { renew_names(); }, .leave = [this] { leave(); }});
     daemon_.recover([this] { open_doors(); });
     used_at_ = daemon_.loop().now();
     try {
@@ -267,9 +291,17 @@ class Server {
         .complain = [this](const std::string& text) { complain(text); },
         .complaints = complaints_.get(),
         .crash_point = inherited_.crash_point};
+    if (is_in_folder(made.store)) project::check_database_files(place_);
     give_variables(made);
     idle_exit_ = made.config.supervision.idle_exit;
     return made;
+  }
+
+  // Whether the store is the folder's own database.
+  bool is_in_folder(const std::string& store) const {
+    const auto place = store::parse_place(store, options_.folder.root.string());
+    return place && place->kind == store::Place::Kind::file &&
+           fs::path(place->where) == options_.folder.root / "reeve.db";
   }
 
   // Of what the daemon was started with, notifications get what desktops and programs need, and their keys.
@@ -303,7 +335,29 @@ class Server {
     if (::write(complaints_.get(), line.data(), line.size()) < 0) return;
   }
 
+  // Of the lock and the socket: nothing is lost with them, and the claim keeps every other daemon out.
+  void renew_names() {
+    const project::StateFolder& folder = options_.folder;
+    try {
+      if (!is_at(folder.lock(), possession_.lock.file())) {
+        if (auto lock = os::FileLock::try_take(folder.lock().string())) {
+          write_pid(*lock, folder);
+          possession_.lock = std::move(*lock);
+          complain("reeve.lock was removed; it is made anew");
+        }
+      }
+      std::error_code error;
+      if (is_open_ && !is_leaving_ && !fs::exists(folder.socket(), error) && ++sockets_ <= max_sockets) {
+        http_.accept(os::listen_at(folder.socket().string(), os::SocketKind::stream));
+        complain("reeve.sock was removed; it is made anew");
+      }
+    } catch (const Error& error) {
+      complain(fmt::format("error[{}]: {}", error.code(), error.message()));
+    }
+  }
+
   void open_doors() {
+    is_open_ = true;
     http_.accept(os::listen_at(options_.folder.socket().string(), os::SocketKind::stream));
     front_.serve(http_);
     if (options_.is_background) {
@@ -358,11 +412,16 @@ class Server {
   }
 
   const ServeOptions& options_;
+  const project::KnownPlace place_;
+  // Given up after all else.
+  Possession possession_;
   Inherited inherited_;
   os::Fd complaints_;
   base::TimeLimit idle_exit_;
   base::BootTime used_at_;
   bool is_leaving_ = false;
+  bool is_open_ = false;
+  int sockets_ = 0;
   runtime::Daemon daemon_;
   Front front_;
   Api api_;
@@ -383,12 +442,12 @@ int serve(const ServeOptions& options) {
     ::signal(SIGPIPE, SIG_IGN);
     refuse_inside_run();
     Inherited inherited = clear_environment();
-    prepare_folder(options.folder.root);
-    const os::FileLock lock = take_lock(options.folder);
+    const project::OpenedState opened = project::open_state_folder(options.folder.root);
+    project::refuse_links(options.folder.root, 2);
+    std::optional<os::Claim> claim = take_claim(options.folder);
+    os::FileLock lock = take_lock(options.folder);
     os::create_folders(options.folder.logs());
-    std::optional<StartNotice> notice(std::in_place);
-    Server server(options, std::move(inherited));
-    notice.reset();
+    Server server(options, std::move(inherited), opened.place, {std::move(claim), std::move(lock)});
     server.take_port();
     return server.run();
   } catch (const Error& error) {

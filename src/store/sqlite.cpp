@@ -85,6 +85,14 @@ void configure_library() {
   static_cast<void>(is_done);
 }
 
+// Links may be on the way to the file; the file itself must not be one, which SQLite then refuses.
+std::string real_path(const SqliteOptions& options) {
+  const std::filesystem::path path(options.path);
+  std::error_code error;
+  const auto parent = std::filesystem::canonical(path.has_parent_path() ? path.parent_path() : ".", error);
+  return error ? options.path : (parent / path.filename()).string();
+}
+
 class SqliteRow final : public Row {
  public:
   explicit SqliteRow(sqlite3_stmt* statement) noexcept : statement_(statement) {}
@@ -123,10 +131,11 @@ class SqliteSession final : public Session {
   SqliteSession(const SqliteOptions& options, const base::Clock& clock) : clock_(clock), options_(options) {
     configure_library();
     const int access = options.is_read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    const std::string uri = options.is_memory ? fmt::format("file:/{}?vfs=memdb", options.path) : options.path;
+    const std::string uri = options.is_memory ? fmt::format("file:/{}?vfs=memdb", options.path) : real_path(options);
     sqlite3* opened = nullptr;
-    const int status = ::sqlite3_open_v2(uri.c_str(), &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI,
-                                         options.vfs.empty() ? nullptr : options.vfs.c_str());
+    const int status =
+        ::sqlite3_open_v2(uri.c_str(), &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW,
+                          options.vfs.empty() ? nullptr : options.vfs.c_str());
     database_.reset(opened);
     if (status != SQLITE_OK) fail(fmt::format("cannot open {}", base::quoted(options.path)));
     ::sqlite3_extended_result_codes(database_.get(), 1);

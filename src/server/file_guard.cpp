@@ -1,0 +1,119 @@
+#include "server/file_guard.h"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace reeve::server {
+
+namespace {
+
+namespace fs = std::filesystem;
+using runtime::StateFinding;
+using Kind = StateFinding::Kind;
+
+// Ending a tree takes up to its grace, which a config may make long.
+constexpr auto end_time = std::chrono::seconds(30);
+constexpr base::Milliseconds look_interval{100};
+constexpr const char* rescued_name = "reeve.db.rescued";
+
+std::string what_to_do(const StateFinding& finding, const fs::path& root) {
+  if (finding.kind == Kind::gone) return "its runs are ended; the next command begins with an empty state folder";
+  if (finding.kind == Kind::moved) {
+    return fmt::format("move it back; or: reeve stop --state {0}, then reeve project moved {0}",
+                       finding.now_at.string());
+  }
+  if (finding.is_database_deleted) {
+    return fmt::format("reeve stop, then: mv {} {}", (root / rescued_name).string(), (root / "reeve.db").string());
+  }
+  if (!finding.now_at.empty()) return fmt::format("put it back: it is {} now", base::quoted(finding.now_at.string()));
+  return "reeve stop; the next daemon goes on from reeve.db, which has everything that was accepted";
+}
+
+std::string quote_sql(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') quoted += c;
+    quoted += c;
+  }
+  return quoted + "'";
+}
+
+}  // namespace
+
+FileGuard::FileGuard(runtime::Daemon& daemon, Hooks hooks)
+    : daemon_(daemon),
+      hooks_(std::move(hooks)),
+      watch_(daemon.loop(), {.root = daemon.options().folder.root,
+                             .database = daemon.database(),
+                             .changed = [this](const StateFinding& finding) { on_change(finding); },
+                             .settled = [this](const StateFinding& finding) { on_settled(finding); }}) {
+  daemon_.set_check_files([this] { watch_.check(); });
+}
+
+FileGuard::~FileGuard() { daemon_.set_check_files({}); }
+
+void FileGuard::on_change(const StateFinding& finding) {
+  if (is_ending_) return;
+  const auto& complain = daemon_.options().complain;
+  if (finding.kind == Kind::whole) {
+    complain("the files of the state folder are back; requests are accepted again");
+    daemon_.ledger().set_logless(false);
+    return daemon_.set_refusal(std::nullopt);
+  }
+  base::Error error(
+      "store.files_removed",
+      fmt::format("{} while the daemon was at work; nothing new is accepted, running tools stay supervised",
+                  finding.what),
+      what_to_do(finding, daemon_.options().folder.root));
+  complain(fmt::format("error[{}]: {}; {}", error.code(), error.message(), error.fix()));
+  daemon_.set_refusal(std::move(error));
+  // The log may have no name any more, and its content ends with this process: the database file gets all of it now,
+  // and all that follows at once.
+  daemon_.ledger().set_logless(true);
+  daemon_.ledger().between([](store::Session& session) {
+    if (session.engine() == store::Engine::sqlite) session.run_script("PRAGMA wal_checkpoint(PASSIVE)");
+  });
+  if (finding.kind == Kind::gone) end_runs();
+}
+
+void FileGuard::on_settled(const StateFinding& finding) {
+  if (is_ending_ || finding.kind == Kind::gone || finding.kind == Kind::moved) return;
+  // After a pause: what is made while somebody removes the whole folder would be in the way of that.
+  hooks_.renew();
+  if (finding.is_database_deleted && !std::exchange(is_rescued_, true)) rescue();
+}
+
+// A database without a name lives as long as this process has it open.
+void FileGuard::rescue() {
+  const fs::path place = daemon_.options().folder.root / rescued_name;
+  daemon_.ledger().between([place, complain = daemon_.options().complain](store::Session& session) {
+    const std::string draft = place.string() + ".draft";
+    ::unlink(draft.c_str());
+    try {
+      session.run_script("VACUUM INTO " + quote_sql(draft));
+      std::error_code error;
+      fs::rename(draft, place, error);
+      complain(fmt::format("everything that was accepted is in {}", base::quoted(place.string())));
+    } catch (const base::Error& error) {
+      complain(fmt::format("error[{}]: cannot save the removed database: {}", error.code(), error.message()));
+    }
+  });
+}
+
+void FileGuard::end_runs() {
+  is_ending_ = true;
+  give_up_at_ = daemon_.loop().now() + end_time;
+  daemon_.supervisor().cancel_all({.by = "reeve", .reason = "the state folder was removed", .kill = false});
+  leave_when_done();
+}
+
+void FileGuard::leave_when_done() {
+  if (daemon_.supervisor().live_runs() == 0 || daemon_.loop().now() >= give_up_at_) return hooks_.leave();
+  timer_ = daemon_.loop().at(daemon_.loop().now() + look_interval, [this] { leave_when_done(); });
+}
+
+}  // namespace reeve::server

@@ -1,0 +1,185 @@
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/daemon.h"
+
+// Files that are removed or renamed under a living daemon: what was accepted is not lost, nothing new is accepted, and
+// there is never a second daemon.
+namespace reeve {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::Outcome;
+using ::testing::SizeIs;
+
+class FilesRemoved : public testing::DaemonTest {
+ protected:
+  std::vector<testing::FoundProcess> daemons() const {
+    auto found = processes();
+    std::erase_if(found, [](const testing::FoundProcess& process) {
+      return !process.command.contains(" serve ") || process.command.contains("reeve-keeper");
+    });
+    return found;
+  }
+  void kill_daemon() const {
+    const auto found = daemons();
+    ASSERT_THAT(found, SizeIs(1));
+    ASSERT_EQ(::kill(found.front().pid, SIGKILL), 0);
+  }
+  void expect_refused(const std::string& what, const std::string& fix) const {
+    for (const testing::Words& command : {testing::Words{"run", "--", "true"}, {"cancel", "TR-1"}}) {
+      const Outcome outcome = reeve(command);
+      EXPECT_EQ(outcome.code, 1) << outcome.err;
+      EXPECT_THAT(outcome.err, AllOf(HasSubstr("error[store.files_removed]"), HasSubstr(what), HasSubstr(fix)));
+    }
+    EXPECT_THAT(reeve({"doctor"}).out, AllOf(HasSubstr("daemon\tfail\t"), HasSubstr(what)));
+    EXPECT_EQ(reeve({"runs"}).code, 0);
+  }
+};
+
+TEST_F(FilesRemoved, accepted_runs_survive_a_removed_log_and_a_kill) {
+  ASSERT_EQ(run({}, {"exit", "7"}).code, 7);
+  fs::remove(state() / "reeve.db-wal");
+  expect_refused("reeve.db-wal was removed", "reeve stop");
+  kill_daemon();
+  EXPECT_EQ(show("TR-1").at("exit_code"), "7");
+  // The next one works, with a log of its own, and gives no id out again.
+  ASSERT_EQ(run({}, {"exit", "3"}).code, 3);
+  EXPECT_EQ(show("TR-2").at("exit_code"), "3");
+}
+
+TEST_F(FilesRemoved, a_removed_index_of_the_log_is_noticed) {
+  ASSERT_EQ(run({}, {"exit", "7"}).code, 7);
+  fs::remove(state() / "reeve.db-shm");
+  expect_refused("reeve.db-shm was removed", "reeve stop");
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  EXPECT_EQ(show("TR-1").at("exit_code"), "7");
+}
+
+// RUN-4: limits hold meanwhile, and how runs ended is stored.
+TEST_F(FilesRemoved, runs_stay_supervised) {
+  const std::string id = detach({"--timeout", "2"}, {"silent", "1000"});
+  wait_for_status(id, "running");
+  fs::remove(state() / "reeve.db-wal");
+  EXPECT_EQ(reeve({"run", "--", "true"}).code, 1);
+  EXPECT_EQ(finish(id).at("status"), "failed_timeout");
+  kill_daemon();
+  EXPECT_EQ(show(id).at("status"), "failed_timeout");
+}
+
+TEST_F(FilesRemoved, a_database_that_comes_back_is_used_again) {
+  ASSERT_EQ(run({}, {"exit", "7"}).code, 7);
+  const fs::path away = scratch().path() / "away.db";
+  fs::rename(state() / "reeve.db", away);
+  expect_refused("reeve.db was removed", away.string());
+  EXPECT_FALSE(fs::exists(state() / "reeve.db"));
+  fs::rename(away, state() / "reeve.db");
+  EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
+  EXPECT_EQ(show("TR-1").at("exit_code"), "7");
+}
+
+TEST_F(FilesRemoved, a_moved_database_has_all_that_was_accepted) {
+  ASSERT_EQ(run({}, {"exit", "7"}).code, 7);
+  const fs::path away = scratch().path() / "away.db";
+  fs::rename(state() / "reeve.db", away);
+  EXPECT_EQ(reeve({"run", "--", "true"}).code, 1);
+  ASSERT_EQ(reeve({"runs"}).code, 0);
+  kill_daemon();
+  const Outcome outcome = reeve({"runs"});
+  EXPECT_EQ(outcome.code, 6) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("state.database_missing"));
+  fs::rename(away, state() / "reeve.db");
+  EXPECT_EQ(show("TR-1").at("exit_code"), "7");
+}
+
+TEST_F(FilesRemoved, a_deleted_database_is_saved) {
+  ASSERT_EQ(run({}, {"exit", "7"}).code, 7);
+  fs::remove(state() / "reeve.db");
+  expect_refused("reeve.db was removed", "reeve.db.rescued");
+  ASSERT_TRUE(eventually([&] { return fs::exists(state() / "reeve.db.rescued"); }));
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  EXPECT_THAT(reeve({"runs"}).err, HasSubstr("state.database_missing"));
+  fs::rename(state() / "reeve.db.rescued", state() / "reeve.db");
+  EXPECT_EQ(show("TR-1").at("exit_code"), "7");
+  EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
+}
+
+TEST_F(FilesRemoved, without_its_lock_a_daemon_is_still_the_only_one) {
+  ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
+  fs::remove(state() / "reeve.lock");
+  const Outcome second = reeve({"serve"});
+  EXPECT_EQ(second.code, 4) << second.err;
+  EXPECT_THAT(second.err, HasSubstr("daemon.already_running"));
+  EXPECT_THAT(daemons(), SizeIs(1));
+  EXPECT_TRUE(eventually([&] { return fs::exists(state() / "reeve.lock"); }));
+  EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
+  EXPECT_EQ(reeve({"serve"}).code, 4);
+}
+
+TEST_F(FilesRemoved, a_removed_socket_is_made_anew) {
+  ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
+  fs::remove(socket());
+  EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
+  EXPECT_THAT(daemons(), SizeIs(1));
+  EXPECT_EQ(show("TR-2").at("status"), "completed");
+}
+
+TEST_F(FilesRemoved, a_daemon_whose_folder_is_gone_ends_its_runs_and_leaves) {
+  ASSERT_EQ(testing::run_program({.argv = {"/usr/bin/git", "init", "-q", project().string()},
+                                  .environment = {{"HOME", (scratch().path() / "home").string()}}})
+                .code,
+            0);
+  const auto client = start(run_words({}, {"wait-file", (scratch().path() / "never").string()}));
+  wait_for_output("TR-1", "waiting");
+  ASSERT_EQ(testing::run_program({.argv = {"/usr/bin/git", "clean", "-qfdx"},
+                                  .folder = project(),
+                                  .environment = {{"HOME", (scratch().path() / "home").string()}}})
+                .code,
+            0);
+  EXPECT_EQ(client->wait(), 130);
+  EXPECT_TRUE(eventually([&] { return processes().empty(); }));
+  EXPECT_FALSE(fs::exists(state()));
+  // Not in silence.
+  fs::create_directories(project() / ".reeve");
+  const Outcome outcome = reeve({"runs"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("was removed"));
+}
+
+TEST_F(FilesRemoved, a_folder_that_is_made_anew_has_no_second_daemon) {
+  const std::string id = detach({}, {"wait-file", (scratch().path() / "never").string()});
+  wait_for_output(id, "waiting");
+  const pid_t before = daemons().front().pid;
+  fs::remove_all(state());
+  const Outcome outcome = reeve({"runs"});
+  if (outcome.code != 0) EXPECT_THAT(outcome.err, HasSubstr("was removed while its daemon"));
+  EXPECT_TRUE(eventually([&] { return !testing::is_alive(before); }));
+  EXPECT_EQ(reeve({"runs"}).code, 0);
+  EXPECT_THAT(daemons(), SizeIs(1));
+  EXPECT_TRUE(eventually([&] { return tools().empty(); }));
+}
+
+TEST_F(FilesRemoved, a_moved_folder_is_noticed) {
+  ASSERT_EQ(run({}, {"exit", "7"}).code, 7);
+  const fs::path away = scratch().path() / "away";
+  fs::rename(project(), away);
+  testing::Launch there = launch({"run", "--state", (away / ".reeve/state").string(), "--", "true"});
+  there.folder = "/";
+  const Outcome outcome = testing::run_program(there);
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("store.files_removed"), HasSubstr("was moved to"), HasSubstr("move it back")));
+  fs::rename(away, project());
+  EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
+  EXPECT_EQ(show("TR-1").at("exit_code"), "7");
+}
+
+}  // namespace
+}  // namespace reeve
