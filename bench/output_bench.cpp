@@ -30,6 +30,18 @@ std::string make_json_lines() {
   return text;
 }
 
+// As agents print files that they have read: with many escapes.
+std::string make_escaped_lines() {
+  std::string text;
+  for (int i = 0; text.size() < 4'000'000; ++i) {
+    text += fmt::format(
+        R"({{"type":"tool_result","id":"msg_{:06}","content":"#include <map>\n\nint main() {{\n\tputs(\"{}%\");\n}}\n"}})"
+        "\n",
+        i, i % 97);
+  }
+  return text;
+}
+
 std::string make_plain_lines() {
   std::string text;
   while (text.size() < 4'000'000) {
@@ -144,5 +156,20 @@ void log_output(benchmark::State& state, const std::string& text) {
 }
 BENCHMARK_CAPTURE(log_output, plain, make_plain_lines())->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(log_output, json, make_json_lines())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(log_output, escaped, make_escaped_lines())->Unit(benchmark::kMillisecond);
+
+void redact_lines(benchmark::State& state, const std::string& text) {
+  const base::SecretSet secrets = make_secrets();
+  for (auto _ : state) {
+    std::string shown;
+    runtime::LineSplitter splitter([&](Line line) { shown = base::redact(secrets, line.text); });
+    for_each_frame(text, [&](std::size_t at, std::string_view frame) { splitter.feed(at, frame); });
+    benchmark::DoNotOptimize(shown.data());
+  }
+  count_bytes(state, text.size());
+}
+BENCHMARK_CAPTURE(redact_lines, plain, make_plain_lines())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(redact_lines, json, make_json_lines())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(redact_lines, escaped, make_escaped_lines())->Unit(benchmark::kMillisecond);
 
 }  // namespace

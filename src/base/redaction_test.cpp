@@ -1,9 +1,14 @@
 #include "base/redaction.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "base/base64.h"
 
 namespace reeve::base {
 namespace {
@@ -74,6 +79,124 @@ TEST(Redaction, refuses_values_that_are_none) {
   EXPECT_EQ(secrets.add(std::string(100'000, 'x')), SecretSet::Added::too_long);
   for (int i = 0; i < 1024; ++i) EXPECT_EQ(secrets.add("secret" + std::to_string(i)), SecretSet::Added::yes);
   EXPECT_EQ(secrets.add("one more"), SecretSet::Added::too_many);
+}
+
+// LOG-4
+TEST(Redaction, hides_a_secret_that_json_escapes) {
+  const SecretSet secrets = make_secrets({"pa\"s\\s/w\n\u00e9\xF0\x9F\x98\x80!"});
+  for (const char* escaped : {
+           R"(pa\"s\\s/w\n\u00e9\ud83d\ude00!)",
+           R"(pa\u0022s\u005Cs\/w\u000a\u00E9\uD83D\uDE00\u0021)",
+           R"(\u0070\u0061\"s\\s/w\n\u00e9\ud83d\ude00!)",
+           R"(pa\\\"s\\\\s/w\\n\\u00e9\\ud83d\\ude00!)",
+           R"(pa\\u0022s\\\\s\\/w\\n\\u00E9\\ud83d\\ude00!)",
+       }) {
+    EXPECT_EQ(redact(secrets, std::string(R"({"m":"a\tb )") + escaped + R"( \"end\""})"), R"({"m":"a\tb *** \"end\""})")
+        << escaped;
+    EXPECT_TRUE(secrets.may_occur_in(escaped));
+  }
+  const std::string innocent = R"(C:\users\new \u12 \ud83d \ud83d\n \\\ \x pa\"s\\s \)";
+  EXPECT_EQ(redact(secrets, innocent), innocent);
+}
+
+// LOG-4
+TEST(Redaction, hides_a_secret_in_an_address) {
+  const SecretSet secrets = make_secrets({"p&ss/w rd+?"});
+  for (const char* encoded :
+       {"p%26ss%2Fw%20rd%2B%3F", "p%26ss%2fw+rd%2b%3f", "p&ss/w+rd%2B?", "%70%26%73%73/w%20rd+?"}) {
+    EXPECT_EQ(redact(secrets, std::string("https://h/?a=100%25&t=") + encoded + "&b=1"),
+              "https://h/?a=100%25&t=***&b=1")
+        << encoded;
+    EXPECT_TRUE(secrets.may_occur_in(encoded)) << encoded;
+  }
+  EXPECT_FALSE(secrets.may_occur_in("45% of it, 100%"));
+}
+
+// LOG-4: wherever it lies in what was encoded.
+TEST(Redaction, hides_a_secret_in_base64) {
+  const std::string value = "~sk-live>0123?456\xFE\xFF";
+  const SecretSet secrets = make_secrets({value});
+  for (const char* before : {"", "u", "us", "user:"}) {
+    for (const char* after : {"", "\n", "@h", " and more"}) {
+      std::string text = encode_base64(before + value + after);
+      for (const char* alphabet : {"+/", "-_"}) {
+        std::ranges::replace(text, '+', alphabet[0]);
+        std::ranges::replace(text, '/', alphabet[1]);
+        const std::string shown = redact(secrets, "Basic " + text);
+        // At its ends a character may be shared with what stands beside it.
+        const std::size_t most_left = encode_base64(before).size() + encode_base64(after).size() + 8;
+        EXPECT_THAT(shown, ::testing::HasSubstr("***")) << text;
+        EXPECT_LE(shown.size(), std::string("Basic ***").size() + most_left) << shown;
+        EXPECT_TRUE(secrets.may_occur_in(text)) << text;
+      }
+    }
+  }
+  // In JSON, which may escape the slash.
+  EXPECT_EQ(redact(make_secrets({"?\?\?>>>?\?\?"}), R"("Pz8\/Pj4+Pz8\/")"), R"("***")");
+}
+
+// LOG-4: `base64` and `openssl base64` print lines.
+TEST(Redaction, hides_a_long_secret_in_lines_of_base64) {
+  std::string value;
+  for (int i = 0; value.size() < 130; ++i) value += "k" + std::to_string(i * 7919);
+  const SecretSet secrets = make_secrets({value});
+  for (const std::size_t width : {76UL, 64UL}) {
+    std::string text = encode_base64(value + "\n");
+    for (std::size_t at = 0; at < text.size(); at += width) {
+      EXPECT_THAT(redact(secrets, text.substr(at, width)), ::testing::StartsWith("***")) << at;
+    }
+  }
+}
+
+TEST(Redaction, a_part_of_a_secret_has_no_other_forms) {
+  SecretSet secrets;
+  secrets.add_part("hunter2hunter2");
+  secrets.prepare();
+  EXPECT_EQ(redact(secrets, "hunter2hunter2 aHVudGVyMmh1bnRlcjI="), "*** aHVudGVyMmh1bnRlcjI=");
+}
+
+// Each character in one of the ways in which JSON, or JSON within JSON, may write it.
+std::string escape_somehow(const std::string& secret, bool is_nested, const std::vector<int>& ways) {
+  const auto escape = [&](const std::string& text, std::size_t offset) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const int way = ways[(i + offset) % ways.size()] % 3;
+      const bool must = text[i] == '"' || text[i] == '\\' || text[i] == '\n';
+      std::array<char, 8> unit{};
+      std::snprintf(unit.data(), unit.size(), way == 1 ? "\\u%04x" : "\\u%04X", static_cast<unsigned char>(text[i]));
+      if (way > 0) {
+        out += unit.data();
+      } else if (must) {
+        out += text[i] == '\n' ? std::string("\\n") : std::string("\\") + text[i];
+      } else {
+        out += text[i];
+      }
+    }
+    return out;
+  };
+  const std::string once = escape(secret, 0);
+  return is_nested ? escape(once, 3) : once;
+}
+
+RC_GTEST_PROP(Redaction, hides_a_secret_however_json_writes_it_and_the_stream_is_cut, ()) {
+  const auto letters = rc::gen::container<std::string>(rc::gen::element('a', 'b', '"', '\\', '\n', '/', 'u', '0'));
+  const auto secret = *rc::gen::suchThat(letters, [](const std::string& s) { return s.size() >= 4 && s.size() < 12; });
+  const auto ways = *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 3)));
+  const bool is_nested = *rc::gen::arbitrary<bool>();
+  const auto cuts = *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(1, 6));
+  const SecretSet set = make_secrets({secret});
+  const std::string text = "<x>" + escape_somehow(secret, is_nested, ways) + "<y>";
+  Redactor redactor(set);
+  std::string shown;
+  std::size_t at = 0;
+  for (const std::size_t length : cuts) {
+    if (at >= text.size()) break;
+    shown += redactor.feed(std::string_view(text).substr(at, length));
+    at += length;
+  }
+  if (at < text.size()) shown += redactor.feed(std::string_view(text).substr(at));
+  shown += redactor.finish();
+  RC_ASSERT(shown == "<x>***<y>");
 }
 
 // The plain way: mark every occurrence, then show each marked stretch as one ***.

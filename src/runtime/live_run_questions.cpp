@@ -75,7 +75,7 @@ model::Approval LiveRun::make_approval(const Question& question) const {
   for (const model::ApprovalOption& option : question.options) {
     approval.options.push_back({hide(option.value), hide(option.label), option.approves});
   }
-  approval.default_value = question.default_value;
+  if (question.default_value) approval.default_value = hide(*question.default_value);
   if (question.tool_ref) approval.tool_ref = hide(*question.tool_ref);
   approval.delivery =
       start_.plan.profile.resume == model::ResumeWay::live ? model::Delivery::live : model::Delivery::rerun;

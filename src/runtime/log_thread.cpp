@@ -14,7 +14,7 @@
 #include "runtime/combined_log.h"
 #include "runtime/line_splitter.h"
 #include "runtime/log_line.h"
-#include "runtime/tool_line_calls.h"
+#include "runtime/redact_event.h"
 #include "runtime/tool_line_failure.h"
 
 namespace reeve::runtime {
@@ -303,10 +303,9 @@ void LogThread::open_intake(Command& command) {
       // What a tool says to Reeve is shown as well: nothing of it may be a secret.
       if (line.is_whole()) {
         if (auto event = lines_.read(told.text)) {
-          if (auto* error = std::get_if<ToolUseError>(&*event)) error->tool = self.calls.find_tool(*error);
+          redact_event(*event, *self.start.secrets);
           merge_event(digest, std::move(*event));
         }
-        self.calls.note(told.text);
       }
       if (self.markers.match(line.text)) digest.has_failure_marker = true;
       if (stream == model::Stream::err && !told.text.empty()) {
@@ -385,9 +384,10 @@ bool LogThread::read_some(Intake& intake) {
 
 void LogThread::append(std::string_view lines) {
   bool has_complained = false;
+  std::string_view rest = lines;
   while (true) {
     try {
-      file_->log.append(lines);
+      file_->log.append(rest);
       options_.wrote(lines);
       return;
     } catch (const base::Error& error) {

@@ -17,6 +17,7 @@
 #include "keeper/packing.h"
 #include "os/beneath.h"
 #include "os/file.h"
+#include "runtime/redact_event.h"
 #include "runtime/run_plan.h"
 
 namespace reeve::runtime {
@@ -64,20 +65,6 @@ std::string read_bounded(const os::Fd& file, std::size_t most) {
   return text;
 }
 
-// Every text in it, names too.
-void hide(Value& value, const base::SecretSet& secrets) {
-  if (const std::string* text = value.as_string()) {
-    value = Value::string(base::redact(secrets, *text));
-  } else if (Value::Array* array = value.as_array()) {
-    for (Value& element : *array) hide(element, secrets);
-  } else if (Value::Object* object = value.as_object()) {
-    for (base::Member& member : *object) {
-      member.key = base::redact(secrets, member.key);
-      hide(member.value, secrets);
-    }
-  }
-}
-
 void merge_file(Value& outputs, const std::string& folder, const base::SecretSet& secrets) {
   const auto complain = [&](std::string_view what) { put(outputs, "result_error", Value::string(what)); };
   // Opened beneath the attempt's folder: the tool may have put a link or a pipe there.
@@ -96,7 +83,7 @@ void merge_file(Value& outputs, const std::string& folder, const base::SecretSet
   if (!parsed) {
     return complain(base::redact(secrets, fmt::format("its result file is no JSON: {}", parsed.error().text())));
   }
-  hide(*parsed, secrets);
+  redact_value(*parsed, secrets);
   merge(outputs, *parsed);
 }
 
@@ -153,9 +140,11 @@ Printed read_redacted(const std::string& folder, const model::Run& run, std::siz
   // Frames have headers: read from a little before.
   const std::uint64_t back = 4 * most;
   reader.seek(reader.position() - std::min(back, reader.position()));
-  // Where it does not begin at the beginning, the end of a secret may stand there without its beginning.
+  // Where it does not begin at the beginning, the end of a secret may stand there without its beginning, as long as
+  // escapes make it.
+  constexpr std::size_t escape_bytes = 12;
   std::size_t longest = 0;
-  for (const std::string& value : values) longest = std::max(longest, value.size());
+  for (const std::string& value : values) longest = std::max(longest, value.size() * escape_bytes);
   const std::size_t unsure = reader.position() > 0 ? longest : 0;
   std::array<std::size_t, 2> unsure_bytes = {unsure, unsure};
   std::array<base::Redactor, 2> redactors = {base::Redactor(*secrets), base::Redactor(*secrets)};

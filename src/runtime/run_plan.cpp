@@ -231,7 +231,7 @@ std::shared_ptr<const base::SecretSet> prepare_secrets(const std::vector<std::st
     set->add(value);
     // What is printed is looked at line by line, so that one of many lines is hidden line by line.
     if (value.find('\n') == std::string::npos) continue;
-    for (const std::string_view line : base::split(value, '\n')) set->add(line);
+    for (const std::string_view line : base::split(value, '\n')) set->add_part(line);
   }
   set->prepare();
   return set;
