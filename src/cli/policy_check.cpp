@@ -48,11 +48,15 @@ Command make_policy_check() {
       .name = "policy check",
       .summary = "What an agent's tool call would be answered with",
       .about = R"(Prints `auto_approve`, `require_approval` or `deny`, and the rule that says so. Nothing is asked and
-nothing is run. Rules on arguments (`when`) are tried on those of `--args`.
+nothing is run. Rules on arguments (`when`) are tried on those of `--args`; paths count as they lie in the project,
+through `..` and links. Reading is approved automatically only there, and not of files that may hold secrets (.env,
+*.pem, id_*, …).
 
 Exit codes: 0 it may, or a person is asked; 5 denied.)",
       .examples = {{"reeve policy check git_push", "for an agent of no role"},
                    {"reeve policy check file_write --role witness", "with the rules of a role"},
+                   {R"(reeve policy check file_read --args '{"path":"../x"}')",
+                    "outside the project: a person is asked"},
                    {R"(reeve policy check file_write --args '{"path":"src/main.cpp"}')", "with its arguments"}},
       .positionals = {{.name = "TOOL", .help = "the name of a tool: file_write, git_push, …"}},
       .options = {{.name = "--role", .value = "R", .help = "the role of the agent"},

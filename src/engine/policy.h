@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/value.h"
+#include "engine/call_path.h"
 #include "model/config.h"
 #include "model/policy.h"
 
@@ -21,7 +22,11 @@ struct PolicyVerdict {
 // the tool, then `require_approval`. Of one list the first rule that fits: those with `when` are tried on the parsed
 // arguments, in their order, before those without. Arguments that a rule names and the call does not have make the rule
 // not fit.
+//
+// Paths are matched as they lie beneath the worktree (a pattern that begins with `/`: as absolute ones), never as they
+// were written (TOOL-8). Whatever rule says so, a tool that reads or writes files is approved automatically only
+// beneath the worktree, and reading only outside names_secret_file(); a path that is missing or no text is asked about.
 PolicyVerdict resolve_policy(const model::Policies& policies, std::string_view role, std::string_view tool,
-                             const base::Value& arguments);
+                             const base::Value& arguments, const CallPlace& place);
 
 }  // namespace reeve::engine

@@ -1,5 +1,6 @@
 #include "engine/policy.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/enum.h"
@@ -12,13 +13,20 @@ using model::Policy;
 
 std::string verdict(const model::Policies& policies, std::string_view role, std::string_view tool,
                     std::string_view arguments = "{}") {
-  const PolicyVerdict result = resolve_policy(policies, role, tool, json::parse(arguments).value());
+  const CallPlace place{
+      .folder = "/work/app",
+      .real_folder = "/data/app",
+      .real_paths = {
+          {"link", "/etc/passwd"}, {"docs/key", "/data/app/.env"}, {"docs/ok", "/data/app/docs/ok"}, {"gone", ""}}};
+  const PolicyVerdict result = resolve_policy(policies, role, tool, json::parse(arguments).value(), place);
   return std::string(base::spell(result.policy)) + " by " + result.source;
 }
 
 // TOOL-1, S4 §6
 TEST(Policy, follows_the_defaults_of_the_seed) {
-  EXPECT_EQ(verdict({}, "crew", "file_read"), "auto_approve by default");
+  EXPECT_EQ(verdict({}, "crew", "file_read", R"({"path": "src/a.c"})"), "auto_approve by default");
+  EXPECT_EQ(verdict({}, "crew", "git_log"), "auto_approve by default");
+  EXPECT_EQ(verdict({}, "crew", "task_status"), "auto_approve by default");
   EXPECT_EQ(verdict({}, "crew", "git_commit"), "require_approval by default");
   EXPECT_EQ(verdict({}, "mayor", "git_commit"), "auto_approve by default of the role mayor");
   EXPECT_EQ(verdict({}, "witness", "file_write"), "deny by default of the role witness");
@@ -60,8 +68,8 @@ TEST(Policy, rules_on_arguments_come_first_whatever_their_order) {
   EXPECT_EQ(verdict(policies, "crew", "file_write", R"({"path": "src/a"})"),
             "auto_approve by policies.tools.file_write")
       << "a rule on an argument that is not there does not fit";
-  EXPECT_EQ(verdict(policies, "crew", "file_write", R"({"path": ["secrets/a"]})"),
-            "auto_approve by policies.tools.file_write")
+  EXPECT_EQ(verdict(policies, "crew", "file_write", R"({"path": {"of": "secrets/a"}})"),
+            "require_approval by policies.tools.file_write: a path that is no text")
       << "only texts are matched";
 }
 
@@ -72,6 +80,84 @@ TEST(Policy, a_rule_that_does_not_fit_leaves_the_default) {
   EXPECT_EQ(verdict(policies, "crew", "file_delete", R"({"path": "tmp/x"})"),
             "require_approval by policies.tools.file_delete");
   EXPECT_EQ(verdict(policies, "crew", "file_delete", R"({"path": "src/x"})"), "deny by default");
+}
+
+// TOOL-1: reading is approved beneath the worktree alone, whatever a rule says.
+TEST(Policy, reading_is_approved_only_beneath_the_worktree) {
+  model::Policies loose;
+  for (const char* tool : {"file_read", "list_directory", "search_files", "git_blame", "git_diff", "git_log"}) {
+    loose.tools[tool] = {{.policy = Policy::auto_approve, .when = {{"path", "/**"}}}, {.policy = Policy::auto_approve}};
+    for (const model::Policies& policies : {model::Policies{}, loose}) {
+      for (const char* path : {"/etc/passwd", "../x", "src/../../x", "/proc/self/environ", "~/.ssh/id_rsa", "~root/x",
+                               "/work/app/../x", "/work/application/x", "link", "gone", "/", "a/../..", "x\\u0000y"}) {
+        EXPECT_EQ(verdict(policies, "crew", tool, fmt::format(R"({{"path": "{}"}})", path)).substr(0, 19),
+                  "require_approval by")
+            << tool << path;
+      }
+      for (const char* path : {"src/a.c", "./src/a.c", "src/../src/a.c", "/work/app/src/a.c", "/data/app/src/a.c", ".",
+                               "docs/ok", "a..b", "...", "src/"}) {
+        EXPECT_EQ(verdict(policies, "crew", tool, fmt::format(R"({{"path": "{}"}})", path)).substr(0, 15),
+                  "auto_approve by")
+            << tool << path;
+      }
+    }
+  }
+}
+
+// TOOL-1
+TEST(Policy, reading_what_may_hold_secrets_is_asked_about) {
+  for (const char* path : {".env", "app/.env.local", ".ENV", "deploy/server.pem", "ssl/private.key", ".ssh/known_hosts",
+                           "x/.aws/config", "id_rsa", "backup_rsa", ".netrc", ".npmrc", "credentials.json",
+                           ".git/config", "sub/.git/config", ".reeve/state/http.token", "docs/key"}) {
+    EXPECT_EQ(verdict({}, "crew", "file_read", fmt::format(R"({{"path": "{}"}})", path)),
+              "require_approval by default: a file that may hold secrets")
+        << path;
+  }
+  for (const char* path : {"environment.md", "src/keys.cpp", ".github/config", "docs/env.md", ".reeve/config.yaml"}) {
+    EXPECT_EQ(verdict({}, "crew", "file_read", fmt::format(R"({{"path": "{}"}})", path)), "auto_approve by default")
+        << path;
+  }
+}
+
+TEST(Policy, a_path_that_cannot_be_judged_is_asked_about) {
+  EXPECT_EQ(verdict({}, "crew", "file_read"), "require_approval by default: no `path`");
+  for (const char* arguments : {R"({"path": 7})", R"({"path": null})", R"({"path": ""})", R"({"paths": []})",
+                                R"({"paths": ["a", 7]})", R"({"path": "a", "file": {}})"}) {
+    EXPECT_EQ(verdict({}, "crew", "file_read", arguments), "require_approval by default: a path that is no text")
+        << arguments;
+  }
+  EXPECT_EQ(verdict({}, "crew", "file_read", R"({"path": "a", "file": "/etc/passwd"})"),
+            "require_approval by default: outside the worktree");
+  EXPECT_EQ(verdict({}, "crew", "search_files", R"({"paths": ["a", "../b"]})"),
+            "require_approval by default: outside the worktree");
+  EXPECT_EQ(verdict({}, "crew", "git_diff", R"({"ref": "--no-index"})"),
+            "require_approval by default: an option of git");
+  EXPECT_EQ(resolve_policy({}, "", "file_read", json::parse(R"({"path": "a"})").value(), {}).policy,
+            Policy::require_approval)
+      << "no worktree is known";
+}
+
+// TOOL-8: paths are made absolute and resolved before they are matched.
+TEST(Policy, rules_match_where_a_path_leads) {
+  model::Policies policies;
+  policies.tools["file_write"] = {{.policy = Policy::deny, .when = {{"path", "secrets/**"}}},
+                                  {.policy = Policy::deny, .when = {{"path", "**/.env"}}},
+                                  {.policy = Policy::auto_approve, .when = {{"path", "src/**"}}},
+                                  {.policy = Policy::auto_approve, .when = {{"path", "docs/**"}}},
+                                  {.policy = Policy::auto_approve, .when = {{"path", "/tmp/**"}}}};
+  const auto write = [&](std::string_view path) {
+    return verdict(policies, "crew", "file_write", fmt::format(R"({{"path": "{}"}})", path));
+  };
+  EXPECT_EQ(write("src/a.c"), "auto_approve by policies.tools.file_write");
+  EXPECT_EQ(write("/work/app/src/a.c"), "auto_approve by policies.tools.file_write");
+  EXPECT_EQ(write("src/../etc/x"), "require_approval by default");
+  EXPECT_EQ(write("src/../../etc/x"), "require_approval by default");
+  EXPECT_EQ(write("src/../secrets/x"), "deny by policies.tools.file_write");
+  EXPECT_EQ(write("/work/app/./secrets//x"), "deny by policies.tools.file_write");
+  EXPECT_EQ(write("docs/ok"), "auto_approve by policies.tools.file_write");
+  EXPECT_EQ(write("docs/key"), "deny by policies.tools.file_write") << "a link to .env";
+  EXPECT_EQ(write("/home/x/.env"), "deny by policies.tools.file_write");
+  EXPECT_EQ(write("/tmp/x"), "require_approval by policies.tools.file_write: outside the worktree");
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "engine/policy.h"
 
+#include <deque>
+#include <filesystem>
 #include <utility>
+
+#include <climits>
 
 #include "json/decode.h"
 #include "json/describe.h"
@@ -15,10 +19,60 @@ namespace {
 
 using base::Error;
 
+namespace fs = std::filesystem;
+
 void show(SharedExchange exchange) {
   exchange->send(200, json::to_value(wire::PolicyTable{
                           .policies = load_config(*exchange).policies,
                           .defaults = {.tools = model::default_policies(), .roles = model::default_role_policies()}}));
+}
+
+// Where an absolute path leads, as the kernel goes: `..` behind a link is not where the link stands, and a link counts
+// although there is nothing behind it yet. Empty: that cannot be told.
+std::string follow_links(const std::string& path) {
+  constexpr int most_links = 40;
+  fs::path at = "/";
+  std::deque<fs::path> rest;
+  const auto put_first = [&](const fs::path& parts) { rest.insert(rest.begin(), parts.begin(), parts.end()); };
+  put_first(fs::path(path).relative_path());
+  for (int links = 0; !rest.empty();) {
+    const fs::path part = rest.front();
+    rest.pop_front();
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      at = at.parent_path();
+      continue;
+    }
+    std::error_code error;
+    const fs::file_status status = fs::symlink_status(at / part, error);
+    if (status.type() == fs::file_type::none) return {};
+    if (!fs::is_symlink(status)) {
+      at /= part;
+      continue;
+    }
+    const fs::path target = fs::read_symlink(at / part, error);
+    if (error || ++links > most_links) return {};
+    if (target.is_absolute()) at = "/";
+    put_first(target.relative_path());
+  }
+  return at.string();
+}
+
+// Of paths that are written as if they lay in the project; others are not looked at.
+engine::CallPlace look_at_paths(const fs::path& project, const base::Value& arguments) {
+  // Enough for the list of a call; what comes behind them is outside.
+  constexpr std::size_t most_looked_at = 64;
+  engine::CallPlace place{.folder = project.string(), .real_folder = {}, .real_paths = {}};
+  const auto paths = engine::find_paths(arguments);
+  if (project.empty() || !paths) return place;
+  place.real_folder = follow_links(project.string());
+  for (const std::string& path : *paths) {
+    if (!engine::locate_path(place, path).beneath) continue;
+    const bool looks = place.real_paths.size() < most_looked_at && path.size() < PATH_MAX;
+    const std::string written = path.starts_with('/') ? path : project.string() + "/" + path;
+    place.real_paths.emplace(path, looks ? follow_links(written) : std::string());
+  }
+  return place;
 }
 
 // Says what would hold; nothing is asked and nothing is run.
@@ -28,8 +82,8 @@ void check(SharedExchange exchange) {
   if (question->tool.empty()) throw Error("api.bad_request", "`tool` is needed: the name of a tool, as file_write");
   const base::Value arguments = question->arguments.value_or(base::Value::object());
   if (arguments.as_object() == nullptr) throw Error("api.bad_request", "`arguments` must be an object");
-  auto verdict =
-      engine::resolve_policy(load_config(*exchange).policies, question->role.value_or(""), question->tool, arguments);
+  auto verdict = engine::resolve_policy(load_config(*exchange).policies, question->role.value_or(""), question->tool,
+                                        arguments, look_at_paths(own_project(exchange->daemon), arguments));
   exchange->send(200, json::to_value(wire::PolicyAnswer{.tool = question->tool,
                                                         .role = question->role,
                                                         .policy = verdict.policy,

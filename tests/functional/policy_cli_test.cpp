@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +24,8 @@ class PolicyCli : public testing::DaemonTest {
 };
 
 TEST_F(PolicyCli, check_says_what_holds_and_which_rule_says_so) {
-  EXPECT_EQ(reeve({"policy", "check", "file_read"}).out, "auto_approve\tdefault\n");
+  EXPECT_EQ(reeve({"policy", "check", "git_log"}).out, "auto_approve\tdefault\n");
+  EXPECT_EQ(reeve({"policy", "check", "file_read"}).out, "require_approval\tdefault: no `path`\n");
   EXPECT_EQ(reeve({"policy", "check", "git_add", "--role", "mayor"}).out,
             "auto_approve\tpolicies.roles.mayor.git_add\n");
   const std::string inside = R"({"path":"docs/a.md"})";
@@ -36,6 +39,31 @@ TEST_F(PolicyCli, check_says_what_holds_and_which_rule_says_so) {
   EXPECT_EQ(testing::parse_object(unknown.out.substr(0, unknown.out.find('\n'))).value().at("policy"),
             "require_approval");
   EXPECT_EQ(reeve({"policy", "check", "file_write", "--args", "[]"}).code, 2);
+}
+
+// TOOL-1, TOOL-8: where a path leads, links and `..` behind them included.
+TEST_F(PolicyCli, check_follows_a_path_to_where_it_leads) {
+  std::filesystem::create_directories(project() / "docs");
+  std::filesystem::create_directories(project() / "deep/er");
+  std::filesystem::create_directory_symlink("/", project() / "docs/root");
+  std::filesystem::create_directory_symlink("../deep/er", project() / "docs/in");
+  std::filesystem::create_symlink("../.env", project() / "docs/plain.md");
+  std::filesystem::create_symlink("loop", project() / "docs/loop");
+  const auto check = [&](const std::string& tool, const std::string& path) {
+    const std::string out = reeve({"policy", "check", tool, "--args", R"({"path":")" + path + R"("})"}).out;
+    return out.substr(0, out.find('\t'));
+  };
+  for (const std::string path : {"src/a.c", "docs/in/x", "docs/in/../y", (project() / "src/a.c").string()}) {
+    EXPECT_EQ(check("file_read", path), "auto_approve") << path;
+  }
+  for (const std::string path : {"/etc/passwd", "../x", ".env", "~/.ssh/id_rsa", "/proc/self/environ",
+                                 "docs/root/etc/x", "docs/root", "docs/plain.md", "docs/loop", "docs/in/../../../x"}) {
+    EXPECT_EQ(check("file_read", path), "require_approval") << path;
+  }
+  EXPECT_EQ(check("file_write", "docs/a.md"), "auto_approve");
+  for (const std::string path : {"docs/../etc/x", "docs/root/etc/x", "docs/in/x"}) {
+    EXPECT_EQ(check("file_write", path), "require_approval") << path;
+  }
 }
 
 TEST_F(PolicyCli, show_has_every_rule) {
