@@ -113,6 +113,19 @@ TEST(Text, makes_control_sequences_visible) {
   EXPECT_EQ(visible("é 日"), "é 日");
 }
 
+// LOG-3: what nobody sees may say something else than what everybody sees.
+TEST(Text, makes_invisible_characters_visible) {
+  EXPECT_EQ(visible("ap\u200Bprove\u200D\u2060\uFEFF"), "ap\\u200bprove\\u200d\\u2060\\ufeff");
+  EXPECT_EQ(visible("a\u00ADb\u034Fc\u115F\u1160\u3164\uFFA0\u180E"),
+            "a\\u00adb\\u034fc\\u115f\\u1160\\u3164\\uffa0\\u180e");
+  EXPECT_EQ(visible("\u2028\u2029\u206A\uFFF9\uFFFB"), "\\u2028\\u2029\\u206a\\ufff9\\ufffb");
+  EXPECT_EQ(visible("ok\U000E0041\U000E007F\U000E0100"), "ok\\u{e0041}\\u{e007f}\\u{e0100}");
+  EXPECT_EQ(visible("\u2764\uFE0F 1\uFE0F\u20E3 \u00A9\uFE0F"), "\u2764\uFE0F 1\uFE0F\u20E3 \u00A9\uFE0F") << "emoji";
+  EXPECT_EQ(visible("yes\uFE0F \uFE0E\u2764\uFE0F\uFE00"), "yes\\ufe0f \\ufe0e\u2764\uFE0F\\ufe00")
+      << "a selector that selects nothing";
+  EXPECT_EQ(visible("Größe नमस्ते 한국어 日本 e\u0301 ✓"), "Größe नमस्ते 한국어 日本 e\u0301 ✓");
+}
+
 RC_GTEST_PROP(Text, visible_text_has_no_control_characters, (const std::string& bytes)) {
   for (const char c : visible(bytes)) RC_ASSERT(static_cast<unsigned char>(c) >= 0x20 && c != 0x7F);
   RC_ASSERT(!find_invalid_utf8(visible(bytes)));

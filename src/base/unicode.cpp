@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/invisible.h"
 #include "base/text.h"
 
 namespace reeve::base {
@@ -34,6 +35,22 @@ constexpr std::array zero_ranges = {
 template <std::size_t N>
 bool is_in(const std::array<Range, N>& ranges, char32_t character) noexcept {
   return std::ranges::any_of(ranges, [&](Range range) { return character >= range.first && character <= range.last; });
+}
+
+// Unicode's Default_Ignorable_Code_Point without the variation selectors of emoji, and others that leave no trace:
+// Braille's blank, annotation marks.
+constexpr std::array invisible_ranges = {
+    Range{0x00AD, 0x00AD},   Range{0x034F, 0x034F},   Range{0x061C, 0x061C},   Range{0x115F, 0x1160},
+    Range{0x17B4, 0x17B5},   Range{0x180B, 0x180F},   Range{0x200B, 0x200F},   Range{0x2028, 0x202E},
+    Range{0x2060, 0x206F},   Range{0x2800, 0x2800},   Range{0x3164, 0x3164},   Range{0xFEFF, 0xFEFF},
+    Range{0xFFA0, 0xFFA0},   Range{0xFFF0, 0xFFFB},   Range{0x1BCA0, 0x1BCA3}, Range{0x1D159, 0x1D159},
+    Range{0x1D173, 0x1D17A}, Range{0xE0000, 0xE0FFF},
+};
+
+// Of keycaps and emoji; behind anything else a selector is noise.
+bool takes_selector(char32_t character) noexcept {
+  return character == '#' || character == '*' || (character >= '0' && character <= '9') || character == 0xA9 ||
+         character == 0xAE || (character >= 0x2010 && !(character >= 0xFE00 && character <= 0xFE0F));
 }
 
 std::size_t width_of(char32_t character) noexcept {
@@ -67,6 +84,13 @@ bool is_harmful(char32_t character) noexcept {
   return character < 0x20 || (character >= 0x7F && character <= 0x9F) || character == 0x061C || character == 0x200E ||
          character == 0x200F || character == 0x2028 || character == 0x2029 ||
          (character >= 0x202A && character <= 0x202E) || (character >= 0x2066 && character <= 0x2069);
+}
+
+bool is_invisible(char32_t character) noexcept {
+  if (character < 0x34F) return character == 0xAD;
+  // Where nearly all other scripts are.
+  if (character > 0x3164 && character < 0xFEFF) return false;
+  return is_in(invisible_ranges, character);
 }
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) noexcept {
@@ -144,8 +168,10 @@ std::string fit_width(std::string_view utf8, std::size_t columns, bool ascii) {
 std::string visible(std::string_view text) {
   std::string result;
   result.reserve(text.size());
+  char32_t before = 0;
   while (!text.empty()) {
     const Character decoded = first_character(text);
+    const bool is_selector = decoded.value >= 0xFE00 && decoded.value <= 0xFE0F;
     if (!decoded.is_valid) {
       for (const char byte : text.substr(0, decoded.length)) {
         fmt::format_to(std::back_inserter(result), "\\x{:02x}", static_cast<unsigned char>(byte));
@@ -154,15 +180,19 @@ std::string visible(std::string_view text) {
       result += "\\n";
     } else if (decoded.value == '\t') {
       result += "\\t";
-    } else if (is_harmful(decoded.value)) {
-      if (decoded.value < 0x80) {
-        fmt::format_to(std::back_inserter(result), "\\x{:02x}", static_cast<std::uint32_t>(decoded.value));
+    } else if (is_harmful(decoded.value) || is_invisible(decoded.value) || (is_selector && !takes_selector(before))) {
+      const auto number = static_cast<std::uint32_t>(decoded.value);
+      if (number < 0x80) {
+        fmt::format_to(std::back_inserter(result), "\\x{:02x}", number);
+      } else if (number < 0x10000) {
+        fmt::format_to(std::back_inserter(result), "\\u{:04x}", number);
       } else {
-        fmt::format_to(std::back_inserter(result), "\\u{:04x}", static_cast<std::uint32_t>(decoded.value));
+        fmt::format_to(std::back_inserter(result), "\\u{{{:x}}}", number);
       }
     } else {
       result.append(text.substr(0, decoded.length));
     }
+    before = decoded.value;
     text.remove_prefix(decoded.length);
   }
   return result;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/invisible.h"
 #include "base/text.h"
 #include "json/write.h"
 
@@ -113,13 +114,23 @@ class Writer {
         out_ += "\\t";
         break;
       default:
-        // Also what JSON allows and a terminal would obey: documents are shown on terminals (LOG-3).
-        if (base::is_harmful(character.value)) {
-          fmt::format_to(std::back_inserter(out_), "\\u{:04x}", static_cast<std::uint32_t>(character.value));
+        // Also what JSON allows and a terminal would obey or hide: documents are shown on terminals (LOG-3). Canonical
+        // text is for hashes, which must not change.
+        if (base::is_harmful(character.value) || (form_ != Form::canonical && base::is_invisible(character.value))) {
+          write_code(static_cast<std::uint32_t>(character.value));
         } else {
           out_ += bytes;
         }
     }
+  }
+
+  void write_code(std::uint32_t number) {
+    if (number >= 0x10000) {
+      number -= 0x10000;
+      fmt::format_to(std::back_inserter(out_), "\\u{:04x}", 0xD800 + (number >> 10U));
+      number = 0xDC00 + (number & 0x3FFU);
+    }
+    fmt::format_to(std::back_inserter(out_), "\\u{:04x}", number);
   }
 
   void write_array(const Value::Array& array, std::size_t level) {

@@ -21,6 +21,13 @@ TEST(JsonEncode, escapes_what_a_terminal_would_obey) {
   EXPECT_EQ(encode(Value::string("\u009b31m \u202e \u200f")), R"("\u009b31m \u202e \u200f")");
 }
 
+// LOG-3; a hash is not shown, and stays what it was.
+TEST(JsonEncode, escapes_what_nobody_sees) {
+  const Value value = Value::string("a\u200B\u00AD\U000E0041\U0001F600");
+  EXPECT_EQ(encode(value), "\"a\\u200b\\u00ad\\udb40\\udc41\U0001F600\"");
+  EXPECT_EQ(encode_canonical(value), "\"a\u200B\u00AD\U000E0041\U0001F600\"");
+}
+
 // RUN-16
 TEST(JsonEncode, is_utf8_whatever_came_in) { EXPECT_EQ(encode(Value::string("a\xff")), "\"a\uFFFD\""); }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/enum.h"
+#include "base/invisible.h"
 #include "base/text.h"
 
 namespace reeve::runtime {
@@ -68,8 +69,14 @@ std::size_t put_special(char*& to, std::string_view text) noexcept {
   const base::Character next = base::first_character(text);
   if (!next.is_valid) {
     to = put(to, "\uFFFD");
-  } else if (base::is_harmful(next.value)) {
-    to = put_code(to, next.value);
+  } else if (base::is_harmful(next.value) || base::is_invisible(next.value)) {
+    const auto number = static_cast<std::uint32_t>(next.value);
+    if (number < 0x10000) {
+      to = put_code(to, next.value);
+    } else {
+      to = put_code(to, 0xD800 + ((number - 0x10000) >> 10U));
+      to = put_code(to, 0xDC00 + ((number - 0x10000) & 0x3FFU));
+    }
   } else {
     to = put(to, text.substr(0, next.length));
   }

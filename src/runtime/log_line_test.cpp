@@ -55,9 +55,9 @@ TEST(LogLine, escapes_as_the_encoder_does) {
     const std::string text = std::string(shift, 'a') + every_byte;
     EXPECT_EQ(escaped(text), encoded(text)) << shift;
   }
-  for (const std::string_view text :
-       {"", "a", "1234567", "12345678", "héllo wörld", "\xE2\x82", "\xC0\xAF", "\xED\xA0\x80", "\xF0\x9F\x99\x82 ok",
-        "\xF4\x90\x80\x80", "\u202e turned", "\u0085", "\x7f", "a\nb\r\n", "\x9b[31m"}) {
+  for (const std::string_view text : {"", "a", "1234567", "12345678", "héllo wörld", "\xE2\x82", "\xC0\xAF",
+                                      "\xED\xA0\x80", "\xF0\x9F\x99\x82 ok", "\xF4\x90\x80\x80", "\u202e turned",
+                                      "\u200B\u00AD\U000E0041 hidden", "\u0085", "\x7f", "a\nb\r\n", "\x9b[31m"}) {
     EXPECT_EQ(escaped(text), encoded(text)) << text;
   }
 }

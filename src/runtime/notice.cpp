@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/invisible.h"
 #include "base/text.h"
 #include "json/parse.h"
 
@@ -19,7 +20,8 @@ constexpr std::size_t longest_summary = 300;
 constexpr std::size_t longest_question = 2'000;
 constexpr std::size_t longest_name = 100;
 
-// One line: blanks for what breaks lines, nothing for what else a terminal would act on.
+// One line: blanks for what breaks lines, nothing for what else a terminal would act on, a visible word for what nobody
+// could see.
 std::string make_harmless(std::string_view text, std::size_t longest) {
   // Whatever comes behind would be cut off anyway.
   const std::string valid = base::replace_invalid_utf8(base::truncate_utf8(text, 4 * longest));
@@ -31,7 +33,8 @@ std::string make_harmless(std::string_view text, std::size_t longest) {
     if (is_blank) {
       if (!line.empty() && line.back() != ' ') line += ' ';
     } else if (!base::is_harmful(character.value)) {
-      line += rest.substr(0, character.length);
+      const std::string_view bytes = rest.substr(0, character.length);
+      line += base::is_invisible(character.value) ? base::visible(bytes) : std::string(bytes);
     }
     rest.remove_prefix(character.length);
   }

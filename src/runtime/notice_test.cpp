@@ -67,6 +67,13 @@ TEST(Notice, has_nothing_that_a_terminal_would_act_on) {
   EXPECT_EQ(odd.id, "");
 }
 
+// LOG-3
+TEST(Notice, shows_what_nobody_would_see) {
+  const NoticeText asked = text_of(
+      event_of(model::EventKind::approval_needed, R"({"approval_id":"AP-4","question":"Deploy\u200b\udb40\udc41?"})"));
+  EXPECT_EQ(asked.summary, R"(approval needed: AP-4: Deploy\u200b\u{e0041}?)");
+}
+
 TEST(Notice, is_bounded) {
   const NoticeText text = text_of(event_of(model::EventKind::approval_needed, R"({"approval_id":"AP-1","question":")" +
                                                                                   std::string(1'000'000, 'x') + "\"}"));

@@ -6,6 +6,7 @@
 #include <vterm.h>
 
 #include "base/error.h"
+#include "base/invisible.h"
 #include "base/text.h"
 
 namespace reeve::term {
@@ -35,7 +36,8 @@ void append_utf8(std::string& text, char32_t c) {
 }
 
 bool is_character(std::uint32_t c) noexcept {
-  return c <= 0x10ffff && (c < 0xd800 || c > 0xdfff) && !base::is_harmful(static_cast<char32_t>(c));
+  return c <= 0x10ffff && (c < 0xd800 || c > 0xdfff) && !base::is_harmful(static_cast<char32_t>(c)) &&
+         !base::is_invisible(static_cast<char32_t>(c));
 }
 
 }  // namespace

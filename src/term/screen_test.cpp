@@ -47,6 +47,18 @@ TEST(Screen, gives_out_nothing_that_a_terminal_acts_on) {
   }
 }
 
+// RUN-10, LOG-3: what nobody sees on the screen is not passed on unseen.
+TEST(Screen, gives_out_nothing_invisible) {
+  Screen screen(3, 40);
+  screen.feed("a\u200B b\u2060 c\u00AD d\uFEFF e\U000E0041 f");
+  const std::string line = screen.line(0);
+  for (const char* hidden : {"\u200B", "\u2060", "\u00AD", "\uFEFF", "\U000E0041"}) {
+    EXPECT_EQ(line.find(hidden), std::string::npos) << line;
+  }
+  EXPECT_EQ(line.front(), 'a');
+  EXPECT_EQ(line.back(), 'f');
+}
+
 // libvterm itself would never come back from these.
 TEST(Screen, repeats_no_more_than_there_is_room_for) {
   Screen screen(3, 10);

@@ -107,6 +107,30 @@ TEST_F(ApprovalsCli, of_several_ways_to_say_yes_one_is_named) {
   EXPECT_THAT(logs("TR-1"), HasSubstr("got staging"));
 }
 
+// LOG-3: what nobody sees is made visible wherever somebody decides.
+TEST_F(ApprovalsCli, invisible_characters_of_a_question_are_shown) {
+  const std::string id = ask(
+      R"("question":"Delete \u200bnothing\u00ad?\udb40\udc59","options":[{"value":"y\u2060es","label":"Ye\u3164s"},{"value":"all"},{"value":"no"}])");
+  const std::vector<std::string> screens = {
+      reeve({"approvals"}).out,          reeve({"show", id}).out,    reeve({}).out,
+      reeve({"show", id, "--json"}).out, reeve({"approve", id}).err, reeve({"approve", id, "--choice", "yes"}).err};
+  for (const std::string& screen : screens) {
+    for (const char* hidden : {"\u200B", "\u00AD", "\u2060", "\u3164", "\U000E0059"}) {
+      EXPECT_THAT(screen, Not(HasSubstr(hidden)));
+    }
+  }
+  EXPECT_THAT(screens[0], HasSubstr(R"(Delete \u200bnothing\u00ad?\u{e0059})"));
+  EXPECT_THAT(screens[1], AllOf(HasSubstr(R"(Delete \u200bnothing\u00ad?\u{e0059})"), HasSubstr(R"(y\u2060es)"),
+                                HasSubstr(R"(Ye\u3164s)")));
+  EXPECT_THAT(screens[5], AllOf(HasSubstr("approval.unknown_choice"), HasSubstr(R"(y\u2060es)")));
+  const auto asked = at_terminal({"approve", id});
+  ASSERT_TRUE(asked->wait_for(R"(y\u2060es)"));
+  EXPECT_EQ(asked->out().find("\u2060"), std::string::npos);
+  asked->type("\r");
+  EXPECT_EQ(asked->wait(), 130);
+  EXPECT_EQ(reeve({"reject", id}).code, 0);
+}
+
 // UX: at a terminal the ways are numbered.
 TEST_F(ApprovalsCli, at_a_terminal_it_asks_which) {
   const std::string id = ask(three_ways);
