@@ -118,6 +118,14 @@ const os::TcpAddress& Front::open_for_browser() {
 
 bool Front::is_wanted() { return was_asked_for_ || sign_ins_.is_used(daemon_.loop().now()); }
 
+std::string Front::bound() const {
+  const std::string host = address_->host();
+  const std::string_view note = host == "0.0.0.0" ? " (all IPv4 addresses of this machine)"
+                                : host == "::"    ? " (all IPv6 addresses of this machine)"
+                                                  : "";
+  return fmt::format("{}://{}{}", tls_ ? "https" : "http", address_->text(), note);
+}
+
 std::string Front::url() const {
   std::string where = address_->text();
   // Where all addresses are listened at, this machine reaches it by its own.

@@ -32,8 +32,10 @@ class Front {
   bool is_open() const noexcept { return address_.has_value(); }
   // Somebody may come who could not start a daemon: a port that was asked for, a browser that is in.
   bool is_wanted();
-  // "http://127.0.0.1:7433"; of one that is open.
+  // "http://127.0.0.1:7433", by which this machine reaches it; of one that is open.
   std::string url() const;
+  // "http://0.0.0.0:7433 (all addresses of this machine)": where it really listens.
+  std::string bound() const;
 
   // What these let in ends with them: also what is open already, streams, terminals and waits.
   void forget_token(const std::string& name);

@@ -20,6 +20,11 @@ using boost::system::error_code;
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
+Refusal unknown_coding() {
+  return {415, "http.unsupported_coding", "the body is in a coding that is not read",
+          "of the transfer codings only `chunked` is known", "send the body as it is"};
+}
+
 // A line of the header that goes on in the next one (obs-fold): the base takes them, others read them differently.
 bool has_folded_line(std::string_view bytes, bool has_begun) {
   // Only the empty line is left; what follows is the body.
@@ -88,6 +93,7 @@ struct RequestReader::Parser final : http::basic_parser<true> {
     if (field == http::field::transfer_encoding) {
       const bool is_plain = base::to_ascii_lower(view(value)) == "chunked";
       if (std::exchange(has_encoding, true) || !is_plain || is_http_1_0) error = http::error::bad_transfer_encoding;
+      if (!is_plain) refusal = unknown_coding();
     }
     if (field == http::field::expect) expects_continue = base::to_ascii_lower(view(value)) == "100-continue";
     request.headers.emplace_back(view(name), view(value));

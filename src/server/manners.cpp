@@ -109,6 +109,14 @@ Response answer_to_method(std::string_view method, std::vector<std::string_view>
 
 void check_content_type(const Request& request) {
   if (request.method == "GET" || request.method == "HEAD") return;
+  for (const auto& [name, value] : request.headers) {
+    if (base::to_ascii_lower(name) != "content-encoding") continue;
+    const std::string coding = base::to_ascii_lower(base::trim(value));
+    if (coding.empty() || coding == "identity") continue;
+    throw Error("api.unsupported_media_type",
+                fmt::format("a body in the encoding {} is not read", base::quoted(coding)),
+                "send it as it is, without Content-Encoding");
+  }
   const auto type = request.header("content-type");
   // With parameters or without.
   const std::string_view kind = type ? std::string_view(*type).substr(0, type->find(';')) : std::string_view();

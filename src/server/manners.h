@@ -19,7 +19,7 @@ Response refusal(const base::Error& error);
 Response answer_to_method(std::string_view method, std::vector<std::string_view> methods);
 
 // Throws `api.unsupported_media_type`: a page of another origin can send forms without being asked; it cannot send
-// JSON.
+// JSON. Bodies are not unpacked, so one that is said to be packed is refused rather than read as something else.
 void check_content_type(const Request& request);
 // Throws `api.bad_request` for a parameter that there is not: one that is passed over would be believed to count.
 void check_query(const Operation& operation, const Request& request);

@@ -82,6 +82,13 @@ TEST(Manners, changes_are_sent_as_json) {
   EXPECT_THROW(check_content_type(request), base::Error);
   request.headers = {{"Content-Type", "application/json; charset=utf-8"}};
   EXPECT_NO_THROW(check_content_type(request));
+  for (const char* coding : {"gzip", "GZIP", "deflate", "br", "identity, gzip", "x"}) {
+    request.headers = {
+        {"Content-Type", "application/json"}, {"Content-Encoding", "identity"}, {"CONTENT-encoding", coding}};
+    EXPECT_THROW(check_content_type(request), base::Error) << coding;
+  }
+  request.headers = {{"Content-Type", "application/json"}, {"Content-Encoding", "Identity"}};
+  EXPECT_NO_THROW(check_content_type(request));
 }
 
 TEST(Manners, a_look_up_asks_for_the_thing_itself) {

@@ -368,7 +368,7 @@ class Server {
       watch_idle();
     } else {
       fmt::print(stderr, "reeve: listening at {}\n", options_.folder.socket().string());
-      if (front_.is_open()) fmt::print(stderr, "reeve: listening at {}\n", front_.url());
+      if (front_.is_open()) fmt::print(stderr, "reeve: listening at {}\n", front_.bound());
     }
     notify(inherited_.notify_socket, "READY=1");
   }

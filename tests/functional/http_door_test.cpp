@@ -232,6 +232,32 @@ TEST_F(HttpDoor, only_loopback_is_listened_at) {
   }
 }
 
+// What is printed is where others can come from.
+TEST_F(HttpDoor, says_where_it_really_listens) {
+  for (const auto& [address, said] :
+       {std::pair{"0.0.0.0:0", "listening at http://0.0.0.0:"}, std::pair{"[::]:0", "listening at http://[::]:"}}) {
+    const auto daemon = start({"serve", "--http", address, "--behind-proxy"});
+    ASSERT_TRUE(daemon->wait_for_error(said)) << address;
+    EXPECT_TRUE(daemon->wait_for_error("addresses of this machine)")) << address;
+    daemon->signal(SIGTERM);
+    EXPECT_EQ(daemon->wait(), 0);
+  }
+}
+
+// A body that is said to be packed is not read as if it were not.
+TEST_F(HttpDoor, a_packed_body_is_refused) {
+  const Port port = open_port();
+  const std::string body = R"({"argv":["true"],"cwd":"/"})";
+  const auto send = [&](const std::string& coding) {
+    return ask(port, compose(port, "POST", "/api/runs", bearer(own_token()) + coding, body));
+  };
+  const std::string refused = send("Content-Encoding: gzip\r\n");
+  EXPECT_EQ(status_of(refused), 415);
+  EXPECT_THAT(refused, HasSubstr("api.unsupported_media_type"));
+  EXPECT_THAT(sql("SELECT count(*) FROM runs"), "0");
+  EXPECT_LT(status_of(send("Content-Encoding: identity\r\n")), 300);
+}
+
 TEST_F(HttpDoor, a_busy_port_is_told) {
   const Port port = open_port();
   const std::string other = (scratch().path() / "other").string();
