@@ -62,7 +62,7 @@ Command make_doctor() {
       .name = "doctor",
       .summary = "Whether this machine has what runs need",
       .about =
-          R"(Looks at the state folder, the disk, the config, the daemon, and what Reeve needs of the kernel; each line is ok,
+          R"(Looks at the state folder, its database, the disk, the config, the daemon, and what Reeve needs of the kernel; each line is ok,
 warn (it works, with less) or fail, with how to mend it. Starts no daemon. In a pipe a line has,
 separated by tabs: name, status, detail, fix.
 

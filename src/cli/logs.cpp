@@ -42,6 +42,7 @@ class LinePrinter {
     const Value* partial = line.find("partial");
     const bool is_piece = partial != nullptr && partial->as_bool() != nullptr && *partial->as_bool();
     std::string_view rest = text;
+    if (margin.empty()) print_return(rest, is_piece);
     do {
       const std::size_t end = rest.find('\n');
       const bool is_last = end == std::string_view::npos || end + 1 == rest.size();
@@ -55,8 +56,20 @@ class LinePrinter {
   }
 
  private:
+  // What is written over in an unfinished line is written over here: of whole lines only the last writing is shown.
+  void print_return(std::string_view text, bool is_piece) {
+    const bool writes_over =
+        is_inside_ && (returns_ || text.substr(0, text.find_last_not_of("\r\n") + 1).contains('\r'));
+    if (writes_over) fmt::print("\r\x1b[K");
+    is_inside_ = is_piece;
+    returns_ = is_piece && text.ends_with('\r');
+  }
+
   const Call& call_;
   JsonListing listing_;
+  // A piece of a line was printed last, and it ended with a carriage return.
+  bool is_inside_ = false;
+  bool returns_ = false;
 };
 
 void stream_lines(client::Daemon& daemon, const std::function<std::string()>& target,

@@ -14,6 +14,11 @@ Serve& the_serve() {
   return serve;
 }
 
+CheckStore& the_check() {
+  static CheckStore check;
+  return check;
+}
+
 ExitCode run(const Call& call) {
   refuse_host(call, "serve");
   if (!the_serve()) throw base::Error("daemon.unavailable", "this program was built without the daemon");
@@ -29,6 +34,12 @@ ExitCode run(const Call& call) {
 }  // namespace
 
 void set_serve(Serve serve) { the_serve() = std::move(serve); }
+
+void set_check_store(CheckStore check) { the_check() = std::move(check); }
+
+std::vector<wire::Check> check_store(const std::filesystem::path& state) {
+  return the_check() ? the_check()(state) : std::vector<wire::Check>();
+}
 
 Command make_serve() {
   return {

@@ -4,6 +4,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "wire/check.h"
 
 namespace reeve::cli {
 
@@ -21,5 +24,10 @@ struct ServeOptions {
 // base::Error.
 using Serve = std::function<int(const ServeOptions&)>;
 void set_serve(Serve serve);
+
+// What the store says about its library and the database of a state folder, for `reeve doctor`; handed in likewise.
+using CheckStore = std::function<std::vector<wire::Check>(const std::filesystem::path& state)>;
+void set_check_store(CheckStore check);
+std::vector<wire::Check> check_store(const std::filesystem::path& state);
 
 }  // namespace reeve::cli

@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <ranges>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -96,12 +98,28 @@ void CombinedLog::drop_torn_line() {
   undo_half_write();
 }
 
-void CombinedLog::append(std::string_view lines) {
+void CombinedLog::append(std::string_view& lines) {
   if (lines.empty()) return;
   REEVE_ASSERT(lines.ends_with('\n'));
   follow_path();
   undo_half_write();
-  if (size_ > 0 && size_ + lines.size() > settings_.rotate_size.bytes) rotate();
+  while (!lines.empty()) {
+    const std::uint64_t limit = settings_.rotate_size.bytes;
+    const std::size_t room = size_ < limit ? static_cast<std::size_t>(std::min(limit - size_, lines.size())) : 0;
+    // Behind the last line that fits.
+    std::size_t count = room > 0 ? lines.rfind('\n', room - 1) + 1 : 0;
+    if (count == 0 && size_ > 0) {
+      rotate();
+      continue;
+    }
+    if (count == 0) count = lines.find('\n') + 1;
+    write(lines.substr(0, count));
+    lines.remove_prefix(count);
+  }
+}
+
+// All of it or, when this throws, nothing.
+void CombinedLog::write(std::string_view lines) {
   std::size_t written = 0;
   while (written < lines.size()) {
     const ssize_t count = ::write(file_.get(), lines.data() + written, lines.size() - written);
@@ -159,15 +177,23 @@ void CombinedLog::rotate() {
 }
 
 std::string CombinedLog::read_tail(std::size_t bytes) const {
-  auto current = read_last_lines(file_.get(), bytes);
-  if (!current) fail("cannot read", errno);
-  struct stat status{};
-  const bool is_short =
-      ::fstat(file_.get(), &status) == 0 && static_cast<std::uint64_t>(status.st_size) < std::uint64_t{bytes};
-  if (!is_short) return *std::move(current);
-  const os::Fd previous(::open(rotated(1).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!previous) return *std::move(current);
-  return read_last_lines(previous.get(), bytes - current->size()).value_or("") + *current;
+  std::vector<std::string> parts;
+  for (std::int64_t number = 0; number <= settings_.rotate_keep && bytes > 0; ++number) {
+    const os::Fd previous(number > 0 ? ::open(rotated(number).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+                                     : -1);
+    if (number > 0 && !previous) break;
+    const int fd = number > 0 ? previous.get() : file_.get();
+    auto lines = read_last_lines(fd, bytes);
+    if (!lines && number == 0) fail("cannot read", errno);
+    if (!lines) break;
+    parts.push_back(*std::move(lines));
+    struct stat status{};
+    if (::fstat(fd, &status) != 0 || static_cast<std::uint64_t>(status.st_size) >= std::uint64_t{bytes}) break;
+    bytes -= static_cast<std::size_t>(status.st_size);
+  }
+  std::string tail;
+  for (const std::string& part : std::views::reverse(parts)) tail += part;
+  return tail;
 }
 
 fs::path CombinedLog::rotated(std::int64_t number) const { return fmt::format("{}.{}", path_.string(), number); }

@@ -22,16 +22,19 @@ class CombinedLog {
   // Opens or creates it, mode 0600. A last line without its end, which a killed writer left, is taken away.
   CombinedLog(std::filesystem::path path, const model::LogSettings& settings);
 
-  // `lines` ends with a newline. All of it is appended or, when this throws, nothing. Rotates first when the file would
-  // become larger than `rotate_size`, which only text that is larger by itself can make it. A file that somebody has
-  // renamed or deleted is left to them and a new one begun.
-  void append(std::string_view lines);
+  // `lines` ends with a newline. What was appended is taken off its front, so that after a throw the same call goes on
+  // with the rest. Rotates between lines, before the file would become larger than `rotate_size`, which only a line
+  // that is larger by itself can make it. A file that somebody has renamed or deleted is left to them and a new one
+  // begun.
+  void append(std::string_view& lines);
+  void append(std::string_view&& lines) { append(lines); }
 
-  // The last whole lines within that many bytes; when the file has fewer, also of the one rotated away before it.
+  // The last whole lines within that many bytes; when the file has fewer, also of those rotated away before it.
   std::string read_tail(std::size_t bytes) const;
 
  private:
   void open();
+  void write(std::string_view lines);
   void drop_torn_line();
   void follow_path();
   void undo_half_write();

@@ -113,6 +113,45 @@ TEST_F(CombinedLogTest, rotates_before_it_grows_too_large) {
   EXPECT_EQ(text(), larger + "\n");
 }
 
+// LOG-2: a batch of lines is no reason to grow.
+TEST_F(CombinedLogTest, rotates_between_the_lines_of_a_batch) {
+  CombinedLog log = open(100, 50);
+  std::string all;
+  for (int batch = 0; batch < 4; ++batch) {
+    std::string lines;
+    for (int i = 0; i < 33; ++i) lines += fmt::format("line {:04}\n", 100 * batch + i);
+    if (batch == 2) lines += std::string(200, 'x') + "\nshort\n";
+    log.append(lines);
+    all += lines;
+  }
+  std::string kept = text();
+  EXPECT_LE(fs::file_size(path()), 100U);
+  for (int number = 1; fs::exists(rotated(number)); ++number) {
+    const std::string file = read_text(rotated(number));
+    EXPECT_TRUE(file.size() <= 100 || file == std::string(200, 'x') + "\n") << file.size();
+    EXPECT_GE(file.size(), 90U) << "no more files than needed";
+    kept = file + kept;
+  }
+  EXPECT_EQ(kept, all);
+  EXPECT_EQ(log.read_tail(1'000'000), all);
+}
+
+// LOG-2: what is tried again after an error goes on where it ended.
+TEST_F(CombinedLogTest, a_batch_that_fails_halfway_goes_on_with_its_rest) {
+  CombinedLog log = open(1'000, 3);
+  const std::string small = std::string(600, 'a') + "\n";
+  const std::string large = std::string(5'000, 'b') + "\n";
+  const std::string batch = small + large + small;
+  std::string_view rest = batch;
+  {
+    const FileSizeLimit limit(4'096);
+    EXPECT_EQ(code_of([&] { log.append(rest); }), "log.unwritable");
+    EXPECT_EQ(rest, large + small);
+  }
+  log.append(rest);
+  EXPECT_EQ(read_text(rotated(2)) + read_text(rotated(1)) + text(), batch);
+}
+
 TEST_F(CombinedLogTest, a_rotation_that_was_cut_short_pushes_no_file_out) {
   scratch().write("combined.log", "now\n");
   scratch().write("combined.log.2", "older\n");
@@ -196,7 +235,10 @@ TEST_F(CombinedLogTest, reads_the_last_whole_lines) {
   EXPECT_EQ(log.read_tail(15), "eeeeeee\n");
   EXPECT_EQ(log.read_tail(16), "ddddddd\neeeeeee\n");
   EXPECT_EQ(log.read_tail(23), "ddddddd\neeeeeee\n");
-  EXPECT_EQ(log.read_tail(1000), "ccccccc\nddddddd\neeeeeee\n");
+  EXPECT_EQ(log.read_tail(24), "ccccccc\nddddddd\neeeeeee\n");
+  EXPECT_EQ(log.read_tail(31), "ccccccc\nddddddd\neeeeeee\n");
+  EXPECT_EQ(log.read_tail(32), "bbbbbbb\nccccccc\nddddddd\neeeeeee\n");
+  EXPECT_EQ(log.read_tail(1000), "aaaaaaa\nbbbbbbb\nccccccc\nddddddd\neeeeeee\n");
 }
 
 // LOG-1

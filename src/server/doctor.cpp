@@ -9,6 +9,7 @@
 #include "project/confinement.h"
 #include "runtime/store_task.h"
 #include "server/own_project.h"
+#include "server/store_health.h"
 #include "wire/check.h"
 
 // /api/doctor: what of the machine the daemon itself can look at. `reeve doctor` looks at more.
@@ -81,7 +82,7 @@ void look(SharedExchange exchange) {
   auto checks = std::make_shared<std::vector<Check>>();
   *checks = {check_disk(folder), check_config(exchange->daemon.options().reload()),
              check_program("git", "workflows cannot work in git repositories"),
-             check_program("curl", "the webhooks of `notify` cannot be sent")};
+             check_program("curl", "the webhooks of `notify` cannot be sent"), check_sqlite()};
   runtime::ask_store(
       exchange->daemon.ledger(), exchange->daemon.loop(),
       [](ledger::Transaction& transaction) { return transaction.session().query_number(store::Sql::events_last, {}); },

@@ -84,7 +84,8 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
         reader_(folder_),
         secrets_(std::move(secrets)),
         redactors_{base::Redactor(*secrets_), base::Redactor(*secrets_)},
-        fed_(start.from) {
+        fed_(start.from),
+        safe_(start.from) {
     std::uint64_t from = std::min(start.from[0], start.from[1]);
     if (start.back) {
       reader_.seek(std::numeric_limits<std::uint64_t>::max());
@@ -128,6 +129,10 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
       const bool ends = is_at_end && (is_over || !start_.follows);
       if (ends && !start_.is_frames) {
         for (const auto& splitter : splitters_) splitter->finish();
+        // A line of which a piece was shown ends here.
+        for (const std::size_t i : {0UL, 1UL}) {
+          if (is_inside_[i]) add_line(i, {.position = fed_[i], .text = {}, .is_continuation = true, .end = fed_[i]});
+        }
       }
       if (!piece_.empty()) stream_->write(std::exchange(piece_, {}));
       if (ends) {
@@ -136,8 +141,36 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
         release();
         return;
       }
-      if (is_at_end) return;
+      if (is_at_end) {
+        watch_unfinished();
+        return;
+      }
     }
+  }
+
+  // A line that has no end yet is shown soon, as a piece: a person may be asked there (RUN-16).
+  void watch_unfinished() {
+    constexpr base::Milliseconds patience(100);
+    if (start_.is_frames || !start_.follows || is_watching_ || !has_unfinished()) return;
+    is_watching_ = true;
+    glance_ = daemon_.loop().at(daemon_.loop().now() + patience, [self = weak_from_this()] {
+      if (const auto alive = self.lock()) alive->show_unfinished();
+    });
+  }
+
+  bool has_unfinished() const {
+    const auto is_unfinished = [this](std::size_t i) {
+      const std::uint64_t consumed = splitters_[i]->consumed();
+      return consumed != 0 && consumed < fed_[i];
+    };
+    return is_unfinished(0) || is_unfinished(1);
+  }
+
+  void show_unfinished() {
+    is_watching_ = false;
+    if (is_ended_ || stream_->is_closed() || stream_->waiting() >= most_waiting) return;
+    for (const auto& splitter : splitters_) splitter->flush();
+    if (!piece_.empty()) stream_->write(std::exchange(piece_, {}));
   }
 
   // Nothing will be added any more to what lies there.
@@ -171,10 +204,17 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
       text = redactors_[stream].feed(line.text);
       if (!line.is_partial) text += redactors_[stream].finish();
     }
-    next_[stream] = line.end;
+    is_inside_[stream] = line.is_partial;
+    // Whoever comes again goes on where no secret can have begun before.
+    if (!redactors_[stream].holds_back()) safe_[stream] = line.end;
+    if (line.is_partial && text.empty()) return;
+    next_[stream] = safe_[stream];
     // A stream that has nothing pending goes on where the reader is.
-    const std::uint64_t other = splitters_[1 - stream]->consumed();
-    next_[1 - stream] = other != 0 && other < fed_[1 - stream] ? other : std::max(fed_[1 - stream], line.position);
+    const std::size_t other = 1 - stream;
+    const std::uint64_t consumed = splitters_[other]->consumed();
+    next_[other] = redactors_[other].holds_back()            ? safe_[other]
+                   : consumed != 0 && consumed < fed_[other] ? consumed
+                                                             : std::max(fed_[other], line.position);
     Value record = Value::object();
     record.set("attempt", Value::integer(start_.attempt));
     record.set("stream", Value::string(stream == 0 ? "stdout" : "stderr"));
@@ -194,6 +234,7 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
   void release() {
     daemon_.loop().post([self = shared_from_this()] {
       self->hold_ = {};
+      self->glance_ = {};
       // They hold this object, which holds them.
       self->stream_->on_drained(nullptr);
       self->stream_->on_closed(nullptr);
@@ -208,11 +249,17 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
   std::array<base::Redactor, 2> redactors_;
   std::array<std::unique_ptr<runtime::LineSplitter>, 2> splitters_;
   Place fed_;
+  // Behind the last piece of each stream of which nothing is held back.
+  Place safe_;
   Place next_{};
+  // The last piece of a stream was none of a line's end.
+  std::array<bool, 2> is_inside_{};
   std::string at_;
   std::string piece_;
   std::shared_ptr<Stream> stream_;
   runtime::Loop::Hold hold_;
+  runtime::Loop::Hold glance_;
+  bool is_watching_ = false;
   bool is_ended_ = false;
 };
 

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "tests/support/files.h"
 #include "tests/support/program.h"
@@ -356,6 +357,39 @@ TEST_F(Cli, looks_and_stops_without_starting_a_daemon) {
   EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("daemon\tok\tnone runs"));
   EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("git\tok\t/"));
   EXPECT_FALSE(fs::exists(scratch_.path() / "s"));
+}
+
+// LOG, STO: the library's known bug and a damaged file are told; looking changes nothing.
+TEST_F(Cli, doctor_looks_at_the_database) {
+  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("(not there yet)"));
+  const bool has_bug = ::sqlite3_libversion_number() / 1'000 == 3'040;
+  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr(has_bug ? "sqlite\twarn\t3.40" : "sqlite\t"));
+  fs::create_directory(scratch_.path() / "s");
+  fs::permissions(scratch_.path() / "s", fs::perms::owner_all);
+  const fs::path file = scratch_.path() / "s/reeve.db";
+  sqlite3* database = nullptr;
+  ASSERT_EQ(::sqlite3_open(file.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(::sqlite3_exec(
+                database,
+                "PRAGMA journal_mode=WAL; CREATE TABLE t (a PRIMARY KEY, b); WITH RECURSIVE n(x) AS (SELECT 1 "
+                "UNION ALL SELECT x + 1 FROM n WHERE x < 2000) INSERT INTO t SELECT x, hex(randomblob(40)) FROM n;",
+                nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  ::sqlite3_close(database);
+  const Outcome sound = reeve({"doctor", "--state=s"});
+  EXPECT_THAT(sound.out, AllOf(HasSubstr("database\tok\t"), HasSubstr("quick_check finds nothing wrong")));
+  // Of a page in the middle nothing is left.
+  const std::string bytes = testing::read_text(file);
+  std::string broken = bytes;
+  for (std::size_t i = 5 * 4096; i < 7 * 4096; ++i) broken[i] = 'x';
+  scratch_.write("s/reeve.db", broken);
+  const Outcome damaged = reeve({"doctor", "--state=s"});
+  EXPECT_EQ(damaged.code, 1);
+  EXPECT_THAT(damaged.out, AllOf(HasSubstr("database\tfail\t"), HasSubstr("is damaged"), HasSubstr(".recover")));
+  EXPECT_EQ(testing::read_text(file), broken);
+  fs::remove(file);
+  fs::create_symlink("/etc/passwd", file);
+  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("database\tfail\t"));
 }
 
 TEST_F(Cli, doctor_says_how_to_mend_it) {

@@ -60,6 +60,34 @@ TEST_F(RunLog, a_secret_in_two_pieces_is_one) {
   }
 }
 
+// LOG-4: JSON writes such a value in another way, and decoding brings it back.
+TEST_F(RunLog, a_secret_that_is_escaped_or_encoded_is_hidden) {
+  const std::string value = "pa\"ss\\w/rd-long";
+  const Outcome outcome = reeve(
+      {"run", "--", "printf", R"(%s\n)", R"({"event":"progress","percent":40,"message":"is pa\"ss\\w\/rd\u002dlong."})",
+       R"({"event":"error","message":"not \u0070a\"ss\\w/rd-long!"})",
+       R"(<tool_use_error>{"m":"pa\"ss\\w/rd-long"}</tool_use_error>)",
+       "u=cGEic3Ncdy9yZC1sb25n; v=pa%22ss%5Cw%2Frd-long; w=pa%22ss%5cw/rd-long;"},
+      {{"MY_TOKEN", value}});
+  EXPECT_EQ(outcome.code, 0);
+  Members record = show("TR-1");
+  EXPECT_THAT(record["progress"], HasSubstr("is ***."));
+  EXPECT_EQ(record["last_error"], "not ***!");
+  EXPECT_THAT(logs("TR-1"), HasSubstr("u=***; v=***; w=***;"));
+  const std::vector<std::string> shown = {
+      logs("TR-1"),
+      reeve({"show", "TR-1", "--json"}).out,
+      reeve({"runs", "--json"}).out,
+      reeve({"events"}).out,
+      testing::read_text(state() / "logs/combined.log"),
+      testing::read_text(state() / "reeve.db"),
+      testing::read_text(state() / "reeve.db-wal"),
+  };
+  for (const std::string& text : shown) {
+    EXPECT_THAT(text, AllOf(Not(HasSubstr("rd-long")), Not(HasSubstr("002dlong")), Not(HasSubstr("cGEic3N"))));
+  }
+}
+
 // LOG-4: by the patterns, and by the profile.
 TEST_F(RunLog, what_is_a_secret) {
   configure("tools:\n  zoo: {command: [" + testing::zoo_binary() +
@@ -139,6 +167,36 @@ TEST_F(RunLog, follow_goes_on_until_the_end) {
   EXPECT_EQ(follower->wait(), 0);
   EXPECT_EQ(follower->out(), "waiting\ngo\n");
   EXPECT_EQ(reeve({"logs", "-f", id}).out, "waiting\ngo\n");
+}
+
+// RUN-16: a question at the end of an unfinished line is seen while it is asked; what may become a secret is not.
+TEST_F(RunLog, follow_shows_an_unfinished_line) {
+  const std::string go = (project() / "go").string();
+  ASSERT_EQ(::mkfifo(go.c_str(), 0600), 0);
+  const std::string value = secret;
+  const std::string script = "printf 'Name: '; read x < " + go + "; printf \"a %s\" \"${MY_TOKEN%-horse}\"; read x < " +
+                             go + "; printf -- '-horse b'; read x < " + go + "; printf ' hunter2'";
+  const Outcome started = reeve({"run", "--detach", "--", "sh", "-c", script}, {{"MY_TOKEN", value}});
+  const std::string id = started.out.substr(0, started.out.find('\n'));
+  const auto follower = start({"logs", "-f", id});
+  ASSERT_TRUE(follower->wait_for("Name: "));
+  EXPECT_FALSE(follower->is_over());
+  scratch().write("project/go", "\n");
+  ASSERT_TRUE(follower->wait_for("Name: a "));
+  scratch().write("project/go", "\n");
+  ASSERT_TRUE(follower->wait_for("Name: a *** b"));
+  scratch().write("project/go", "\n");
+  EXPECT_EQ(follower->wait(), 0);
+  EXPECT_EQ(follower->out(), "Name: a *** b hunter2\n");
+  EXPECT_EQ(logs(id), "Name: a *** b hunter2\n");
+  // The log has whole lines.
+  std::size_t lines = 0;
+  for (Members& line : combined_log()) {
+    if (line["event"] != "tool_output") continue;
+    ++lines;
+    EXPECT_EQ(line["text"], "Name: a *** b hunter2");
+  }
+  EXPECT_EQ(lines, 1U);
 }
 
 // UX: who watches leaves, and says that the run goes on.
