@@ -18,13 +18,13 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "cli/doctor_sandbox.h"
-#include "client/http.h"
-#include "json/parse.h"
+#include "cli/serve.h"
 #include "os/process.h"
 #include "os/spawn.h"
 #include "project/confinement.h"
+#include "project/pipelines.h"
 #include "project/project.h"
-#include "project/state_identity.h"
+#include "spec/dropped_input.h"
 #include "view/problem_text.h"
 #include "view/status.h"
 
@@ -224,6 +224,28 @@ Check check_config(const fs::path& folder) {
   }
 }
 
+// ORC-3: prompts that would not tell the task.
+Check check_prompts(const fs::path& folder) {
+  const std::string name = "prompts";
+  std::vector<std::string> dropped;
+  try {
+    const auto found = project::load_config_of({folder});
+    if (found.loaded) dropped = spec::find_dropped_input(found.loaded->config());
+    const fs::path around = folder.parent_path();
+    const bool is_of_project = around.filename() == ".reeve" && folder.filename() == "state";
+    if (is_of_project && fs::exists(project::pipelines_path(around.parent_path()))) {
+      const auto pipelines = project::load_pipelines(around.parent_path(), nullptr);
+      if (!pipelines) return fail(name, "the pipelines are not valid", "reeve pipeline list --defined tells why");
+      for (std::string& who : spec::find_dropped_input(*pipelines)) dropped.push_back(std::move(who));
+    }
+  } catch (const std::exception&) {
+    // No config that can be read: told elsewhere.
+  }
+  if (dropped.empty()) return ok(name, "each has its `{input}`, or says that it takes none");
+  return warn(name, fmt::format("no `{{input}}`, so the task is put behind it: {}", base::join(dropped, ", ")),
+              spec::input_fix);
+}
+
 // Asked for only where the config of this state folder has webhooks.
 std::optional<Check> check_curl(const fs::path& folder) {
   try {
@@ -253,8 +275,8 @@ std::vector<Check> check_machine(const client::DaemonPlace& place) {
   std::vector<Check> checks = {check_state_folder(place.folder),
                                check_disk(place.folder),
                                check_config(place.folder),
-                               daemon,
-                               check_store(place, health),
+                               check_prompts(place.folder),
+                               check_daemon(place),
                                check_keeper(),
                                check_processes(),
                                check_pidfd(),
@@ -264,6 +286,7 @@ std::vector<Check> check_machine(const client::DaemonPlace& place) {
                                check_pipes(),
                                check_inotify(),
                                check_git()};
+  for (Check& check : check_store(place.folder)) checks.push_back(std::move(check));
   if (auto curl = check_curl(place.folder)) checks.push_back(std::move(*curl));
   for (Check& check : check_sandbox()) checks.push_back(std::move(check));
   return checks;

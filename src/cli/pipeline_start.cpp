@@ -1,14 +1,39 @@
+#include <filesystem>
+
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/connect.h"
 #include "cli/flow_start.h"
 #include "client/pipelines.h"
+#include "project/pipelines.h"
+#include "project/project.h"
+#include "spec/dropped_input.h"
 
 namespace reeve::cli {
 
 namespace {
 
 using base::Value;
+
+// Of what lies here; a daemon elsewhere has its own files. What is wrong with them the daemon tells.
+void warn_of_dropped_input(const std::string& project, const std::string& pipeline) {
+  try {
+    const auto config = project::load_config(std::filesystem::path(project), {});
+    const auto pipelines = project::load_pipelines(project, nullptr);
+    if (!config.loaded || !pipelines) return;
+    const auto dropped = spec::find_dropped_input(*pipelines, config.loaded->config(), pipeline);
+    for (const std::string& who : dropped) {
+      print_aside(
+          "warning: the prompt of {} has no `{{input}}`: the task, what was handed over and what an approver "
+          "said are put behind it\n  = fix: {}\n",
+          who, spec::input_fix);
+    }
+  } catch (const base::Error&) {
+    return;
+  }
+}
 
 ExitCode run(const Call& call) {
   const std::string prompt = call.arguments.value("--prompt").value_or("");
@@ -21,6 +46,9 @@ ExitCode run(const Call& call) {
   wish.set("prompt", Value::string(prompt));
   wish.set("inputs", read_inputs(call));
   set_ground(call, wish, ".");
+  const Value* project = wish.find("project");
+  const bool is_here = !is_elsewhere(daemon_place(call)) && project != nullptr && project->as_string() != nullptr;
+  if (is_here && !call.is_json) warn_of_dropped_input(*project->as_string(), call.arguments.positional(0));
   return start_and_follow(
       call,
       {.create = [wish](client::Daemon& daemon) { return client::create_pipeline(daemon, wish); },
@@ -33,7 +61,8 @@ constexpr std::string_view about =
 the other. Every agent is told the prompt, the inputs, what its step is, and what the agent before it said.
 At an approval step it waits for a person; what is said with a yes is told to the next agent, a no ends the
 pipeline for good. Names of inputs in the prompts of agents, `{ticket}`, stand for their values; so does
-`{prompt}`.
+`{prompt}`. A prompt of an agent or role without `{input}` gets all of that behind it, with a warning; `prompt_takes_input: false`
+leaves it out.
 
 An agent, role or tool that is not there is refused before anything starts.
 

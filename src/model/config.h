@@ -59,6 +59,8 @@ BOOST_DESCRIBE_STRUCT(ToolProfile, (),
 struct Role {
   std::optional<std::string> tool;
   std::string prompt = "{input}";
+  // Whether a prompt without `{input}` gets the task behind it. Unset: yes, with a warning.
+  std::optional<bool> prompt_takes_input;
   std::optional<base::TimeLimit> timeout;
   std::optional<base::TimeLimit> no_output_timeout;
   std::optional<Isolation> isolation;
@@ -67,7 +69,9 @@ struct Role {
   std::optional<std::int64_t> max_tokens;
   friend bool operator==(const Role&, const Role&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Role, (), (tool, prompt, timeout, no_output_timeout, isolation, model, temperature, max_tokens))
+BOOST_DESCRIBE_STRUCT(Role, (),
+                      (tool, prompt, prompt_takes_input, timeout, no_output_timeout, isolation, model, temperature,
+                       max_tokens))
 
 enum class GateSeverity { error, warning };
 REEVE_DESCRIBE_ENUM(GateSeverity, error, warning)

@@ -26,10 +26,12 @@ struct PipelineAgent {
   std::optional<std::string> role;
   std::optional<std::string> tool;
   std::optional<std::string> prompt;
+  // As that of a role, which it stands before.
+  std::optional<bool> prompt_takes_input;
   std::optional<std::string> description;
   friend bool operator==(const PipelineAgent&, const PipelineAgent&) = default;
 };
-BOOST_DESCRIBE_STRUCT(PipelineAgent, (), (role, tool, prompt, description))
+BOOST_DESCRIBE_STRUCT(PipelineAgent, (), (role, tool, prompt, prompt_takes_input, description))
 
 struct PipelineStep {
   StepType type = StepType::agent;

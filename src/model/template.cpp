@@ -46,4 +46,11 @@ std::expected<std::vector<TemplatePiece>, TemplateError> parse_template(std::str
   return pieces;
 }
 
+bool takes_input(std::string_view prompt) {
+  const auto pieces = parse_template(prompt);
+  return !pieces || std::ranges::any_of(*pieces, [](const TemplatePiece& piece) {
+    return piece.kind == TemplatePiece::Kind::name && piece.text == "input";
+  });
+}
+
 }  // namespace reeve::model

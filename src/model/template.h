@@ -25,6 +25,10 @@ struct TemplateError {
 
 std::expected<std::vector<TemplatePiece>, TemplateError> parse_template(std::string_view text);
 
+// Whether the prompt names `{input}`. One that does not drops the task, what was handed over and what an approver said
+// (ORC-3, GRF-8), unless they are put behind it. A broken template is told elsewhere.
+bool takes_input(std::string_view prompt);
+
 // Letters, digits, `_` and `-`, parts joined by single dots: what may stand between braces.
 bool is_template_name(std::string_view name) noexcept;
 

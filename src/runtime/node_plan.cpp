@@ -228,6 +228,8 @@ std::expected<RunPlan, Error> plan_task(const ExecutionGround& ground, const mod
   }
   auto prompt = expand(role.prompt, known, *input);
   if (!prompt) return std::unexpected(prompt.error());
+  const bool drops_input = !model::takes_input(role.prompt) && role.prompt_takes_input.value_or(true);
+  if (drops_input && !input->empty()) *prompt += "\n\n" + *input;
   if (terms.feedback) *prompt += "\n\n" + *terms.feedback;
 
   wire::RunRequest request{.tool = *tool, .prompt = std::move(*prompt), .cwd = terms.folder};

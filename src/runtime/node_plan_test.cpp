@@ -113,6 +113,21 @@ TEST_F(NodePlan, settings_of_the_role_are_words_of_the_command) {
               ElementsAre("agent", "--model=m-1", "0.25", "4096", "g", "do g", "{no} {", "do g"));
 }
 
+// ORC-3: a prompt without {input} does not swallow the task.
+TEST_F(NodePlan, a_prompt_without_input_gets_the_task_behind_it) {
+  task().task_template = "build {goal}";
+  role().prompt = "You are careful. {{input}}";
+  EXPECT_EQ(plan(R"({"goal": "g"})").argv.back(), "You are careful. {input}\n\nbuild g");
+  EXPECT_EQ(plan(R"({"goal": "g"})", "the gate said no").argv.back(),
+            "You are careful. {input}\n\nbuild g\n\nthe gate said no");
+  role().prompt_takes_input = true;
+  EXPECT_EQ(plan(R"({"goal": "g"})").argv.back(), "You are careful. {input}\n\nbuild g");
+  role().prompt_takes_input = false;
+  EXPECT_EQ(plan(R"({"goal": "g"})").argv.back(), "You are careful. {input}");
+  role().prompt = "Do: {input}";
+  EXPECT_EQ(plan(R"({"goal": "g"})").argv.back(), "Do: build g");
+}
+
 TEST_F(NodePlan, what_a_gate_said_stands_behind_the_prompt) {
   task().task_template = "build";
   EXPECT_EQ(plan("{}", "the gate said {goal}").argv.back(), "build\n\nthe gate said {goal}");
@@ -192,6 +207,7 @@ TEST_F(NodePlan, a_task_may_name_its_tool) {
 
 // S6, GRF-8
 TEST_F(NodePlan, target_files_and_extra_context_stand_behind_the_task_or_where_a_template_names_them) {
+  agent().command = {"agent"};
   task().target_files = {"src/a.cpp", "docs/b {c}.md"};
   task().extra_context = inputs_of(R"({"style": "short", "limits": {"lines": 3}})");
   EXPECT_EQ(plan(R"({"goal": "go"})").prompt,

@@ -154,8 +154,12 @@ class Compiler {
       role.tool = agent.tool;
     }
     const std::string plain = role.prompt;
+    const std::optional<bool> of_role = role.prompt_takes_input;
     role.prompt = fill_in(agent.prompt.value_or(plain));
-    if (agent.role && role.prompt == plain) return *agent.role;
+    // What the role says of its own prompt is not said of another.
+    if (agent.prompt) role.prompt_takes_input.reset();
+    if (agent.prompt_takes_input) role.prompt_takes_input = agent.prompt_takes_input;
+    if (agent.role && role.prompt == plain && role.prompt_takes_input == of_role) return *agent.role;
     std::string own = fmt::format("agent:{}", name);
     while (config_.roles.contains(own)) own += '_';
     graph_.roles.insert_or_assign(own, std::move(role));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "spec/dropped_input.h"
 #include "spec/pipelines_file.h"
 #include "spec/workflow_file.h"
 
@@ -117,6 +118,30 @@ TEST(PipelineGraph, an_agent_with_a_tool_or_a_prompt_is_a_role_of_its_own) {
   EXPECT_EQ(architect.timeout, base::TimeLimit::off());
   EXPECT_EQ(graph.roles.at("agent:checker").tool, "pytest");
   EXPECT_EQ(graph.roles.at("agent:checker").prompt, "{input}");
+}
+
+// ORC-3: what is said of a prompt holds for that prompt alone.
+TEST(PipelineGraph, an_agent_says_whether_its_prompt_takes_the_task) {
+  model::Pipelines pipelines;
+  pipelines.agents["a"] = {.role = "implementer", .tool = {}, .prompt = "Other", .description = {}};
+  pipelines.agents["b"] = {
+      .role = "implementer", .tool = {}, .prompt = {}, .prompt_takes_input = true, .description = {}};
+  pipelines.agents["c"] = {.role = "implementer", .tool = {}, .prompt = {}, .description = {}};
+  pipelines.pipelines["p"].steps = {
+      {.agent = "a", .description = {}}, {.agent = "b", .description = {}}, {.agent = "c", .description = {}}};
+  model::Config known = config();
+  known.roles["implementer"] = {.tool = "claude", .prompt = "No task", .prompt_takes_input = false};
+  const PipelineGraph graph =
+      compile_pipeline(pipelines, known, {.name = "p", .prompt = "P", .inputs = Value::object()});
+  EXPECT_EQ(graph.roles.at("agent:a").prompt_takes_input, std::nullopt);
+  EXPECT_EQ(graph.roles.at("agent:b").prompt_takes_input, true);
+  EXPECT_EQ(graph.workflow.nodes[2].task_config->role, "implementer");
+  using ::testing::ElementsAre;
+  EXPECT_THAT(find_dropped_input(pipelines, known, "p"), ElementsAre("the agent `a`"));
+  known.roles["implementer"].prompt_takes_input.reset();
+  EXPECT_THAT(find_dropped_input(pipelines, known, "p"), ElementsAre("the agent `a`", "the role `implementer`"));
+  EXPECT_THAT(find_dropped_input(known), ElementsAre("the role `implementer`"));
+  EXPECT_THAT(find_dropped_input(pipelines), ElementsAre("the agent `a`"));
 }
 
 TEST(PipelineGraph, no_role_of_the_config_is_taken_for_an_agent) {

@@ -78,6 +78,7 @@ class NodeCheck {
     if (surroundings.tools != Tools::unasked && !task.tool) {
       check_role_tool(task.role, *surroundings.config, place({"task_config", "role"}), binder_,
                       surroundings.tools == Tools::needed ? base::Severity::error : base::Severity::warning);
+      check_role_prompt(task.role, *surroundings.config, place({"task_config", "role"}), binder_);
     }
     for (std::size_t i = 0; i < task.gates.size(); ++i) {
       const YamlNode* list = place({"task_config", "gates"}).at(i);

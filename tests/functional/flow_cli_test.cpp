@@ -378,6 +378,24 @@ TEST_F(FlowCli, validate_warns_of_what_a_start_refuses) {
   EXPECT_THAT(reeve({"flow", "run", "two"}).err, HasSubstr("error[run.headless_unsupported]"));
 }
 
+// ORC-3: a prompt that would not tell the task.
+TEST_F(FlowCli, validate_warns_of_a_prompt_that_drops_the_task) {
+  write_workflow("w", chain("w", {{"a", "true"}}));
+  const std::string tool = "tools: {sh: {command: [sh, -c, '{prompt}']}}\n";
+  configure(tool + "roles: {sh: {tool: sh, prompt: 'true'}}\n");
+  const Outcome warned = reeve({"flow", "validate", "w"});
+  EXPECT_EQ(warned.code, 0) << warned.err;
+  EXPECT_THAT(warned.err, AllOf(HasSubstr("warning[flow.prompt_without_input]"), HasSubstr("prompt_takes_input")));
+  EXPECT_THAT(reeve({"flow", "graph", "w"}).err, Not(HasSubstr("warning[")));
+  EXPECT_THAT(reeve({"doctor"}).out,
+              HasSubstr("prompts\twarn\tno `{input}`, so the task is put behind it: the role `sh`"));
+  for (const char* meant : {"true", "false"}) {
+    configure(tool + "roles: {sh: {tool: sh, prompt: 'true', prompt_takes_input: " + meant + "}}\n");
+    EXPECT_THAT(reeve({"flow", "validate", "w"}).err, Not(HasSubstr("warning["))) << meant;
+    EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("prompts\tok\t")) << meant;
+  }
+}
+
 // UX: a workflow is named as `flow run` names it.
 TEST_F(FlowCli, a_workflow_of_the_project_is_drawn_and_checked_by_its_name) {
   write_workflow("two", chain("two", {{"a", "true"}, {"b", "noop"}}));

@@ -111,6 +111,31 @@ pipelines:
   }
 };
 
+// ORC-3: a prompt without {input} is told about, and still tells the task, what was said before and the comment.
+TEST_F(Pipeline, a_prompt_without_input_is_told_about_and_gets_it_behind_it) {
+  define(R"(
+agents:
+  architect: {role: planner, prompt: "Design well."}
+  coder: {role: implementer, prompt: "Only this.", prompt_takes_input: false}
+  checker: {tool: checking, prompt: "Check it."}
+pipelines:
+  p: {steps: [{agent: architect}, {type: approval}, {agent: coder}, {agent: checker}]}
+)");
+  const auto warns = ::testing::HasSubstr("the prompt of the agent `architect` has no `{input}`");
+  const Outcome started = reeve({"pipeline", "start", "p", "--prompt", "Fix the login", "--no-wait"});
+  EXPECT_EQ(started.code, 90) << started.err;
+  EXPECT_THAT(started.err, AllOf(warns, HasSubstr("the agent `checker`"), Not(HasSubstr("`coder`"))));
+  EXPECT_EQ(testing::read_text(scratch().path() / "told-architect"), "Design well.\n\nFix the login");
+  EXPECT_EQ(reeve({"approve", "AP-1", "--comment", "but quickly"}).code, 0);
+  EXPECT_EQ(reeve({"wait", "EX-1"}).code, 0);
+  EXPECT_EQ(testing::read_text(scratch().path() / "told-coder"), "Only this.");
+  EXPECT_THAT(testing::read_text(scratch().path() / "told-checker"),
+              AllOf(HasSubstr("Check it.\n\nFix the login"), HasSubstr("coder has done {its} part")));
+  EXPECT_THAT(reeve({"doctor"}).out,
+              AllOf(HasSubstr("prompts\twarn\t"), HasSubstr("the agent `architect`, the agent `checker`")));
+  EXPECT_THAT(reeve({"pipeline", "start", "p", "--prompt", "P", "--detach", "--json"}).err, Not(warns));
+}
+
 // PIP-1, PIP-2, PIP-3: prompt, inputs, step and what was said before reach the agents, the comment the next one alone.
 TEST_F(Pipeline, a_yes_goes_on_with_its_comment) {
   const std::string id = begin_feature();

@@ -53,15 +53,17 @@ TEST_F(PolicyCli, check_follows_a_path_to_where_it_leads) {
     const std::string out = reeve({"policy", "check", tool, "--args", R"({"path":")" + path + R"("})"}).out;
     return out.substr(0, out.find('\t'));
   };
-  for (const std::string path : {"src/a.c", "docs/in/x", "docs/in/../y", (project() / "src/a.c").string()}) {
+  for (const std::string& path :
+       std::vector<std::string>{"src/a.c", "docs/in/x", "docs/in/../y", (project() / "src/a.c").string()}) {
     EXPECT_EQ(check("file_read", path), "auto_approve") << path;
   }
-  for (const std::string path : {"/etc/passwd", "../x", ".env", "~/.ssh/id_rsa", "/proc/self/environ",
-                                 "docs/root/etc/x", "docs/root", "docs/plain.md", "docs/loop", "docs/in/../../../x"}) {
+  for (const std::string& path :
+       std::vector<std::string>{"/etc/passwd", "../x", ".env", "~/.ssh/id_rsa", "/proc/self/environ", "docs/root/etc/x",
+                                "docs/root", "docs/plain.md", "docs/loop", "docs/in/../../../x"}) {
     EXPECT_EQ(check("file_read", path), "require_approval") << path;
   }
   EXPECT_EQ(check("file_write", "docs/a.md"), "auto_approve");
-  for (const std::string path : {"docs/../etc/x", "docs/root/etc/x", "docs/in/x"}) {
+  for (const std::string& path : std::vector<std::string>{"docs/../etc/x", "docs/root/etc/x", "docs/in/x"}) {
     EXPECT_EQ(check("file_write", path), "require_approval") << path;
   }
 }
