@@ -261,6 +261,27 @@ std::optional<Check> check_curl(const fs::path& folder) {
                  : warn("curl", "missing: the webhooks of `notify` cannot be sent", "apt install curl");
 }
 
+// ISO-2: gates run what agents wrote, also those that may not run a shell.
+std::optional<Check> check_gates(const fs::path& folder) {
+  try {
+    const auto found = project::load_config_of({folder});
+    if (!found.loaded || found.loaded->config().gates.empty()) return std::nullopt;
+    const model::Config& config = found.loaded->config();
+    const bool has_open_tool = std::ranges::any_of(
+        config.tools, [](const auto& entry) { return entry.second.sandbox == model::Sandbox::none; });
+    std::vector<std::string> open;
+    for (const auto& [name, gate] : config.gates) {
+      const bool is_open = gate.sandbox ? *gate.sandbox == model::Sandbox::none : has_open_tool;
+      if (is_open) open.push_back(base::quoted(name));
+    }
+    if (open.empty()) return ok("gates", "run in a sandbox");
+    return warn("gates", "run what agents wrote without a sandbox: " + base::join(open, ", "),
+                "give the gates, or the tools, `sandbox: guard` in the config");
+  } catch (const base::Error&) {
+    return std::nullopt;
+  }
+}
+
 Check check_git() {
   const auto program = project::find_program("git");
   return program ? ok("git", *program)
@@ -288,6 +309,7 @@ std::vector<Check> check_machine(const client::DaemonPlace& place) {
                                check_git()};
   for (Check& check : check_store(place.folder)) checks.push_back(std::move(check));
   if (auto curl = check_curl(place.folder)) checks.push_back(std::move(*curl));
+  if (auto gates = check_gates(place.folder)) checks.push_back(std::move(*gates));
   for (Check& check : check_sandbox()) checks.push_back(std::move(check));
   return checks;
 }

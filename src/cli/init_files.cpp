@@ -35,6 +35,7 @@ constexpr std::string_view config =
 #     command: [pytest, -q]
 #     timeout: 10m
 #     on_fail: block              # retry_with_feedback, warn
+#     sandbox: guard              # none; default: the strictest of the tasks
 
 # What agents may do by themselves: auto_approve, require_approval, deny.
 # policies:

@@ -63,6 +63,8 @@ bool meets(const std::set<std::string>& paths, const std::string& path) {
 
 }  // namespace
 
+std::string Repository::tree_of(const std::string& commit) { return workshop_->tree_of(commit); }
+
 bool Repository::is_ancestor(const std::string& ancestor, const std::string& commit) {
   const Call call = workshop_->ours({"merge-base", "--is-ancestor", ancestor, commit});
   const Outcome outcome = run(call);

@@ -37,6 +37,8 @@ class Repository {
   std::optional<std::string> find_ref(const std::string& ref);
   // Whether it is there: what no ref keeps goes at some time.
   bool has_commit(const std::string& commit);
+  // What a checkout of it would have in its files.
+  std::string tree_of(const std::string& commit);
   // Compare-and-set: without `expected` the ref must not be there yet. False when it is something else by now.
   bool set_ref(const std::string& ref, const std::string& commit, const std::optional<std::string>& expected);
   // False when it is something else by now; true also when it is gone already.
@@ -95,6 +97,10 @@ class Repository {
   // at that commit already.
   void reset(const std::filesystem::path& worktree, const std::string& commit,
              const std::optional<std::string>& branch = std::nullopt);
+
+  // The files of a worktree of add_worktree() as `files` has them, what it has beside `head` as untracked; otherwise as
+  // reset() to `head`.
+  void reset_files(const std::filesystem::path& worktree, const std::string& files, const std::string& head);
 
   struct Merged {
     // Nothing when there are conflicts.

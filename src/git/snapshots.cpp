@@ -181,4 +181,16 @@ void Repository::reset(const fs::path& worktree, const std::string& commit, cons
   }
 }
 
+void Repository::reset_files(const fs::path& worktree, const std::string& files, const std::string& head) {
+  reset(worktree, files);
+  if (files == head) return;
+  const fs::path own = get_own_part(workshop_->place(), worktree);
+  const fs::path index = workshop_->make_index_name(own.filename().string());
+  demand(workshop_->ours_in(worktree, index, {"read-tree", head}));
+  copy_index(index, own / "index");
+  std::error_code error;
+  fs::remove(index, error);
+  demand(workshop_->theirs_in(own, {"update-ref", "--no-deref", "-m", "reeve", "HEAD", head}));
+}
+
 }  // namespace reeve::git

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "json/parse.h"
 #include "store/runs.h"
 
@@ -138,6 +139,22 @@ std::optional<std::string> find_refusing_gate(Transaction& transaction, base::Ex
     if (said_no || status == model::NodeStatus::failed) refusing = row.text(0);
   });
   return refusing;
+}
+
+std::vector<model::Run> find_gate_runs(Transaction& transaction, base::ExecutionId root) {
+  constexpr std::int64_t most = 10'000;
+  std::vector<model::Run> found;
+  transaction.session().query(Sql::gate_runs_of_root, {{"root", root.number()}, {"most", most}},
+                              [&](const Row& row) { found.push_back(store::read_run(row).run); });
+  std::ranges::reverse(found);
+  return found;
+}
+
+void note_execution(Transaction& transaction, base::ExecutionId root, const std::optional<std::string>& reason) {
+  constexpr std::size_t most_reason = 4096;
+  std::optional<std::string> words;
+  if (reason) words = base::truncate_utf8(*reason, most_reason);
+  transaction.session().write_any(Sql::execution_note, {{"execution", root.number()}, {"reason", words}});
 }
 
 std::optional<base::Value> find_result(Transaction& transaction, base::RunId run, int attempt) {

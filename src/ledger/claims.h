@@ -67,6 +67,12 @@ bool is_orphan(Transaction& transaction, base::RunId run);
 // nothing when all that were asked said yes.
 std::optional<std::string> find_refusing_gate(Transaction& transaction, base::ExecutionId root);
 
+// The runs of gates of the execution and of its subgraphs, in their order; of many the last.
+std::vector<model::Run> find_gate_runs(Transaction& transaction, base::ExecutionId root);
+
+// Why what a completed execution changed is not in the checkout; nothing: no reason any more.
+void note_execution(Transaction& transaction, base::ExecutionId root, const std::optional<std::string>& reason);
+
 // What the attempt of a run gave as its result, if it did.
 std::optional<base::Value> find_result(Transaction& transaction, base::RunId run, int attempt);
 

@@ -45,6 +45,16 @@ store::PatchRow get_row(Transaction& transaction, base::PatchId id) {
   return std::move(*row);
 }
 
+// Nothing when it was said last.
+std::optional<Patch> add_note(Transaction& transaction, base::PatchId id, const std::string& reason) {
+  store::PatchRow row = get_row(transaction, id);
+  const std::string words(base::truncate_utf8(reason, most_reason));
+  if (row.patch.history.back().reason == words) return std::nullopt;
+  row.patch.history.push_back({row.patch.state, transaction.now(), words});
+  store::write_patch_move(transaction.session(), row);
+  return std::move(row.patch);
+}
+
 }  // namespace
 
 base::PatchId create_patch(Transaction& transaction, const Patch& wanted) {
@@ -87,11 +97,12 @@ Patch move_patch(Transaction& transaction, base::PatchId id, const PatchMove& mo
 }
 
 void note_patch(Transaction& transaction, base::PatchId id, const std::string& reason) {
-  store::PatchRow row = get_row(transaction, id);
-  const std::string words(base::truncate_utf8(reason, most_reason));
-  if (row.patch.history.back().reason == words) return;
-  row.patch.history.push_back({row.patch.state, transaction.now(), words});
-  store::write_patch_move(transaction.session(), row);
+  add_note(transaction, id, reason);
+}
+
+void hold_patch(Transaction& transaction, base::PatchId id, const std::string& reason) {
+  const auto held = add_note(transaction, id, reason);
+  if (held) tell_patch(transaction, *held, held->state);
 }
 
 Patch get_patch(Transaction& transaction, base::PatchId id) { return get_row(transaction, id).patch; }

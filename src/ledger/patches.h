@@ -28,6 +28,9 @@ model::Patch move_patch(Transaction& transaction, base::PatchId id, const PatchM
 // A word on why it is still where it is, in its history; once, however often it is said.
 void note_patch(Transaction& transaction, base::PatchId id, const std::string& reason);
 
+// The same, and tells of it: a person has to do something about it.
+void hold_patch(Transaction& transaction, base::PatchId id, const std::string& reason);
+
 // The patch with its diff. Throws `patch.not_found`.
 model::Patch get_patch(Transaction& transaction, base::PatchId id);
 

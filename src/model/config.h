@@ -88,9 +88,11 @@ struct Gate {
   std::vector<std::string> depends_on;
   GateSeverity severity = GateSeverity::error;
   OnGateFail on_fail = OnGateFail::block;
+  // ISO-2; nothing: the strictest of the tasks of its execution.
+  std::optional<Sandbox> sandbox;
   friend bool operator==(const Gate&, const Gate&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Gate, (), (command, timeout, env, working_dir, depends_on, severity, on_fail))
+BOOST_DESCRIBE_STRUCT(Gate, (), (command, timeout, env, working_dir, depends_on, severity, on_fail, sandbox))
 
 struct Policies {
   ToolPolicies tools;

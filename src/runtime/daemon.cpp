@@ -174,6 +174,8 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   isolation_ = std::make_unique<Isolation>(*around_);
   worker_ = std::make_unique<Worker>(NodeWork::Helpers{*around_, *supervisor_, *sandbox_, *isolation_});
   supervisor_->set_changed([this](const model::Run& run) { worker_->see(run); });
+  supervisor_->set_lost(
+      [this](const model::Run& run, Supervisor::LostAnswer answer) { worker_->put_aside(run, std::move(answer)); });
   approvals_ = std::make_unique<Approvals>(*around_, *supervisor_, *worker_);
   isolation_->set_asked([this](const model::Approval& approval) { approvals_->note_opened(approval); });
   approvals_->set_may_apply([this] { isolation_->apply_granted(); });

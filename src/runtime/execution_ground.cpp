@@ -64,6 +64,7 @@ ExecutionGround make_ground(const model::Config& config, std::string project) {
           .gates = config.gates,
           .worktree = config.worktree,
           .apply = model::ApplyWhen::on_complete,
+          .gate_sandbox = model::Sandbox::none,
           .environment = {}};
 }
 
@@ -164,6 +165,11 @@ bool reopen_ground(const project::StateFolder& folder, base::ExecutionId executi
 void close_ground(const project::StateFolder& folder, base::ExecutionId execution) {
   std::error_code error;
   fs::remove(folder_of(folder, execution) / open_name, error);
+}
+
+bool is_ground_open(const project::StateFolder& folder, base::ExecutionId execution) {
+  std::error_code error;
+  return fs::exists(folder_of(folder, execution) / open_name, error);
 }
 
 void remove_ground(const project::StateFolder& folder, base::ExecutionId execution) {

@@ -24,11 +24,13 @@ struct ExecutionGround {
   std::map<std::string, model::Gate> gates;
   model::WorktreeSettings worktree;
   model::ApplyWhen apply = model::ApplyWhen::on_complete;
+  // ISO-2: of gates that name none; the strictest of the tasks of the execution and its subgraphs.
+  model::Sandbox gate_sandbox = model::Sandbox::none;
   // Of the one who started it. Not described: it is never in the store.
   std::map<std::string, std::string> environment;
   friend bool operator==(const ExecutionGround&, const ExecutionGround&) = default;
 };
-BOOST_DESCRIBE_STRUCT(ExecutionGround, (), (project, base_commit, tools, roles, gates, worktree, apply))
+BOOST_DESCRIBE_STRUCT(ExecutionGround, (), (project, base_commit, tools, roles, gates, worktree, apply, gate_sandbox))
 
 // In the stored config: the nonce of its draft.
 inline constexpr const char* start_key = "start";
@@ -56,6 +58,7 @@ std::optional<ExecutionGround> read_ground(const project::StateFolder& folder, b
 void remove_ground(const project::StateFolder& folder, base::ExecutionId execution);
 // Open until what is to be done at the end of the execution was done: the next daemon does it after a crash.
 void close_ground(const project::StateFolder& folder, base::ExecutionId execution);
+bool is_ground_open(const project::StateFolder& folder, base::ExecutionId execution);
 // One that was started elsewhere and is worked on here: something is to be done at its end here too.
 void open_guest_ground(const project::StateFolder& folder, base::ExecutionId execution);
 // It is not worked on here after all.

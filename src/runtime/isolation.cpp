@@ -48,16 +48,49 @@ void Isolation::collect(const IsolationGround& ground, NodePlace place, Answer<C
 }
 
 void Isolation::checkout(const IsolationGround& ground, NodePlace place, std::optional<std::string> commit,
-                         std::string name, Answer<std::string> answer) {
-  if (!ground.base_commit) return core_of(ground).post([answer, project = ground.project] { answer(project); });
-  Core& core = core_of(ground);
-  const Answer<std::string> bound = core.bind(std::move(answer));
-  core.work_on<std::string>(
-      place,
-      [&core, ground, place, commit = std::move(commit), name = std::move(name), bound] {
-        core.checkout(ground, place, commit, name, bound);
-      },
-      bound);
+                         std::string name, Answer<Checkout> answer) {
+  if (!ground.base_commit) {
+    return core_of(ground).post(
+        [answer, project = ground.project] { answer(Checkout{.folder = project, .commit = {}, .tree = {}}); });
+  }
+  const auto begin = [ground, place, commit = std::move(commit), name = std::move(name)](IsolationSteps& steps) {
+    return steps.begin_checkout(ground, place, commit, name);
+  };
+  core_of(ground).work_on<Checkout>(
+      place, [core = &core_of(ground), place, begin, answer] { core->checkout(place, begin, answer); }, answer);
+}
+
+void Isolation::check_out_merge(const IsolationGround& ground, const GateCheck& check, std::string gate,
+                                Answer<Checkout> answer) {
+  const NodePlace place{
+      .root = check.root, .execution = check.root, .node = check.name, .iteration = 0, .attempt = 0, .worktree_id = {}};
+  const auto begin = [ground, check, gate = std::move(gate)](IsolationSteps& steps) {
+    return steps.begin_merge_checkout(ground, check, gate);
+  };
+  core_of(ground).work_on<Checkout>(
+      place, [core = &core_of(ground), place, begin, answer] { core->checkout(place, begin, answer); }, answer);
+}
+
+void Isolation::renew_checkout(const IsolationGround& ground, base::ExecutionId root, const Checkout& checkout,
+                               Answer<Checkout> answer) {
+  const NodePlace place{
+      .root = root, .execution = root, .node = checkout.folder, .iteration = 0, .attempt = 0, .worktree_id = {}};
+  const auto begin = [ground, root, checkout](IsolationSteps& steps) {
+    return steps.begin_renewal(ground, root, checkout);
+  };
+  core_of(ground).work_on<Checkout>(
+      place, [core = &core_of(ground), place, begin, answer] { core->checkout(place, begin, answer); }, answer);
+}
+
+void Isolation::set_back(const IsolationGround& ground, NodePlace place, Answer<void> answer) {
+  if (!ground.base_commit) return core_of(ground).post([answer] { answer({}); });
+  core_of(ground).ask<void>(
+      [ground, place = std::move(place)](IsolationSteps& steps) { steps.set_back(ground, place); }, std::move(answer));
+}
+
+void Isolation::set_gates(GateHooks hooks) {
+  core_->gates_ = hooks;
+  shared_->gates_ = std::move(hooks);
 }
 
 void Isolation::discard(const IsolationGround& ground, std::string folder) {
@@ -99,8 +132,8 @@ void Isolation::withdraw(const IsolationGround& ground, NodePlace place, std::st
 void Isolation::apply(const IsolationGround& ground, base::ExecutionId root, model::ApplyWhen mode,
                       Answer<Applied> answer) {
   if (!ground.base_commit) return core_of(ground).post([answer] { answer(Applied{}); });
-  core_of(ground).ask<Applied>(
-      [core = &core_of(ground), root, mode](IsolationSteps&) { return core->apply(root, mode); }, std::move(answer));
+  core_of(ground).submit([core = &core_of(ground), root, mode, answer] { core->apply(root, mode, answer); },
+                         [answer](Error error) { answer(std::unexpected(std::move(error))); });
 }
 
 void Isolation::close(const IsolationGround& ground, base::ExecutionId root, std::function<void(bool)> done) {
@@ -133,12 +166,26 @@ void Isolation::set_asked(std::function<void(const model::Approval&)> asked) {
 }
 
 void Isolation::act(base::PatchId patch, PatchAction action, std::string by, Answer<model::Patch> answer) {
-  const auto act = [patch, action, by = std::move(by)](IsolationSteps& steps) { return steps.act(patch, action, by); };
   core_->ask<bool>([patch](IsolationSteps& steps) { return steps.is_of_shared(patch); },
-                   [this, act, answer = std::move(answer)](const std::expected<bool, Error>& is_shared) {
+                   [this, patch, action, by = std::move(by), answer](const std::expected<bool, Error>& is_shared) {
                      if (!is_shared) return answer(std::unexpected(is_shared.error()));
-                     (*is_shared ? *shared_ : *core_).ask<model::Patch>(act, answer);
+                     act_in(*is_shared ? *shared_ : *core_, patch, action, by, answer);
                    });
+}
+
+void Isolation::act_in(Core& core, base::PatchId patch, PatchAction action, const std::string& by,
+                       const Answer<model::Patch>& answer) {
+  if (action == PatchAction::apply) {
+    return core.submit([&core, patch, by, answer] { core.apply_patch(patch, by, answer); },
+                       [answer](Error error) { answer(std::unexpected(std::move(error))); });
+  }
+  core.ask<model::Patch>(
+      [&core, patch, action, by](IsolationSteps& steps) {
+        const model::Patch done = steps.act(patch, action, by);
+        core.forget_ground(done.root_id);
+        return done;
+      },
+      answer);
 }
 
 }  // namespace reeve::runtime

@@ -107,10 +107,23 @@ class Isolation {
 
   // A throwaway checkout for a gate: of `commit`, or of the branch as it is. `name` tells the gates of one place apart;
   // asked again with the same name it is made anew.
+  struct Checkout {
+    std::string folder;
+    // What is in it, as git names it; empty without isolation.
+    std::string commit;
+    std::string tree;
+  };
   void checkout(const IsolationGround& ground, NodePlace place, std::optional<std::string> commit, std::string name,
-                Answer<std::string> answer);
+                Answer<Checkout> answer);
   // The folder that checkout() gave.
   void discard(const IsolationGround& ground, std::string folder);
+
+  // An attempt of the task was lost half-done, and nothing of it lives: its half becomes a `quarantined` patch, and the
+  // worktree goes back to what the attempt was given. Nothing where it has no worktree.
+  void set_back(const IsolationGround& ground, NodePlace place, Answer<void> answer);
+  // The same for a gate: its checkout is made anew in the same folder.
+  void renew_checkout(const IsolationGround& ground, base::ExecutionId root, const Checkout& checkout,
+                      Answer<Checkout> answer);
 
   // Every gate passed: the task's commit goes into the branch, three-way when others were faster; patch `validated`. A
   // conflict is a result: patch `conflicted`, branch as it was.
@@ -132,17 +145,47 @@ class Isolation {
   // ISO-3: the branch into the person's checkout, under a lock, three-way, only when it is clean. `manual` does
   // nothing. A patch that touches `.reeve/` or an agent's own configuration always asks a person first, `on_approval`
   // every time: an approval of the execution whose yes applies.
+  // Before it is written every gate that passed in this execution has said yes to the very tree that will be there: see
+  // set_gates(). Applies into the same checkout are done one after the other.
+  struct GateCheck {
+    base::ExecutionId root{0};
+    // "EX-9", or "PA-3" for a single patch.
+    std::string name;
+    std::string commit;
+    std::string tree;
+    std::vector<std::string> gates;
+  };
+  struct GateVerdict {
+    // For people, with the name of the gate; nothing: all passed.
+    std::optional<std::string> refusal;
+  };
   struct Applied {
-    enum class Kind { nothing, applied, asked, refused };
+    // `held`: a gate did not pass; the patches stay `queued`.
+    enum class Kind { nothing, applied, asked, refused, held };
     Kind kind = Kind::nothing;
     // For people; how to take the branch over when it was refused.
     std::string message;
+    // Something of the execution waits on its branch, and may be applied later.
+    bool waits = false;
+    // Of a step on the way, never of an answer: the gates that have to be asked first.
+    std::optional<GateCheck> check;
     // Of the checkout, when applied.
     std::optional<std::string> commit;
     // When asked.
     std::optional<base::ApprovalId> approval;
   };
   void apply(const IsolationGround& ground, base::ExecutionId root, model::ApplyWhen mode, Answer<Applied> answer);
+
+  // A throwaway checkout of what is about to be written, for a gate. Also when the execution is over and closed.
+  void check_out_merge(const IsolationGround& ground, const GateCheck& check, std::string gate,
+                       Answer<Checkout> answer);
+  // Who asks the gates, on the loop, and who ends what was asked under that name. Without: none is asked, nothing that
+  // needs one is applied.
+  struct GateHooks {
+    std::function<void(GateCheck, Answer<GateVerdict>)> ask;
+    std::function<void(const std::string& name)> cancel;
+  };
+  void set_gates(GateHooks hooks);
 
   // The execution is over: its worktrees go (uncommitted work becomes a patch first), the branch stays while something
   // of it is not in the checkout. False when that failed: to be asked again at the next start.
@@ -161,12 +204,15 @@ class Isolation {
   // Told of each question whether one may.
   void set_asked(std::function<void(const model::Approval&)> asked);
 
-  // Single patches, for a person. Errors: `patch.not_found`, `patch.state`, `patch.conflicted`, `git.dirty`, ….
+  // Single patches, for a person. Errors: `patch.not_found`, `patch.state`, `patch.conflicted`, `patch.gate_refused`,
+  // `git.dirty`, ….
   enum class PatchAction { apply, drop, rollback };
   void act(base::PatchId patch, PatchAction action, std::string by, Answer<model::Patch> answer);
 
  private:
   class Core;
+  static void act_in(Core& core, base::PatchId patch, PatchAction action, const std::string& by,
+                     const Answer<model::Patch>& answer);
   Core& core_of(const IsolationGround& ground) { return ground.worktree.remote ? *shared_ : *core_; }
   std::unique_ptr<Core> core_;
   // Of executions whose branch goes by a remote.

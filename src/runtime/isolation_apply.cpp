@@ -5,7 +5,10 @@
 #include "base/text.h"
 #include "json/describe.h"
 #include "ledger/approvals.h"
+#include "ledger/claims.h"
 #include "runtime/checkout_lock.h"
+#include "runtime/execution_ground.h"
+#include "runtime/gate_results.h"
 #include "runtime/isolation_names.h"
 #include "runtime/isolation_steps.h"
 #include "store/approvals.h"
@@ -102,12 +105,16 @@ Applied IsolationSteps::apply(base::ExecutionId root, model::ApplyWhen mode) {
       std::ranges::all_of(patches, [](const PatchRow& row) { return row.patch.state == PatchState::queued; });
   if (!is_queued) {
     if (mode == model::ApplyWhen::manual) {
-      return {.message = fmt::format("what it changed is on the branch {}; {}", branch_name(root), by_hand(root))};
+      return {.message = fmt::format("what it changed is on the branch {}; {}", branch_name(root), by_hand(root)),
+              .waits = true};
     }
     Asking asking = ask_person(*site, patches, mode);
+    asking.answer.waits = true;
     if (!asking.may_go_on) return asking.answer;
   }
-  return bring_in(*site, patches);
+  Applied applied = bring_in(*site, patches);
+  applied.waits = applied.kind != Applied::Kind::applied;
+  return applied;
 }
 
 IsolationSteps::Asking IsolationSteps::ask_person(Site& site, const std::vector<PatchRow>& patches,
@@ -173,9 +180,10 @@ Applied IsolationSteps::bring_in(Site& site, const std::vector<PatchRow>& patche
   const std::string ref = kept_ref(root, "apply-" + site.branch.tip);
   Landing landing;
   try {
-    landing = land(site, ref, [&](const std::string& head) {
+    const auto make = [&](const std::string& head) {
       return site.repository.merge(head, site.branch.tip, fmt::format("Merge {}", branch_name(root)));
-    });
+    };
+    landing = land(site, {.ref = ref, .name = root.text(), .make = make});
   } catch (const Error& error) {
     // It stays queued, and is tried again.
     if (!error.code().starts_with("store.")) {
@@ -187,6 +195,7 @@ Applied IsolationSteps::bring_in(Site& site, const std::vector<PatchRow>& patche
     }
     throw;
   }
+  if (landing.kind == Landing::Kind::unchecked) return {.check = landing.check};
   if (landing.kind == Landing::Kind::refused) {
     return refuse(PatchState::apply_failed, landing.why.message(), by_hand(root));
   }
@@ -199,6 +208,7 @@ Applied IsolationSteps::bring_in(Site& site, const std::vector<PatchRow>& patche
     move_all(transaction, patches, {.to = PatchState::applied, .applied_commit = landing.commit});
     move_all(transaction, patches, {.to = PatchState::verified});
     move_all(transaction, patches, {.to = PatchState::committed});
+    ledger::note_execution(transaction, root, std::nullopt);
   });
   options_.crash_point("isolation.after_committed");
   forget_commit(site, ref);
@@ -207,47 +217,119 @@ Applied IsolationSteps::bring_in(Site& site, const std::vector<PatchRow>& patche
           .commit = landing.commit};
 }
 
-IsolationSteps::Landing IsolationSteps::land(Site& site, const std::string& ref,
-                                             const std::function<Repository::Merged(const std::string& head)>& make) {
-  const std::string head = site.repository.get_head();
-  // A crash may have come in the middle: the same commit is gone on with.
-  auto target = site.repository.find_ref(ref);
-  if (target && site.repository.is_ancestor(*target, head)) return {.commit = *target};
-  if (target && !site.repository.is_ancestor(head, *target)) target.reset();
-  if (!target) {
-    const Repository::Merged made = make(head);
-    if (!made.commit) return {.kind = Landing::Kind::conflicted, .conflicts = made.conflicts};
-    if (*made.commit == head) return {.commit = head};
-    const Repository::Status status = site.repository.status();
-    if (status.in_operation) {
-      return {.kind = Landing::Kind::refused, .why = Error("git.dirty", "a merge or rebase is under way")};
-    }
-    if (!status.dirty.empty()) {
-      constexpr std::size_t most = 5;
-      std::vector<std::string> shown;
-      for (const std::string& path : status.dirty) {
-        if (shown.size() < most) shown.push_back(base::visible(path));
-      }
-      return {.kind = Landing::Kind::refused,
-              .why = Error("git.dirty",
-                           fmt::format("your checkout is not clean: {}{}", base::join(shown, ", "),
-                                       status.dirty.size() > most ? ", …" : ""),
-                           "commit or stash your changes")};
-    }
-    target = made.commit;
-    keep_commit(site, ref, *target);
+std::optional<Error> IsolationSteps::find_unclean(Site& site) {
+  const Repository::Status status = site.repository.status();
+  if (status.in_operation) return Error("git.dirty", "a merge or rebase is under way");
+  if (status.dirty.empty()) return std::nullopt;
+  constexpr std::size_t most = 5;
+  std::vector<std::string> shown;
+  for (const std::string& path : status.dirty) {
+    if (shown.size() < most) shown.push_back(base::visible(path));
   }
+  return Error(
+      "git.dirty",
+      fmt::format("your checkout is not clean: {}{}", base::join(shown, ", "), status.dirty.size() > most ? ", …" : ""),
+      "commit or stash your changes");
+}
+
+std::optional<Isolation::GateCheck> IsolationSteps::find_check(Site& site, const Target& target,
+                                                               const std::string& commit) {
+  if (target.name.empty()) return std::nullopt;
+  Isolation::GateCheck check{
+      .root = site.root(), .name = target.name, .commit = commit, .tree = site.repository.tree_of(commit), .gates = {}};
+  check.gates = call([&](Transaction& transaction) {
+    const auto config = ledger::find_root(transaction, check.root).config;
+    const auto found = config ? decode_public(*config) : std::nullopt;
+    const ExecutionGround ground = found.value_or(ExecutionGround());
+    return find_gates_to_ask(ledger::find_gate_runs(transaction, check.root), ground.gates, check.tree);
+  });
+  if (check.gates.empty()) return std::nullopt;
+  return check;
+}
+
+IsolationSteps::Landing IsolationSteps::land(Site& site, const Target& target) {
+  constexpr int max_moves = 3;
+  for (int moves = 1;; ++moves) {
+    const std::string head = site.repository.get_head();
+    // A crash may have come in the middle: the same commit is gone on with.
+    auto commit = site.repository.find_ref(target.ref);
+    if (commit && site.repository.is_ancestor(*commit, head)) return {.commit = *commit};
+    if (commit && !site.repository.is_ancestor(head, *commit)) commit.reset();
+    if (!commit) {
+      const Repository::Merged made = target.make(head);
+      if (!made.commit) return {.kind = Landing::Kind::conflicted, .conflicts = made.conflicts};
+      if (*made.commit == head) return {.commit = head};
+      if (const auto unclean = find_unclean(site)) return {.kind = Landing::Kind::refused, .why = *unclean};
+      commit = made.commit;
+      keep_commit(site, target.ref, *commit);
+    }
+    if (auto check = find_check(site, target, *commit)) {
+      options_.crash_point("isolation.before_gates");
+      return {.kind = Landing::Kind::unchecked, .commit = *commit, .check = std::move(check)};
+    }
+    Landing landing = write_checkout(site, target, *commit);
+    // Somebody was faster: what is to be written is another tree now.
+    const bool has_moved = landing.kind == Landing::Kind::refused && landing.why.code() == "git.moved";
+    if (!has_moved || moves == max_moves) return landing;
+  }
+}
+
+IsolationSteps::Landing IsolationSteps::write_checkout(Site& site, const Target& target, const std::string& commit) {
   options_.crash_point("isolation.before_forward");
   try {
-    site.repository.fast_forward(*target);
+    site.repository.fast_forward(commit);
   } catch (const Error& error) {
     const bool is_refusal = error.code() == "git.dirty" || error.code() == "git.moved";
     if (!is_refusal) throw;
-    forget_commit(site, ref);
+    forget_commit(site, target.ref);
     return {.kind = Landing::Kind::refused, .why = error};
   }
   options_.crash_point("isolation.after_forward");
-  return {.commit = *target};
+  return {.commit = commit};
+}
+
+Applied IsolationSteps::hold_back(base::ExecutionId root, const std::string& why) {
+  constexpr std::size_t most_named = 5;
+  const std::vector<std::string> ids = call([&](Transaction& transaction) {
+    std::vector<std::string> held;
+    // What is cancelled does not wait for a better time.
+    const bool is_cancelled = ledger::find_root(transaction, root).status == model::ExecutionStatus::cancelled;
+    for (const PatchRow& row : store::find_patches(transaction.session(), root)) {
+      if (!waits_on_branch(row.patch) || row.patch.state != PatchState::queued) continue;
+      if (is_cancelled) {
+        ledger::move_patch(transaction, row.patch.patch_id, {.to = PatchState::apply_failed, .reason = why});
+      } else {
+        ledger::hold_patch(transaction, row.patch.patch_id, why);
+      }
+      held.push_back(row.patch.patch_id.text());
+    }
+    ledger::note_execution(transaction, root, "what it changed was not applied: " + why);
+    return held;
+  });
+  options_.crash_point("isolation.after_held");
+  if (auto site = find_site(root)) forget_commit(*site, kept_ref(root, "apply-" + site->branch.tip));
+  const std::string again = ids.empty() || ids.size() > most_named
+                                ? std::string()
+                                : fmt::format("`reeve patch apply {}` tries again, ", base::join(ids, " "));
+  return {.kind = Applied::Kind::held,
+          .message = fmt::format("{}. Nothing was changed in your checkout; {}{}", why, again, by_hand(root)),
+          .waits = true};
+}
+
+std::optional<std::string> IsolationSteps::find_refusal(base::ExecutionId root, const std::string& name) {
+  return runtime::find_refusal(
+      call([root](Transaction& transaction) { return ledger::find_gate_runs(transaction, root); }), name);
+}
+
+std::string IsolationSteps::find_checkout(base::ExecutionId root) {
+  const auto branch = in_store([root](store::Session& session) { return store::find_branch(session, root); });
+  if (!branch || branch->host != options_.host) return {};
+  return open_repository(branch->project).root().string();
+}
+
+bool IsolationSteps::has_waiting(base::ExecutionId root) {
+  const auto patches = in_store([root](store::Session& session) { return store::find_patches(session, root); });
+  return std::ranges::any_of(patches, [](const PatchRow& row) { return waits_on_branch(row.patch); });
 }
 
 bool IsolationSteps::is_queued(base::ExecutionId root) {

@@ -179,6 +179,17 @@ std::vector<base::ExecutionId> IsolationSteps::find_left() {
   });
 }
 
+std::optional<model::ExecutionStatus> IsolationSteps::find_status(base::ExecutionId root) {
+  return call([root](ledger::Transaction& transaction) -> std::optional<model::ExecutionStatus> {
+    try {
+      return ledger::find_root(transaction, root).status;
+    } catch (const Error& error) {
+      if (error.code() != "execution.not_found") throw;
+      return std::nullopt;
+    }
+  });
+}
+
 bool IsolationSteps::is_closed(base::ExecutionId root) {
   const auto branch = in_store([root](store::Session& session) { return store::find_branch(session, root); });
   return branch && !branch->is_open;

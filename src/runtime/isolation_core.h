@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/apply_queue.h"
 #include "runtime/execution_ground.h"
 #include "runtime/isolation.h"
 #include "runtime/isolation_steps.h"
@@ -38,6 +39,10 @@ class Isolation::Core {
                 .pause = [this](base::Milliseconds pause) { wait(pause); },
                 .complain = [this](const std::string& text) { around_.complain(text); },
                 .crash_point = around.crash_point}),
+        applies_(
+            {.ask_gates = [this](const GateCheck& check, auto answer) { ask_gates(check, std::move(answer)); },
+             .cancel_gates = [this](const std::string& name) { post([this, name] { gates_.cancel(name); }); },
+             .over = [this](const ApplyQueue::Job& job, const ApplyQueue::Result& result) { on_over(job, result); }}),
         setups_([this](std::function<void()> work) { push(std::move(work)); }),
         thread_([this] { run(); }) {}
 
@@ -91,12 +96,13 @@ class Isolation::Core {
     }
   }
   // A throwaway checkout, set up as the worktrees of tasks are.
-  void checkout(const IsolationGround& ground, const NodePlace& place, const std::optional<std::string>& commit,
-                const std::string& name, const Answer<std::string>& answer) {
-    auto begun = attempt<IsolationSteps::Begun>([&] { return steps_.begin_checkout(ground, place, commit, name); });
-    if (!begun) return tell<std::string>(std::unexpected(begun.error()), answer);
-    if (!begun->setup) return tell<std::string>(begun->folder, answer);
-    begin_setup(place, *begun, answer, [folder = begun->folder] { return folder; });
+  void checkout(const NodePlace& place, const std::function<IsolationSteps::Begun(IsolationSteps&)>& begin,
+                const Answer<Checkout>& answer) {
+    auto begun = attempt<IsolationSteps::Begun>([&] { return begin(steps_); });
+    if (!begun) return tell<Checkout>(std::unexpected(begun.error()), answer);
+    Checkout made{.folder = begun->folder, .commit = begun->commit, .tree = begun->tree};
+    if (!begun->setup) return tell<Checkout>(std::move(made), answer);
+    begin_setup<Checkout>(place, *begun, answer, [made] { return made; });
   }
 
   // Nobody would leave what it gets.
@@ -116,14 +122,16 @@ class Isolation::Core {
     try_to("what was approved cannot be applied", [&] {
       steps_.recover_checkouts();
       for (const base::PatchId id : steps_.find_queued_patches()) {
-        try_to(id.text() + " cannot be applied", [&] { steps_.act(id, PatchAction::apply, "Reeve, after a restart"); });
+        try_to(id.text() + " cannot be applied", [&] { resume_patch(id); });
       }
-      for (const base::ExecutionId root : steps_.find_queued()) try_granted(root);
+      for (const base::ExecutionId root : steps_.find_queued()) {
+        try_to(root.text() + " cannot be applied", [&] { resume_apply(root); });
+      }
       for (const base::ExecutionId root : steps_.find_granted()) try_granted(root);
     });
     try_to("what executions left behind stays", [&] {
       for (const base::ExecutionId root : steps_.find_left()) {
-        if (alive.contains(root) || !setups_.is_free(root)) continue;
+        if (alive.contains(root) || !setups_.is_free(root) || applies_.contains(root)) continue;
         try_to(root.text() + " leaves its worktrees", [&] { steps_.close(root); });
       }
     });
@@ -140,7 +148,7 @@ class Isolation::Core {
       return false;
     }
   }
-  bool is_busy() const noexcept { return unfinished_ > 0; }
+  bool is_busy() const noexcept { return unfinished_ > 0 || !applies_.is_empty(); }
   SetupThreads& setups() noexcept { return setups_; }
 
   void apply_granted() {
@@ -157,27 +165,37 @@ class Isolation::Core {
   }
 
   // It is looked for at every poll: what fails is tried less and less often.
-  bool try_granted(base::ExecutionId root) {
+  void try_granted(base::ExecutionId root) {
     constexpr base::Milliseconds longest = std::chrono::minutes(5);
+    if (applies_.contains(root)) return;
     Later& later = later_[root];
     const auto now = std::chrono::steady_clock::now();
-    if (now < later.at) return false;
+    if (now < later.at) return;
     later.at = now + later.pause;
     later.pause = std::min(2 * later.pause, longest);
-    const bool is_done = apply_one(root);
-    if (is_done) later_.erase(root);
-    return is_done;
+    add_apply(root, model::ApplyWhen::on_approval, [this, root](const ApplyQueue::Result& result) {
+      if (result) later_.erase(root);
+      complain_of(root.text(), result);
+    });
   }
   // Tried again at polls when git failed over it.
-  Applied apply(base::ExecutionId root, model::ApplyWhen mode) {
-    try {
-      Applied applied = steps_.apply(root, mode);
-      note(applied);
-      return applied;
-    } catch (const std::exception&) {
-      later_.emplace(root, Later{.at = std::chrono::steady_clock::now() + Later().pause});
-      throw;
-    }
+  void apply(base::ExecutionId root, model::ApplyWhen mode, const Answer<Applied>& answer) {
+    add_apply(root, mode, [this, root, answer](const ApplyQueue::Result& result) {
+      if (!result) later_.emplace(root, Later{.at = std::chrono::steady_clock::now() + Later().pause});
+      tell<Applied>(result, answer);
+    });
+  }
+  // For a person. What a gate held back with the rest of its branch is tried again with all of it.
+  void apply_patch(base::PatchId id, const std::string& by, const Answer<model::Patch>& answer) {
+    const auto done = [this, id, answer](const ApplyQueue::Result& result) {
+      tell<model::Patch>(attempt<model::Patch>([&] { return describe_applied(id, result); }), answer);
+    };
+    const auto patch = attempt<model::Patch>([&] { return steps_.get_patch(id); });
+    if (!patch) return tell<model::Patch>(std::unexpected(patch.error()), answer);
+    const bool goes_with_others = patch->state == model::PatchState::queued && patch->branch_commit &&
+                                  attempt<bool>([&] { return steps_.is_queued(patch->root_id); }).value_or(false);
+    if (goes_with_others) return add_apply(patch->root_id, model::ApplyWhen::on_approval, done);
+    add_patch(*patch, by, done);
   }
 
   // Those that were on their way when git failed.
@@ -196,16 +214,6 @@ class Isolation::Core {
     }
   }
 
-  bool apply_one(base::ExecutionId root) {
-    return try_to(root.text() + " cannot be applied", [&] {
-      const Applied applied = steps_.apply(root, model::ApplyWhen::on_approval);
-      if (applied.kind == Applied::Kind::refused) around_.complain(fmt::format("{}: {}", root.text(), applied.message));
-      note(applied);
-      // Its end kept the branch for this.
-      if (applied.kind == Applied::Kind::applied && steps_.is_closed(root)) close_now(root);
-    });
-  }
-
   // A question counts from now on.
   void note(const Applied& applied) {
     if (!applied.approval) return;
@@ -221,10 +229,15 @@ class Isolation::Core {
   // On the thread: the execution is over, nobody needs what is being set up for it.
   void close(base::ExecutionId root, const Answer<bool>& answer) {
     refuse_waiting(root);
-    setups_.cancel_all(root);
-    setups_.when_free(root, [this, root, answer] {
-      refuse_waiting(root);
-      tell<bool>(close_now(root), answer);
+    const auto status = attempt<std::optional<model::ExecutionStatus>>([&] { return steps_.find_status(root); });
+    if (status && *status == model::ExecutionStatus::cancelled) applies_.cancel(root);
+    // The gates of what is on its way into the checkout look at worktrees of it.
+    applies_.when_free(root, [this, root, answer] {
+      setups_.cancel_all(root);
+      setups_.when_free(root, [this, root, answer] {
+        refuse_waiting(root);
+        tell<bool>(close_now(root), answer);
+      });
     });
   }
   // It works no more: a setup for it ends, and others may have what it had.
@@ -271,6 +284,21 @@ class Isolation::Core {
   }
 
   std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
+  GateHooks gates_ = {.ask =
+                          [](const GateCheck& check, const Answer<GateVerdict>& answer) {
+                            answer(GateVerdict{fmt::format("nobody asks the gate {}", check.gates.front())});
+                          },
+                      .cancel = [](const std::string&) {}};
+  // The environment of an execution is of no use any more once nothing of it can be applied.
+  void forget_ground(base::ExecutionId root) {
+    try_to(root.text() + " leaves its config", [&] {
+      const auto status = steps_.find_status(root);
+      const bool is_done = status && model::is_over(*status) && *status != model::ExecutionStatus::failed;
+      if (is_done && !is_ground_open(around_.folder, root) && !steps_.has_waiting(root)) {
+        remove_ground(around_.folder, root);
+      }
+    });
+  }
 
  private:
   static constexpr std::size_t most_waiting = 65'536;
@@ -339,6 +367,86 @@ class Isolation::Core {
     post([answer, result = std::move(result)] { answer(result); });
   }
 
+  void ask_gates(const GateCheck& check, std::function<void(std::expected<GateVerdict, Error>)> answer) {
+    post([this, check, answer = std::move(answer)] {
+      gates_.ask(check, [this, answer](const std::expected<GateVerdict, Error>& verdict) {
+        push([answer, verdict] { answer(verdict); });
+      });
+    });
+  }
+  void add_apply(base::ExecutionId root, model::ApplyWhen mode, std::function<void(const ApplyQueue::Result&)> done) {
+    applies_.add({.checkout = find_checkout(root),
+                  .root = root,
+                  .name = root.text(),
+                  .attempt =
+                      [this, root, mode] {
+                        Applied applied = steps_.apply(root, mode);
+                        note(applied);
+                        return applied;
+                      },
+                  .hold = [this, root](const std::string& why) { return steps_.hold_back(root, why); },
+                  .done = {std::move(done)}});
+  }
+  void add_patch(const model::Patch& patch, const std::string& by,
+                 std::function<void(const ApplyQueue::Result&)> done) {
+    const base::PatchId id = patch.patch_id;
+    applies_.add({.checkout = find_checkout(patch.root_id),
+                  .root = patch.root_id,
+                  .name = id.text(),
+                  .attempt = [this, id, by] { return steps_.apply_patch(id, by); },
+                  .hold = [this, id](const std::string& why) { return steps_.hold_back(id, why); },
+                  .done = {std::move(done)}});
+  }
+  // What cannot be told now is told when it is tried.
+  std::string find_checkout(base::ExecutionId root) {
+    return attempt<std::string>([&] { return steps_.find_checkout(root); }).value_or("");
+  }
+  // What a gate has refused waits for a person to ask again.
+  void resume_apply(base::ExecutionId root) {
+    const auto refusal = steps_.find_refusal(root, root.text());
+    if (!refusal) return try_granted(root);
+    steps_.hold_back(root, *refusal);
+  }
+  void resume_patch(base::PatchId id) {
+    const model::Patch patch = steps_.get_patch(id);
+    const auto refusal = steps_.find_refusal(patch.root_id, id.text());
+    if (refusal) {
+      steps_.hold_back(id, *refusal);
+      return;
+    }
+    add_patch(patch, "Reeve, after a restart",
+              [this, id](const ApplyQueue::Result& result) { complain_of(id.text(), result); });
+  }
+  void complain_of(const std::string& name, const ApplyQueue::Result& result) {
+    if (!result) return around_.complain(fmt::format("{} cannot be applied: {}", name, result.error().message()));
+    const bool is_refused = result->kind == Applied::Kind::refused || result->kind == Applied::Kind::held;
+    if (is_refused) around_.complain(fmt::format("{}: {}", name, result->message));
+  }
+  model::Patch describe_applied(base::PatchId id, const ApplyQueue::Result& result) {
+    if (!result) throw result.error();
+    if (result->kind == Applied::Kind::held) {
+      throw Error("patch.gate_refused", result->message,
+                  fmt::format("change what the gate complains about, then `reeve patch apply {}` again", id.text()));
+    }
+    if (result->kind == Applied::Kind::refused) throw Error("patch.not_applied", result->message);
+    return steps_.get_patch(id);
+  }
+  // Out of the queue. The end of the execution, if that has been, kept the branch for this.
+  void on_over(const ApplyQueue::Job& job, const ApplyQueue::Result& result) {
+    if (!result) return;
+    const bool is_over = attempt<bool>([&] {
+                           const auto status = steps_.find_status(job.root);
+                           return !status || model::is_over(*status);
+                         }).value_or(false);
+    // Who is next of it, or its worker, does that.
+    if (!is_over || applies_.contains(job.root) || is_ground_open(around_.folder, job.root)) return;
+    const bool is_applied = result->kind == Applied::Kind::applied;
+    const bool was_opened = !attempt<bool>([&] { return steps_.is_closed(job.root); }).value_or(true);
+    const bool is_branch = job.name == job.root.text();
+    if (was_opened || (is_applied && is_branch)) close_now(job.root);
+    if (is_applied) forget_ground(job.root);
+  }
+
   void try_prepare(Waiting one) {
     const NodePlace place = one.place;
     setups_.when_free(place, [this, one = std::move(one)] { prepare_now(one); });
@@ -349,16 +457,18 @@ class Isolation::Core {
     if (!begun) return tell<std::string>(std::unexpected(begun.error()), one.answer);
     if (!*begun) return waiting_.push_back(one);
     if (!(*begun)->setup) return tell<std::string>((*begun)->folder, one.answer);
-    begin_setup(one.place, **begun, one.answer, [this, one] { return steps_.finish_prepare(one.ground, one.place); });
+    begin_setup<std::string>(one.place, **begun, one.answer,
+                             [this, one] { return steps_.finish_prepare(one.ground, one.place); });
   }
-  // Off the thread; what is left to do then gives the folder.
-  void begin_setup(const NodePlace& place, const IsolationSteps::Begun& begun, const Answer<std::string>& answer,
-                   std::function<std::string()> finish) {
+  // Off the thread; what is left to do then gives the answer.
+  template <class T>
+  void begin_setup(const NodePlace& place, const IsolationSteps::Begun& begun, const Answer<T>& answer,
+                   std::function<T()> finish) {
     ++unfinished_;
     setups_.begin(place, *begun.setup, [this, answer, finish = std::move(finish)](std::optional<Error> failure) {
       --unfinished_;
-      if (failure) return tell<std::string>(std::unexpected(std::move(*failure)), answer);
-      tell<std::string>(attempt<std::string>(finish), answer);
+      if (failure) return tell<T>(std::unexpected(std::move(*failure)), answer);
+      tell<T>(attempt<T>(finish), answer);
     });
   }
 
@@ -378,6 +488,7 @@ class Isolation::Core {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> queue_;
+  ApplyQueue applies_;
   SetupThreads setups_;
   // Last: it uses all of the above.
   std::thread thread_;

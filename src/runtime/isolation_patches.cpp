@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "ledger/approvals.h"
+#include "ledger/claims.h"
 #include "runtime/checkout_lock.h"
 #include "runtime/isolation_names.h"
 #include "runtime/isolation_steps.h"
@@ -42,6 +43,7 @@ void close_idle_question(Transaction& transaction, base::ExecutionId root) {
                               [&](const store::Row& row) { last = store::read_approval(row); });
   const bool is_asked = last && last->approval.status == model::ApprovalStatus::pending;
   if (is_asked) ledger::close_question(transaction, *last, {.reason = "nothing of it is left to apply"});
+  ledger::note_execution(transaction, root, std::nullopt);
 }
 
 }  // namespace
@@ -60,26 +62,51 @@ std::string IsolationSteps::hide_secrets(base::ExecutionId root, const std::stri
   return base::redact(*known->second, diff);
 }
 
-Patch IsolationSteps::act(base::PatchId id, Isolation::PatchAction action, const std::string& by) {
-  const Patch patch = call([id](Transaction& transaction) { return ledger::get_patch(transaction, id); });
+IsolationSteps::Site IsolationSteps::get_site(const Patch& patch) {
   auto site = find_site(patch.root_id);
   if (!site) {
-    throw Error("patch.no_repository", fmt::format("nothing is known of the repository of {}", id.text()),
+    throw Error("patch.no_repository", fmt::format("nothing is known of the repository of {}", patch.patch_id.text()),
                 "its diff is still shown by `reeve patch show`");
   }
-  if (action == Isolation::PatchAction::apply && site->branch.remote && !site->repository.has_commit(patch.commit)) {
+  return std::move(*site);
+}
+
+Patch IsolationSteps::get_patch(base::PatchId id) {
+  return call([id](Transaction& transaction) { return ledger::get_patch(transaction, id); });
+}
+
+Patch IsolationSteps::act(base::PatchId id, Isolation::PatchAction action, const std::string& by) {
+  if (action == Isolation::PatchAction::apply) {
+    const Isolation::Applied applied = apply_patch(id, by);
+    if (!applied.check) return get_patch(id);
+    throw Error("patch.gate_refused", fmt::format("the gates have not been asked about {}", id.text()));
+  }
+  const Patch patch = get_patch(id);
+  Site site = get_site(patch);
+  return action == Isolation::PatchAction::drop ? drop_patch(site, patch, by) : roll_back_patch(site, patch, by);
+}
+
+Isolation::Applied IsolationSteps::apply_patch(base::PatchId id, const std::string& by) {
+  const Patch patch = get_patch(id);
+  Site site = get_site(patch);
+  if (site.branch.remote && !site.repository.has_commit(patch.commit)) {
     throw Error("git.elsewhere", fmt::format("what {} was made of is in the repository of another host", id.text()),
                 fmt::format("`reeve patch show {} --diff | git apply -3` takes it over by hand", id.text()));
   }
-  switch (action) {
-    case Isolation::PatchAction::apply:
-      return apply_patch(*site, patch, by);
-    case Isolation::PatchAction::drop:
-      return drop_patch(*site, patch, by);
-    case Isolation::PatchAction::rollback:
-      return roll_back_patch(*site, patch, by);
-  }
-  return patch;
+  return apply_patch(site, patch, by);
+}
+
+Isolation::Applied IsolationSteps::hold_back(base::PatchId id, const std::string& why) {
+  const Patch patch = call([&](Transaction& transaction) {
+    Patch found = ledger::get_patch(transaction, id);
+    if (found.state == PatchState::queued) ledger::hold_patch(transaction, id, why);
+    return found;
+  });
+  Site site = get_site(patch);
+  forget_commit(site, kept_ref(patch.root_id, "apply-" + id.text()));
+  return {.kind = Isolation::Applied::Kind::held,
+          .message = fmt::format("{}. Nothing was changed in your checkout; {} stays queued", why, id.text()),
+          .waits = true};
 }
 
 bool IsolationSteps::is_of_shared(base::PatchId id) {
@@ -89,9 +116,12 @@ bool IsolationSteps::is_of_shared(base::PatchId id) {
   });
 }
 
-Patch IsolationSteps::apply_patch(Site& site, const Patch& patch, const std::string& by) {
+Isolation::Applied IsolationSteps::apply_patch(Site& site, const Patch& patch, const std::string& by) {
+  using Applied = Isolation::Applied;
   const base::PatchId id = patch.patch_id;
-  if (patch.state == PatchState::committed) return patch;
+  if (patch.state == PatchState::committed) {
+    return {.kind = Applied::Kind::applied, .message = "it is there already", .commit = patch.applied_commit};
+  }
   if (patch.state == PatchState::created) refuse(patch, "applied yet", "wait until its gates have looked at it");
   const std::string who = "by " + by;
   if (patch.state == PatchState::quarantined) move(id, {.to = PatchState::validated, .reason = who});
@@ -106,11 +136,13 @@ Patch IsolationSteps::apply_patch(Site& site, const Patch& patch, const std::str
   const auto lock = lock_checkout(site.repository);
   if (!is_queued) move(id, {.to = PatchState::queued, .reason = who});
   options_.crash_point("isolation.patch_queued");
-  const Landing landing = land(site, ref, [&](const std::string& head) {
+  const auto make = [&](const std::string& head) {
     return site.repository.revert(
         patch.commit, patch.base_commit, head,
         fmt::format("{} {} ({})", patch.root_id.text(), base::visible(patch.node_id), id.text()));
-  });
+  };
+  const Landing landing = land(site, {.ref = ref, .name = id.text(), .make = make});
+  if (landing.kind == Landing::Kind::unchecked) return {.check = landing.check};
   if (landing.kind == Landing::Kind::refused) {
     move(id, {.to = PatchState::apply_failed, .reason = landing.why.message()});
     throw landing.why;
@@ -122,15 +154,14 @@ Patch IsolationSteps::apply_patch(Site& site, const Patch& patch, const std::str
                 fmt::format("{} does not fit your checkout: {}. Nothing was changed.", id.text(), paths),
                 fmt::format("`git cherry-pick {}` takes it over by hand", patch.commit));
   }
-  const Patch done = call([&](Transaction& transaction) {
+  call([&](Transaction& transaction) {
     ledger::move_patch(transaction, id, {.to = PatchState::applied, .reason = who, .applied_commit = landing.commit});
     ledger::move_patch(transaction, id, {.to = PatchState::verified});
-    Patch committed = ledger::move_patch(transaction, id, {.to = PatchState::committed});
+    ledger::move_patch(transaction, id, {.to = PatchState::committed});
     close_idle_question(transaction, site.root());
-    return committed;
   });
   forget_commit(site, ref);
-  return done;
+  return {.kind = Applied::Kind::applied, .message = "it is in your checkout", .commit = landing.commit};
 }
 
 // One that is in the branch is taken out of it: it is not to come with the rest.
@@ -190,11 +221,13 @@ Patch IsolationSteps::roll_back_patch(Site& site, const Patch& patch, const std:
   }
   const std::string ref = kept_ref(site.root(), "rollback-" + patch.patch_id.text());
   const auto lock = lock_checkout(site.repository);
-  const Landing landing = land(site, ref, [&](const std::string& head) {
+  const auto make = [&](const std::string& head) {
     return site.repository.revert(
         patch.base_commit, patch.commit, head,
         fmt::format("Revert {} {} ({})", patch.root_id.text(), base::visible(patch.node_id), patch.patch_id.text()));
-  });
+  };
+  // What a person takes back, no gate stands in the way of.
+  const Landing landing = land(site, {.ref = ref, .name = {}, .make = make});
   if (landing.kind == Landing::Kind::refused) throw landing.why;
   if (landing.kind == Landing::Kind::conflicted) {
     throw Error("patch.conflicted",

@@ -278,12 +278,90 @@ IsolationSteps::Begun IsolationSteps::begin_checkout(const IsolationGround& grou
                                                      const std::string& name) {
   Site site = open_site(ground, place.root);
   if (site.branch.remote) publish(site, site.branch.tip);
-  const std::string own = throwaway_name(
-      fmt::format("{}-{}-{}-{}-{}", place.execution.text(), place.node, place.iteration, place.attempt, name));
-  make_worktree(site, own, commit.value_or(site.branch.tip));
-  Begun begun{.folder = task_folder(site, own), .setup = {}};
+  return make_checkout(
+      ground, site,
+      fmt::format("{}-{}-{}-{}-{}", place.execution.text(), place.node, place.iteration, place.attempt, name),
+      commit.value_or(site.branch.tip));
+}
+
+// The execution may be over and closed. It is open again while there is a checkout of it, so that a daemon that dies
+// now leaves something to be found.
+IsolationSteps::Begun IsolationSteps::begin_merge_checkout(const IsolationGround& ground,
+                                                           const Isolation::GateCheck& check, const std::string& gate) {
+  auto site = find_site(check.root);
+  if (!site) throw Error("patch.no_repository", fmt::format("nothing is known of {}", check.root.text()));
+  if (!site->branch.is_open) {
+    in_store([&](store::Session& session) { store::set_branch_open(session, check.root, true); });
+  }
+  return make_checkout(ground, *site, fmt::format("{}-merge-{}", check.name, gate), check.commit);
+}
+
+IsolationSteps::Begun IsolationSteps::make_checkout(const IsolationGround& ground, Site& site, const std::string& words,
+                                                    const std::string& commit) {
+  const std::string own = throwaway_name(words);
+  make_worktree(site, own, commit);
+  Begun begun{.folder = task_folder(site, own), .setup = {}, .commit = commit, .tree = site.repository.tree_of(commit)};
   if (needs_setup(ground)) begun.setup = plan_setup(ground, site, own);
   return begun;
+}
+
+// In the same folder: whoever is started again there knows no other.
+IsolationSteps::Begun IsolationSteps::begin_renewal(const IsolationGround& ground, base::ExecutionId root,
+                                                    const Isolation::Checkout& checkout) {
+  auto site = find_site(root);
+  if (!site) throw Error("patch.no_repository", fmt::format("nothing is known of {}", root.text()));
+  const fs::path worktrees = site->repository.root() / worktrees_folder;
+  const std::string name = fs::path(checkout.folder).lexically_relative(worktrees).begin()->string();
+  const std::string prefix = worktree_folder(root, "");
+  const bool is_its = is_throwaway(name) && name.starts_with(prefix + ".");
+  if (!is_its) {
+    throw Error("git.unsafe_folder",
+                fmt::format("{} is no checkout of {}", base::quoted(checkout.folder), root.text()));
+  }
+  const std::string own = name.substr(prefix.size() + 1);
+  make_worktree(*site, own, checkout.commit);
+  Begun begun{.folder = task_folder(*site, own), .setup = {}, .commit = checkout.commit, .tree = checkout.tree};
+  if (needs_setup(ground)) begun.setup = plan_setup(ground, *site, own);
+  return begun;
+}
+
+void IsolationSteps::set_back(const IsolationGround& ground, const NodePlace& place) {
+  Site site = open_site(ground, place.root);
+  auto row = find_held(site, place);
+  if (!row) return;
+  if (row->is_ready) keep_half(site, place, *row);
+  options_.crash_point("isolation.after_half_kept");
+  // Back to what its run was given: what was collected of it before, a gate may have sent back.
+  site.repository.reset_files(folder_of(site, row->name), row->kept_commit, row->base_commit);
+  row->is_ready = true;
+  options_.crash_point("isolation.before_ready");
+  write_row(site.root(), *row);
+}
+
+// Not ready from then on: after a crash the same half is not kept twice.
+void IsolationSteps::keep_half(Site& site, const NodePlace& place, WorktreeRow& row) {
+  const fs::path folder = folder_of(site, row.name);
+  const std::string message = describe_change(place);
+  const bool has_changed = site.repository.snapshot(folder, row.kept_commit, message).has_value();
+  const auto raw = has_changed ? site.repository.snapshot(folder, row.start_commit, message) : std::nullopt;
+  row.is_ready = false;
+  if (!raw) return write_row(site.root(), row);
+  // Its place is that of the attempt to come: this is a patch beside it.
+  NodePlace half = place;
+  half.node += " (interrupted)";
+  half.attempt = count_patches(site.root(), half.node) + 1;
+  const model::Patch patch = make_patch(site, half, row, raw);
+  if (patch.commit == patch.base_commit) return write_row(site.root(), row);
+  keep_patch(site, patch, row,
+             ledger::PatchMove{
+                 .to = PatchState::quarantined,
+                 .reason = fmt::format("{} was interrupted; it begins anew without this", base::quoted(place.node))});
+}
+
+int IsolationSteps::count_patches(base::ExecutionId root, const std::string& node) {
+  const auto patches = in_store([root](store::Session& session) { return store::find_patches(session, root); });
+  return static_cast<int>(
+      std::ranges::count_if(patches, [&](const store::PatchRow& row) { return row.patch.node_id == node; }));
 }
 
 void IsolationSteps::discard(const IsolationGround& ground, const std::string& folder) {

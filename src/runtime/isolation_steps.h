@@ -59,6 +59,9 @@ class IsolationSteps {
   struct Begun {
     std::string folder;
     std::optional<SetupPlan> setup;
+    // Of a throwaway checkout.
+    std::string commit = {};
+    std::string tree = {};
   };
   // Nothing while another has the worktree that it shares. What was set up is finished afterwards, and only then handed
   // out.
@@ -67,19 +70,35 @@ class IsolationSteps {
   // Nothing is to be finished here.
   Begun begin_checkout(const IsolationGround& ground, const NodePlace& place, const std::optional<std::string>& commit,
                        const std::string& name);
+  Begun begin_merge_checkout(const IsolationGround& ground, const Isolation::GateCheck& check, const std::string& gate);
   // Both halves and what lies between.
   std::optional<std::string> prepare(const IsolationGround& ground, const NodePlace& place);
   Isolation::Collected collect(const IsolationGround& ground, const NodePlace& place);
   std::string checkout(const IsolationGround& ground, const NodePlace& place, const std::optional<std::string>& commit,
                        const std::string& name);
   void discard(const IsolationGround& ground, const std::string& folder);
+  void set_back(const IsolationGround& ground, const NodePlace& place);
+  Begun begin_renewal(const IsolationGround& ground, base::ExecutionId root, const Isolation::Checkout& checkout);
   Isolation::Accepted accept(const IsolationGround& ground, const NodePlace& place);
   void reject(const IsolationGround& ground, const NodePlace& place, model::PatchState state,
               const std::string& reason);
   void withdraw(const IsolationGround& ground, const NodePlace& place, const std::string& reason);
   void close(base::ExecutionId root);
 
+  // With `check` the gates are to be asked first, and then this again.
   Isolation::Applied apply(base::ExecutionId root, model::ApplyWhen mode);
+  Isolation::Applied apply_patch(base::PatchId id, const std::string& by);
+  // A gate did not pass: what is queued stays queued, with the reason.
+  Isolation::Applied hold_back(base::ExecutionId root, const std::string& why);
+  Isolation::Applied hold_back(base::PatchId id, const std::string& why);
+  // Why a gate held it back when it was last tried ("EX-9", "PA-3"), if one did.
+  std::optional<std::string> find_refusal(base::ExecutionId root, const std::string& name);
+  // The folder of the checkout into which it goes; empty when nothing is known of it.
+  std::string find_checkout(base::ExecutionId root);
+  std::optional<model::ExecutionStatus> find_status(base::ExecutionId root);
+  // Something of it is on its branch and not in the checkout.
+  bool has_waiting(base::ExecutionId root);
+  model::Patch get_patch(base::PatchId id);
   model::Patch act(base::PatchId id, Isolation::PatchAction action, const std::string& by);
 
   // Whether the patch is of an execution whose branch goes by a remote.
@@ -111,11 +130,20 @@ class IsolationSteps {
 
   // Where a change of the person's checkout is on its way: remembered in git until it is there.
   struct Landing {
-    enum class Kind { landed, conflicted, refused };
+    enum class Kind { landed, conflicted, refused, unchecked };
     Kind kind = Kind::landed;
     std::string commit;
     std::vector<std::string> conflicts;
     base::Error why{"", ""};
+    std::optional<Isolation::GateCheck> check = {};
+  };
+  struct Target {
+    // Keeps the commit until it is there.
+    std::string ref;
+    // As GateCheck has it; empty: no gate is asked.
+    std::string name;
+    // The commit that the checkout is to be at, from the one it is at.
+    std::function<git::Repository::Merged(const std::string& head)> make;
   };
 
   std::filesystem::path setup_locks() const { return options_.scratch / "setups"; }
@@ -153,6 +181,7 @@ class IsolationSteps {
   bool is_there(Site& site, const store::WorktreeRow& row);
   std::string task_folder(Site& site, const std::string& name);
   void make_worktree(Site& site, const std::string& name, const std::string& commit);
+  Begun make_checkout(const IsolationGround& ground, Site& site, const std::string& words, const std::string& commit);
   SetupPlan plan_setup(const IsolationGround& ground, Site& site, const std::string& name);
   // Nothing while another has it.
   std::optional<store::WorktreeRow> choose_worktree(Site& site, const NodePlace& place);
@@ -162,6 +191,8 @@ class IsolationSteps {
                 const store::WorktreeHolder& holder);
   void make_ready(Site& site, store::WorktreeRow& row);
   void keep_rest(Site& site, store::WorktreeRow& row);
+  void keep_half(Site& site, const NodePlace& place, store::WorktreeRow& row);
+  int count_patches(base::ExecutionId root, const std::string& node);
   void evict(Site& site, const NodePlace& place);
   std::vector<store::WorktreeRow> list_rows(base::ExecutionId root);
   void write_row(base::ExecutionId root, const store::WorktreeRow& row);
@@ -187,10 +218,14 @@ class IsolationSteps {
   };
   Asking ask_person(Site& site, const std::vector<store::PatchRow>& patches, model::ApplyWhen mode);
   Isolation::Applied bring_in(Site& site, const std::vector<store::PatchRow>& patches);
-  // Under the lock of the checkout. `make` gives the commit it is to be at, from the one it is at.
-  Landing land(Site& site, const std::string& ref,
-               const std::function<git::Repository::Merged(const std::string& head)>& make);
-  model::Patch apply_patch(Site& site, const model::Patch& patch, const std::string& by);
+  // Under the lock of the checkout.
+  Landing land(Site& site, const Target& target);
+  Landing write_checkout(Site& site, const Target& target, const std::string& commit);
+  std::optional<base::Error> find_unclean(Site& site);
+  // ISO-3: those that have not said yes to what that commit has in it.
+  std::optional<Isolation::GateCheck> find_check(Site& site, const Target& target, const std::string& commit);
+  Isolation::Applied apply_patch(Site& site, const model::Patch& patch, const std::string& by);
+  Site get_site(const model::Patch& patch);
   // Of a node that was cancelled after its change went into the branch.
   void take_back(Site& site, const model::Patch& patch, const std::string& reason);
   // Of all of them: a daemon that died between a cancellation and its withdrawal has left that undone.

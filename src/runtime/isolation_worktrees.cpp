@@ -299,10 +299,7 @@ void IsolationSteps::keep_rest(Site& site, WorktreeRow& row) {
   patch.node_id = where;
   patch.base_commit = row.kept_commit;
   patch.commit = *rest;
-  const auto known =
-      in_store([root = site.root()](store::Session& session) { return store::find_patches(session, root); });
-  patch.attempt = 1;
-  for (const store::PatchRow& one : known) patch.attempt += one.patch.node_id == where ? 1 : 0;
+  patch.attempt = count_patches(site.root(), where) + 1;
   row.kept_commit = *rest;
   keep_patch(site, std::move(patch), row,
              ledger::PatchMove{.to = PatchState::quarantined, .reason = "it was changed after the task was over"});

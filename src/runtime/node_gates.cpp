@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "ledger/claims.h"
-#include "os/beneath.h"
+#include "runtime/gate_results.h"
 #include "runtime/node_outputs.h"
 #include "runtime/node_work.h"
 #include "runtime/store_task.h"
@@ -21,22 +21,6 @@ using model::Run;
 // How often `retry_with_feedback` sends a task back, where its `retry` says nothing.
 constexpr std::int64_t most_rounds = 3;
 constexpr std::size_t feedback_bytes = 8UL * 1024;
-
-std::string describe_no(const std::string& gate, const Run& run) {
-  std::string text = fmt::format("the gate {} said no", base::quoted(gate));
-  if (run.exit_code) text += fmt::format(" (exit code {})", *run.exit_code);
-  return text;
-}
-
-std::string describe_broken(const std::string& gate, const Run& run) {
-  std::string text = fmt::format("the gate {} could not be asked: ", base::quoted(gate));
-  // That it failed is said; that it took too long or was cancelled is not.
-  const bool is_plain = run.status == model::RunStatus::failed && run.reason;
-  if (!is_plain) text += base::spell(run.status);
-  if (run.reason) text += (is_plain ? "" : ", ") + *run.reason;
-  if (run.last_error && run.last_error != run.reason) text += ": " + *run.last_error;
-  return text;
-}
 
 }  // namespace
 
@@ -72,27 +56,25 @@ void NodeWork::next_gate() {
     run_ = past.mapped().tool_run_id;
     return events_.changed();
   }
-  if (!is_isolated()) return start_gate(gate, start_.ground->project);
+  if (!is_isolated()) return start_gate(gate, {.folder = start_.ground->project, .commit = {}, .tree = {}});
   helpers_.isolation.checkout(isolation_ground(), place(), commit_, gate,
-                              guarded<std::string>([gate](NodeWork& self, const std::string& folder) {
-                                self.gate_folder_ = folder;
-                                self.start_gate(gate, folder);
+                              guarded<Isolation::Checkout>([gate](NodeWork& self, const Isolation::Checkout& made) {
+                                self.gate_folder_ = made.folder;
+                                self.start_gate(gate, made);
                               }));
 }
 
-void NodeWork::start_gate(const std::string& gate, const std::string& folder) {
-  auto plan = plan_gate(*start_.ground, gate, folder);
+void NodeWork::start_gate(const std::string& gate, const Isolation::Checkout& checkout) {
+  auto plan = plan_gate(*start_.ground, gate, checkout.folder);
   if (!plan) return fail(plan.error());
-  // What the task made may lead out of it by a link (ISO-5).
-  const std::string& inside = start_.ground->gates.at(gate).working_dir;
-  if (!os::Folder::open(folder, os::Folder::Links::followed).open_folder(inside)) {
-    return fail(Error("node.bad_folder",
-                      fmt::format("`working_dir` of the gate {}, {}, is no folder there, or leads out of it by a link",
-                                  base::quoted(gate), base::quoted(inside)),
-                      "make it, or name another"));
-  }
+  if (const auto error = check_gate_folder(*start_.ground, gate, checkout.folder)) return fail(*error);
   is_at_gate_ = true;
-  plan->metadata.emplace("gate", gate);
+  plan->metadata.emplace(gate_key, gate);
+  if (!checkout.tree.empty()) {
+    plan->metadata.emplace(tree_key, checkout.tree);
+    plan->metadata.emplace(commit_key, checkout.commit);
+    plan->metadata.emplace(judged_key, task() != nullptr ? judged_task : judged_branch);
+  }
   if (round_ > 0) plan->metadata.emplace("round", std::to_string(round_));
   start_run(std::move(*plan));
 }
@@ -105,23 +87,23 @@ void NodeWork::see_gate_end(const Run& run) {
   const GateWord word = read_gate_word(run);
   if (word == GateWord::broken) {
     const bool is_timeout = run.status == model::RunStatus::failed_timeout;
-    return fail(Failure{.error = describe_broken(gate, run),
+    return fail(Failure{.error = describe_refusal(gate, run),
                         .kind = is_timeout ? model::RetryOn::failed_timeout : model::RetryOn::failed,
                         .is_final = run.status == model::RunStatus::cancelled,
                         .patch = model::PatchState::rejected});
   }
-  const bool only_warns = terms.severity == model::GateSeverity::warning || terms.on_fail == model::OnGateFail::warn;
+  const bool is_mild = only_warns(terms);
   verdicts_.push_back({.gate = gate,
                        .outputs = make_gate_outputs(run_folder(helpers_.around, run.tool_run_id), run),
                        .passed = word == GateWord::yes,
-                       .is_warning = word == GateWord::no && only_warns});
-  if (word == GateWord::yes || only_warns || task() == nullptr) return next_gate();
+                       .is_warning = word == GateWord::no && is_mild});
+  if (word == GateWord::yes || is_mild || task() == nullptr) return next_gate();
   if (!may_try_again(gate)) {
-    return fail(Failure{.error = describe_no(gate, run), .patch = model::PatchState::rejected});
+    return fail(Failure{.error = describe_refusal(gate, run), .patch = model::PatchState::rejected});
   }
   ++round_;
   past_gates_.clear();
-  feedback_ = fmt::format("{}. What it printed:\n{}", describe_no(gate, run),
+  feedback_ = fmt::format("{}. What it printed:\n{}", describe_refusal(gate, run),
                           read_text(run_folder(helpers_.around, run.tool_run_id), run, feedback_bytes));
   start_task(folder_.empty() ? start_.ground->project : folder_);
 }
@@ -172,7 +154,9 @@ void NodeWork::apply() {
 void NodeWork::apply_now() {
   helpers_.isolation.apply(isolation_ground(), start_.root, model::ApplyWhen::on_complete,
                            guarded<Isolation::Applied>([](NodeWork& self, const Isolation::Applied& applied) {
-                             if (applied.kind == Isolation::Applied::Kind::refused) {
+                             const bool is_refused = applied.kind == Isolation::Applied::Kind::refused ||
+                                                     applied.kind == Isolation::Applied::Kind::held;
+                             if (is_refused) {
                                return self.fail(Error("patch.not_applied", applied.message));
                              }
                              self.applied_ = applied.message;

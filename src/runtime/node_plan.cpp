@@ -12,6 +12,7 @@
 #include "json/encode.h"
 #include "model/agent.h"
 #include "model/template.h"
+#include "os/beneath.h"
 
 namespace reeve::runtime {
 
@@ -268,8 +269,19 @@ std::expected<RunPlan, Error> plan_gate(const ExecutionGround& ground, const std
     plan->may_ask = false;
     // It changes nothing that stays, so that an interrupted one may simply be asked again.
     plan->profile.on_interrupted = model::OnInterrupted::rerun;
+    plan->profile.sandbox = (*found)->sandbox.value_or(ground.gate_sandbox);
   }
   return plan;
+}
+
+std::optional<Error> check_gate_folder(const ExecutionGround& ground, const std::string& gate,
+                                       const std::string& folder) {
+  const std::string& inside = ground.gates.at(gate).working_dir;
+  if (os::Folder::open(folder).open_folder(inside)) return std::nullopt;
+  return Error("node.bad_folder",
+               fmt::format("`working_dir` of the gate {}, {}, is no folder there, or leads out of it by a link",
+                           base::quoted(gate), base::quoted(inside)),
+               "make it, or name another");
 }
 
 std::expected<std::vector<std::string>, Error> order_gates(const ExecutionGround& ground,

@@ -40,6 +40,10 @@ std::expected<RunPlan, base::Error> plan_task(const ExecutionGround& ground, con
 // Errors: `node.unknown_gate`, `node.bad_folder`.
 std::expected<RunPlan, base::Error> plan_gate(const ExecutionGround& ground, const std::string& gate,
                                               const std::string& folder);
+// ISO-5: `working_dir` of the gate is a folder of its checkout, reached through no link: what a task made may lead out
+// of it. Nothing when it is.
+std::optional<base::Error> check_gate_folder(const ExecutionGround& ground, const std::string& gate,
+                                             const std::string& folder);
 
 // These gates and all that they depend on, each once, those that are depended on first. Errors: `node.unknown_gate`,
 // `node.gate_cycle`.

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/inputs.h"
 #include "ledger/claims.h"
+#include "runtime/gate_results.h"
 #include "runtime/node_outputs.h"
 #include "runtime/store_task.h"
 #include "store/patches.h"
@@ -23,7 +24,6 @@ using model::RunStatus;
 
 // What makes a run one of a node, for people and for the next daemon.
 constexpr const char* round_key = "round";
-constexpr const char* gate_key = "gate";
 constexpr const char* iteration_key = "iteration";
 constexpr const char* attempt_key = "node_attempt";
 constexpr auto store_pause = std::chrono::seconds(1);
@@ -37,6 +37,19 @@ std::string describe_failure(const Run& run) {
 }
 
 }  // namespace
+
+NodePlace place_of(const Run& run, base::ExecutionId root) {
+  const auto number = [&](const char* key, int fallback) {
+    const std::string word = find_word(run, key);
+    return word.empty() ? fallback : std::atoi(word.c_str());
+  };
+  return {.root = root,
+          .execution = run.execution_id.value_or(root),
+          .node = run.node_id.value_or(""),
+          .iteration = number(iteration_key, 0),
+          .attempt = number(attempt_key, 1),
+          .worktree_id = {}};
+}
 
 NodeWork::NodeWork(Helpers helpers, Start start, Events events)
     : helpers_(helpers), start_(std::move(start)), events_(std::move(events)) {}

@@ -17,6 +17,9 @@
 
 namespace reeve::runtime {
 
+// Where the run of a task works, by what it carries.
+NodePlace place_of(const model::Run& run, base::ExecutionId root);
+
 // A claimed task or gate on its way to its end: a place to work, its run, what it changed, its gates. Every step can be
 // done again: after a crash the next daemon goes on from the last run that the store knows. Lives on the loop.
 class NodeWork : public std::enable_shared_from_this<NodeWork> {
@@ -94,7 +97,7 @@ class NodeWork : public std::enable_shared_from_this<NodeWork> {
   };
   void begin_gates();
   void next_gate();
-  void start_gate(const std::string& gate, const std::string& folder);
+  void start_gate(const std::string& gate, const Isolation::Checkout& checkout);
   void see_gate_end(const model::Run& run);
   bool may_try_again(const std::string& gate) const;
   // How often the task has been begun: by itself and by gates that sent it back (GRF-14).

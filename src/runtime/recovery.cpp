@@ -11,6 +11,7 @@
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/lock.h"
+#include "os/pseudo_file.h"
 #include "os/tree.h"
 #include "os/unix_socket.h"
 #include "runtime/leftovers.h"
@@ -348,8 +349,24 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
   const auto launch = read_if_there(run_folder(around_, found.attempt.run) + "/" + std::string(keeper::launch_name),
                                     keeper::launch_bytes);
   auto plan = launch ? read_plan(*launch) : std::nullopt;
-  auto policy = plan ? plan->profile.on_interrupted : model::OnInterrupted::fail;
-  const bool may_rerun = found.attempt.claim.attempt <= max_reruns;
+  const auto policy = plan ? plan->profile.on_interrupted : model::OnInterrupted::fail;
+  // Its node fails with it, and puts aside what it left.
+  if (policy == model::OnInterrupted::fail) {
+    return settle_interruption(std::move(found), std::move(plan), policy, std::move(done));
+  }
+  lost_(found.record, [this, found, plan, policy, done](const std::optional<Error>& error) {
+    if (error && error->code().starts_with("store.")) return try_later(found, done);
+    if (error) {
+      around_.complain(fmt::format("{} is not run again, what it left could not be put aside: {}",
+                                   found.attempt.run.text(), error->message()));
+    }
+    settle_interruption(found, plan, error ? model::OnInterrupted::fail : policy, done);
+  });
+}
+
+void Supervisor::settle_interruption(Found found, std::optional<RunPlan> plan, model::OnInterrupted policy,
+                                     std::function<void()> done) {
+  const bool may_rerun = found.attempt.claim.attempt <= around_.supervision.resume_attempts;
   if (plan && policy == model::OnInterrupted::rerun && may_rerun) {
     rerun(found, std::move(*plan), std::move(done));
     return;

@@ -41,10 +41,10 @@ class Supervisor {
   // Told of each change of a run's record, after its commit.
   void set_changed(std::function<void(const model::Run&)> changed) { changed_ = std::move(changed); }
 
-  // Kills what an attempt left behind, by the folder of the attempt, and gives what is still there: "pid name". On a
-  // thread of its own; waits for a moment. For tests to replace.
-  using KillLeftovers = std::function<std::vector<std::string>(const std::string& attempt_folder)>;
-  void set_kill_leftovers(KillLeftovers kill) { kill_leftovers_ = std::move(kill); }
+  // Told of an attempt that was lost half-done and of which nothing lives, before its run may go on: what it left is
+  // put aside (ISO-1). With an error the run fails.
+  using LostAnswer = std::function<void(const std::optional<base::Error>&)>;
+  void set_lost(std::function<void(const model::Run&, LostAnswer)> lost) { lost_ = std::move(lost); }
 
   // RUN-13, once, before anything is started. Calls when every run has been looked at.
   void recover(std::function<void()> done);
@@ -171,17 +171,8 @@ class Supervisor {
   void end_leftovers(Found found, std::function<void()> done, Act act, base::Milliseconds pause = first_kill_pause);
   void tell_leftovers(const Found& found, const std::vector<std::string>& left);
   void interrupt(Found found, std::function<void()> done);
-  // What lies on the disk of an attempt, and whether its keeper lives. Throws when that cannot be seen now.
-  struct Traces {
-    std::optional<std::string> launch;
-    std::optional<os::Fd> socket;
-    std::optional<keeper::ExitRecord> exit;
-    bool is_same_boot = false;
-    bool is_held = false;
-    bool is_marked = false;
-  };
-  Traces look_at(const Found& found) const;
-  void adopt_later(Found found);
+  void settle_interruption(Found found, std::optional<RunPlan> plan, model::OnInterrupted policy,
+                           std::function<void()> done);
   void finish_ending(Found found, std::function<void()> done);
   void give_up(Found found, std::function<void()> done);
   void try_later(Found found, std::function<void()> done, base::Milliseconds pause = std::chrono::seconds(1));
@@ -208,6 +199,9 @@ class Supervisor {
   // marked.
   std::map<base::RunId, bool> waiting_;
   base::BootTime next_look_;
+  std::function<void(const model::Run&, LostAnswer)> lost_ = [](const model::Run&, const LostAnswer& answer) {
+    answer(std::nullopt);
+  };
   std::function<void(const model::Run&)> changed_ = [](const model::Run&) {};
   std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
   KillLeftovers kill_leftovers_;

@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 
 #include "ledger/units.h"
-#include "runtime/run_files.h"
+#include "model/gate_sandbox.h"
+#include "runtime/gate_results.h"
 #include "runtime/store_task.h"
 #include "spec/pipeline_graph.h"
 #include "store/executions.h"
@@ -37,6 +38,17 @@ bool may_go_abroad(const ledger::NewExecution& execution) {
          std::ranges::none_of(execution.subgraphs, [&](const auto& entry) { return stays(entry.second.workflow); });
 }
 
+// ISO-2: of the execution and its subgraphs, which work on one branch.
+model::Sandbox choose_gate_sandbox(const Worker::Start& start) {
+  const auto is_guarded = [&](const model::Workflow& workflow) {
+    return model::find_gate_sandbox(start.ground.tools, start.ground.roles, workflow) == model::Sandbox::guard;
+  };
+  const bool is_any = is_guarded(start.execution.workflow) ||
+                      std::ranges::any_of(start.execution.subgraphs,
+                                          [&](const auto& entry) { return is_guarded(entry.second.workflow); });
+  return is_any ? model::Sandbox::guard : model::Sandbox::none;
+}
+
 // GRF-11: a child has its node to answer to, which has failed with it.
 void refuse_part(Transaction& transaction, base::ExecutionId id) {
   const base::ExecutionId root = ledger::find_root(transaction, id).execution;
@@ -59,7 +71,12 @@ std::optional<Error> explain_no_retry(Transaction& transaction, base::ExecutionI
 
 }  // namespace
 
-Worker::Worker(NodeWork::Helpers helpers) : helpers_(helpers), around_(helpers.around) {}
+Worker::Worker(NodeWork::Helpers helpers) : helpers_(helpers), around_(helpers.around), gates_(helpers) {
+  helpers_.isolation.set_gates(
+      {.ask = [this](Isolation::GateCheck check,
+                     ApplyGates::Answer answer) { gates_.ask(std::move(check), std::move(answer)); },
+       .cancel = [this](const std::string& name) { gates_.cancel(name); }});
+}
 
 void Worker::start(Start start, Answer<Started> answer) {
   if (auto error = check_plans(start.ground, start.execution.workflow)) return answer(std::unexpected(*error));
@@ -67,6 +84,7 @@ void Worker::start(Start start, Answer<Started> answer) {
     if (auto error = check_plans(start.ground, subgraph.workflow)) return answer(std::unexpected(*error));
   }
   start.ground.apply = start.execution.workflow.config.apply;
+  start.ground.gate_sandbox = choose_gate_sandbox(start);
   if (!may_go_abroad(start.execution)) start.ground.worktree.remote.reset();
   // Where nobody shares the store, nobody would fetch it, and ids are others' too.
   if (!around_.lease) start.ground.worktree.remote.reset();

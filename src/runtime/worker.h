@@ -11,6 +11,7 @@
 
 #include "ledger/claims.h"
 #include "ledger/homes.h"
+#include "runtime/apply_gates.h"
 #include "runtime/ground_shelf.h"
 #include "runtime/idempotency.h"
 #include "runtime/node_work.h"
@@ -61,6 +62,8 @@ class Worker {
   void look();
   // A run is in another state.
   void see(const model::Run& run);
+  // ISO-1: an attempt of that run was lost half-done. The next one begins where it began.
+  void put_aside(const model::Run& run, Supervisor::LostAnswer answer);
   // An execution is over, and what its end brings with it is not done yet (ISO-3).
   bool is_finishing(base::ExecutionId root) const { return finishing_.contains(root); }
 
@@ -157,6 +160,7 @@ class Worker {
 
   NodeWork::Helpers helpers_;
   Surroundings& around_;
+  ApplyGates gates_;
   std::map<Key, std::shared_ptr<NodeWork>> held_;
   std::map<base::RunId, Key> by_run_;
   // Those that take up room, each with the claim that does: one may still be on its way to its end when the next of the
@@ -176,6 +180,8 @@ class Worker {
   std::map<base::ExecutionId, int> ending_;
   std::map<base::ExecutionId, model::ExecutionStatus> to_finish_;
   std::set<base::ExecutionId> finishing_;
+  // Those of which something may be applied when they are over: gates will need their config.
+  std::set<base::ExecutionId> unapplied_;
   // Where many share a store: started here, and not known to be over. Another daemon may end them.
   std::set<base::ExecutionId> open_;
   base::ExecutionId swept_to_{0};

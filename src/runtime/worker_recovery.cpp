@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "runtime/gate_results.h"
 #include "runtime/store_task.h"
 #include "runtime/worker.h"
 #include "store/executions.h"
@@ -159,8 +160,25 @@ void Worker::look_at_run(base::RunId run) {
       });
 }
 
-void Worker::find_orphans(Answer<std::vector<ledger::Orphan>> then) {
-  const base::Milliseconds grace = around_.supervision.adopt_grace;
+void Worker::put_aside(const model::Run& run, Supervisor::LostAnswer answer) {
+  const bool is_gate = !find_word(run, commit_key).empty();
+  const bool is_of_node = run.execution_id && (is_gate || run.node_id);
+  if (!is_of_node) return answer(std::nullopt);
+  with_place(*run.execution_id, [this, run, is_gate, answer](std::expected<Place, Error> place) {
+    if (!place) return answer(place.error());
+    if (!place->ground->base_commit) return answer(std::nullopt);
+    const IsolationGround ground = make_isolation_ground(*place->ground);
+    const auto tell = [answer](const auto& done) { answer(done ? std::nullopt : std::optional<Error>(done.error())); };
+    if (is_gate) {
+      const Isolation::Checkout checkout{
+          .folder = run.cwd, .commit = find_word(run, commit_key), .tree = find_word(run, tree_key)};
+      return helpers_.isolation.renew_checkout(ground, place->root, checkout, tell);
+    }
+    helpers_.isolation.set_back(ground, place_of(run, place->root), tell);
+  });
+}
+
+void Worker::end_orphans(std::function<void()> done) {
   ask_store(
       around_.ledger, around_.loop,
       [host = around_.host, grace](Transaction& transaction) {
@@ -261,11 +279,19 @@ void Worker::apply_passed(base::ExecutionId root, const SharedGround& ground, st
         if (!refusing) return later([this, root, ground, done] { apply_passed(root, ground, done); });
         if (*refusing) {
           tell_unapplied(root, fmt::format("the gate {} said no", base::quoted(**refusing)));
+          unapplied_.insert(root);
           return done();
         }
         helpers_.isolation.apply(make_isolation_ground(*ground), root, ground->apply,
                                  [this, root, done](const std::expected<Isolation::Applied, Error>& applied) {
                                    if (!applied) tell_unapplied(root, applied.error().message());
+                                   const bool is_held = applied && applied->kind == Isolation::Applied::Kind::held;
+                                   if (is_held) tell_unapplied(root, applied->message);
+                                   if (!applied || applied->waits) {
+                                     unapplied_.insert(root);
+                                   } else {
+                                     unapplied_.erase(root);
+                                   }
                                    done();
                                  });
       });
@@ -279,8 +305,10 @@ void Worker::close(base::ExecutionId root, model::ExecutionStatus status, const 
       open_.erase(root);
       refinish_.erase(root);
       close_ground(around_.folder, root);
-      // A failed one may be tried again, with the environment that it had.
-      if (status != model::ExecutionStatus::failed) remove_ground(around_.folder, root);
+      // A failed one may be tried again, with the environment that it had, and so may what was not applied.
+      const bool is_needed = status == model::ExecutionStatus::failed || unapplied_.contains(root);
+      if (!is_needed) remove_ground(around_.folder, root);
+      unapplied_.erase(root);
     } else {
       put_off(refinish_, root);
     }

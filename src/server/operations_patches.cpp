@@ -17,9 +17,10 @@ Operation act(std::string_view path, std::string_view name, std::string_view sum
           .scope = Scope::approve,
           .body = json::object_schema({}, {}),
           .replies = {{200, patch}},
-          .errors = {"patch.not_found", "patch.state", "patch.illegal_move", "patch.conflicted", "patch.no_repository",
-                     "git.dirty", "git.moved", "git.branch_in_use", "git.elsewhere", "git.not_a_repository",
-                     "git.checkout_busy", "git.busy", "approval.inside_run", "api.peer_gone"},
+          .errors = {"patch.not_found", "patch.state", "patch.illegal_move", "patch.conflicted", "patch.gate_refused",
+                     "patch.not_applied", "patch.no_repository", "git.dirty", "git.moved", "git.branch_in_use",
+                     "git.elsewhere", "git.not_a_repository", "git.checkout_busy", "git.busy", "approval.inside_run",
+                     "api.peer_gone"},
           .keeping = Keeping::answer};
 }
 

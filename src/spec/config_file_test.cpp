@@ -46,7 +46,7 @@ tools:
 roles:
   implementer: {tool: claude, prompt: "Implement this: {input}", timeout: 1h, isolation: worktree, model: m, temperature: 0.2, max_tokens: 4096}
 gates:
-  test_gate: {command: [pytest, -q], timeout: 10m, env: {}, working_dir: ., depends_on: [], severity: error, on_fail: block}
+  test_gate: {command: [pytest, -q], timeout: 10m, env: {}, working_dir: ., depends_on: [], severity: error, on_fail: block, sandbox: guard}
 policies:
   tools: {file_write: require_approval}
   roles: {mayor: {git_commit: auto_approve}}
@@ -63,6 +63,7 @@ TEST(ConfigFile, reads_every_key_of_the_specification) {
   EXPECT_EQ(config.tools.at("claude").command, (std::vector<std::string>{"claude", "-p", "{prompt}"}));
   EXPECT_EQ(config.roles.at("implementer").temperature, 0.2);
   EXPECT_EQ(config.roles.at("implementer").max_tokens, 4096);
+  EXPECT_EQ(config.gates.at("test_gate").sandbox, model::Sandbox::guard);
   EXPECT_EQ(config.gates.at("test_gate").timeout, base::TimeLimit::of(std::chrono::minutes(10)));
   EXPECT_EQ(config.policies.roles.at("mayor").at("git_commit").front().policy, model::Policy::auto_approve);
   EXPECT_EQ(config.worktree.setup.front(), (std::vector<std::string>{"npm", "ci"}));

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <set>
 
+#include "model/gate_sandbox.h"
 #include "model/template.h"
 #include "spec/references.h"
 #include "spec/workflow_check.h"
@@ -106,6 +107,21 @@ class NodeCheck {
     if (where.kind == YamlKind::scalar) check_gate(where, node_.gate_config->gate_type, *surroundings.config);
   }
 
+  // ISO-2: whoever looks at the file is told which gates run what agents wrote without a sandbox.
+  void check_gate_sandbox(const WorkflowSurroundings& surroundings, model::Sandbox otherwise) {
+    if (node_.task_config) {
+      for (std::size_t i = 0; i < node_.task_config->gates.size(); ++i) {
+        const YamlNode* where = place({"task_config", "gates"}).at(i);
+        if (where != nullptr) warn_unsandboxed(*where, node_.task_config->gates[i], *surroundings.config, otherwise);
+      }
+    }
+    // In the project folder it runs what the person has there.
+    if (node_.gate_config && node_.gate_config->requires_worktree) {
+      warn_unsandboxed(place({"gate_config", "gate_type"}), node_.gate_config->gate_type, *surroundings.config,
+                       otherwise);
+    }
+  }
+
   void check_branch() {
     if (!node_.branch_config) return;
     check_range({"branch_config", "condition", "max_iterations"}, "max_iterations",
@@ -146,6 +162,15 @@ class NodeCheck {
         "add it under `gates:` in the config, with its command";
   }
 
+  void warn_unsandboxed(const YamlNode& where, const std::string& gate, const model::Config& config,
+                        model::Sandbox otherwise) {
+    const auto found = config.gates.find(gate);
+    if (found == config.gates.end() || found->second.sandbox.value_or(otherwise) == model::Sandbox::guard) return;
+    binder_.warn(where, "gate_unsandboxed",
+                 fmt::format("the gate {} runs what the tasks wrote without a sandbox", base::quoted(gate)),
+                 "give the gate, or the tool of the tasks, `sandbox: guard` in the config");
+  }
+
   const YamlNode& root_;
   std::size_t index_;
   const model::Node& node_;
@@ -169,6 +194,15 @@ void check_node_configs(const model::Workflow& workflow, const YamlNode& root, c
     check.check_gate_node(surroundings);
     check.check_branch();
     check.check_human();
+  }
+  const bool looks_at_gates = surroundings.config != nullptr &&
+                              surroundings.tools == WorkflowSurroundings::Tools::wished &&
+                              model::has_tool_tasks(workflow);
+  if (looks_at_gates) {
+    const auto otherwise = model::find_gate_sandbox(surroundings.config->tools, surroundings.config->roles, workflow);
+    for (std::size_t i = 0; i < workflow.nodes.size(); ++i) {
+      NodeCheck(root, i, workflow.nodes[i], binder).check_gate_sandbox(surroundings, otherwise);
+    }
   }
   if (workflow.config.max_parallel_nodes < 1) {
     binder.report(*root.find("config")->find("max_parallel_nodes"), "out_of_range",

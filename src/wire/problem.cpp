@@ -115,6 +115,8 @@ int http_status(std::string_view code) noexcept {
       {"patch.state", 409},
       {"patch.illegal_move", 409},
       {"patch.conflicted", 409},
+      {"patch.gate_refused", 409},
+      {"patch.not_applied", 409},
       {"patch.no_repository", 409},
       {"git.dirty", 409},
       {"git.moved", 409},

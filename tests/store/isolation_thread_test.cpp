@@ -240,7 +240,7 @@ TEST_F(IsolationThread, the_end_of_an_execution_ends_its_setups) {
 TEST_F(IsolationThread, a_gate_is_set_up_beside_a_task) {
   set_up_until("[ $(ls \"$0\" | wc -l) -ge 2 ]");
   auto task = prepare(alone("a"));
-  auto gate = ask<std::string>([this](Isolation& isolation, auto answer) {
+  auto gate = ask<Isolation::Checkout>([this](Isolation& isolation, auto answer) {
     isolation.checkout(ground_, alone("g"), std::nullopt, "tests", std::move(answer));
   });
   ASSERT_EQ(task.wait_for(patience), std::future_status::ready);

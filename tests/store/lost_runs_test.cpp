@@ -24,7 +24,6 @@ using ::testing::HasSubstr;
 class LostRuns : public ::testing::Test {
  protected:
   LostRuns() {
-    around_.supervision.resume_attempts = 0;
     for (const auto& folder : {folder_.runs(), folder_.keepers()}) std::filesystem::create_directories(folder);
     run_ = ledger_.call([](ledger::Transaction& transaction) {
       const base::RunId id = ledger::create_run(transaction, {.tool_name = "aider", .argv = {"aider"}});
@@ -34,7 +33,7 @@ class LostRuns : public ::testing::Test {
       return id;
     });
     RunPlan plan{.tool = "aider", .argv = {"aider"}, .cwd = "/"};
-    plan.profile.on_interrupted = model::OnInterrupted::rerun;
+    plan.profile.on_interrupted = model::OnInterrupted::ask;
     draft_run(folder_.runs().string(), "0a", plan);
     EXPECT_TRUE(name_run(folder_.runs().string(), "0a", run_));
     os::replace_file(std::filesystem::path(attempt_folder(around_, run_, 1)) / keeper::marker_name,

@@ -1,6 +1,7 @@
 #include "tests/support/reports.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -61,8 +62,12 @@ std::vector<std::string> take_reports() {
 std::vector<std::string> settings_of(const Launch& launch) {
   std::vector<std::string> settings;
 #ifdef REEVE_SANITIZED
-  settings.push_back("REEVE_SANITIZER_REPORTS=" + reports_folder().string());
+  const bool is_sanitized = true;
+#else
+  // Tests may be those of another build than the programs.
+  const bool is_sanitized = std::getenv("REEVE_TEST_SANITIZED") != nullptr;
 #endif
+  if (is_sanitized) settings.push_back("REEVE_SANITIZER_REPORTS=" + reports_folder().string());
   for (const auto& [name, value] : launch.environment) settings.push_back(name + "=" + value);
   return settings;
 }

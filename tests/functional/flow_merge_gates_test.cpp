@@ -1,0 +1,407 @@
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/flow.h"
+
+// ISO-3: nothing is written into the person's checkout that its gates have not seen exactly so, through the built
+// program.
+namespace reeve {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Outcome;
+using testing::Words;
+
+// The gate `apart` writes down which of the files a, b, c and d it saw, and says no to `a` beside `b`.
+class FlowMergeGates : public testing::FlowTest {
+ protected:
+  FlowMergeGates() {
+    git({"init", "-q", "-b", "main"});
+    write("file.txt", "first\n");
+    write(".gitignore", ".reeve/state\n.worktrees\nbegun\ngo\n");
+    set_gates("");
+  }
+  void set_gates(const std::string& more) const {
+    configure(
+        fmt::format("tools:\n  sh: {{command: [sh, -c, \"{{prompt}}\"]}}\ngates:\n"
+                    "  apart: {{command: [sh, '{}']}}\n{}",
+                    script("apart.sh", see("apart") + "! { test -e a && test -e b; }"), more));
+  }
+  // Outside of every checkout.
+  std::string script(const std::string& name, const std::string& text) const {
+    scratch().write(name, text + "\n");
+    return (scratch().path() / name).string();
+  }
+  std::string see(const std::string& gate) const {
+    return fmt::format("echo {} $(ls | grep -x '[a-d]') >>'{}'; ", gate, (scratch().path() / "seen").string());
+  }
+  std::vector<std::string> seen() const { return testing::lines_of(testing::read_text(scratch().path() / "seen")); }
+  void write(const std::string& name, const std::string& text) const { scratch().write("project/" + name, text); }
+  std::string git(const Words& words) const {
+    Words argv = {"git", "-C", project().string(), "-c", "user.name=Ana", "-c", "user.email=ana@example.org"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    const Outcome outcome = testing::run_program({.argv = argv, .environment = {{"PATH", "/usr/bin:/bin"}}});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  }
+  // As a person does.
+  void commit_file(const std::string& name) const {
+    write(name, "mine\n");
+    git({"add", name});
+    git({"commit", "-qm", name});
+  }
+  void commit_workflow(const std::string& name, const std::string& yaml) const {
+    write_workflow(name, yaml);
+    git({"add", "-A"});
+    git({"commit", "-qm", name});
+  }
+  // A task that makes a file, a gate, and a person.
+  static std::string asking(const std::string& name, const std::string& config = "{}") {
+    return fmt::format(R"(id: {0}
+name: {0}
+entry_point: make
+nodes:
+  - {{id: make, type: task, task_config: {{role: coder, task_template: "echo 1 > a"}}}}
+  - {{id: judge, type: gate, gate_config: {{gate_type: apart}}}}
+  - {{id: ask, type: human, human_config: {{title: "Fine?"}}}}
+edges:
+  - {{id: e1, source: make, target: judge}}
+  - {{id: e2, source: judge, target: ask}}
+config: {1}
+)",
+                       name, config);
+  }
+  // A task with the gate as its own.
+  static std::string gated(const std::string& name, const std::string& script, const std::string& more = {}) {
+    return fmt::format(R"(id: {0}
+name: {0}
+entry_point: make
+nodes:
+  - {{id: make, type: task, task_config: {{role: coder, task_template: "{1}", gates: [apart]}}{2}}}
+edges: []
+)",
+                       name, script, more);
+  }
+  bool has(const std::string& file) const { return fs::exists(project() / file); }
+  std::string head() const { return git({"rev-parse", "HEAD"}); }
+  std::string state_of(const std::string& patch) const {
+    const std::string line = reeve({"patch", "list"}).out;
+    const std::size_t at = line.find(patch + "\t");
+    if (at == std::string::npos) return "";
+    const std::size_t from = at + patch.size() + 1;
+    return line.substr(from, line.find('\t', from) - from);
+  }
+  bool becomes(const std::string& patch, const std::string& state) const {
+    return testing::eventually([&] { return state_of(patch) == state; });
+  }
+  // Worktrees, and what an execution was started with.
+  void expect_tidy(const std::string& id) const {
+    EXPECT_TRUE(testing::eventually([&] {
+      for (const auto& entry : fs::directory_iterator(project() / ".worktrees")) {
+        if (entry.path().filename().string().starts_with(id)) return false;
+      }
+      return true;
+    }));
+    EXPECT_THAT(git({"worktree", "list"}), Not(HasSubstr(".worktrees")));
+  }
+};
+
+// The whole story: the state that would be there was seen by no gate, and the yes of a person is none of a gate.
+TEST_F(FlowMergeGates, a_no_to_the_merged_state_leaves_the_checkout_alone_and_names_the_gate) {
+  commit_workflow("story", asking("story"));
+  ASSERT_EQ(reeve({"flow", "run", "story", "--no-wait"}).code, 90);
+  commit_file("b");
+  const std::string before = head();
+  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_EQ(wait_for("EX-1"), 0);
+  EXPECT_FALSE(has("a"));
+  EXPECT_EQ(head(), before);
+  EXPECT_EQ(git({"status", "--porcelain"}), "");
+  EXPECT_THAT(seen(), ElementsAre("apart a", "apart a b"));
+  EXPECT_EQ(state_of("PA-1"), "queued");
+  EXPECT_THAT(reeve({"patch", "show", "PA-1"}).out, HasSubstr("the gate `apart` said no (exit code 1)"));
+  EXPECT_THAT(reeve({"flow", "show", "EX-1"}).out, HasSubstr("the gate `apart` said no"));
+  EXPECT_THAT(reeve({"flow", "show", "EX-1", "--json"}).out,
+              HasSubstr(R"("reason":"what it changed was not applied: the gate `apart` said no)"));
+  // RUN-1: it was a run like any other.
+  EXPECT_THAT(reeve({"flow", "show", "EX-1", "--json", "--history"}).out,
+              AllOf(HasSubstr(R"("judged":"merge")"), HasSubstr(R"("apply":"EX-1")")));
+  expect_tidy("EX-1");
+
+  const Outcome again = reeve({"patch", "apply", "PA-1"});
+  EXPECT_EQ(again.code, 4);
+  EXPECT_THAT(again.err, AllOf(HasSubstr("patch.gate_refused"), HasSubstr("`apart` said no")));
+  EXPECT_EQ(seen().size(), 3U) << "a person who asks again is not answered from memory";
+  EXPECT_EQ(head(), before);
+
+  git({"rm", "-q", "b"});
+  git({"commit", "-qm", "without b"});
+  const Outcome applied = reeve({"patch", "apply", "PA-1"});
+  EXPECT_EQ(applied.out, "PA-1\tcommitted\n") << applied.err;
+  EXPECT_TRUE(has("a"));
+  EXPECT_EQ(git({"status", "--porcelain"}), "");
+  EXPECT_THAT(reeve({"flow", "show", "EX-1"}).out, Not(HasSubstr("said no")));
+  expect_tidy("EX-1");
+  EXPECT_FALSE(fs::exists(state() / "executions/EX-1")) << "its environment is of no use any more";
+}
+
+TEST_F(FlowMergeGates, a_yes_to_the_merged_state_lets_it_in) {
+  commit_workflow("story", asking("story"));
+  ASSERT_EQ(reeve({"flow", "run", "story", "--no-wait"}).code, 90);
+  commit_file("c");
+  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_EQ(wait_for("EX-1"), 0);
+  EXPECT_TRUE(has("a"));
+  EXPECT_EQ(state_of("PA-1"), "committed");
+  EXPECT_THAT(seen(), ElementsAre("apart a", "apart a c"));
+  expect_tidy("EX-1");
+}
+
+TEST_F(FlowMergeGates, gates_that_passed_on_an_identical_tree_are_not_asked_again) {
+  commit_workflow("plain", gated("plain", "echo 1 > a"));
+  EXPECT_EQ(reeve({"flow", "run", "plain"}).code, 0);
+  EXPECT_TRUE(has("a"));
+  EXPECT_THAT(seen(), ElementsAre("apart a"));
+}
+
+TEST_F(FlowMergeGates, what_came_behind_a_gate_is_seen_by_it_before_it_goes_in) {
+  commit_workflow("behind", R"(id: behind
+name: behind
+entry_point: make
+nodes:
+  - {id: make, type: task, task_config: {role: coder, task_template: "echo 1 > a", gates: [apart]}}
+  - {id: more, type: task, task_config: {role: coder, task_template: "echo 1 > b"}}
+edges:
+  - {id: e1, source: make, target: more}
+)");
+  const Outcome done = reeve({"flow", "run", "behind"});
+  EXPECT_EQ(done.code, 0);
+  EXPECT_THAT(done.err, AllOf(HasSubstr("`apart` said no"), HasSubstr("reeve patch apply PA-1 PA-2")));
+  EXPECT_FALSE(has("a") || has("b"));
+  EXPECT_THAT(seen(), ElementsAre("apart a", "apart a b"));
+}
+
+// A no that the workflow has dealt with is not asked for again; who passed beside it is.
+TEST_F(FlowMergeGates, a_no_that_an_edge_has_routed_is_not_asked_again) {
+  set_gates(fmt::format("  never: {{command: [sh, '{}']}}\n", script("never.sh", see("never") + "exit 1")));
+  commit_workflow("routed", R"(id: routed
+name: routed
+entry_point: make
+nodes:
+  - {id: make, type: task, task_config: {role: coder, task_template: "echo 1 > a", gates: [apart]}}
+  - {id: judge, type: gate, gate_config: {gate_type: never}}
+  - {id: which, type: branch, branch_config: {condition: {field: passed, operator: "==", value: true}, on_true: yes, on_false: not}}
+  - {id: "yes", type: task, task_config: {role: noop}}
+  - {id: "not", type: task, task_config: {role: noop}}
+edges:
+  - {id: e1, source: make, target: judge}
+  - {id: e2, source: judge, target: which}
+  - {id: e3, source: which, target: "yes"}
+  - {id: e4, source: which, target: "not"}
+)");
+  EXPECT_EQ(reeve({"flow", "run", "routed"}).code, 0);
+  EXPECT_FALSE(has("a")) << "it is a no for the checkout all the same";
+  commit_file("c");
+  EXPECT_EQ(reeve({"patch", "apply", "PA-1"}).out, "PA-1\tcommitted\n");
+  EXPECT_THAT(seen(), ElementsAre("apart a", "never a", "apart a c"));
+}
+
+TEST_F(FlowMergeGates, executions_that_end_together_are_gated_each_on_top_of_the_last) {
+  commit_workflow("one", gated("one", held_until("../../go") + "; echo 1 > a"));
+  commit_workflow("two", gated("two", held_until("../../go") + "; echo 1 > c"));
+  const std::string one = begin("one");
+  const std::string two = begin("two");
+  release("go");
+  EXPECT_EQ(wait_for(one), 0);
+  EXPECT_EQ(wait_for(two), 0);
+  EXPECT_TRUE(has("a") && has("c"));
+  EXPECT_THAT(seen(), ::testing::Contains("apart a c")) << "the second saw what the first brought";
+  EXPECT_EQ(seen().size(), 3U);
+}
+
+TEST_F(FlowMergeGates, two_that_end_together_and_do_not_go_together_are_not_both_let_in) {
+  commit_workflow("one", gated("one", held_until("../../go") + "; echo 1 > a"));
+  commit_workflow("two", gated("two", held_until("../../go") + "; echo 1 > b"));
+  const std::string one = begin("one");
+  const std::string two = begin("two");
+  release("go");
+  EXPECT_EQ(wait_for(one), 0);
+  EXPECT_EQ(wait_for(two), 0);
+  EXPECT_NE(has("a"), has("b"));
+  const Words states = {state_of("PA-1"), state_of("PA-2")};
+  EXPECT_THAT(states, AnyOf(ElementsAre("committed", "queued"), ElementsAre("queued", "committed")));
+  EXPECT_THAT(reeve({"patch", "list", "--status", "queued"}).out, HasSubstr("the gate `apart` said no"));
+}
+
+// While the gates look, the checkout may move: what would be written is another tree then.
+TEST_F(FlowMergeGates, a_checkout_that_moves_meanwhile_is_gated_again) {
+  set_gates(fmt::format("  slow: {{command: [sh, '{}']}}\n",
+                        script("slow.sh", see("slow") + fmt::format("test -e c || exit 0; echo > '{0}/begun'; "
+                                                                    "while ! test -e '{0}/go'; do sleep 0.02; done",
+                                                                    scratch().path().string()))));
+  std::string yaml = asking("moves");
+  yaml.replace(yaml.find("gate_type: apart"), 16, "gate_type: slow");
+  commit_workflow("moves", yaml);
+  ASSERT_EQ(reeve({"flow", "run", "moves", "--no-wait"}).code, 90);
+  commit_file("c");
+  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  ASSERT_TRUE(testing::eventually([&] { return fs::exists(scratch().path() / "begun"); }));
+  EXPECT_EQ(state_of("PA-1"), "queued");
+  commit_file("d");
+  scratch().write("go", "");
+  EXPECT_EQ(wait_for("EX-1"), 0);
+  EXPECT_EQ(state_of("PA-1"), "committed");
+  EXPECT_TRUE(has("a") && has("c") && has("d"));
+  EXPECT_THAT(seen(), ElementsAre("slow a", "slow a c", "slow a c d"));
+}
+
+TEST_F(FlowMergeGates, an_approved_apply_is_gated_too) {
+  commit_workflow("asks", gated("asks", "echo 1 > a") + "config: {apply: on_approval}\n");
+  ASSERT_EQ(reeve({"flow", "run", "asks"}).code, 0);
+  commit_file("b");
+  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_TRUE(
+      testing::eventually([&] { return reeve({"flow", "show", "EX-1"}).out.contains("the gate `apart` said no"); }));
+  EXPECT_EQ(state_of("PA-1"), "queued");
+  EXPECT_FALSE(has("a"));
+  expect_tidy("EX-1");
+}
+
+TEST_F(FlowMergeGates, a_node_that_applies_fails_where_a_gate_says_no) {
+  commit_workflow("applies",
+                  gated("applies", "echo > ../../begun; " + held_until("../../go") + "; echo 1 > a", ", apply: true"));
+  const std::string id = begin("applies");
+  ASSERT_TRUE(testing::eventually([&] { return has("begun"); }));
+  commit_file("b");
+  release("go");
+  EXPECT_EQ(wait_for(id), 1);
+  EXPECT_FALSE(has("a"));
+  EXPECT_THAT(reeve({"flow", "show", id}).out, HasSubstr("the gate `apart` said no"));
+  git({"rm", "-q", "b"});
+  git({"commit", "-qm", "without b"});
+  EXPECT_EQ(reeve({"flow", "retry", id}).code, 0);
+  EXPECT_EQ(wait_for(id), 0);
+  EXPECT_TRUE(has("a"));
+}
+
+// Cancelled while the gates look: they end, and nothing is written.
+TEST_F(FlowMergeGates, a_cancelled_execution_is_not_applied_afterwards) {
+  set_gates(fmt::format("  slow: {{command: [sh, '{}']}}\n",
+                        script("slow.sh", see("slow") + fmt::format("test -e c || exit 0; echo > '{0}/begun'; "
+                                                                    "while :; do sleep 0.02; done",
+                                                                    scratch().path().string()))));
+  std::string yaml = gated("stops", "echo > ../../begun; " + held_until("../../go") + "; echo 1 > a", ", apply: true");
+  yaml.replace(yaml.find("gates: [apart]"), 14, "gates: [slow]");
+  commit_workflow("stops", yaml);
+  const std::string id = begin("stops");
+  ASSERT_TRUE(testing::eventually([&] { return has("begun"); }));
+  commit_file("c");
+  release("go");
+  ASSERT_TRUE(testing::eventually([&] { return fs::exists(scratch().path() / "begun"); }));
+  EXPECT_EQ(reeve({"flow", "cancel", id}).code, 0);
+  EXPECT_EQ(wait_for(id), 130);
+  EXPECT_FALSE(has("a"));
+  EXPECT_TRUE(testing::eventually([&] { return reeve({"runs", "--status", "running"}).out.empty(); }));
+  expect_tidy(id);
+}
+
+class FlowMergeGatesKilled : public FlowMergeGates {
+ protected:
+  std::unique_ptr<testing::Session> serve_until(const std::string& point) const {
+    auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", point}});
+    daemon->wait_for_error("listening");
+    return daemon;
+  }
+};
+
+class FlowMergeGatesKilledAt : public FlowMergeGatesKilled, public ::testing::WithParamInterface<const char*> {};
+
+// Whoever comes next finds the queued apply and what its gates have said.
+TEST_P(FlowMergeGatesKilledAt, loses_nothing_and_lets_in_what_the_gates_have_seen) {
+  commit_workflow("story", asking("story"));
+  ASSERT_EQ(reeve({"flow", "run", "story", "--no-wait"}).code, 90);
+  commit_file("c");
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  auto daemon = serve_until(GetParam());
+  reeve({"approve", "AP-1"});
+  EXPECT_EQ(daemon->wait(), 128 + SIGKILL) << "it never came to " << GetParam();
+  EXPECT_EQ(wait_for("EX-1"), 0);
+  EXPECT_TRUE(becomes("PA-1", "committed")) << reeve({"patch", "show", "PA-1"}).out;
+  EXPECT_TRUE(has("a") && has("c"));
+  EXPECT_EQ(git({"status", "--porcelain"}), "");
+  EXPECT_THAT(seen(), ElementsAre("apart a", "apart a c")) << "what a gate has said holds";
+  expect_tidy("EX-1");
+}
+
+INSTANTIATE_TEST_SUITE_P(Points, FlowMergeGatesKilledAt,
+                         ::testing::Values("isolation.after_queued", "isolation.before_gates", "gates.before_start",
+                                           "gates.after_end", "isolation.before_forward", "isolation.after_forward",
+                                           "isolation.after_committed"),
+                         [](const auto& point) {
+                           std::string name = point.param;
+                           std::ranges::replace(name, '.', '_');
+                           return name;
+                         });
+
+TEST_F(FlowMergeGatesKilled, a_no_holds_across_a_crash) {
+  commit_workflow("story", asking("story"));
+  ASSERT_EQ(reeve({"flow", "run", "story", "--no-wait"}).code, 90);
+  commit_file("b");
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  auto daemon = serve_until("isolation.after_held");
+  reeve({"approve", "AP-1"});
+  EXPECT_EQ(daemon->wait(), 128 + SIGKILL);
+  EXPECT_EQ(wait_for("EX-1"), 0);
+  EXPECT_EQ(state_of("PA-1"), "queued");
+  EXPECT_FALSE(has("a"));
+  expect_tidy("EX-1");
+  // Once the execution is done with, a start asks no gate and applies nothing: a person does.
+  const std::size_t asked = seen().size();
+  git({"rm", "-q", "b"});
+  git({"commit", "-qm", "without b"});
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  EXPECT_EQ(reeve({"patch", "rollback", "PA-1"}).code, 4) << "it stands behind what a start does";
+  EXPECT_EQ(state_of("PA-1"), "queued");
+  EXPECT_EQ(reeve({"patch", "apply", "PA-1"}).out, "PA-1\tcommitted\n");
+  EXPECT_EQ(seen().size(), asked) << "without b it is the tree that passed at first";
+}
+
+// kill -9 while a gate looks at the merged state: its run goes on, and its word counts.
+TEST_F(FlowMergeGatesKilled, the_daemon_is_killed_while_a_gate_looks_at_the_merged_state) {
+  set_gates(fmt::format("  slow: {{command: [sh, '{}']}}\n",
+                        script("slow.sh", see("slow") + fmt::format("test -e c || exit 0; echo > '{0}/begun'; "
+                                                                    "while ! test -e '{0}/go'; do sleep 0.02; done",
+                                                                    scratch().path().string()))));
+  std::string yaml = asking("story");
+  yaml.replace(yaml.find("gate_type: apart"), 16, "gate_type: slow");
+  commit_workflow("story", yaml);
+  auto daemon = serve_until("none");
+  ASSERT_EQ(reeve({"flow", "run", "story", "--no-wait"}).code, 90);
+  commit_file("c");
+  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  ASSERT_TRUE(testing::eventually([&] { return fs::exists(scratch().path() / "begun"); }));
+  daemon->signal(SIGKILL);
+  daemon->wait();
+  EXPECT_EQ(state_of("PA-1"), "queued") << "another daemon is there by now";
+  EXPECT_FALSE(has("a"));
+  scratch().write("go", "");
+  EXPECT_EQ(wait_for("EX-1"), 0);
+  EXPECT_TRUE(becomes("PA-1", "committed"));
+  EXPECT_TRUE(has("a") && has("c"));
+  EXPECT_THAT(seen(), ElementsAre("slow a", "slow a c"));
+  expect_tidy("EX-1");
+}
+
+}  // namespace
+}  // namespace reeve
