@@ -67,6 +67,7 @@ const std::vector<Command>& all_commands() {
       make_pipeline_reject(),
       make_pipeline_abort(),
       make_config_show(),
+      make_config_trust(),
       make_doctor(),
       make_token_create(),
       make_token_list(),

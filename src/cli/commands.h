@@ -58,6 +58,7 @@ Command make_pipeline_approve();
 Command make_pipeline_reject();
 Command make_pipeline_abort();
 Command make_config_show();
+Command make_config_trust();
 Command make_init();
 Command make_demo();
 Command make_completion();

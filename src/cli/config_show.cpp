@@ -28,8 +28,13 @@ std::string value_text(const Value& value) {
 
 std::vector<wire::ConfigItem> items_here(const spec::LoadedConfig& loaded) {
   std::vector<wire::ConfigItem> items;
-  for (spec::ConfigEntry& entry : project::shown_entries(loaded)) {
-    items.push_back({std::move(entry.path), std::move(entry.value), std::move(entry.origin)});
+  for (project::ShownEntry& entry : project::shown_entries(loaded)) {
+    wire::ConfigItem item{std::move(entry.path), std::move(entry.value), std::move(entry.origin), {}};
+    if (entry.ignored) {
+      item.ignored.emplace(std::move(entry.ignored->value), std::move(entry.ignored->origin),
+                           std::move(entry.ignored->reason));
+    }
+    items.push_back(std::move(item));
   }
   return items;
 }
@@ -42,7 +47,12 @@ void print_items(const Call& call, const std::vector<wire::ConfigItem>& items) {
   for (const wire::ConfigItem& item : items) {
     std::vector<std::string> cells = {item.key, value_text(item.value)};
     if (call.out_is_terminal) cells[1] = base::fit_width(cells[1], 60, call.out.ascii);
-    if (with_origin) cells.push_back(item.origin);
+    if (with_origin) {
+      const auto& ignored = item.ignored;
+      cells.push_back(
+          ignored ? fmt::format("{} (ignored: {} of {})", item.origin, value_text(ignored->value), ignored->origin)
+                  : item.origin);
+    }
     table.add(cells);
   }
   fmt::print("{}", call.out_is_terminal ? table.for_terminal(call.out) : table.for_pipe());
@@ -68,7 +78,12 @@ ExitCode show_there(const Call& call, const client::DaemonPlace& place) {
 
 ExitCode run(const Call& call) {
   if (find_host(call)) return show_there(call, daemon_place(call));
-  const project::FoundConfig found = project::load_config(project::find_project("."), call.arguments.values("--set"));
+  const auto project = project::find_project(".");
+  // What belongs to a daemon counts from a project only where the daemon is its own.
+  const bool is_own = !project || project::find_state_folder(call.arguments.value("--state"), ".").root ==
+                                      *project / ".reeve" / "state";
+  const project::FoundConfig found = project::load_config(project, call.arguments.values("--set"),
+                                                          is_own ? spec::DaemonKeys::count : spec::DaemonKeys::ignored);
   if (!found.loaded) {
     return refuse(call, "config.invalid", "the config is not valid", found.loaded.error(), "Nothing was changed.");
   }

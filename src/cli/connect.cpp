@@ -47,22 +47,6 @@ std::vector<std::string> daemon_variables(const project::StateFolder& folder) tr
   return project::setting_variables();
 }
 
-void prepare_folder(const project::StateFolder& folder) {
-  try {
-    const project::OpenedState opened = project::open_state_folder(folder.root);
-    project::refuse_links(folder.root, 2);
-    if (opened.was_removed) {
-      print_aside("note: the state folder {} was removed, and its runs and approvals with it; a new one begins empty\n",
-                  base::quoted(folder.root.string()));
-    }
-  } catch (const base::Error& error) {
-    if (!error.code().starts_with("file.")) throw;
-    throw base::Error("daemon.unavailable",
-                      fmt::format("the state folder {}: {}", base::quoted(folder.root.string()), error.message()),
-                      "name another: --state DIR or REEVE_STATE");
-  }
-}
-
 // "ap31", "31" and "AP_31" → AP-31.
 template <class Id>
 std::string meant(const std::string& word) {
@@ -95,6 +79,7 @@ void tell_waiting(const client::Silence& silence) {
 
 }  // namespace
 
+// By the variable, and by descent for whoever has dropped it.
 bool is_inside_run() {
   if (project::variable("REEVE_RUN_ID")) return true;
   const auto self = os::identify(::getpid());
@@ -127,10 +112,10 @@ client::DaemonPlace find_daemon_place(const Call& call) {
   return place;
 }
 
-client::DaemonPlace patient_place(const Call& call) {
-  client::DaemonPlace place = daemon_place(call);
-  place.keeps_waiting = true;
-  return place;
+std::optional<std::string> project_here(const client::DaemonPlace& place) {
+  const auto project = place.host ? std::nullopt : project::find_project(".");
+  if (!project || base::find_invalid_utf8(project->string())) return std::nullopt;
+  return project->string();
 }
 
 void refuse_host(const Call& call, std::string_view command) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,9 +15,9 @@ namespace reeve::cli {
 // run never starts one. Throws `cli.usage`, `cli.token_file`, and `state.*` for a folder that is a link or not the
 // user's own.
 client::DaemonPlace daemon_place(const Call& call);
-// The same without a look at the folder, for those who report on it.
-client::DaemonPlace find_daemon_place(const Call& call);
-// By REEVE_RUN_ID, and by descent from a keeper for those who dropped it.
+// The project around here, for a daemon that may look at it; nothing for one elsewhere, or where there is none.
+std::optional<std::string> project_here(const client::DaemonPlace& place);
+// Whether this process descends from a run: by the variable, or by its ancestors.
 bool is_inside_run();
 // For what is about this machine alone: throws `cli.usage` when another daemon is meant.
 void refuse_host(const Call& call, std::string_view command);

@@ -241,6 +241,7 @@ ExitCode run(const Call& call) {
   // Neither the person's settings nor their config take part.
   for (const std::string& name : project::setting_variables()) ::unsetenv(name.c_str());
   ::setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+  ::setenv("REEVE_SUPERVISION_IDLE_EXIT", "20s", 1);
   const bool is_told = call.arguments.has("--yes");
   const bool can_answer = can_ask() && !call.is_json;
   if (!is_told && !can_answer && !call.is_json) {

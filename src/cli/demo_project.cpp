@@ -28,7 +28,6 @@ constexpr std::size_t most_bytes = 64UL * 1024;
 constexpr base::Milliseconds patience = std::chrono::seconds(10);
 
 constexpr std::string_view config = R"(# The demo's project: three tools, each a shell script of this folder.
-store: sqlite
 tools:
   agent: {command: [/bin/sh, agent.sh, "{prompt}"], timeout: 2m, no_output_timeout: 20s}
   nightly: {command: [/bin/sh, nightly.sh], timeout: 2m}
@@ -38,7 +37,6 @@ roles:
   implementer: {tool: fixer, prompt: "Change as little as possible. {input}"}
 gates:
   tests: {command: [/bin/sh, sum_test.sh], timeout: 1m}
-supervision: {idle_exit: 20s}
 )";
 
 constexpr std::string_view agent =
@@ -211,6 +209,8 @@ DemoProject::~DemoProject() {
 
 client::DaemonPlace DemoProject::place() const {
   client::DaemonPlace place{.folder = state(), .socket = state() / "reeve.sock"};
+  // Of those that the demo has set.
+  place.variables = [] { return project::setting_variables(); };
   if (project::variable("REEVE_RUN_ID")) place.no_start = "a client inside a run starts none";
   return place;
 }

@@ -211,7 +211,13 @@ Check check_config(const fs::path& folder) {
   const std::string fix = "reeve config show tells all that is wrong with it";
   try {
     const auto found = project::load_config_of({folder});
-    const base::Problems& problems = found.loaded ? found.loaded->warnings() : found.loaded.error();
+    base::Problems problems = found.loaded ? base::Problems() : found.loaded.error();
+    if (found.loaded) {
+      // What is not trusted is told by itself.
+      for (const base::Problem& warning : found.loaded->warnings().list()) {
+        if (warning.code != "config.not_trusted" && warning.code != "config.not_yours") problems.add(warning);
+      }
+    }
     if (problems.list().empty()) {
       return ok(name, found.has_project_file ? "valid" : "valid; there is none for a project here");
     }
@@ -224,26 +230,29 @@ Check check_config(const fs::path& folder) {
   }
 }
 
-// ORC-3: prompts that would not tell the task.
-Check check_prompts(const fs::path& folder) {
-  const std::string name = "prompts";
-  std::vector<std::string> dropped;
+// Of the project around here (SPEC §7).
+std::optional<Check> check_trust() {
+  const std::string name = "trust";
+  const auto project = project::find_project(".");
+  if (!project) return std::nullopt;
   try {
-    const auto found = project::load_config_of({folder});
-    if (found.loaded) dropped = spec::find_dropped_input(found.loaded->config());
-    const fs::path around = folder.parent_path();
-    const bool is_of_project = around.filename() == ".reeve" && folder.filename() == "state";
-    if (is_of_project && fs::exists(project::pipelines_path(around.parent_path()))) {
-      const auto pipelines = project::load_pipelines(around.parent_path(), nullptr);
-      if (!pipelines) return fail(name, "the pipelines are not valid", "reeve pipeline list --defined tells why");
-      for (std::string& who : spec::find_dropped_input(*pipelines)) dropped.push_back(std::move(who));
+    const auto found = project::load_config(project, {});
+    if (!found.has_project_file || !found.loaded) return std::nullopt;
+    const spec::ProjectTrust& trust = found.loaded->project_trust();
+    constexpr std::size_t most_named = 20;
+    std::vector<std::string> names;
+    for (const spec::IgnoredValue& value : trust.ignored) {
+      if (names.size() < most_named) names.push_back(value.path);
     }
-  } catch (const std::exception&) {
-    // No config that can be read: told elsewhere.
+    const std::string state =
+        trust.is_trusted ? "the project's config is trusted" : "the project's config is not trusted";
+    if (names.empty()) return ok(name, state + "; nothing of it is ignored");
+    const std::string rest = trust.ignored.size() > most_named ? ", ..." : "";
+    return warn(name, fmt::format("{}; ignored: {}{}", state, base::join(names, ", "), rest),
+                trust.is_trusted ? "write them into your own config if you want them" : "reeve config trust");
+  } catch (const base::Error&) {
+    return std::nullopt;
   }
-  if (dropped.empty()) return ok(name, "each has its `{input}`, or says that it takes none");
-  return warn(name, fmt::format("no `{{input}}`, so the task is put behind it: {}", base::join(dropped, ", ")),
-              spec::input_fix);
 }
 
 // Asked for only where the config of this state folder has webhooks.
@@ -307,7 +316,7 @@ std::vector<Check> check_machine(const client::DaemonPlace& place) {
                                check_pipes(),
                                check_inotify(),
                                check_git()};
-  for (Check& check : check_store(place.folder)) checks.push_back(std::move(check));
+  if (auto trust = check_trust()) checks.push_back(std::move(*trust));
   if (auto curl = check_curl(place.folder)) checks.push_back(std::move(*curl));
   if (auto gates = check_gates(place.folder)) checks.push_back(std::move(*gates));
   for (Check& check : check_sandbox()) checks.push_back(std::move(check));

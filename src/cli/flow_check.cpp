@@ -58,12 +58,12 @@ base::Result<CheckedFlow> check_named(client::Daemon& daemon, const std::string&
   }
 }
 
-// Of the project around the file, else of the one around here: what load_workflow() holds it against.
+// Of the project around here, else of the one around the file: what load_workflow() holds it against.
 bool has_config(const std::string& file) {
   std::error_code error;
   const bool is_file = project::is_workflow_file(file) && file != "-";
-  auto project = is_file ? project::find_project(fs::absolute(file, error).parent_path()) : std::nullopt;
-  if (!project) project = project::find_project(".");
+  auto project = project::find_project(".");
+  if (!project && is_file) project = project::find_project(fs::absolute(file, error).parent_path());
   return project && fs::exists(*project / ".reeve/config.yaml", error);
 }
 

@@ -16,6 +16,7 @@
 #include "cli/flow_follow.h"
 #include "cli/question_teller.h"
 #include "cli/read_problems.h"
+#include "cli/trust_notice.h"
 #include "cli/watching.h"
 #include "client/refusal.h"
 #include "json/parse.h"
@@ -218,7 +219,9 @@ void set_ground(const Call& call, Value& wish, const fs::path& start) {
     wish.set("environment", Value::object());
     return;
   }
-  wish.set("project", Value::string(named ? absolute_path(*named) : find_project_folder(start)));
+  const std::string project = named ? absolute_path(*named) : find_project_folder(start);
+  tell_trust(project, Brings::commands);
+  wish.set("project", Value::string(project));
   wish.set("environment", own_environment());
 }
 

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -9,12 +10,28 @@
 #include "cli/init_files.h"
 #include "os/file.h"
 #include "project/project.h"
+#include "project/trust.h"
+#include "spec/config_file.h"
 
 namespace reeve::cli {
 
 namespace {
 
 namespace fs = std::filesystem;
+
+// Whoever calls this has made the config: exactly this text is trusted, not what somebody writes into the file later.
+void trust_own(std::string_view text) {
+  const auto parsed =
+      spec::parse_config({.project = std::make_shared<const spec::Source>("config.yaml", std::string(text)),
+                          .is_trusted = [](const std::string&) { return true; }});
+  // Nothing is trusted in the name of a person by what runs inside a run.
+  if (!parsed || is_inside_run()) return;
+  try {
+    project::record_trust(".", parsed->project_trust().digest);
+  } catch (const base::Error&) {
+    // The file is there; it is not trusted, and whoever starts something is told.
+  }
+}
 
 ExitCode run(const Call& call) {
   refuse_host(call, "init");
@@ -27,6 +44,7 @@ ExitCode run(const Call& call) {
   for (const InitFile& file : init_files()) {
     const fs::path path = folder / file.name;
     const bool is_new = os::create_file(path, file.text);
+    if (is_new && file.name == "config.yaml") trust_own(file.text);
     (is_new ? created : kept).as_array()->push_back(base::Value::string(path.string()));
     if (call.is_json) continue;
     if (is_new) {

@@ -30,6 +30,7 @@ ExitCode run(const Call& call) {
   if (const auto role = call.arguments.value("--role")) question.set("role", Value::string(*role));
   question.set("arguments", arguments_of(call));
   client::Daemon daemon(daemon_place(call));
+  if (const auto project = project_here(daemon.place())) question.set("project", Value::string(*project));
   const Value document = daemon.post("/api/policy/check", question);
   const auto answer = json::from_value<wire::PolicyAnswer>(document);
   if (!answer) throw base::Error("daemon.bad_answer", answer.error());

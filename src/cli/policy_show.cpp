@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "client/daemon.h"
+#include "client/http.h"
 #include "json/decode.h"
 #include "json/describe.h"
 #include "json/encode.h"
@@ -59,7 +60,8 @@ void add_defaults(const Value* tools, Add add) {
 
 ExitCode run(const Call& call) {
   client::Daemon daemon(daemon_place(call));
-  const Value document = daemon.get("/api/policy");
+  const auto project = project_here(daemon.place());
+  const Value document = daemon.get(project ? "/api/policy?project=" + client::encode_part(*project) : "/api/policy");
   if (call.is_json) {
     print_json(call, document);
     return ExitCode::done;

@@ -15,6 +15,7 @@
 #include "cli/environment.h"
 #include "cli/exit_code.h"
 #include "cli/follow.h"
+#include "cli/trust_notice.h"
 #include "os/terminal.h"
 
 namespace reeve::cli {
@@ -100,8 +101,15 @@ Value make_wish(const Call& call, Place place) {
 }
 
 ExitCode run(const Call& call) {
-  client::Daemon daemon(patient_place(call));
-  const Value wish = make_wish(call, is_elsewhere(daemon.place()) ? Place::elsewhere : Place::here);
+  client::Daemon daemon(daemon_place(call));
+  Value wish = make_wish(call, is_elsewhere(daemon.place()) ? Place::elsewhere : Place::here);
+  if (!is_elsewhere(daemon.place())) {
+    // Else the one around the run's folder.
+    const auto project = project_here(daemon.place());
+    if (project) wish.set("project", Value::string(*project));
+    tell_trust(project ? *project : *wish.find("cwd")->as_string(),
+               call.arguments.has("--tool") ? Brings::commands : Brings::nothing);
+  }
   if (call.arguments.has("--detach")) {
     const client::RunRecord record = client::create_run(daemon, wish);
     if (call.is_json) {

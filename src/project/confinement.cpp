@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "os/file.h"
 #include "project/project.h"
-#include "project/registry.h"
+#include "project/trust.h"
 
 namespace reeve::project {
 
@@ -81,8 +81,15 @@ std::optional<std::string> find_user_config(const std::string& working) {
   return resolve(folder);
 }
 
-std::optional<std::string> find_registry() try { return resolve(Registry::location()); } catch (const base::Error&) {
-  return std::nullopt;
+// A tool does not decide what is trusted.
+std::optional<std::string> find_trust_records(const std::string& working) {
+  const auto state = user_state_folder();
+  std::error_code error;
+  const fs::path folder = state ? fs::weakly_canonical(*state / "trust", error) : fs::path();
+  if (folder.empty()) return std::nullopt;
+  // One that is not there could only be made in the working folder.
+  if (!fs::is_directory(folder, error) && lies_in(folder.string(), working)) make_trust_folder();
+  return resolve(folder);
 }
 
 // Those of a desktop's or server's own service managers: what they start is outside.
@@ -193,6 +200,7 @@ std::optional<Confinement> find_confinement(const std::string& folder, const Sta
   }
   add_repository(made);
   if (const auto config = find_user_config(*working)) made.hidden.push_back(*config);
+  if (const auto records = find_trust_records(*working)) made.hidden.push_back(*records);
   add_if_there(made.hidden, state.root);
   // A tool that works in the home folder must not register a state folder.
   if (const auto known = find_registry(); known && lies_in(*known, *working)) made.hidden.push_back(*known);

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "os/file.h"
+#include "project/trust.h"
 
 namespace reeve::project {
 
@@ -101,8 +102,9 @@ std::vector<std::string> setting_variables() {
   return names;
 }
 
-FoundConfig load_config(const std::optional<fs::path>& project, const std::vector<std::string>& settings) {
-  spec::ConfigSources sources;
+namespace {
+
+FoundConfig load(const std::optional<fs::path>& project, spec::ConfigSources sources) {
   const fs::path user = user_config_path();
   if (!user.empty()) sources.user = read_if_there(user, user.string());
   if (project) {
@@ -112,14 +114,28 @@ FoundConfig load_config(const std::optional<fs::path>& project, const std::vecto
   for (const std::string& name : setting_variables()) {
     if (auto value = variable(name.c_str())) sources.environment.emplace_back(name, std::move(*value));
   }
-  sources.settings = settings;
   return {sources.project != nullptr, spec::parse_config(sources)};
 }
 
-FoundConfig load_config_of(const StateFolder& folder) {
-  const fs::path around = folder.root.parent_path();
-  const bool is_of_project = around.filename() == ".reeve" && folder.root.filename() == "state";
-  return load_config(is_of_project ? std::optional(around.parent_path()) : std::nullopt, {});
+}  // namespace
+
+FoundConfig load_config(const std::optional<fs::path>& project, const std::vector<std::string>& settings,
+                        spec::DaemonKeys daemon_keys) {
+  spec::ConfigSources sources{.settings = settings, .daemon_keys = daemon_keys};
+  if (project) sources.is_trusted = [&](const std::string& digest) { return is_trusted(*project, digest); };
+  return load(project, std::move(sources));
+}
+
+FoundConfig load_config_to_trust(const fs::path& project) {
+  return load(project, {.is_trusted = [](const std::string&) { return true; }});
+}
+
+FoundConfig load_config_of(const StateFolder& folder) { return load_config(folder.project(), {}); }
+
+FoundConfig load_config_for(const StateFolder& folder, const fs::path& named) {
+  const auto project = named.empty() ? std::nullopt : find_project(named);
+  if (!project || project == folder.project()) return load_config_of(folder);
+  return load_config(project, {}, spec::DaemonKeys::ignored);
 }
 
 }  // namespace reeve::project

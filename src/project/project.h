@@ -39,10 +39,17 @@ struct FoundConfig {
   bool has_project_file = false;
   base::Result<spec::LoadedConfig> loaded;
 };
-FoundConfig load_config(const std::optional<std::filesystem::path>& project, const std::vector<std::string>& settings);
+// What of a project's file counts is decided here (project/trust.h), anew with every call.
+FoundConfig load_config(const std::optional<std::filesystem::path>& project, const std::vector<std::string>& settings,
+                        spec::DaemonKeys daemon_keys = spec::DaemonKeys::count);
+// As if the project's file were trusted, to show what that would mean: nothing else may go by it.
+FoundConfig load_config_to_trust(const std::filesystem::path& project);
 
 // Of the project that the state folder belongs to, or of the user alone: what its daemon goes by.
 FoundConfig load_config_of(const StateFolder& folder);
+// What a request goes by that names a folder: the config of the project around it, wherever the state is kept. Without
+// one, also for an empty path, that of the daemon's own project.
+FoundConfig load_config_for(const StateFolder& folder, const std::filesystem::path& named);
 
 // As short as it can be written from here.
 std::string shown_path(const std::filesystem::path& path);

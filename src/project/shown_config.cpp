@@ -1,6 +1,7 @@
 #include "project/shown_config.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/redaction.h"
 
@@ -11,10 +12,10 @@ namespace {
 using base::Value;
 
 // "tools.claude.env.API_KEY" → whether its value is a secret: by its name, or because some tool says so (LOG-4).
-bool is_secret(const spec::ConfigEntry& entry, const model::Config& config) {
-  const std::size_t env = entry.path.find(".env.");
+bool is_secret(const std::string& path, const model::Config& config) {
+  const std::size_t env = path.find(".env.");
   if (env == std::string::npos) return false;
-  const std::string variable = entry.path.substr(env + 5);
+  const std::string variable = path.substr(env + 5);
   if (base::names_secret(variable)) return true;
   return std::ranges::any_of(config.tools, [&](const auto& tool) {
     return std::ranges::find(tool.second.secrets, variable) != tool.second.secrets.end();
@@ -36,12 +37,28 @@ void mask_addresses(Value& value) {
 
 }  // namespace
 
-std::vector<spec::ConfigEntry> shown_entries(const spec::LoadedConfig& loaded) {
-  std::vector<spec::ConfigEntry> entries = loaded.entries();
-  for (spec::ConfigEntry& entry : entries) {
-    if (is_secret(entry, loaded.config())) entry.value = Value::string("***");
-    if (entry.path == "store") entry.value = Value::string(base::mask_address(loaded.config().store));
-    if (entry.path == "notify") mask_addresses(entry.value);
+Value shown_value(const std::string& path, Value value, const model::Config& config) {
+  if (is_secret(path, config)) return Value::string("***");
+  const std::string* text = value.as_string();
+  if (path == "store" && text != nullptr) return Value::string(base::mask_address(*text));
+  if (path == "notify") mask_addresses(value);
+  return value;
+}
+
+std::vector<ShownEntry> shown_entries(const spec::LoadedConfig& loaded) {
+  std::vector<ShownEntry> entries;
+  std::map<std::string, std::size_t> places;
+  for (spec::ConfigEntry& entry : loaded.entries()) {
+    entry.value = shown_value(entry.path, std::move(entry.value), loaded.config());
+    places.emplace(entry.path, entries.size());
+    entries.push_back({std::move(entry), std::nullopt});
+  }
+  for (spec::IgnoredValue ignored : loaded.project_trust().ignored) {
+    ignored.value = shown_value(ignored.path, std::move(ignored.value), loaded.config());
+    const auto [place, is_new] = places.emplace(ignored.path, entries.size());
+    // Nothing holds in its place: a rule of a policy, for example.
+    if (is_new) entries.push_back({{.path = ignored.path, .value = {}, .origin = "default"}, std::nullopt});
+    entries[place->second].ignored = std::move(ignored);
   }
   return entries;
 }

@@ -7,6 +7,12 @@ namespace reeve::project {
 
 namespace fs = std::filesystem;
 
+std::optional<fs::path> StateFolder::project() const {
+  const fs::path around = root.parent_path();
+  const bool is_of_project = around.filename() == ".reeve" && root.filename() == "state";
+  return is_of_project ? std::optional(around.parent_path()) : std::nullopt;
+}
+
 StateFolder find_state_folder(const std::optional<std::string>& wanted, const fs::path& start) {
   const auto named = wanted ? wanted : variable("REEVE_STATE");
   if (named) return {fs::absolute(*named).lexically_normal()};

@@ -23,6 +23,8 @@ struct StateFolder {
   std::filesystem::path executions() const { return root / "executions"; }
   // Locks and sockets of the keepers.
   std::filesystem::path keepers() const { return root / "keepers"; }
+  // Whose own it is, if it is `.reeve/state` of one.
+  std::optional<std::filesystem::path> project() const;
 };
 
 // `--state`, REEVE_STATE, `.reeve/state` of the project around `start`, else the user's own. Throws

@@ -106,8 +106,9 @@ base::Result<spec::WorkflowFile> load_workflow(const std::string& name, Tools to
   const auto around = is_workflow_file(name) ? std::nullopt : find_project(".");
   const auto source = around ? find_workflow(*around, name).source : read_source(name);
   const fs::path folder = around ? workflow_folder(*around) : folder_of(name);
-  auto project = around ? around : find_project(folder);
-  if (!project) project = find_project(".");
+  // As a start would: the project that one stands in, else the one around the file.
+  auto project = around ? around : find_project(".");
+  if (!project) project = find_project(folder);
   const FoundConfig config = load_config(project, {});
   // Roles and gates belong to a project; the user's own file alone names none that a workflow could be held to.
   const bool is_held = config.has_project_file && config.loaded;

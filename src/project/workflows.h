@@ -20,7 +20,8 @@ bool is_workflow_file(const std::string& word);
 using Tools = spec::WorkflowSurroundings::Tools;
 
 // A workflow file, or a workflow of the project around here by its name, with everything that it is held against: the
-// config of its project and the workflows beside it, subgraphs too. The problems of all files at once.
+// config of the project around here, else of the one around the file, and the workflows beside it, subgraphs too. The
+// problems of all files at once.
 base::Result<spec::WorkflowFile> load_workflow(const std::string& name, Tools tools);
 
 // A workflow that is to be started.

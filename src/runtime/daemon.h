@@ -34,8 +34,9 @@ class Daemon {
     // `sqlite`, `postgresql://…`.
     std::string store = "sqlite";
     model::Config config;
-    // Read anew at each start of a run; what is wrong with it by then is told to whoever starts one.
-    std::function<std::expected<model::Config, base::Error>()> reload;
+    // Of the project around this folder, or where there is none (empty: nobody has named one) of the daemon's own. Read
+    // anew with each request; what is wrong with it by then is told to whoever asks.
+    std::function<std::expected<model::Config, base::Error>(const std::filesystem::path& folder)> reload;
     std::string keeper_program;
     std::uint64_t open_files = 0;
     // For messages that nobody waits for.

@@ -2,6 +2,7 @@
 #include "project/project.h"
 #include "project/shown_config.h"
 #include "server/api.h"
+#include "server/own_project.h"
 #include "wire/settings.h"
 
 // /api/config: what the daemon goes by, value by value with where it comes from.
@@ -10,11 +11,17 @@ namespace reeve::server {
 namespace {
 
 void show(SharedExchange exchange) {
-  const project::FoundConfig found = project::load_config_of(exchange->daemon.options().folder);
+  const project::FoundConfig found =
+      project::load_config_for(exchange->daemon.options().folder, named_project(*exchange, exchange->query("project")));
   if (!found.loaded) return exchange->refuse("config.invalid", "the config is not valid", found.loaded.error());
   wire::ConfigTable table;
-  for (spec::ConfigEntry& entry : project::shown_entries(*found.loaded)) {
-    table.entries.push_back({std::move(entry.path), std::move(entry.value), std::move(entry.origin)});
+  for (project::ShownEntry& entry : project::shown_entries(*found.loaded)) {
+    wire::ConfigItem item{std::move(entry.path), std::move(entry.value), std::move(entry.origin), {}};
+    if (entry.ignored) {
+      item.ignored.emplace(std::move(entry.ignored->value), std::move(entry.ignored->origin),
+                           std::move(entry.ignored->reason));
+    }
+    table.entries.push_back(std::move(item));
   }
   exchange->send(200, json::to_value(table));
 }

@@ -80,7 +80,7 @@ void send_checks(const SharedExchange& exchange, const std::vector<Check>& check
 void look(SharedExchange exchange) {
   const std::filesystem::path& folder = exchange->daemon.options().folder.root;
   auto checks = std::make_shared<std::vector<Check>>();
-  *checks = {check_disk(folder), check_config(exchange->daemon.options().reload()),
+  *checks = {check_disk(folder), check_config(exchange->daemon.options().reload({})),
              check_program("git", "workflows cannot work in git repositories"),
              check_program("curl", "the webhooks of `notify` cannot be sent"), check_sqlite()};
   runtime::ask_store(

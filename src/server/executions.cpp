@@ -139,14 +139,13 @@ project::WorkflowPlace place_of(const wire::ExecutionRequest& request) {
 void create(SharedExchange exchange) {
   refuse_from_inside(exchange, "start a workflow");
   const wire::ExecutionRequest request = decode_request(*exchange);
-  const auto config = exchange->daemon.options().reload();
-  if (!config) throw config.error();
-  auto gathered = project::gather_workflow(place_of(request), *config);
+  const model::Config config = load_config_around(*exchange, request.project);
+  auto gathered = project::gather_workflow(place_of(request), config);
   if (!gathered) return exchange->refuse("flow.invalid", "the workflow is not valid", gathered.error());
   admit_folder(request.project);
   runtime::Worker::Start start{
       .execution = {.workflow = std::move(gathered->file.workflow), .hash = gathered->file.content_hash},
-      .ground = runtime::make_ground(*config, request.project),
+      .ground = runtime::make_ground(config, request.project),
       .idempotency = exchange->key};
   for (auto& [name, file] : gathered->subgraphs) {
     start.execution.subgraphs.emplace(

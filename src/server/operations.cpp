@@ -92,6 +92,10 @@ Parameter limit_parameter() {
 
 Parameter cursor_parameter() { return text_parameter("cursor", "`next_cursor` of the page before"); }
 
+Parameter project_parameter() {
+  return text_parameter("project", "the folder of a project, absolute; else the daemon's own");
+}
+
 Parameter flag_parameter(std::string_view name, std::string_view about) {
   return {name, json::word_schema({"0", "1", "false", "true"}), about};
 }

@@ -116,6 +116,8 @@ base::Value openapi_document();
 Parameter limit_parameter();
 Parameter cursor_parameter();
 Parameter flag_parameter(std::string_view name, std::string_view about);
+// Whose config and files are meant.
+Parameter project_parameter();
 Parameter text_parameter(std::string_view name, std::string_view about);
 Parameter integer_parameter(std::string_view name, std::int64_t least, std::int64_t most, std::string_view about);
 Parameter duration_parameter(std::string_view name, std::string_view about);

@@ -25,7 +25,7 @@ void add(std::vector<Operation>& made, json::Schemas& schemas, const Noun& noun,
                   .name = noun.list_name,
                   .inside = Inside::refused,
                   .summary = noun.list_summary,
-                  .query = {limit_parameter(), cursor_parameter()},
+                  .query = {project_parameter(), limit_parameter(), cursor_parameter()},
                   .replies = {{200, page_of(schemas, noun.page, record)}},
                   .errors = {"config.invalid"}});
   made.push_back({.method = "GET",
@@ -33,6 +33,7 @@ void add(std::vector<Operation>& made, json::Schemas& schemas, const Noun& noun,
                   .name = noun.name,
                   .inside = Inside::refused,
                   .summary = noun.summary,
+                  .query = {project_parameter()},
                   .replies = {{200, record}},
                   .errors = {noun.not_found, "config.invalid"},
                   .is_tagged = true});
@@ -54,19 +55,23 @@ std::vector<Operation> setting_operations(json::Schemas& schemas) {
       {"/api/gates", "listGates", "Gates of the config, by name", "/api/gates/{name}", "getGate", "One gate",
        "GatePage", "gate.not_found"},
       schemas.of<wire::GateRecord>());
-  made.push_back({.method = "GET",
-                  .path = "/api/config",
-                  .name = "getConfig",
-                  .inside = Inside::refused,
-                  .summary = "Every value of the config with where it comes from; secrets are ***",
-                  .replies = {{200, schemas.of<wire::ConfigTable>()}},
-                  .errors = {"config.invalid"},
-                  .is_tagged = true});
+  made.push_back(
+      {.method = "GET",
+       .path = "/api/config",
+       .name = "getConfig",
+       .inside = Inside::refused,
+       .summary = "Every value of the config with where it comes from; secrets are ***. `ignored`: what the project "
+                  "says in its place and what does not count, because it is not trusted",
+       .query = {project_parameter()},
+       .replies = {{200, schemas.of<wire::ConfigTable>()}},
+       .errors = {"config.invalid"},
+       .is_tagged = true});
   made.push_back({.method = "GET",
                   .path = "/api/policy",
                   .name = "getPolicy",
                   .inside = Inside::refused,
                   .summary = "The rules of the config, and what holds where it says nothing (TOOL-1)",
+                  .query = {project_parameter()},
                   .replies = {{200, schemas.of<wire::PolicyTable>()}},
                   .errors = {"config.invalid"},
                   .is_tagged = true});

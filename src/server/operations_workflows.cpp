@@ -8,10 +8,6 @@ namespace {
 
 using base::Value;
 
-Parameter project_parameter() {
-  return text_parameter("project", "the folder of a project, absolute; else the daemon's own");
-}
-
 Value validation(json::Schemas& schemas, const Value& workflow) {
   const Value number = schemas.of<std::int64_t>();
   return schemas.add("Validation",
@@ -70,9 +66,11 @@ std::vector<Operation> workflow_operations(json::Schemas& schemas) {
        .name = "validateWorkflow",
        .inside = Inside::refused,
        .summary = "All that is wrong with a text (GRF-1). `file`: its name in the messages; absolute, also where the "
-                  "workflows beside it are",
-       .body = json::object_schema(
-           {{"source", json::string_schema()}, {"file", json::nullable_schema(json::string_schema())}}, {"source"}),
+                  "workflows beside it are. `project`: a folder of the one whose config is meant",
+       .body = json::object_schema({{"source", json::string_schema()},
+                                    {"file", json::nullable_schema(json::string_schema())},
+                                    {"project", json::nullable_schema(json::string_schema())}},
+                                   {"source"}),
        .replies = {{200, validation(schemas, workflow)}},
        .errors = {"config.invalid"}}};
 }

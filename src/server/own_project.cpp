@@ -10,11 +10,7 @@ namespace reeve::server {
 
 namespace fs = std::filesystem;
 
-fs::path own_project(const runtime::Daemon& daemon) {
-  const fs::path& root = daemon.options().folder.root;
-  const bool is_in_project = root.filename() == "state" && root.parent_path().filename() == ".reeve";
-  return is_in_project ? root.parent_path().parent_path() : fs::path();
-}
+fs::path own_project(const runtime::Daemon& daemon) { return daemon.options().folder.project().value_or(fs::path()); }
 
 void admit_folder(const fs::path& folder) {
   if (const auto found = project::find_project(folder)) project::admit_project(*found);
@@ -25,27 +21,35 @@ bool may_name_paths(const Exchange& exchange) {
   return request.peer.entrance == Entrance::unix_socket || model::allows(request.caller.scopes, model::Scope::operate);
 }
 
-fs::path project_of(const Exchange& exchange) {
-  const auto named = exchange.query("project");
+fs::path named_project(const Exchange& exchange, const std::optional<std::string>& named) {
+  if (!named) return {};
   // Before it is looked at.
-  if (named && *named != own_project(exchange.daemon).string() && !may_name_paths(exchange)) {
+  if (*named != own_project(exchange.daemon).string() && !may_name_paths(exchange)) {
     throw base::Error("api.forbidden", "another project than the daemon's own needs the scope `operate`",
                       "leave `project` out, or use a token with that scope");
   }
-  fs::path project = named ? fs::path(*named) : own_project(exchange.daemon);
   std::error_code error;
-  const bool is_folder = project.is_absolute() && fs::is_directory(project, error);
-  if (is_folder) return project;
-  if (named) {
-    throw base::Error("api.bad_request", fmt::format("`project` must be a folder, absolute: {}", base::quoted(*named)));
-  }
+  const fs::path project = *named;
+  if (project.is_absolute() && fs::is_directory(project, error)) return project;
+  throw base::Error("api.bad_request", fmt::format("`project` must be a folder, absolute: {}", base::quoted(*named)));
+}
+
+fs::path project_of(const Exchange& exchange) {
+  fs::path project = named_project(exchange, exchange.query("project"));
+  if (project.empty()) project = own_project(exchange.daemon);
+  std::error_code error;
+  if (project.is_absolute() && fs::is_directory(project, error)) return project;
   throw base::Error("api.bad_request", "this daemon belongs to no project", "name one: `project=/home/me/app`");
 }
 
-model::Config load_config(const Exchange& exchange) {
-  auto config = exchange.daemon.options().reload();
+model::Config load_config_around(const Exchange& exchange, const fs::path& folder) {
+  auto config = exchange.daemon.options().reload(folder);
   if (!config) throw config.error();
   return std::move(*config);
+}
+
+model::Config load_config(const Exchange& exchange) {
+  return load_config_around(exchange, named_project(exchange, exchange.query("project")));
 }
 
 }  // namespace reeve::server

@@ -110,15 +110,13 @@ wire::PipelineRequest decode_request(const Exchange& exchange) {
 void create(SharedExchange exchange) {
   refuse_from_inside(exchange, "start a pipeline");
   const wire::PipelineRequest request = decode_request(*exchange);
-  const auto config = exchange->daemon.options().reload();
-  if (!config) throw config.error();
-  const auto pipelines = project::load_pipelines(*request.project, &*config, request.pipeline);
+  const model::Config config = load_config_around(*exchange, *request.project);
+  const auto pipelines = project::load_pipelines(*request.project, &config, request.pipeline);
   if (!pipelines) return exchange->refuse("pipeline.invalid", "the pipelines are not valid", pipelines.error());
   spec::PipelineGraph graph = spec::compile_pipeline(
-      *pipelines, *config, {.name = request.pipeline, .prompt = request.prompt, .inputs = *request.inputs});
-  admit_folder(*request.project);
+      *pipelines, config, {.name = request.pipeline, .prompt = request.prompt, .inputs = *request.inputs});
   runtime::Worker::Start start{.execution = {.workflow = std::move(graph.workflow), .hash = {}},
-                               .ground = runtime::make_ground(*config, *request.project),
+                               .ground = runtime::make_ground(config, *request.project),
                                .idempotency = exchange->key};
   start.execution.hash = spec::hash_content(start.execution.workflow);
   start.execution.inputs = std::move(graph.seeds);

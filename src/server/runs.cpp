@@ -71,9 +71,10 @@ void create(SharedExchange exchange) {
   refuse_sandboxed(exchange);
   auto request = decode_body<wire::RunRequest>(*exchange);
   if (exchange->insider) make_child(*exchange, request);
-  auto config = exchange->daemon.options().reload();
-  if (!config) throw config.error();
-  auto plan = runtime::make_plan(*config, request);
+  std::filesystem::path folder = named_project(*exchange, request.project);
+  if (folder.empty()) folder = request.cwd;
+  const model::Config config = load_config_around(*exchange, folder);
+  auto plan = runtime::make_plan(config, request);
   if (!plan) throw plan.error();
   const bool is_guarded = plan->profile.sandbox == model::Sandbox::guard;
   const std::string cwd = plan->cwd;

@@ -174,8 +174,8 @@ std::string first_problem(const base::Problems& problems) {
                        : problem.message;
 }
 
-std::expected<model::Config, Error> load_config(const project::StateFolder& folder) {
-  auto found = project::load_config_of(folder);
+std::expected<model::Config, Error> load_config(const project::StateFolder& folder, const fs::path& named) {
+  auto found = project::load_config_for(folder, named);
   if (found.loaded) return found.loaded->config();
   return std::unexpected(Error("config.invalid",
                                fmt::format("the config is not valid: {}", first_problem(found.loaded.error())),
@@ -279,13 +279,13 @@ class Server {
 
  private:
   runtime::Daemon::Options make_options() {
-    auto config = load_config(options_.folder);
+    auto config = load_config(options_.folder, {});
     if (!config) throw config.error();
     runtime::Daemon::Options made{
         .folder = options_.folder,
         .store = options_.store.value_or(config->store),
         .config = std::move(*config),
-        .reload = [folder = options_.folder] { return load_config(folder); },
+        .reload = [folder = options_.folder](const fs::path& named) { return load_config(folder, named); },
         .keeper_program = (fs::read_symlink("/proc/self/exe").parent_path() / "reeve-keeper").string(),
         .open_files = inherited_.open_files,
         .complain = [this](const std::string& text) { complain(text); },

@@ -132,10 +132,12 @@ void validate(SharedExchange exchange) {
   const std::string file = find_text(body, "file", longest_text).value_or("<workflow>");
   project::WorkflowPlace place{
       .source = std::make_shared<const spec::Source>(file, *source), .project = {}, .folder = {}};
-  if (const fs::path project = own_project(exchange->daemon); !project.empty()) place.project = project;
+  const fs::path named = named_project(*exchange, find_text(body, "project", longest_text));
+  const fs::path project = named.empty() ? own_project(exchange->daemon) : named;
+  if (!project.empty()) place.project = project;
   // Those beside the file, where it has a place. For one who may name none it is a name.
   if (fs::path(file).is_absolute() && may_name_paths(*exchange)) place.folder = fs::path(file).parent_path();
-  const auto checked = project::check_workflow(place, load_config(*exchange));
+  const auto checked = project::check_workflow(place, load_config_around(*exchange, named));
   const base::Problems& problems = checked ? checked->warnings : checked.error();
   Value document = Value::object();
   document.set("valid", Value::boolean(checked.has_value()));

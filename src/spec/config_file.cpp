@@ -104,6 +104,30 @@ bool can_be_variable(const std::vector<std::string>& path, const base::Value& va
   return value.as_array() == nullptr && value.as_object() == nullptr && !path.empty();
 }
 
+const base::Value* find_value(const base::Value& root, const std::vector<std::string>& path) {
+  const base::Value* value = &root;
+  for (const std::string& name : path) {
+    if (value != nullptr) value = value->find(name);
+  }
+  return value;
+}
+
+// Of what was left out of a project's file, that which would make a difference. `whole` is the config with it.
+void name_ignored(std::vector<LeftOut> left_out, const model::Config& config, const model::Config& whole,
+                  ProjectTrust& trust, base::Problems& problems) {
+  if (left_out.empty()) return;
+  const base::Value mine = json::to_value(config);
+  const base::Value theirs = json::to_value(whole);
+  for (LeftOut& value : left_out) {
+    const base::Value* here = find_value(mine, value.path);
+    const base::Value* there = find_value(theirs, value.path);
+    const bool is_same = here == nullptr || there == nullptr ? here == there : *here == *there;
+    if (is_same) continue;
+    trust.ignored.push_back(std::move(value.value));
+    problems.add(std::move(value.warning));
+  }
+}
+
 bool is_blank(const Source& source) {
   // A config in which everything is commented out is a config.
   std::string_view rest = source.text();
@@ -155,20 +179,56 @@ base::Result<LoadedConfig> parse_config(const ConfigSources& sources) {
   static const Source nothing("config", "");
   loaded.merged_.source = &nothing;
   loaded.merged_.kind = YamlKind::mapping;
+  // With everything that the project's file has, to know what it would change.
+  YamlNode whole = loaded.merged_;
+  std::vector<LeftOut> left_out;
+  const YamlNode* user = nullptr;
   for (const auto& layer : loaded.layers_) {
+    const YamlNode& root = layer.document.root;
+    if (root.is_null()) continue;
     Path path;
-    if (!layer.document.root.is_null()) merge(loaded.merged_, layer.document.root, path);
+    merge(whole, root, path);
+    if (layer.kind == ConfigLayer::user) user = &root;
+    if (layer.kind != ConfigLayer::project) {
+      merge(loaded.merged_, root, path);
+      continue;
+    }
+    JudgedProject judged = judge_project(root, user, sources.is_trusted, sources.daemon_keys);
+    merge(loaded.merged_, judged.root, path);
+    loaded.project_trust_ = std::move(judged.trust);
+    left_out = std::move(judged.left_out);
+  }
+  // One in which everything is commented out asks for nothing, and is trusted as one that has nothing to trust.
+  if (sources.project != nullptr && loaded.project_trust_.digest.empty()) {
+    YamlNode empty;
+    empty.source = &nothing;
+    empty.kind = YamlKind::mapping;
+    loaded.project_trust_ = judge_project(empty, user, sources.is_trusted, sources.daemon_keys).trust;
   }
   // The whole is read even when a part is wrong, so that all problems are told at once; those of the parts come again.
+  const auto is_from_project = [&](const YamlNode& node) { return loaded.layer_of(node) == ConfigLayer::project; };
   base::Problems of_whole;
   Binder binder("config", of_whole);
   binder.bind(loaded.merged_, loaded.config_);
-  check_config(
-      loaded.config_, loaded.merged_,
-      [&](const YamlNode& node) { return loaded.layer_of(node) == ConfigLayer::project; }, binder);
+  check_config(loaded.config_, loaded.merged_, is_from_project, binder);
   problems.append_new(of_whole);
+  model::Config with_ignored;
+  if (!left_out.empty()) {
+    // What is ignored is told when it is wrong, too; but what it may not loosen it does not.
+    base::Problems of_ignored;
+    Binder whole_binder("config", of_ignored);
+    whole_binder.bind(whole, with_ignored);
+    check_config(with_ignored, whole, is_from_project, whole_binder);
+    base::Problems kept;
+    for (const base::Problem& problem : of_ignored.list()) {
+      if (problem.code != "config.loosens_deny") kept.add(problem);
+    }
+    problems.append_new(kept);
+  }
   problems.sort();
   if (problems.has_errors()) return std::unexpected(std::move(problems));
+  name_ignored(std::move(left_out), loaded.config_, with_ignored, loaded.project_trust_, problems);
+  problems.sort();
   loaded.warnings_ = std::move(problems);
   return loaded;
 }

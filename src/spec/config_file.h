@@ -9,6 +9,7 @@
 
 #include "base/problem.h"
 #include "model/config.h"
+#include "spec/config_trust.h"
 #include "spec/source.h"
 #include "spec/yaml.h"
 
@@ -23,6 +24,9 @@ struct ConfigSources {
   std::vector<std::pair<std::string, std::string>> environment;
   // "supervision.lease=30s", as given to --set.
   std::vector<std::string> settings;
+  // Whether the project's file is trusted; without it, it is not.
+  TrustJudge is_trusted = {};
+  DaemonKeys daemon_keys = DaemonKeys::count;
 };
 
 enum class ConfigLayer { built_in, user, project, environment, setting };
@@ -39,7 +43,10 @@ struct ConfigEntry {
 class LoadedConfig {
  public:
   const model::Config& config() const noexcept { return config_; }
+  // What the project's file may not decide is among them.
   const base::Problems& warnings() const noexcept { return warnings_; }
+  // Of the project's file; nothing needs trust where there is none.
+  const ProjectTrust& project_trust() const noexcept { return project_trust_; }
   // Every value, in the order of the documentation.
   std::vector<ConfigEntry> entries() const;
 
@@ -56,6 +63,7 @@ class LoadedConfig {
   std::vector<Layer> layers_;
   YamlNode merged_;
   base::Problems warnings_;
+  ProjectTrust project_trust_;
 };
 
 // All problems of all layers at once.

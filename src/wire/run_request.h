@@ -16,6 +16,8 @@ struct RunRequest {
   std::optional<std::string> tool;
   std::optional<std::string> prompt;
   std::string cwd;
+  // A folder of the project whose config is meant, absolute; else the one around `cwd`, else the daemon's own.
+  std::optional<std::string> project;
   // The caller's, and what it adds.
   std::map<std::string, std::string> environment;
   std::map<std::string, std::string> env;
@@ -32,7 +34,7 @@ struct RunRequest {
   int columns = 80;
 };
 BOOST_DESCRIBE_STRUCT(RunRequest, (),
-                      (argv, tool, prompt, cwd, environment, env, clean_env, timeout, no_output_timeout, on_stall,
-                       liveness, mode, on_prompt, execution_id, metadata, rows, columns))
+                      (argv, tool, prompt, cwd, project, environment, env, clean_env, timeout, no_output_timeout,
+                       on_stall, liveness, mode, on_prompt, execution_id, metadata, rows, columns))
 
 }  // namespace reeve::wire

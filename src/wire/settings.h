@@ -46,6 +46,16 @@ struct PolicyTable {
 };
 BOOST_DESCRIBE_STRUCT(PolicyTable, (), (policies, defaults))
 
+// What a project's file has and what does not count: SPEC §7, "Trust".
+struct IgnoredConfig {
+  base::Value value;
+  // "file:line".
+  std::string origin;
+  std::string reason;
+  friend bool operator==(const IgnoredConfig&, const IgnoredConfig&) = default;
+};
+BOOST_DESCRIBE_STRUCT(IgnoredConfig, (), (value, origin, reason))
+
 // One value of the config that the daemon goes by; secrets are masked.
 struct ConfigItem {
   // "tools.claude.timeout".
@@ -53,9 +63,11 @@ struct ConfigItem {
   base::Value value;
   // "file:line", a variable; "default".
   std::string origin;
+  // What the project says in its place.
+  std::optional<IgnoredConfig> ignored;
   friend bool operator==(const ConfigItem&, const ConfigItem&) = default;
 };
-BOOST_DESCRIBE_STRUCT(ConfigItem, (), (key, value, origin))
+BOOST_DESCRIBE_STRUCT(ConfigItem, (), (key, value, origin, ignored))
 
 struct ConfigTable {
   std::vector<ConfigItem> entries;
@@ -67,8 +79,10 @@ struct PolicyQuestion {
   std::string tool;
   std::optional<std::string> role;
   std::optional<base::Value> arguments;
+  // A folder of the project whose config is meant, absolute; else the daemon's own.
+  std::optional<std::string> project;
 };
-BOOST_DESCRIBE_STRUCT(PolicyQuestion, (), (tool, role, arguments))
+BOOST_DESCRIBE_STRUCT(PolicyQuestion, (), (tool, role, arguments, project))
 
 struct PolicyAnswer {
   std::string tool;

@@ -181,26 +181,26 @@ TEST_F(Cli, works_without_standard_error) {
 
 // SPEC §7: the config is the main checkout's, never a worktree's.
 TEST_F(Cli, a_linked_worktree_decides_nothing) {
-  scratch_.write("main/.reeve/config.yaml", "log: {rotate_keep: 3}\n");
+  scratch_.write("main/.reeve/config.yaml", "tools: {t: {command: [t], timeout: 3m}}\n");
   scratch_.write("main/.git/worktrees/EX-1/HEAD", "");
   scratch_.write("tree/.git", "gitdir: " + (scratch_.path() / "main/.git/worktrees/EX-1").string() + "\n");
-  scratch_.write("tree/.reeve/config.yaml", "log: {rotate_keep: 99}\n");
+  scratch_.write("tree/.reeve/config.yaml", "tools: {t: {command: [t], timeout: 99m}}\n");
   scratch_.write("tree/deep/down/x", "");
   for (const char* folder : {"tree", "tree/deep/down", "main"}) {
     const Outcome outcome = testing::run_program(
         {.argv = {testing::reeve_binary(), "config", "show", "--origin"}, .folder = scratch_.path() / folder});
-    EXPECT_THAT(outcome.out, HasSubstr("log.rotate_keep\t3\t")) << folder;
+    EXPECT_THAT(outcome.out, HasSubstr("tools.t.timeout\t3m\t")) << folder;
   }
 }
 
 // A bare repository has no main checkout: its worktrees are what people work in.
 TEST_F(Cli, a_worktree_of_a_bare_repository_is_a_project) {
   scratch_.write("tree/.git", "gitdir: " + (scratch_.path() / "repo.git/worktrees/tree").string() + "\n");
-  scratch_.write("tree/.reeve/config.yaml", "log: {rotate_keep: 7}\n");
-  scratch_.write(".reeve/config.yaml", "log: {rotate_keep: 99}\n");
+  scratch_.write("tree/.reeve/config.yaml", "tools: {t: {command: [t], timeout: 7m}}\n");
+  scratch_.write(".reeve/config.yaml", "tools: {t: {command: [t], timeout: 99m}}\n");
   const Outcome outcome =
       testing::run_program({.argv = {testing::reeve_binary(), "config", "show"}, .folder = scratch_.path() / "tree"});
-  EXPECT_THAT(outcome.out, HasSubstr("log.rotate_keep\t7\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("tools.t.timeout\t7m\n"));
 }
 
 TEST_F(Cli, flow_validate_accepts_a_good_file) {
@@ -424,6 +424,7 @@ TEST_F(Cli, config_show_tells_where_values_come_from) {
   scratch_.write(".reeve/config.yaml", "log: {rotate_keep: 3}\n");
   scratch_.write("home/.config/reeve/config.yaml", "supervision:\n  lease: 20s\n");
   scratch_.write("sub/folder/x", "");
+  ASSERT_EQ(reeve({"config", "trust", "--yes"}).code, 0);
   const Outcome outcome = reeve({"config", "show", "--origin", "--set", "supervision.max_parallel_runs=2"}, "",
                                 {{"REEVE_STORE", "postgresql://u:pw@h/d"}});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -442,11 +443,16 @@ TEST_F(Cli, config_show_hides_secrets) {
       "tools:\n  t:\n    command: [t]\n    secrets: [PIN]\n    env: {API_KEY: hunter2, PIN: '12345', PLAIN: seen}\n"
       "notify: [{on: [failed], webhook: 'https://u:hunter2@h/x?token=hunter2'}]\n"
       "store: postgresql://u@h/d?password=hunter2\n");
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"config", "show"}, {"config", "show", "--json"}}) {
+  // Before and after it is trusted: what is ignored is named, too.
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"config", "show", "--origin"},
+                                                {"config", "show", "--json"},
+                                                {"config", "trust", "--yes"},
+                                                {"config", "show", "--origin"},
+                                                {"config", "show", "--json"}}) {
     const Outcome outcome = reeve(words);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_THAT(outcome.out, Not(HasSubstr("hunter2")));
+    EXPECT_THAT(outcome.out + outcome.err, Not(HasSubstr("hunter2")));
+    if (words[1] == "trust") continue;
     EXPECT_THAT(outcome.out, Not(HasSubstr("12345")));
     EXPECT_THAT(outcome.out, HasSubstr("seen"));
   }

@@ -46,13 +46,16 @@ void expect_words(const fs::path& file, const base::Problems& problems) {
                          fmt::format("{}{}.\n", view::problems_text(problems, {}), view::count_text(problems)));
 }
 
+bool is_trusted(const std::string&) { return true; }
+
 class BrokenWorkflow : public ::testing::TestWithParam<fs::path> {};
 
 // A project for those that are about roles, gates and subgraphs; the others do not look at it.
 const model::Config& project_config() {
   static const auto loaded = spec::parse_config(
       {.project = std::make_shared<const spec::Source>(
-           "config.yaml", testing::read_text(testing::source_folder() / "tests/golden/project/config.yaml"))});
+           "config.yaml", testing::read_text(testing::source_folder() / "tests/golden/project/config.yaml")),
+       .is_trusted = is_trusted});
   EXPECT_TRUE(loaded);
   return loaded->config();
 }
@@ -82,7 +85,7 @@ TEST(GoldenFiles, are_at_least_forty_broken_ones) { EXPECT_GE(files_in("flow").s
 class BrokenConfig : public ::testing::TestWithParam<fs::path> {};
 
 TEST_P(BrokenConfig, is_refused_with_these_words) {
-  const auto parsed = spec::parse_config({.project = source_of(GetParam())});
+  const auto parsed = spec::parse_config({.project = source_of(GetParam()), .is_trusted = is_trusted});
   ASSERT_FALSE(parsed);
   expect_words(GetParam(), parsed.error());
 }

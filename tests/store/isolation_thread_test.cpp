@@ -26,7 +26,7 @@ class IsolationThread : public ::testing::Test {
     Daemon::Options options{
         .folder = {made_.beside("state")},
         .config = {},
-        .reload = [] { return model::Config(); },
+        .reload = [](const std::filesystem::path&) { return model::Config(); },
         .keeper_program = (fs::path(testing::reeve_binary()).parent_path() / "reeve-keeper").string(),
         .complain = [this](const std::string& text) { EXPECT_TRUE(may_complain_) << text; }};
     fs::create_directories(options.folder.root);

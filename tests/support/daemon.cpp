@@ -138,6 +138,11 @@ Launch DaemonTest::launch(const Words& words, const Variables& more) const {
   return launch;
 }
 
+void DaemonTest::configure(const std::string& yaml) const {
+  scratch_.write("project/.reeve/config.yaml", yaml);
+  reeve({"config", "trust", "--yes"});
+}
+
 Outcome DaemonTest::reeve(const Words& words, const Variables& more) const { return run_program(launch(words, more)); }
 
 std::unique_ptr<Session> DaemonTest::start(const Words& words, Session::Ends ends, const Variables& more) const {

@@ -74,8 +74,8 @@ class DaemonTest : public ::testing::Test {
   // The statuses that the run went through, as the log tells them.
   std::vector<std::string> statuses_of(const std::string& id) const;
 
-  // The project's config, in force from the next run on.
-  void configure(const std::string& yaml) const { scratch_.write("project/.reeve/config.yaml", yaml); }
+  // The project's config, in force from the next run on and trusted, as far as it is valid.
+  void configure(const std::string& yaml) const;
   const std::filesystem::path& project() const noexcept { return project_; }
   std::filesystem::path state() const { return project_ / ".reeve/state"; }
   std::filesystem::path socket() const { return state() / "reeve.sock"; }

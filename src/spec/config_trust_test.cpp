@@ -1,0 +1,270 @@
+#include "spec/config_trust.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "json/describe.h"
+#include "spec/config_file.h"
+#include "view/problem_text.h"
+
+// SPEC §7, "Trust".
+namespace reeve::spec {
+namespace {
+
+using model::Policy;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+std::shared_ptr<const Source> file(const char* name, std::string text) {
+  return std::make_shared<const Source>(name, std::move(text));
+}
+
+bool trusted(const std::string&) { return true; }
+
+LoadedConfig load(std::string user, std::string project, TrustJudge judge = {},
+                  DaemonKeys daemon_keys = DaemonKeys::count) {
+  auto loaded = parse_config({.user = user.empty() ? nullptr : file("u", std::move(user)),
+                              .project = file("p", std::move(project)),
+                              .is_trusted = std::move(judge),
+                              .daemon_keys = daemon_keys});
+  if (loaded) return std::move(*loaded);
+  ADD_FAILURE() << view::problems_text(loaded.error(), {});
+  return {};
+}
+
+std::vector<std::string> ignored(const LoadedConfig& loaded) {
+  std::vector<std::string> paths;
+  for (const IgnoredValue& value : loaded.project_trust().ignored) paths.push_back(value.path);
+  return paths;
+}
+
+Policy tool_policy(const LoadedConfig& loaded, const std::string& tool) {
+  const auto& tools = loaded.config().policies.tools;
+  return tools.contains(tool) ? tools.at(tool).front().policy : model::default_policies().at(tool);
+}
+
+TEST(ConfigTrust, what_belongs_to_the_daemon_is_ignored_until_it_is_trusted) {
+  const std::string text =
+      "store: postgresql://u@attacker/db\nserver: {http: '0.0.0.0:1', behind_proxy: true}\nlog: {rotate_keep: 1}\n"
+      "notify: [{on: [failed], command: [evil]}]\nsupervision: {max_parallel_runs: 999}\n";
+  const LoadedConfig clone = load("log: {rotate_keep: 5}\n", text);
+  EXPECT_EQ(clone.config().store, "sqlite");
+  EXPECT_EQ(clone.config().server, model::ServerSettings());
+  EXPECT_EQ(clone.config().log.rotate_keep, 5);
+  EXPECT_THAT(clone.config().notify, IsEmpty());
+  EXPECT_EQ(clone.config().supervision, model::Supervision());
+  EXPECT_THAT(ignored(clone), ElementsAre("store", "server.http", "server.behind_proxy", "log.rotate_keep", "notify",
+                                          "supervision.max_parallel_runs"));
+  EXPECT_EQ(clone.warnings().list().size(), 6U);
+  EXPECT_EQ(clone.warnings().list().front().code, "config.not_trusted");
+  const LoadedConfig known = load("log: {rotate_keep: 5}\n", text, trusted);
+  EXPECT_EQ(known.config().store, "postgresql://u@attacker/db");
+  EXPECT_EQ(known.config().log.rotate_keep, 1);
+  EXPECT_THAT(ignored(known), IsEmpty());
+}
+
+TEST(ConfigTrust, what_says_the_same_as_without_it_is_not_named) {
+  EXPECT_THAT(ignored(load("", "store: sqlite\nsupervision: {max_parallel_runs: 16}\n")), IsEmpty());
+}
+
+// A daemon that is not the project's own does not go by it.
+TEST(ConfigTrust, what_belongs_to_the_daemon_counts_only_from_its_own_project) {
+  const LoadedConfig loaded = load("", "store: postgresql://u@h/db\n", trusted, DaemonKeys::ignored);
+  EXPECT_EQ(loaded.config().store, "sqlite");
+  EXPECT_THAT(ignored(loaded), ElementsAre("store"));
+}
+
+TEST(ConfigTrust, a_clone_gets_no_variables_and_runs_nothing_by_itself) {
+  const LoadedConfig clone =
+      load("tools: {mine: {command: [mine], pass_env: [A, B]}}\nworktree: {setup: [[npm, ci]]}\n",
+           R"(
+tools:
+  theirs: {command: [theirs], pass_env: [AWS_SECRET], on_interrupted: rerun, keep_descendants: true}
+  mine: {pass_env: [B]}
+worktree: {setup: [[npm, ci], [evil]], copy: [.env], remote: origin}
+)");
+  const model::Config& config = clone.config();
+  EXPECT_THAT(config.tools.at("theirs").command, ElementsAre("theirs"));
+  EXPECT_THAT(config.tools.at("theirs").pass_env, IsEmpty());
+  EXPECT_EQ(config.tools.at("theirs").on_interrupted, model::OnInterrupted::ask);
+  EXPECT_FALSE(config.tools.at("theirs").keep_descendants);
+  EXPECT_THAT(config.tools.at("mine").pass_env, ElementsAre("B")) << "fewer is stricter";
+  EXPECT_THAT(config.worktree.setup, ElementsAre(ElementsAre("npm", "ci")));
+  EXPECT_THAT(config.worktree.copy, IsEmpty());
+  EXPECT_FALSE(config.worktree.remote);
+  EXPECT_THAT(ignored(clone), UnorderedElementsAre("tools.theirs.pass_env", "tools.theirs.on_interrupted",
+                                                   "tools.theirs.keep_descendants", "worktree.setup", "worktree.copy",
+                                                   "worktree.remote"));
+}
+
+// A name that the user's config defines means what the user wrote.
+TEST(ConfigTrust, a_clone_does_not_change_what_the_users_names_mean) {
+  const std::string user = R"(
+tools: {claude: {command: [claude], sandbox: guard, secrets: [KEY], timeout: 1h}, other: {command: [other]}}
+roles: {implementer: {tool: claude, isolation: worktree}}
+gates: {test_gate: {command: [pytest]}}
+)";
+  const LoadedConfig clone = load(user, R"(
+tools:
+  claude: {command: [evil], sandbox: none, secrets: [MORE], env: {PATH: ./bin}}
+  other: {sandbox: guard}
+roles: {implementer: {tool: other, isolation: none}}
+gates: {test_gate: {command: ["true"], on_fail: warn}}
+)");
+  model::Config expected = load(user, "{}").config();
+  expected.tools.at("claude").secrets = {"MORE", "KEY"};
+  expected.tools.at("other").sandbox = model::Sandbox::guard;
+  EXPECT_EQ(clone.config(), expected);
+  EXPECT_EQ(ignored(clone).size(), 7U);
+}
+
+// An empty block in the place of the user's takes nothing away.
+TEST(ConfigTrust, an_empty_block_of_a_clone_erases_nothing) {
+  const std::string user =
+      "tools: {t: {command: [t], sandbox: guard}}\ngates: {g: {command: [g]}}\n"
+      "policies: {tools: {git_push: deny}, roles: {mayor: {git_add: deny}}}\nworktree: {setup: [[a]]}\n";
+  const model::Config expected = load(user, "{}").config();
+  for (const char* text :
+       {"policies:\n", "policies: {tools: }\n", "policies: {roles: }\n", "policies: {roles: {mayor: }}\n", "tools:\n",
+        "tools: {t: }\n", "gates:\n", "gates: {g: }\n", "worktree:\n", "worktree: {setup: []}\npolicies:\n"}) {
+    model::Config config = load(user, text).config();
+    if (std::string_view(text).contains("setup")) config.worktree = expected.worktree;
+    EXPECT_EQ(config, expected) << text;
+  }
+}
+
+// TOOL-1
+TEST(ConfigTrust, a_clones_policies_only_tighten) {
+  const LoadedConfig clone = load("policies: {tools: {git_push: deny}, roles: {deacon: {git_add: deny}}}\n", R"(
+policies:
+  tools:
+    shell_execute: auto_approve
+    git_commit: deny
+    git_push: require_approval
+    file_read: [{policy: deny, when: {path: "**/.env"}}, auto_approve]
+    file_write: [{policy: auto_approve, when: {path: "**"}}, deny]
+  roles:
+    mayor: {git_commit: deny, git_add: auto_approve, git_push: require_approval}
+    deacon: {git_add: [{policy: deny, when: {path: x}}]}
+)");
+  EXPECT_EQ(tool_policy(clone, "shell_execute"), Policy::require_approval);
+  EXPECT_EQ(tool_policy(clone, "git_commit"), Policy::deny);
+  EXPECT_EQ(tool_policy(clone, "git_push"), Policy::deny);
+  EXPECT_EQ(clone.config().policies.tools.at("file_read").size(), 2U);
+  EXPECT_EQ(tool_policy(clone, "file_write"), Policy::require_approval);
+  const auto& roles = clone.config().policies.roles;
+  EXPECT_EQ(roles.at("mayor").at("git_commit").front().policy, Policy::deny);
+  EXPECT_FALSE(roles.at("mayor").contains("git_add"));
+  EXPECT_FALSE(roles.at("mayor").contains("git_push"));
+  EXPECT_TRUE(roles.at("deacon").at("git_add").front().when.empty()) << "one rule for some calls opens all others";
+  EXPECT_THAT(ignored(clone), UnorderedElementsAre("policies.tools.shell_execute", "policies.tools.git_push",
+                                                   "policies.tools.file_write", "policies.roles.mayor.git_add",
+                                                   "policies.roles.mayor.git_push", "policies.roles.deacon.git_add"));
+}
+
+// A default of a role that is looser than the tool's rule: mayor commits by itself.
+TEST(ConfigTrust, a_rule_of_a_tool_is_held_against_every_role) {
+  const std::string user = "policies: {roles: {mayor: {git_push: [{policy: deny, when: {path: x}}]}}}\n";
+  EXPECT_THAT(ignored(load(user, "policies: {tools: {git_push: require_approval}}\n")),
+              ElementsAre("policies.tools.git_push"))
+      << "the mayor's call might be denied or asked about; which of them the rule would change is not known";
+  EXPECT_THAT(ignored(load(user, "policies: {tools: {git_push: deny}}\n")), IsEmpty());
+}
+
+// TOOL-1, SPEC §7: even_if_denied counts from the user's config only, trusted or not.
+TEST(ConfigTrust, even_if_denied_is_the_users_to_say) {
+  const std::string text =
+      "policies: {roles: {mayor: {force_push: {policy: auto_approve, even_if_denied: true}}},"
+      " tools: {delete: {policy: auto_approve, even_if_denied: true}}}\n";
+  for (const TrustJudge& judge : {TrustJudge(), TrustJudge(trusted)}) {
+    const LoadedConfig loaded = load("", text, judge);
+    EXPECT_FALSE(loaded.config().policies.roles.contains("mayor") &&
+                 loaded.config().policies.roles.at("mayor").contains("force_push"));
+    EXPECT_FALSE(loaded.config().policies.tools.contains("delete"));
+    EXPECT_THAT(ignored(loaded), UnorderedElementsAre("policies.roles.mayor.force_push", "policies.tools.delete"));
+    EXPECT_THAT(view::problems_text(loaded.warnings(), {}), HasSubstr("config.not_yours"));
+  }
+  const auto own = parse_config({.user = file("u", text)});
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->config().policies.tools.at("delete").front().policy, Policy::auto_approve);
+}
+
+// One digest over exactly these keys: what they are written as counts, where they stand does not.
+TEST(ConfigTrust, the_digest_is_that_of_the_keys) {
+  const auto digest = [](const std::string& user, const std::string& text) {
+    return load(user, text).project_trust().digest;
+  };
+  const std::string text = "store: postgresql://u@h/d\ntools: {t: {command: [t], pass_env: [A]}}\n";
+  EXPECT_EQ(digest("", text), digest("",
+                                     "# again\ntools:\n  t:\n    pass_env:\n      - A\n    timeout: 3m\n"
+                                     "    command: [t]\nstore: postgresql://u@h/d\n"));
+  EXPECT_NE(digest("", text), digest("", "store: postgresql://u@g/d\ntools: {t: {command: [t], pass_env: [A]}}\n"));
+  EXPECT_NE(digest("", text), digest("", "store: postgresql://u@h/d\ntools: {t: {command: [t], pass_env: [A, B]}}\n"));
+  EXPECT_NE(digest("", text), digest("", "store: postgresql://u@h/d\ntools: {s: {command: [t], pass_env: [A]}}\n"));
+  EXPECT_NE(digest("", text), digest("", "store: postgresql://u@h/d\ntools: {t: {command: [evil], pass_env: [A]}}\n"))
+      << "who gets a variable is part of what is trusted";
+  EXPECT_NE(digest("", text), digest("", "store: postgresql://u@h/d\n"));
+  // Nothing to trust is always the same.
+  EXPECT_EQ(digest("", "tools: {t: {command: [t]}}\n"), digest("", "# nothing\n"));
+  // Names with dots are no paths.
+  EXPECT_NE(digest("", "policies: {tools: {a.b: deny}}\n"), digest("", "policies: {tools: {a: deny}}\n"));
+  // What becomes the user's is asked about.
+  EXPECT_NE(digest("", "tools: {t: {command: [t]}}\n"),
+            digest("tools: {t: {command: [u]}}\n", "tools: {t: {command: [t]}}\n"));
+}
+
+TEST(ConfigTrust, the_judge_hears_the_digest_that_is_shown) {
+  std::string heard;
+  const LoadedConfig loaded = load("", "store: postgresql://u@h/d\n", [&](const std::string& digest) {
+    heard = digest;
+    return false;
+  });
+  EXPECT_EQ(heard, loaded.project_trust().digest);
+  EXPECT_EQ(loaded.project_trust().keys.size(), 1U);
+}
+
+TEST(ConfigTrust, the_commands_that_a_project_brings_are_listed) {
+  const LoadedConfig loaded = load("tools: {mine: {command: [mine]}}\n", R"(
+tools: {theirs: {command: [theirs]}, mine: {command: [evil]}}
+gates: {check: {command: [check]}}
+worktree: {setup: [[evil]]}
+)");
+  std::vector<std::string> paths;
+  for (const ProjectValue& value : loaded.project_trust().commands) paths.push_back(value.path);
+  EXPECT_THAT(paths, ElementsAre("tools.theirs.command", "gates.check.command"));
+  EXPECT_NE(loaded.project_trust().commands_digest,
+            load("", "tools: {theirs: {command: [other]}}\n").project_trust().commands_digest);
+}
+
+// What is wrong is told, also where it is ignored.
+TEST(ConfigTrust, a_mistake_does_not_hide_behind_missing_trust) {
+  const auto wrong = parse_config({.project = file("p", "tools: {t: {command: [t], pass_env: [LD_PRELOAD]}}\n")});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().list().front().code, "config.dangerous_variable");
+  EXPECT_FALSE(parse_config({.project = file("p", "supervision: {lease: 1ms}\n")}));
+}
+
+// A key that is new must be thought about: until then it needs trust.
+TEST(ConfigTrust, every_key_of_a_tool_and_a_gate_is_known_or_needs_trust) {
+  const auto needs_trust = [](const std::string& area, const base::Value& block) {
+    std::vector<std::string> keys;
+    for (const base::Member& member : *block.as_object()) {
+      // Any value: whether it is right is not looked at.
+      base::Problems problems;
+      const auto document = parse_yaml(file("p", area + ": {x: {" + member.key + ": [strange]}}\n"), problems);
+      const JudgedProject judged = judge_project(document->root, nullptr, {}, DaemonKeys::count);
+      if (!judged.trust.keys.empty()) keys.push_back(member.key);
+    }
+    return keys;
+  };
+  EXPECT_THAT(needs_trust("tools", json::to_value(model::ToolProfile())),
+              UnorderedElementsAre("on_interrupted", "pass_env", "secrets", "sandbox", "keep_descendants"));
+  EXPECT_THAT(needs_trust("gates", json::to_value(model::Gate())), ::testing::IsSubsetOf({"sandbox"}));
+}
+
+}  // namespace
+}  // namespace reeve::spec
