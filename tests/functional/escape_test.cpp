@@ -26,6 +26,8 @@ using testing::Words;
 class Escape : public testing::DaemonTest {
  protected:
   Escape() {
+    // Without control groups, which say it too where they can be made.
+    become_ordinary();
     configure("tools:\n  staying: {command: [/bin/sh], keep_descendants: true}\n");
     EXPECT_EQ(reeve({"run", "--state", other(), "--detach", "--", "/bin/sh", "-c",
                      R"(echo '{"event":"approval_needed","question":"Go?"}'; exit 90)"})
@@ -162,15 +164,19 @@ TEST_F(Escape, with_its_mark_lowered) {
   expect_killed();
 }
 
-// Only root can raise it: then the guard above it says what it is. For others it stays.
+// Root can raise it, and a daemon that is limited itself cannot read it: then the guard above says what it is.
 TEST_F(Escape, with_its_mark_removed) {
+  EXPECT_EQ(reeve({"stop", "--state", other()}).code, 0);
+  testing::Launch limited = launch({"approvals", "--state", other()});
+  limited.argv.insert(limited.argv.begin(), {"/usr/bin/prlimit", "--locks=1000:1000"});
+  EXPECT_EQ(testing::run_program(limited).code, 0);
   start_runaway("prlimit --pid $$ --locks=unlimited:unlimited; kill -9 $tool $keeper");
   const pid_t daemon = find_own("daemon");
   ASSERT_GT(daemon, 0);
   ASSERT_EQ(::kill(daemon, SIGSTOP), 0);
   release("go");
   expect_refused();
-  // What has taken off all that it was known by lives on.
+  // What has removed all that it was known by lives on.
   ::kill(runaway(), SIGKILL);
   ASSERT_EQ(::kill(daemon, SIGCONT), 0);
 }
