@@ -39,7 +39,7 @@ ExitCode run(const Call& call) {
 std::vector<FoundPlace> find_named_places(const Call& call, std::string_view command) {
   refuse_host(call, command);
   if (is_inside_run()) {
-    throw base::Error("policy.denied", "a process inside a run cannot say which project is which",
+    throw base::Error("project.denied", "a process inside a run cannot say which project is which",
                       "call it in a shell of your own");
   }
   const fs::path folder = call.arguments.positional(0);

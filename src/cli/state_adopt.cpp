@@ -85,7 +85,7 @@ bool is_known(const fs::path& folder) {
 ExitCode run(const Call& call) {
   refuse_host(call, "state adopt");
   if (is_inside_run()) {
-    throw base::Error("policy.denied", "a process inside a run cannot accept a state folder",
+    throw base::Error("project.denied", "a process inside a run cannot accept a state folder",
                       "call it in a shell of your own");
   }
   const fs::path folder = fs::absolute(call.arguments.positional(0)).lexically_normal();

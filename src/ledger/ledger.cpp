@@ -112,12 +112,20 @@ void Ledger::run_tasks() {
       // Whoever asked has a look at the result.
     }
   }
+  if (!tasks.empty() && is_logless_) empty_log();
+}
+
+void Ledger::set_logless(bool is_logless) {
+  is_logless_ = is_logless;
+  if (is_logless) between([](store::Session&) {});
 }
 
 void Ledger::empty_log() noexcept {
   if (session_->engine() != store::Engine::sqlite) return;
   try {
-    session_->run_script("PRAGMA wal_checkpoint(PASSIVE)");
+    // Not a byte stays in it: somebody may put another database beside it. A reader is not waited for long; what it
+    // keeps there is moved after the next group.
+    session_->run_script("PRAGMA busy_timeout = 100; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout = 30000");
   } catch (const std::exception&) {
     // The next group tries again.
   }

@@ -51,9 +51,9 @@ class Ledger {
   // Runs between two groups, outside of any transaction, on the store thread; what it throws is dropped. From any
   // thread. Dropped when too many wait, and when the ledger ends first.
   void between(std::function<void(store::Session&)> task);
-  // Whether every group is moved from SQLite's log into the database file at once: then the log may be lost. From any
-  // thread.
-  void set_logless(bool is_logless) noexcept { is_logless_ = is_logless; }
+  // Whether everything is moved from SQLite's log into the database file at once, from now on after every group: then
+  // the log may be lost. From any thread.
+  void set_logless(bool is_logless);
 
   // How many units wait for their turn, without those that are at work. From any thread.
   std::size_t waiting() const;

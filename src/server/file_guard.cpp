@@ -23,8 +23,10 @@ constexpr const char* rescued_name = "reeve.db.rescued";
 std::string what_to_do(const StateFinding& finding, const fs::path& root) {
   if (finding.kind == Kind::gone) return "its runs are ended; the next command begins with an empty state folder";
   if (finding.kind == Kind::moved) {
-    return fmt::format("move it back; or: reeve stop --state {0}, then reeve project moved {0}",
-                       finding.now_at.string());
+    const fs::path around = finding.now_at.parent_path();
+    const fs::path named = around.filename() == ".reeve" ? around.parent_path() : finding.now_at;
+    return fmt::format("move it back; or: reeve stop --state {}, then: reeve project moved {}", finding.now_at.string(),
+                       named.string());
   }
   if (finding.is_database_deleted) {
     return fmt::format("reeve stop, then: mv {} {}", (root / rescued_name).string(), (root / "reeve.db").string());
@@ -74,9 +76,6 @@ void FileGuard::on_change(const StateFinding& finding) {
   // The log may have no name any more, and its content ends with this process: the database file gets all of it now,
   // and all that follows at once.
   daemon_.ledger().set_logless(true);
-  daemon_.ledger().between([](store::Session& session) {
-    if (session.engine() == store::Engine::sqlite) session.run_script("PRAGMA wal_checkpoint(PASSIVE)");
-  });
   if (finding.kind == Kind::gone) end_runs();
 }
 

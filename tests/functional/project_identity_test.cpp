@@ -6,8 +6,8 @@
 
 #include "tests/support/daemon.h"
 
-// SPEC §7: Reeve never acts on the original on behalf of a copy. A project or state folder that turns up at another path
-// is used only after the user has said what it is.
+// SPEC §7: Reeve never acts on the original on behalf of a copy. A project or state folder that turns up at another
+// path is used only after the user has said what it is.
 namespace reeve {
 namespace {
 

@@ -191,7 +191,7 @@ TEST_F(StateIdentity, a_missing_database_is_never_replaced_in_silence) {
   EXPECT_EQ(outcome.code, 6);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("state.database_missing"), HasSubstr("reeve state adopt")));
   EXPECT_FALSE(fs::exists(state() / "reeve.db"));
-  EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("reeve.db' is gone"));
+  EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("reeve.db` is gone"));
   // The person may begin anew; what is left of the old runs is not mixed with that of the new ones.
   const Outcome adopted = reeve({"state", "adopt", state().string(), "--yes"});
   ASSERT_EQ(adopted.code, 0) << adopted.err;
