@@ -132,8 +132,10 @@ void Isolation::withdraw(const IsolationGround& ground, NodePlace place, std::st
 void Isolation::apply(const IsolationGround& ground, base::ExecutionId root, model::ApplyWhen mode,
                       Answer<Applied> answer) {
   if (!ground.base_commit) return core_of(ground).post([answer] { answer(Applied{}); });
-  core_of(ground).submit([core = &core_of(ground), root, mode, answer] { core->apply(root, mode, answer); },
-                         [answer](Error error) { answer(std::unexpected(std::move(error))); });
+  Core& core = core_of(ground);
+  const Answer<Applied> bound = core.bind(std::move(answer));
+  core.submit([&core, root, mode, bound] { core.apply(root, mode, bound); },
+              [bound](Error error) { bound(std::unexpected(std::move(error))); });
 }
 
 void Isolation::close(const IsolationGround& ground, base::ExecutionId root, std::function<void(bool)> done) {
@@ -176,8 +178,9 @@ void Isolation::act(base::PatchId patch, PatchAction action, std::string by, Ans
 void Isolation::act_in(Core& core, base::PatchId patch, PatchAction action, const std::string& by,
                        const Answer<model::Patch>& answer) {
   if (action == PatchAction::apply) {
-    return core.submit([&core, patch, by, answer] { core.apply_patch(patch, by, answer); },
-                       [answer](Error error) { answer(std::unexpected(std::move(error))); });
+    const Answer<model::Patch> bound = core.bind(answer);
+    return core.submit([&core, patch, by, bound] { core.apply_patch(patch, by, bound); },
+                       [bound](Error error) { bound(std::unexpected(std::move(error))); });
   }
   core.ask<model::Patch>(
       [&core, patch, action, by](IsolationSteps& steps) {

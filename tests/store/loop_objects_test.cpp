@@ -103,8 +103,9 @@ TEST(LoopObjects, what_waits_for_git_is_destroyed_on_the_loop) {
       isolation.survey(
           ground.project, {},
           [&count, held = strays.make()](const std::expected<Isolation::Survey, base::Error>&) { count(); });
-      isolation.checkout(ground, place, {}, "gate",
-                         [&count, held = strays.make()](const std::expected<std::string, base::Error>&) { count(); });
+      isolation.checkout(
+          ground, place, {}, "gate",
+          [&count, held = strays.make()](const std::expected<Isolation::Checkout, base::Error>&) { count(); });
       isolation.reject(ground, place, model::PatchState::rejected, "no",
                        [&count, held = strays.make()](const std::expected<void, base::Error>&) { count(); });
       isolation.close(ground, place.root, [&count, held = strays.make()](bool) { count(); });
