@@ -16,7 +16,7 @@ struct DecodedByte {
   bool is_plain() const noexcept { return end - start == 1; }
 };
 
-// Escapes of a JSON string: \" \\ \/ \b \f \n \r \t \uXXXX and surrogate pairs. A backslash that begins no escape is
+// Escapes of a JSON string: \" \\ \/ \b \f \n \r \t \u0041 and surrogate pairs. A backslash that begins no escape is
 // passed on as it is. Holds back at most one escape, or one pair.
 class JsonEscapes {
  public:
@@ -142,7 +142,7 @@ class JsonEscapes {
   }
 };
 
-// %XX of URLs and forms, in both cases.
+// %41 of URLs and forms, in both cases.
 class PercentEscapes {
  public:
   template <class Sink>
