@@ -85,10 +85,10 @@ TEST_F(Flow, a_task_brings_its_tool_its_files_and_its_context) {
                       "task_template: Mend it, target_files: [src/a.c, b.c], extra_context: {style: short}}"),
         "");
   };
+  EXPECT_THAT(refuse_flow(with("tool: othr, ")).err, AllOf(HasSubstr("flow.unknown_tool"), HasSubstr("`other`")));
   const std::string told = "Mend it\n\nTarget files:\nsrc/a.c\nb.c\n\nExtra context:\nstyle: short\n";
   EXPECT_EQ(outputs_of(run_flow(with("")), "a")["text"], told);
   EXPECT_EQ(outputs_of(run_flow(with("tool: other, ")), "a")["text"], "other " + told);
-  EXPECT_THAT(refuse_flow(with("tool: othr, ")).err, AllOf(HasSubstr("flow.unknown_tool"), HasSubstr("`other`")));
 }
 
 // SPEC §7: a tool whose command has no `{prompt}` gets the prompt on its standard input.
