@@ -61,6 +61,7 @@ void Reader::run() {
 void Reader::perform(Unit& unit) {
   std::optional<base::Error> error;
   try {
+    unit.prepare();
     Transaction transaction(*session_);
     session_->begin();
     unit.run(transaction);
