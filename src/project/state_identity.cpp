@@ -105,7 +105,10 @@ std::optional<Opened> open_own(const fs::path& root) {
     // Whose it is says more than that it cannot be read.
     const int error = errno;
     struct stat status{};
-    if (error == EACCES && ::lstat(root.c_str(), &status) == 0) refuse_owner(root, status);
+    const bool is_named = ::lstat(root.c_str(), &status) == 0;
+    if (error == EACCES && is_named) refuse_owner(root, status);
+    // Something on the way to it is no folder.
+    if (error == ENOTDIR && !is_named) return std::nullopt;
     refuse_link(root, error);
   }
   if (::fstat(opened.folder.get(), &opened.status) != 0) refuse_link(root, errno);
