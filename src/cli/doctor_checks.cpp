@@ -99,7 +99,47 @@ std::string member(const base::Value& document, std::string_view key) {
   return text != nullptr ? *text : std::string();
 }
 
-Check check_daemon(client::DaemonPlace place) {
+// Other programs that hold SQLite's write lock: byte 120 of the file beside its log.
+std::vector<std::int64_t> find_lockers(const fs::path& database, std::int64_t daemon) {
+  constexpr std::uint64_t write_lock = 120;
+  std::vector<std::int64_t> found;
+  struct stat info{};
+  if (::stat((database.string() + "-shm").c_str(), &info) != 0) return found;
+  std::ifstream file("/proc/locks");
+  for (std::string line; std::getline(file, line);) {
+    // "7: POSIX  ADVISORY  WRITE 1234 fe:00:5319155 120 120"
+    std::istringstream words(line);
+    std::string number, family, kind, mode, place, last;
+    std::int64_t pid = 0;
+    std::uint64_t first = 0;
+    if (!(words >> number >> family >> kind >> mode >> pid >> place >> first >> last)) continue;
+    const bool is_there = place.ends_with(fmt::format(":{}", info.st_ino)) && mode == "WRITE" && first <= write_lock;
+    const bool covers = last == "EOF" || std::strtoull(last.c_str(), nullptr, 10) >= write_lock;
+    if (is_there && covers && pid > 0 && pid != daemon) found.push_back(pid);
+  }
+  return found;
+}
+
+Check check_store(const client::DaemonPlace& place, const std::optional<base::Value>& health) {
+  const std::string name = "store";
+  const base::Value* word = health ? health->find("store") : nullptr;
+  const std::string state = word != nullptr && word->as_string() != nullptr ? *word->as_string() : std::string();
+  const auto lockers = find_lockers(place.folder / "reeve.db", client::find_daemon_pid(place));
+  const std::string holder = lockers.empty() ? "another program" : fmt::format("process {}", lockers.front());
+  if (state == "locked") {
+    return fail(name, fmt::format("{} holds the database locked: nothing can be changed", holder),
+                "end its transaction");
+  }
+  if (state == "unreachable") return fail(name, "the PostgreSQL server does not answer", "look at the server");
+  if (state == "busy") return warn(name, "the daemon has been at work in it for more than a second", "look again");
+  // It may be at work for a moment.
+  if (!lockers.empty()) return warn(name, fmt::format("{} holds the database locked", holder), "end its transaction");
+  if (state == "ok") return ok(name, "answers");
+  return ok(name, "nobody else holds it locked; what else is wrong is told by a daemon that answers");
+}
+
+// Gives up on a daemon that says nothing, and says what else is known of it. `health` is what it says of itself.
+Check check_daemon(client::DaemonPlace place, std::optional<base::Value>& told) {
   const std::string name = "daemon";
   place.no_start = "none is started to be looked at";
   place.patience = std::chrono::seconds(2);
