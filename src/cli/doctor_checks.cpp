@@ -126,6 +126,7 @@ Check check_store(const client::DaemonPlace& place, const std::optional<base::Va
   const std::string state = word != nullptr && word->as_string() != nullptr ? *word->as_string() : std::string();
   const auto lockers = find_lockers(place.folder / "reeve.db", client::find_daemon_pid(place));
   const std::string holder = lockers.empty() ? "another program" : fmt::format("process {}", lockers.front());
+  if (state == "files_removed") return fail(name, member(*health, "problem"), member(*health, "fix"));
   if (state == "locked") {
     return fail(name, fmt::format("{} holds the database locked: nothing can be changed", holder),
                 "end its transaction");
@@ -157,19 +158,10 @@ Check check_daemon(client::DaemonPlace place, std::optional<base::Value>& told) 
     const auto since =
         started != nullptr && started->as_string() != nullptr ? base::parse_time(*started->as_string()) : std::nullopt;
     if (since) detail += fmt::format(", up {}", view::age_text(base::SystemClock().wall_now() - *since));
-    // Asked once: one that is not ready is to be told of, not waited for.
-    const client::Answer ready = client::Connection(place.endpoint()).ask({.target = "/readyz"});
-    const auto problem = ready.status == 503 ? json::parse(ready.body) : json::parse("{}");
-    if (ready.status == 503 && problem) {
-      return fail(name, fmt::format("{}; it is not ready: {}", detail, member(*problem, "detail")),
-                  member(*problem, "fix"));
-    }
     if (release == REEVE_VERSION) return ok(name, detail);
     return warn(name, fmt::format("{}; this program is {}", detail, REEVE_VERSION), "reeve stop; the next one is new");
   } catch (const base::Error& error) {
     return fail(name, error.message(), error.fix());
-  } catch (const client::Lost& lost) {
-    return fail(name, lost.what, "it went away just now: try again");
   }
 }
 

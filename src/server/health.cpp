@@ -36,8 +36,13 @@ void health(SharedExchange exchange) {
   document.set("started_at", Value::string(base::format_time(exchange->daemon.started_at())));
   document.set("live_runs", Value::integer(static_cast<std::int64_t>(exchange->daemon.supervisor().live_runs())));
   const ledger::Ledger::Stall stall = exchange->daemon.ledger().stall();
-  document.set("store", Value::string(spell(stall.kind)));
+  const auto refusal = exchange->daemon.check_files();
+  document.set("store", Value::string(refusal ? "files_removed" : spell(stall.kind)));
   document.set("store_stalled_ms", Value::integer(stall.duration.count()));
+  if (refusal) {
+    document.set("problem", Value::string(refusal->message()));
+    document.set("fix", Value::string(refusal->fix()));
+  }
   exchange->send(200, document);
 }
 

@@ -16,8 +16,10 @@ std::vector<Operation> daemon_operations(json::Schemas& schemas) {
                            {"pid", number},
                            {"started_at", schemas.of<base::WallTime>()},
                            {"live_runs", number},
-                           {"store", json::word_schema({"ok", "locked", "unreachable", "busy"})},
-                           {"store_stalled_ms", number}},
+                           {"store", json::word_schema({"ok", "locked", "unreachable", "busy", "files_removed"})},
+                           {"store_stalled_ms", number},
+                           {"problem", json::string_schema()},
+                           {"fix", json::string_schema()}},
                           {"status", "version", "pid", "started_at", "live_runs", "store", "store_stalled_ms"}));
   const Value checks =
       json::object_schema({{"status", schemas.of<wire::Health>()}, {"checks", schemas.of<std::vector<wire::Check>>()}},

@@ -39,7 +39,7 @@ class FilesRemoved : public testing::DaemonTest {
       EXPECT_EQ(outcome.code, 1) << outcome.err;
       EXPECT_THAT(outcome.err, AllOf(HasSubstr("error[store.files_removed]"), HasSubstr(what), HasSubstr(fix)));
     }
-    EXPECT_THAT(reeve({"doctor"}).out, AllOf(HasSubstr("daemon\tfail\t"), HasSubstr(what)));
+    EXPECT_THAT(reeve({"doctor"}).out, AllOf(HasSubstr("store\tfail\t"), HasSubstr(what)));
     EXPECT_EQ(reeve({"runs"}).code, 0);
   }
 };
