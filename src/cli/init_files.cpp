@@ -8,6 +8,8 @@ constexpr std::string_view config =
     R"(# Reeve's config for this project. Everything is optional; what is commented out shows the default or an example.
 # `reeve config show --origin` tells what is in force and where it comes from. Unknown keys are errors.
 # Durations: 90 (seconds), 500ms, 90s, 5m, 2h, 3d; `off` or `never` where no limit is wanted.
+# What allows more than your own config (`pass_env`, `policies`, `worktree`), and `store`, `server`, `log`, `notify` and
+# `supervision`, count after `reeve config trust` has shown them to you, and again after each change of them.
 
 # Command-line programs that Reeve may start, each with its manners. The words of the command are passed as they are,
 # never through a shell; {prompt} is one argument. A command without {prompt} gets the prompt on its standard input.

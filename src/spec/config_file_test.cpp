@@ -137,7 +137,7 @@ TEST(ConfigFile, replaces_policy_rules_whole) {
 
 // TOOL-1: the ways to write a rule.
 TEST(ConfigFile, reads_policies_in_every_form) {
-  const model::Config config = load({.project = file("p", R"(
+  const model::Config config = load({.user = file("p", R"(
 policies:
   tools:
     file_write: {require_approval, when: {path: "src/**"}}
