@@ -382,15 +382,15 @@ TEST_F(FlowCli, validate_warns_of_what_a_start_refuses) {
 TEST_F(FlowCli, validate_warns_of_a_prompt_that_drops_the_task) {
   write_workflow("w", chain("w", {{"a", "true"}}));
   const std::string tool = "tools: {sh: {command: [sh, -c, '{prompt}']}}\n";
-  configure(tool + "roles: {sh: {tool: sh, prompt: 'true'}}\n");
+  configure(tool + "roles: {coder: {tool: sh, prompt: 'true'}}\n");
   const Outcome warned = reeve({"flow", "validate", "w"});
   EXPECT_EQ(warned.code, 0) << warned.err;
   EXPECT_THAT(warned.err, AllOf(HasSubstr("warning[flow.prompt_without_input]"), HasSubstr("prompt_takes_input")));
   EXPECT_THAT(reeve({"flow", "graph", "w"}).err, Not(HasSubstr("warning[")));
   EXPECT_THAT(reeve({"doctor"}).out,
-              HasSubstr("prompts\twarn\tno `{input}`, so the task is put behind it: the role `sh`"));
+              HasSubstr("prompts\twarn\tno `{input}`, so the task is put behind it: the role `coder`"));
   for (const char* meant : {"true", "false"}) {
-    configure(tool + "roles: {sh: {tool: sh, prompt: 'true', prompt_takes_input: " + meant + "}}\n");
+    configure(tool + "roles: {coder: {tool: sh, prompt: 'true', prompt_takes_input: " + meant + "}}\n");
     EXPECT_THAT(reeve({"flow", "validate", "w"}).err, Not(HasSubstr("warning["))) << meant;
     EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("prompts\tok\t")) << meant;
   }
