@@ -207,24 +207,25 @@ base::Result<LoadedConfig> parse_config(const ConfigSources& sources) {
   }
   // The whole is read even when a part is wrong, so that all problems are told at once; those of the parts come again.
   const auto is_from_project = [&](const YamlNode& node) { return loaded.layer_of(node) == ConfigLayer::project; };
-  base::Problems of_whole;
-  Binder binder("config", of_whole);
-  binder.bind(loaded.merged_, loaded.config_);
-  check_config(loaded.config_, loaded.merged_, is_from_project, binder);
-  problems.append_new(of_whole);
+  const auto read_whole = [&](const YamlNode& root, model::Config& config) {
+    base::Problems found;
+    Binder binder("config", found);
+    binder.bind(root, config);
+    check_config(config, root, is_from_project, binder);
+    return found;
+  };
+  // What is ignored is told when it is wrong, too; but what it may not loosen it does not.
   model::Config with_ignored;
+  base::Problems of_ignored;
   if (!left_out.empty()) {
-    // What is ignored is told when it is wrong, too; but what it may not loosen it does not.
-    base::Problems of_ignored;
-    Binder whole_binder("config", of_ignored);
-    whole_binder.bind(whole, with_ignored);
-    check_config(with_ignored, whole, is_from_project, whole_binder);
-    base::Problems kept;
-    for (const base::Problem& problem : of_ignored.list()) {
-      if (problem.code != "config.loosens_deny") kept.add(problem);
+    const base::Problems found = read_whole(whole, with_ignored);
+    for (const base::Problem& problem : found.list()) {
+      if (problem.code != "config.loosens_deny") of_ignored.add(problem);
     }
-    problems.append_new(kept);
   }
+  problems.append_new(of_ignored);
+  // A mistake that was left out would be told once more, as something that is missing.
+  if (!of_ignored.has_errors()) problems.append_new(read_whole(loaded.merged_, loaded.config_));
   problems.sort();
   if (problems.has_errors()) return std::unexpected(std::move(problems));
   name_ignored(std::move(left_out), loaded.config_, with_ignored, loaded.project_trust_, problems);

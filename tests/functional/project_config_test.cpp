@@ -19,7 +19,10 @@ using testing::Words;
 
 class ProjectConfig : public testing::FlowTest {
  protected:
-  ~ProjectConfig() override { static_cast<void>(call(project(), {"stop"})); }
+  void TearDown() override {
+    call(project(), {"stop"});
+    FlowTest::TearDown();
+  }
 
   // With the state outside of every project.
   Outcome call(const fs::path& folder, Words words, const testing::Variables& more = {}) const {
