@@ -393,11 +393,10 @@ TEST_F(Cli, doctor_looks_at_the_database) {
 }
 
 TEST_F(Cli, doctor_says_how_to_mend_it) {
-  fs::create_directory(scratch_.path() / "s");
-  fs::permissions(scratch_.path() / "s", fs::perms::owner_all | fs::perms::others_read);
+  scratch_.write("s/reeve.lock", "");
   const Outcome outcome = reeve({"doctor", "--state", "s"});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.out, HasSubstr("chmod 700"));
+  EXPECT_THAT(outcome.out, HasSubstr("reeve state adopt "));
   EXPECT_THAT(reeve({"doctor", "--state", "s", "--json"}).out,
               HasSubstr(R"({"name":"state folder","status":"fail","detail":)"));
 }

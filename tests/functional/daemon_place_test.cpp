@@ -129,7 +129,8 @@ class FullDisk : public testing::DaemonTest {
     EXPECT_EQ(::statvfs(state().c_str(), &status), 0);
     return status.f_bavail * status.f_frsize;
   }
-  fs::path ballast() const { return state() / "ballast"; }
+  // A name that a fresh disk may have, so that the folder still counts as empty.
+  fs::path ballast() const { return state() / "lost+found"; }
   void fill(std::uint64_t leave) const {
     const int file = ::open(ballast().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     // The daemon writes meanwhile, so that there may be less room than a moment ago.

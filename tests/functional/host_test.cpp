@@ -64,7 +64,7 @@ TEST_F(Host, runs_are_started_followed_and_decided_about) {
   EXPECT_EQ(from_outside({"wait", "TR-2"}, by_variable).code, 0);
   EXPECT_EQ(sql("SELECT decided_by FROM approvals"), "anna");
   // None of it has made a state folder here.
-  EXPECT_FALSE(std::filesystem::exists(scratch().path() / "home/.local"));
+  EXPECT_FALSE(std::filesystem::exists(scratch().path() / "home/.local/state/reeve/id"));
 }
 
 TEST_F(Host, workflows_are_sent_along) {

@@ -104,6 +104,7 @@ TEST_F(StateIdentity, a_folder_that_others_can_enter_is_refused) {
   stop();
   fs::permissions(state(), fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec);
   expect_refused("state.not_private", "chmod 700 " + state().string());
+  EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("chmod 700 " + state().string()));
 }
 
 TEST_F(StateIdentity, root_does_not_use_the_folder_of_another_user) {
