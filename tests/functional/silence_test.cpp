@@ -201,7 +201,8 @@ class SilentServer : public Silence {
     const char* server = std::getenv("REEVE_TEST_POSTGRESQL");
     if (server == nullptr) GTEST_SKIP() << "no PostgreSQL server was started";
     server_ = server;
-    database_ = fmt::format("silence_{}", ::getpid());
+    static int count = 0;
+    database_ = fmt::format("silence_{}_{}", ::getpid(), ++count);
     const Outcome made = testing::run_program(
         {.argv = {"createdb", "-h", server_, "-U", "reeve", database_}, .environment = {{"PATH", "/usr/bin:/bin"}}});
     ASSERT_EQ(made.code, 0) << made.err;
@@ -225,7 +226,11 @@ class SilentServer : public Silence {
 };
 
 TEST_F(SilentServer, a_server_that_stands_still_is_named_and_given_up) {
-  const std::string approval = ask();
+  const std::string approval = "AP-1";
+  Words words = {"run", "--detach", "--"};
+  for (const std::string& word : asking(R"("question":"Go on?")")) words.push_back(word);
+  ASSERT_EQ(reeve(words).code, 0);
+  wait_for_status("TR-1", "waiting_approval");
   const std::string run = detach_waiting();
   const auto pids = backends();
   ASSERT_FALSE(pids.empty());
