@@ -9,10 +9,6 @@
 // Gates run what tasks have written (ISO-2).
 namespace reeve::model {
 
-// The tool of a role: its own, or the only one there is; null when there is none.
-const ToolProfile* find_role_tool(const std::map<std::string, ToolProfile>& tools,
-                                  const std::map<std::string, Role>& roles, const std::string& role);
-
 // The strictest sandbox of the tasks of a workflow: of a gate that names none. Which tasks come before the gate is not
 // looked at: loops and branches would make it a guess.
 Sandbox find_gate_sandbox(const std::map<std::string, ToolProfile>& tools, const std::map<std::string, Role>& roles,

@@ -1,0 +1,38 @@
+#include "model/gate_sandbox.h"
+
+#include <gtest/gtest.h>
+
+namespace reeve::model {
+namespace {
+
+Workflow make_workflow(const std::string& role, const std::optional<std::string>& tool = {}) {
+  Node node;
+  node.id = "a";
+  node.task_config.emplace();
+  node.task_config->role = role;
+  node.task_config->tool = tool;
+  Workflow workflow;
+  workflow.nodes = {node};
+  return workflow;
+}
+
+// ISO-2
+TEST(GateSandbox, the_strictest_of_the_tasks_holds) {
+  ToolProfile kept;
+  kept.sandbox = Sandbox::guard;
+  std::map<std::string, ToolProfile> tools = {{"kept", kept}};
+  Role coder;
+  coder.tool = "open";
+  EXPECT_EQ(find_gate_sandbox(tools, {}, make_workflow("coder")), Sandbox::guard) << "the only tool there is";
+  EXPECT_EQ(find_gate_sandbox(tools, {}, make_workflow("noop")), Sandbox::none) << "no tool writes anything";
+  tools.emplace("open", ToolProfile());
+  EXPECT_EQ(find_gate_sandbox(tools, {{"coder", coder}}, make_workflow("coder")), Sandbox::none);
+  EXPECT_EQ(find_gate_sandbox(tools, {{"coder", coder}}, make_workflow("coder", "kept")), Sandbox::guard)
+      << "the task's own tool goes before its role's";
+  Workflow both = make_workflow("coder");
+  both.nodes.push_back(make_workflow("coder", "kept").nodes.front());
+  EXPECT_EQ(find_gate_sandbox(tools, {{"coder", coder}}, both), Sandbox::guard);
+}
+
+}  // namespace
+}  // namespace reeve::model
