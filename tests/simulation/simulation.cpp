@@ -164,6 +164,8 @@ class Simulation {
       ++report_.crashes;
       if (daemons_[index]->worker.daemon != 0) dead_[index].push_back(daemons_[index]->worker.daemon);
       daemons_[index].reset();
+      // Now and then for so long that its keepers give up.
+      if (draw(5) == 0) away_until_[index] = clock_.wall_now() + 2 * (lease + adopt_grace);
     }
   }
 
@@ -513,7 +515,8 @@ class Simulation {
     const std::size_t index = draw(2);
     if (!daemons_[index]) {
       // It stays away for a while, so that the other one has to take over.
-      if (daemon_count() == 0 || draw(6) == 0) start_daemon(index);
+      const bool may_start = clock_.wall_now() >= away_until_[index] && draw(6) == 0;
+      if (daemon_count() == 0 || may_start) start_daemon(index);
       return;
     }
     switch (draw(9)) {
@@ -715,6 +718,8 @@ class Simulation {
   std::unique_ptr<store::Session> watcher_;
   std::optional<Invariants> invariants_;
   std::array<std::unique_ptr<Daemon>, 2> daemons_;
+  // When the next daemon of a host may start.
+  std::array<base::WallTime, 2> away_until_{};
   // Daemons that died, by host.
   std::array<std::vector<std::int64_t>, 2> dead_;
   ledger::NewExecution wanted_;
