@@ -24,6 +24,7 @@ using ::testing::HasSubstr;
 class LostRuns : public ::testing::Test {
  protected:
   LostRuns() {
+    around_.descriptors.max_runs = 10;
     for (const auto& folder : {folder_.runs(), folder_.keepers()}) std::filesystem::create_directories(folder);
     run_ = ledger_.call([](ledger::Transaction& transaction) {
       const base::RunId id = ledger::create_run(transaction, {.tool_name = "aider", .argv = {"aider"}});
