@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include "os/process.h"
+#include "os/process_stat.h"
 #include "os/pseudo_file.h"
 
 namespace reeve::os {
@@ -119,13 +119,15 @@ std::uint64_t user_of(pid_t pid) {
   return parse_unsigned(rest.substr(0, rest.find('\t')));
 }
 
-// Rounded down, as the kernel tells it; the first moment for one that is gone, which is found out by its lineage.
-base::BootTime began_at(pid_t pid) {
+// Rounded down, as the kernel tells it.
+base::BootTime began_at(const ProcessId& id) {
   static const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-  const auto id = identify(pid);
-  const std::uint64_t ticks = id ? id->started : 0;
-  return base::BootTime(base::Milliseconds(ticks * 1'000 / ticks_per_second));
+  return base::BootTime(base::Milliseconds(id.started * 1'000 / ticks_per_second));
 }
+
+// What has ended holds nothing, and is not shown to others than root. One whose first thread has ended while others go
+// on looks the same but for their number.
+bool is_over(const ProcessStat& stat) { return stat.state == 'X' || (stat.state == 'Z' && stat.threads <= 1); }
 
 // How many descriptors wait in it, of a unix socket.
 constexpr std::string_view waiting_mark = "scm_fds:";
@@ -256,8 +258,10 @@ class Search {
   }
 
   void note_hidden(pid_t pid) {
+    const auto stat = read_process_stat(pid);
+    if (!stat || is_over(*stat)) return;
     const std::uint64_t user = user_of(pid);
-    const base::BootTime began = began_at(pid);
+    const base::BootTime began = began_at(stat->id);
     for (Wanted& one : wanted_) {
       // Bounded by the processes that are looked at: a proxy of root has all of the kernel's beside it.
       if (one.inode != 0 && one.user == user) (began <= one.accepted ? one.hidden : one.latecomers).push_back(pid);

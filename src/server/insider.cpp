@@ -117,10 +117,18 @@ std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& p
   return judge(daemon, suspect);
 }
 
+bool PortPeers::has_lost_a_suspect() const {
+  if (!is_guess || is_of_another_user) return false;
+  return !std::ranges::all_of(suspects, is_there) || !std::ranges::all_of(latecomers, is_there);
+}
+
 std::optional<Insider> find_insider(const runtime::Daemon& daemon, const PortPeers& peers) {
+  // Other users have runs of their own, in the hands of other daemons: none of them has anything to hide here.
+  const bool is_stranger = peers.is_guess && peers.is_of_another_user;
   for (const auto* all : {&peers.suspects, &peers.latecomers}) {
     for (const Suspect& one : *all) {
-      if (auto insider = judge(daemon, one)) return insider;
+      auto insider = is_stranger ? find_held(daemon, one.pid, one.lineage) : judge(daemon, one);
+      if (insider) return insider;
     }
   }
   // It is closed as soon as nobody has it: whoever has ended since may have been its last holder.
@@ -129,13 +137,11 @@ std::optional<Insider> find_insider(const runtime::Daemon& daemon, const PortPee
     throw Error("api.peer_hidden", "not all processes that may have sent this could be looked at",
                 "ask through the daemon's unix socket");
   }
-  if (peers.is_guess && peers.is_of_another_user) return std::nullopt;
+  if (is_stranger) return std::nullopt;
   // Those that have gone since they were found may have been anybody. One who was seen and is still there has it; of
   // those who only may have it each must be known.
   const bool is_anybody_there = std::ranges::any_of(peers.suspects, is_there);
-  const bool is_each_known =
-      std::ranges::all_of(peers.suspects, is_there) && std::ranges::all_of(peers.latecomers, is_there);
-  if (!is_anybody_there || (peers.is_guess && !is_each_known)) throw_gone();
+  if (!is_anybody_there || peers.has_lost_a_suspect()) throw_gone();
   return std::nullopt;
 }
 

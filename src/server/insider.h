@@ -33,6 +33,9 @@ struct PortPeers {
   bool is_of_another_user = false;
   // The connection was closed at that end before all of this was known.
   bool is_gone = false;
+
+  // Nobody was seen to hold it, and one who may has ended since: worth another look.
+  bool has_lost_a_suspect() const;
 };
 
 // By a keeper above it, by its control group, by its limits (os/descent_mark.h), by a guard that has taken in what a
@@ -41,7 +44,7 @@ struct PortPeers {
 std::optional<Insider> find_insider(const runtime::Daemon& daemon, const Peer& peer);
 // The same of those who hold the other end of a port's connection. Who has one may have got it from somebody else: one
 // of them inside is enough. Throws `api.peer_gone` where nobody has it, `api.peer_hidden` where not all could be seen.
-// What belongs to another user is outside when nobody inside may hold it: then the token counts.
+// What belongs to another user is outside unless a process inside a run of this daemon may hold it: the token counts.
 std::optional<Insider> find_insider(const runtime::Daemon& daemon, const PortPeers& peers);
 
 // What was found of who asks (`Exchange::insider`) decides what follows.

@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -158,7 +159,19 @@ class Whereabouts::Seeker {
     return peers;
   }
 
+  static std::vector<PortPeers> look(std::span<const os::TcpConnection> connections) {
+    const std::vector<os::Holders> found = os::find_holders(connections);
+    std::vector<PortPeers> all;
+    for (const os::Holders& holders : found) all.push_back(trace_all(holders));
+    // Last: what was closed while they were looked for may have been held by somebody who ended then.
+    const std::vector<std::uint64_t> inodes = os::find_inodes(connections);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].is_gone = inodes[i] == 0 || inodes[i] != found[i].inode;
+    return all;
+  }
+
   void work(const std::stop_token& stop) {
+    // Processes that hide come and go, as those of a browser do.
+    constexpr int most_looks = 4;
     while (true) {
       std::vector<Task> tasks;
       {
@@ -168,13 +181,11 @@ class Whereabouts::Seeker {
       }
       std::vector<os::TcpConnection> connections;
       for (const Task& task : tasks) connections.push_back(task.connection);
-      const std::vector<os::Holders> found = os::find_holders(connections);
-      std::vector<PortPeers> all;
-      for (const os::Holders& holders : found) all.push_back(trace_all(holders));
-      // Last: what was closed while they were looked for may have been held by somebody who ended then.
-      const std::vector<std::uint64_t> inodes = os::find_inodes(connections);
+      std::vector<PortPeers> all = look(connections);
       for (std::size_t i = 0; i < tasks.size(); ++i) {
-        all[i].is_gone = inodes[i] == 0 || inodes[i] != found[i].inode;
+        for (int again = 0; again < most_looks && all[i].has_lost_a_suspect() && !all[i].is_gone; ++again) {
+          all[i] = look(std::span(&connections[i], 1)).front();
+        }
         // What it holds is let go of on the loop alone.
         loop_.post([take = std::move(tasks[i].take), told = std::move(all[i])] { take(told); });
       }

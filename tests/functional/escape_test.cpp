@@ -204,8 +204,10 @@ TEST_F(Escape, by_tracing_a_process_of_another_run) {
   start_runaway("while ! [ -e traced ]; do sleep 0.02; done");
   // PTRACE_SEIZE; where the kernel allows nobody's processes to be traced it fails, which is as good.
   const std::string trace = fmt::format(
-      "import ctypes, time\nctypes.CDLL(None).ptrace(0x4206, {}, None, None)\nopen('traced', 'w').close()\n"
-      "time.sleep(1000)\n",
+      "import ctypes, os, time\nlibc = ctypes.CDLL(None)\nlibc.ptrace(0x4206, {0}, None, None)\n"
+      "open('traced', 'w').close()\ntry:\n    while True:\n        status = os.waitpid({0}, 0x40000000)[1]\n"
+      "        libc.ptrace(7, {0}, None, ctypes.c_long(os.WSTOPSIG(status)))\nexcept ChildProcessError:\n"
+      "    time.sleep(1000)\n",
       runaway());
   EXPECT_EQ(reeve({"run", "--detach", "--", "python3", "-c", trace}).out, "TR-2\n");
   release("go");

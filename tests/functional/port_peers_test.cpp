@@ -58,6 +58,29 @@ class PortPeers : public testing::PortTest {
   std::string yes(Port port, const std::string& approval) const {
     return compose(port, "POST", "/api/approvals/" + approval + "/approve", bearer(own_token()), "{}");
   }
+  static Words as_another() {
+    if (::geteuid() != 0) return {};
+    return {"/usr/bin/setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"};
+  }
+  void expect_proxy_decides() const {
+    const std::string approval = ApprovalsTest::ask();
+    const Port port = open_port();
+    const auto proxy = start_as(
+        as_another(), {"python3", "-c",
+                       fmt::format("import socket\nlistener = socket.create_server(('127.0.0.1', 0))\n"
+                                   "print(listener.getsockname()[1], flush=True)\nclient, _ = listener.accept()\n"
+                                   "server = socket.create_connection(('127.0.0.1', {}))\n"
+                                   "server.sendall(client.recv(65536))\nclient.sendall(server.recv(65536))\n"
+                                   "client.recv(1)\n",
+                                   port.number)});
+    ASSERT_TRUE(proxy->wait_for("\n"));
+    const Port near{static_cast<std::uint16_t>(std::stoi(proxy->out()))};
+    const std::string answer = ask(near, yes(port, approval));
+    EXPECT_EQ(status_of(answer), 200) << answer;
+    EXPECT_EQ(sql("SELECT status FROM approvals"), "approved");
+    EXPECT_EQ(sql("SELECT count(*) FROM audit_log WHERE kind = 'decision_refused'"), "0");
+    finish("TR-1");
+  }
   static Port find_free_port() {
     const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in name{};
@@ -174,26 +197,17 @@ TEST_F(PortPeers, a_tunnel_of_ssh_decides) {
 
 // Of another user where the tests may make one, of the same user elsewhere: its token counts.
 TEST_F(PortPeers, a_proxy_decides) {
-  const std::string approval = ApprovalsTest::ask();
-  const Port port = open_port();
   const auto bystander = start_hidden();
-  Words prefix;
-  if (::geteuid() == 0) prefix = {"/usr/bin/setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"};
-  const auto proxy = start_as(prefix, {"python3", "-c",
-                                       fmt::format("import socket\nlistener = socket.create_server(('127.0.0.1', 0))\n"
-                                                   "print(listener.getsockname()[1], flush=True)\n"
-                                                   "client, _ = listener.accept()\n"
-                                                   "server = socket.create_connection(('127.0.0.1', {}))\n"
-                                                   "server.sendall(client.recv(65536))\n"
-                                                   "client.sendall(server.recv(65536))\nclient.recv(1)\n",
-                                                   port.number)});
-  ASSERT_TRUE(proxy->wait_for("\n"));
-  const Port near{static_cast<std::uint16_t>(std::stoi(proxy->out()))};
-  const std::string answer = ask(near, yes(port, approval));
-  EXPECT_EQ(status_of(answer), 200) << answer;
-  EXPECT_EQ(sql("SELECT status FROM approvals"), "approved");
-  EXPECT_EQ(sql("SELECT count(*) FROM audit_log WHERE kind = 'decision_refused'"), "0");
-  finish("TR-1");
+  expect_proxy_decides();
+}
+
+// Two people on one machine, each with a daemon.
+TEST_F(PortPeers, runs_of_another_user_are_none_of_ours) {
+  Words words = as_another();
+  words.insert(words.end(), {"/usr/bin/env", "REEVE_RUN_ID=TR-9"});
+  const auto theirs = start_as(words, {"python3", "-c", "import time\nprint('there', flush=True)\ntime.sleep(1000)\n"});
+  ASSERT_TRUE(theirs->wait_for("there"));
+  expect_proxy_decides();
 }
 
 }  // namespace
