@@ -114,10 +114,12 @@ TEST_F(FilesRemoved, a_deleted_database_is_saved) {
 TEST_F(FilesRemoved, without_its_lock_a_daemon_is_still_the_only_one) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   fs::remove(state() / "reeve.lock");
-  const Outcome second = reeve({"serve"});
-  EXPECT_EQ(second.code, 4) << second.err;
-  EXPECT_THAT(second.err, HasSubstr("daemon.already_running"));
-  EXPECT_THAT(daemons(), SizeIs(1));
+  {
+    const auto second = start({"serve"});
+    EXPECT_EQ(second->wait(), 4) << second->err();
+    EXPECT_THAT(second->err(), HasSubstr("daemon.already_running"));
+    EXPECT_THAT(daemons(), SizeIs(1));
+  }
   EXPECT_TRUE(eventually([&] { return fs::exists(state() / "reeve.lock"); }));
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
   EXPECT_EQ(reeve({"serve"}).code, 4);
