@@ -32,6 +32,7 @@ class ApplyQueue {
     std::function<Applied()> attempt;
     // A gate did not pass: it stays where it is, for that reason. May throw.
     std::function<Applied(const std::string& why)> hold;
+    // None of them adds to the queue.
     std::vector<std::function<void(const Result&)>> done;
   };
   struct Hooks {

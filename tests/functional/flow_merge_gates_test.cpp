@@ -295,6 +295,53 @@ TEST_F(FlowMergeGates, a_node_that_applies_fails_where_a_gate_says_no) {
   EXPECT_TRUE(has("a"));
 }
 
+TEST_F(FlowMergeGates, a_single_patch_is_gated_too) {
+  commit_workflow("two", R"(id: two
+name: two
+entry_point: make
+nodes:
+  - {id: make, type: task, task_config: {role: coder, task_template: "echo 1 > a", gates: [apart]}}
+  - {id: more, type: task, task_config: {role: coder, task_template: "echo 1 > c", gates: [apart]}}
+edges:
+  - {id: e1, source: make, target: more}
+config: {apply: manual}
+)");
+  ASSERT_EQ(reeve({"flow", "run", "two"}).code, 0);
+  commit_file("b");
+  const Outcome refused = reeve({"patch", "apply", "PA-1"});
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("patch.gate_refused"), HasSubstr("`apart` said no"), HasSubstr("PA-1")));
+  EXPECT_EQ(state_of("PA-1"), "queued");
+  EXPECT_FALSE(has("a"));
+  EXPECT_EQ(reeve({"patch", "apply", "PA-2"}).out, "PA-2\tcommitted\n") << "b and c go together";
+  git({"rm", "-q", "b"});
+  git({"commit", "-qm", "without b"});
+  EXPECT_EQ(reeve({"patch", "apply", "PA-1"}).out, "PA-1\tcommitted\n");
+  EXPECT_TRUE(has("a") && has("c"));
+  EXPECT_THAT(seen(), ElementsAre("apart a", "apart a c", "apart a b", "apart b c"));
+  expect_tidy("EX-1");
+}
+
+TEST_F(FlowMergeGates, gates_of_a_subgraph_are_asked_too) {
+  write_workflow("inner", gated("inner", "echo 1 > a"));
+  commit_workflow("outer", R"(id: outer
+name: outer
+entry_point: part
+nodes:
+  - {id: part, type: subgraph, subgraph_config: {workflow_name: inner}}
+  - {id: ask, type: human, human_config: {title: "Fine?"}}
+edges:
+  - {id: e1, source: part, target: ask}
+)");
+  ASSERT_EQ(reeve({"flow", "run", "outer", "--no-wait"}).code, 90);
+  commit_file("b");
+  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_EQ(wait_for("EX-1"), 0);
+  EXPECT_FALSE(has("a"));
+  EXPECT_THAT(seen(), ElementsAre("apart a", "apart a b"));
+  EXPECT_EQ(state_of("PA-1"), "queued");
+}
+
 // Cancelled while the gates look: they end, and nothing is written.
 TEST_F(FlowMergeGates, a_cancelled_execution_is_not_applied_afterwards) {
   set_gates(fmt::format("  slow: {{command: [sh, '{}']}}\n",
