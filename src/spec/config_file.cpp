@@ -20,6 +20,8 @@ bool is_policy_rule(const Path& path) {
 }
 
 void merge(YamlNode& below, const YamlNode& above, Path& path) {
+  // A block that is left empty is one without members: it takes nothing away.
+  if (below.kind == YamlKind::mapping && above.is_null()) return;
   if (below.kind != YamlKind::mapping || above.kind != YamlKind::mapping || is_policy_rule(path)) {
     below = above;
     return;

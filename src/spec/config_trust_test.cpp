@@ -130,7 +130,7 @@ TEST(ConfigTrust, an_empty_block_of_a_clone_erases_nothing) {
   const model::Config expected = load(user, "{}").config();
   for (const char* text :
        {"policies:\n", "policies: {tools: }\n", "policies: {roles: }\n", "policies: {roles: {mayor: }}\n", "tools:\n",
-        "tools: {t: }\n", "gates:\n", "worktree:\n", "worktree: {setup: []}\npolicies:\n"}) {
+        "tools: {t: }\n", "gates:\n", "gates: {g: }\n", "worktree:\n", "worktree: {setup: []}\npolicies:\n"}) {
     model::Config config = load(user, text).config();
     if (std::string_view(text).contains("setup")) config.worktree = expected.worktree;
     EXPECT_EQ(config, expected) << text;
