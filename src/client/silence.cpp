@@ -82,7 +82,7 @@ Silence find_silence(const DaemonPlace& place) {
   if (store == "unreachable") {
     return {Kind::store, "the store: the PostgreSQL server does not answer", "look at the server"};
   }
-  if (store == "busy") return {Kind::store, "the store, which is busy", "try again in a moment"};
+  if (store == "busy") return {Kind::working, "the store, which is at work on something large", ""};
   return {Kind::working, fmt::format("{}, which is at work on it", name), ""};
 }
 

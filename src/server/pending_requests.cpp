@@ -29,12 +29,9 @@ bool only_reads(const Request& request) {
 
 base::Error describe(const Ledger::Stall& stall, ledger::RequestTerms& terms) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(stall.duration).count();
-  std::string reason = fmt::format("the store is busy, for {} s already", seconds);
-  std::string fix = "try again in a moment";
-  if (stall.kind == Ledger::Stall::Kind::locked) {
-    reason = fmt::format("another program has held the database locked for {} s", seconds);
-    fix = "end its transaction, and try again";
-  } else if (stall.kind == Ledger::Stall::Kind::unreachable) {
+  std::string reason = fmt::format("another program has held the database locked for {} s", seconds);
+  std::string fix = "end its transaction, and try again";
+  if (stall.kind == Ledger::Stall::Kind::unreachable) {
     reason = fmt::format("the PostgreSQL server has not answered for {} s", seconds);
     fix = "look at the server, and try again";
   }
@@ -62,7 +59,8 @@ void PendingRequests::look() {
   const base::BootTime now = daemon_.loop().now();
   std::erase_if(pending_, [](const Pending& one) { return is_over(one.exchange.lock()); });
   const Ledger::Stall stall = daemon_.ledger().stall();
-  if (stall.kind != Ledger::Stall::Kind::none) {
+  // One that is at work comes to an end: an import takes its time.
+  if (stall.kind == Ledger::Stall::Kind::locked || stall.kind == Ledger::Stall::Kind::unreachable) {
     // An answer may bring the next request.
     std::vector<std::shared_ptr<Exchange>> late;
     for (const Pending& one : pending_) {
