@@ -250,24 +250,20 @@ std::optional<Isolation::GateCheck> IsolationSteps::find_check(Site& site, const
 IsolationSteps::Landing IsolationSteps::land(Site& site, const Target& target) {
   constexpr int max_moves = 3;
   for (int moves = 1;; ++moves) {
+    // After a crash the checkout is at the one commit or the other: what is there already is nothing to be done.
+    site.repository.recover_checkout();
     const std::string head = site.repository.get_head();
-    // A crash may have come in the middle: the same commit is gone on with.
-    auto commit = site.repository.find_ref(target.ref);
-    if (commit && site.repository.is_ancestor(*commit, head)) return {.commit = *commit};
-    if (commit && !site.repository.is_ancestor(head, *commit)) commit.reset();
-    if (!commit) {
-      const Repository::Merged made = target.make(head);
-      if (!made.commit) return {.kind = Landing::Kind::conflicted, .conflicts = made.conflicts};
-      if (*made.commit == head) return {.commit = head};
-      if (const auto unclean = find_unclean(site)) return {.kind = Landing::Kind::refused, .why = *unclean};
-      commit = made.commit;
-      keep_commit(site, target.ref, *commit);
-    }
-    if (auto check = find_check(site, target, *commit)) {
+    const Repository::Merged made = target.make(head);
+    if (!made.commit) return {.kind = Landing::Kind::conflicted, .conflicts = made.conflicts};
+    if (*made.commit == head) return {.commit = head};
+    if (const auto unclean = find_unclean(site)) return {.kind = Landing::Kind::refused, .why = *unclean};
+    // Only so that git keeps it: whoever works in a worktree can move refs, so that what one says is not believed.
+    keep_commit(site, target.ref, *made.commit);
+    if (auto check = find_check(site, target, *made.commit)) {
       options_.crash_point("isolation.before_gates");
-      return {.kind = Landing::Kind::unchecked, .commit = *commit, .check = std::move(check)};
+      return {.kind = Landing::Kind::unchecked, .commit = *made.commit, .check = std::move(check)};
     }
-    Landing landing = write_checkout(site, target, *commit);
+    Landing landing = write_checkout(site, target, *made.commit);
     // Somebody was faster: what is to be written is another tree now.
     const bool has_moved = landing.kind == Landing::Kind::refused && landing.why.code() == "git.moved";
     if (!has_moved || moves == max_moves) return landing;

@@ -43,6 +43,25 @@ TEST_F(IsolationTest, a_worktree_that_became_a_link_is_made_anew) {
   EXPECT_TRUE(fs::exists(moved / "foreign"));
 }
 
+// ISO-3: what goes into the checkout is what was shown, whatever a ref says that tasks can write.
+TEST_F(IsolationTest, a_commit_that_a_task_has_planted_is_not_applied) {
+  work("one", "one.txt", "1\n");
+  write_text(prepare(at("two")) / "evil.txt", "evil\n");
+  steps_->collect(ground_, at("two"));
+  const std::string refs = "refs/reeve/" + root_.text() + "/apply-";
+  made_.git({"update-ref", refs + "PA-1", patch(2).commit});
+  steps_->act(base::PatchId(1), Isolation::PatchAction::apply, "ana");
+  EXPECT_TRUE(fs::exists(made_.root() / "one.txt"));
+  EXPECT_FALSE(fs::exists(made_.root() / "evil.txt"));
+  // Nor does one say that it is there.
+  steps_->act(base::PatchId(1), Isolation::PatchAction::rollback, "ana");
+  work("three", "three.txt", "3\n");
+  made_.git({"update-ref", refs + made_.git({"rev-parse", branch()}), made_.git({"rev-parse", "HEAD"})});
+  EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied);
+  EXPECT_TRUE(fs::exists(made_.root() / "three.txt"));
+  EXPECT_FALSE(fs::exists(made_.root() / "evil.txt"));
+}
+
 TEST_F(IsolationTest, a_worktree_that_was_removed_is_made_anew) {
   fs::remove_all(prepare(at("one")));
   steps_->accept(ground_, at("one"));
