@@ -9,8 +9,8 @@ namespace {
 using ledger::Ledger;
 
 // Less than clients wait for an answer, so that they hear why there is none.
-constexpr base::Milliseconds store_timeout(3'500);
-constexpr base::Milliseconds look_pause(500);
+constexpr base::Milliseconds store_timeout(3'000);
+constexpr base::Milliseconds look_pause(250);
 
 bool is_look(const Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
