@@ -63,6 +63,7 @@ class SharedRemote : public testing::FlowTest {
     git(project(), {"commit", "-qm", "first"});
     git(project(), {"clone", "-q", project().string(), other().string()});
     git(other(), {"remote", "set-url", "origin", bare().string()});
+    EXPECT_EQ(at_b({"config", "trust", "--yes"}).code, 0);
     write_workflow(name, yaml);
     git(project(), {"add", "-A"});
     git(project(), {"commit", "-qm", name});

@@ -107,8 +107,11 @@ TEST_F(StateIdentity, a_folder_that_others_can_enter_is_refused) {
   EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("chmod 700 " + state().string()));
 }
 
-TEST_F(StateIdentity, root_does_not_use_the_folder_of_another_user) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+TEST_F(StateIdentity, nobody_uses_the_folder_of_another_user) {
+  if (::geteuid() != 0) {
+    EXPECT_THAT(reeve({"runs", "--state", "/usr"}).err, HasSubstr("state.not_yours"));
+    return;
+  }
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   stop();
   ASSERT_EQ(::chown(state().c_str(), 65534, 65534), 0);
