@@ -138,10 +138,19 @@ TEST_F(HoldersTest, one_that_hides_is_suspected) {
   }
   TcpAddress from = from_;
   ASSERT_EQ(::read(told[0], &from.port, sizeof from.port), static_cast<ssize_t>(sizeof from.port));
+  // One that has ended holds nothing, though nobody may look into it either.
+  const pid_t ended = ::fork();
+  if (ended == 0) {
+    become_nobody();
+    ::_exit(0);
+  }
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(ended), &info, WEXITED | WNOWAIT), 0);
   const pid_t seeker = ::fork();
   if (seeker == 0) {
     become_nobody();
     const Holders found = find(from);
+    if (std::ranges::find(found.processes, ended) != found.processes.end()) ::_exit(3);
     const bool is_suspected = std::ranges::find(found.processes, hider) != found.processes.end();
     // What began after the connection has it from somebody else, if at all.
     const auto contains = [&](const std::vector<pid_t>& all) { return std::ranges::find(all, hider) != all.end(); };
@@ -157,6 +166,7 @@ TEST_F(HoldersTest, one_that_hides_is_suspected) {
   EXPECT_EQ(status, 0);
   ::kill(hider, SIGKILL);
   ::waitpid(hider, nullptr, 0);
+  ::waitpid(ended, nullptr, 0);
   for (const int end : told) ::close(end);
 }
 

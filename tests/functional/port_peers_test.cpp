@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <iterator>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -203,8 +204,9 @@ TEST_F(PortPeers, a_proxy_decides) {
 
 // Two people on one machine, each with a daemon.
 TEST_F(PortPeers, runs_of_another_user_are_none_of_ours) {
-  Words words = as_another();
-  words.insert(words.end(), {"/usr/bin/env", "REEVE_RUN_ID=TR-9"});
+  // A process that carries the mark of some run (os/descent_mark.h).
+  Words words = {"/usr/bin/prlimit", "--locks=5000000000000000000:5000000000000000000"};
+  std::ranges::copy(as_another(), std::back_inserter(words));
   const auto theirs = start_as(words, {"python3", "-c", "import time\nprint('there', flush=True)\ntime.sleep(1000)\n"});
   ASSERT_TRUE(theirs->wait_for("there"));
   expect_proxy_decides();
