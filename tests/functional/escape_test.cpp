@@ -170,7 +170,7 @@ TEST_F(Escape, with_its_mark_removed) {
   testing::Launch limited = launch({"approvals", "--state", other()});
   limited.argv.insert(limited.argv.begin(), {"/usr/bin/prlimit", "--locks=1000:1000"});
   EXPECT_EQ(testing::run_program(limited).code, 0);
-  start_runaway("prlimit --pid $$ --locks=unlimited:unlimited; kill -9 $tool $keeper");
+  start_runaway("prlimit --pid $$ --locks=unlimited:unlimited; kill -9 $keeper; " + wait_for_another_parent());
   const pid_t daemon = find_own("daemon");
   ASSERT_GT(daemon, 0);
   ASSERT_EQ(::kill(daemon, SIGSTOP), 0);
