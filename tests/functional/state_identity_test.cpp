@@ -17,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 using testing::Outcome;
 
@@ -41,7 +40,7 @@ class StateIdentity : public testing::DaemonTest {
       EXPECT_EQ(outcome.code, 6) << outcome.err;
       EXPECT_THAT(outcome.err, AllOf(HasSubstr("error[" + code + "]"), HasSubstr(words))) << command.front();
     }
-    EXPECT_THAT(processes(), IsEmpty());
+    EXPECT_TRUE(testing::eventually([&] { return processes().empty(); })) << "something was started";
     EXPECT_EQ(contents(project()), before);
     const Outcome served = reeve({"serve"});
     EXPECT_NE(served.code, 0);
