@@ -66,6 +66,7 @@ std::vector<std::string> error_codes(const Operation& operation) {
   if (operation.method != "GET") {
     codes.emplace_back("api.unsupported_media_type");
     codes.emplace_back("store.unknown_outcome");
+    codes.emplace_back("store.files_removed");
   }
   if (operation.inside != Inside::anyone) {
     // Reported attempts have a code of their own.

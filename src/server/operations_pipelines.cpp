@@ -47,7 +47,7 @@ std::vector<Operation> pipeline_operations(json::Schemas& schemas) {
        .scope = Scope::operate,
        .body = schemas.of_request<wire::PipelineRequest>({"pipeline", "prompt"}),
        .replies = {{201, started}},
-       .errors = {"pipeline.not_found", "pipeline.no_file", "pipeline.invalid", "config.invalid",
+       .errors = {"pipeline.not_found", "pipeline.no_file", "pipeline.invalid", "config.invalid", "project.moved",
                   "execution.inside_run", "api.peer_gone", "git.no_commits", "git.unsafe_folder", "git.missing",
                   "run.unknown_tool", "run.headless_unsupported", "run.no_command", "node.no_tool", "node.too_long"},
        .keeping = Keeping::change_then_answer},

@@ -99,7 +99,7 @@ std::vector<Operation> run_operations(json::Schemas& schemas) {
        .replies = {{201, run}},
        .errors = {"run.bad_request", "run.no_command", "run.unknown_tool", "run.headless_unsupported",
                   "run.sandbox_unavailable", "config.invalid", "api.not_from_a_sandbox", "execution.not_found",
-                  "run.inside_run", "run.no_descriptors"},
+                  "run.inside_run", "run.no_descriptors", "project.moved"},
        .keeping = Keeping::change},
       {.method = "GET",
        .path = "/api/runs",
