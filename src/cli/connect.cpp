@@ -47,6 +47,22 @@ std::vector<std::string> daemon_variables(const project::StateFolder& folder) tr
   return project::setting_variables();
 }
 
+void prepare_folder(const project::StateFolder& folder) {
+  try {
+    const project::OpenedState opened = project::open_state_folder(folder.root);
+    project::refuse_links(folder.root, 2);
+    if (opened.was_removed) {
+      print_aside("note: the state folder {} was removed, and its runs and approvals with it; a new one begins empty\n",
+                  base::quoted(folder.root.string()));
+    }
+  } catch (const base::Error& error) {
+    if (!error.code().starts_with("file.")) throw;
+    throw base::Error("daemon.unavailable",
+                      fmt::format("the state folder {}: {}", base::quoted(folder.root.string()), error.message()),
+                      "name another: --state DIR or REEVE_STATE");
+  }
+}
+
 // "ap31", "31" and "AP_31" → AP-31.
 template <class Id>
 std::string meant(const std::string& word) {
@@ -79,9 +95,9 @@ void tell_waiting(const client::Silence& silence) {
 
 }  // namespace
 
-// By the variable, and by descent for whoever has dropped it.
 bool is_inside_run() {
   if (project::variable("REEVE_RUN_ID")) return true;
+  if (const auto limit = os::find_lock_limit(::getpid()); limit && os::is_descent_mark(*limit)) return true;
   const auto self = os::identify(::getpid());
   const auto lineage = self ? os::find_lineage(*self) : std::vector<os::ProcessId>();
   return std::ranges::any_of(lineage,
@@ -105,7 +121,7 @@ client::DaemonPlace find_daemon_place(const Call& call) {
     return place;
   }
   const project::StateFolder folder = project::find_state_folder(call.arguments.value("--state"), ".");
-  client::DaemonPlace place{.folder = folder.root, .socket = folder.socket()};
+  client::DaemonPlace place{.folder = folder.root, .socket = folder.socket(), .tell = tell_waiting};
   place.prepare = [folder] { prepare_folder(folder); };
   place.variables = [folder] { return daemon_variables(folder); };
   if (is_inside_run()) place.no_start = "a client inside a run starts none";
@@ -116,6 +132,12 @@ std::optional<std::string> project_here(const client::DaemonPlace& place) {
   const auto project = place.host ? std::nullopt : project::find_project(".");
   if (!project || base::find_invalid_utf8(project->string())) return std::nullopt;
   return project->string();
+}
+
+client::DaemonPlace patient_place(const Call& call) {
+  client::DaemonPlace place = daemon_place(call);
+  place.keeps_waiting = true;
+  return place;
 }
 
 void refuse_host(const Call& call, std::string_view command) {

@@ -17,7 +17,11 @@ namespace reeve::cli {
 client::DaemonPlace daemon_place(const Call& call);
 // The project around here, for a daemon that may look at it; nothing for one elsewhere, or where there is none.
 std::optional<std::string> project_here(const client::DaemonPlace& place);
-// Whether this process descends from a run: by the variable, or by its ancestors.
+// The same for commands that wait for as long as it takes: they say what they wait for, and do not give up.
+client::DaemonPlace patient_place(const Call& call);
+// The same without a look at the folder, for those who report on it.
+client::DaemonPlace find_daemon_place(const Call& call);
+// By REEVE_RUN_ID, by descent for those who dropped it, and by the mark for those who lost their keeper.
 bool is_inside_run();
 // For what is about this machine alone: throws `cli.usage` when another daemon is meant.
 void refuse_host(const Call& call, std::string_view command);

@@ -24,6 +24,7 @@
 #include "project/confinement.h"
 #include "project/pipelines.h"
 #include "project/project.h"
+#include "project/state_identity.h"
 #include "spec/dropped_input.h"
 #include "view/problem_text.h"
 #include "view/status.h"
@@ -287,6 +288,28 @@ std::optional<Check> check_trust() {
   }
 }
 
+// ORC-3: prompts that would not tell the task.
+Check check_prompts(const fs::path& folder) {
+  const std::string name = "prompts";
+  std::vector<std::string> dropped;
+  try {
+    const auto found = project::load_config_of({folder});
+    if (found.loaded) dropped = spec::find_dropped_input(found.loaded->config());
+    const fs::path around = folder.parent_path();
+    const bool is_of_project = around.filename() == ".reeve" && folder.filename() == "state";
+    if (is_of_project && fs::exists(project::pipelines_path(around.parent_path()))) {
+      const auto pipelines = project::load_pipelines(around.parent_path(), nullptr);
+      if (!pipelines) return fail(name, "the pipelines are not valid", "reeve pipeline list --defined tells why");
+      for (std::string& who : spec::find_dropped_input(*pipelines)) dropped.push_back(std::move(who));
+    }
+  } catch (const std::exception&) {
+    // No config that can be read: told elsewhere.
+  }
+  if (dropped.empty()) return ok(name, "each has its `{input}`, or says that it takes none");
+  return warn(name, fmt::format("no `{{input}}`, so the task is put behind it: {}", base::join(dropped, ", ")),
+              spec::input_fix);
+}
+
 // Asked for only where the config of this state folder has webhooks.
 std::optional<Check> check_curl(const fs::path& folder) {
   try {
@@ -338,7 +361,8 @@ std::vector<Check> check_machine(const client::DaemonPlace& place) {
                                check_disk(place.folder),
                                check_config(place.folder),
                                check_prompts(place.folder),
-                               check_daemon(place),
+                               daemon,
+                               check_store(place, health),
                                check_keeper(),
                                check_processes(),
                                check_pidfd(),
@@ -349,6 +373,7 @@ std::vector<Check> check_machine(const client::DaemonPlace& place) {
                                check_inotify(),
                                check_git()};
   if (auto trust = check_trust()) checks.push_back(std::move(*trust));
+  for (Check& check : check_store_files(place.folder)) checks.push_back(std::move(check));
   if (auto curl = check_curl(place.folder)) checks.push_back(std::move(*curl));
   if (auto gates = check_gates(place.folder)) checks.push_back(std::move(*gates));
   for (Check& check : check_sandbox()) checks.push_back(std::move(check));

@@ -54,7 +54,9 @@ ExitCode exit_code_of(const base::Error& error) {
   if (error.code() == "daemon.unavailable") return ExitCode::no_daemon;
   if (const auto* refusal = dynamic_cast<const client::Refusal*>(&error)) {
     // The daemon is there, and nothing behind it.
-    if (refusal->status() == 503 && error.code().starts_with("store.")) return ExitCode::no_daemon;
+    const bool is_silent =
+        error.code() == "store.busy" || error.code() == "store.unavailable" || error.code() == "store.unknown_outcome";
+    if (refusal->status() == 503 && is_silent) return ExitCode::no_daemon;
     for (const auto& [status, code] : by_status) {
       if (refusal->status() == status) return code;
     }

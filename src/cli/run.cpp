@@ -101,7 +101,7 @@ Value make_wish(const Call& call, Place place) {
 }
 
 ExitCode run(const Call& call) {
-  client::Daemon daemon(daemon_place(call));
+  client::Daemon daemon(patient_place(call));
   Value wish = make_wish(call, is_elsewhere(daemon.place()) ? Place::elsewhere : Place::here);
   if (!is_elsewhere(daemon.place())) {
     // Else the one around the run's folder.

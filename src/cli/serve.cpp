@@ -37,7 +37,7 @@ void set_serve(Serve serve) { the_serve() = std::move(serve); }
 
 void set_check_store(CheckStore check) { the_check() = std::move(check); }
 
-std::vector<wire::Check> check_store(const std::filesystem::path& state) {
+std::vector<wire::Check> check_store_files(const std::filesystem::path& state) {
   return the_check() ? the_check()(state) : std::vector<wire::Check>();
 }
 

@@ -28,6 +28,6 @@ void set_serve(Serve serve);
 // What the store says about its library and the database of a state folder, for `reeve doctor`; handed in likewise.
 using CheckStore = std::function<std::vector<wire::Check>(const std::filesystem::path& state)>;
 void set_check_store(CheckStore check);
-std::vector<wire::Check> check_store(const std::filesystem::path& state);
+std::vector<wire::Check> check_store_files(const std::filesystem::path& state);
 
 }  // namespace reeve::cli

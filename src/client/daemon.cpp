@@ -48,8 +48,10 @@ bool is_repeatable(const Question& question) {
 
 // The daemon leaves or is not ready, or still works on the first sending of the same question.
 bool says_later(const Answer& answer) {
-  // Waiting does not bring them back.
-  if (answer.status == 503) return answer.body.find("store.files_removed") == std::string::npos;
+  // Neither room for another run nor files that were removed come back within the patience of a client.
+  const bool is_final =
+      answer.body.contains("\"run.no_descriptors\"") || answer.body.contains("\"store.files_removed\"");
+  if (answer.status == 503) return !is_final;
   return answer.status == 409 && answer.body.find("in_progress") != std::string::npos;
 }
 

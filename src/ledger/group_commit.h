@@ -43,6 +43,7 @@ class GroupCommit {
   bool is_beginning() const noexcept { return is_beginning_; }
 
  private:
+  static bool prepare(Unit& unit);
   void begin(std::size_t units);
   bool try_together(Group& group, Group& busy);
   void run_unit(Unit& unit, Transaction& transaction);

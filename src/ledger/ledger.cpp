@@ -90,6 +90,18 @@ bool Ledger::submit(std::unique_ptr<Unit> unit) {
   return true;
 }
 
+Ledger::Stall Ledger::stall() const noexcept {
+  // Shorter ones are work.
+  constexpr Milliseconds least(1'000);
+  const std::int64_t since = *working_since_;
+  if (since == 0) return {};
+  const auto begun = steady_clock::time_point(steady_clock::duration(since));
+  const auto duration = std::chrono::duration_cast<Milliseconds>(steady_clock::now() - begun);
+  if (duration < least) return {};
+  if (session_->engine() == store::Engine::postgresql) return {Stall::Kind::unreachable, duration};
+  return {commits_.is_beginning() ? Stall::Kind::locked : Stall::Kind::busy, duration};
+}
+
 void Ledger::between(std::function<void(store::Session&)> task) {
   {
     const std::lock_guard lock(mutex_);
@@ -152,6 +164,7 @@ void Ledger::run() {
   while (true) {
     *working_since_ = 0;
     wait(!retries.empty());
+    *working_since_ = std::max<std::int64_t>(steady_clock::now().time_since_epoch().count(), 1);
     run_tasks();
     look_outside();
     Group group = take_group(retries);

@@ -48,6 +48,17 @@ class Ledger {
   // False when too many wait: nothing was taken, and the unit is not finished.
   [[nodiscard]] bool submit(std::unique_ptr<Unit> unit);
 
+  // Why nothing is committed, and for how long already. From any thread.
+  struct Stall {
+    enum class Kind { none, locked, unreachable, busy };
+    Kind kind = Kind::none;
+    base::Milliseconds duration{0};
+  };
+  Stall stall() const noexcept;
+  // When the store thread began what it does now, by the steady clock; 0 while it waits for work. May outlive this.
+  std::shared_ptr<const std::atomic<std::int64_t>> working_since() const noexcept { return working_since_; }
+  // Whether requests that only read have a session of their own.
+  bool has_reader() const noexcept { return reader_ != nullptr; }
   // Runs between two groups, outside of any transaction, on the store thread; what it throws is dropped. From any
   // thread. Dropped when too many wait, and when the ledger ends first.
   void between(std::function<void(store::Session&)> task);

@@ -108,6 +108,7 @@ class Unit {
   // Exactly once: after the commit, or with what went wrong when nothing of it was stored.
   virtual void finish(const std::optional<base::Error>& error) = 0;
 
+  bool is_prepared = false;
   // Of the request that it belongs to; none for what the daemon does by itself.
   std::shared_ptr<RequestTerms> terms;
   bool may_begin() const noexcept { return !terms || terms->begin(); }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "os/file.h"
 #include "project/project.h"
+#include "project/registry.h"
 #include "project/trust.h"
 
 namespace reeve::project {
@@ -90,6 +91,10 @@ std::optional<std::string> find_trust_records(const std::string& working) {
   // One that is not there could only be made in the working folder.
   if (!fs::is_directory(folder, error) && lies_in(folder.string(), working)) make_trust_folder();
   return resolve(folder);
+}
+
+std::optional<std::string> find_registry() try { return resolve(Registry::location()); } catch (const base::Error&) {
+  return std::nullopt;
 }
 
 // Those of a desktop's or server's own service managers: what they start is outside.

@@ -56,8 +56,9 @@ void Isolation::checkout(const IsolationGround& ground, NodePlace place, std::op
   const auto begin = [ground, place, commit = std::move(commit), name = std::move(name)](IsolationSteps& steps) {
     return steps.begin_checkout(ground, place, commit, name);
   };
-  core_of(ground).work_on<Checkout>(
-      place, [core = &core_of(ground), place, begin, answer] { core->checkout(place, begin, answer); }, answer);
+  Core& core = core_of(ground);
+  const Answer<Checkout> bound = core.bind(std::move(answer));
+  core.work_on<Checkout>(place, [&core, place, begin, bound] { core.checkout(place, begin, bound); }, bound);
 }
 
 void Isolation::check_out_merge(const IsolationGround& ground, const GateCheck& check, std::string gate,
@@ -67,8 +68,9 @@ void Isolation::check_out_merge(const IsolationGround& ground, const GateCheck& 
   const auto begin = [ground, check, gate = std::move(gate)](IsolationSteps& steps) {
     return steps.begin_merge_checkout(ground, check, gate);
   };
-  core_of(ground).work_on<Checkout>(
-      place, [core = &core_of(ground), place, begin, answer] { core->checkout(place, begin, answer); }, answer);
+  Core& core = core_of(ground);
+  const Answer<Checkout> bound = core.bind(std::move(answer));
+  core.work_on<Checkout>(place, [&core, place, begin, bound] { core.checkout(place, begin, bound); }, bound);
 }
 
 void Isolation::renew_checkout(const IsolationGround& ground, base::ExecutionId root, const Checkout& checkout,
@@ -78,8 +80,9 @@ void Isolation::renew_checkout(const IsolationGround& ground, base::ExecutionId 
   const auto begin = [ground, root, checkout](IsolationSteps& steps) {
     return steps.begin_renewal(ground, root, checkout);
   };
-  core_of(ground).work_on<Checkout>(
-      place, [core = &core_of(ground), place, begin, answer] { core->checkout(place, begin, answer); }, answer);
+  Core& core = core_of(ground);
+  const Answer<Checkout> bound = core.bind(std::move(answer));
+  core.work_on<Checkout>(place, [&core, place, begin, bound] { core.checkout(place, begin, bound); }, bound);
 }
 
 void Isolation::set_back(const IsolationGround& ground, NodePlace place, Answer<void> answer) {

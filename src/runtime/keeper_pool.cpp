@@ -94,8 +94,13 @@ void KeeperPool::start_one() {
     plan.environment.push_back(fmt::format("REEVE_SANITIZER_REPORTS={}", folder));
   }
 #endif
-  // The first one only: what follows its death is what a test looks at.
-  if (next_number_ == 1 && !options_.crash_point.empty()) plan.argv.push_back(options_.crash_point);
+  // The first one only: what follows its death is what a test looks at. With `each:` every one.
+  constexpr std::string_view each = "each:";
+  if (options_.crash_point.starts_with(each)) {
+    plan.argv.push_back(options_.crash_point.substr(each.size()));
+  } else if (next_number_ == 1 && !options_.crash_point.empty()) {
+    plan.argv.push_back(options_.crash_point);
+  }
   plan.input = pair.theirs.get();
   plan.error = options_.complaints;
   auto process = os::spawn(plan);

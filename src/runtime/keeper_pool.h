@@ -16,7 +16,7 @@ namespace reeve::runtime {
 // A keeper that holds nothing yet: its seat is taken, its identity known.
 struct IdleKeeper {
   ledger::KeeperIdentity identity;
-  std::unique_ptr<KeeperLink> link;
+  Loop::Own<KeeperLink> link;
   // What it was taken for counts as a run as long as this is held.
   std::shared_ptr<void> place = {};
 };

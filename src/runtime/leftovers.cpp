@@ -56,7 +56,9 @@ std::vector<os::ProcessId> find_leftovers(const LostAttempt& attempt) {
   std::vector<os::ProcessId> left;
   for (const pid_t pid : os::list_processes()) {
     const auto stat = os::read_process_stat(pid);
-    if (!stat || stat->state == 'Z' || stat->state == 'X' || stat->id == attempt.keeper) continue;
+    // One whose first thread has ended while others go on is shown as a zombie too.
+    const bool is_over = !stat || stat->state == 'X' || (stat->state == 'Z' && stat->threads <= 1);
+    if (is_over || stat->id == attempt.keeper) continue;
     const auto& marker = attempt.marker;
     const bool is_tool = marker && marker->pid == pid && marker->started == stat->id.started;
     const auto limit = os::find_lock_limit(pid);

@@ -15,6 +15,7 @@
 #include "runtime/line_splitter.h"
 #include "runtime/log_line.h"
 #include "runtime/redact_event.h"
+#include "runtime/tool_line_calls.h"
 #include "runtime/tool_line_failure.h"
 
 namespace reeve::runtime {
@@ -303,9 +304,12 @@ void LogThread::open_intake(Command& command) {
       // What a tool says to Reeve is shown as well: nothing of it may be a secret.
       if (line.is_whole()) {
         if (auto event = lines_.read(told.text)) {
+          // Which tool it was about stands in lines before it.
+          if (auto* error = std::get_if<ToolUseError>(&*event)) error->tool = self.calls.find_tool(*error);
           redact_event(*event, *self.start.secrets);
           merge_event(digest, std::move(*event));
         }
+        self.calls.note(told.text);
       }
       if (self.markers.match(line.text)) digest.has_failure_marker = true;
       if (stream == model::Stream::err && !told.text.empty()) {

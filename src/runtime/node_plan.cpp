@@ -277,7 +277,11 @@ std::expected<RunPlan, Error> plan_gate(const ExecutionGround& ground, const std
 std::optional<Error> check_gate_folder(const ExecutionGround& ground, const std::string& gate,
                                        const std::string& folder) {
   const std::string& inside = ground.gates.at(gate).working_dir;
-  if (os::Folder::open(folder).open_folder(inside)) return std::nullopt;
+  try {
+    if (os::Folder::open(folder, os::Folder::Links::followed).open_folder(inside)) return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  }
   return Error("node.bad_folder",
                fmt::format("`working_dir` of the gate {}, {}, is no folder there, or leads out of it by a link",
                            base::quoted(gate), base::quoted(inside)),

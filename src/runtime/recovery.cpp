@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "os/tree.h"
 #include "os/unix_socket.h"
 #include "runtime/leftovers.h"
+#include "runtime/run_files.h"
 #include "runtime/store_task.h"
 #include "runtime/supervisor.h"
 #include "store/runs.h"
@@ -30,7 +32,8 @@ using model::Run;
 // Others wait behind it: what takes longer is tried again.
 constexpr auto kill_patience = std::chrono::seconds(1);
 constexpr base::Milliseconds longest_kill_pause = std::chrono::minutes(1);
-constexpr int most_starts = 3;
+// Of a run that is lost each time it has begun, by `on_interrupted: rerun`; then a person is asked.
+constexpr int max_reruns = 3;
 constexpr auto look_pause = std::chrono::milliseconds(50);
 constexpr base::Milliseconds start_pause = std::chrono::milliseconds(500);
 constexpr base::Milliseconds max_start_pause = std::chrono::minutes(1);
@@ -64,6 +67,37 @@ std::optional<keeper::ExitRecord> find_exit(const std::string& folder, const std
 std::optional<keeper::ExecMarker> find_marker(const std::string& folder) {
   const auto bytes = read_if_there(folder + "/" + keeper::marker_name, keeper::record_bytes);
   return bytes ? keeper::decode_marker(*bytes) : std::nullopt;
+}
+
+std::string seat_of(const Surroundings& around, const ledger::KeeperIdentity& keeper) {
+  return (around.folder.keepers() /
+          keeper::seat_name(static_cast<std::int32_t>(keeper.pid), static_cast<std::uint64_t>(keeper.started)))
+      .string();
+}
+
+// What the keeper would have ended: its control group, and what is left beside it. What is still there.
+std::vector<std::string> kill_leftovers(const LostAttempt& lost) {
+  LostAttempt attempt = lost;
+  std::vector<std::string> left;
+  try {
+    attempt.marker = find_marker(attempt.attempt_folder);
+  } catch (const Error&) {
+    // They are found by their mark all the same.
+  }
+  if (attempt.marker && !attempt.marker->cgroup.empty()) {
+    const std::filesystem::path path = attempt.marker->cgroup;
+    os::Cgroup group = os::Cgroup::at(path.parent_path().string(), path.filename().string());
+    group.kill();
+    if (!group.wait_empty(kill_patience)) left.push_back(fmt::format("the control group {}", path.string()));
+    group.remove();
+  }
+  if (!os::kill_found([&] { return find_leftovers(attempt); }, kill_patience).is_gone) {
+    for (const os::ProcessId& id : find_leftovers(attempt)) left.push_back(fmt::format("{}", id.pid));
+  }
+  // Without descriptors nothing is found, which proves nothing.
+  const std::vector<pid_t> all = os::list_processes();
+  if (std::ranges::find(all, ::getpid()) == all.end()) left.emplace_back("what /proc cannot show now");
+  return left;
 }
 
 // What the next daemon must know of it: open, or answered and perhaps not typed.
@@ -162,6 +196,7 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
     return adopt_later(std::move(found));
   }
   unadopted_.erase(found.attempt.run);
+  settle_files(around_.folder.runs().string(), found.attempt.run, found.attempt.claim.attempt, found.attempt.nonce);
   Traces traces;
   try {
     traces = look_at(found);
@@ -207,7 +242,7 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
   }
   if (!exit && !is_held) {
     place.reset();
-    interrupt(std::move(found), std::move(done));
+    end_leftovers(std::move(found), std::move(done), &Supervisor::interrupt);
     return;
   }
   auto kept = std::make_shared<std::optional<os::Fd>>(std::move(socket));
@@ -305,7 +340,11 @@ void Supervisor::take_given_up(base::RunId run) {
 void Supervisor::end_leftovers(Found found, std::function<void()> done, Act act, base::Milliseconds pause) {
   const std::string& boot = found.attempt.keeper.boot_id;
   if (boot != around_.boot_id && !boot.empty()) return (this->*act)(std::move(found), std::move(done));
-  const std::string folder = attempt_folder(around_, found.attempt.run, found.attempt.claim.attempt);
+  const ledger::KeeperIdentity& keeper = found.attempt.keeper;
+  const LostAttempt lost_attempt{
+      .nonce = found.attempt.nonce,
+      .attempt_folder = attempt_folder(around_, found.attempt.run, found.attempt.claim.attempt),
+      .keeper = {static_cast<pid_t>(keeper.pid), static_cast<std::uint64_t>(keeper.started)}};
   struct Pending {
     Found found;
     std::function<void()> done;
@@ -323,10 +362,16 @@ void Supervisor::end_leftovers(Found found, std::function<void()> done, Act act,
       end_leftovers(found, told, act, std::min(2 * pause, longest_kill_pause));
     });
   };
-  killer_.submit([&loop = around_.loop, kill = kill_leftovers_, folder, pending = std::move(pending), go_on]() mutable {
-    auto left = kill(folder);
-    loop.post([pending = std::move(pending), left = std::move(left), go_on] { go_on(*pending, left); });
-  });
+  killer_.submit(
+      [&loop = around_.loop, kill = kill_leftovers_, lost_attempt, pending = std::move(pending), go_on]() mutable {
+        std::vector<std::string> left;
+        try {
+          left = kill(lost_attempt);
+        } catch (const Error& error) {
+          left.push_back(error.message());
+        }
+        loop.post([pending = std::move(pending), left = std::move(left), go_on] { go_on(*pending, left); });
+      });
 }
 
 void Supervisor::tell_leftovers(const Found& found, const std::vector<std::string>& left) {
@@ -346,8 +391,13 @@ void Supervisor::tell_leftovers(const Found& found, const std::vector<std::strin
 }
 
 void Supervisor::interrupt(Found found, std::function<void()> done) {
-  const auto launch = read_if_there(run_folder(around_, found.attempt.run) + "/" + std::string(keeper::launch_name),
-                                    keeper::launch_bytes);
+  std::optional<std::string> launch;
+  try {
+    launch = read_if_there(run_folder(around_, found.attempt.run) + "/" + std::string(keeper::launch_name),
+                           keeper::launch_bytes);
+  } catch (const Error&) {
+    return try_later(std::move(found), std::move(done));
+  }
   auto plan = launch ? read_plan(*launch) : std::nullopt;
   const auto policy = plan ? plan->profile.on_interrupted : model::OnInterrupted::fail;
   // Its node fails with it, and puts aside what it left.
@@ -366,7 +416,7 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
 
 void Supervisor::settle_interruption(Found found, std::optional<RunPlan> plan, model::OnInterrupted policy,
                                      std::function<void()> done) {
-  const bool may_rerun = found.attempt.claim.attempt <= around_.supervision.resume_attempts;
+  const bool may_rerun = found.attempt.claim.attempt <= max_reruns;
   if (plan && policy == model::OnInterrupted::rerun && may_rerun) {
     rerun(found, std::move(*plan), std::move(done));
     return;
@@ -448,26 +498,6 @@ void Supervisor::finish_ending(Found found, std::function<void()> done) {
         if (*stored) tell_changed(**stored);
         done();
       });
-}
-
-// What the keeper would have ended: its control group, and what is left beside it.
-void Supervisor::kill_leftovers(const Found& found) const {
-  if (found.attempt.keeper.boot_id != around_.boot_id && !found.attempt.keeper.boot_id.empty()) return;
-  const std::string folder = attempt_folder(around_, found.attempt.run, found.attempt.claim.attempt);
-  const auto marker = find_marker(folder);
-  if (marker && !marker->cgroup.empty()) {
-    const std::filesystem::path path = marker->cgroup;
-    os::Cgroup group = os::Cgroup::at(path.parent_path().string(), path.filename().string());
-    group.kill();
-    group.wait_empty(kill_patience);
-    group.remove();
-  }
-  const ledger::KeeperIdentity& keeper = found.attempt.keeper;
-  const LostAttempt lost{.nonce = found.attempt.nonce,
-                         .attempt_folder = folder,
-                         .keeper = {static_cast<pid_t>(keeper.pid), static_cast<std::uint64_t>(keeper.started)},
-                         .marker = marker};
-  os::kill_found([&] { return find_leftovers(lost); }, kill_patience);
 }
 
 }  // namespace reeve::runtime

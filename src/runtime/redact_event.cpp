@@ -13,7 +13,11 @@ class EventRedaction {
   void operator()(Heartbeat&) const {}
   void operator()(model::Usage&) const {}
   void operator()(ErrorReport& error) const { hide(error.message); }
-  void operator()(ToolUseError& error) const { hide(error.message); }
+  void operator()(ToolUseError& error) const {
+    hide(error.message);
+    hide(error.tool);
+    hide(error.call_id);
+  }
   void operator()(model::Progress& progress) const { hide(progress.message); }
   void operator()(Report& report) const {
     if (report.data) redact_value(*report.data, secrets_);

@@ -1,5 +1,3 @@
-#include <cerrno>
-#include <sys/stat.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,9 +33,12 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
   if (around_.cgroup_parent) os::Cgroup::at(*around_.cgroup_parent, "reeve-" + found.attempt.nonce).remove();
   auto shared = std::make_shared<RunPlan>(std::move(plan));
   take_keeper([this, found, shared, done](std::expected<IdleKeeper, Error> keeper) {
-    if (!keeper) {
-      // Keepers may never start again: that is told to a person in the end. Room comes when another run ends.
-      if (keeper.error().code() != "run.no_descriptors") ++starts_[found.attempt.run];
+    const bool has_files = settle_files(around_.folder.runs().string(), found.attempt.run, found.attempt.claim.attempt,
+                                        found.attempt.nonce);
+    if (!keeper || !has_files) {
+      // Keepers may never start again, and the disk may stay full: that is told to a person in the end. Room comes when
+      // another run ends.
+      if (keeper || keeper.error().code() != "run.no_descriptors") ++starts_[found.attempt.run];
       return try_later(found, done);
     }
     auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));
@@ -92,10 +93,13 @@ void Supervisor::rerun(const Found& found, RunPlan plan, std::function<void()> d
     auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));
     const auto deadline = deadline_for(*shared);
     const ledger::AttemptStart start = make_attempt(kept->identity, deadline);
-    const std::string next =
-        fmt::format("{}/{}", run_folder(around_, found.attempt.run), found.attempt.claim.attempt + 1);
-    // A full disk: later.
-    if (::mkdir(next.c_str(), 0700) != 0 && errno != EEXIST) return try_later(found, done);
+    const std::string next = std::to_string(found.attempt.claim.attempt + 1);
+    // A full disk, or no descriptor left: later.
+    try {
+      if (!os::Folder::open(run_folder(around_, found.attempt.run)).make_folder(next)) return try_later(found, done);
+    } catch (const Error&) {
+      return try_later(found, done);
+    }
     ask_store(
         around_.ledger, around_.loop,
         [found, start](ledger::Transaction& transaction) {

@@ -47,14 +47,12 @@ class StoreTask final : public ledger::Unit {
     }
   }
   void finish(const std::optional<base::Error>& error) override {
-    if (error) answer_ = std::unexpected(*error);
-    // A function must be copyable: what it carries is shared.
-    auto result =
-        std::make_shared<std::pair<Done, std::expected<T, base::Error>>>(std::move(done_), std::move(answer_));
+    if (error) matter_->answer = std::unexpected(*error);
+    matter_->steps.after(matter_->answer);
     // What follows from it belongs to the same request.
-    loop_.post([result, terms = terms] {
+    loop_.post([matter = std::move(matter_), terms = terms] {
       const ledger::RequestTerms::Scope scope(terms);
-      result->first(std::move(result->second));
+      matter->done(std::move(matter->answer));
     });
   }
 

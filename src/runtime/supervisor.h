@@ -11,6 +11,7 @@
 
 #include "runtime/hold_map.h"
 #include "runtime/idempotency.h"
+#include "runtime/leftovers.h"
 #include "runtime/live_run.h"
 #include "runtime/work_thread.h"
 
@@ -45,6 +46,10 @@ class Supervisor {
   // put aside (ISO-1). With an error the run fails.
   using LostAnswer = std::function<void(const std::optional<base::Error>&)>;
   void set_lost(std::function<void(const model::Run&, LostAnswer)> lost) { lost_ = std::move(lost); }
+  // Kills what an attempt left behind, and gives what is still there. On a thread of its own; waits for a moment. For
+  // tests to replace.
+  using KillLeftovers = std::function<std::vector<std::string>(const LostAttempt&)>;
+  void set_kill_leftovers(KillLeftovers kill) { kill_leftovers_ = std::move(kill); }
 
   // RUN-13, once, before anything is started. Calls when every run has been looked at.
   void recover(std::function<void()> done);
@@ -173,6 +178,17 @@ class Supervisor {
   void interrupt(Found found, std::function<void()> done);
   void settle_interruption(Found found, std::optional<RunPlan> plan, model::OnInterrupted policy,
                            std::function<void()> done);
+  // What lies on the disk of an attempt, and whether its keeper lives. Throws when that cannot be seen now.
+  struct Traces {
+    std::optional<std::string> launch;
+    std::optional<os::Fd> socket;
+    std::optional<keeper::ExitRecord> exit;
+    bool is_same_boot = false;
+    bool is_held = false;
+    bool is_marked = false;
+  };
+  Traces look_at(const Found& found) const;
+  void adopt_later(Found found);
   void finish_ending(Found found, std::function<void()> done);
   void give_up(Found found, std::function<void()> done);
   void try_later(Found found, std::function<void()> done, base::Milliseconds pause = std::chrono::seconds(1));

@@ -9,6 +9,7 @@
 #include "ledger/units.h"
 #include "model/gate_sandbox.h"
 #include "runtime/gate_results.h"
+#include "runtime/run_files.h"
 #include "runtime/store_task.h"
 #include "spec/pipeline_graph.h"
 #include "store/executions.h"

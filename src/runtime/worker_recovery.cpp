@@ -178,7 +178,8 @@ void Worker::put_aside(const model::Run& run, Supervisor::LostAnswer answer) {
   });
 }
 
-void Worker::end_orphans(std::function<void()> done) {
+void Worker::find_orphans(Answer<std::vector<ledger::Orphan>> then) {
+  const base::Milliseconds grace = around_.supervision.adopt_grace;
   ask_store(
       around_.ledger, around_.loop,
       [host = around_.host, grace](Transaction& transaction) {

@@ -88,7 +88,7 @@ void look(SharedExchange exchange) {
       [](ledger::Transaction& transaction) { return transaction.session().query_number(store::Sql::events_last, {}); },
       [exchange, checks](const std::expected<std::int64_t, Error>& events) {
         const auto refusal = exchange->daemon.check_files();
-        checks->push_back(check_store(refusal ? std::unexpected(*refusal) : events));
+        checks->push_back(check_store(refusal ? std::unexpected(*refusal) : events, exchange->daemon.ledger().stall()));
         // Where tools would work.
         const std::filesystem::path project = own_project(exchange->daemon);
         const auto place = project.empty() ? std::filesystem::temp_directory_path() : project;

@@ -115,6 +115,7 @@ void create(SharedExchange exchange) {
   if (!pipelines) return exchange->refuse("pipeline.invalid", "the pipelines are not valid", pipelines.error());
   spec::PipelineGraph graph = spec::compile_pipeline(
       *pipelines, config, {.name = request.pipeline, .prompt = request.prompt, .inputs = *request.inputs});
+  admit_folder(*request.project);
   runtime::Worker::Start start{.execution = {.workflow = std::move(graph.workflow), .hash = {}},
                                .ground = runtime::make_ground(config, *request.project),
                                .idempotency = exchange->key};

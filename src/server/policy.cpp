@@ -82,8 +82,11 @@ void check(SharedExchange exchange) {
   if (question->tool.empty()) throw Error("api.bad_request", "`tool` is needed: the name of a tool, as file_write");
   const base::Value arguments = question->arguments.value_or(base::Value::object());
   if (arguments.as_object() == nullptr) throw Error("api.bad_request", "`arguments` must be an object");
-  const model::Config config = load_config_around(*exchange, named_project(*exchange, question->project));
-  auto verdict = engine::resolve_policy(config.policies, question->role.value_or(""), question->tool, arguments);
+  const std::filesystem::path named = named_project(*exchange, question->project);
+  const model::Config config = load_config_around(*exchange, named);
+  const std::filesystem::path folder = named.empty() ? own_project(exchange->daemon) : named;
+  auto verdict = engine::resolve_policy(config.policies, question->role.value_or(""), question->tool, arguments,
+                                        look_at_paths(folder, arguments));
   exchange->send(200, json::to_value(wire::PolicyAnswer{.tool = question->tool,
                                                         .role = question->role,
                                                         .policy = verdict.policy,

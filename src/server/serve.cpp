@@ -26,6 +26,7 @@
 #include "keeper/crash_point.h"
 #include "keeper/guard.h"
 #include "os/claim.h"
+#include "os/descent_mark.h"
 #include "os/file.h"
 #include "os/lock.h"
 #include "os/process_stat.h"
@@ -48,6 +49,10 @@ using base::Error;
 
 constexpr auto close_patience = std::chrono::seconds(2);
 constexpr auto dying_patience = std::chrono::seconds(5);
+// How long a daemon that leaves waits for a store that does not answer.
+constexpr auto stalled_timeout = std::chrono::seconds(3);
+// After so long, whoever waits for the start is told what it waits for.
+constexpr auto silent_start = std::chrono::milliseconds(1'500);
 constexpr auto foreign_patience = std::chrono::milliseconds(500);
 // A socket that is removed again and again is not made anew for ever: each time costs a descriptor.
 constexpr int max_sockets = 100;
@@ -96,6 +101,14 @@ Inherited clear_environment() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
   }
   return inherited;
+}
+
+// APR-11: a process inside a run would have a daemon of its own to decide with, and all that this one starts would
+// carry the run's mark.
+void refuse_inside_run() {
+  const auto limit = os::find_lock_limit(::getpid());
+  if (!limit || !os::is_descent_mark(*limit)) return;
+  throw Error("daemon.inside_run", "a daemon cannot be started inside a run", "start it in a shell of your own");
 }
 
 bool is_living(pid_t pid) {
@@ -447,7 +460,9 @@ int serve(const ServeOptions& options) {
     std::optional<os::Claim> claim = take_claim(options.folder);
     os::FileLock lock = take_lock(options.folder);
     os::create_folders(options.folder.logs());
+    std::optional<StartNotice> notice(std::in_place);
     Server server(options, std::move(inherited), opened.place, {std::move(claim), std::move(lock)});
+    notice.reset();
     server.take_port();
     return server.run();
   } catch (const Error& error) {

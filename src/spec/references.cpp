@@ -67,6 +67,19 @@ void check_role_tool(const std::string& role, const model::Config& config, const
   }
 }
 
+void check_tool(const std::string& tool, const model::Config& config, const YamlNode& place, Binder& binder) {
+  const auto found = config.tools.find(tool);
+  if (found == config.tools.end()) {
+    binder.report_unknown(place, "unknown_tool", "tool", tool, keys_of(config.tools)).fix =
+        "add it under `tools:` in the config";
+  } else if (found->second.headless == model::Headless::unsupported) {
+    binder.warn(
+        place, "headless_unsupported",
+        fmt::format("the tool {} cannot run unattended: its profile says `headless: unsupported`", base::quoted(tool)),
+        "choose another tool");
+  }
+}
+
 void check_role_prompt(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder) {
   const auto found = config.roles.find(role);
   if (found == config.roles.end() || !drops_input(found->second.prompt, found->second.prompt_takes_input)) return;

@@ -26,6 +26,8 @@ void check_role(const std::string& role, const model::Config& config, const Yaml
 // would refuse. Unknown roles are told elsewhere.
 void check_role_tool(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder,
                      base::Severity severity);
+// Named by a task itself.
+void check_tool(const std::string& tool, const model::Config& config, const YamlNode& place, Binder& binder);
 // A warning where the role's prompt drops the task and nobody has said that this is meant.
 void check_role_prompt(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder);
 void check_template(const std::string& text, const YamlNode& place, Binder& binder);

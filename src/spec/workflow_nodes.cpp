@@ -75,10 +75,12 @@ class NodeCheck {
     check_role(task.role, *surroundings.config, place({"task_config", "role"}), binder_);
     using Tools = WorkflowSurroundings::Tools;
     if (task.tool) check_tool(*task.tool, *surroundings.config, place({"task_config", "tool"}), binder_);
-    // One that names its tool needs none of its role.
-    if (surroundings.tools != Tools::unasked && !task.tool) {
-      check_role_tool(task.role, *surroundings.config, place({"task_config", "role"}), binder_,
-                      surroundings.tools == Tools::needed ? base::Severity::error : base::Severity::warning);
+    if (surroundings.tools != Tools::unasked) {
+      // One that names its tool needs none of its role.
+      if (!task.tool) {
+        check_role_tool(task.role, *surroundings.config, place({"task_config", "role"}), binder_,
+                        surroundings.tools == Tools::needed ? base::Severity::error : base::Severity::warning);
+      }
       check_role_prompt(task.role, *surroundings.config, place({"task_config", "role"}), binder_);
     }
     for (std::size_t i = 0; i < task.gates.size(); ++i) {

@@ -139,6 +139,7 @@ int http_status(std::string_view code) noexcept {
       {"daemon.not_ready", 503},
       {"store.busy", 503},
       {"store.unavailable", 503},
+      {"store.unknown_outcome", 503},
       {"store.files_removed", 503},
       {"project.moved", 409},
   });

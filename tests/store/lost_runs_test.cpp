@@ -77,8 +77,8 @@ TEST_F(LostRuns, nothing_is_done_about_one_while_something_of_it_may_live) {
   std::string told;
   {
     Supervisor supervisor(around_);
-    supervisor.set_kill_leftovers([&](const std::string& folder) -> std::vector<std::string> {
-      EXPECT_EQ(folder, attempt_folder(around_, run_, 1));
+    supervisor.set_kill_leftovers([&](const LostAttempt& lost) -> std::vector<std::string> {
+      EXPECT_EQ(lost.attempt_folder, attempt_folder(around_, run_, 1));
       // The loop turns meanwhile.
       EXPECT_EQ(has_turned.wait_for(30s), std::future_status::ready);
       if (++kills == 1) return {"17 stubborn"};
@@ -107,7 +107,7 @@ TEST_F(LostRuns, nothing_is_done_about_one_while_something_of_it_may_live) {
 TEST_F(LostRuns, those_of_another_boot_left_nothing_behind) {
   around_.boot_id = "another";
   Supervisor supervisor(around_);
-  supervisor.set_kill_leftovers([](const std::string&) -> std::vector<std::string> {
+  supervisor.set_kill_leftovers([](const LostAttempt&) -> std::vector<std::string> {
     ADD_FAILURE() << "there is nothing to kill";
     return {};
   });

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "tests/support/reports.h"
+
 namespace reeve::testing {
 
 namespace fs = std::filesystem;
