@@ -1,12 +1,12 @@
-/* An approval and its run (SPEC §2: APR-2, APR-4, APR-6, APR-7, APR-8, APR-10, APR-13; RUN-13): people decide, a plain SQL
- * update decides, time passes, somebody cancels, the daemon uses the grant and has a keeper start the tool, and the
+/* An approval and its run (SPEC §2: APR-2, APR-4, APR-6, APR-7, APR-8, APR-10, APR-13; RUN-13): people decide, a plain
+ * SQL update decides, time passes, a user cancels, the daemon uses the grant and has a keeper start the tool, and the
  * daemon, the keeper and the machine die between any two steps.
  *
- * A transaction is one atomic step. What the store and the files hold outlives everything; what the daemon holds is
- * `phase`, `hand`, `wanted` and `starts`, and a crash resets them. Nothing happens without end: each kind of accident and
- * of person is counted, so that every behaviour ends, and «in the end» needs no fairness.
+ * A transaction is one atomic step. The store and the files survive everything; the daemon's own state is `phase`,
+ * `hand`, `wanted` and `starts`, which a crash resets. Accidents and actions of people are counted, so that every
+ * behaviour terminates and "eventually" needs no fairness.
  *
- * -DBREAK_1 … -DBREAK_8 take one care away each; every one of them must be found out (README.md). */
+ * -DBREAK_1 … -DBREAK_8 each remove one safeguard; spin must find an error in every one of them (README.md). */
 
 #define KEEPERS 3
 #define CRASHES 2
@@ -18,11 +18,11 @@
 #define KILLS 2
 #endif
 #define REBOOTS 1
-/* Fewer than the code has, so that the bound is reached. */
+/* Fewer than in the code, so that the limit is reached. */
 #define MOST_STARTS 1
 #define NOBODY KEEPERS
 
-/* With -DMARKS the search tells which of these it has come to: a model that gets nowhere violates nothing. */
+/* With -DMARKS the search reports which marks it reached: a model that makes no progress violates nothing. */
 #ifdef MARKS
 c_decl {
   static char marks[32];
@@ -45,25 +45,25 @@ mtype = { down, looking, killing, again, idle, holding, begun, committed, sent, 
 /* The store. */
 typedef Approval {
   mtype status;
-  bool is_settled;  /* no plain update that nobody has looked at yet */
-  bool is_faulty;   /* the plain update has chosen what is no option */
-  bool was_late;    /* it was made after the expiry */
+  bool is_settled;  /* there is no plain update left to validate */
+  bool is_faulty;   /* the plain update chose a value that is not an option */
+  bool was_late;    /* the plain update was made after the expiry */
   mtype use;
   bool digest;
-  bool is_over;     /* its time */
-  byte wins;        /* ghost: decisions that hold */
+  bool is_over;     /* its time has expired */
+  byte wins;        /* ghost: valid decisions */
   byte effects;     /* ghost: starts of the tool on this grant */
 }
 Approval ap[QUESTIONS];
 byte current = 0;
 mtype state = waiting;
 bool has_attempt = false;
-byte grant = 0;       /* what the attempt was started on */
-byte keeper = NOBODY; /* who holds it */
+byte grant = 0;       /* the question whose grant started the attempt */
+byte keeper = NOBODY; /* the keeper that holds the attempt */
 bool boot_of = 0;
 bool is_ending = false;
 
-/* The keepers, and the files of the attempt that each was given. */
+/* The keepers, and the files of the attempt assigned to each. */
 mtype holder[KEEPERS] = gone;
 bool marker[KEEPERS];
 bool exit_record[KEEPERS];
@@ -73,12 +73,12 @@ byte paid_by[KEEPERS];
 /* The world. */
 bool digest_now = 0;
 bool boot = 0;
-byte alive = 0; /* ghost: tools that run */
+byte alive = 0; /* ghost: running tools */
 byte crashes = 0;
 byte kills = 0;
 byte reboots = 0;
 
-/* What the daemon alone knows. */
+/* The daemon's own state. */
 mtype phase = idle;
 byte hand = NOBODY;
 byte wanted = 0;
@@ -97,7 +97,7 @@ inline forget() {
   wanted = 0;
 }
 
-/* A decision that holds: one, and the last. */
+/* Records a valid decision: the first and only one. */
 inline decide(q, s) {
   ap[q].status = s;
   ap[q].is_settled = true;
@@ -105,7 +105,7 @@ inline decide(q, s) {
   assert(ap[q].wins == 1)
 }
 
-/* What is over asks no more (APR-4). */
+/* A run that has ended has no pending question (APR-4). */
 inline end_run(s) {
   assert(!is_final);
   state = s;
@@ -118,8 +118,8 @@ inline end_run(s) {
   fi
 }
 
-/* A new question, for what would run now. Beyond the bound of the model the run has failed, as `on_interrupted: fail`
- * has it. */
+/* A new question, for the command that would run now. Beyond the model's limit of questions the run fails, as with
+ * `on_interrupted: fail`. */
 inline ask() {
   has_attempt = false;
   keeper = NOBODY;
@@ -142,7 +142,7 @@ inline take_keeper() {
   :: !is_free(0) && !is_free(1) -> hand = 2
   fi;
   holder[hand] = seated;
-  /* Its files lie under a nonce of their own. */
+  /* Its files are stored under a new nonce. */
   marker[hand] = false;
   exit_record[hand] = false;
   stop_sent[hand] = false
@@ -196,7 +196,7 @@ inline use_grant() {
   fi
 }
 
-/* A plain update is looked at before it counts: one that does not hold is undone (APR-6). */
+/* A plain update is validated before it takes effect; an invalid one is undone (APR-6). */
 inline settle() {
   if
   :: ap[current].is_faulty || ap[current].was_late ->
@@ -217,8 +217,8 @@ inline settle() {
   fi
 }
 
-/* The table of RUN-13, looked at after a start and when a keeper is lost. While somebody holds the attempt and has no
- * marker nothing is decided about it. */
+/* The recovery table of RUN-13, applied after a daemon starts and when a keeper is lost. While a keeper holds the
+ * attempt and has not written its marker, nothing is decided. */
 #ifdef BREAK_6
 #define may_look true
 #else
@@ -273,7 +273,7 @@ end:
               reached(11);
               end_run(failed) }
 
-  /* APR-13: whoever decided, and whichever daemon was there then. */
+  /* APR-13: regardless of who decided, and of which daemon ran at that time. */
 #ifdef BREAK_4
   :: d_step { phase == idle && state == waiting && ap[current].status == approved && ap[current].use == unused &&
 #else
@@ -306,14 +306,14 @@ end:
   :: d_step { phase == watching && (exit_record[hand] || holder[hand] == gone) -> phase = looking }
 
   :: d_step { phase == looking && may_look -> look() }
-  /* It provably never ran: the same attempt, in other hands. */
+  /* The tool provably never started: the same attempt, with another keeper. */
   :: d_step { phase == again && has_free_keeper ->
               reached(12);
               starts++;
               take_keeper();
               wanted = grant;
               create_attempt() }
-  /* What is left of a tree is killed before anything is said about it. */
+  /* The rest of the process tree is killed before the result is recorded. */
   :: d_step { phase == killing ->
               alive = 0;
               if
@@ -323,7 +323,7 @@ end:
               forget();
               phase = idle }
 
-  /* What it held is lost; a keeper that was not told to start leaves when its daemon is gone. */
+  /* The daemon's state is lost; a keeper that was not told to start exits when its daemon is gone. */
   :: d_step { is_up && crashes < CRASHES ->
               crashes++;
               if
@@ -337,7 +337,7 @@ end:
   od
 }
 
-/* Each step of a keeper that was told to start, and its death between any two. */
+/* The steps of a keeper that was told to start, and its death between any two of them. */
 proctype Keeper(byte k) {
 end:
   do
@@ -347,13 +347,13 @@ end:
               holder[k] = started;
               alive++;
               ap[paid_by[k]].effects++;
-              /* One effect for one decision, which was a yes that was looked at and is spent on this. */
+              /* One start per decision, which is a validated approval whose grant is used for this start. */
               assert(alive == 1);
               assert(ap[paid_by[k]].effects == 1);
               assert(ap[paid_by[k]].status == approved && ap[paid_by[k]].is_settled && ap[paid_by[k]].wins == 1);
               assert(ap[paid_by[k]].use == used);
               assert(state == running && grant == paid_by[k] && keeper == k);
-              /* For the second question; in other hands than the first; on a yes from before two crashes. */
+              /* For the second question; with another keeper than the first; on an approval from before two crashes. */
               if
               :: paid_by[k] == 1 && ap[0].effects == 1 -> reached(17)
               :: else
@@ -371,7 +371,7 @@ end:
   od
 }
 
-/* Somebody looks at the question, then answers it: meanwhile it may have been answered, or have become another. */
+/* A person reads the question, then answers it: in between it may have been answered or replaced by another. */
 proctype Person(mtype answer) {
   byte seen;
 end:
@@ -390,7 +390,7 @@ end_answer:
   }
 }
 
-/* UPDATE approvals SET status = … WHERE … AND status = 'pending', daemon or no daemon. */
+/* UPDATE approvals SET status = … WHERE … AND status = 'pending', with or without a running daemon. */
 proctype Outside() {
 end:
   atomic {
@@ -413,7 +413,7 @@ end:
   if
   :: d_step { is_up && state == waiting -> end_run(cancelled) }
   :: d_step { has_live_run && has_attempt -> is_ending = true };
-    /* Why it ends is stored before the keeper is told. */
+    /* The reason for the end is stored before the stop is sent to the keeper. */
     d_step {
       if
       :: has_live_run && has_attempt && hand == keeper && holder[hand] != gone -> reached(15); stop_sent[hand] = true
@@ -428,7 +428,7 @@ end:
   do
   :: d_step { ap[current].status == pending && !ap[current].is_over -> ap[current].is_over = true }
   :: d_step { !digest_now -> digest_now = 1 }
-  /* The machine: every process is gone, and of the marker nobody knows whether it reached the disk. */
+  /* A reboot: every process is gone, and the marker may or may not have reached the disk. */
   :: atomic { reboots < REBOOTS ->
               reboots++;
               boot = !boot;
@@ -464,7 +464,7 @@ init {
   }
 }
 
-/* In the end the run is over, or somebody is asked: nothing that was decided is forgotten. */
+/* Eventually the run has ended or a person is asked: no decision is lost. */
 #ifdef PROGRESS
 ltl progress { <>[] (is_final || (state == waiting && ap[current].status == pending)) }
 #endif
