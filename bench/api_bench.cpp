@@ -22,8 +22,8 @@
 #include "os/unix_socket.h"
 #include "store/store.h"
 
-// Reading over the API with a long history behind it, beside its floor: the same rows read from the same file with
-// SQLite alone, and a socket whose other end sends as many bytes as the answer has. Floor and Reeve take turns.
+// API reads with a long history in the store, compared with their floor: the same rows read from the same file with
+// plain SQLite, and the same number of bytes sent over a socket. Floor and Reeve alternate.
 //   reeve_api_bench FOLDER
 namespace reeve::bench {
 namespace {
@@ -42,7 +42,7 @@ double ms_since(steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(steady_clock::now() - start).count();
 }
 
-// As they stand there after a day of work: words, times, what was said last.
+// Realistic rows: arguments, times, last errors.
 void fill(const fs::path& database) {
   const auto session = store::open_writer({store::Place::Kind::file, database.string()}, base::SystemClock());
   session->begin();
@@ -60,7 +60,7 @@ SELECT 'claude', CASE WHEN i % 7 = 0 THEN 'failed' ELSE 'completed' END, CASE WH
   session->commit();
 }
 
-// One connection that says the same request again and again, and looks at nothing of the answers but their length.
+// Sends the same request repeatedly on one connection and reads only the length of each response.
 class Client {
  public:
   Client(os::Fd socket, std::string request) : socket_(std::move(socket)), request_(std::move(request)) {}
@@ -71,7 +71,7 @@ class Client {
     std::size_t wanted = 0;
     while (wanted == 0 || have < wanted) {
       const ssize_t count = ::recv(socket_.get(), buffer_.data() + have, buffer_.size() - have, 0);
-      if (count <= 0) fail("the connection is gone");
+      if (count <= 0) fail("connection closed");
       have += static_cast<std::size_t>(count);
       if (wanted == 0) wanted = length_of({buffer_.data(), have});
     }
@@ -79,7 +79,7 @@ class Client {
   }
 
  private:
-  // Head and body; 0 while the head is not whole.
+  // Length of head and body; 0 while the head is incomplete.
   static std::size_t length_of(std::string_view text) {
     const std::size_t end = text.find("\r\n\r\n");
     if (end == std::string_view::npos) return 0;
@@ -96,7 +96,7 @@ class Client {
 
 const std::string list_request = "GET /api/runs?limit=50 HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-// The rows and the bytes, without anything in between.
+// Reads the rows and sends the bytes, with nothing in between.
 class Floor {
  public:
   Floor(const fs::path& database, std::size_t answer_bytes) {
@@ -163,10 +163,10 @@ Client connect(const Daemon& daemon) {
   return Client(std::move(*socket), list_request);
 }
 
-// Of the daemon so far; a busy machine changes it little.
+// CPU time of the daemon so far; hardly affected by other load on the machine.
 double cpu_ms(const Daemon& daemon) {
   const auto stat = os::read_process_stat(daemon.pid());
-  if (!stat) fail("the daemon is gone");
+  if (!stat) fail("the daemon has exited");
   return static_cast<double>(stat->cpu_ticks) * 1'000 / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
@@ -210,17 +210,17 @@ int measure(const fs::path& folder, const Programs& programs) {
     }
     rates.push_back(requests_per_second(daemon));
   }
-  row("floor: the rows by SQLite, the bytes by a socket", fmt::format("{:.3f} ms", median(raw)),
-      fmt::format("median; p99 {:.3f} ms; {} runs stored, {} bytes an answer", percentile(raw, 0.99), stored_runs,
+  row("floor: rows from SQLite, bytes over a socket", fmt::format("{:.3f} ms", median(raw)),
+      fmt::format("median; p99 {:.3f} ms; {} runs stored, {} bytes per response", percentile(raw, 0.99), stored_runs,
                   bytes));
   row("GET /api/runs?limit=50", fmt::format("{:.3f} ms", median(asked)),
       fmt::format("{:.2f} x the floor; p99 {:.3f} ms; goal p99 5 ms", median(asked) / median(raw),
                   percentile(asked, 0.99)));
-  row(fmt::format("  from {} clients at once", clients), fmt::format("{:.0f} /s", median(rates)),
+  row(fmt::format("  from {} parallel clients", clients), fmt::format("{:.0f} /s", median(rates)),
       "goal 4,000; clients and daemon share the machine");
   const double requests = rounds * (requests_one_by_one + requests_at_once);
-  row("  processor time of the daemon for one", fmt::format("{:.3f} ms", (cpu_ms(daemon) - used_before) / requests),
-      "both threads together");
+  row("  CPU time of the daemon per request", fmt::format("{:.3f} ms", (cpu_ms(daemon) - used_before) / requests),
+      "both threads");
   row("  memory of the daemon afterwards", fmt::format("{:.1f} MiB", static_cast<double>(pss_kib(daemon.pid())) / 1024),
       "PSS");
   return 0;

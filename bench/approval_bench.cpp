@@ -19,9 +19,9 @@
 #include "os/file.h"
 #include "store/store.h"
 
-// From an answer to the main of the tool that goes on with it, beside its floor: one durable commit and the start of a
-// program until its main. Floor and Reeve take turns, answer by answer.
-//   reeve_approval_bench FOLDER [PART…]   parts: answer update many; all when none is named
+// From an answer to the main of the tool that continues with it, compared with its floor: one durable commit and the
+// start of a program until its main. Floor and Reeve alternate, answer by answer.
+//   reeve_approval_bench FOLDER [PART…]   parts: answer update many; default: all
 namespace reeve::bench {
 namespace {
 
@@ -46,7 +46,7 @@ std::int64_t read_stamp(const fs::path& file) {
   return std::strtoll(text.c_str(), nullptr, 10);
 }
 
-// A commit as Reeve's own, in its own tables, and a program until its main.
+// The same commit as Reeve's, in Reeve's tables, and a program start until its main.
 class Floor {
  public:
   explicit Floor(const Place& place)
@@ -74,7 +74,7 @@ struct Waiting {
   fs::path stamp;
 };
 
-// Runs that have asked and left.
+// Runs that have asked and exited.
 std::vector<Waiting> ask_many(const Place& place, client::Connection& connection, int count) {
   std::vector<Waiting> waiting;
   for (int i = 0; i < count; ++i) {
@@ -88,7 +88,7 @@ std::vector<Waiting> ask_many(const Place& place, client::Connection& connection
 
 struct Delays {
   std::vector<double> floor;
-  // From the moment the answer was known to be stored, and from the moment it was sent.
+  // Measured from when the answer was confirmed as stored, and from when it was sent.
   std::vector<double> since_stored;
   std::vector<double> since_sent;
 };
@@ -141,7 +141,7 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // The rows that it gives, a column each.
+  // Returns the first column of the resulting rows.
   std::vector<std::string> run(const std::string& statement) {
     std::vector<std::string> rows;
     const auto take = [](void* into, int, char** values, char**) {
@@ -159,7 +159,7 @@ class Database {
   sqlite3* database_ = nullptr;
 };
 
-// APR-6, by somebody with a shell.
+// APR-6, by a plain SQL update.
 void measure_updates(const Place& place) {
   const Daemon daemon(place.programs, place.folder / "updates");
   Database database(daemon.state() / "reeve.db");
@@ -172,7 +172,7 @@ void measure_updates(const Place& place) {
   show("from a plain SQL update to the tool's main", delays, "goal p99 60 ms");
 }
 
-// Every row of the table once more for each of `count` copies, with the numbers of the copies counted on.
+// Copies every row of the table `count` times; the columns in `numbers` are incremented for each copy.
 void copy_rows(Database& database, const std::string& table, const std::set<std::string>& numbers, int count) {
   std::vector<std::string> columns = database.run(fmt::format("SELECT name FROM pragma_table_info('{}')", table));
   std::vector<std::string> values;
@@ -194,7 +194,7 @@ struct Size {
 };
 
 Size size_of(const Daemon& daemon) {
-  // What it needed to begin is given back by then.
+  // By then the daemon has freed its startup memory.
   std::this_thread::sleep_for(std::chrono::seconds(3));
   return {static_cast<double>(pss_kib(daemon.pid())) / 1'024, count_threads(daemon.pid()),
           count_children(daemon.pid())};
@@ -225,16 +225,16 @@ void measure_many(const Place& place) {
   std::vector<double> times;
   for (int i = 0; i < answers; ++i) {
     const std::int64_t start = now_ns();
-    if (list_pending(connection, page) != page) fail("not all of them are listed");
+    if (list_pending(connection, page) != page) fail("the listing is incomplete");
     times.push_back(ms_between(start, now_ns()));
   }
   row(fmt::format("{} pending: listing {}", count, page), fmt::format("{:.2f} ms", median(times)),
       fmt::format("p99 {:.2f}; goal 20", percentile(times, 0.99)));
   const Size many = size_of(daemon);
-  row("  the daemon's memory beside one pending", fmt::format("{:+.1f} MiB", many.mib - few.mib),
+  row("  daemon memory, compared with one pending", fmt::format("{:+.1f} MiB", many.mib - few.mib),
       fmt::format("PSS {:.1f}, before {:.1f}; goal +20", many.mib, few.mib));
   row("  its threads, its children", fmt::format("{}, {}", many.threads, many.children),
-      fmt::format("before {}, {}; goal: the same", few.threads, few.children));
+      fmt::format("before {}, {}; goal: unchanged", few.threads, few.children));
 }
 
 std::vector<Part> parts_of(const Place& place) {

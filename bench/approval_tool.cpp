@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-// The tool of approval_bench: asks and leaves with 90; when it goes on, says in a file when its main began.
-//   reeve_approval_tool FILE [now]   now: as if it went on
+// The tool of approval_bench: asks and exits with 90; when started again, writes the start time of its main to a file.
+//   reeve_approval_tool FILE [now]   now: act as if started again
 int main(int count, char** words) {
   timespec began{};
   ::clock_gettime(CLOCK_MONOTONIC, &began);

@@ -25,13 +25,13 @@ namespace fs = std::filesystem;
 
 using base::Value;
 
-Value ask(client::Connection& connection, const client::Question& question) {
+Value ask(client::Connection& connection, const client::Request& question) {
   try {
-    const client::Answer answer = connection.ask(question);
+    const client::Response answer = connection.ask(question);
     auto document = json::parse(answer.body);
     if (answer.status >= 400 || !document) fail(fmt::format("{}: {}", question.target, answer.body));
     return std::move(*document);
-  } catch (const client::Lost& lost) {
+  } catch (const client::ConnectionLost& lost) {
     fail(fmt::format("{}: {}", question.target, lost.what));
   }
 }
@@ -43,7 +43,7 @@ std::string text_of(const Value& document, std::string_view key) {
 
 base::RunId id_of(const Value& document) {
   const auto id = base::RunId::parse(text_of(document, "tool_run_id"));
-  if (!id) fail("an answer without a run");
+  if (!id) fail("response without a run id");
   return *id;
 }
 
@@ -81,27 +81,27 @@ Daemon::~Daemon() {
 }
 
 client::Connection Daemon::connect() const {
-  // It may be about to open its door.
+  // The daemon may not have opened its socket yet.
   for (int i = 0; i < 1'000; ++i) {
     try {
       return client::Connection(state_ / "reeve.sock");
-    } catch (const client::Lost&) {
+    } catch (const client::ConnectionLost&) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }
   fail("the daemon does not answer");
 }
 
-base::RunId start_run(client::Connection& connection, const Wish& wish) {
+base::RunId start_run(client::Connection& connection, const RunRequest& options) {
   Value::Array argv;
-  for (const std::string& word : wish.argv) argv.push_back(Value::string(word));
+  for (const std::string& word : options.argv) argv.push_back(Value::string(word));
   Value environment = Value::object();
-  for (const auto& [name, value] : wish.environment) environment.set(name, Value::string(value));
+  for (const auto& [name, value] : options.environment) environment.set(name, Value::string(value));
   Value body = Value::object();
   body.set("argv", Value::array(std::move(argv)));
   body.set("cwd", Value::string("/"));
   body.set("environment", std::move(environment));
-  body.set("mode", Value::string(wish.mode));
+  body.set("mode", Value::string(options.mode));
   return id_of(ask(connection, {.method = "POST",
                                 .target = "/api/runs",
                                 .body = json::encode(body),
@@ -129,7 +129,7 @@ std::vector<base::RunId> list_runs(client::Connection& connection, model::RunSta
     const Value page = ask(connection, {.target = fmt::format("/api/runs?limit=500&status={}{}", base::spell(status),
                                                               cursor.empty() ? "" : "&cursor=" + cursor)});
     const Value* items = page.find("items");
-    if (items == nullptr || items->as_array() == nullptr) fail("a list without items");
+    if (items == nullptr || items->as_array() == nullptr) fail("listing without items");
     for (const Value& item : *items->as_array()) runs.push_back(id_of(item));
     cursor = text_of(page, "next_cursor");
   } while (!cursor.empty());
@@ -143,9 +143,10 @@ base::ApprovalId wait_question(client::Connection& connection, base::RunId run) 
   }
   const Value page = ask(connection, {.target = fmt::format("/api/approvals?run={}&status=pending", run.text())});
   const Value* items = page.find("items");
-  if (items == nullptr || items->as_array() == nullptr || items->as_array()->empty()) fail("a run that asks nothing");
+  if (items == nullptr || items->as_array() == nullptr || items->as_array()->empty())
+    fail("the run has no pending approval");
   const auto id = base::ApprovalId::parse(text_of(items->as_array()->front(), "approval_id"));
-  if (!id) fail("an answer without an approval");
+  if (!id) fail("response without an approval id");
   return *id;
 }
 
@@ -165,7 +166,7 @@ base::ExecutionId start_execution(client::Connection& connection, const std::str
                                         .body = json::encode(body),
                                         .headers = {{"Content-Type", "application/json"}}});
   const auto id = base::ExecutionId::parse(text_of(record, "execution_id"));
-  if (!id) fail("an answer without an execution");
+  if (!id) fail("response without an execution id");
   return *id;
 }
 
@@ -185,7 +186,7 @@ base::ApprovalId wait_node_question(client::Connection& connection, base::Execut
         ask(connection,
             {.target = fmt::format("/api/executions/{}/wait?timeout=60s&through_approvals=0", execution.text())});
     const Value* nodes = record.find("nodes");
-    if (nodes == nullptr || nodes->as_array() == nullptr) fail("an execution without nodes");
+    if (nodes == nullptr || nodes->as_array() == nullptr) fail("execution without nodes");
     for (const Value& node : *nodes->as_array()) {
       const auto id = base::ApprovalId::parse(text_of(node, "approval_id"));
       if (id && text_of(node, "status") == "waiting_approval") return *id;

@@ -11,16 +11,16 @@
 #include "model/run.h"
 #include "os/spawn.h"
 
-// The built programs as a person uses them: a daemon of its own in a folder of its own, asked over its socket.
+// The built programs as a user runs them: a separate daemon in its own folder, called over its socket.
 namespace reeve::bench {
 
 struct Programs {
   std::filesystem::path reeve;
-  // `sqlite`, or the address of a server.
+  // `sqlite`, or the URL of a PostgreSQL server.
   std::string store = "sqlite";
 };
 
-// Ends with the object, and unless it is to be left its state folder with it.
+// Stops the daemon in its destructor, and removes the state folder unless it is to be kept.
 class Daemon {
  public:
   enum class Leaves { nothing, state };
@@ -39,38 +39,38 @@ class Daemon {
   os::Process process_;
 };
 
-struct Wish {
+struct RunRequest {
   std::vector<std::string> argv;
   std::string mode = "pipe";
   std::vector<std::pair<std::string, std::string>> environment = {};
 };
 
-base::RunId start_run(client::Connection& connection, const Wish& wish);
-// Until its final status; anything but `completed` ends this program.
+base::RunId start_run(client::Connection& connection, const RunRequest& options);
+// Waits for the final status; exits this program unless it is `completed`.
 void wait_completed(client::Connection& connection, base::RunId run);
 void cancel_run(client::Connection& connection, base::RunId run);
-// In this status, all pages.
+// All runs in this status, over all pages.
 std::vector<base::RunId> list_runs(client::Connection& connection, model::RunStatus status);
-// Any final status.
+// Waits for any final status.
 void wait_over(client::Connection& connection, base::RunId run);
 
-// Until the run waits for an answer: what it asks.
+// Waits until the run asks, and returns its approval.
 base::ApprovalId wait_question(client::Connection& connection, base::RunId run);
 void approve(client::Connection& connection, base::ApprovalId id);
-// One page of those that wait; how many came.
+// Reads one page of pending approvals and returns its length.
 std::size_t list_pending(client::Connection& connection, int limit);
 
-// A workflow, by its text; the folder is its project.
+// Starts a workflow from its text, with the folder as its project.
 base::ExecutionId start_execution(client::Connection& connection, const std::string& yaml,
                                   const std::filesystem::path& project);
-// Until it is over; anything but `completed` ends this program.
+// Waits for the end; exits this program unless it is `completed`.
 void wait_execution(client::Connection& connection, base::ExecutionId execution);
-// The runs of an execution that waits for a person: what it asks.
+// Waits until a node of the execution asks, and returns its approval.
 base::ApprovalId wait_node_question(client::Connection& connection, base::ExecutionId execution);
 
-// Its proportional share of memory, in KiB; 0 when there is no such process.
+// Proportional set size in KiB; 0 if there is no such process.
 std::int64_t pss_kib(pid_t pid);
-// How often its threads were put to sleep or pushed aside so far.
+// Voluntary and involuntary context switches of all its threads so far.
 std::int64_t context_switches(pid_t pid);
 std::size_t count_threads(pid_t pid);
 std::size_t count_children(pid_t pid);

@@ -17,11 +17,11 @@
 #include "bench/figures.h"
 #include "bench/parts.h"
 #include "os/unix_socket.h"
-#include "runtime/event_hub.h"
-#include "server/event_texts.h"
+#include "runtime/events/event_hub.h"
+#include "server/resources/event_texts.h"
 
-// Events from their commit to those who listen.
-//   reeve_events_bench FOLDER [PART…]   parts: delay deaf hub; all when none is named
+// Events, from their commit to subscribed clients.
+//   reeve_events_bench FOLDER [PART…]   parts: delay deaf hub; default: all
 namespace reeve::bench {
 namespace {
 
@@ -38,7 +38,7 @@ double ms_since(steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(steady_clock::now() - start).count();
 }
 
-// A client as small as can be: the handshake, one subscription, and frames that are counted.
+// A minimal client: performs the handshake, subscribes once, and counts frames.
 class Listener {
  public:
   Listener(const Daemon& daemon, const std::string& message) : socket_(open(daemon)) {
@@ -47,18 +47,18 @@ class Listener {
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
     while (!rest_.contains("\r\n\r\n")) read();
     rest_.erase(0, rest_.find("\r\n\r\n") + 4);
-    // Masked with zeros, which is a mask like any other.
+    // Masked with zeros, which is a valid mask.
     std::string frame = "\x81";
     frame += static_cast<char>(0x80U | message.size());
     frame += std::string(4, '\0') + message;
     send(frame);
-    // The answer to it.
+    // The confirmation of the subscription.
     while (messages_ == 0) read();
     messages_ = 0;
   }
 
   int fd() const noexcept { return socket_.get(); }
-  // Messages since the last subscription; what has come is taken.
+  // Reads available data and returns the number of messages since the last subscription.
   std::size_t messages() const noexcept { return messages_; }
   std::size_t bytes() const noexcept { return bytes_; }
   void read() {
@@ -77,11 +77,12 @@ class Listener {
  private:
   static os::Fd open(const Daemon& daemon) {
     auto socket = os::connect_to((daemon.state() / "reeve.sock").string(), os::SocketKind::stream);
-    if (!socket) fail("nobody listens");
+    if (!socket) fail("cannot connect to the daemon");
     return std::move(*socket);
   }
   void send(std::string_view bytes) const {
-    if (::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size())) fail("not sent");
+    if (::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size()))
+      fail("send failed");
   }
   void count() {
     std::size_t at = 0;
@@ -97,9 +98,9 @@ class Listener {
         head = 4;
       }
       if (rest_.size() - at < head + length) break;
-      // Pings are none; a goodbye is the end.
+      // Pings do not count; a close frame is an error.
       const std::size_t opcode = byte(0) & 0xFU;
-      if (opcode == 8) fail("it was cut");
+      if (opcode == 8) fail("disconnected by the daemon");
       if (opcode == 1) ++messages_;
       at += head + length;
     }
@@ -116,7 +117,7 @@ std::string subscribe(const std::string& name) {
   return fmt::format(R"({{"type":"subscribe","events":["{}"]}})", name);
 }
 
-// Until everyone has so many: how long it took for half of them and for the last, from `start`.
+// Waits until every client has that many messages; returns the time from `start` for half of them and for the last.
 struct Spread {
   double half = 0;
   double all = 0;
@@ -145,7 +146,7 @@ Spread await(std::vector<std::unique_ptr<Listener>>& listeners, std::size_t want
   return {median(times), times.back()};
 }
 
-// From a request that is sent to the event that it causes, at all of them: its commit is part of it.
+// From sending a request to its event at all clients, including the commit.
 void measure_delay(const Place& place) {
   constexpr int clients = 100;
   constexpr std::size_t rounds = 200;
@@ -171,13 +172,13 @@ void measure_delay(const Place& place) {
     answered.push_back(answer);
     wait_completed(connection, run);
   }
-  row("a request that is committed and answered", fmt::format("{:.2f} ms", median(answered)), "floor");
+  row("a request, committed and answered", fmt::format("{:.2f} ms", median(answered)), "floor");
   row(fmt::format("its event at {} WebSocket clients", clients), fmt::format("{:.2f} ms", median(all)),
-      fmt::format("from the request to the last of them; half of them {:.2f}, p99 {:.2f}; goal 10", median(half),
+      fmt::format("from the request to the last client; half of them {:.2f}, p99 {:.2f}; goal 10", median(half),
                   percentile(all, 0.99)));
 }
 
-// A workflow whose nodes are skipped at once: so many events in one commit.
+// A workflow whose nodes are all skipped at once: `count` events in one commit.
 std::string skipped_workflow(int count) {
   std::string nodes = "  - {id: start, type: task, task_config: {role: noop}}\n";
   std::string edges;
@@ -192,7 +193,7 @@ std::string skipped_workflow(int count) {
                      nodes, edges);
 }
 
-// Clients that never read: what they cost, and whether anybody waits for them.
+// Clients that never read: their memory cost, and whether they delay others.
 void measure_deaf(const Place& place) {
   constexpr int clients = 200;
   constexpr std::size_t rounds = 50;
@@ -225,16 +226,16 @@ void measure_deaf(const Place& place) {
   const std::int64_t after = pss_kib(daemon.pid());
   row(fmt::format("{} clients that never read, each", clients), fmt::format("{} KiB", (after - before) / clients),
       fmt::format("PSS of the daemon {} KiB, before {}; goal 1024", after, before));
-  measure("beside those that never read");
+  measure("next to clients that never read");
 }
 
-// What the hub hands out, without a network: events that are published, to those who take everything. Published as fast
-// as the slowest of them keeps up with: whoever is further behind reads the store, which is another figure.
+// Throughput of the hub without a network: published events, delivered to listeners that take everything. Publishing is
+// paced by the slowest listener: one that falls further behind reads from the store, which is measured elsewhere.
 void measure_hub(const Place&) {
   struct Taker final : runtime::EventListener {
     bool has_room() const override { return true; }
     void take(const runtime::EventText& text) override { bytes += text->size(), ++events; }
-    void fall_behind() override { fail("it fell behind"); }
+    void fall_behind() override { fail("a listener fell behind"); }
     void fail(const base::Error& error) override { bench::fail(error.message()); }
     std::size_t waiting() const override { return 0; }
     static void fail(const char* what) { bench::fail(what); }
@@ -288,7 +289,7 @@ void measure_hub(const Place&) {
     const double seconds = ms_since(start) / 1'000;
     row(fmt::format("through the hub to {} listeners", count),
         fmt::format("{:.0f} /s", static_cast<double>(total) / seconds),
-        fmt::format("events, each to all; {:.0f} MiB; goal 50000",
+        fmt::format("events, each to all listeners; {:.0f} MiB; goal 50000",
                     static_cast<double>(takers[0]->bytes) * count / (1024.0 * 1024.0)));
   }
 }

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-// Figures and how they are shown.
+// Statistics and output of measurements.
 namespace reeve::bench {
 
-// The value below which this share of them lies.
+// The value below which this share of the values lies.
 inline double percentile(std::vector<double> values, double share) {
   std::ranges::sort(values);
   const auto at = static_cast<std::size_t>(static_cast<double>(values.size()) * share);

@@ -18,10 +18,10 @@
 #include "os/file.h"
 #include "store/store.h"
 
-// Executions through the whole daemon, over its API, beside raw commits of the same store and plain starts of programs.
-// Floor and Reeve take turns. Steps of the role `noop` take the way of every step: claimed, decided and concluded in
-// the store, with all their events; only that nothing is started for them.
-//   reeve_flow_bench FOLDER STORE [PART…]   parts: chain chains true waiting large; all when none is named
+// Executions through the whole daemon, over its API, compared with raw commits to the same store and plain program
+// starts. Floor and Reeve alternate. Steps with the role `noop` take the path of every step: claimed, decided and
+// concluded in the store, with all their events; only no process is started.
+//   reeve_flow_bench FOLDER STORE [PART…]   parts: chain chains true waiting large; default: all
 namespace reeve::bench {
 namespace {
 
@@ -63,7 +63,7 @@ std::string chain(int length, const std::string& role) {
   return header(fmt::format("chain-{}", length), "n0", 4) + "nodes:\n" + nodes + "edges:\n" + edges;
 }
 
-// One, then so many side by side, then one that waits for all.
+// One node, then `width` parallel nodes, then one that waits for all of them.
 std::string fan(int width, int parallel, const std::string& role) {
   std::string nodes = task(0, role);
   std::string edges;
@@ -81,7 +81,7 @@ void write_config(const fs::path& project, const std::string& text) {
   os::replace_file(project / ".reeve" / "config.yaml", text);
 }
 
-// A daemon in the project that its executions work in.
+// A project and its daemon.
 struct Stage {
   Stage(const Place& place, const std::string& name, const std::string& config)
       : project(prepare(place.folder / name, config)), daemon(place.programs, project / ".reeve" / "state") {}
@@ -164,7 +164,7 @@ void measure_chains(const Place& place) {
       place.is_sqlite ? "goal 8000, aim 30000" : "goal 3000, aim 10000");
 }
 
-// Two commits and a start for each, four at once: what a durable supervisor cannot do without.
+// The minimum for a durable supervisor: two commits and one program start per step, four in parallel.
 void measure_true(const Place& place) {
   constexpr int width = 400;
   constexpr int at_once = 4;
@@ -195,7 +195,7 @@ void measure_true(const Place& place) {
     runs.push_back((width + 2) /
                    seconds_of([&] { wait_execution(connection, start_execution(connection, yaml, stage.project)); }));
   }
-  row("/bin/true as the task, four at once", fmt::format("{:.0f} steps/s", median(runs)),
+  row("/bin/true as the task, four in parallel", fmt::format("{:.0f} steps/s", median(runs)),
       fmt::format("{:.2f} x the floor ({:.0f}/s); goal 0.3", median(runs) / median(floors), median(floors)));
 }
 
@@ -219,10 +219,10 @@ void measure_waiting(const Place& place) {
   const double took = seconds_of([&] {
     for (int i = 1; i < count; ++i) all.push_back(start_execution(connection, yaml, stage.project));
   });
-  // Once the store has rested: what only made it faster is given back after a poll without work.
+  // Wait until the store is idle: it frees its caches after a poll without work.
   std::this_thread::sleep_for(std::chrono::seconds(7));
   const std::int64_t after = pss_kib(stage.daemon.pid());
-  row(fmt::format("{} executions that wait for a person", count),
+  row(fmt::format("{} executions waiting for a person", count),
       fmt::format("{:+.1f} MiB", static_cast<double>(after - before) / 1'024),
       fmt::format("PSS {:.1f}; {} processes; started at {:.0f}/s", static_cast<double>(after) / 1'024,
                   count_children(stage.daemon.pid()), count / took));

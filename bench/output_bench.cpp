@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include "base/redaction.h"
-#include "runtime/line_splitter.h"
-#include "runtime/log_line.h"
-#include "runtime/tool_line.h"
-#include "runtime/tool_line_failure.h"
+#include "runtime/output/line_splitter.h"
+#include "runtime/output/log_line.h"
+#include "runtime/output/tool_line.h"
+#include "runtime/output/tool_line_failure.h"
 
-// What the log thread does with each line of a tool: cut, look at, redact, write as JSON. Bytes are those of the tool.
+// The log thread's work for each line of a tool: split, parse, redact, write as JSON. Bytes are those of the tool.
 namespace {
 
 using namespace reeve;
@@ -18,7 +18,7 @@ using runtime::Line;
 
 constexpr std::size_t frame_bytes = 64 * 1024;
 
-// About 100 bytes a line, as agents print them.
+// Lines of about 100 bytes, as agents print them.
 std::string make_json_lines() {
   std::string text;
   for (int i = 0; text.size() < 4'000'000; ++i) {
@@ -30,7 +30,7 @@ std::string make_json_lines() {
   return text;
 }
 
-// As agents print files that they have read: with many escapes.
+// Output with many escapes, as when agents print files that they read.
 std::string make_escaped_lines() {
   std::string text;
   for (int i = 0; text.size() < 4'000'000; ++i) {
@@ -91,7 +91,7 @@ void read_lines(benchmark::State& state, const std::string& text) {
 BENCHMARK_CAPTURE(read_lines, plain, make_plain_lines())->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(read_lines, json, make_json_lines())->Unit(benchmark::kMillisecond);
 
-// Every line has a word that makes the reader look for the event.
+// Every line contains a word that makes the reader search for an event.
 void read_foreign_events(benchmark::State& state) {
   std::string text;
   while (text.size() < 4'000'000) {
@@ -131,7 +131,7 @@ void write_lines(benchmark::State& state, const std::string& text) {
 BENCHMARK_CAPTURE(write_lines, plain, make_plain_lines())->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(write_lines, json, make_json_lines())->Unit(benchmark::kMillisecond);
 
-// Everything together. Goal: 250 MB/s.
+// All steps together. Goal: 250 MB/s.
 void log_output(benchmark::State& state, const std::string& text) {
   const base::SecretSet secrets = make_secrets();
   const runtime::OutputLineWriter writer("claude", base::RunId(17), base::ExecutionId(3), 1);

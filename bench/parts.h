@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
-// What the programs of this folder have in common: `PROGRAM FOLDER [PART…]`, all parts when none is named.
+// The common command line of the programs in this folder: `PROGRAM FOLDER [PART…]`; default: all parts.
 namespace reeve::bench {
 
-// This program; the built programs lie beside it.
+// This program; the built programs are in the same folder.
 inline std::filesystem::path own_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
 [[noreturn]] inline void fail(const std::string& what) {
@@ -27,18 +27,18 @@ struct Part {
   std::function<void()> measure;
 };
 
-// Of all parts those that are named; one that there is not ends this program.
+// Runs the named parts; exits this program if a name is unknown.
 inline void measure_parts(const std::vector<Part>& all, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const bool is_known = std::ranges::find(all, name, &Part::name) != all.end();
-    if (!is_known) fail("there is no part " + name);
+    if (!is_known) fail("no such part: " + name);
   }
   for (const Part& part : all) {
     if (names.empty() || std::ranges::find(names, part.name) != names.end()) part.measure();
   }
 }
 
-// The words of the command line; too few of them are told how it is called, and end this program.
+// The command line arguments; with too few, prints the usage and exits this program.
 inline std::vector<std::string> words_of(int argc, char** argv, std::size_t least, std::string_view usage) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() >= least) return words;

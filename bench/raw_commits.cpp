@@ -83,7 +83,7 @@ PGconn* connect(const store::Libpq& pq, const std::string& url) {
   return pq.PQconnectdbParams(names, values, 1);
 }
 
-// As most programs use libpq: one statement, one round trip.
+// One round trip per statement, as most programs use libpq.
 class RawPostgresql final : public RawCommits {
  public:
   explicit RawPostgresql(const std::string& url) : pq_(store::libpq()), connection_(connect(pq_, url)) {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-// The floor: the rows that one unit writes (a run, the counter, an event), committed one by one with the database's own
-// C interface and prepared statements. Nothing of Reeve but the tables.
+// The floor: the rows that one unit writes (a run, the counter, an event), committed one by one through the database's
+// C API with prepared statements. Uses nothing from Reeve except the tables.
 namespace reeve::bench {
 
 class RawCommits {

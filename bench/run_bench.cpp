@@ -25,10 +25,10 @@
 #include "os/pseudo_file.h"
 #include "store/store.h"
 
-// Runs of tools beside their floors, over the daemon's API: floor and Reeve take turns, five rounds, medians.
-//   reeve_run_bench FOLDER [PART…]   parts: runs lines json pty idle silent start; all when none is named
-//   reeve_run_bench print BYTES      the tool of these measurements: plain lines, as fast as they are taken
-//   reeve_run_bench stamps COUNT     a line every 10 ms with the time at which it was written
+// Tool runs over the daemon's API, compared with their floors: floor and Reeve alternate, medians of five rounds.
+//   reeve_run_bench FOLDER [PART…]   parts: runs lines json pty idle silent start; default: all
+//   reeve_run_bench print BYTES      the measured tool: prints plain lines as fast as they are read
+//   reeve_run_bench stamps COUNT     prints a line every 10 ms with the time it was written
 namespace reeve::bench {
 namespace {
 
@@ -56,7 +56,7 @@ struct Figures {
   double reeve = 0;
 };
 
-// Medians of what both take, in turns.
+// Median times of both, measured alternately.
 Figures measure(const std::function<double()>& floor, const std::function<double()>& reeve) {
   std::vector<double> floors;
   std::vector<double> figures;
@@ -87,7 +87,7 @@ void on_threads(int count, const std::function<void()>& work) {
   for (int i = 0; i < count; ++i) threads.emplace_back(work);
 }
 
-// Short runs, two commits each: one to begin, one to end.
+// Short runs with two commits each: one for the start, one for the end.
 void measure_runs(const Place& place) {
   constexpr int count = 1'000;
   const std::string path = (place.folder / "floor.db").string();
@@ -121,12 +121,12 @@ void measure_runs(const Place& place) {
       });
     });
   };
-  for (const auto& [at_once, what] : {std::pair(1, "/bin/true, one after the other"), {4, "/bin/true, four at once"}}) {
+  for (const auto& [at_once, what] : {std::pair(1, "/bin/true, sequential"), {4, "/bin/true, four in parallel"}}) {
     const Figures took = measure([&] { return floor(at_once); }, [&] { return reeve(at_once); });
     row_with_floor(what, "runs/s", count, took, "goal 0.3, aim 0.6");
   }
   const std::int64_t busy = pss_kib(daemon.pid());
-  // Two polls later it has seen that nothing is asked of it.
+  // After two polls the daemon considers itself idle.
   std::this_thread::sleep_for(std::chrono::seconds(11));
   row("the daemon after 10,000 runs, idle", fmt::format("{:.1f} MiB", mib(pss_kib(daemon.pid()))),
       fmt::format("PSS; goal 15; before {:.1f}", mib(busy)));
@@ -134,13 +134,13 @@ void measure_runs(const Place& place) {
 
 fs::path attempt_folder(const Daemon& daemon, base::RunId run) { return daemon.state() / "runs" / run.text() / "1"; }
 
-// Until the keeper has written how the tool ended.
+// Waits until the keeper has written the exit record.
 void wait_exit_record(const Daemon& daemon, base::RunId run) {
   const fs::path record = attempt_folder(daemon, run) / keeper::exit_name;
   while (!fs::exists(record)) std::this_thread::sleep_for(milliseconds(1));
 }
 
-// Much output of one tool, until the tool has ended.
+// Large output of one tool, until the tool has ended.
 void measure_output(const Place& place, const std::string& mode, std::uint64_t bytes) {
   const bool is_terminal = mode == "pty";
   const std::vector<std::string> tool = {place.self, "print", std::to_string(bytes)};
@@ -172,7 +172,7 @@ void measure_output(const Place& place, const std::string& mode, std::uint64_t b
   const double amount = static_cast<double>(bytes) / megabyte;
   row_with_floor(fmt::format("{:.0f} MB of lines through a {}", amount, is_terminal ? "terminal" : "pipe"), "MB/s",
                  amount, took, is_terminal ? "goal 0.8 (a bare read loop)" : "goal 0.6 (`tool | cat > file`)");
-  row("  until all is in combined.log", fmt::format("{:.0f} MB/s", amount / median(until_logged)), "");
+  row("  until everything is in combined.log", fmt::format("{:.0f} MB/s", amount / median(until_logged)), "");
 }
 
 void write_json_lines(const fs::path& path, std::uint64_t bytes) {
@@ -191,7 +191,7 @@ void write_json_lines(const fs::path& path, std::uint64_t bytes) {
   std::fclose(file);
 }
 
-// JSON lines, each looked at, cleared of a secret and written to the log.
+// JSON lines, each parsed, redacted and written to the log.
 void measure_json(const Place& place) {
   const fs::path lines = place.folder / "lines.json";
   const fs::path out = place.folder / "escaped.json";
@@ -263,15 +263,15 @@ void measure_silent(const Place& place) {
   constexpr int count = 1'000;
   const Daemon daemon(place.programs, place.folder / "silent");
   client::Connection connection = daemon.connect();
-  const Wish wish{.argv = {"/bin/sleep", "1000"}};
-  start_run(connection, wish);
+  const RunRequest options{.argv = {"/bin/sleep", "1000"}};
+  start_run(connection, options);
   wait_for_tools(daemon, 1);
   row("a silent run, keeper and tool", fmt::format("{:.2f} MiB", mib(find_family(daemon.pid()).pss_kib)),
       "PSS; goal 1.2");
   const double started = seconds_of([&] {
     on_threads(4, [&] {
       client::Connection own = daemon.connect();
-      for (int i = 0; i < count / 4; ++i) start_run(own, wish);
+      for (int i = 0; i < count / 4; ++i) start_run(own, options);
     });
     wait_for_tools(daemon, count + 1);
   });
@@ -285,11 +285,11 @@ void measure_silent(const Place& place) {
     for (const base::RunId run : running) wait_over(connection, run);
     wait_for_tools(daemon, 0);
   });
-  row("  all cancelled, nothing left", fmt::format("{:.1f} s", cancelled),
+  row("  all cancelled, no process left", fmt::format("{:.1f} s", cancelled),
       fmt::format("the daemon then {:.1f} MiB", mib(pss_kib(daemon.pid()))));
 }
 
-// A program whose standard output is read here.
+// Starts a program and reads its standard output.
 class Reader {
  public:
   explicit Reader(std::vector<std::string> argv) {
@@ -334,7 +334,7 @@ void measure_start(const Place& place) {
     first.push_back(first_output(state));
     again.push_back(first_output(state));
     Reader({reeve, "stop", "--state", state}).read();
-    // Idle keepers may be on their way out.
+    // Idle keepers may still be exiting.
     std::error_code ignored;
     fs::remove_all(state, ignored);
   }
@@ -352,7 +352,7 @@ void measure_start(const Place& place) {
     delays.push_back(static_cast<double>(now - stamp) / 1e6);
   }
   wait_completed(connection, run);
-  row("from a line to logs -f", fmt::format("{:.2f} ms", median(delays)),
+  row("from a printed line to logs -f", fmt::format("{:.2f} ms", median(delays)),
       fmt::format("median of {}; goal under 10", delays.size()));
 }
 

@@ -34,7 +34,7 @@ Ends make_pipe() {
   return {ends[0], ends[1]};
 }
 
-// Descriptors for 0, 1 and 2; -1: as this program has it.
+// Descriptors for 0, 1 and 2; -1: inherited from this program.
 pid_t start(const std::vector<std::string>& argv, std::array<int, 3> wanted, short flags = 0) {
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));

@@ -11,7 +11,7 @@
 #include "spec/workflow_file.h"
 #include "spec/yaml.h"
 
-// Reading and checking workflows, each beside its floor: libfyaml's parser alone over the same bytes, or a plain copy.
+// Parsing and validating workflows, compared with their floors: only libfyaml's parser over the same bytes, or a copy.
 namespace {
 
 using namespace reeve;
@@ -76,7 +76,7 @@ void count_bytes(benchmark::State& state, std::size_t bytes) {
   state.SetBytesProcessed(static_cast<std::int64_t>(bytes) * state.iterations());
 }
 
-// Floor: the same bytes through libfyaml's events, nothing kept.
+// Floor: libfyaml's events for the same bytes, without storing anything.
 void floor_yaml_events(benchmark::State& state) {
   const std::string text = make_workflow(static_cast<int>(state.range(0)));
   for (auto _ : state) {

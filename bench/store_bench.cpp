@@ -18,8 +18,8 @@
 #include "spec/workflow_file.h"
 #include "tests/support/store/flows.h"
 
-// The durable core beside its floor: raw commits of the same rows, one by one, with the database's own interface. Floor
-// and Reeve take turns, five rounds, medians. Every step is durable before the next begins.
+// The durable core, compared with its floor: raw commits of the same rows, one by one, through the database's C API.
+// Floor and Reeve alternate, medians of five rounds. Every step is durable before the next begins.
 //   reeve_store_bench [sqlite|postgresql URL]
 namespace reeve::bench {
 namespace {
@@ -37,13 +37,13 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Lets executions run to their end with steps that do nothing: each is started by the commit of the one before, as real
-// ones are, and takes the same path.
+// Runs executions of empty steps to their end: each step is started by the commit of the previous one and takes the
+// same path as a real step.
 class NoOpWorker {
  public:
   NoOpWorker(Ledger& ledger, const Worker& worker) : ledger_(ledger), worker_(worker) {}
 
-  // Returns how many steps were done.
+  // Returns the number of completed steps.
   int run(const std::vector<NewExecution>& wanted) {
     left_ = static_cast<int>(wanted.size());
     steps_ = 0;
@@ -96,7 +96,7 @@ class NoOpWorker {
     }
   }
 
-  // On the store thread: an execution is over when nothing of it runs any more.
+  // On the store thread: an execution has ended when none of its steps is running.
   void end_one(std::int64_t execution) {
     if (--running_[execution] > 0) return;
     running_.erase(execution);
@@ -113,7 +113,7 @@ class NoOpWorker {
   std::atomic<int> steps_ = 0;
 };
 
-// Units that keep their number waiting: each that is committed submits the next.
+// Keeps a constant number of units pending: each committed unit submits the next.
 class UnitStream {
  public:
   UnitStream(Ledger& ledger, int total) : ledger_(ledger), left_(total), to_submit_(total) {}
@@ -210,7 +210,7 @@ void measure(const store::Place& place, const std::function<std::unique_ptr<RawC
   row("raw commits, one by one", fmt::format("{:.0f}/s", floor), "floor");
   row("single durable units", fmt::format("{:.0f}/s", median(figures["single"])),
       fmt::format("{:.2f} x the floor's time; goal at most 1.5", floor / median(figures["single"])));
-  row("units, 100 waiting", fmt::format("{:.0f}/s", median(figures["hundred"])),
+  row("units, 100 pending", fmt::format("{:.0f}/s", median(figures["hundred"])),
       fmt::format("{:.1f} x the floor; goal 15", median(figures["hundred"]) / floor));
   const bool is_sqlite = place.kind != store::Place::Kind::postgresql;
   row("chain of 1,000 no-op steps", fmt::format("{:.0f} steps/s", median(figures["chain"])),
@@ -221,7 +221,7 @@ void measure(const store::Place& place, const std::function<std::unique_ptr<RawC
   row("fan-out 1 -> 100 -> 1", fmt::format("{:.1f} ms", median(figures["fan"])),
       is_sqlite ? "goal under 10" : "pg-boss 33");
 
-  // Cost of a step in a large graph and in a small one, in turns: chains of 100 steps at a time.
+  // Cost of a step in a large and in a small graph, alternating: chains of 100 steps at a time.
   std::vector<double> small;
   std::vector<double> large;
   const std::vector<NewExecution> hundred(10, testing::make_execution(testing::make_chain(100)));
@@ -230,7 +230,7 @@ void measure(const store::Place& place, const std::function<std::unique_ptr<RawC
     small.push_back(per_second(hundred));
     large.push_back(per_second(std::vector<NewExecution>(10, ten_thousand)));
   }
-  row("a step in a graph of 10,000 nodes, 10 at once", fmt::format("{:.0f} steps/s", median(large)),
+  row("a step among 10,000 nodes, 10 in parallel", fmt::format("{:.0f} steps/s", median(large)),
       fmt::format("{:.2f} x the time in a graph of 100 ({:.0f} steps/s); goal at most 1.5",
                   median(small) / median(large), median(small)));
 }

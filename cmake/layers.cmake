@@ -1,11 +1,11 @@
 # reeve_layer(NAME [USES layer…] [LIBRARIES target…])
 #
-# A folder under src/ as a static library `reeve_NAME`: its .cpp files without the tests beside them, which become
-# part of the unit test program. USES names the layers whose headers it includes (docs/ARCHITECTURE.md has the table,
-# the house tests compare each include with it).
+# Builds a folder under src/ as the static library `reeve_NAME`: its .cpp files without their tests, which become part
+# of the unit test program. USES names the layers whose headers it includes (the house tests compare each include with
+# the table in docs/ARCHITECTURE.md).
 function(reeve_layer name)
   cmake_parse_arguments(layer "" "" "USES;LIBRARIES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")

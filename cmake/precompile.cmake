@@ -1,5 +1,5 @@
-# Precompiled headers: parsing headers is most of what compiling costs here, and a change of one of them rebuilds hundreds
-# of files. Off in the release build, which so proves that each file includes what it uses.
+# Precompiled headers: most of the compile time goes into parsing headers, and changing one of them rebuilds hundreds of
+# files. Off in the bench build, which thereby proves that each file includes what it uses.
 option(REEVE_PRECOMPILE "Precompile the headers that most files include" OFF)
 
 function(reeve_precompile)
@@ -14,13 +14,13 @@ function(reeve_precompile)
     target_precompile_headers(reeve_${layer} PRIVATE ${std} <fmt/format.h>)
   endforeach()
   target_precompile_headers(reeve_runtime PRIVATE ${std} <fmt/format.h> ${ledger} "${src}/project/project.h")
-  target_precompile_headers(reeve_server PRIVATE ${std} <fmt/format.h> ${ledger} "${src}/server/api.h")
+  target_precompile_headers(reeve_server PRIVATE ${std} <fmt/format.h> ${ledger} "${src}/server/routing/api.h")
   target_precompile_headers(reeve_cli PRIVATE ${std} <fmt/format.h> ${model} "${src}/json/decode.h")
   foreach(test reeve_tests reeve_store_tests)
     target_precompile_headers(${test} PRIVATE ${std} <fmt/format.h> <gtest/gtest.h> <gmock/gmock.h> ${ledger})
   endforeach()
   target_precompile_headers(reeve_functional_tests PRIVATE ${std} <fmt/format.h> <gtest/gtest.h> <gmock/gmock.h>)
-  # Without it ccache would take each of them for a new one.
+  # Without this, ccache would treat every precompiled header as new.
   foreach(layer graph engine spec store ledger view wire client project runtime server cli)
     target_compile_options(reeve_${layer} PRIVATE -Xclang -fno-pch-timestamp)
   endforeach()

@@ -1,4 +1,4 @@
-# The project's own tests: the exit code is what the gate looks at.
+# The project's own tests. The gate checks the exit code.
 failed=0
 check() {
   [ "$1" = "$2" ] && return

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Prints what happens in Reeve, event by event, and misses nothing: a WebSocket client in forty lines.
+"""Prints the events of Reeve as they happen and misses none: a small WebSocket client.
 
-Needs Debian's python3-websockets (or `pip install websockets`). The daemon is reached over its unix socket; with
---url ws://127.0.0.1:7433/api/events and REEVE_TOKEN over TCP.
+Needs Debian's python3-websockets (or `pip install websockets`). Connects to the daemon's unix socket, or over TCP with
+--url ws://127.0.0.1:7433/api/events and REEVE_TOKEN.
 """
 import argparse
 import asyncio
@@ -15,11 +15,11 @@ import websockets
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=["*"], help="events to hear of: run.failed, approval_needed, …; all")
-    parser.add_argument("--since", type=int, help="begin after the event of that number; without it: now")
-    parser.add_argument("--cursor", help="a file that keeps the number of the last event that was seen")
-    parser.add_argument("--until", help="end after the first event of that name")
-    parser.add_argument("--url", help="another daemon than that of this folder")
+    parser.add_argument("names", nargs="*", default=["*"], help="events: run.failed, approval_needed, …; default: all")
+    parser.add_argument("--since", type=int, help="start after the event with this number; default: now")
+    parser.add_argument("--cursor", help="a file that stores the number of the last event")
+    parser.add_argument("--until", help="exit after the first event with this name")
+    parser.add_argument("--url", help="connect to another daemon than the one of this folder")
     return parser.parse_args()
 
 
@@ -47,7 +47,7 @@ def write_cursor(arguments, number):
 
 
 async def listen(arguments, seen):
-    """One connection; gives the number of the last event that was seen, and whether that was all."""
+    """Reads one connection, keeps the number of the last event in `seen`, and returns whether `--until` was reached."""
     async with connect(arguments.url) as socket:
         wish = {"type": "subscribe", "events": arguments.names, "frames": "event"}
         if seen["number"] is not None:
@@ -58,7 +58,7 @@ async def listen(arguments, seen):
             if message["type"] == "error":
                 sys.exit(f"{message['code']}: {message['message']}")
             if message["type"] == "subscribed":
-                # From exactly here: whatever is read of the state now is followed by every change of it.
+                # The stream starts right after this number, so that no change after a read of the state is missed.
                 seen["number"] = message["snapshot"]
                 for warning in message.get("warnings", []):
                     print(f"warning: {warning['message']}", file=sys.stderr)
@@ -82,8 +82,8 @@ async def main():
             if await listen(arguments, seen):
                 return
         except (OSError, websockets.ConnectionClosed) as error:
-            # The daemon was away, or this was too slow (1013): it goes on where it was.
-            print(f"again: {error}", file=sys.stderr)
+            # The daemon was down, or this client was too slow (1013): resume after the last event.
+            print(f"reconnecting: {error}", file=sys.stderr)
         await asyncio.sleep(1)
 
 

@@ -11,10 +11,10 @@
 #include "keeper/confine.h"
 #include "keeper/crash_point.h"
 #include "keeper/guard.h"
-#include "keeper/holder.h"
+#include "keeper/run_keeper.h"
 
-// The keeper: the same small program holds one run, watches over the daemon, or stands at both ends of a sandbox. It
-// has no exceptions: a failure of the world before anything was started ends it, and the one who started it sees that.
+// The keeper: one small program that keeps a run, guards the daemon, or sets up a sandbox from outside and inside. It
+// uses no exceptions: a system failure before anything was started ends it, which its parent sees.
 namespace reeve::base {
 
 void throw_errno(std::string /*code*/, std::string_view doing, int error_number, std::string /*fix*/) {
@@ -46,9 +46,9 @@ int main(int count, char** words) {
     for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
     return keeper::guard_daemon(words[2], {words + 4, words + count}, environment);
   }
-  // Roles in a sandbox: on the way to bubblewrap, and behind it.
+  // The sandbox roles: before bubblewrap, and inside it.
   if (task == "confine" && count >= 5 && std::strcmp(words[3], "--") == 0) return keeper::confine(words[2], words + 4);
   if (task == "enter" && count >= 3 && std::strcmp(words[2], "--") == 0) return keeper::enter_sandbox(words + 3);
-  std::fprintf(stderr, "reeve-keeper holds one run, or watches over the daemon; reeve starts it.\n");
+  std::fprintf(stderr, "reeve-keeper is started by reeve to keep one run or to guard the daemon.\n");
   return 2;
 }

@@ -2,16 +2,16 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands/serve.h"
+#include "cli/commands/state_survey.h"
 #include "cli/main.h"
-#include "cli/serve.h"
-#include "cli/state_survey.h"
+#include "server/resources/state_survey.h"
+#include "server/resources/store_health.h"
 #include "server/serve.h"
-#include "server/state_survey.h"
-#include "server/store_health.h"
 
 int main(int count, char** words) {
   using namespace reeve;
-  // The daemon lies above the command line's layer.
+  // The daemon is in a layer above the command line.
   cli::set_serve([](const cli::ServeOptions& options) {
     return server::serve({.folder = {options.state},
                           .store = options.store,

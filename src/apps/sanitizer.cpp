@@ -1,6 +1,6 @@
-// In sanitizer builds alone (src/CMakeLists.txt): what a sanitizer finds in a client, a daemon, its guard or a keeper
-// lies in the folder that REEVE_SANITIZER_REPORTS names. A daemon gets nothing else of the environment of whoever
-// started it, and nobody reads what it prints; tests look into the folder after each test (tests/support/reports.h).
+// Only in sanitizer builds (src/CMakeLists.txt): sanitizer reports of clients, daemons, guards and keepers are written
+// into the folder named by REEVE_SANITIZER_REPORTS, because the output of a daemon is not read and its environment is
+// filtered. Tests check the folder after each test (tests/support/reports.h).
 #include <cstdlib>
 #include <sanitizer/common_interface_defs.h>
 #include <string>
@@ -9,7 +9,7 @@
 
 extern "C" {
 
-// A race is told and the program goes on as it would: what follows from it is not a matter of this test.
+// A race is reported and the program continues.
 const char* __tsan_default_options() {
   return "halt_on_error=0:exitcode=0:second_deadlock_stack=1:handle_abort=1:external_symbolizer_path=" REEVE_SYMBOLIZER;
 }
@@ -28,7 +28,7 @@ namespace {
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-// For the test of all this.
+// Used to test the reports themselves.
 void race() {
   int shared = 0;
   std::thread other([&] { ++shared; });
@@ -39,11 +39,11 @@ void race() {
 #endif
 
 [[gnu::constructor]] void name_reports() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has begun.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread is running yet.
   const char* folder = std::getenv("REEVE_SANITIZER_REPORTS");
   if (folder == nullptr || *folder == '\0') return;
   const std::string path = std::string(folder) + "/" + program_invocation_short_name;
-  // The number of the process is put behind it.
+  // The sanitizer appends the pid.
   __sanitizer_set_report_path(path.c_str());
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)

@@ -2,25 +2,21 @@
 
 #include <cstdint>
 
+#include <sodium.h>
+
 namespace reeve::base {
 
 std::string encode_base64(std::string_view bytes) {
-  static constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    const std::string_view group = bytes.substr(at, 3);
-    std::uint32_t bits = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      bits = bits << 8U | (i < group.size() ? static_cast<unsigned char>(group[i]) : 0U);
-    }
-    for (std::size_t i = 0; i < 4; ++i) {
-      text += i <= group.size() ? letters[bits >> (18U - 6U * i) & 63U] : '=';
-    }
-  }
+  constexpr int variant = sodium_base64_VARIANT_ORIGINAL;
+  // The length includes a terminating zero.
+  std::string text(sodium_base64_encoded_len(bytes.size(), variant), '\0');
+  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+                    variant);
+  text.pop_back();
   return text;
 }
 
+// Not sodium_base642bin: version 1.0.18 accepts bytes above 127 as digits.
 std::optional<std::string> decode_base64(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -6,9 +6,9 @@
 
 namespace reeve::base {
 
-// RFC 4648, with padding: bytes of any kind within JSON.
+// RFC 4648, with padding: carries arbitrary bytes in JSON.
 std::string encode_base64(std::string_view bytes);
-// Nothing for what is none.
+// Returns nullopt if the text is not base64.
 std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace reeve::base

@@ -59,7 +59,7 @@ std::string format_time(WallTime time) {
   const year_month_day date(day);
   const hh_mm_ss clock(time - day);
   std::string text = "0000-00-00T00:00:00.000Z";
-  // Moments beyond four digits cannot be read back in any case: they show as the last that can.
+  // Times beyond year 9999 could not be parsed back, so they are clamped to the last one that can.
   write_number(text, 0, 4, std::clamp(static_cast<int>(date.year()), 0, 9'999));
   write_number(text, 5, 2, static_cast<unsigned>(date.month()));
   write_number(text, 8, 2, static_cast<unsigned>(date.day()));

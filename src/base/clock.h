@@ -9,10 +9,10 @@ namespace reeve::base {
 
 using Milliseconds = std::chrono::milliseconds;
 
-// A moment as people and databases name it. Milliseconds: what SPEC's texts carry, so nothing is lost on the way.
+// Wall-clock time. Milliseconds are the precision of SPEC's texts, so nothing is lost in conversion.
 using WallTime = std::chrono::time_point<std::chrono::system_clock, Milliseconds>;
 
-// The kernel's BOOTTIME: it never jumps and goes on while the machine sleeps. Timeouts are measured with it.
+// The kernel's BOOTTIME: never jumps, and keeps counting while the machine is suspended. Used for timeouts.
 struct BootClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -22,7 +22,7 @@ struct BootClock {
 };
 using BootTime = BootClock::time_point;
 
-// Time is a parameter: whatever needs it takes a Clock, tests give one that they turn themselves.
+// Time is a parameter: code that needs it takes a Clock, and tests pass one that they advance by hand.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -38,7 +38,7 @@ class SystemClock final : public Clock {
 
 // "2026-11-15T06:07:52.123Z": UTC, ISO 8601, always milliseconds.
 std::string format_time(WallTime time);
-// Reads what format_time writes, and any number of digits after the second (or none).
+// Parses the output of format_time, with any number of fractional digits (or none).
 std::optional<WallTime> parse_time(std::string_view text);
 
 }  // namespace reeve::base

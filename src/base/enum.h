@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-// One description of an enum serves C++, JSON, YAML and SQL. A described enum has, found by its argument, a function
+// One description of an enum serves C++, JSON, YAML and SQL. A described enum has a function, found by ADL,
 //   std::span<const EnumName<E>> enum_names(E);
-// which model/describe.h writes from the list of enumerators.
+// which model/describe.h generates from the list of enumerators.
 namespace reeve::base {
 
-// A name that would be a keyword of C++ ends in `_` in the source (`union_`, `operator_`); its spelling does not.
+// An enumerator that would be a C++ keyword ends in `_` in the source (`union_`, `operator_`); its spelling does not.
 constexpr std::string_view without_keyword_mark(std::string_view name) noexcept {
   if (name.ends_with('_')) name.remove_suffix(1);
   return name;
@@ -33,7 +33,7 @@ std::span<const EnumName<E>> names_of() noexcept {
   return enum_names(E{});
 }
 
-// How wire, database and files spell it.
+// The spelling on the wire, in the database and in files.
 template <DescribedEnum E>
 std::string_view spell(E value) noexcept {
   for (const EnumName<E>& entry : names_of<E>()) {
@@ -57,7 +57,7 @@ std::vector<std::string> spellings() {
   return result;
 }
 
-// "'queued', 'running', …": for the CHECK of a column that holds it. The names come from the source, never from input.
+// "'queued', 'running', …": for the column's CHECK constraint. The names come from the source, never from input.
 template <DescribedEnum E>
 std::string sql_names() {
   std::string result;

@@ -7,8 +7,8 @@
 
 namespace reeve::base {
 
-// A failure of the world (disk, network, another program) that the code at hand cannot mend. Thrown, and caught only in
-// the few named places of docs/ARCHITECTURE.md. Wrong input of a person is not an Error but a Problem (problem.h).
+// A failure of the outside world (disk, network, another program) that the calling code cannot fix. Thrown, and caught
+// only in the few places named in docs/ARCHITECTURE.md. Invalid user input is not an Error but a Problem (problem.h).
 class Error : public std::exception {
  public:
   // `code` is stable and documented (`file.too_large`), `message` says what failed and why, `fix` what to do; `fix` may
@@ -19,7 +19,7 @@ class Error : public std::exception {
   const std::string& message() const noexcept { return message_; }
   const std::string& fix() const noexcept { return fix_; }
 
-  // Puts what was being done in front of the message: "cannot read 'x.yaml': Permission denied".
+  // Prefixes the message with the operation that failed: "cannot read 'x.yaml': Permission denied".
   Error& within(std::string_view doing);
 
   const char* what() const noexcept override { return message_.c_str(); }
@@ -30,11 +30,11 @@ class Error : public std::exception {
   std::string fix_;
 };
 
-// An Error from errno, with the system's own words: throw_errno("file.unreadable", "cannot read 'x'").
+// Throws an Error from errno, with the system's error text: throw_errno("file.unreadable", "cannot read 'x'").
 [[noreturn]] void throw_errno(std::string code, std::string_view doing, int error_number, std::string fix = {});
 
-// Ends the process with the place of the broken promise. Stays on in release: state is durable, a crash is a restart,
-// and going on with a wrong state is neither.
+// Aborts the process and prints where an invariant failed. Stays on in release: state is durable, so a crash is only a
+// restart, whereas continuing with a wrong state could corrupt it.
 [[noreturn]] void assertion_failed(const char* expression, std::source_location where) noexcept;
 
 }  // namespace reeve::base

@@ -4,20 +4,20 @@
 #include <cstddef>
 #include <cstdint>
 
-// Decoders of escaped text that read a stream byte by byte and remember which bytes of it each decoded byte came from.
+// Streaming decoders for escaped text. Each decoded byte keeps the range of input bytes that it came from.
 namespace reeve::base {
 
 struct DecodedByte {
   unsigned char byte = 0;
-  // The bytes of the stream that it stands for: [start, end).
+  // The range of input bytes that this byte was decoded from: [start, end).
   std::uint64_t start = 0;
   std::uint64_t end = 0;
-  // It stands for itself.
+  // True if the byte was not escaped.
   bool is_plain() const noexcept { return end - start == 1; }
 };
 
-// Escapes of a JSON string: \" \\ \/ \b \f \n \r \t \u0041 and surrogate pairs. A backslash that begins no escape is
-// passed on as it is. Holds back at most one escape, or one pair.
+// Escapes of a JSON string: \" \\ \/ \b \f \n \r \t \u0041 and surrogate pairs. A backslash that does not start an
+// escape is passed through unchanged. Buffers at most one escape, or one surrogate pair.
 class JsonEscapes {
  public:
   template <class Sink>
@@ -30,7 +30,7 @@ class JsonEscapes {
     settle(sink);
   }
 
-  // Where the escape begins that is not whole yet.
+  // Start of the incomplete escape, or nullptr.
   const DecodedByte* pending() const noexcept { return count_ > 0 ? held_.data() : nullptr; }
 
  private:
@@ -55,14 +55,15 @@ class JsonEscapes {
     if (within != escape_bytes - 1) return;
     const std::uint32_t unit = code_unit(is_second ? escape_bytes : 0);
     if (!is_second) {
-      if (unit >= 0xD800 && unit <= 0xDBFF) return;  // its other half comes next
+      if (unit >= 0xD800 && unit <= 0xDBFF) return;  // the low surrogate comes next
       return emit(unit >= 0xDC00 && unit <= 0xDFFF ? replacement : unit, sink);
     }
     if (unit < 0xDC00 || unit > 0xDFFF) return give_up(sink);
     emit(0x10000 + ((code_unit(0) - 0xD800) << 10U) + (unit - 0xDC00), sink);
   }
 
-  // What is held begins no escape, or only half a pair: its first part is passed on, the rest read again.
+  // The buffered bytes are not an escape, or only half a surrogate pair: emits the first part and decodes the rest
+  // again.
   template <class Sink>
   void give_up(Sink& sink) {
     const std::array<DecodedByte, 2 * escape_bytes> held = held_;
@@ -79,7 +80,7 @@ class JsonEscapes {
     for (std::size_t i = used; i < count; ++i) feed(held[i], sink);
   }
 
-  // Of the first `count_` bytes held.
+  // Encodes the character as UTF-8, decoded from the first `count_` buffered bytes.
   template <class Sink>
   void emit(std::uint32_t character, Sink& sink) {
     const std::uint64_t start = held_[0].start;
@@ -112,7 +113,7 @@ class JsonEscapes {
   std::size_t count_ = 0;
 
  public:
-  // What the letter behind a backslash stands for; -1: nothing, or not by itself.
+  // The character that the letter after a backslash stands for; -1 if there is none, or if more digits must follow.
   static int short_escape(unsigned char letter) noexcept {
     switch (letter) {
       case '"':
@@ -134,7 +135,7 @@ class JsonEscapes {
     }
   }
 
-  // -1: none.
+  // -1: not a hex digit.
   static int hex_digit(unsigned char c) noexcept {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -142,7 +143,7 @@ class JsonEscapes {
   }
 };
 
-// %41 of URLs and forms, in both cases.
+// %41 of URLs and forms; hex digits in either case.
 class PercentEscapes {
  public:
   template <class Sink>

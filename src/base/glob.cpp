@@ -5,7 +5,7 @@
 namespace reeve::base {
 
 bool matches_glob(std::string_view pattern, std::string_view text) {
-  // reached[j]: what was read of the pattern matches text[0, j).
+  // reached[j]: the part of the pattern read so far matches text[0, j).
   std::vector<bool> reached(text.size() + 1, false);
   reached[0] = true;
   for (std::size_t i = 0; i < pattern.size(); ++i) {

@@ -4,8 +4,8 @@
 
 namespace reeve::base {
 
-// Whether the pattern matches the whole text: `*` any signs but `/`, `**` any signs, `?` one sign but `/`; everything
-// else itself. Bytes, not characters. Takes time in proportion to pattern × text, never more.
+// Whether the pattern matches the whole text: `*` matches any bytes except `/`, `**` any bytes, `?` one byte except
+// `/`; everything else matches itself. Works on bytes, not characters. Runs in O(pattern × text).
 bool matches_glob(std::string_view pattern, std::string_view text);
 
 }  // namespace reeve::base

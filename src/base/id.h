@@ -11,12 +11,12 @@ namespace reeve::base {
 
 namespace detail {
 std::string format_id(std::string_view prefix, std::int64_t number);
-// "TR-17", "tr-17": a prefix of any case, a hyphen and a number from 1 on without leading zeros.
+// "TR-17", "tr-17": a prefix in any case, a hyphen and a number ≥ 1 without leading zeros.
 std::optional<std::int64_t> parse_id(std::string_view prefix, std::string_view text) noexcept;
 }  // namespace detail
 
-// A short id as people see and type it: a prefix and a number that the store counts. Each noun has a type of its own,
-// so that an approval's id never stands where a run's belongs.
+// A short id as users see and type it: a prefix and a number assigned by the store. Each noun has its own type, so that
+// an approval id cannot be passed where a run id is expected.
 template <class Noun>
 class Id {
  public:

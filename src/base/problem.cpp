@@ -29,7 +29,7 @@ void Problems::append(const Problems& other) {
 }
 
 void Problems::sort() {
-  // The text of a problem decides between those of one place, so that the order never depends on who looked first.
+  // Ties in position are broken by the text, so that the order does not depend on which check ran first.
   static const Place nowhere;
   std::ranges::sort(list_, {}, [](const Problem& problem) {
     const Place& place = problem.place ? *problem.place : nowhere;

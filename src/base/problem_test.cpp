@@ -22,7 +22,7 @@ TEST(Problems, are_bounded_and_counted) {
   EXPECT_EQ(problems.dropped(), 1'000'001 - limits::problems_kept);
 }
 
-TEST(Problems, stand_in_the_order_of_the_file) {
+TEST(Problems, are_sorted_by_line) {
   Problems problems;
   problems.add(problem_at(7));
   problems.add(problem_at(3));
@@ -30,7 +30,7 @@ TEST(Problems, stand_in_the_order_of_the_file) {
   EXPECT_EQ(problems.list()[0].place->line, 3);
 }
 
-TEST(Problems, of_two_readings_stay_bounded) {
+TEST(Problems, appended_lists_stay_bounded) {
   Problems first;
   Problems second;
   for (std::size_t i = 0; i < 80; ++i) {
@@ -50,17 +50,17 @@ TEST(Error, carries_code_message_and_fix) {
   EXPECT_EQ(error.fix(), "look elsewhere");
 }
 
-TEST(ErrorDeathTest, a_broken_promise_ends_the_process_in_release_too) {
+TEST(ErrorDeathTest, failed_assertion_aborts_in_release_too) {
   EXPECT_DEATH(REEVE_ASSERT(1 == 2), "1 == 2 does not hold");
 }
 
-TEST(Hash, is_sha256) {
+TEST(Hash, matches_sha256_vectors) {
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
 // RFC 4231, cases 2 and 6.
-TEST(Hash, is_hmac_sha256) {
+TEST(Hash, matches_hmac_sha256_vectors) {
   EXPECT_EQ(hmac_sha256_hex("Jefe", "what do ya want for nothing?"),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
   EXPECT_EQ(hmac_sha256_hex(std::string(131, '\xaa'), "Test Using Larger Than Block-Size Key - Hash Key First"),

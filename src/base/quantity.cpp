@@ -21,7 +21,7 @@ constexpr std::array size_units = {Unit{"TiB", 1ULL << 40U}, Unit{"GiB", 1ULL <<
 constexpr std::uint64_t longest_duration_ms = 10ULL * 366 * 86'400'000;
 constexpr std::uint64_t largest_size = 1ULL << 60U;
 
-// "17MiB" as 17 × its unit, "17" as 17 × `bare`; nothing when it is neither or more than `most`.
+// "17MiB" is 17 × its unit, "17" is 17 × `bare`; nullopt if the text is neither or the result exceeds `most`.
 template <std::size_t N>
 std::optional<std::uint64_t> parse_quantity(std::string_view text, const std::array<Unit, N>& units, std::uint64_t bare,
                                             std::uint64_t most) noexcept {

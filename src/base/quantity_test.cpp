@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-TEST(Duration, is_read_as_people_write_it) {
+TEST(Duration, parses_common_units) {
   EXPECT_EQ(parse_duration("90"), seconds(90));
   EXPECT_EQ(parse_duration("500ms"), milliseconds(500));
   EXPECT_EQ(parse_duration("90s"), seconds(90));
@@ -21,7 +21,7 @@ TEST(Duration, is_read_as_people_write_it) {
   EXPECT_EQ(parse_duration("0"), seconds(0));
 }
 
-TEST(Duration, refuses_what_is_none) {
+TEST(Duration, rejects_invalid_durations) {
   for (const char* text : {"", "s", "-5s", "+5s", "1.5h", "5 m", "5M", "5min", "1h30m", " 5s", "5s ", "99999999999999d",
                            "0x10", "off", "18446744073709551616"}) {
     EXPECT_FALSE(parse_duration(text)) << text;
@@ -44,12 +44,12 @@ TEST(TimeLimit, can_be_off) {
   EXPECT_EQ(format_time_limit(TimeLimit::off()), "off");
 }
 
-RC_GTEST_PROP(Duration, reads_what_it_writes, ()) {
+RC_GTEST_PROP(Duration, round_trips_any_duration, ()) {
   const Milliseconds duration(*rc::gen::inRange<std::int64_t>(0, 300'000'000'000));
   RC_ASSERT(parse_duration(format_duration(duration)) == duration);
 }
 
-TEST(ByteSize, is_read_as_people_write_it) {
+TEST(ByteSize, parses_binary_units) {
   EXPECT_EQ(parse_byte_size("4096"), ByteSize{4096});
   EXPECT_EQ(parse_byte_size("64KiB"), ByteSize{65536});
   EXPECT_EQ(parse_byte_size("1GiB"), ByteSize{1ULL << 30U});
@@ -58,7 +58,7 @@ TEST(ByteSize, is_read_as_people_write_it) {
   }
 }
 
-RC_GTEST_PROP(ByteSize, reads_what_it_writes, ()) {
+RC_GTEST_PROP(ByteSize, round_trips_any_size, ()) {
   const ByteSize size{*rc::gen::inRange<std::uint64_t>(0, 1ULL << 60U)};
   RC_ASSERT(parse_byte_size(format_byte_size(size)) == size);
 }

@@ -1,9 +1,10 @@
 #include "base/random.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <sys/random.h>
+#include <vector>
+
+#include <sodium.h>
 
 #include "base/error.h"
 
@@ -11,7 +12,7 @@ namespace reeve::base {
 
 std::uint64_t Random::below(std::uint64_t bound) {
   REEVE_ASSERT(bound > 0);
-  // Draws from the incomplete last block are thrown away, so that no result is likelier than another.
+  // Draws from the incomplete last block are discarded, so that all results are equally likely.
   const std::uint64_t incomplete = (UINT64_MAX % bound + 1) % bound;
   while (true) {
     std::uint64_t drawn = 0;
@@ -21,14 +22,9 @@ std::uint64_t Random::below(std::uint64_t bound) {
 }
 
 void SystemRandom::fill(std::span<std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = getrandom(bytes.data(), bytes.size(), 0);
-    if (count < 0) {
-      if (errno == EINTR) continue;
-      throw_errno("os.no_random", "cannot read random bytes from the kernel", errno);
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
+  // Thread-safe; after the first call, it does nothing.
+  if (sodium_init() < 0) throw Error("os.no_random", "cannot read random bytes from the kernel");
+  randombytes_buf(bytes.data(), bytes.size());
 }
 
 void SeededRandom::fill(std::span<std::byte> bytes) {
@@ -43,6 +39,15 @@ void SeededRandom::fill(std::span<std::byte> bytes) {
     std::memcpy(bytes.data(), &word, count);
     bytes = bytes.subspan(count);
   }
+}
+
+std::string random_hex(std::size_t bytes) {
+  std::vector<unsigned char> drawn(bytes);
+  SystemRandom().fill(std::as_writable_bytes(std::span(drawn)));
+  std::string hex(2 * bytes + 1, '\0');
+  sodium_bin2hex(hex.data(), hex.size(), drawn.data(), drawn.size());
+  hex.pop_back();
+  return hex;
 }
 
 }  // namespace reeve::base

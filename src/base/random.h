@@ -3,26 +3,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace reeve::base {
 
-// Chance is a parameter, as time is: tests give a seeded one and can repeat what they saw.
+// Randomness is a parameter, like time: tests pass a seeded source and can reproduce a failure.
 class Random {
  public:
   virtual ~Random() = default;
   virtual void fill(std::span<std::byte> bytes) = 0;
 
-  // Evenly from [0, bound); bound > 0.
+  // Uniform in [0, bound); bound > 0.
   std::uint64_t below(std::uint64_t bound);
 };
 
-// The kernel's, fit for nonces and tokens.
+// The kernel's random numbers, suitable for nonces and tokens.
 class SystemRandom final : public Random {
  public:
   void fill(std::span<std::byte> bytes) override;
 };
 
-// Repeatable from its seed; never for secrets.
+// Reproducible from its seed; never for secrets.
 class SeededRandom final : public Random {
  public:
   explicit SeededRandom(std::uint64_t seed) noexcept : state_(seed) {}
@@ -31,5 +32,8 @@ class SeededRandom final : public Random {
  private:
   std::uint64_t state_;
 };
+
+// That many of the kernel's random bytes in lower-case hexadecimal, two digits each.
+std::string random_hex(std::size_t bytes);
 
 }  // namespace reeve::base

@@ -8,7 +8,7 @@
 namespace reeve::base {
 namespace {
 
-TEST(Random, seeded_repeats_itself) {
+TEST(Random, same_seed_repeats_the_sequence) {
   SeededRandom first(42);
   SeededRandom second(42);
   SeededRandom other(43);
@@ -34,6 +34,14 @@ TEST(Random, fills_odd_lengths) {
   std::array<std::byte, 37> bytes{};
   random.fill(bytes);
   EXPECT_NE(bytes, (std::array<std::byte, 37>{}));
+}
+
+TEST(Random, hex_has_two_digits_for_each_byte) {
+  const std::string hex = random_hex(16);
+  EXPECT_EQ(hex.size(), 32);
+  EXPECT_EQ(hex.find_first_not_of("0123456789abcdef"), std::string::npos);
+  EXPECT_NE(random_hex(16), hex);
+  EXPECT_EQ(random_hex(0), "");
 }
 
 }  // namespace

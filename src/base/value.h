@@ -17,8 +17,8 @@ struct MemberOf {
   friend bool operator==(const MemberOf&, const MemberOf&) = default;
 };
 
-// Data whose shape is not known when the program is written: outputs of nodes, arguments of tool calls, values in
-// conditions. A plain value; members keep the order in which they came.
+// Data whose shape is only known at run time: outputs of nodes, arguments of tool calls, values in conditions. A plain
+// value; members keep their order.
 struct Value {
   using Null = std::monostate;
   using Array = std::vector<Value>;
@@ -34,7 +34,7 @@ struct Value {
   Value& operator=(const Value&);
   Value& operator=(Value&&) noexcept;
 
-  // Named, so that a pointer or an integer of another width never becomes a bool by accident.
+  // Named constructors, so that a pointer or an integer of another width never becomes a bool by accident.
   static Value boolean(bool value);
   static Value integer(std::int64_t value);
   static Value number(double value);
@@ -52,9 +52,9 @@ struct Value {
   Array* as_array() noexcept { return std::get_if<Array>(&data); }
   Object* as_object() noexcept { return std::get_if<Object>(&data); }
 
-  // The member of that name, or nullptr when this is no object or has none.
+  // The member with that name, or nullptr if this is not an object or has no such member.
   const Value* find(std::string_view key) const noexcept;
-  // Appends to an object; the caller vouches that the key is new.
+  // Appends to an object; the key must not exist yet.
   Value& set(std::string_view key, Value value);
 
   // "a string", "a list": for messages.

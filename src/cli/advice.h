@@ -7,7 +7,7 @@
 
 namespace reeve::cli {
 
-// APR-11: where nothing keeps a tool from deciding by itself, one line on standard error says so.
+// APR-11: says on standard error that a tool without a sandbox could approve its own request.
 void print_advice(const Call& call, const std::vector<model::Approval>& approvals);
 
 }  // namespace reeve::cli

@@ -11,8 +11,8 @@
 namespace reeve::cli {
 
 void print_error_text(std::string_view text) noexcept {
-  // What was said before stands before, also where both go into one pipe. A failure is kept by stdout itself and told
-  // at the end.
+  // Flushed first, so that the order is right if both streams go to one pipe. stdout remembers a failure, which is
+  // reported at the end.
   static_cast<void>(std::fflush(stdout));
   std::fwrite(text.data(), 1, text.size(), stderr);
 }

@@ -9,10 +9,10 @@
 #include "base/value.h"
 #include "cli/command.h"
 
-// The manners of answering (UX): results on standard output, everything else on standard error.
+// Output conventions (UX): results on standard output, everything else on standard error.
 namespace reeve::cli {
 
-// Text on standard error. That nobody can read it changes nothing about what was done.
+// Prints on standard error. Write errors are ignored: the work is done.
 void print_error_text(std::string_view text) noexcept;
 template <class... Args>
 void print_aside(fmt::format_string<Args...> format, Args&&... args) {
@@ -21,8 +21,7 @@ void print_aside(fmt::format_string<Args...> format, Args&&... args) {
 
 // One JSON document: indented on a terminal, one line otherwise.
 void print_json(const Call& call, const base::Value& document);
-// Records that come one by one: one array, or where there is no end to wait for, one document a line. Each is handed on
-// when the caller flushes.
+// Prints records one by one: as one array or, for endless streams, as one document per line. The caller flushes.
 class JsonListing {
  public:
   enum class Form { array, lines };
@@ -36,11 +35,11 @@ class JsonListing {
 };
 // A hint on standard error: "next: reeve flow graph x.yaml". Not with --json.
 void print_next(const Call& call, std::string_view what);
-// The problems of a file: text on standard error, or with --json the problem document on standard output. `ending` says
-// what follows from them: "Nothing was started.".
+// The problems of a file: text on standard error, or with --json the problem document on standard output. `ending`
+// states the consequence: "Nothing was started.".
 ExitCode refuse(const Call& call, std::string_view code, std::string_view title, const base::Problems& problems,
                 std::string_view ending);
-// Warnings of something that was accepted, on standard error. Not with --json.
+// Warnings about accepted input, on standard error. Not with --json.
 void print_warnings(const Call& call, const base::Problems& warnings);
 
 }  // namespace reeve::cli

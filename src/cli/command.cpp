@@ -88,18 +88,20 @@ const std::vector<Command>& all_commands() {
 
 const std::vector<Option>& common_options() {
   static const std::vector<Option> options = {
-      {.name = "--json", .help = "one JSON document instead of text"},
+      {.name = "--json", .help = "print one JSON document instead of text"},
       {.name = "--color",
        .value = "WHEN",
-       .help = "colour: auto (on a terminal), always, never",
+       .help = "when to use colour: auto (on a terminal), always, never",
        .choices = {"auto", "always", "never"}},
-      {.name = "--state", .value = "DIR", .help = "the state folder (else REEVE_STATE, the project's, your own)"},
+      {.name = "--state", .value = "DIR", .help = "state folder (default: REEVE_STATE, the project's, then your own)"},
       {.name = "--host",
        .value = "URL",
-       .help = "another daemon (else REEVE_HOST): http://host:port, https://…, unix:///path"},
-      {.name = "--token-file", .value = "FILE", .help = "its token (else REEVE_TOKEN, ~/.config/reeve/tokens)"},
-      {.name = "--ascii", .help = "no signs beyond ASCII"},
-      {.name = "--help", .help = "the full help (-h: the short one)"},
+       .help = "connect to this daemon (default: REEVE_HOST): http://host:port, https://…, unix:///path"},
+      {.name = "--token-file",
+       .value = "FILE",
+       .help = "file with its token (default: REEVE_TOKEN, then ~/.config/reeve/tokens)"},
+      {.name = "--ascii", .help = "use only ASCII characters"},
+      {.name = "--help", .help = "show the full help (-h: the short one)"},
   };
   return options;
 }

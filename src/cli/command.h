@@ -8,7 +8,7 @@
 
 #include "view/style.h"
 
-// What the command line consists of. Help, parsing, completion and «did you mean» all read these descriptions.
+// Descriptions of commands and options, used by help, parsing, completion and "did you mean".
 namespace reeve::cli {
 
 struct Option {
@@ -17,11 +17,11 @@ struct Option {
   // "FORMAT"; empty for a switch.
   std::string_view value = {};
   std::string_view help = {};
-  // The words that are accepted, if they can be listed.
+  // The accepted values, if they can be listed.
   std::vector<std::string_view> choices = {};
   bool is_repeatable = false;
   bool is_required = false;
-  // "-f", if it has one.
+  // The short form, "-f", if any.
   std::string_view brief = {};
 };
 
@@ -32,7 +32,7 @@ struct Positional {
   bool is_required = true;
   bool is_repeatable = false;
   bool is_file = false;
-  // Only after `--`: the words of another command, whose options are none of ours.
+  // Only after `--`: the words of another command, whose options are not parsed here.
   bool is_foreign = false;
 };
 
@@ -41,13 +41,13 @@ struct Example {
   std::string_view what;
 };
 
-// The words of one call, checked against the description of its command.
+// The arguments of one call, checked against the description of its command.
 class Arguments {
  public:
   bool has(std::string_view option) const { return values_.contains(option); }
   std::optional<std::string> value(std::string_view option) const;
   std::vector<std::string> values(std::string_view option) const;
-  // Those that were left out are empty.
+  // Omitted ones are empty.
   std::string positional(std::size_t i) const { return i < positionals_.size() ? positionals_[i] : std::string(); }
   const std::vector<std::string>& positionals() const noexcept { return positionals_; }
 
@@ -59,7 +59,7 @@ class Arguments {
   std::vector<std::string> positionals_;
 };
 
-// SPEC §7. `reeve run`, `attach` and `wait` also give the tool's own code, and 128 + N for signal N.
+// SPEC §7. `reeve run`, `attach` and `wait` also return the tool's own code, and 128 + N for signal N.
 enum class ExitCode {
   done = 0,
   failed = 1,
@@ -73,10 +73,10 @@ enum class ExitCode {
   cancelled = 130,
 };
 
-// What a command needs beside its arguments.
+// What a command needs besides its arguments.
 struct Call {
   Arguments arguments;
-  // For standard output and standard error; they may go to different places.
+  // For standard output and standard error, which may differ.
   view::Style out;
   view::Style err;
   bool is_json = false;
@@ -84,7 +84,7 @@ struct Call {
 };
 
 struct Command {
-  // The words that call it: "flow validate".
+  // Its name on the command line: "flow validate".
   std::string_view name;
   std::string_view summary;
   // The full help, in paragraphs.
@@ -97,7 +97,7 @@ struct Command {
 
 // Every command, in the order of the help.
 const std::vector<Command>& all_commands();
-// What every command takes.
+// The options of every command.
 const std::vector<Option>& common_options();
 
 }  // namespace reeve::cli

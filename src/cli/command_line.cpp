@@ -20,7 +20,7 @@ const Option* find_option(const std::vector<Option>& options, std::string_view n
   return found != options.end() ? &*found : nullptr;
 }
 
-// What can follow these words of a command: "flow" → validate, graph.
+// The words that can follow a prefix of a command: "flow" → validate, graph.
 std::vector<std::string> next_words(std::string_view path) {
   std::set<std::string> words;
   for (const Command& command : all_commands()) {
@@ -39,11 +39,11 @@ const Command* find_command(std::string_view name) {
   return found != all_commands().end() ? &*found : nullptr;
 }
 
-// The words that name the command, and all others in their order.
+// The words that name the command, and the others in order.
 struct Split {
   std::string path;
   std::vector<std::string> rest;
-  // A word where a command was expected.
+  // An unknown word where a subcommand was expected.
   std::string unknown;
 };
 
@@ -54,7 +54,7 @@ Split split_words(const std::vector<std::string>& words) {
     const std::string& word = words[i];
     const std::vector<std::string> known = next_words(split.path);
     const bool is_known = std::ranges::find(known, word) != known.end();
-    // A command that others begin with (`approvals`) gives way to them, but not after words of its own.
+    // The longest name wins (`approvals list` over `approvals`), but not after arguments of the shorter command.
     const Command* command = find_command(split.path);
     has_own_words = has_own_words || (command != nullptr && !is_known && (word == "--" || !word.starts_with('-')));
     const bool is_complete = (command != nullptr && (!is_known || has_own_words)) || !split.unknown.empty();
@@ -93,7 +93,7 @@ UsageError unknown_option(const Command& command, std::string_view word) {
   for (const Option& option : common_options()) known.emplace_back(option.name);
   const std::string_view name = word.substr(0, word.find('='));
   std::string hint = did_you_mean(name, known, "");
-  if (hint.empty() && takes_foreign_words(command)) hint = "options of the command come after `--`";
+  if (hint.empty() && takes_foreign_words(command)) hint = "put the command's own options after `--`";
   return {fmt::format("`reeve {}` has no option {}", command.name, base::quoted(name)), std::move(hint),
           std::string(command.name)};
 }
@@ -103,11 +103,11 @@ UsageError wrong_choice(const Command& command, std::string_view what, std::stri
   const std::vector<std::string> known(choices.begin(), choices.end());
   std::string hint = did_you_mean(word, known, "");
   if (hint.empty()) hint = fmt::format("one of: {}", base::join(known, ", "));
-  return {fmt::format("{} is not a value for {}", base::quoted(word), what), std::move(hint),
+  return {fmt::format("{} is not a valid value for {}", base::quoted(word), what), std::move(hint),
           std::string(command.name)};
 }
 
-// CLI11 takes the words apart; what they mean is checked here, because its own messages know nothing of «did you mean».
+// CLI11 splits the words; their meaning is checked here, because its own messages have no "did you mean".
 class CallParser {
  public:
   explicit CallParser(const Command& command) : command_(command) {
@@ -119,7 +119,7 @@ class CallParser {
   }
 
   ParsedLine parse(std::vector<std::string> words) {
-    // What follows `--` is taken as it is.
+    // Words after `--` are passed unchanged.
     const auto dashes = std::ranges::find(words, "--");
     std::vector<std::string> verbatim;
     if (dashes != words.end()) {
@@ -127,7 +127,7 @@ class CallParser {
       words.erase(dashes, words.end());
     }
     if (auto error = check_equals(words)) return std::move(*error);
-    // CLI11 takes its words from the back.
+    // CLI11 expects the words in reverse order.
     std::ranges::reverse(words);
     try {
       app_.parse(words);
@@ -156,7 +156,7 @@ class CallParser {
     }
   }
 
-  // CLI11 would take the next word for the value of `--x=`, and reads words into switches.
+  // CLI11 would take the next word as the value of `--x=`, and accepts values for switches.
   std::optional<UsageError> check_equals(const std::vector<std::string>& words) const {
     for (const std::string& word : words) {
       const std::size_t equals = word.find('=');
@@ -176,7 +176,7 @@ class CallParser {
   }
 
   ParsedLine explain(const CLI::ParseError& error) const {
-    // The only thing that CLI11 itself can find wrong with options like these is a value that is not there.
+    // The only error that CLI11 itself can find in these options is a missing value.
     const std::string what = error.what();
     const std::string name = what.substr(0, what.find(':'));
     if (name.starts_with("--")) {
@@ -190,9 +190,8 @@ class CallParser {
     for (const std::string& word : app_.remaining()) {
       if (word.size() > 1 && word.starts_with('-')) return unknown_option(command_, word);
       if (takes_foreign_words(command_)) {
-        return UsageError{fmt::format("{} stands before `--`", base::quoted(word)),
-                          fmt::format("put it behind: reeve {} [options] -- {} …", command_.name, base::visible(word)),
-                          std::string(command_.name)};
+        return UsageError{fmt::format("put the command after `--`: reeve {} -- {}", command_.name, base::visible(word)),
+                          "", std::string(command_.name)};
       }
       arguments.add_positional(word);
     }
@@ -218,7 +217,7 @@ class CallParser {
       return std::nullopt;
     }
     if (parsed->count() > 1 && !option.is_repeatable) {
-      return UsageError{fmt::format("`{}` stands there more than once", option.name), "", std::string(command_.name)};
+      return UsageError{fmt::format("`{}` was given more than once", option.name), "", std::string(command_.name)};
     }
     for (const std::string& value : parsed->results()) {
       const bool is_known = option.choices.empty() || std::ranges::find(option.choices, value) != option.choices.end();
@@ -245,7 +244,7 @@ class CallParser {
     const bool takes_more = !wanted.empty() && wanted.back().is_repeatable;
     if (given.size() > wanted.size() && !takes_more) {
       const std::string& word = given[wanted.size()];
-      return UsageError{fmt::format("one word too many: {}", base::quoted(word)),
+      return UsageError{fmt::format("unexpected argument {}", base::quoted(word)),
                         did_you_mean(word, next_words(command_.name), fmt::format("reeve {} ", command_.name)),
                         std::string(command_.name)};
     }
@@ -259,7 +258,7 @@ class CallParser {
   std::deque<std::vector<std::string>> texts_;
 };
 
-// Of a line without a command.
+// Checks a line without a command.
 std::optional<UsageError> check_common_options(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
@@ -269,7 +268,7 @@ std::optional<UsageError> check_common_options(const std::vector<std::string>& w
       if (name == "-h" || name == "--version") continue;
       std::vector<std::string> known;
       for (const Option& common : common_options()) known.emplace_back(common.name);
-      return UsageError{fmt::format("no option {}", base::quoted(words[i])), did_you_mean(name, known, ""), ""};
+      return UsageError{fmt::format("unknown option {}", base::quoted(words[i])), did_you_mean(name, known, ""), ""};
     }
     if (option->value.empty() || equals != std::string::npos) continue;
     if (++i == words.size()) return UsageError{fmt::format("`{}` needs a value", name), "", ""};
@@ -285,7 +284,7 @@ ParsedLine parse_command_line(const std::vector<std::string>& words) {
   if (!split.unknown.empty()) {
     const std::vector<std::string> known = next_words(split.path);
     const std::string prefix = split.path.empty() ? "reeve " : fmt::format("reeve {} ", split.path);
-    return UsageError{fmt::format("no command {}", base::quoted(prefix + split.unknown)),
+    return UsageError{fmt::format("unknown command {}", base::quoted(prefix + split.unknown)),
                       did_you_mean(split.unknown, known, prefix), split.path};
   }
   if (const Command* command = find_command(split.path)) return CallParser(*command).parse(split.rest);
@@ -296,7 +295,7 @@ ParsedLine parse_command_line(const std::vector<std::string>& words) {
     if (!wants_help) return Alone{find_common_options(words)};
     return HelpWanted{.command = nullptr, .group = split.path, .is_full = is_given("--help")};
   }
-  return UsageError{fmt::format("`reeve {}` needs another word", split.path),
+  return UsageError{fmt::format("`reeve {}` needs a subcommand", split.path),
                     fmt::format("one of: {}", base::join(next_words(split.path), ", ")), split.path};
 }
 

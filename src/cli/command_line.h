@@ -15,18 +15,18 @@ struct ParsedCall {
   Arguments arguments;
 };
 
-// Help was asked for: of a command, of a group ("flow") or, with neither, of everything.
+// A request for help: of a command, a group ("flow") or, with neither, of everything.
 struct HelpWanted {
   const Command* command = nullptr;
   std::string group;
   bool is_full = false;
 };
 
-// The words make no call: what is wrong and what was probably meant.
+// The words are not a valid call: the error and the probable intention.
 struct UsageError {
   std::string message;
   std::string hint;
-  // Whose help to name; empty for the whole.
+  // The command whose help is suggested; empty for the general help.
   std::string command;
 };
 
@@ -37,14 +37,14 @@ struct Alone {
 
 using ParsedLine = std::variant<ParsedCall, HelpWanted, UsageError, Alone>;
 
-// `words` without the program's own name.
+// `words` excludes the program's own name.
 ParsedLine parse_command_line(const std::vector<std::string>& words);
 
-// Those of the words that every command takes, as far as they can be told without knowing the command: for what is
-// shown when the rest makes no call.
+// The global options, as far as they can be recognised without knowing the command: for the output when the rest is
+// not a valid call.
 Arguments find_common_options(const std::vector<std::string>& words);
 
-// The help of everything, a group or a command by its name; nothing for a name that is none.
+// The help of everything, a group or a command by its name; empty for an unknown name.
 std::optional<HelpWanted> find_help(const std::string& name);
 // "did you mean `reeve flow`?", or nothing.
 std::string suggest_command(const std::string& name);

@@ -65,4 +65,7 @@ Command make_completion();
 Command make_version();
 Command make_help();
 
+// `reeve` alone: what needs the user now. Starts no daemon; without one, shows how to begin.
+ExitCode show_overview(const Call& call);
+
 }  // namespace reeve::cli

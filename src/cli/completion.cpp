@@ -11,10 +11,10 @@ namespace reeve::cli {
 
 namespace {
 
-// What can stand at one place of the line: after the words of `path`.
+// The candidates at one position of the line: after the words of `path`.
 struct Stop {
   std::string path;
-  // Next words of commands with what they do.
+  // The next words of commands, with their summaries.
   std::vector<std::pair<std::string, std::string>> words;
   const Command* command = nullptr;
 };
@@ -60,7 +60,7 @@ std::vector<std::string> names_of(const std::vector<Option>& options) {
   return names;
 }
 
-// The words that may come next beside options.
+// The words that may come next, besides options.
 std::vector<std::string> candidates(const Stop& stop) {
   std::vector<std::string> words;
   for (const auto& [word, _] : stop.words) words.push_back(word);
@@ -75,7 +75,7 @@ bool takes_files(const Stop& stop) {
          std::ranges::any_of(stop.command->positionals, [](const Positional& word) { return word.is_file; });
 }
 
-// A case for each place, shared by the two shells whose `case` reads alike.
+// A case for each position, shared by the two shells with the same `case` syntax.
 std::string shell_cases(std::string_view indent) {
   std::string text;
   for (const Stop& stop : all_stops()) {
@@ -243,9 +243,9 @@ ExitCode run(const Call& call) {
 Command make_completion() {
   return {
       .name = "completion",
-      .summary = "Completion of commands and options for your shell",
+      .summary = "Print a completion script for your shell",
       .about = R"(Prints a script for the shell. bash: `source <(reeve completion bash)` in ~/.bashrc. zsh: save it as
-`_reeve` in a folder of $fpath. fish: save it as ~/.config/fish/completions/reeve.fish.)",
+`_reeve` in a folder on $fpath. fish: save it as ~/.config/fish/completions/reeve.fish.)",
       .examples = {{"source <(reeve completion bash)", "in ~/.bashrc"},
                    {"reeve completion zsh > ~/.zfunc/_reeve", ""},
                    {"reeve completion fish > ~/.config/fish/completions/reeve.fish", ""}},

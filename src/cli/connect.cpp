@@ -31,19 +31,19 @@ bool is_other_id(const std::string& word) {
          base::TaskId::parse(word) || base::PatchId::parse(word);
 }
 
-// The settings of whoever starts it; and whom the config wants told needs the desktop of the person and the keys of the
-// webhooks.
+// Variables of the starting client that the daemon needs: its settings, and for notifications the user's desktop
+// session and the webhook keys.
 std::vector<std::string> daemon_variables(const project::StateFolder& folder) try {
   std::vector<std::string> names = project::setting_variables();
   const project::FoundConfig found = project::load_config_of(folder);
   if (!found.loaded || found.loaded->config().notify.empty()) return names;
-  names.insert(names.end(), project::errand_variables.begin(), project::errand_variables.end());
+  names.insert(names.end(), project::hook_variables.begin(), project::hook_variables.end());
   for (const model::Notification& entry : found.loaded->config().notify) {
     if (entry.secret_env) names.push_back(*entry.secret_env);
   }
   return names;
 } catch (const base::Error&) {
-  // What is wrong with the config is told by the daemon, which reads it too.
+  // Config errors are reported by the daemon, which reads it too.
   return project::setting_variables();
 }
 
@@ -52,14 +52,15 @@ void prepare_folder(const project::StateFolder& folder) {
     const project::OpenedState opened = project::open_state_folder(folder.root);
     project::refuse_links(folder.root, 2);
     if (opened.was_removed) {
-      print_aside("note: the state folder {} was removed, and its runs and approvals with it; a new one begins empty\n",
+      print_aside("note: the state folder {} was removed, along with its runs and approvals; creating an empty one\n",
                   base::quoted(folder.root.string()));
     }
   } catch (const base::Error& error) {
     if (!error.code().starts_with("file.")) throw;
-    throw base::Error("daemon.unavailable",
-                      fmt::format("the state folder {}: {}", base::quoted(folder.root.string()), error.message()),
-                      "name another: --state DIR or REEVE_STATE");
+    throw base::Error(
+        "daemon.unavailable",
+        fmt::format("cannot use the state folder {}: {}", base::quoted(folder.root.string()), error.message()),
+        "use another: --state DIR or REEVE_STATE");
   }
 }
 
@@ -76,7 +77,7 @@ std::string meant(const std::string& word) {
   return id ? fmt::format("did you mean `{}`?", id->text()) : std::string();
 }
 
-// Once for each cause, however many connections wait for it.
+// Reported once per cause, however many connections are waiting.
 void tell_waiting(const client::Silence& silence) {
   static std::mutex mutex;
   static std::string told;
@@ -89,8 +90,9 @@ void tell_waiting(const client::Silence& silence) {
 [[noreturn]] void refuse_run(client::Daemon& daemon, base::RunId run) {
   const auto asked = client::list_approvals(daemon, {.run = run}, 1);
   throw base::Error("cli.usage", fmt::format("{} is a run, not an approval", run.text()),
-                    asked.empty() ? "it asks nothing; `reeve approvals` lists what is asked"
-                                  : fmt::format("it asks {}: name that", asked.front().approval.approval_id.text()));
+                    asked.empty()
+                        ? "it has no pending question; `reeve approvals` lists them all"
+                        : fmt::format("its pending question is {}", asked.front().approval.approval_id.text()));
 }
 
 }  // namespace
@@ -115,7 +117,7 @@ client::DaemonPlace find_daemon_place(const Call& call) {
     client::DaemonPlace place{.tell = tell_waiting};
     static bool is_noted = false;
     if (!host->is_loopback() && !host->is_encrypted && !std::exchange(is_noted, true)) {
-      print_aside("note: what is sent to {} can be read on the way, the token too; https:// cannot\n", host->url());
+      print_aside("note: traffic to {}, including the token, is not encrypted; use https://\n", host->url());
     }
     place.host = std::move(*host);
     return place;
@@ -124,7 +126,7 @@ client::DaemonPlace find_daemon_place(const Call& call) {
   client::DaemonPlace place{.folder = folder.root, .socket = folder.socket(), .tell = tell_waiting};
   place.prepare = [folder] { prepare_folder(folder); };
   place.variables = [folder] { return daemon_variables(folder); };
-  if (is_inside_run()) place.no_start = "a client inside a run starts none";
+  if (is_inside_run()) place.no_start = "clients inside a run do not start one";
   return place;
 }
 
@@ -142,8 +144,9 @@ client::DaemonPlace patient_place(const Call& call) {
 
 void refuse_host(const Call& call, std::string_view command) {
   if (!call.arguments.has("--host")) return;
-  throw base::Error("cli.usage", fmt::format("`reeve {}` is about this machine: it takes no `--host`", command),
-                    "call it there");
+  throw base::Error("cli.usage",
+                    fmt::format("`reeve {}` works only on this machine and does not accept `--host`", command),
+                    "run it on that machine");
 }
 
 bool is_elsewhere(const client::DaemonPlace& place) { return place.host && !place.host->is_loopback(); }
@@ -151,82 +154,82 @@ bool is_elsewhere(const client::DaemonPlace& place) { return place.host && !plac
 base::RunId find_run(client::Daemon& daemon, const std::string& word) {
   if (word == "@last") {
     const auto newest = client::list_runs(daemon, {}, 1);
-    if (newest.empty()) throw base::Error("run.not_found", "there is no run yet", "start one: reeve run -- COMMAND");
+    if (newest.empty()) throw base::Error("run.not_found", "there are no runs yet", "start one: reeve run -- COMMAND");
     return newest.front().run.tool_run_id;
   }
   if (const auto id = base::RunId::parse(word)) return *id;
   if (const auto execution = base::ExecutionId::parse(word)) {
     throw base::Error("run.not_found", fmt::format("{} is an execution, not a run", execution->text()),
-                      fmt::format("its runs: reeve flow show {}", execution->text()));
+                      fmt::format("list its runs: reeve flow show {}", execution->text()));
   }
   if (is_other_id(word)) {
-    throw base::Error("run.not_found", fmt::format("{} is no run", base::quoted(word)), "list them: reeve runs");
+    throw base::Error("run.not_found", fmt::format("{} is not a run", base::quoted(word)), "list runs: reeve runs");
   }
-  throw base::Error("cli.usage", fmt::format("{} is no id of a run", base::quoted(word)),
+  throw base::Error("cli.usage", fmt::format("{} is not a valid run id", base::quoted(word)),
                     "ids look like TR-17; @last is the newest; `reeve runs` lists them");
 }
 
 base::ApprovalId find_approval(client::Daemon& daemon, const std::string& word) {
   if (word == "@last") {
     const auto newest = client::list_approvals(daemon, {.all = true}, 1);
-    if (newest.empty()) throw base::Error("approval.not_found", "nothing was ever asked", "list them: reeve approvals");
+    if (newest.empty())
+      throw base::Error("approval.not_found", "there are no approvals yet", "list them: reeve approvals");
     return newest.front().approval.approval_id;
   }
   if (const auto id = base::ApprovalId::parse(word)) return *id;
   if (const auto run = base::RunId::parse(word)) refuse_run(daemon, *run);
   std::string fix = meant<base::ApprovalId>(word);
   if (fix.empty()) fix = "ids look like AP-4; @last is the newest; `reeve approvals` lists them";
-  throw base::Error("cli.usage", fmt::format("{} is no id of an approval", base::quoted(word)), std::move(fix));
+  throw base::Error("cli.usage", fmt::format("{} is not a valid approval id", base::quoted(word)), std::move(fix));
 }
 
 base::ExecutionId find_execution(client::Daemon& daemon, const std::string& word) {
   if (word == "@last") {
     const auto newest = client::list_executions(daemon, {}, 1);
     if (newest.empty()) {
-      throw base::Error("execution.not_found", "there is no execution yet", "start one: reeve flow run FILE");
+      throw base::Error("execution.not_found", "there are no executions yet", "start one: reeve flow run FILE");
     }
     return newest.front().execution.execution_id;
   }
   if (const auto id = base::ExecutionId::parse(word)) return *id;
-  throw base::Error("cli.usage", fmt::format("{} is no id of an execution", base::quoted(word)),
+  throw base::Error("cli.usage", fmt::format("{} is not a valid execution id", base::quoted(word)),
                     "ids look like EX-9; @last is the newest; `reeve flow list` lists them");
 }
 
 base::PatchId find_patch(client::Daemon& daemon, const std::string& word) {
   if (word == "@last") {
     const auto newest = client::list_patches(daemon, {}, 1);
-    if (newest.empty()) throw base::Error("patch.not_found", "there is no patch yet", "list them: reeve patch list");
+    if (newest.empty()) throw base::Error("patch.not_found", "there are no patches yet", "list them: reeve patch list");
     return newest.front().patch.patch_id;
   }
   if (const auto id = base::PatchId::parse(word)) return *id;
   std::string fix = meant<base::PatchId>(word);
   if (fix.empty()) fix = "ids look like PA-3; @last is the newest; `reeve patch list` lists them";
-  throw base::Error("cli.usage", fmt::format("{} is no id of a patch", base::quoted(word)), std::move(fix));
+  throw base::Error("cli.usage", fmt::format("{} is not a valid patch id", base::quoted(word)), std::move(fix));
 }
 
 base::ExecutionId find_pipeline(client::Daemon& daemon, const std::string& word) {
   if (word == "@last") {
     const auto newest = client::list_pipelines(daemon, {}, 1);
     if (newest.empty()) {
-      throw base::Error("pipeline.not_found", "no pipeline was started yet",
+      throw base::Error("pipeline.not_found", "no pipeline has been started yet",
                         "start one: reeve pipeline start NAME --prompt P");
     }
     return newest.front().pipeline.pipeline_id;
   }
   if (const auto id = base::ExecutionId::parse(word)) return *id;
-  throw base::Error("cli.usage", fmt::format("{} is no id of a pipeline that was started", base::quoted(word)),
+  throw base::Error("cli.usage", fmt::format("{} is not a valid pipeline id", base::quoted(word)),
                     "ids look like EX-9; @last is the newest; `reeve pipeline list` lists them");
 }
 
-std::size_t limit_of(const Call& call, std::string_view nouns, std::size_t fallback) {
+std::size_t limit_of(const Call& call, std::size_t fallback) {
   constexpr std::size_t most = 10'000;
   const auto word = call.arguments.value("--limit");
   if (!word) return fallback;
   std::size_t limit = 0;
   const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), limit);
   if (error != std::errc() || end != word->data() + word->size() || limit == 0 || limit > most) {
-    throw base::Error("cli.usage", fmt::format("{} is no number of {}", base::quoted(*word), nouns),
-                      fmt::format("from 1 to {}", most));
+    throw base::Error("cli.usage", fmt::format("--limit must be 1 to {}", most));
   }
   return limit;
 }

@@ -14,7 +14,7 @@ extern char** environ;
 
 namespace reeve::cli {
 
-// Of a name that is there twice the first, as getenv() has it.
+// If a name occurs twice, the first wins, as in getenv().
 base::Value own_environment() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -26,7 +26,7 @@ base::Value own_environment() {
   base::Value object = base::Value::object();
   for (const auto& [key, value] : variables) {
     if (base::find_invalid_utf8(key) || base::find_invalid_utf8(value)) {
-      print_aside("note: the variable {} is not UTF-8 and is left out\n", base::quoted(key));
+      print_aside("note: the environment variable {} is not valid UTF-8 and is omitted\n", base::quoted(key));
     } else {
       object.set(key, base::Value::string(value));
     }
@@ -39,7 +39,7 @@ base::Value read_pairs(const Call& call, std::string_view option) {
   for (const std::string& pair : call.arguments.values(option)) {
     const std::size_t equals = pair.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      throw base::Error("cli.usage", fmt::format("{} is not a value for `{}`", base::quoted(pair), option),
+      throw base::Error("cli.usage", fmt::format("{} is not a valid value for `{}`", base::quoted(pair), option),
                         "write it as NAME=VALUE");
     }
     pairs[pair.substr(0, equals)] = pair.substr(equals + 1);

@@ -7,11 +7,11 @@
 
 namespace reeve::cli {
 
-// This program's own variables as an object for the daemon. One that is not UTF-8 is left out, and named on standard
-// error.
+// This program's environment as an object for the daemon. A variable that is not UTF-8 is omitted and reported on
+// standard error.
 base::Value own_environment();
 
-// What options of the form NAME=VALUE say, as an object; of two of one name the later. Throws `cli.usage`.
+// Options of the form NAME=VALUE as an object; the last of each name wins. Throws `cli.usage`.
 base::Value read_pairs(const Call& call, std::string_view option);
 
 }  // namespace reeve::cli

@@ -25,7 +25,7 @@ constexpr auto by_status = std::to_array<std::pair<int, ExitCode>>({
     {403, ExitCode::denied},
 });
 
-// The part of a code after its area.
+// By the part of a code after its area.
 constexpr auto by_ending = std::to_array<std::pair<std::string_view, ExitCode>>({
     {"not_found", ExitCode::not_found},
     {"no_file", ExitCode::not_found},
@@ -53,7 +53,7 @@ int signal_of(std::string_view reason) {
 ExitCode exit_code_of(const base::Error& error) {
   if (error.code() == "daemon.unavailable") return ExitCode::no_daemon;
   if (const auto* refusal = dynamic_cast<const client::Refusal*>(&error)) {
-    // The daemon is there, and nothing behind it.
+    // The daemon responds, but its store does not.
     const bool is_silent =
         error.code() == "store.busy" || error.code() == "store.unavailable" || error.code() == "store.unknown_outcome";
     if (refusal->status() == 503 && is_silent) return ExitCode::no_daemon;
@@ -63,7 +63,7 @@ ExitCode exit_code_of(const base::Error& error) {
     return ExitCode::failed;
   }
   const std::string_view code = error.code();
-  // No daemon can be had there.
+  // No daemon can be started there.
   if (code.starts_with("state.")) return ExitCode::no_daemon;
   if (code == "config.invalid") return ExitCode::usage;
   const std::string_view ending = code.substr(code.find('.') + 1);
@@ -86,9 +86,9 @@ ExitCode exit_code_of(const model::Run& run) {
     default:
       return ExitCode::waiting;
   }
-  // By a signal it has no code of its own; 0 is what a tool gives that claims success beside a failure marker (RUN-6).
+  // After a signal there is no exit code; 0 is a tool that claims success despite a failure marker (RUN-6).
   if (const int number = signal_of(run.reason.value_or("")); number > 0) return static_cast<ExitCode>(128 + number);
-  // 90 says that it waits; one that was rejected, or not answered, waits no more.
+  // 90 means waiting; a run that was rejected or whose question expired is no longer waiting.
   if (run.exit_code == static_cast<int>(ExitCode::waiting)) return ExitCode::failed;
   if (run.exit_code.value_or(0) != 0) return static_cast<ExitCode>(*run.exit_code);
   return ExitCode::failed;

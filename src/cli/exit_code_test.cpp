@@ -13,7 +13,7 @@ using model::RunStatus;
 int code_of(const Run& run) { return static_cast<int>(exit_code_of(run)); }
 
 // SPEC §7.
-TEST(ExitCode, of_a_run_is_what_became_of_it) {
+TEST(ExitCode, run_status_determines_the_code) {
   EXPECT_EQ(code_of({.status = RunStatus::completed, .exit_code = 0}), 0);
   EXPECT_EQ(code_of({.status = RunStatus::failed, .reason = "exit_code != 0", .exit_code = 7}), 7);
   EXPECT_EQ(code_of({.status = RunStatus::failed, .reason = "failure marker", .exit_code = 0}), 1);
@@ -26,7 +26,7 @@ TEST(ExitCode, of_a_run_is_what_became_of_it) {
   EXPECT_EQ(code_of({.status = RunStatus::waiting_approval, .exit_code = 90}), 90);
 }
 
-TEST(ExitCode, of_an_error_goes_by_its_code) {
+TEST(ExitCode, error_code_determines_the_code) {
   EXPECT_EQ(exit_code_of(base::Error("run.not_found", "")), ExitCode::not_found);
   EXPECT_EQ(exit_code_of(base::Error("run.illegal_move", "")), ExitCode::conflict);
   EXPECT_EQ(exit_code_of(base::Error("run.not_running", "")), ExitCode::conflict);
@@ -44,7 +44,7 @@ client::Refusal refused(int status, const std::string& body) {
   return client::make_refusal({.status = status, .headers = {}, .body = body});
 }
 
-TEST(ExitCode, of_a_refusal_goes_by_its_status) {
+TEST(ExitCode, http_status_determines_the_code) {
   const std::string body = R"({"code":"tool.unknown","title":"no tool `x`","detail":"","fix":"add it","errors":[]})";
   EXPECT_EQ(exit_code_of(refused(422, body)), ExitCode::usage);
   EXPECT_EQ(exit_code_of(refused(404, body)), ExitCode::not_found);
@@ -53,7 +53,7 @@ TEST(ExitCode, of_a_refusal_goes_by_its_status) {
   EXPECT_EQ(exit_code_of(refused(500, body)), ExitCode::failed);
 }
 
-TEST(Refusal, keeps_what_the_daemon_said) {
+TEST(Refusal, keeps_the_daemons_message_and_fix) {
   const auto refusal = refused(
       422, R"({"code":"run.invalid","title":"t","detail":"2 errors","fix":"mend it","errors":[{"message":"no `a`"},)"
            R"({"message":"no `b`"}]})");

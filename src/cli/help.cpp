@@ -36,7 +36,7 @@ std::string option_line(const Option& option) {
   if (!option.value.empty()) words += fmt::format(" {}", option.value);
   std::string help(option.help);
   if (option.is_repeatable) help += " (may be repeated)";
-  // A long one has the line to itself as far as it needs it.
+  // A long option pushes its help text to the right.
   return fmt::format("  {:<24}{}{}\n", words, words.size() >= 24 ? "  " : "", help);
 }
 
@@ -65,14 +65,14 @@ std::string overview(std::string_view group, const view::Style& style) {
   std::string text;
   if (group.empty()) {
     text += style.paint(Tint::bold, "reeve") +
-            " runs AI command-line agents unattended, with a person at the gate.\n\n" +
+            " runs AI command-line agents unattended and asks you before they do anything that needs approval.\n\n" +
             style.paint(Tint::bold, "Examples") + "\n";
     for (const Example& example :
          {Example{"reeve run -- pytest -q", "supervise a command"}, Example{"reeve", "what needs you now"},
-          Example{"reeve approve AP-4", "say yes to what a tool asks"},
-          Example{"reeve demo", "what it is for, in half a minute"}, Example{"reeve init", "set up this folder"},
-          Example{"reeve flow validate release.yaml", "all mistakes at once, each with its fix"},
-          Example{"reeve flow graph release.yaml", "see the workflow"},
+          Example{"reeve approve AP-4", "approve a tool's request"},
+          Example{"reeve demo", "see what it does in half a minute"}, Example{"reeve init", "set up this folder"},
+          Example{"reeve flow validate release.yaml", "all errors at once, each with a fix"},
+          Example{"reeve flow graph release.yaml", "draw the workflow"},
           Example{"reeve flow run release.yaml", "run it and watch"}}) {
       text += fmt::format("  {:<40}{}\n", example.line, style.paint(Tint::dim, example.what));
     }
@@ -83,26 +83,27 @@ std::string overview(std::string_view group, const view::Style& style) {
     const bool is_member = group.empty() || (command.name.starts_with(group) && command.name[group.size()] == ' ');
     if (is_member) text += fmt::format("  {:<20}{}\n", command.name, command.summary);
   }
-  text += fmt::format("\n{}\n", style.paint(Tint::bold, "Options of every command"));
+  text += fmt::format("\n{}\n", style.paint(Tint::bold, "Global options"));
   for (const Option& option : common_options()) text += option_line(option);
-  text += "\nreeve COMMAND --help tells more about one.\n";
+  text += "\nRun `reeve COMMAND --help` for the full help of a command.\n";
   return style.words(text);
 }
 
 std::string welcome(bool is_project, const view::Style& style) {
   std::string text =
-      style.paint(Tint::bold, "reeve") + " runs AI command-line agents unattended, with a person at the gate.\n\n";
+      style.paint(Tint::bold, "reeve") +
+      " runs AI command-line agents unattended and asks you before they do anything that needs approval.\n\n";
   if (is_project) {
     text += "This folder is a Reeve project.\n\n";
     text += "  reeve run -- COMMAND                           supervise a command\n";
-    text += "  reeve flow graph .reeve/workflows/NAME.yaml    see a workflow\n";
+    text += "  reeve flow graph .reeve/workflows/NAME.yaml    draw a workflow\n";
     text += "  reeve flow run NAME                            run it and watch\n";
-    text += "  reeve config show --origin                     every value and its origin\n";
+    text += "  reeve config show --origin                     show every value and its origin\n";
     text += "  reeve --help                                   all commands\n";
   } else {
-    text += "This folder is no Reeve project yet.\n\n";
-    text += "  reeve demo               see what it does, in half a minute\n";
-    text += "  reeve init               set this folder up: a config and a first workflow\n";
+    text += "This folder is not a Reeve project yet.\n\n";
+    text += "  reeve demo               see what it does in half a minute\n";
+    text += "  reeve init               set up this folder: a config and a first workflow\n";
     text += "  reeve run -- COMMAND     supervise a command\n";
     text += "  reeve --help             all commands\n";
   }
@@ -112,17 +113,22 @@ std::string welcome(bool is_project, const view::Style& style) {
 Command make_help() {
   return {
       .name = "help",
-      .summary = "The help of a command",
-      .about = "`reeve help flow graph` is `reeve flow graph --help`; without a command it lists them all.",
+      .summary = "Show the help of a command",
+      .about =
+          "`reeve help flow graph` is the same as `reeve flow graph --help`. Without a command, lists all commands.",
       .examples = {{"reeve help flow graph", "what it does and every option"}},
-      .positionals = {{.name = "COMMAND", .help = "its words", .is_required = false, .is_repeatable = true}},
+      .positionals = {{.name = "COMMAND",
+                       .help = "the command, such as `flow graph`",
+                       .is_required = false,
+                       .is_repeatable = true}},
       .options = {},
       .run =
           [](const Call& call) {
             const std::string name = base::join(call.arguments.positionals(), " ");
             const auto wanted = find_help(name);
             if (!wanted) {
-              throw base::Error("cli.usage", fmt::format("no command {}", base::quoted(name)), suggest_command(name));
+              throw base::Error("cli.usage", fmt::format("unknown command {}", base::quoted(name)),
+                                suggest_command(name));
             }
             fmt::print("{}", wanted->command != nullptr ? command_help(*wanted->command, true, call.out)
                                                         : overview(wanted->group, call.out));

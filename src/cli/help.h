@@ -7,7 +7,7 @@
 
 namespace reeve::cli {
 
-// `-h`: examples first, then every option in a line. `is_full`, `--help`: what it does and why, too.
+// `-h`: examples first, then one line per option. With `is_full` (`--help`), also the full description.
 std::string command_help(const Command& command, bool is_full, const view::Style& style);
 // The commands of a group ("flow"), or all of them.
 std::string overview(std::string_view group, const view::Style& style);

@@ -20,15 +20,16 @@ using base::Error;
 
 constexpr std::size_t most_bytes = 64UZ * 1024;
 
-// Text of a file that holds secrets. One that others can read has told them already.
+// Reads a file that holds secrets; refuses one that others can read, because its secrets are exposed already.
 std::string read_private(const fs::path& file) {
   struct stat state{};
   if (::stat(file.c_str(), &state) == 0 && S_ISREG(state.st_mode)) {
     const bool is_open = (state.st_mode & (S_IRWXG | S_IRWXO)) != 0;
     const bool is_foreign = state.st_uid != ::geteuid() && state.st_uid != 0;
     if (is_open || is_foreign) {
-      throw Error("cli.token_file", fmt::format("others can read {}, or it is theirs", base::quoted(file.string())),
-                  fmt::format("make it yours alone: chmod 600 {}", file.string()));
+      throw Error("cli.token_file",
+                  fmt::format("{} must be owned by you and not readable by others", base::quoted(file.string())),
+                  fmt::format("restrict it: chmod 600 {}", file.string()));
     }
   }
   return os::read_file(file, most_bytes);
@@ -65,19 +66,20 @@ std::string find_token(const Call& call, const client::Endpoint& endpoint) {
 }  // namespace
 
 std::optional<client::Endpoint> find_host(const Call& call) {
-  // A state folder that is named in this call is meant, whatever the environment says.
+  // `--state` in this call takes precedence over REEVE_HOST.
   if (call.arguments.has("--host") && call.arguments.has("--state")) {
-    throw Error("cli.usage", "`--host` and `--state` name two daemons", "leave one of them out");
+    throw Error("cli.usage", "`--host` and `--state` cannot be combined", "omit one of them");
   }
   auto url = call.arguments.value("--host");
-  // A variable of a script that is not set must not mean the daemon of this machine.
-  if (url && url->empty()) throw Error("cli.usage", "`--host` is empty", "http://host:port, https://host:port");
+  // An unset variable in a script must not silently select the local daemon.
+  if (url && url->empty())
+    throw Error("cli.usage", "`--host` is empty", "use http://host:port, https://host:port or unix:///path/reeve.sock");
   if (!url && !call.arguments.has("--state")) url = project::variable("REEVE_HOST");
   if (!url || url->empty()) return std::nullopt;
   auto endpoint = client::parse_endpoint(*url);
   if (!endpoint) {
-    throw Error("cli.usage", fmt::format("this is no address of a daemon: {}", endpoint.error()),
-                "http://host:port, https://host:port, unix:///path/reeve.sock");
+    throw Error("cli.usage", fmt::format("not a daemon address: {}", endpoint.error()),
+                "use http://host:port, https://host:port or unix:///path/reeve.sock");
   }
   if (endpoint->socket.empty()) endpoint->token = find_token(call, *endpoint);
   return std::move(*endpoint);

@@ -7,8 +7,8 @@
 
 namespace reeve::cli {
 
-// The daemon that `--host` or REEVE_HOST names, with the token for it: of `--token-file`, REEVE_TOKEN, or the line of
-// ~/.config/reeve/tokens that names it. Nothing when none is named. Throws `cli.usage`, `cli.token_file`.
+// The daemon named by `--host` or REEVE_HOST, with its token from `--token-file`, REEVE_TOKEN, or its line in
+// ~/.config/reeve/tokens. Empty if none is named. Throws `cli.usage`, `cli.token_file`.
 std::optional<client::Endpoint> find_host(const Call& call);
 
 }  // namespace reeve::cli

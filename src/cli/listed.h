@@ -9,8 +9,8 @@
 
 namespace reeve::cli {
 
-// The records of a listing. One more than is to be shown tells that there are more: it is dropped, and where nobody
-// chose the number that is said on standard error, behind everything else.
+// The records of a listing, fetched with one extra to detect that there are more. The extra one is dropped; unless
+// `--limit` was given, a note on standard error follows the listing.
 template <class Record>
 class Listed {
  public:
@@ -20,7 +20,7 @@ class Listed {
   }
   ~Listed() {
     if (!is_cut_ || call_.arguments.has("--limit")) return;
-    print_aside("{} shown, there are more: --limit N\n", records_.size());
+    print_aside("{} shown; use --limit N to see more\n", records_.size());
   }
   Listed(const Listed&) = delete;
   Listed& operator=(const Listed&) = delete;

@@ -12,9 +12,9 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/command_line.h"
+#include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/help.h"
-#include "cli/overview.h"
 #include "client/refusal.h"
 #include "os/terminal.h"
 #include "project/project.h"
@@ -28,7 +28,7 @@ namespace {
 bool is_set(const char* name) { return project::variable(name).has_value(); }
 bool equals(const char* name, std::string_view value) { return project::variable(name) == value; }
 
-// UX: on a terminal unless the person or the terminal says no; `always` and CLICOLOR_FORCE say yes.
+// UX: on a terminal unless disabled by the user or the terminal; `always` and CLICOLOR_FORCE enable it.
 bool wants_color(std::string_view when, int fd) {
   if (when == "always") return true;
   if (when == "never" || is_set("NO_COLOR") || equals("TERM", "dumb") || equals("CLICOLOR", "0")) return false;
@@ -43,7 +43,7 @@ bool locale_has_utf8() {
     const std::string lower = base::to_ascii_lower(*value);
     return lower.find("utf-8") != std::string::npos || lower.find("utf8") != std::string::npos;
   }
-  // No locale at all is what containers and cron have; their terminals read UTF-8.
+  // Containers and cron often set no locale; their terminals handle UTF-8.
   return true;
 }
 
@@ -94,7 +94,7 @@ ExitCode run(const std::vector<std::string>& words) {
   } catch (const base::Error& error) {
     const auto* refusal = dynamic_cast<const client::Refusal*>(&error);
     if (call.is_json) {
-      // The daemon's own words, unchanged.
+      // The daemon's problem document, unchanged.
       print_json(call, refusal != nullptr ? refusal->document() : wire::problem_document(error));
     } else {
       print_aside("{}", view::error_text(error, call.err));
@@ -108,7 +108,7 @@ ExitCode run(const std::vector<std::string>& words) {
 int main(const std::vector<std::string>& words) noexcept {
   try {
     const ExitCode code = run(words);
-    // A result that could not be written was not given.
+    // A result that could not be written is a failure.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
       print_aside("error[cli.output]: cannot write the result: {}\n", std::generic_category().message(errno));
       return static_cast<int>(ExitCode::failed);

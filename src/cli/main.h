@@ -5,7 +5,7 @@
 
 namespace reeve::cli {
 
-// The whole program: `words` without its own name. Returns the exit code of SPEC §7 and never throws.
+// Runs the program; `words` excludes its own name. Returns the exit code of SPEC §7 and never throws.
 int main(const std::vector<std::string>& words) noexcept;
 
 }  // namespace reeve::cli

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 
-#include "base/error.h"
 #include "base/limits.h"
 #include "json/fields.h"
 #include "os/file.h"
@@ -21,14 +21,12 @@ std::size_t number_of(const Value& record, std::string_view key) {
   return static_cast<std::size_t>(std::max<std::int64_t>(json::integer_of(record, key).value_or(0), 0));
 }
 
-std::shared_ptr<const spec::Source> open_source(const std::string& file, Files files) try {
+std::shared_ptr<const spec::Source> open_source(const std::string& file, Files files) {
   const bool is_here = files == Files::here && std::filesystem::path(file).is_absolute();
-  if (!is_here) return std::make_shared<const spec::Source>(file, "");
-  return std::make_shared<const spec::Source>(project::shown_path(file),
-                                              os::read_file(file, base::limits::spec_file_bytes));
-} catch (const base::Error&) {
-  // Piped in, gone, or on another machine: its name and line are enough.
-  return std::make_shared<const spec::Source>(file, "");
+  auto text = is_here ? os::find_file(file, base::limits::spec_file_bytes) : std::nullopt;
+  // Piped in, removed, or on another machine: only its name and line are shown.
+  if (!text) return std::make_shared<const spec::Source>(file, "");
+  return std::make_shared<const spec::Source>(project::shown_path(file), std::move(*text));
 }
 
 base::Problem read_problem(const Value& record) {

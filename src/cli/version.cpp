@@ -8,7 +8,7 @@ namespace reeve::cli {
 Command make_version() {
   return {
       .name = "version",
-      .summary = "The version of this program",
+      .summary = "Print the version",
       .about = "",
       .examples = {{"reeve version", ""}},
       .positionals = {},

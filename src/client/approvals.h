@@ -9,23 +9,23 @@
 #include "client/daemon.h"
 #include "model/approval.h"
 
-// What a client asks of approvals and of the trail of what was decided.
+// Requests about approvals and the audit log.
 namespace reeve::client {
 
 struct ApprovalRecord {
-  // As it came: what a later version knows more is not lost on the way to `--json`.
+  // The response as received, so that `--json` keeps fields added by later versions.
   base::Value wire;
   model::Approval approval;
 };
 
 struct ApprovalSelection {
-  // None: the pending ones.
+  // Empty: pending only.
   std::vector<std::string> statuses = {};
-  // All, whatever their status.
+  // All statuses.
   bool all = false;
   std::optional<base::RunId> run = {};
 };
-// The pending ones alone the oldest first, every other selection the newest first.
+// Pending approvals oldest first; every other selection newest first.
 std::vector<ApprovalRecord> list_approvals(Daemon& daemon, const ApprovalSelection& selection, std::size_t limit);
 ApprovalRecord get_approval(Daemon& daemon, base::ApprovalId id);
 
@@ -34,17 +34,17 @@ struct Verdict {
   Word word = Word::approve;
   std::optional<std::string> choice = {};
   std::optional<std::string> comment = {};
-  // Sent once, and kept nowhere.
+  // Sent once and never stored.
   std::optional<std::string> secret = {};
 };
-// The decided record; a Refusal when somebody else was faster, or the choice is none.
+// The decided record. Throws a Refusal if it was already decided, or the choice is invalid.
 ApprovalRecord decide(Daemon& daemon, base::ApprovalId id, const Verdict& verdict);
 
-// The record when it is decided or has expired, or the present one when the time is over. `name` is its id, or on a
-// run's own socket what the tool itself called it.
+// Returns the record once it is decided or expired, or the current one after the timeout. `name` is its id or, on a
+// run's own socket, the name that the tool gave it.
 ApprovalRecord wait_approval(Daemon& daemon, const std::string& name, base::Milliseconds time);
 
-// Entries of the audit trail in their order, from the one after `since`; less than 0: so many before the end.
+// Entries of the audit log in order, starting after `since`; a negative value counts from the end.
 std::vector<base::Value> list_audit(Daemon& daemon, std::int64_t since, std::size_t limit);
 // {"whole", "entries", "broken_at", "reason"}
 base::Value verify_audit(Daemon& daemon);

@@ -1,7 +1,6 @@
 #include "client/daemon.h"
 
 #include <algorithm>
-#include <array>
 #include <poll.h>
 
 #include "base/random.h"
@@ -18,12 +17,12 @@ using base::BootTime;
 using base::Milliseconds;
 using base::Value;
 
-// Between two tries. Nothing tells when a socket will be there.
+// The pause between two attempts; there is no notification for a new socket.
 constexpr Milliseconds pause_time{20};
-// How long a daemon that leaves may hold the folder before another is started.
+// How long an exiting daemon may hold the folder before another is started.
 constexpr Milliseconds leave_time{200};
 constexpr Milliseconds start_word = std::chrono::seconds(2);
-// What is left of the patience after the store's first refusal is too short for another.
+// With less than this left of the timeout after a refusal by the store, another attempt is pointless.
 constexpr Milliseconds last_try = std::chrono::seconds(2);
 
 BootTime now() { return base::SystemClock().boot_now(); }
@@ -31,55 +30,50 @@ BootTime now() { return base::SystemClock().boot_now(); }
 void pause() { static_cast<void>(::poll(nullptr, 0, static_cast<int>(pause_time.count()))); }
 
 std::string make_key() {
-  std::array<std::byte, 16> bytes{};
-  base::SystemRandom().fill(bytes);
-  std::string key;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) key += '-';
-    key += fmt::format("{:02x}", std::to_integer<unsigned>(bytes[i]));
-  }
+  std::string key = base::random_hex(16);
+  for (const std::size_t at : {20U, 16U, 12U, 8U}) key.insert(at, 1, '-');
   return key;
 }
 
-bool is_repeatable(const Question& question) {
+bool is_repeatable(const Request& question) {
   return question.method == "GET" ||
          std::ranges::any_of(question.headers, [](const auto& header) { return header.first == "Idempotency-Key"; });
 }
 
-// The daemon leaves or is not ready, or still works on the first sending of the same question.
-bool says_later(const Answer& answer) {
-  // Neither room for another run nor files that were removed come back within the patience of a client.
+// Whether to retry later: the daemon is exiting or not ready, or still processes the same request.
+bool says_later(const Response& answer) {
+  // Descriptors and removed files do not come back within a client's timeout.
   const bool is_final =
       answer.body.contains("\"run.no_descriptors\"") || answer.body.contains("\"store.files_removed\"");
   if (answer.status == 503) return !is_final;
   return answer.status == 409 && answer.body.find("in_progress") != std::string::npos;
 }
 
-// The daemon lives, and its store does not answer it.
-bool blames_store(const Answer& answer) {
+// The daemon runs, but its store does not respond.
+bool blames_store(const Response& answer) {
   return answer.status == 503 && answer.body.find(R"("code":"store.)") != std::string::npos;
 }
 
 base::Error unavailable(const DaemonPlace& place, const std::string& why) {
   if (place.host) {
-    return {"daemon.unavailable", fmt::format("no daemon answers at {}: {}", place.host->url(), why),
-            "is it running there, with --http or server.http? the address of a socket is unix:///path/reeve.sock"};
+    return {"daemon.unavailable", fmt::format("no daemon responds at {}: {}", place.host->url(), why),
+            "check that it is running there with --http or server.http; for a socket, use unix:///path/reeve.sock"};
   }
   return {"daemon.unavailable",
-          fmt::format("the daemon of {} does not answer: {}", base::quoted(place.folder.string()), why),
-          fmt::format("see what it says: reeve serve --state {}", place.folder.string())};
+          fmt::format("the daemon of {} does not respond: {}", base::quoted(place.folder.string()), why),
+          fmt::format("see its messages: reeve serve --state {}", place.folder.string())};
 }
 
 std::string words_of(const Starter& starter) {
   std::string_view text = base::trim(starter.text());
-  // What it waited for before it failed is no longer the reason.
+  // Messages before the failure are not the reason.
   const std::size_t failure = text.find("\nerror[");
   if (failure != std::string_view::npos) text.remove_prefix(failure + 1);
-  // One sentence: what it failed at. The rest is seen where the fix points to.
-  return text.empty() ? "it does not say why" : std::string(text.substr(0, text.find('\n')));
+  // Only the first line; the fix shows how to see the rest.
+  return text.empty() ? "no reason given" : std::string(text.substr(0, text.find('\n')));
 }
 
-// A mistake in a file, or a state folder that may not be used, is reported as such wherever it is found.
+// Rethrows config errors and refused state folders under their own code.
 void throw_if_refused(const Starter& starter) {
   constexpr std::string_view start = "error[";
   constexpr std::string_view fix_start = "  = ";
@@ -99,8 +93,8 @@ void throw_if_refused(const Starter& starter) {
 }  // namespace
 
 void throw_bad_answer(const std::string& what) {
-  throw base::Error("daemon.bad_answer", fmt::format("the daemon's answer cannot be read: {}", what),
-                    "daemon and client may be of different versions: reeve stop");
+  throw base::Error("daemon.bad_answer", fmt::format("cannot read the daemon's response: {}", what),
+                    "daemon and client versions may differ; to restart the daemon: reeve stop");
 }
 
 bool Daemon::is_running() {
@@ -109,25 +103,26 @@ bool Daemon::is_running() {
     connection_.emplace(place_.endpoint());
     was_found_ = true;
     return true;
-  } catch (const Lost&) {
+  } catch (const ConnectionLost&) {
     return false;
   }
 }
 
 Connection Daemon::connect() {
   Connection connection = connect_until(now() + place_.patience);
-  // Whoever has it reads what comes, whenever that is.
+  // The owner reads a stream, so silence is normal.
   const auto place = std::make_shared<const DaemonPlace>(place_);
-  const auto patience = std::make_shared<Patience>(*place, Question{.target = "/?follow=1"});
+  const auto patience = std::make_shared<Patience>(*place, Request{.target = "/?follow=1"});
   connection.set_waiting([place, patience](Milliseconds waited) { patience->look(waited); });
   return connection;
 }
 
 void Daemon::tell_start(const std::optional<Starter>& starter) const {
   const bool has_words = starter && !starter->text().empty() && !starter->was_beaten();
-  place_.tell({Silence::Kind::silent,
-               has_words ? fmt::format("the daemon to start; it says: {}", words_of(*starter)) : "the daemon to start",
-               {}});
+  place_.tell(
+      {Silence::Kind::silent,
+       has_words ? fmt::format("the daemon to start; it reports: {}", words_of(*starter)) : "the daemon to start",
+       {}});
 }
 
 Connection Daemon::connect_until(BootTime deadline) {
@@ -139,7 +134,7 @@ Connection Daemon::connect_until(BootTime deadline) {
       Connection connection(place_.endpoint());
       was_found_ = true;
       return connection;
-    } catch (const Lost& lost) {
+    } catch (const ConnectionLost& lost) {
       if (place_.host) {
         if (!was_found_ || now() >= deadline) throw unavailable(place_, lost.what);
         pause();
@@ -148,14 +143,14 @@ Connection Daemon::connect_until(BootTime deadline) {
       if (!place_.no_start.empty()) {
         throw base::Error(
             "daemon.unavailable",
-            fmt::format("no daemon answers for {}, and {}", base::quoted(place_.folder.string()), place_.no_start),
+            fmt::format("no daemon responds for {}, and {}", base::quoted(place_.folder.string()), place_.no_start),
             fmt::format("start one: reeve serve --state {}", place_.folder.string()));
       }
-      // The start is over and the daemon cannot be reached.
+      // The start has finished, but the daemon is not reachable.
       const bool has_failed = starter && starter->is_done() && !starter->text().empty() && !starter->was_beaten();
       if (has_failed) throw_if_refused(*starter);
       if (has_failed) throw unavailable(place_, words_of(*starter));
-      // One that is on its way may wait for its store.
+      // A starting daemon may be waiting for its store.
       const bool may_come = place_.keeps_waiting && starter && !starter->is_done();
       if (now() >= deadline && !may_come) throw unavailable(place_, starter ? words_of(*starter) : lost.what);
       if (now() >= first_word) tell_start(starter);
@@ -170,8 +165,8 @@ Connection Daemon::connect_until(BootTime deadline) {
   }
 }
 
-Answer Daemon::ask(const Question& question) {
-  // The patience with a loss begins with it: an answer itself may take as long as was asked for.
+Response Daemon::ask(const Request& question) {
+  // The timeout starts with a lost connection: the response itself may take as long as requested.
   std::optional<BootTime> deadline;
   Patience patience(place_, question);
   while (true) {
@@ -179,7 +174,7 @@ Answer Daemon::ask(const Question& question) {
     try {
       if (!connection_) connection_ = connect_until(deadline.value_or(now() + place_.patience));
       connection_->set_waiting([&patience](Milliseconds waited) { patience.look(waited); });
-      Answer answer = connection_->ask(question);
+      Response answer = connection_->ask(question);
       connection_->set_waiting({});
       if (!says_later(answer)) return answer;
       const bool is_late =
@@ -190,10 +185,10 @@ Answer Daemon::ask(const Question& question) {
     } catch (const base::Error&) {
       connection_.reset();
       throw;
-    } catch (const Lost& lost) {
+    } catch (const ConnectionLost& lost) {
       connection_.reset();
       why = lost.what;
-      if (!is_repeatable(question)) throw unavailable(place_, why + "; whether it acted is not known");
+      if (!is_repeatable(question)) throw unavailable(place_, why + "; whether the request was carried out is unknown");
       if (deadline && now() >= *deadline) throw unavailable(place_, why);
     }
     if (!deadline) deadline = now() + place_.patience;
@@ -202,7 +197,7 @@ Answer Daemon::ask(const Question& question) {
 }
 
 Value Daemon::get(const std::string& target) {
-  const Answer answer = ask({.target = target});
+  const Response answer = ask({.target = target});
   if (answer.status >= 400) throw make_refusal(answer);
   auto document = json::parse(answer.body);
   if (!document) throw_bad_answer(document.error().text());
@@ -210,10 +205,10 @@ Value Daemon::get(const std::string& target) {
 }
 
 Value Daemon::post(const std::string& target, const Value& body) {
-  const Answer answer = ask({.method = "POST",
-                             .target = target,
-                             .body = json::encode(body),
-                             .headers = {{"Content-Type", "application/json"}, {"Idempotency-Key", make_key()}}});
+  const Response answer = ask({.method = "POST",
+                               .target = target,
+                               .body = json::encode(body),
+                               .headers = {{"Content-Type", "application/json"}, {"Idempotency-Key", make_key()}}});
   if (answer.status >= 400) throw make_refusal(answer);
   if (answer.body.empty()) return {};
   auto document = json::parse(answer.body);
@@ -226,10 +221,10 @@ void Daemon::follow(const Stream& stream) {
   while (true) {
     try {
       Connection connection = connect();
-      const Question question = stream.question();
+      const Request question = stream.question();
       const auto patience = std::make_shared<Patience>(place_, question);
       connection.set_waiting([patience](Milliseconds waited) { patience->look(waited); });
-      const Answer head = connection.begin(question);
+      const Response head = connection.begin(question);
       const bool is_later = says_later(head) && (!lost_at || now() - *lost_at < place_.patience ||
                                                  (blames_store(head) && place_.keeps_waiting));
       if (!is_later) {
@@ -243,7 +238,7 @@ void Daemon::follow(const Stream& stream) {
         }
       }
       if (!lost_at) lost_at = now();
-    } catch (const Lost& lost) {
+    } catch (const ConnectionLost& lost) {
       if (!lost_at) lost_at = now();
       if (now() - *lost_at >= place_.patience) throw unavailable(place_, lost.what);
     }

@@ -22,49 +22,49 @@ struct DaemonPlace {
   // Absolute.
   std::filesystem::path folder;
   std::filesystem::path socket;
-  // Elsewhere than in that folder: none is ever started there.
+  // A daemon at another address, which is never started from here.
   std::optional<Endpoint> host = {};
-  // Why none may be started from here ("a client inside a run starts none"); empty when one may.
+  // Why no daemon may be started from here ("clients inside a run do not start one"); empty if one may.
   std::string no_start = {};
   Programs programs = {};
-  // Makes the folder, or checks that a daemon may be started in it; called before each start. Throws what forbids it.
+  // Creates the folder, or checks that a daemon may be started in it; called before each start. Throws if not.
   std::function<void()> prepare = [] {};
-  // Names of variables that a daemon that is started is to have; asked only then.
+  // Names of variables to pass to a started daemon; called only then.
   std::function<std::vector<std::string>()> variables = [] { return std::vector<std::string>(); };
-  // How long a daemon that does not answer is waited for, in all.
+  // The total time to wait for a daemon that does not respond.
   base::Milliseconds patience = std::chrono::seconds(5);
-  // Waits for as long as it takes: what was begun goes on meanwhile, or is begun once.
+  // Waits indefinitely: the work continues meanwhile, or is started only once.
   bool keeps_waiting = false;
-  // Told after two seconds what is waited for, and again.
+  // Called with the reason after two seconds of waiting, and repeatedly.
   std::function<void(const Silence&)> tell = [](const Silence&) {};
 
   Endpoint endpoint() const { return host ? *host : Endpoint{.socket = socket}; }
 };
 
-// The daemon of one state folder, as long as it exists and beyond: one that is not there is started, one that went away
-// is found again. What has no answer within the patience is `daemon.unavailable`, what the daemon refuses a Refusal.
+// The daemon of one state folder: started if none is running, and reconnected after a loss. No response within the
+// timeout is `daemon.unavailable`; a refusal by the daemon is a Refusal.
 class Daemon {
  public:
   explicit Daemon(DaemonPlace place) : place_(std::move(place)) {}
 
-  // A connection of its own.
+  // A separate connection.
   Connection connect();
-  // Whether one answers now. Starts nothing.
+  // Whether a daemon responds now. Starts nothing.
   bool is_running();
 
-  // Any status. Over a lost connection it asks again where that harms nothing: GET, and what carries an
+  // Returns any status. After a lost connection, repeats requests that are safe to repeat: GET, and those with an
   // Idempotency-Key.
-  Answer ask(const Question& question);
-  // The document of an answer below 400.
+  Response ask(const Request& question);
+  // The document of a response with a status below 400.
   base::Value get(const std::string& target);
-  // With an Idempotency-Key of its own, so that it is done once however often it must be asked.
+  // Sends a new Idempotency-Key, so that the action is performed once even if the request is repeated.
   base::Value post(const std::string& target, const base::Value& body);
 
-  // An answer that comes piece by piece and is taken up again after a lost connection. `question` says each time where
-  // to go on; `begin` sees the head of each answer; `take` gives false to stop. Returns at the end of the answer.
+  // Reads a streamed response and resumes it after a lost connection. `question` returns the request to continue with;
+  // `begin` gets the head of each response; `take` returns false to stop. Returns at the end of the response.
   struct Stream {
-    std::function<Question()> question;
-    std::function<void(const Answer&)> begin = [](const Answer&) {};
+    std::function<Request()> question;
+    std::function<void(const Response&)> begin = [](const Response&) {};
     std::function<bool(std::string_view)> take;
   };
   void follow(const Stream& stream);
@@ -76,12 +76,12 @@ class Daemon {
   void tell_start(const std::optional<Starter>& starter) const;
 
   DaemonPlace place_;
-  // It was there once: then it is waited for.
+  // Whether a connection succeeded before; then a lost daemon is waited for.
   bool was_found_ = false;
   std::optional<Connection> connection_;
 };
 
-// A document as a described type; `daemon.bad_answer` when it is none.
+// Decodes a document as a described type; throws `daemon.bad_answer` if it does not match.
 [[noreturn]] void throw_bad_answer(const std::string& what);
 template <class T>
 T decode(const base::Value& document) {

@@ -75,7 +75,7 @@ class DaemonTest : public ::testing::Test {
   std::future<std::vector<std::string>> questions_;
 };
 
-TEST_F(DaemonTest, asks_again_over_a_lost_connection) {
+TEST_F(DaemonTest, retries_after_a_lost_connection) {
   play({"", "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"a\"", answer(200, R"({"a":1})")});
   Daemon daemon(place());
   EXPECT_EQ(*daemon.get("/healthz").find("a")->as_integer(), 1);
@@ -84,7 +84,7 @@ TEST_F(DaemonTest, asks_again_over_a_lost_connection) {
 }
 
 // Whether the first was acted on is not known: the key tells the daemon that the second is the same.
-TEST_F(DaemonTest, what_changes_something_is_asked_again_under_the_same_key) {
+TEST_F(DaemonTest, change_is_retried_with_the_same_idempotency_key) {
   play({"", answer(201, "{}"), answer(201, "{}")});
   Daemon daemon(place());
   daemon.post("/api/runs", base::Value::object());
@@ -99,14 +99,14 @@ TEST_F(DaemonTest, what_changes_something_is_asked_again_under_the_same_key) {
   EXPECT_NE(key(1), key(2));
 }
 
-TEST_F(DaemonTest, the_patience_begins_with_the_loss) {
+TEST_F(DaemonTest, retry_timeout_starts_when_the_connection_is_lost) {
   play({std::string(late_and_lost), answer(200, "{}")});
   DaemonPlace wanted = place();
   wanted.patience = std::chrono::milliseconds(100);
   EXPECT_NO_THROW(Daemon(wanted).get("/api/runs/TR-1/wait?timeout=30s"));
 }
 
-TEST_F(DaemonTest, without_a_key_it_is_asked_once) {
+TEST_F(DaemonTest, change_without_a_key_is_not_retried) {
   play({""});
   Daemon daemon(place());
   try {
@@ -114,16 +114,16 @@ TEST_F(DaemonTest, without_a_key_it_is_asked_once) {
     FAIL();
   } catch (const base::Error& error) {
     EXPECT_EQ(error.code(), "daemon.unavailable");
-    EXPECT_THAT(error.message(), HasSubstr("not known"));
+    EXPECT_THAT(error.message(), HasSubstr("is unknown"));
   }
 }
 
-TEST_F(DaemonTest, one_that_is_not_ready_is_asked_again) {
+TEST_F(DaemonTest, unready_daemon_is_retried) {
   play({answer(503, "{}"), answer(409, R"({"code":"request.in_progress"})"), answer(200, "{}")});
   EXPECT_EQ(Daemon(place()).ask({.target = "/x"}).status, 200);
 }
 
-TEST_F(DaemonTest, what_it_refuses_is_an_error_with_its_words) {
+TEST_F(DaemonTest, refusal_becomes_an_error_with_the_daemons_message) {
   play({answer(404, R"({"code":"run.not_found","title":"t","detail":"there is no run TR-9","fix":"reeve runs"})")});
   Daemon daemon(place());
   try {
@@ -138,7 +138,7 @@ TEST_F(DaemonTest, what_it_refuses_is_an_error_with_its_words) {
 }
 
 // RUN-12: every byte once, wherever the connection breaks.
-TEST_F(DaemonTest, output_goes_on_where_it_was_cut_off) {
+TEST_F(DaemonTest, output_resumes_where_it_was_cut) {
   const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nReeve-Attempt: 1\r\nReeve-Offset: ";
   const auto chunk = [](const std::string& bytes) { return fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes); };
   const std::string one = frame("one ");
@@ -163,7 +163,7 @@ TEST_F(DaemonTest, output_goes_on_where_it_was_cut_off) {
   EXPECT_THAT(questions_.get(), ElementsAre(HasSubstr("from=0&"), HasSubstr("from=20&"), HasSubstr("from=40&")));
 }
 
-TEST_F(DaemonTest, none_is_started_where_none_may_be) {
+TEST_F(DaemonTest, no_daemon_is_started_when_forbidden) {
   try {
     Daemon(place()).connect();
     FAIL();
@@ -173,7 +173,7 @@ TEST_F(DaemonTest, none_is_started_where_none_may_be) {
   }
 }
 
-TEST_F(DaemonTest, one_that_cannot_begin_says_why) {
+TEST_F(DaemonTest, failed_daemon_start_reports_the_reason) {
   ::setenv("REEVE_TEST_SECRET", "x", 1);
   const DaemonPlace wanted =
       place_with_keeper("echo \"$@\" > $7/words; env > $7/environment; echo 'the config is not valid' >&2; exit 2\n");
@@ -192,7 +192,7 @@ TEST_F(DaemonTest, one_that_cannot_begin_says_why) {
 }
 
 // Two clients start one each; the slower one's daemon finds the folder taken and both use the other.
-TEST_F(DaemonTest, one_that_was_beaten_leads_to_the_other) {
+TEST_F(DaemonTest, lost_start_uses_the_other_daemon) {
   const DaemonPlace wanted = place_with_keeper("touch $7/started; echo 'error[daemon.already_running]: taken'\n");
   auto other = std::async(std::launch::async, [&] {
     while (!std::filesystem::exists(wanted.folder / "started")) std::this_thread::yield();
@@ -203,7 +203,7 @@ TEST_F(DaemonTest, one_that_was_beaten_leads_to_the_other) {
   other.get();
 }
 
-TEST_F(DaemonTest, one_that_never_comes_is_given_up) {
+TEST_F(DaemonTest, gives_up_on_a_daemon_that_never_starts) {
   DaemonPlace wanted = place_with_keeper("exit 0\n");
   wanted.patience = std::chrono::milliseconds(150);
   EXPECT_THROW(Daemon(wanted).connect(), base::Error);

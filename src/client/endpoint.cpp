@@ -28,7 +28,7 @@ namespace {
 constexpr base::Milliseconds connect_time = std::chrono::seconds(5);
 
 [[noreturn]] void lose(std::string_view doing, int error_number) {
-  throw Lost{fmt::format("{}: {}", doing, std::generic_category().message(error_number))};
+  throw ConnectionLost{fmt::format("{}: {}", doing, std::generic_category().message(error_number))};
 }
 
 os::Fd open_named_socket(const std::filesystem::path& path) {
@@ -46,7 +46,7 @@ os::Fd open_named_socket(const std::filesystem::path& path) {
     lose(fmt::format("cannot connect to {}", base::quoted(name)), ENAMETOOLONG);
   std::ranges::copy(name, std::begin(address.sun_path));
 
-  // A daemon that is stopped takes nobody in: when too many wait already, that is told at once.
+  // A suspended daemon accepts no connection; with a full backlog, a non-blocking connect fails at once.
   os::Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) lose("cannot open a socket", errno);
   while (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
@@ -56,7 +56,7 @@ os::Fd open_named_socket(const std::filesystem::path& path) {
   return socket;
 }
 
-// 0, or why not.
+// 0, or the errno.
 int connect_within(int socket, const addrinfo& address, base::BootTime deadline) {
   const base::SystemClock clock;
   if (::connect(socket, address.ai_addr, address.ai_addrlen) == 0) return 0;
@@ -84,7 +84,7 @@ os::Fd open_tcp_socket(const Endpoint& endpoint) {
   addrinfo* list = nullptr;
   const int failure = ::getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &wanted, &list);
   if (failure != 0)
-    throw Lost{fmt::format("{} is not known: {}", base::quoted(endpoint.host), ::gai_strerror(failure))};
+    throw ConnectionLost{fmt::format("cannot resolve {}: {}", base::quoted(endpoint.host), ::gai_strerror(failure))};
   const std::unique_ptr<addrinfo, decltype([](addrinfo* one) { ::freeaddrinfo(one); })> owned(list);
   int last = EADDRNOTAVAIL;
   for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
@@ -121,18 +121,19 @@ std::expected<Endpoint, std::string> parse_endpoint(std::string_view url) {
   Endpoint endpoint;
   if (url.starts_with(unix_start)) {
     endpoint.socket = url.substr(unix_start.size());
-    if (!endpoint.socket.is_absolute()) return std::unexpected("a path must be absolute");
+    if (!endpoint.socket.is_absolute()) return std::unexpected("the socket path must be absolute");
     return endpoint;
   }
   endpoint.is_encrypted = url.starts_with("https://");
-  if (!endpoint.is_encrypted && !url.starts_with("http://")) return std::unexpected("it begins with none of them");
+  if (!endpoint.is_encrypted && !url.starts_with("http://"))
+    return std::unexpected("it must begin with http://, https:// or unix://");
   std::string_view rest = url.substr(url.find("//") + 2);
   if (rest.ends_with('/')) rest.remove_suffix(1);
-  if (rest.contains('@')) return std::unexpected("a token is never part of it");
+  if (rest.contains('@')) return std::unexpected("it must not contain a user name, password or token");
   std::string_view port;
   if (rest.starts_with('[')) {
     const std::size_t end = rest.find(']');
-    if (end == std::string_view::npos) return std::unexpected("a bracket is not closed");
+    if (end == std::string_view::npos) return std::unexpected("the closing bracket is missing");
     endpoint.host = rest.substr(1, end - 1);
     port = rest.substr(end + 1);
   } else {
@@ -143,13 +144,13 @@ std::expected<Endpoint, std::string> parse_endpoint(std::string_view url) {
   const bool is_host = !endpoint.host.empty() && std::ranges::all_of(endpoint.host, [](char c) {
     return base::is_ascii_letter(c) || base::is_ascii_digit(c) || std::string_view(".-_:%").contains(c);
   });
-  if (!is_host) return std::unexpected("there is no name or address in it");
+  if (!is_host) return std::unexpected("it has no valid host name or address");
   endpoint.port = endpoint.is_encrypted ? 443 : 80;
   if (port.empty()) return endpoint;
   port.remove_prefix(1);
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
   const bool is_port = error == std::errc() && end == port.data() + port.size() && endpoint.port > 0;
-  if (!is_port) return std::unexpected("behind the name only a port may follow");
+  if (!is_port) return std::unexpected("only a port may follow the host name");
   return endpoint;
 }
 

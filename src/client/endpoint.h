@@ -10,9 +10,9 @@
 
 namespace reeve::client {
 
-// Where a daemon listens: a socket in the file system, or a port that wants a token.
+// Where a daemon listens: a Unix socket, or a port that requires a token.
 struct Endpoint {
-  // Empty: a port.
+  // Empty for a port.
   std::filesystem::path socket = {};
   // A name or an address, IPv6 without brackets.
   std::string host = {};
@@ -20,19 +20,19 @@ struct Endpoint {
   bool is_encrypted = false;
   std::string token = {};
 
-  // This machine's own, or one behind a tunnel: nobody can read along.
+  // A local address, possibly the end of a tunnel: the traffic cannot be read on the network.
   bool is_loopback() const;
-  // "127.0.0.1:7433", "[::1]:7433"; as Host has it.
+  // "127.0.0.1:7433", "[::1]:7433"; as in the Host header.
   std::string authority() const;
   // "http://127.0.0.1:7433", "unix:///run/reeve.sock".
   std::string url() const;
 };
 
-// "http://host:port", "https://host[:443]", "unix:///path/reeve.sock"; else why it is none. A name and password in it
-// are none of ours: a token is never part of an address.
+// Parses "http://host:port", "https://host[:443]" or "unix:///path/reeve.sock"; otherwise returns the error. A user
+// name or password is refused: a token is never part of an address.
 std::expected<Endpoint, std::string> parse_endpoint(std::string_view url);
 
-// Connected and blocking, within 5 s where others are on the way. Throws Lost.
+// A connected, blocking socket; over a network the connection must succeed within 5 s. Throws ConnectionLost.
 os::Fd open_socket(const Endpoint& endpoint);
 
 }  // namespace reeve::client

@@ -5,7 +5,7 @@
 namespace reeve::client {
 namespace {
 
-TEST(Endpoint, urls_are_read) {
+TEST(Endpoint, parses_urls) {
   const Endpoint plain = parse_endpoint("http://reeve.example:7433/").value();
   EXPECT_EQ(plain.host, "reeve.example");
   EXPECT_EQ(plain.port, 7433);
@@ -21,7 +21,7 @@ TEST(Endpoint, urls_are_read) {
   EXPECT_EQ(parse_endpoint("unix:///run/a b.sock")->socket, "/run/a b.sock");
 }
 
-TEST(Endpoint, what_is_none_is_refused) {
+TEST(Endpoint, rejects_invalid_urls) {
   for (const char* url :
        {"", "reeve.example", "http://", "http://:80", "http://x:", "http://x:0", "http://x:65536", "http://x/y",
         "http://a@x", "http://x\r\ny", "http://[::1", "https://[]", "unix://x", "ws://x"}) {

@@ -11,7 +11,7 @@ namespace {
 std::int64_t parse_number(const std::string& text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) throw_bad_answer("no number of an event");
+  if (error != std::errc() || end != text.data() + text.size()) throw_bad_answer("no event number");
   return number;
 }
 
@@ -25,14 +25,13 @@ void EventFeed::open() {
   for (int i = 0;; ++i) {
     connection_.emplace(daemon_.connect());
     try {
-      const Answer head = connection_->begin(
+      const Response head = connection_->begin(
           {.target = since_ ? fmt::format("/api/events?follow=1&since={}", *since_) : "/api/events?follow=1"});
       if (head.status != 200) throw make_refusal(head);
       if (!since_) since_ = parse_number(head.header("Reeve-Since").value_or(""));
       return;
-    } catch (const Lost& lost) {
-      if (i == most_tries)
-        throw base::Error("daemon.unavailable", "the daemon goes away again and again: " + lost.what);
+    } catch (const ConnectionLost& lost) {
+      if (i == most_tries) throw base::Error("daemon.unavailable", "the daemon keeps disconnecting: " + lost.what);
     }
   }
 }
@@ -41,14 +40,14 @@ std::vector<base::Value> EventFeed::take() {
   std::vector<base::Value> events;
   try {
     const std::string bytes = connection_->read();
-    if (bytes.empty()) throw Lost{"the daemon has left"};
+    if (bytes.empty()) throw ConnectionLost{"the daemon has disconnected"};
     lines_.add(bytes);
     while (auto event = lines_.next()) {
       const base::Value* number = event->find("seq");
       if (number != nullptr && number->as_integer() != nullptr) since_ = *number->as_integer();
       events.push_back(std::move(*event));
     }
-  } catch (const Lost&) {
+  } catch (const ConnectionLost&) {
     open();
   }
   return events;

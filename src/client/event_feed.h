@@ -9,17 +9,17 @@
 
 namespace reeve::client {
 
-// What happens from now on, event by event, each once, over lost connections too. For those who wait for other things
-// beside it: nothing here blocks for long but a daemon that is away.
+// New events, each exactly once, across lost connections. For callers that also wait for other things: nothing here
+// blocks for long, except while the daemon is unreachable.
 class EventFeed {
  public:
   // The daemon must outlive it.
   explicit EventFeed(Daemon& daemon);
 
-  // To wait for with poll(), when nothing is here yet.
+  // For poll(), if has_more() is false.
   int fd() const noexcept { return connection_->fd(); }
   bool has_more() const { return connection_->has_buffered(); }
-  // What has come; waits when nothing has.
+  // The events received; waits if there are none.
   std::vector<base::Value> take();
 
  private:
@@ -28,7 +28,7 @@ class EventFeed {
   Daemon& daemon_;
   std::optional<Connection> connection_;
   JsonLines lines_;
-  // The number of the last one that was taken; nothing before the first answer.
+  // The number of the last event taken; empty before the first response.
   std::optional<std::int64_t> since_;
 };
 

@@ -28,8 +28,8 @@ std::vector<T> decode_list(const Value& document, std::string_view key) {
 
 }  // namespace
 
-StartedExecution create_execution(Daemon& daemon, const Value& wish) {
-  StartedExecution started{.record = make_record(daemon.post("/api/executions?outputs=0", wish)), .dirty = {}};
+StartedExecution create_execution(Daemon& daemon, const Value& request) {
+  StartedExecution started{.record = make_record(daemon.post("/api/executions?outputs=0", request)), .dirty = {}};
   if (started.record.wire.find("dirty") != nullptr) {
     started.dirty = decode_list<std::string>(started.record.wire, "dirty");
   }

@@ -11,49 +11,49 @@
 #include "model/execution.h"
 #include "model/workflow.h"
 
-// What a client asks of executions.
+// Requests about executions.
 namespace reeve::client {
 
 struct ExecutionRecord {
-  // As it came: what a later version knows more is not lost on the way to `--json`.
+  // The response as received, so that `--json` keeps fields added by later versions.
   base::Value wire;
   model::Execution execution;
 };
 
 struct StartedExecution {
   ExecutionRecord record;
-  // What is changed in the project and not committed: no part of it.
+  // Uncommitted changes of the project, which are not included.
   std::vector<std::string> dirty;
 };
-StartedExecution create_execution(Daemon& daemon, const base::Value& wish);
-// `brief`: without what went into the nodes and came out of them.
+StartedExecution create_execution(Daemon& daemon, const base::Value& request);
+// `brief`: without the inputs and outputs of nodes.
 enum class NodeText { brief, whole };
 ExecutionRecord get_execution(Daemon& daemon, base::ExecutionId id, NodeText text = NodeText::whole);
 
 struct ExecutionSelection {
-  // None: all.
+  // Empty: all.
   std::vector<std::string> statuses = {};
   std::optional<std::string> label = {};
   std::optional<std::string> workflow = {};
 };
-// The newest first, without nodes.
+// Newest first, without nodes.
 std::vector<ExecutionRecord> list_executions(Daemon& daemon, const ExecutionSelection& selection, std::size_t limit);
 
 ExecutionRecord cancel_execution(Daemon& daemon, base::ExecutionId id, const std::optional<std::string>& reason);
 ExecutionRecord retry_execution(Daemon& daemon, base::ExecutionId id);
-// The record when that is reached, or the present one when the time is over.
+// Returns the record once `until` is reached, or the current one after the timeout.
 ExecutionRecord wait_execution(Daemon& daemon, base::ExecutionId id, Until until, base::Milliseconds time);
 
-// What happened in it beside what its nodes have now.
+// What happened in an execution, besides the current state of its nodes.
 struct ExecutionHistory {
   base::Value wire;
-  // What loops took back, in the order in which they did (GRF-5).
+  // Earlier loop iterations, in order (GRF-5).
   std::vector<model::NodeExecution> iterations;
   std::vector<model::Run> runs;
   std::vector<model::Approval> approvals;
 };
 ExecutionHistory get_history(Daemon& daemon, base::ExecutionId id);
-// The version of the workflow that it goes by.
+// The version of the workflow that the execution uses.
 struct ExecutionWorkflow {
   std::string content_hash;
   model::Workflow workflow;

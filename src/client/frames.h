@@ -11,29 +11,27 @@
 //   u32 length | u8 stream (0 out, 1 err) | u8 flags | u16 checksum | i64 unix_ns | bytes
 namespace reeve::client {
 
-inline constexpr std::string_view frames_content_type = "application/vnd.reeve.frames";
-
 struct Frame {
   model::Stream stream = model::Stream::out;
   std::string_view bytes;
 };
 
-// Takes the answer in whatever pieces it comes and gives whole frames: what a broken connection cut in two is asked for
-// again, so that every byte is shown exactly once.
+// Splits the response into complete frames, whatever pieces it arrives in. A frame cut off by a lost connection is
+// requested again, so that every byte is shown exactly once.
 class FrameDecoder {
  public:
   static constexpr std::size_t header_bytes = 16;
-  // Far beyond what a keeper writes at once.
+  // Far more than a keeper writes at once.
   static constexpr std::size_t most_bytes = 64 * 1024 * 1024;
 
   // Where the next frame begins in the run's output.
   explicit FrameDecoder(std::uint64_t position) noexcept : position_(position) {}
 
   void add(std::string_view bytes);
-  // The next whole frame, valid until the next call; nothing until more has come. Throws `daemon.bad_answer` for what
-  // cannot be a frame.
+  // The next complete frame, valid until the next call; empty until more data arrives. Throws `daemon.bad_answer` for
+  // invalid data.
   std::optional<Frame> next();
-  // After the last frame that was given.
+  // The position after the last frame returned.
   std::uint64_t position() const noexcept { return position_; }
 
  private:

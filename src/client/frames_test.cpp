@@ -25,7 +25,7 @@ std::string drain(FrameDecoder& decoder) {
 }
 
 // RUN-12, seen from the person's side: wherever the pieces are cut, the same bytes come out.
-TEST(Frames, come_whole_wherever_the_answer_is_cut) {
+TEST(Frames, decode_at_any_split) {
   const std::string text = frame(0, "hello\n") + frame(1, "oops") + frame(0, "") + frame(0, std::string(300, 'x'));
   for (std::size_t cut = 0; cut <= text.size(); ++cut) {
     FrameDecoder decoder(0);
@@ -39,7 +39,7 @@ TEST(Frames, come_whole_wherever_the_answer_is_cut) {
   }
 }
 
-TEST(Frames, go_on_where_they_were_cut_off) {
+TEST(Frames, resume_where_they_were_cut) {
   const std::string text = frame(0, "one") + frame(0, "two") + frame(0, "three");
   FrameDecoder first(0);
   first.add(std::string_view(text).substr(0, text.size() - 2));
@@ -50,7 +50,7 @@ TEST(Frames, go_on_where_they_were_cut_off) {
   EXPECT_EQ(second.position(), text.size());
 }
 
-TEST(Frames, what_cannot_be_one_is_refused) {
+TEST(Frames, malformed_frame_is_rejected) {
   FrameDecoder decoder(16);
   decoder.add(std::string(FrameDecoder::header_bytes, '\xff'));
   EXPECT_THROW(decoder.next(), base::Error);

@@ -30,12 +30,12 @@ constexpr std::size_t sent_at_once = 16UZ * 1024;
 constexpr base::Milliseconds waiting_pause(250);
 
 [[noreturn]] void lose(std::string_view doing, int error_number) {
-  throw Lost{fmt::format("{}: {}", doing, std::generic_category().message(error_number))};
+  throw ConnectionLost{fmt::format("{}: {}", doing, std::generic_category().message(error_number))};
 }
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-// An answer as its bytes come.
+// Parses a response as its bytes arrive.
 class AnswerParser final : public http::basic_parser<false> {
  public:
   AnswerParser() {
@@ -43,15 +43,15 @@ class AnswerParser final : public http::basic_parser<false> {
     body_limit(boost::none);
   }
 
-  // Whether the base can go on with so little. In front of a chunk it asserts that there are at least five bytes when
-  // it comes to the last one again; and with less than that nothing ends.
+  // Whether the base parser can continue with so few bytes. Before a chunk it asserts at least five when it parses the
+  // last chunk again, and no response ends in fewer.
   bool can_take(std::size_t bytes) const {
     const bool before_chunk = is_header_done() && chunked() && chunk_left_ == 0;
     return bytes >= (before_chunk ? 5 : 1);
   }
 
-  // The body is what has come of it.
-  Answer answer;
+  // Its body holds the bytes received so far.
+  Response answer;
 
  private:
   void on_request_impl(http::verb, boost::beast::string_view, boost::beast::string_view, int, error_code&) override {}
@@ -81,12 +81,12 @@ class AnswerParser final : public http::basic_parser<false> {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// Nothing in a target or header can end its line.
+// Escapes characters that could end the line of a target or header.
 void append_clean(std::string& text, std::string_view part) {
   for (const char c : part) text += is_control(c) ? ' ' : c;
 }
 
-std::string request_text(const Question& question, const Endpoint& endpoint) {
+std::string request_text(const Request& question, const Endpoint& endpoint) {
   std::string text;
   text.reserve(256 + question.body.size());
   append_clean(text, question.method);
@@ -121,7 +121,7 @@ std::string request_text(const Question& question, const Endpoint& endpoint) {
 
 }  // namespace
 
-std::optional<std::string> Answer::header(std::string_view name) const {
+std::optional<std::string> Response::header(std::string_view name) const {
   const std::string wanted = base::to_ascii_lower(name);
   const auto found =
       std::ranges::find_if(headers, [&](const auto& one) { return base::to_ascii_lower(one.first) == wanted; });
@@ -152,24 +152,25 @@ struct Connection::Core {
     if (endpoint.is_encrypted) tls.emplace(socket.get(), endpoint.host);
   }
 
-  void ask(const Question& question) {
-    if (parser && !parser->is_done() && !is_ended) throw Lost{"the answer before was not read to its end"};
-    // The daemon closes a connection after a while without a question: nothing was asked on it that could be lost.
+  void ask(const Request& question) {
+    if (parser && !parser->is_done() && !is_ended)
+      throw ConnectionLost{"the previous response was not read to its end"};
+    // The daemon closes idle connections; no request can have been lost on one.
     if (!is_open()) open();
     is_ended = false;
     parser.emplace();
     filled = 0;
     const int failure = send(request_text(question, endpoint));
-    // One who refuses a question need not read all of it; what it says about it can be there all the same.
+    // A server may refuse a request without reading all of it; its response can be available despite the send error.
     try {
       while (!parser->is_header_done() || is_interim()) receive();
-    } catch (const Lost&) {
+    } catch (const ConnectionLost&) {
       if (failure == 0) throw;
-      lose("the connection to the daemon broke while asking", failure);
+      lose("the connection to the daemon broke while sending the request", failure);
     }
   }
 
-  // Until the socket is ready, telling whoever wants to know how long that takes.
+  // Waits until the socket is ready and reports the waiting time to the callback.
   void wait_for(short event) {
     if (!waiting) return;
     const base::SystemClock clock;
@@ -179,18 +180,18 @@ struct Connection::Core {
       try {
         waiting(std::chrono::duration_cast<base::Milliseconds>(clock.boot_now() - begun));
       } catch (...) {
-        // Half an answer may come later: nothing more is asked on this one.
+        // Part of a response may still arrive, so this connection is not used again.
         is_ended = true;
         throw;
       }
     }
   }
 
-  // 0, or why it could not be sent.
+  // 0, or the errno of the failure.
   int send(std::string_view text) {
     while (!text.empty()) {
       wait_for(POLLOUT);
-      // A little at a time where somebody watches over it: more than there is room for would block.
+      // With a callback, sends small parts, because more than the socket buffer holds would block.
       const std::string_view part = waiting ? text.substr(0, sent_at_once) : text;
       const ssize_t sent = tls ? tls->send(part) : ::send(socket.get(), part.data(), part.size(), MSG_NOSIGNAL);
       if (sent < 0 && errno != EINTR) return errno;
@@ -199,7 +200,7 @@ struct Connection::Core {
     return 0;
   }
 
-  // Waits for bytes and takes apart all that have come.
+  // Waits for bytes and parses all that have arrived.
   void receive() {
     if (buffer.size() - filled < read_bytes) buffer.resize(filled + read_bytes);
     wait_for(POLLIN);
@@ -219,7 +220,7 @@ struct Connection::Core {
   void take_end() {
     error_code error;
     if (parser->got_some()) parser->put_eof(error);
-    if (error || !parser->is_done()) throw Lost{"the daemon closed the connection"};
+    if (error || !parser->is_done()) throw ConnectionLost{"the daemon closed the connection"};
   }
 
   void parse() {
@@ -229,13 +230,13 @@ struct Connection::Core {
       taken += parser->put(boost::asio::buffer(buffer.data() + taken, filled - taken), error);
       if (error == http::error::need_more) break;
       is_ended = error.failed();
-      if (error) throw Lost{fmt::format("the daemon's answer cannot be understood: {}", error.message())};
+      if (error) throw ConnectionLost{fmt::format("cannot parse the daemon's response: {}", error.message())};
     }
     std::memmove(buffer.data(), buffer.data() + taken, filled - taken);
     filled -= taken;
   }
 
-  // "100 Continue": the answer itself comes behind it.
+  // "100 Continue": the actual response follows.
   bool is_interim() {
     if (parser->answer.status / 100 != 1) return false;
     parser.emplace();
@@ -254,19 +255,19 @@ struct Connection::Core {
       receive();
       if (parser->answer.body.size() <= answer_bytes) continue;
       is_ended = true;
-      throw Lost{"the daemon's answer is larger than 64 MiB"};
+      throw ConnectionLost{"the daemon's response is larger than 64 MiB"};
     }
   }
 
   Endpoint endpoint;
   Waiting waiting;
   os::Fd socket;
-  // Over the socket, where it is encrypted.
+  // On top of the socket, if it is encrypted.
   std::optional<TlsChannel> tls;
-  // Its first bytes are not taken apart yet: never a whole anything.
+  // The first `filled` bytes are not parsed yet: an incomplete element.
   std::vector<char> buffer;
   std::size_t filled = 0;
-  // Broken, or closed by the other side.
+  // Broken, or closed by the peer.
   bool is_ended = false;
   std::optional<AnswerParser> parser;
 };
@@ -279,15 +280,15 @@ Connection& Connection::operator=(Connection&&) noexcept = default;
 
 void Connection::set_waiting(Waiting waiting) { core_->waiting = std::move(waiting); }
 
-Answer Connection::ask(const Question& question) {
+Response Connection::ask(const Request& question) {
   core_->ask(question);
   core_->read_all();
   return std::exchange(core_->parser->answer, {});
 }
 
-Answer Connection::begin(const Question& question) {
+Response Connection::begin(const Request& question) {
   core_->ask(question);
-  Answer& answer = core_->parser->answer;
+  Response& answer = core_->parser->answer;
   if (answer.status != 200) {
     core_->read_all();
     return std::exchange(answer, {});

@@ -13,64 +13,61 @@
 #include "base/clock.h"
 #include "client/endpoint.h"
 
-// HTTP/1.1 to the daemon over its unix socket or its port, one call after the other. The only place that speaks Beast
-// on this side.
+// HTTP/1.1 to the daemon over its Unix socket or port, one request after another. The only client code that uses Beast.
 namespace reeve::client {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-struct Question {
+struct Request {
   std::string_view method = "GET";
-  // With its query, encoded: "/api/runs?limit=1".
+  // Encoded, with the query: "/api/runs?limit=1".
   std::string target;
   std::string body = {};
   Headers headers = {};
 };
 
-struct Answer {
+struct Response {
   int status = 0;
   Headers headers;
   std::string body;
-  // Any case of the name.
+  // The name is case-insensitive.
   std::optional<std::string> header(std::string_view name) const;
 };
 
-// A text as a part of a target: what is not unreserved becomes %XX.
+// Encodes a text as part of a target: all but unreserved characters become %XX.
 std::string encode_part(std::string_view text);
 
-// The connection was refused, or broke while something was asked or answered: whether the daemon acted on it is not
-// known.
-struct Lost {
+// The connection was refused, or broke during a request: whether the daemon acted on it is unknown.
+struct ConnectionLost {
   std::string what;
 };
 
-// Blocking. Throws Lost, and to begin with `daemon.untrusted` of a port with a wrong certificate; nothing else. SIGPIPE
-// never arises.
+// Blocking. Throws only ConnectionLost and, when connecting to a port with an untrusted certificate,
+// `daemon.untrusted`. Never raises SIGPIPE.
 class Connection {
  public:
   explicit Connection(const Endpoint& endpoint);
-  // Also for paths longer than a socket's address can be.
+  // Supports paths longer than a socket address allows.
   explicit Connection(const std::filesystem::path& socket);
   ~Connection();
   Connection(Connection&&) noexcept;
   Connection& operator=(Connection&&) noexcept;
 
-  // Called now and then while nothing comes, with how long that has been so; what it throws ends the wait, and the
-  // connection.
+  // Called periodically with the time waited while nothing arrives; an exception ends the wait and the connection.
   using Waiting = std::function<void(base::Milliseconds waited)>;
   void set_waiting(Waiting waiting);
 
-  // The whole answer; at most 64 MiB of body.
-  Answer ask(const Question& question);
+  // The complete response; the body is limited to 64 MiB.
+  Response ask(const Request& question);
 
-  // Asks and gives the head of the answer; what follows is taken with read(). When its status is not 200 the body is in
-  // it already and there is nothing to read.
-  Answer begin(const Question& question);
-  // What has come, at least one byte, waiting if need be; empty at the end of the answer.
+  // Sends a request and returns the head of the response; read() returns the rest. If the status is not 200, the body
+  // is included and there is nothing to read.
+  Response begin(const Request& question);
+  // The bytes received, at least one, waiting if necessary; empty at the end of the response.
   std::string read();
-  // Whether read() would give something (or the end) without waiting for the socket.
+  // Whether read() would return data (or the end) without waiting for the socket.
   bool has_buffered() const;
-  // To wait for with poll(); readable means: call read().
+  // For poll(); when readable, call read().
   int fd() const noexcept;
 
  private:

@@ -42,7 +42,7 @@ class Canned {
   std::future<std::vector<std::string>> questions_;
 };
 
-TEST(Client, says_what_it_is_told_in_one_line_each) {
+TEST(Client, request_lines_and_headers_cannot_be_injected) {
   Canned canned({"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"});
   Connection connection(canned.path());
   connection.ask({.method = "POST", .target = "/a b\r\nX: y", .headers = {{"A", "b\r\nc: d"}}});
@@ -50,13 +50,13 @@ TEST(Client, says_what_it_is_told_in_one_line_each) {
             "POST /a%20b%0D%0AX:%20y HTTP/1.1\r\nHost: reeve\r\nA: b  c: d\r\nContent-Length: 0\r\n\r\n");
 }
 
-TEST(Client, encodes_all_that_is_not_unreserved) {
+TEST(Client, percent_encodes_reserved_characters) {
   EXPECT_EQ(encode_part("azAZ09-._~"), "azAZ09-._~");
   EXPECT_EQ(encode_part(" /?&=+%#\xc3\xa4"), "%20%2F%3F%26%3D%2B%25%23%C3%A4");
   EXPECT_EQ(encode_part(std::string_view("\0\n", 2)), "%00%0A");
 }
 
-TEST(Client, takes_every_shape_of_an_answer) {
+TEST(Client, accepts_every_form_of_response) {
   const Canned canned({
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n\r\none",
       "HTTP/1.1 200 OK\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\ntw\r\n1\r\no\r\n0\r\nT: "
@@ -67,10 +67,10 @@ TEST(Client, takes_every_shape_of_an_answer) {
   Connection connection(canned.path());
   EXPECT_EQ(connection.ask({.target = "/"}).body, "one");
   // The other side said that it closes: the next is asked over another connection.
-  const Answer two = connection.ask({.target = "/"});
+  const Response two = connection.ask({.target = "/"});
   EXPECT_EQ(two.body, "two");
   EXPECT_EQ(two.header("T"), std::nullopt);
-  const Answer three = connection.ask({.target = "/"});
+  const Response three = connection.ask({.target = "/"});
   EXPECT_EQ(three.body, "three");
   EXPECT_EQ(three.header("X-a"), "1");
   EXPECT_EQ(connection.begin({.target = "/"}).status, 204);
@@ -78,39 +78,39 @@ TEST(Client, takes_every_shape_of_an_answer) {
   EXPECT_EQ(connection.read(), "");
 }
 
-TEST(Client, gives_a_body_with_the_head_when_it_is_a_failure) {
+TEST(Client, error_response_includes_its_body) {
   const Canned canned({"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\ngone"});
   Connection connection(canned.path());
-  const Answer answer = connection.begin({.target = "/"});
+  const Response answer = connection.begin({.target = "/"});
   EXPECT_EQ(answer.status, 404);
   EXPECT_EQ(answer.body, "gone");
   EXPECT_EQ(connection.read(), "");
 }
 
-TEST(Client, knows_what_can_be_read_without_waiting) {
+TEST(Client, reports_whether_data_is_buffered) {
   const Canned canned({"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n3"});
   Connection connection(canned.path());
   connection.begin({.target = "/"});
   EXPECT_EQ(connection.read(), "one");
   EXPECT_FALSE(connection.has_buffered()) << "half a size is nothing";
-  EXPECT_THROW(connection.read(), Lost);
+  EXPECT_THROW(connection.read(), ConnectionLost);
 }
 
-TEST(Client, throws_when_there_is_nobody) {
+TEST(Client, throws_when_no_server_listens) {
   const testing::ScratchFolder scratch;
-  EXPECT_THROW(Connection(scratch.path() / "none"), Lost);
-  EXPECT_THROW(Connection(scratch.path() / "none" / std::string(200, 'x')), Lost);
-  EXPECT_THROW(Connection(scratch.write("file", "")), Lost);
-  EXPECT_THROW(Connection(std::string(200, 'x')), Lost);
+  EXPECT_THROW(Connection(scratch.path() / "none"), ConnectionLost);
+  EXPECT_THROW(Connection(scratch.path() / "none" / std::string(200, 'x')), ConnectionLost);
+  EXPECT_THROW(Connection(scratch.write("file", "")), ConnectionLost);
+  EXPECT_THROW(Connection(std::string(200, 'x')), ConnectionLost);
   try {
     const Connection connection(scratch.path() / "none");
-  } catch (const Lost& lost) {
+  } catch (const ConnectionLost& lost) {
     EXPECT_THAT(lost.what, StartsWith("cannot connect to `/"));
     EXPECT_THAT(lost.what, HasSubstr("No such file or directory"));
   }
 }
 
-TEST(Client, throws_when_an_answer_breaks_off_or_is_none) {
+TEST(Client, throws_on_truncated_or_invalid_responses) {
   const std::vector<std::string> answers = {
       "",
       "HTTP/1.1 20",
@@ -120,7 +120,7 @@ TEST(Client, throws_when_an_answer_breaks_off_or_is_none) {
   };
   Canned canned(answers);
   Connection connection(canned.path());
-  for (const std::string& answer : answers) EXPECT_THROW(connection.ask({.target = "/"}), Lost) << answer;
+  for (const std::string& answer : answers) EXPECT_THROW(connection.ask({.target = "/"}), ConnectionLost) << answer;
   EXPECT_EQ(canned.questions().size(), answers.size()) << "after a break it connects again";
 }
 

@@ -8,11 +8,11 @@
 namespace reeve::client {
 
 struct ImportAnswer {
-  // As it came.
+  // The response as received.
   base::Value wire;
   wire::ImportRecord record;
 };
-// Has the daemon take over the file, or only say what it would take. The path is absolute.
+// Imports the file, or only reports what would be imported. The path is absolute.
 ImportAnswer import_database(Daemon& daemon, const std::filesystem::path& path, bool is_dry_run);
 
 }  // namespace reeve::client

@@ -16,7 +16,7 @@ std::optional<base::Value> JsonLines::next() {
   while (true) {
     const std::size_t end = buffer_.find('\n', taken_);
     if (end == std::string::npos) {
-      if (buffer_.size() - taken_ > base::limits::json_bytes) throw_bad_answer("a line without an end");
+      if (buffer_.size() - taken_ > base::limits::json_bytes) throw_bad_answer("a line is too long");
       return std::nullopt;
     }
     const std::string_view line = std::string_view(buffer_).substr(taken_, end - taken_);

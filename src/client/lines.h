@@ -8,13 +8,13 @@
 
 namespace reeve::client {
 
-// One JSON document a line, in whatever pieces it comes.
+// Splits a stream into JSON documents, one per line, whatever pieces it arrives in.
 class JsonLines {
  public:
   void add(std::string_view bytes);
-  // The next whole line as a document; nothing until more has come. Throws `daemon.bad_answer`.
+  // The next complete line as a document; empty until more data arrives. Throws `daemon.bad_answer`.
   std::optional<base::Value> next();
-  // What was begun and cut off with its connection comes again.
+  // Drops an incomplete line after a lost connection; it is sent again.
   void clear() noexcept {
     buffer_.clear();
     taken_ = 0;

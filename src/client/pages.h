@@ -9,10 +9,10 @@
 
 namespace reeve::client {
 
-// Page after page of a listing, up to `limit` records; `take` gets each. `target` ends in `?` or `&`.
+// Reads a listing page by page, up to `limit` records, and passes each to `take`. `target` ends in `?` or `&`.
 template <class Take>
 void read_pages(Daemon& daemon, const std::string& target, std::size_t limit, Take take) {
-  // What the daemon gives in one page (UX).
+  // The daemon's maximum page size (UX).
   constexpr std::size_t page_size = 500;
   std::string cursor;
   std::size_t taken = 0;

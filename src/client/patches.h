@@ -9,24 +9,24 @@
 #include "client/daemon.h"
 #include "model/patch.h"
 
-// What a client asks of patches (ISO-4).
+// Requests about patches (ISO-4).
 namespace reeve::client {
 
 struct PatchRecord {
-  // As it came: what a later version knows more is not lost on the way to `--json`.
+  // The response as received, so that `--json` keeps fields added by later versions.
   base::Value wire;
   model::Patch patch;
 };
 
 struct PatchSelection {
-  // None: all.
+  // Empty: all.
   std::vector<std::string> states = {};
   std::optional<base::ExecutionId> execution = {};
 };
 // Newest first, without diffs.
 std::vector<PatchRecord> list_patches(Daemon& daemon, const PatchSelection& selection, std::size_t limit);
 PatchRecord get_patch(Daemon& daemon, base::PatchId id);
-// "apply", "drop", "rollback": the record as it is then.
+// "apply", "drop" or "rollback"; returns the record after it.
 PatchRecord act_on_patch(Daemon& daemon, base::PatchId id, std::string_view action);
 
 }  // namespace reeve::client

@@ -26,8 +26,8 @@ Value body_of(const std::optional<std::string>& comment) {
 
 }  // namespace
 
-StartedExecution create_pipeline(Daemon& daemon, const Value& wish) {
-  const PipelineRecord created = make_record(daemon.post("/api/pipelines", wish));
+StartedExecution create_pipeline(Daemon& daemon, const Value& request) {
+  const PipelineRecord created = make_record(daemon.post("/api/pipelines", request));
   StartedExecution started{.record = get_execution(daemon, created.pipeline.pipeline_id, NodeText::brief), .dirty = {}};
   if (const Value* dirty = created.wire.find("dirty")) started.dirty = decode<std::vector<std::string>>(*dirty);
   return started;

@@ -31,23 +31,23 @@ std::string with_errors(std::string message, const Value& document) {
 
 }  // namespace
 
-Refusal make_refusal(const Answer& answer) {
+Refusal make_refusal(const Response& answer) {
   const auto parsed = json::parse(answer.body);
   const std::string code = parsed ? json::text_of(*parsed, "code") : std::string();
   if (code.empty()) {
     const base::Error error("daemon.bad_answer",
-                            fmt::format("the daemon answered {} without saying why", answer.status),
-                            "its log is in logs/ of the state folder");
+                            fmt::format("the daemon responded with status {} and no explanation", answer.status),
+                            "see its log in logs/ in the state folder");
     return {error, answer.status, wire::problem_document(error)};
   }
   std::string message = json::text_of(*parsed, "detail");
   if (message.empty()) message = json::text_of(*parsed, "title");
-  if (message.empty()) message = fmt::format("the daemon refused it ({})", answer.status);
+  if (message.empty()) message = fmt::format("the daemon refused the request ({})", answer.status);
   std::string fix = json::text_of(*parsed, "fix");
-  // The daemon tells what it wants; where a client takes it from is for the client to say.
+  // The daemon says that a token is needed; only the client knows where it takes one from.
   if (answer.status == 401) {
     fix =
-        "put a token of that daemon into REEVE_TOKEN, a file for --token-file, or ~/.config/reeve/tokens; it is made "
+        "put a token of that daemon into REEVE_TOKEN, a file for --token-file, or ~/.config/reeve/tokens; create one "
         "there with: reeve token create NAME";
   }
   return {base::Error(code, with_errors(std::move(message), *parsed), std::move(fix)), answer.status, *parsed};

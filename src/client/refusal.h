@@ -6,7 +6,7 @@
 
 namespace reeve::client {
 
-// The daemon's no: its problem document as an error, with the document and the status for those who show or map them.
+// A refusal by the daemon: its problem document as an error, with the document and the HTTP status.
 class Refusal : public base::Error {
  public:
   Refusal(const base::Error& error, int status, base::Value document)
@@ -20,7 +20,7 @@ class Refusal : public base::Error {
   base::Value document_;
 };
 
-// Of an answer with a status from 400 on. One without a problem document is `daemon.bad_answer`.
-Refusal make_refusal(const Answer& answer);
+// Throws for a response with a status of 400 or more; `daemon.bad_answer` if it has no problem document.
+Refusal make_refusal(const Response& answer);
 
 }  // namespace reeve::client

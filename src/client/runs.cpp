@@ -25,7 +25,7 @@ RunRecord make_record(Value wire) {
   return {.wire = std::move(wire), .run = std::move(run)};
 }
 
-std::optional<std::uint64_t> offset_of(const Answer& head) {
+std::optional<std::uint64_t> offset_of(const Response& head) {
   const auto text = head.header("Reeve-Offset");
   std::uint64_t offset = 0;
   if (!text) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<std::uint64_t> offset_of(const Answer& head) {
 
 }  // namespace
 
-RunRecord create_run(Daemon& daemon, const Value& wish) { return make_record(daemon.post("/api/runs", wish)); }
+RunRecord create_run(Daemon& daemon, const Value& request) { return make_record(daemon.post("/api/runs", request)); }
 
 RunRecord get_run(Daemon& daemon, base::RunId id) { return make_record(daemon.get(path_of(id))); }
 
@@ -75,10 +75,10 @@ void resize_run(Daemon& daemon, base::RunId id, int rows, int columns) {
 void follow_output(Daemon& daemon, base::RunId id, OutputPlace& place, const WriteOutput& write, const NoteGap& gap) {
   FrameDecoder decoder(0);
   const auto question = [&] {
-    return Question{.target = path_of(id, fmt::format("/output?attempt={}&from={}&follow=1&format=frames",
-                                                      place.attempt, place.offset))};
+    return Request{.target = path_of(id, fmt::format("/output?attempt={}&from={}&follow=1&format=frames", place.attempt,
+                                                     place.offset))};
   };
-  const auto begin = [&](const Answer& head) {
+  const auto begin = [&](const Response& head) {
     const std::uint64_t wanted = place.offset > 0 ? static_cast<std::uint64_t>(place.offset) : 0;
     const std::uint64_t first = offset_of(head).value_or(wanted);
     if (first > wanted && place.offset >= 0) gap(first - wanted);

@@ -17,7 +17,7 @@ using base::BootTime;
 using base::Milliseconds;
 using Kind = Silence::Kind;
 
-// Nobody waits longer without a word.
+// A longer wait is always reported.
 constexpr Milliseconds first_word = std::chrono::seconds(2);
 constexpr Milliseconds probe_time = std::chrono::seconds(1);
 constexpr Milliseconds shortest_pause = std::chrono::seconds(1);
@@ -30,18 +30,18 @@ std::string name_daemon(const DaemonPlace& place, int pid) {
   return pid > 0 ? fmt::format("the daemon (pid {})", pid) : "the daemon";
 }
 
-// What the daemon says of itself on a connection of its own; nothing when it says nothing in time.
+// The daemon's health, read on a separate connection; empty if it does not respond in time.
 std::optional<base::Value> ask_health(const DaemonPlace& place) {
   try {
     Connection connection(place.endpoint());
     connection.set_waiting([](Milliseconds waited) {
-      if (waited >= probe_time) throw Lost{"no answer"};
+      if (waited >= probe_time) throw ConnectionLost{"no response"};
     });
-    const Answer answer = connection.ask({.target = "/healthz"});
+    const Response answer = connection.ask({.target = "/healthz"});
     auto document = json::parse(answer.body);
     if (answer.status != 200 || !document) return std::nullopt;
     return std::move(*document);
-  } catch (const Lost&) {
+  } catch (const ConnectionLost&) {
     return std::nullopt;
   } catch (const base::Error&) {
     return std::nullopt;
@@ -65,28 +65,28 @@ Silence find_silence(const DaemonPlace& place) {
   const std::string name = name_daemon(place, pid);
   const auto stat = pid > 0 ? os::read_process_stat(pid) : std::nullopt;
   if (stat && (stat->state == 'T' || stat->state == 't')) {
-    return {Kind::stopped, fmt::format("{}, which is stopped (SIGSTOP, or a debugger holds it)", name),
-            fmt::format("let it continue: kill -CONT {}", pid)};
+    return {Kind::stopped, fmt::format("{}, which is suspended (by SIGSTOP or a debugger)", name),
+            fmt::format("resume it: kill -CONT {}", pid)};
   }
   const auto health = ask_health(place);
   if (!health) {
-    return {Kind::silent, fmt::format("{}, which does not answer", name),
-            pid > 0 ? fmt::format("look at process {} and at logs/daemon.log in the state folder", pid)
-                    : "is it running there?"};
+    return {Kind::silent, fmt::format("{}, which does not respond", name),
+            pid > 0 ? fmt::format("check process {} and logs/daemon.log in the state folder", pid)
+                    : "check that it is running there"};
   }
   const std::string store = text_of(*health, "store");
   if (store == "locked") {
-    return {Kind::store, "the store, which another program holds locked",
+    return {Kind::store, "the store, which is locked by another program",
             "end its transaction; `reeve doctor` names the process"};
   }
   if (store == "unreachable") {
-    return {Kind::store, "the store: the PostgreSQL server does not answer", "look at the server"};
+    return {Kind::store, "the store: the PostgreSQL server does not respond", "check the server"};
   }
-  if (store == "busy") return {Kind::working, "the store, which is at work on something large", ""};
-  return {Kind::working, fmt::format("{}, which is at work on it", name), ""};
+  if (store == "busy") return {Kind::working, "the store, which is busy with a large operation", ""};
+  return {Kind::working, fmt::format("{}, which is working on it", name), ""};
 }
 
-Patience::Patience(const DaemonPlace& place, const Question& question)
+Patience::Patience(const DaemonPlace& place, const Request& question)
     : place_(place),
       waits_by_nature_(question.target.contains("/wait") || question.target.contains("follow=1")),
       keeps_waiting_(place.keeps_waiting || waits_by_nature_),
@@ -97,7 +97,7 @@ Patience::Patience(const DaemonPlace& place, const Question& question)
 Milliseconds Patience::waited() const { return std::chrono::duration_cast<Milliseconds>(now() - begun_); }
 
 void Patience::look(Milliseconds waited) {
-  // Of one that waits by nature each silence counts by itself; else all of them together.
+  // For a request that waits by design, each silence counts separately; otherwise the total counts.
   if (!waits_by_nature_) waited = std::max(waited, this->waited());
   if (waited < first_word || now() < next_look_) return;
   const Silence silence = find_silence(place_);
@@ -106,11 +106,11 @@ void Patience::look(Milliseconds waited) {
     throw base::Error("daemon.unavailable",
                       fmt::format("gave up after {} s of waiting for {}{}",
                                   std::chrono::duration_cast<std::chrono::seconds>(waited).count(), silence.what,
-                                  changes_something_ ? "; whether it was done is not known, asking again is safe" : ""),
+                                  changes_something_ ? "; whether it was done is unknown, repeating it is safe" : ""),
                       silence.fix);
   }
   if (silence.kind != Kind::working || !waits_by_nature_) place_.tell(silence);
-  // Who waits for hours need not ask each second.
+  // A long wait needs fewer checks.
   next_look_ = now() + std::clamp(waited / 4, shortest_pause, longest_pause);
 }
 

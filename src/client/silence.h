@@ -7,37 +7,37 @@
 namespace reeve::client {
 
 struct DaemonPlace;
-struct Question;
+struct Request;
 
-// Why no answer comes, as far as that can be seen from here within a second. Starts nothing.
+// Why no response arrives, as far as a client can find out within a second. Starts nothing.
 struct Silence {
-  // `working`: the daemon answers others, and its store answers it.
+  // `working`: the daemon and its store respond.
   enum class Kind { working, stopped, silent, store };
   Kind kind = Kind::silent;
-  // "the daemon (pid 17), which is stopped (SIGSTOP)".
+  // "the daemon (pid 17), which is suspended".
   std::string what;
   std::string fix;
 };
 Silence find_silence(const DaemonPlace& place);
 
-// The process that holds the state folder; 0 when that cannot be known.
+// The pid of the process that holds the state folder; 0 if unknown.
 int find_daemon_pid(const DaemonPlace& place);
 
-// What is told while an answer is waited for, and when that is given up.
+// Decides when to report a wait for a response, and when to give up.
 class Patience {
  public:
   // `place` must outlive it.
-  Patience(const DaemonPlace& place, const Question& question);
+  Patience(const DaemonPlace& place, const Request& question);
 
-  // Called now and then while nothing comes, with how long that has been so. Throws `daemon.unavailable`.
+  // Called periodically with the time waited while nothing arrives. Throws `daemon.unavailable`.
   void look(base::Milliseconds waited);
-  // Since it was made.
+  // Since construction.
   base::Milliseconds waited() const;
   bool keeps_waiting() const noexcept { return keeps_waiting_; }
 
  private:
   const DaemonPlace& place_;
-  // It is answered when something happens, not at once.
+  // The response comes when something happens, not at once.
   bool waits_by_nature_;
   bool keeps_waiting_;
   bool changes_something_;

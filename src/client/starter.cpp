@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t most_text = 64 * 1024;
 
-// Everything a daemon needs of its first client, and nothing that belongs to that client alone.
+// The variables that a daemon needs from the client that starts it, and none that concern only that client.
 std::vector<std::string> daemon_environment(const std::vector<std::string>& more) {
   std::vector<std::string> environment;
   std::set<std::string> names(more.begin(), more.end());
@@ -29,7 +29,7 @@ std::vector<std::string> daemon_environment(const std::vector<std::string>& more
     names.insert(name);
   }
 #ifdef REEVE_CRASH_POINTS
-  // server/recorder.h
+  // server/request/recorder.h
   names.insert("REEVE_RECORD_EXCHANGES");
 #endif
 #ifdef REEVE_SANITIZED
@@ -47,17 +47,17 @@ Programs find_programs(Programs programs) {
   std::error_code error;
   if (programs.reeve.empty()) {
     std::string self = fs::read_symlink("/proc/self/exe", error).string();
-    // Replaced by another version while this one runs: the new one is meant.
+    // The program was replaced while running: use the new version.
     constexpr std::string_view gone = " (deleted)";
     if (self.ends_with(gone)) self.resize(self.size() - gone.size());
     programs.reeve = self;
   }
   if (programs.keeper.empty()) programs.keeper = programs.reeve.parent_path() / "reeve-keeper";
   if (!fs::exists(programs.keeper, error)) {
-    throw base::Error(
-        "daemon.unavailable",
-        fmt::format("no daemon runs, and none can be started: {} is missing", base::quoted(programs.keeper.string())),
-        "install reeve and reeve-keeper into the same folder");
+    throw base::Error("daemon.unavailable",
+                      fmt::format("no daemon is running, and none can be started: {} is missing",
+                                  base::quoted(programs.keeper.string())),
+                      "install reeve and reeve-keeper into the same folder");
   }
   return programs;
 }

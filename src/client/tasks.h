@@ -3,11 +3,11 @@
 #include "client/daemon.h"
 #include "model/task.h"
 
-// What a client asks of tasks.
+// Requests about tasks.
 namespace reeve::client {
 
 struct TaskRecord {
-  // As it came: what a later version knows more is not lost on the way to `--json`.
+  // The response as received, so that `--json` keeps fields added by later versions.
   base::Value wire;
   model::Task task;
 };

@@ -29,12 +29,12 @@ constexpr timeval no_limit{0, 0};
 std::string last_error() {
   std::array<char, 256> text{};
   const unsigned long number = ::ERR_get_error();
-  if (number == 0) return "the other side ended it";
+  if (number == 0) return "closed by the peer";
   ::ERR_error_string_n(number, text.data(), text.size());
   return text.data();
 }
 
-// OpenSSL writes with write(), which raises it where the other side is gone.
+// OpenSSL uses write(), which raises SIGPIPE if the peer has closed the connection.
 class NoPipeSignal {
  public:
   NoPipeSignal() {
@@ -74,13 +74,13 @@ bool is_address(const std::string& host) {
 
 struct TlsChannel::Core {
   Core(int socket, const std::string& host) : context(::SSL_CTX_new(::TLS_client_method()), &::SSL_CTX_free) {
-    if (!context) throw Lost{fmt::format("TLS cannot be used: {}", last_error())};
+    if (!context) throw ConnectionLost{fmt::format("TLS cannot be used: {}", last_error())};
     ::SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
     ::SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
     ::SSL_CTX_set_default_verify_paths(context.get());
     ::SSL_CTX_set_mode(context.get(), SSL_MODE_AUTO_RETRY);
     session = {::SSL_new(context.get()), &::SSL_free};
-    if (!session) throw Lost{fmt::format("TLS cannot be used: {}", last_error())};
+    if (!session) throw ConnectionLost{fmt::format("TLS cannot be used: {}", last_error())};
     ::SSL_set_fd(session.get(), socket);
     if (is_address(host)) {
       ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(session.get()), host.c_str());
@@ -100,12 +100,12 @@ struct TlsChannel::Core {
     if (done == 1) return;
     const long verdict = ::SSL_get_verify_result(session.get());
     if (verdict != X509_V_OK) {
-      throw base::Error(
-          "daemon.untrusted",
-          fmt::format("{} does not prove who it is: {}", base::quoted(host), ::X509_verify_cert_error_string(verdict)),
-          "name a file with the certificate that is to be trusted in SSL_CERT_FILE");
+      throw base::Error("daemon.untrusted",
+                        fmt::format("{} has no trusted certificate: {}", base::quoted(host),
+                                    ::X509_verify_cert_error_string(verdict)),
+                        "set SSL_CERT_FILE to a file with the certificate to trust");
     }
-    throw Lost{fmt::format("no TLS with {}: {}", base::quoted(host), last_error())};
+    throw ConnectionLost{fmt::format("TLS with {} failed: {}", base::quoted(host), last_error())};
   }
 
   std::unique_ptr<SSL_CTX, decltype(&::SSL_CTX_free)> context;
@@ -130,7 +130,7 @@ ssize_t TlsChannel::send(std::string_view bytes) {
 ssize_t TlsChannel::receive(char* bytes, std::size_t most) {
   const NoPipeSignal quiet;
   std::size_t got = 0;
-  // The rest of a record is taken along: the socket would not tell of it.
+  // Also reads the rest of the TLS record, because poll() on the socket would not report it.
   do {
     ::ERR_clear_error();
     errno = 0;

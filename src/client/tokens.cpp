@@ -15,7 +15,7 @@ std::string text_of(const Value& document, std::string_view key) {
   return *text;
 }
 
-// What a described type must not have is taken out first.
+// Members that are not part of the described type are removed first.
 TokenRecord make_record(Value wire) {
   Value plain = wire;
   std::erase_if(*plain.as_object(),
@@ -26,26 +26,26 @@ TokenRecord make_record(Value wire) {
 }
 
 Value require_object(Value document) {
-  if (document.as_object() == nullptr) throw_bad_answer("it is no object");
+  if (document.as_object() == nullptr) throw_bad_answer("it is not an object");
   return document;
 }
 
 }  // namespace
 
-MadeToken create_token(Daemon& daemon, const NewToken& wish) {
+MadeToken create_token(Daemon& daemon, const NewToken& request) {
   Value body = Value::object();
-  body.set("name", Value::string(wish.name));
+  body.set("name", Value::string(request.name));
   Value::Array scopes;
-  for (const std::string& scope : wish.scopes) scopes.push_back(Value::string(scope));
+  for (const std::string& scope : request.scopes) scopes.push_back(Value::string(scope));
   if (!scopes.empty()) body.set("scopes", Value::array(std::move(scopes)));
-  if (wish.expires_in) body.set("expires_in", Value::string(*wish.expires_in));
+  if (request.expires_in) body.set("expires_in", Value::string(*request.expires_in));
   Value answer = require_object(daemon.post("/api/tokens", body));
   std::string secret = text_of(answer, "token");
   return {.record = make_record(std::move(answer)), .secret = std::move(secret)};
 }
 
 std::vector<TokenRecord> list_tokens(Daemon& daemon) {
-  // As many as a daemon keeps.
+  // The daemon's limit.
   constexpr std::size_t most_tokens = 1'000;
   std::vector<TokenRecord> records;
   read_pages(daemon, "/api/tokens?", most_tokens,

@@ -23,21 +23,21 @@ struct NewToken {
 };
 struct MadeToken {
   TokenRecord record;
-  // Told this once.
+  // Returned only here.
   std::string secret;
 };
-MadeToken create_token(Daemon& daemon, const NewToken& wish);
+MadeToken create_token(Daemon& daemon, const NewToken& request);
 // Newest first.
 std::vector<TokenRecord> list_tokens(Daemon& daemon);
 TokenRecord revoke_token(Daemon& daemon, const std::string& name);
-// Another in the place of the daemon's own; `file` is where it lies, on the daemon's machine.
+// Replaces the daemon's own token; `file` is its path on the daemon's machine.
 struct RenewedToken {
   base::Value wire;
   std::string file;
 };
 RenewedToken renew_own_token(Daemon& daemon);
 
-// A link that lets a browser in, once.
+// A one-time sign-in link.
 struct SignInLink {
   base::Value wire;
   std::string url;

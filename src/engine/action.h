@@ -6,11 +6,11 @@
 #include "base/clock.h"
 #include "graph/graph.h"
 
-// Everything that a decision about an execution asks the world to do, after its changes are committed. Each names the
-// node, its iteration and attempt: doing it twice after a crash is told apart from doing it again.
+// The effects of a decision about an execution, performed after its changes are committed. Each carries node, iteration
+// and attempt, so that repeating an action after a crash can be distinguished from a new action.
 namespace reeve::engine {
 
-// A task or gate begins now: its attempt is stored as running, for the one who decided.
+// A task or gate starts now: its attempt is stored as running, claimed by the deciding worker.
 struct StartNode {
   graph::NodeIndex node = 0;
   int iteration = 0;
@@ -18,17 +18,17 @@ struct StartNode {
   friend bool operator==(const StartNode&, const StartNode&) = default;
 };
 
-// A task or gate is ready for whoever has room for it.
+// A task or gate is ready for any worker with a free slot.
 struct OfferNode {
   graph::NodeIndex node = 0;
   int iteration = 0;
-  // The attempt that its beginning will be.
+  // The number of the attempt that will start.
   int attempt = 0;
   std::optional<base::WallTime> not_before;
   friend bool operator==(const OfferNode&, const OfferNode&) = default;
 };
 
-// What runs or waits for this node ends: a run, a question, a child execution.
+// Ends whatever runs or waits for this node: a run, a question, a child execution.
 struct CancelNode {
   graph::NodeIndex node = 0;
   int iteration = 0;

@@ -9,7 +9,7 @@ using model::AgentEvent;
 using model::AgentState;
 using std::chrono::milliseconds;
 
-// AGT-1: every event in every state, exactly as the table of the model has it, but for a death while paused.
+// AGT-1: every event in every state follows the model's table, except a death while paused.
 TEST(AgentDecision, follows_the_table) {
   const base::WallTime now(milliseconds(5));
   for (const auto& [state, _] : base::names_of<AgentState>()) {

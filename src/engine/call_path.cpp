@@ -22,7 +22,7 @@ constexpr auto secret_names = std::to_array<std::string_view>(
      ".npmrc",       ".pypirc",         ".pgpass",    ".my.cnf", ".htpasswd", ".git-credentials",
      ".vault-token", "credentials*"});
 
-// Without `.`, `..` and empty parts. `..` at the root stays at the root, as for the kernel.
+// Removes `.`, `..` and empty parts. `..` at the root stays at the root, as in the kernel.
 std::string normalise(std::string_view absolute) {
   std::vector<std::string_view> parts;
   for (const std::string_view part : base::split(absolute, '/')) {

@@ -11,18 +11,18 @@
 #include "model/approval.h"
 #include "model/execution.h"
 
-// Every change that a decision about an execution can make to what is stored, with its fields. A change carries the
-// state that it was made from: the ledger writes it only over that one.
+// Every change that a decision about an execution can make to the stored state. A change carries the state that it was
+// decided on, and the ledger writes it only over that state.
 namespace reeve::engine {
 
-// Why a node goes back, which is no move of its life cycle.
+// Why a node is reset, which is not a transition of its life cycle.
 enum class NodeReset {
   none,
-  // A loop takes it back: what it had is kept in its history first (GRF-5).
+  // A loop resets it; its previous state is archived first (GRF-5).
   by_loop,
-  // A loop took back those who led to it nowhere: it may be reached after all.
+  // A loop reset the nodes that had skipped it: it may be reached after all.
   reached_again,
-  // Somebody asked to go on at what failed (GRF-14).
+  // A user asked to retry from the failed nodes (GRF-14).
   by_retry,
 };
 
@@ -32,21 +32,20 @@ struct NodeChange {
   model::NodeStatus to = model::NodeStatus::pending;
   int attempt = 0;
   int iteration = 0;
-  // How many of its incoming edges are decided and taken, loop edges left out: readiness without a look at each
-  // (GRF-4).
+  // How many incoming edges are decided and taken, without loop edges: readiness without reading each edge (GRF-4).
   std::int64_t edges_decided = 0;
   std::int64_t edges_taken = 0;
-  // What it works on, from `ready` on; nothing after a reset.
+  // Its inputs, from `ready` on; empty after a reset.
   std::optional<base::Value> inputs;
   std::optional<base::Value> outputs;
   std::optional<std::string> error;
-  // While `ready`: nobody may begin it before (GRF-14: the pause between attempts).
+  // While `ready`: it may not start before this time (GRF-14: the pause between attempts).
   std::optional<base::WallTime> not_before;
   NodeReset reset = NodeReset::none;
   friend bool operator==(const NodeChange&, const NodeChange&) = default;
 };
 
-// What a node had when a loop took it back (GRF-5); this very decision may have brought it there.
+// The state of a node before a loop reset it (GRF-5); the same decision may have brought it there.
 struct ArchivedNode {
   graph::NodeIndex node = 0;
   model::NodeStatus status = model::NodeStatus::completed;
@@ -61,7 +60,7 @@ struct ArchivedNode {
 struct EdgeChange {
   graph::EdgeIndex edge = 0;
   model::EdgeState to = model::EdgeState::open;
-  // Counts the edges that were taken: which of several was first (GRF-10). 0 unless taken.
+  // The rank among the taken edges, to tell which came first (GRF-10). 0 unless taken.
   std::int64_t order = 0;
   friend bool operator==(const EdgeChange&, const EdgeChange&) = default;
 };
@@ -73,7 +72,7 @@ struct LoopChange {
   friend bool operator==(const LoopChange&, const LoopChange&) = default;
 };
 
-// How many nodes stand where: what tells the end of an execution without a look at all its nodes (GRF-7).
+// Node counts by status, to detect the end of an execution without reading all nodes (GRF-7).
 struct Tally {
   std::int64_t ready = 0;
   std::int64_t running = 0;
@@ -94,9 +93,9 @@ struct ExecutionChange {
   friend bool operator==(const ExecutionChange&, const ExecutionChange&) = default;
 };
 
-// A row that does not exist yet has no id: the node it belongs to names it, and who writes it gives the node its id.
+// A new row has no id yet: it is identified by its node, and the writer stores the id in the node.
 
-// A human node asks (GRF-12). The status of its node changes with it.
+// A human node asks (GRF-12). Its status changes in the same decision.
 struct NewApproval {
   graph::NodeIndex node = 0;
   int iteration = 0;
@@ -104,29 +103,29 @@ struct NewApproval {
   std::optional<std::string> description;
   std::vector<model::ApprovalOption> options;
   std::optional<base::WallTime> expires_at;
-  // What its node got, to be shown with the question.
+  // The node's inputs, shown with the question.
   base::Value inputs = {};
   friend bool operator==(const NewApproval&, const NewApproval&) = default;
 };
 
-// A subgraph begins as an execution of its own (GRF-11).
+// A subgraph starts as a separate execution (GRF-11).
 struct NewChild {
   graph::NodeIndex node = 0;
   int iteration = 0;
   int attempt = 0;
   std::string workflow_name;
   base::Value seeds;
-  // The child of the attempt before is to go on at what failed, instead of a new one (GRF-14).
+  // Resumes the child of the previous attempt from its failed nodes, instead of starting a new one (GRF-14).
   bool resumes = false;
   friend bool operator==(const NewChild&, const NewChild&) = default;
 };
 
-// Something to tell that changes no state.
+// A remark for the event log; it changes no state.
 struct Note {
   enum class Kind {
-    // A condition could not be compared and counts as false (GRF-2).
+    // A condition could not be evaluated and counts as false (GRF-2).
     doubtful_condition,
-    // Two edges brought the same field; the later one in the file won (GRF-8).
+    // Two edges delivered the same field; the later one in the file won (GRF-8).
     field_collision,
   };
   Kind kind = Kind::doubtful_condition;

@@ -25,7 +25,7 @@ CompiledWorkflow::CompiledWorkflow(const model::Workflow& workflow)
     awaited_.push_back(static_cast<std::int64_t>(graph_.forward_incoming(node)));
   }
   for (EdgeIndex edge = 0; edge < workflow.edges.size(); ++edge) {
-    // The body is needed only where the edge leaves no branch, which is rare.
+    // The body is needed only if the edge does not leave a branch, which is rare.
     const bool is_counted = graph_.is_loop(edge) && graph_.node(graph_.source(edge)).branch_config.has_value();
     const std::vector<NodeIndex> body =
         graph_.is_loop(edge) && !is_counted ? loop_body(edge) : std::vector<NodeIndex>();
@@ -44,7 +44,7 @@ CompiledWorkflow::CompiledWorkflow(const model::Workflow& workflow)
 }
 
 std::vector<NodeIndex> CompiledWorkflow::between(NodeIndex parallel, NodeIndex merge) const {
-  // Up from the merge, as long as it stays below the parallel node and was reached from it.
+  // Walks up from the merge, through nodes that are reachable from the parallel node.
   const std::vector<bool> below = graph::find_reachable(graph_, parallel);
   std::vector<bool> seen(graph_.node_count(), false);
   std::vector<NodeIndex> found = {merge};
@@ -64,7 +64,7 @@ std::vector<NodeIndex> CompiledWorkflow::between(NodeIndex parallel, NodeIndex m
   return found;
 }
 
-bool CompiledWorkflow::takes_no_for_an_answer(NodeIndex node) const {
+bool CompiledWorkflow::treats_failure_as_result(NodeIndex node) const {
   return std::ranges::any_of(graph_.outgoing(node), [&](EdgeIndex edge) {
     return graph_.edge(edge).condition.has_value() || graph_.node(graph_.target(edge)).type == model::NodeType::branch;
   });

@@ -21,8 +21,8 @@ std::optional<double> as_double(const Value& value) {
   return std::nullopt;
 }
 
-// Negative, zero, positive as left is before, equal to, behind right; nothing when they do not compare. Integers are
-// compared as such: a double would take neighbours beyond 2^53 for equal.
+// Negative, zero or positive for less, equal or greater; nothing if the values do not compare. Integers are compared as
+// integers: as doubles, neighbours beyond 2^53 would be equal.
 std::optional<int> compare(const Value& left, const Value& right) {
   if (left.as_integer() != nullptr && right.as_integer() != nullptr) {
     const std::int64_t a = *left.as_integer();
@@ -36,7 +36,7 @@ std::optional<int> compare(const Value& left, const Value& right) {
   return std::nullopt;
 }
 
-// Whether they are equal; nothing when they do not compare.
+// Nothing if the values do not compare.
 std::optional<bool> equals(const Value& left, const Value& right) {
   if (left.as_bool() != nullptr && right.as_bool() != nullptr) return *left.as_bool() == *right.as_bool();
   if (left.as_array() != nullptr && right.as_array() != nullptr) return left == right;
@@ -44,7 +44,7 @@ std::optional<bool> equals(const Value& left, const Value& right) {
   return order ? std::optional(*order == 0) : std::nullopt;
 }
 
-// Whether one of the list equals it; nothing when it compares with none of them. Nothing is in an empty list.
+// Nothing if `value` compares with no item. An empty list contains nothing.
 std::optional<bool> is_among(const Value& value, const Value::Array& list) {
   bool is_comparable = list.empty();
   for (const Value& item : list) {
@@ -107,7 +107,7 @@ std::optional<bool> apply(Operator op, const Value& field, const Value& value) {
 
 const Value* find_field(const Value& data, std::string_view field) {
   if (const Value* exact = data.find(field)) return exact;
-  // The longest name first: inputs carry `node.field` as one name beside objects of their own.
+  // Longest prefix first: inputs carry `node.field` as a single name next to nested objects.
   for (std::size_t dot = field.rfind('.'); dot != std::string_view::npos && dot > 0; dot = field.rfind('.', dot - 1)) {
     if (const Value* inner = data.find(field.substr(0, dot))) {
       if (const Value* found = find_field(*inner, field.substr(dot + 1))) return found;
@@ -123,7 +123,7 @@ ConditionResult evaluate(const model::Condition& condition, const Value& data) {
   }
   const auto result = apply(condition.operator_, *field, condition.value);
   if (result) return {*result, {}};
-  return {false, fmt::format("{} is {}, which `{}` does not compare with {}", base::quoted(condition.field),
+  return {false, fmt::format("{} is {}, which `{}` cannot compare with {}", base::quoted(condition.field),
                              field->kind(), base::spell(condition.operator_), condition.value.kind())};
 }
 

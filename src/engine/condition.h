@@ -6,20 +6,20 @@
 #include "base/value.h"
 #include "model/workflow.h"
 
-// Conditions on data (GRF-2). Nothing is evaluated but the closed list of operators.
+// Conditions on data (GRF-2): a closed list of operators, and no other evaluation.
 namespace reeve::engine {
 
 struct ConditionResult {
   bool holds = false;
-  // Why it could not be compared: a field that is not there, types that do not compare. Empty when it was compared.
-  // Such a condition is false, whatever its operator; the event says so.
+  // Why the condition could not be evaluated: a missing field, types that do not compare. Empty if it was. Such a
+  // condition is false, whatever its operator; the event says so.
   std::string doubt;
 };
 
 ConditionResult evaluate(const model::Condition& condition, const base::Value& data);
 
-// The value of a dotted field: the member of exactly that name, else the way through objects. nullptr when there is
-// none.
+// The value of a dotted field: the member with exactly that name, else the path through nested objects. nullptr if
+// there is none.
 const base::Value* find_field(const base::Value& data, std::string_view field);
 
 }  // namespace reeve::engine

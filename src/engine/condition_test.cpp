@@ -11,7 +11,7 @@ namespace {
 using base::Value;
 using model::Operator;
 
-// "=": holds, "-": does not, "?": could not be compared.
+// "=": true, "-": false, "?": could not be compared.
 std::string test(std::string_view field, std::string_view op, std::string_view value, std::string_view data) {
   const model::Condition condition{std::string(field), base::find_enum<Operator>(op).value(),
                                    json::parse(value).value()};
@@ -45,7 +45,7 @@ TEST(Condition, compares_by_each_operator) {
 }
 
 // GRF-2: a missing field or types that do not compare make any condition false, `!=` too.
-TEST(Condition, is_false_where_nothing_can_be_compared) {
+TEST(Condition, is_false_when_values_are_not_comparable) {
   constexpr std::string_view data = R"({"n": 5, "s": "5", "b": true, "o": {}, "z": null})";
   for (const auto& entry : base::names_of<Operator>()) {
     EXPECT_EQ(test("gone", entry.name, "1", data), "?") << entry.name;
@@ -60,7 +60,7 @@ TEST(Condition, is_false_where_nothing_can_be_compared) {
   EXPECT_EQ(test("n", "starts_with", "\"5\"", data), "?");
 }
 
-TEST(Condition, finds_dotted_fields_exact_names_first) {
+TEST(Condition, exact_names_win_over_dotted_paths) {
   constexpr std::string_view data = R"({"a.b": 1, "a": {"b": 2, "c": {"d": 3}}, "x.y": {"z": 4}})";
   EXPECT_EQ(test("a.b", "==", "1", data), "=");
   EXPECT_EQ(test("a.c.d", "==", "3", data), "=");
@@ -70,12 +70,12 @@ TEST(Condition, finds_dotted_fields_exact_names_first) {
   EXPECT_EQ(test("..", "==", "3", data), "?");
 }
 
-TEST(Condition, tells_large_integers_apart) {
+TEST(Condition, distinguishes_large_integers) {
   EXPECT_EQ(test("n", "==", "9007199254740993", R"({"n": 9007199254740992})"), "-");
   EXPECT_EQ(test("n", ">", "9007199254740992", R"({"n": 9007199254740993})"), "=");
 }
 
-RC_GTEST_PROP(Condition, an_operator_and_its_opposite_never_agree, (std::int64_t left, std::int64_t right)) {
+RC_GTEST_PROP(Condition, operator_and_its_negation_always_differ, (std::int64_t left, std::int64_t right)) {
   Value data = Value::object();
   data.set("n", Value::integer(left));
   const auto holds = [&](Operator op) {

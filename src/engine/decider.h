@@ -11,8 +11,8 @@
 
 namespace reeve::engine {
 
-// One decision: a draft that is changed step by step, and the list of what ended and still has to reach its neighbours.
-// At the end the draft is compared with the view: that is the decision.
+// One decision: a draft that is changed step by step, and a queue of ended nodes whose neighbours must still be
+// visited. The decision is the difference between the draft and the view.
 class Decider {
  public:
   Decider(const ExecutionView& view, const Moment& moment)
@@ -55,13 +55,13 @@ class Decider {
   bool handle(const NodeWaits& event);
   bool handle(const NodeGoesOn& event);
   bool handle(const CancelRequested& event);
-  // Claiming happens at the end of every decision.
+  // Nothing to do: nodes are claimed at the end of every decision.
   bool handle(const RoomOffered&) const;
   bool handle(const RetryRequested& event);
 
   // --- a retry ---
 
-  // Cancelled because another branch was first (GRF-10): its edges were decided, nobody waits for it.
+  // Cancelled because another branch was first (GRF-10): its edges are decided, and nothing waits for it.
   bool was_given_up(NodeIndex node);
   void restart(NodeIndex node);
 
@@ -69,20 +69,21 @@ class Decider {
 
   bool has_slot() const { return tally_.running < workflow_.workflow().config.max_parallel_nodes; }
   void begin(NodeIndex node);
-  // GRF-14: what is ready begins at once where there is room; a subgraph needs none, for it is no process. The rest is
-  // offered.
+  // GRF-14: starts ready nodes while there are free slots, and offers the rest. A subgraph needs no slot, because it is
+  // not a process.
   void claim_ready();
   void complete(NodeIndex node, Value outputs);
   void fail(NodeIndex node, const std::string& error);
   void cancel(NodeIndex node);
   std::vector<Delivery> deliveries(NodeIndex node);
-  // `more` is what a loop edge brings.
+  // `more` holds the data of a loop edge.
   void make_ready(NodeIndex node, const std::vector<Delivery>& more);
   void finish_merge(NodeIndex node);
-  // GRF-6: a gate with `auto_approve` that passed answers the question that it leads to.
+  // GRF-6: a gate with `auto_approve` that passed answers the question after it.
   void ask(NodeIndex node);
   void ask_person(NodeIndex node);
-  // GRF-5, GRF-9: the condition first; only the wish to loop once more than allowed gives `max_iterations_reached`.
+  // GRF-5, GRF-9: evaluates the condition first; `max_iterations_reached` results only when another iteration was
+  // needed and not allowed.
   void finish_branch(NodeIndex node);
 
   // --- edges ---
@@ -98,16 +99,16 @@ class Decider {
   // --- loops ---
 
   bool try_loops(NodeIndex node);
-  // GRF-5: the body goes back to its beginning; what lies outside keeps its result.
+  // GRF-5: resets the loop body; nodes outside keep their results.
   void take_loop(EdgeIndex index);
   void archive(NodeIndex node);
   void reset(NodeIndex node, NodeReset why);
-  // Takes back what the node's edges said. Those who were skipped for it may be reached after all.
+  // Reopens the node's outgoing edges. Nodes that were skipped because of them may be reached after all.
   void reopen(NodeIndex node);
 
   // --- the execution ---
 
-  // Everything that lives ends with it (GRF-7).
+  // Cancels every live node (GRF-7).
   void end(ExecutionStatus to, const std::string& reason);
   void check_end();
   std::string describe_failure(const FailedNode& failed) const;
@@ -123,9 +124,9 @@ class Decider {
   Tally& tally_;
   ExecutionStatus status_;
   std::optional<std::string> end_reason_;
-  // Why it may end without an exit.
+  // Why the execution may end without reaching an exit.
   std::string reason_;
-  // The first of the file that failed in this decision, and how that is said.
+  // The first node in file order that failed in this decision, and its error text.
   std::optional<std::pair<NodeIndex, std::string>> failed_;
   bool cancels_pending_ = false;
   std::deque<NodeIndex> ended_;

@@ -7,7 +7,7 @@ using model::EdgeState;
 
 namespace {
 
-// Nodes that may end within one decision: more than a workflow has, so that only a loop gets there.
+// How many nodes may end within one decision: more than a workflow has, so that only a loop gets there.
 constexpr std::size_t most_settled = 5 * base::limits::workflow_nodes;
 
 }  // namespace
@@ -40,9 +40,10 @@ bool Decider::is_taken(EdgeIndex index) {
 
 void Decider::propagate() {
   for (std::size_t done = 0; !ended_.empty() && !model::is_over(status_); ++done) {
-    // A loop of nodes that need nobody would turn within one decision as often as its limit allows.
+    // A loop of nodes that need no work would repeat within one decision up to its limit.
     if (done >= most_settled) {
-      return end(ExecutionStatus::failed, "it turns without anything to do: a loop needs a task, a gate or a person");
+      return end(ExecutionStatus::failed,
+                 "a loop repeats without doing any work: it needs a task, a gate or a human node");
     }
     const NodeIndex node = ended_.front();
     ended_.pop_front();

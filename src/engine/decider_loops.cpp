@@ -29,7 +29,7 @@ bool Decider::handle(const RetryRequested& event) {
     touch(node).reset = NodeReset::by_retry;
     touch(node).error.reset();
     reopen(node);
-    // One that had begun goes on with what it had; the others wait for their edges again.
+    // A node that had started restarts with the same inputs; the others wait for their edges again.
     if (!state(node).inputs.is_null()) {
       restart(node);
     } else {
@@ -88,7 +88,7 @@ void Decider::take_loop(EdgeIndex index) {
   }
   for (const NodeIndex node : body) {
     reopen(node);
-    // Loops that lie within begin anew.
+    // Inner loops start counting again.
     for (const EdgeIndex inner : graph_.outgoing(node)) {
       const bool is_inner =
           graph_.is_loop(inner) && inner != index && std::ranges::binary_search(body, graph_.target(inner));

@@ -35,7 +35,7 @@ std::variant<Decided, Refusal> decide(const model::Approval& approval, const Ans
     const auto option = std::ranges::find_if_not(approval.options, model::approves);
     return option != approval.options.end() ? decided(*option) : Decided{ApprovalStatus::rejected, std::nullopt};
   }
-  // A yes is never guessed: only where there is one way to say it.
+  // An approval is never guessed: `approve` alone suffices only if exactly one option approves.
   if (std::ranges::count_if(approval.options, model::approves) != 1) return Refusal::choice_needed;
   return decided(*std::ranges::find_if(approval.options, model::approves));
 }
@@ -48,8 +48,8 @@ std::variant<Used, Voided, GrantRefusal> use(const model::Approval& approval, co
   const bool is_theirs = approval.tool_run_id == usage.run && approval.node_id == usage.node_id;
   if (approval.status != ApprovalStatus::approved || !is_theirs) return GrantRefusal::not_granted;
   if (approval.use != model::ApprovalUse::unused) return GrantRefusal::already_used;
-  if (approval.digest != usage.digest) return Voided{"what would run is not what was approved"};
-  if (approval.attempt != usage.attempt) return Voided{"it was given for another attempt"};
+  if (approval.digest != usage.digest) return Voided{"the launch no longer matches what was approved"};
+  if (approval.attempt != usage.attempt) return Voided{"the approval was given for another attempt"};
   return Used{};
 }
 

@@ -7,60 +7,60 @@
 #include "base/clock.h"
 #include "model/approval.h"
 
-// What a person's answer does to an approval (APR-2, APR-3), and what time does to it (APR-4). Pure: who asks must
-// write the result with the status it was made from, so that of two only the first is stored.
+// The effect of an answer on an approval (APR-2, APR-3), and of time (APR-4). Pure: the caller must write the result
+// together with the status it was decided on, so that only the first of two answers is stored.
 namespace reeve::engine {
 
-// What somebody said.
+// An answer to an approval.
 struct Answer {
   enum class Word { approve, reject, choose };
   Word word = Word::choose;
-  // One of the options' values; needed for `choose`, may stand with the others.
+  // One of the options' values; required for `choose`, optional otherwise.
   std::optional<std::string> choice;
   std::optional<std::string> comment;
   // From the credential (APR-12).
   std::string decided_by;
-  // Who decided as the request says; goes to the audit trail alone.
+  // The decider's name from the request; recorded only in the audit trail.
   std::optional<std::string> note = {};
 };
 
 struct Decided {
   model::ApprovalStatus status = model::ApprovalStatus::rejected;
-  // Nothing when a question without a rejecting option is rejected.
+  // Empty when a question without a rejecting option is rejected.
   std::optional<std::string> chosen_value;
 };
 
 enum class Refusal {
-  // Decided or expired before: the first wins, and the record says who it was.
+  // Already decided or expired: the first answer wins, and the record names it.
   already_resolved,
-  // Past its expiry, though nobody has written that yet.
+  // Past its expiry, although the expiry is not stored yet.
   expired,
-  // The choice is none of the options.
+  // The choice is not one of the options.
   unknown_choice,
-  // `approve` without a choice, and several options approve, or none.
+  // `approve` without a choice, and the number of approving options is not one.
   choice_needed,
-  // `approve` with a choice that rejects, or the other way round.
+  // `approve` with a rejecting choice, or the reverse.
   contradiction,
 };
 
-// The values of the options must be unique (model::unique_options).
+// Option values must be unique (model::unique_options).
 std::variant<Decided, Refusal> decide(const model::Approval& approval, const Answer& answer, base::WallTime now);
 
-// APR-4: whether its time is over. Never before, and never for one that has been decided.
+// APR-4: whether a pending approval has reached its expiry.
 bool is_overdue(const model::Approval& approval, base::WallTime now);
 
-// What is about to happen on a grant.
+// The action that is about to use a grant.
 struct Usage {
-  // Whose it is: the run or the node that would go on.
+  // The run or the node that would resume.
   std::optional<base::RunId> run = {};
   std::optional<std::string> node_id = {};
   int attempt = 1;
-  // Computed anew from what would run.
+  // Computed again from what would run now.
   std::optional<std::string> digest = {};
 };
 
 struct Used {};
-// It may not run, and the grant is gone: somebody must be asked again.
+// The action must not run and the grant is void: the question must be asked again.
 struct Voided {
   std::string reason;
 };
@@ -68,7 +68,7 @@ struct Voided {
 enum class GrantRefusal {
   // Pending, rejected or expired, or granted to another run or node.
   not_granted,
-  // Used before, or void.
+  // Already used, or void.
   already_used,
 };
 

@@ -50,8 +50,8 @@ TEST(Decision, approve_takes_the_only_approving_option) {
   EXPECT_EQ(outcome(question, Word::choose, "maybe"), "unknown_choice");
 }
 
-// APR-3: a yes is never guessed.
-TEST(Decision, approve_asks_which_where_there_are_several) {
+// APR-3: an approval is never guessed.
+TEST(Decision, approve_needs_a_choice_among_several_options) {
   const auto question = make_question({{.value = "all"}, {.value = "some"}, {.value = "no"}});
   EXPECT_EQ(outcome(question, Word::approve), "choice_needed");
   EXPECT_EQ(outcome(question, Word::approve, "some"), "approved some");
@@ -60,7 +60,7 @@ TEST(Decision, approve_asks_which_where_there_are_several) {
   EXPECT_EQ(outcome(question, Word::reject), "rejected no");
 }
 
-TEST(Decision, reject_is_possible_without_an_option_for_it) {
+TEST(Decision, reject_works_without_a_rejecting_option) {
   const auto question = make_question({{.value = "red"}, {.value = "blue"}});
   EXPECT_EQ(outcome(question, Word::reject), "rejected -");
   EXPECT_EQ(outcome(make_question({}), Word::reject), "rejected -");
@@ -68,7 +68,7 @@ TEST(Decision, reject_is_possible_without_an_option_for_it) {
 }
 
 // APR-2: a decision is made once.
-TEST(Decision, is_never_changed) {
+TEST(Decision, decided_approval_cannot_be_decided_again) {
   auto question = make_question(model::default_options());
   for (const ApprovalStatus status : {ApprovalStatus::approved, ApprovalStatus::rejected, ApprovalStatus::expired}) {
     question.status = status;
@@ -77,8 +77,8 @@ TEST(Decision, is_never_changed) {
   }
 }
 
-// APR-4: past its time a yes comes too late, also when nobody has written the expiry yet.
-TEST(Decision, comes_too_late_after_the_expiry) {
+// APR-4: an approval after the expiry is late, even if the expiry is not stored yet.
+TEST(Decision, decision_after_expiry_is_refused) {
   auto question = make_question(model::default_options());
   question.expires_at = now + base::Milliseconds(1);
   EXPECT_EQ(outcome(question, Word::approve), "approved approve");
@@ -87,12 +87,12 @@ TEST(Decision, comes_too_late_after_the_expiry) {
   EXPECT_TRUE(is_overdue(question, now));
   EXPECT_EQ(outcome(question, Word::approve), "expired");
   question.status = ApprovalStatus::approved;
-  EXPECT_FALSE(is_overdue(question, now)) << "what was decided does not expire";
+  EXPECT_FALSE(is_overdue(question, now)) << "a decided question does not expire";
   question = make_question(model::default_options());
-  EXPECT_FALSE(is_overdue(question, base::WallTime::max())) << "without an expiry never";
+  EXPECT_FALSE(is_overdue(question, base::WallTime::max())) << "never without an expiry";
 }
 
-// Whatever is said: what comes out is a legal move, a choice among the options, and approved only by an approving one.
+// Any answer results in a legal transition and one of the options, and approves only with an approving one.
 RC_GTEST_PROP(Decision, approves_only_by_an_approving_option, ()) {
   const auto value = rc::gen::elementOf(std::vector<std::string>{"yes", "no", "reject", "go", "n", "later"});
   std::vector<model::ApprovalOption> options;
@@ -118,7 +118,7 @@ RC_GTEST_PROP(Decision, approves_only_by_an_approving_option, ()) {
 }
 
 // APR-7, APR-10.
-TEST(Grant, is_used_once_for_what_was_approved) {
+TEST(Grant, works_once_for_the_approved_command_and_attempt) {
   model::Approval approval;
   approval.digest = "sha256:a";
   approval.attempt = 2;
@@ -130,7 +130,8 @@ TEST(Grant, is_used_once_for_what_was_approved) {
   approval.status = ApprovalStatus::approved;
   EXPECT_TRUE(std::holds_alternative<Used>(use(approval, usage)));
   const Usage of_another{.run = base::RunId(9), .attempt = 2, .digest = "sha256:a"};
-  EXPECT_EQ(std::get<GrantRefusal>(use(approval, of_another)), GrantRefusal::not_granted) << "and it stays good";
+  EXPECT_EQ(std::get<GrantRefusal>(use(approval, of_another)), GrantRefusal::not_granted)
+      << "and the grant stays valid";
   EXPECT_TRUE(std::holds_alternative<Voided>(use(approval, {.attempt = 2, .digest = "sha256:b"})));
   EXPECT_TRUE(std::holds_alternative<Voided>(use(approval, {.attempt = 2})));
   EXPECT_TRUE(std::holds_alternative<Voided>(use(approval, {.attempt = 3, .digest = "sha256:a"})));

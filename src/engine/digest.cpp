@@ -9,7 +9,7 @@ namespace reeve::engine {
 
 namespace {
 
-// Each part as its length, a colon and its bytes.
+// Encodes each part as its length, a colon and its bytes.
 class Parts {
  public:
   void add(std::string_view part) { fmt::format_to(std::back_inserter(text_), "{}:{}", part.size(), part); }
@@ -23,31 +23,31 @@ class Parts {
 
 }  // namespace
 
-std::string digest_of(const ApprovedThing& thing) {
+std::string digest_of(const LaunchFingerprint& fingerprint) {
   Parts parts;
-  // The form itself: a later one cannot be taken for this.
+  // The format version, so that a later format cannot match this one.
   parts.add("reeve.approved.1");
-  parts.add(thing.tool);
-  parts.count(thing.argv.size());
-  for (const std::string& word : thing.argv) parts.add(word);
-  parts.number(thing.cwd.device);
-  parts.number(thing.cwd.inode);
-  parts.count(thing.environment.size());
-  for (const auto& [name, value] : thing.environment) {
+  parts.add(fingerprint.tool);
+  parts.count(fingerprint.argv.size());
+  for (const std::string& word : fingerprint.argv) parts.add(word);
+  parts.number(fingerprint.cwd.device);
+  parts.number(fingerprint.cwd.inode);
+  parts.count(fingerprint.environment.size());
+  for (const auto& [name, value] : fingerprint.environment) {
     parts.add(name);
     parts.add(value);
   }
-  parts.count(thing.scripts.size());
-  for (const ScriptContent& script : thing.scripts) {
+  parts.count(fingerprint.scripts.size());
+  for (const ScriptContent& script : fingerprint.scripts) {
     parts.add(script.path);
     parts.add(script.sha256);
   }
-  parts.add(thing.diff);
-  parts.add(thing.arguments);
+  parts.add(fingerprint.diff);
+  parts.add(fingerprint.arguments);
   return "sha256:" + base::sha256_hex(parts.text());
 }
 
-std::string find_difference(const ApprovedThing& approved, const ApprovedThing& now) {
+std::string find_difference(const LaunchFingerprint& approved, const LaunchFingerprint& now) {
   if (approved.tool != now.tool) return "the tool";
   if (approved.argv != now.argv) return "the command";
   if (approved.cwd.device != now.cwd.device || approved.cwd.inode != now.cwd.inode) return "the working folder";

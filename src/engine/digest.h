@@ -5,40 +5,40 @@
 #include <string>
 #include <vector>
 
-// What was approved is what runs (APR-10).
+// Ensures that what runs is what was approved (APR-10).
 namespace reeve::engine {
 
-// A folder by identity: another one under the same name is another one.
+// Identifies a folder by inode: a different folder under the same name is different.
 struct FolderIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
 };
 
 struct ScriptContent {
-  // As the command names it.
+  // As written in the command.
   std::string path;
-  // Of its contents.
+  // Of the file contents.
   std::string sha256;
 };
 
-// Everything that a grant is given for. Whoever fills it leaves out the decision's own variables.
-struct ApprovedThing {
+// Everything that a grant covers. The caller leaves out the variables that carry the decision itself.
+struct LaunchFingerprint {
   std::string tool;
   std::vector<std::string> argv;
   FolderIdentity cwd;
   std::map<std::string, std::string> environment;
-  // Script files named in the command, in its order.
+  // Script files named in the command, in order.
   std::vector<ScriptContent> scripts;
-  // The diff that is asked for, or the tool call's arguments as canonical JSON; empty where there is none.
+  // The diff under review, or the tool call's arguments as canonical JSON; empty if there is none.
   std::string diff;
   std::string arguments;
 };
 
-// "sha256:…". Two things have the same digest only when every part is the same: parts are told apart by their lengths,
-// so that no text can pass for two.
-std::string digest_of(const ApprovedThing& thing);
+// "sha256:…". Digests are equal only if every part is equal: parts are length-prefixed, so that one text cannot pass
+// for two.
+std::string digest_of(const LaunchFingerprint& fingerprint);
 
-// Which part changed, for the new question that says why: "the environment", "the script `deploy.sh`"; empty when none.
-std::string find_difference(const ApprovedThing& approved, const ApprovedThing& now);
+// The part that changed, for the new question: "the environment", "the script `deploy.sh`"; empty if none.
+std::string find_difference(const LaunchFingerprint& approved, const LaunchFingerprint& now);
 
 }  // namespace reeve::engine

@@ -9,7 +9,7 @@
 namespace reeve::engine {
 namespace {
 
-ApprovedThing make_thing() {
+LaunchFingerprint make_fingerprint() {
   return {.tool = "deploy",
           .argv = {"sh", "deploy.sh", "--to", "prod"},
           .cwd = {1, 2},
@@ -19,44 +19,44 @@ ApprovedThing make_thing() {
           .arguments = "{}"};
 }
 
-// APR-10: every part counts, and the new question can say which.
+// APR-10: every part matters, and the new question can name the changed one.
 TEST(Digest, covers_every_part) {
-  const std::vector<std::pair<std::function<void(ApprovedThing&)>, std::string>> changes = {
-      {[](ApprovedThing& t) { t.tool = "other"; }, "the tool"},
-      {[](ApprovedThing& t) { t.argv.emplace_back("--force"); }, "the command"},
-      {[](ApprovedThing& t) { t.argv = {"sh", "deploy.sh --to", "prod"}; }, "the command"},
-      {[](ApprovedThing& t) { t.cwd.inode = 3; }, "the working folder"},
-      {[](ApprovedThing& t) { t.cwd.device = 3; }, "the working folder"},
-      {[](ApprovedThing& t) { t.environment["A"] = "x"; }, "the variable `A`"},
-      {[](ApprovedThing& t) { t.environment["C"] = "3"; }, "the variable `C`"},
-      {[](ApprovedThing& t) { t.environment.erase("B"); }, "the environment"},
-      {[](ApprovedThing& t) { t.scripts[0].sha256 = "abd"; }, "the script `deploy.sh`"},
-      {[](ApprovedThing& t) { t.scripts.clear(); }, "the scripts"},
-      {[](ApprovedThing& t) { t.diff = "-line"; }, "the diff"},
-      {[](ApprovedThing& t) { t.arguments = "[]"; }, "the arguments"},
+  const std::vector<std::pair<std::function<void(LaunchFingerprint&)>, std::string>> changes = {
+      {[](LaunchFingerprint& t) { t.tool = "other"; }, "the tool"},
+      {[](LaunchFingerprint& t) { t.argv.emplace_back("--force"); }, "the command"},
+      {[](LaunchFingerprint& t) { t.argv = {"sh", "deploy.sh --to", "prod"}; }, "the command"},
+      {[](LaunchFingerprint& t) { t.cwd.inode = 3; }, "the working folder"},
+      {[](LaunchFingerprint& t) { t.cwd.device = 3; }, "the working folder"},
+      {[](LaunchFingerprint& t) { t.environment["A"] = "x"; }, "the variable `A`"},
+      {[](LaunchFingerprint& t) { t.environment["C"] = "3"; }, "the variable `C`"},
+      {[](LaunchFingerprint& t) { t.environment.erase("B"); }, "the environment"},
+      {[](LaunchFingerprint& t) { t.scripts[0].sha256 = "abd"; }, "the script `deploy.sh`"},
+      {[](LaunchFingerprint& t) { t.scripts.clear(); }, "the scripts"},
+      {[](LaunchFingerprint& t) { t.diff = "-line"; }, "the diff"},
+      {[](LaunchFingerprint& t) { t.arguments = "[]"; }, "the arguments"},
   };
-  const ApprovedThing approved = make_thing();
+  const LaunchFingerprint approved = make_fingerprint();
   std::set<std::string> digests = {digest_of(approved)};
-  EXPECT_EQ(find_difference(approved, make_thing()), "");
-  EXPECT_EQ(digest_of(make_thing()), digest_of(approved));
+  EXPECT_EQ(find_difference(approved, make_fingerprint()), "");
+  EXPECT_EQ(digest_of(make_fingerprint()), digest_of(approved));
   for (const auto& [change, name] : changes) {
-    ApprovedThing now = make_thing();
+    LaunchFingerprint now = make_fingerprint();
     change(now);
     EXPECT_TRUE(digests.insert(digest_of(now)).second) << name;
     EXPECT_EQ(find_difference(approved, now), name);
   }
 }
 
-// Grants are stored with their digest: a new form would void them all.
+// Grants are stored with their digest: a new format would void them all.
 TEST(Digest, is_stable_across_versions) {
-  EXPECT_EQ(digest_of(make_thing()), "sha256:f4a6e78a7b41e24ecb6342dfad66c147513712c583e73a0fdf0ca6256f7b83bb");
+  EXPECT_EQ(digest_of(make_fingerprint()), "sha256:f4a6e78a7b41e24ecb6342dfad66c147513712c583e73a0fdf0ca6256f7b83bb");
 }
 
-// No text passes for two, however it is cut.
-RC_GTEST_PROP(Digest, tells_apart_how_words_are_cut,
+// No text passes for two, however it is split.
+RC_GTEST_PROP(Digest, distinguishes_argument_boundaries,
               (const std::vector<std::string>& left, const std::vector<std::string>& right)) {
-  ApprovedThing one;
-  ApprovedThing other;
+  LaunchFingerprint one;
+  LaunchFingerprint other;
   one.argv = left;
   other.argv = right;
   RC_ASSERT((digest_of(one) == digest_of(other)) == (left == right));

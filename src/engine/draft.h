@@ -9,7 +9,7 @@
 
 namespace reeve::engine {
 
-// The touched part of an execution, copied from the view and changed step by step while a decision is made.
+// The touched part of an execution, copied from the view and modified while a decision is made.
 class Draft {
  public:
   struct Touched {
@@ -19,7 +19,7 @@ class Draft {
     NodeReset reset = NodeReset::none;
   };
 
-  // The view must outlive it.
+  // The view must outlive the draft.
   explicit Draft(const ExecutionView& view) : view_(view), tally_(view.tally()) {}
 
   Touched& touch(graph::NodeIndex node);
@@ -28,10 +28,10 @@ class Draft {
   Tally& tally() noexcept { return tally_; }
   std::vector<graph::NodeIndex> touched_nodes() const;
 
-  // Changes a status and the counts that hang on it.
+  // Changes a status and the counts that depend on it.
   void move(graph::NodeIndex node, model::NodeStatus to);
 
-  // What differs from the view, as changes. The rest of the decision is for the one who made it.
+  // Collects the differences from the view. The caller fills in the rest of the decision.
   ExecutionDecision collect(model::ExecutionStatus status, const std::optional<std::string>& reason) const;
 
  private:

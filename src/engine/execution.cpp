@@ -58,9 +58,9 @@ bool Decider::handle(const NodeFinished& event) {
   const NodeStatus status = state(event.node).status;
   if (status != NodeStatus::running && status != NodeStatus::waiting_approval) return false;
   const bool is_human = graph_.node(event.node).type == NodeType::human;
-  if (!event.said_yes && !workflow_.takes_no_for_an_answer(event.node)) {
+  if (!event.said_yes && !workflow_.treats_failure_as_result(event.node)) {
     touch(event.node).now.outputs = event.outputs;
-    const std::string plain = is_human ? "it was rejected" : "the gate said no";
+    const std::string plain = is_human ? "it was rejected" : "the gate did not pass";
     fail(event.node, event.why_no.empty() ? plain : event.why_no);
   } else {
     complete(event.node, is_human ? with_fields(state(event.node).inputs, event.outputs) : event.outputs);
@@ -94,7 +94,7 @@ bool Decider::handle(const NodeWaits& event) {
 }
 
 bool Decider::handle(const NodeGoesOn& event) {
-  // A human node goes nowhere without its answer.
+  // A human node cannot resume without its answer.
   const bool is_human = graph_.node(event.node).type == NodeType::human;
   if (is_human || state(event.node).status != NodeStatus::waiting_approval) return false;
   move(event.node, NodeStatus::running);
@@ -117,7 +117,7 @@ void Decider::begin(NodeIndex node) {
   if (!subgraph) {
     actions_.emplace_back(StartNode{node, now.iteration, now.attempt});
   } else {
-    // Only a retry begins a subgraph again within its iteration.
+    // Only a retry starts a subgraph again within an iteration.
     const bool resumes = now.attempt > 1;
     children_.push_back({node, now.iteration, now.attempt, subgraph->workflow_name,
                          map_fields(now.inputs, subgraph->input_mapping), resumes});
@@ -126,7 +126,7 @@ void Decider::begin(NodeIndex node) {
 
 void Decider::claim_ready() {
   if (model::is_over(status_)) return;
-  // A loop may have taken back what was made ready before it, or made it ready again.
+  // A loop may have reset nodes after they became ready, or made them ready again.
   std::erase_if(newly_ready_, [&](NodeIndex node) { return state(node).status != NodeStatus::ready; });
   sort_and_unite(newly_ready_);
   std::size_t room = moment_.room;
@@ -167,7 +167,7 @@ void Decider::end(ExecutionStatus to, const std::string& reason) {
   for (const NodeIndex node : live) {
     if (is_live(state(node).status)) cancel(node);
   }
-  // What was to begin with this very decision never begins.
+  // Nothing that this decision was about to start is started.
   std::erase_if(actions_, [](const Action& action) { return !std::holds_alternative<CancelNode>(action); });
   approvals_.clear();
   children_.clear();
@@ -197,7 +197,7 @@ std::string Decider::describe_failure(const FailedNode& failed) const {
   return fmt::format("{} failed: {}", base::quoted(graph_.node(failed.node).id), failed.error);
 }
 
-// GRF-7: of several failures the first of the file, whichever came last: the same each time.
+// GRF-7: of several failures, the first in file order, so that the reason is deterministic.
 std::string Decider::find_reason() {
   if (tally_.failed > 0) {
     for (const FailedNode& failed : view_.failed_nodes()) {

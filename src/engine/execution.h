@@ -14,11 +14,11 @@
 #include "graph/graph.h"
 #include "model/execution.h"
 
-// What happens next in an execution (GRF-2 … GRF-12, GRF-14). Pure: it reads a view, looks only at the neighbours of
-// what ended (and at a loop's body when a loop is taken), and returns what to store and what to do.
+// Decides the next step of an execution (GRF-2 … GRF-12, GRF-14). Pure: reads a view, visits only the neighbours of
+// ended nodes (and the body of a taken loop), and returns what to store and what to do.
 namespace reeve::engine {
 
-// A workflow made ready for decisions, once per content hash. The workflow must outlive it.
+// A workflow compiled for decisions, once per content hash. The workflow must outlive it.
 class CompiledWorkflow {
  public:
   explicit CompiledWorkflow(const model::Workflow& workflow);
@@ -28,14 +28,14 @@ class CompiledWorkflow {
   bool is_exit(graph::NodeIndex node) const { return is_exit_[node]; }
   graph::NodeIndex entry() const noexcept { return entry_; }
 
-  // How a node waits for its edges: a merge where a parallel node's branches meet as that node says (GRF-10).
+  // How a node waits for its edges: a merge after a parallel node waits as that parallel node says (GRF-10).
   model::WaitFor wait_for(graph::NodeIndex node) const { return wait_for_[node]; }
-  // The parallel node whose first finished branch this merge takes, if it is one.
+  // If this merge takes the first finished branch of a parallel node, that node.
   std::optional<graph::NodeIndex> first_of(graph::NodeIndex merge) const { return first_of_[merge]; }
-  // Every node between a parallel node and the merge where its branches meet, both left out.
+  // Every node between a parallel node and the merge where its branches meet, both excluded.
   std::vector<graph::NodeIndex> between(graph::NodeIndex parallel, graph::NodeIndex merge) const;
-  // Whether a `no` of this node is a result for others to look at, not an accident (GRF-6, GRF-12).
-  bool takes_no_for_an_answer(graph::NodeIndex node) const;
+  // Whether a rejection by this node is a result for later nodes and not a failure (GRF-6, GRF-12).
+  bool treats_failure_as_result(graph::NodeIndex node) const;
   // How many incoming edges count for readiness (GRF-4).
   std::int64_t awaited(graph::NodeIndex node) const { return awaited_[node]; }
   std::vector<graph::NodeIndex> loop_body(graph::EdgeIndex edge) const;
@@ -50,7 +50,7 @@ class CompiledWorkflow {
   std::vector<model::WaitFor> wait_for_;
   std::vector<std::optional<graph::NodeIndex>> first_of_;
   std::vector<std::int64_t> awaited_;
-  // By edge; 0 for those that are no loops.
+  // By edge; 0 for edges that are not loops.
   std::vector<std::int64_t> loop_limit_;
 };
 
@@ -71,7 +71,7 @@ struct EdgeView {
   std::int64_t order = 0;
 };
 
-// What is stored of one execution. Asked only for what a decision needs.
+// The stored state of one execution, read on demand.
 struct FailedNode {
   graph::NodeIndex node = 0;
   std::string error;
@@ -85,87 +85,87 @@ class ExecutionView {
   virtual Tally tally() const = 0;
   // The inputs that the execution was started with.
   virtual const base::Value& seeds() const = 0;
-  // Valid as long as the view.
+  // Valid for the lifetime of the view.
   virtual const NodeState& node(graph::NodeIndex node) const = 0;
   virtual EdgeView edge(graph::EdgeIndex edge) const = 0;
   virtual std::int64_t loop_taken(graph::EdgeIndex edge) const = 0;
-  // Nodes that are ready, running or waiting, in the order of the file.
+  // Ready, running and waiting nodes, in file order.
   virtual std::vector<graph::NodeIndex> live_nodes() const = 0;
-  // Nodes that failed, in the order of the file.
+  // Failed nodes, in file order.
   virtual std::vector<FailedNode> failed_nodes() const = 0;
-  // Nodes that are ready and may begin now, in the order of the file, at most so many.
+  // At most `most` nodes that are ready and may start at `now`, in file order.
   virtual std::vector<graph::NodeIndex> ready_nodes(base::WallTime now, std::size_t most) const = 0;
-  // These will be asked for: a view over a database gets them at one go.
+  // Hints that these nodes will be read, so that a database view can fetch them together.
   virtual void expect(std::span<const graph::NodeIndex> nodes) const = 0;
 };
 
 // --- what happened ---
 
 struct ExecutionStarted {};
-// A worker wants to begin the node: its next attempt. Stale when it may not yet, or when max_parallel_nodes run.
+// A worker wants to start the node's next attempt. Stale if it may not start yet, or if max_parallel_nodes are running.
 struct NodeBegan {
   graph::NodeIndex node = 0;
 };
-// A task or subgraph ended well; a gate's command ran (`passed` says what it said); a person answered.
+// A task or subgraph succeeded, a gate's command ran, or a person answered.
 struct NodeFinished {
   graph::NodeIndex node = 0;
   base::Value outputs;
-  // Of gates and human nodes: what they said.
+  // The result of a gate or human node.
   bool said_yes = true;
-  // Why it is a no, where that is not plain ("it expired").
+  // Why the result is negative, if there is a special reason ("it expired").
   std::string why_no = {};
 };
 struct NodeFailed {
   graph::NodeIndex node = 0;
   model::RetryOn kind = model::RetryOn::failed;
   std::string error;
-  // A person has ended it, or another try cannot help: it is not tried again by itself (GRF-14).
+  // A person ended it, or a retry cannot help: it is not retried automatically (GRF-14).
   bool is_final = false;
 };
-// Only a person can move it now: the run of a task has asked, or the child of a subgraph waits (GRF-7). It takes up
-// none of max_parallel_nodes.
+// Only a person can move the node now: a task's run has asked, or a subgraph's child waits (GRF-7). It does not count
+// against max_parallel_nodes.
 struct NodeWaits {
   graph::NodeIndex node = 0;
 };
-// It has its answer, or needs none any more. It goes on at once, whatever runs meanwhile.
+// The node has its answer or no longer needs one. It resumes immediately, regardless of max_parallel_nodes.
 struct NodeGoesOn {
   graph::NodeIndex node = 0;
 };
 struct CancelRequested {
   std::string reason;
 };
-// Go on at what failed, and redo nothing that completed (GRF-14). Stale when the execution did not fail, or when no
-// node did: a loop limit or a rejection leaves nothing to try again.
+// Retry the failed nodes without redoing completed ones (GRF-14). Stale if the execution did not fail, or if no node
+// failed: a loop limit or a rejection leaves nothing to retry.
 struct RetryRequested {
-  // It goes on with the execution that it is a part of, also when it was cancelled with it (GRF-11).
+  // Retried with its parent execution, even if it was cancelled with the parent (GRF-11).
   bool is_part = false;
 };
-// A worker has room (Moment::room) for nodes that are ready.
+// A worker has free slots (Moment::room) for ready nodes.
 struct RoomOffered {};
 using ExecutionEvent = std::variant<ExecutionStarted, NodeBegan, NodeFinished, NodeFailed, NodeWaits, NodeGoesOn,
                                     CancelRequested, RetryRequested, RoomOffered>;
 
-// When the decision is made, and by whom.
+// The time of the decision, and the capacity of the deciding worker.
 struct Moment {
   base::WallTime now;
-  // How many nodes the one who decides can start at once. What becomes ready beyond that is offered to others.
+  // How many nodes the deciding worker can start. Further ready nodes are offered to other workers.
   std::size_t room = 0;
 };
 
 struct ExecutionDecision {
   std::vector<NodeChange> nodes;
-  // In the order in which they were taken back; one iteration of a node once.
+  // In reset order; each iteration of a node once.
   std::vector<ArchivedNode> archived;
   std::vector<EdgeChange> edges;
   std::vector<LoopChange> loops;
   std::vector<NewApproval> approvals;
   std::vector<NewChild> children;
   std::optional<ExecutionChange> execution;
-  // All nodes that are still pending become `cancelled`: the execution is over and nothing will reach them.
+  // All pending nodes become `cancelled`: the execution is over, and nothing will reach them.
   bool cancels_pending = false;
   std::vector<Action> actions;
   std::vector<Note> notes;
-  // The event came too late or twice: nothing is changed.
+  // The event was late or repeated: nothing is changed.
   bool is_stale = false;
 };
 

@@ -26,22 +26,22 @@ constexpr std::uint64_t seeds = 1'500;
 constexpr int most_steps = 20'000;
 
 struct Habits {
-  // One in so many nodes fails, and one in so many gates and people says no; 0 for none.
+  // One in this many nodes fails, and one in this many gates and people rejects; 0 for none.
   std::uint64_t fails = 0;
   std::uint64_t says_no = 3;
 };
 
-// What a node says depends on the node and its iteration alone, never on when it is asked.
+// A node's result depends only on the node and its iteration, never on timing.
 std::uint64_t fate(std::uint64_t seed, const std::string& id, int iteration, int attempt, std::uint64_t below) {
   const std::uint64_t mixed = std::hash<std::string>{}(fmt::format("{}/{}/{}/{}", seed, id, iteration, attempt));
   return base::SeededRandom(mixed).below(below);
 }
 
-// Lets an execution run to its end, whichever live node comes next.
+// Runs an execution to its end, picking any live node next.
 void go_on(testing::MemoryExecution& execution, std::uint64_t seed, base::Random& order, const Habits& habits) {
   for (int step = 0; step < most_steps && !model::is_over(execution.status()); ++step) {
     const auto live = execution.live_nodes();
-    ASSERT_FALSE(live.empty()) << "an execution that is not over has something to do";
+    ASSERT_FALSE(live.empty()) << "an unfinished execution has live nodes";
     const auto node = live[order.below(live.size())];
     const NodeState state = execution.node(node);
     const model::Node& words = execution.workflow().graph().node(node);
@@ -51,7 +51,7 @@ void go_on(testing::MemoryExecution& execution, std::uint64_t seed, base::Random
       continue;
     }
     ASSERT_LE(execution.tally().running, execution.workflow().workflow().config.max_parallel_nodes);
-    // An attempt may fail where another does not; what is found in the end is the same.
+    // One attempt may fail and another succeed; the final result is the same.
     const auto draw = [&](std::uint64_t below) { return fate(seed, words.id, state.iteration, 0, below); };
     const bool fails = habits.fails > 0 && fate(seed, words.id, state.iteration, state.attempt, habits.fails) == 0;
     if (fails && state.status == NodeStatus::running) {
@@ -69,7 +69,7 @@ void go_on(testing::MemoryExecution& execution, std::uint64_t seed, base::Random
 }
 
 void run_to_end(testing::MemoryExecution& execution, std::uint64_t seed, base::Random& order, const Habits& habits) {
-  // Now and then the one who decides can start something at once.
+  // Sometimes the deciding worker has free slots.
   execution.moment().room = order.below(3);
   execution.on(ExecutionStarted{});
   go_on(execution, seed, order, habits);
@@ -98,7 +98,7 @@ TEST(ExecutionProperty, random_workflows_are_valid_ones) {
     ASSERT_TRUE(parsed) << "seed " << seed << "\n" << view::problems_text(parsed.error(), {});
     ASSERT_EQ(parsed->workflow.nodes.size(), workflow.nodes.size());
   }
-  // What was not there was not tested.
+  // Ensures that the generator covers every node type.
   EXPECT_GE(nodes / seeds, 10);
   for (const NodeType type :
        {NodeType::task, NodeType::gate, NodeType::branch, NodeType::merge, NodeType::parallel, NodeType::human}) {
@@ -106,7 +106,7 @@ TEST(ExecutionProperty, random_workflows_are_valid_ones) {
   }
 }
 
-TEST(ExecutionProperty, it_always_ends_and_every_node_with_it) {
+TEST(ExecutionProperty, every_execution_and_node_ends) {
   std::map<model::ExecutionStatus, int> ends;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -144,8 +144,8 @@ TEST(ExecutionProperty, no_node_runs_twice_without_a_loop_or_a_retry) {
   }
 }
 
-// Where nothing races and nothing fails fast, the order in which work is done decides nothing.
-TEST(ExecutionProperty, the_order_of_work_does_not_change_the_outcome) {
+// Without races and fail_fast, the order of work does not affect the result.
+TEST(ExecutionProperty, completion_order_does_not_change_the_outcome) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     base::SeededRandom random(seed);
     const model::Workflow workflow = testing::make_random_workflow(random, {.allows_races = false, .fail_fast = false});
@@ -155,7 +155,7 @@ TEST(ExecutionProperty, the_order_of_work_does_not_change_the_outcome) {
       testing::MemoryExecution execution(compiled);
       base::SeededRandom order(order_seed);
       run_to_end(execution, seed, order, {.fails = 15});
-      // Why it failed may be told by whichever failed last; that it failed may not.
+      // The reason may depend on which node failed last; the failure itself may not.
       std::string outcome = describe(execution);
       outcome.erase(0, outcome.find('\n'));
       if (expected.empty()) expected = outcome;
@@ -164,9 +164,9 @@ TEST(ExecutionProperty, the_order_of_work_does_not_change_the_outcome) {
   }
 }
 
-// With fail_fast, where nothing goes on behind a failure: retried until nothing fails, it comes to the end that it
-// would have had, and nothing that completed runs again.
-TEST(ExecutionProperty, a_retry_leads_where_it_would_have_led) {
+// With fail_fast, where nothing continues after a failure: retried until nothing fails, it reaches the end that it
+// would have had, and no completed node runs again.
+TEST(ExecutionProperty, retried_execution_reaches_the_same_outcome) {
   int retried = 0;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     base::SeededRandom random(seed);
@@ -180,7 +180,7 @@ TEST(ExecutionProperty, a_retry_leads_where_it_would_have_led) {
     for (int round = 0; round < 50 && with.tally().failed > 0; ++round) {
       if (with.on(RetryRequested{}).is_stale) break;
       ++retried;
-      // Nothing fails any more from the third round on.
+      // Nothing fails from the third round on.
       go_on(with, seed, order, {.fails = round < 2 ? 6U : 0U, .says_no = 0});
     }
     ASSERT_EQ(with.tally().failed, 0) << "seed " << seed;
@@ -194,7 +194,7 @@ TEST(ExecutionProperty, a_retry_leads_where_it_would_have_led) {
 }
 
 // The same seed replays to the same decisions, byte for byte.
-TEST(ExecutionProperty, a_seed_replays) {
+TEST(ExecutionProperty, same_seed_gives_the_same_decisions) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     std::string first;
     for (int round = 0; round < 2; ++round) {

@@ -9,8 +9,8 @@
 #include "tests/support/engine/memory_execution.h"
 #include "tests/support/engine/random_workflow.h"
 
-// Properties over graphs and schedules that shrink: what fails is told as the smallest workflow and the shortest order
-// of events that still fails.
+// Properties over graphs and schedules that shrink: a failure is reported as the smallest workflow and the shortest
+// order of events that still fails.
 namespace reeve::engine {
 
 struct Story {
@@ -54,13 +54,13 @@ using base::Value;
 using model::NodeStatus;
 using model::NodeType;
 
-// Chance that was written down: bytes first, then zeros. Fewer and smaller bytes are a simpler story.
+// Recorded randomness: bytes first, then zeros. Fewer and smaller bytes are a simpler case.
 class ScriptedRandom final : public base::Random {
  public:
   explicit ScriptedRandom(const std::vector<std::uint8_t>& bytes) : bytes_(bytes) {}
   void fill(std::span<std::byte> bytes) override {
     for (std::byte& byte : bytes) byte = std::byte{0};
-    // One byte of script for each draw, whatever its width: the lowest.
+    // Uses one byte of script per draw, whatever its width: the lowest.
     if (!bytes.empty() && next_ < bytes_.size()) bytes.front() = std::byte{bytes_[next_++]};
   }
 
@@ -69,7 +69,7 @@ class ScriptedRandom final : public base::Random {
   std::size_t next_ = 0;
 };
 
-// Runs the story to its end and checks after every event.
+// Runs the script to its end and checks after every event.
 void live_through(testing::MemoryExecution& execution, const Story& story, bool may_fail) {
   ScriptedRandom order(story.order);
   ScriptedRandom fates(story.fates);
@@ -82,7 +82,7 @@ void live_through(testing::MemoryExecution& execution, const Story& story, bool 
     RC_ASSERT(!live.empty());
     const auto node = live[order.below(live.size())];
     if (execution.node(node).status == NodeStatus::ready) {
-      // With an empty script the same one is picked again and again: room makes the others go on.
+      // With an empty script the same node is picked repeatedly; free slots let the others continue.
       const bool is_full = execution.tally().running >= most;
       if (!is_full) {
         RC_ASSERT(!execution.on(NodeBegan{node}).is_stale);
@@ -108,9 +108,10 @@ void live_through(testing::MemoryExecution& execution, const Story& story, bool 
   }
 }
 
-// GRF-4, GRF-5, GRF-7: it always ends, every node with it, counters stay within their bounds, and what nothing led to
-// is skipped, never pending.
-RC_GTEST_PROP(ExecutionStory, ends_with_every_node, (const Story& story, bool fail_fast, bool allows_races)) {
+// GRF-4, GRF-5, GRF-7: the execution always ends, and every node with it; counters stay within their limits, and
+// unreached nodes are skipped, never pending.
+RC_GTEST_PROP(ExecutionStory, every_node_ends_with_the_execution,
+              (const Story& story, bool fail_fast, bool allows_races)) {
   ScriptedRandom shape(story.shape);
   const model::Workflow workflow =
       testing::make_random_workflow(shape, {.depth = 4, .allows_races = allows_races, .fail_fast = fail_fast});
@@ -132,14 +133,14 @@ RC_GTEST_PROP(ExecutionStory, ends_with_every_node, (const Story& story, bool fa
   RC_ASSERT(!::testing::Test::HasFailure());
 }
 
-// Where nothing races and nothing fails fast, the order of concurrent completions decides nothing.
-RC_GTEST_PROP(ExecutionStory, order_decides_nothing,
+// Without races and fail_fast, the order of concurrent completions does not affect the result.
+RC_GTEST_PROP(ExecutionStory, completion_order_does_not_change_the_outcome,
               (const Story& story, const std::vector<std::uint8_t>& other_order)) {
   ScriptedRandom shape(story.shape);
   const model::Workflow workflow =
       testing::make_random_workflow(shape, {.depth = 4, .allows_races = false, .fail_fast = false});
   const CompiledWorkflow compiled(workflow);
-  // What a node says depends on the node alone.
+  // A node's result depends only on the node.
   const auto run = [&](const std::vector<std::uint8_t>& bytes) {
     testing::MemoryExecution execution(compiled);
     ScriptedRandom order(bytes);

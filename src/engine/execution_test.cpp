@@ -36,7 +36,7 @@ class Flow {
   std::string inputs(const std::string& id) const { return json::encode(execution_->state_of(id).inputs); }
   std::string outputs(const std::string& id) const { return json::encode(execution_->state_of(id).outputs); }
 
-  // Begins it and lets it end.
+  // Starts a node and finishes it.
   ExecutionDecision finish(const std::string& id, std::string_view outputs = "{}", bool said_yes = true) {
     const auto node = execution_->index(id);
     if (execution_->status_of(id) == NodeStatus::ready) execution_->on(NodeBegan{node});
@@ -70,7 +70,7 @@ TEST(Execution, debug_example_loops_until_the_test_passes) {
     flow.finish("fix", R"({"text": "patched"})");
     flow.finish("test", not_passed, false);
     EXPECT_EQ(flow.status("analyze"), "ready") << "round " << round;
-    EXPECT_EQ(flow.status("review"), "pending") << "what lies behind the branch is not skipped by a loop";
+    EXPECT_EQ(flow.status("review"), "pending") << "nodes after the branch are not skipped by a loop";
     EXPECT_EQ(flow.execution().state_of("fix").iteration, round + 1);
   }
   flow.finish("analyze");
@@ -100,8 +100,8 @@ TEST(Execution, debug_example_ends_at_its_loop_limit) {
             std::string::npos);
 }
 
-// The loop's target gets what the loop edge brings, beside what it had.
-TEST(Execution, a_loop_brings_what_was_found) {
+// The loop's target receives the loop edge's data besides its previous inputs.
+TEST(Execution, loop_target_receives_loop_edge_data) {
   Flow flow(read_example("debug-with-retry-loop.yaml"), R"({"issue": "it crashes"})");
   flow.finish("analyze");
   flow.finish("fix");
@@ -123,16 +123,16 @@ TEST(Execution, parallel_example_asks_after_all_gates) {
   EXPECT_EQ(flow.status("review"), "waiting_approval");
   EXPECT_EQ(flow.status(), "waiting_approval");
   ASSERT_EQ(decision.approvals.size(), 1);
-  EXPECT_EQ(decision.approvals[0].options.size(), 2) << "approve and reject, where the node names none";
+  EXPECT_EQ(decision.approvals[0].options.size(), 2) << "approve and reject by default";
   flow.finish("review", R"({"approved": true, "chosen_value": "approve", "comment": "ship it", "decided_by": "ana"})");
   EXPECT_EQ(flow.status("merge"), "ready");
-  EXPECT_NE(flow.inputs("merge").find(R"("comment":"ship it")"), std::string::npos) << "S5: the comment goes on";
+  EXPECT_NE(flow.inputs("merge").find(R"("comment":"ship it")"), std::string::npos) << "S5: the comment is passed on";
   flow.finish("merge");
   EXPECT_EQ(flow.status(), "completed");
 }
 
-// GRF-12: rejected, and an edge looks at it: a result, not an accident.
-TEST(Execution, parallel_example_ends_with_a_rejection) {
+// GRF-12: rejected, and an edge reads it: a result, not a failure.
+TEST(Execution, parallel_example_fails_on_rejection) {
   Flow flow(read_example("parallel-review.yaml"));
   flow.finish("implement");
   for (const char* gate : {"lint", "test", "security"}) flow.finish(gate, passed);
@@ -143,8 +143,9 @@ TEST(Execution, parallel_example_ends_with_a_rejection) {
   EXPECT_EQ(flow.status(), "failed") << "no exit completed";
 }
 
-// GRF-7: of several failures the first of the file is told, whichever came last, and also when something else did.
-TEST(Execution, the_reason_does_not_depend_on_what_came_last) {
+// GRF-7: of several failures, the first in file order is reported, whichever came last, and also when something else
+// did.
+TEST(Execution, reason_does_not_depend_on_completion_order) {
   const std::string yaml = R"(
 id: w
 name: w
@@ -179,18 +180,18 @@ edges:
   } while (std::ranges::next_permutation(order).found);
 }
 
-// GRF-6: a gate that says no with nobody to look at it fails, and GRF-7: its siblings end at once.
-TEST(Execution, a_gates_no_fails_fast) {
+// GRF-6: a gate whose rejection no edge reads fails, and GRF-7: its siblings end at once.
+TEST(Execution, rejecting_gate_fails_fast) {
   Flow flow(read_example("parallel-review.yaml"));
   flow.finish("implement");
   flow.execution().on(NodeBegan{flow.execution().index("lint")});
   const ExecutionDecision decision = flow.finish("test", not_passed, false);
   EXPECT_EQ(flow.status(), "failed");
-  EXPECT_EQ(flow.execution().reason(), "`test` failed: the gate said no");
+  EXPECT_EQ(flow.execution().reason(), "`test` failed: the gate did not pass");
   EXPECT_EQ(flow.status("lint"), "cancelled");
   EXPECT_EQ(flow.status("security"), "cancelled");
   EXPECT_EQ(flow.status("merge"), "cancelled");
-  EXPECT_EQ(decision.actions.size(), 2) << "those who ran or were to run are ended, nothing begins";
+  EXPECT_EQ(decision.actions.size(), 2) << "live nodes are ended, nothing starts";
   EXPECT_TRUE(flow.finish("lint", passed).is_stale) << "a late result changes nothing";
 }
 
@@ -220,7 +221,7 @@ std::string make_diamond(std::string_view wait, std::string_view fast) {
 }
 
 // GRF-4
-TEST(Execution, any_starts_with_the_first_and_ignores_the_rest) {
+TEST(Execution, wait_for_any_starts_with_the_first_branch) {
   Flow flow(make_diamond("any", "true"));
   flow.finish("a");
   flow.finish("b", R"({"x": 1})");
@@ -229,8 +230,8 @@ TEST(Execution, any_starts_with_the_first_and_ignores_the_rest) {
   EXPECT_EQ(flow.inputs("end"), R"({"x":1,"b.x":1})");
 }
 
-// GRF-4, GRF-8: a later edge in the file wins, and that is told.
-TEST(Execution, all_waits_and_the_later_edge_wins) {
+// GRF-4, GRF-8: a later edge in the file wins, with a note.
+TEST(Execution, wait_for_all_waits_and_the_later_edge_wins) {
   Flow flow(make_diamond("all", "true"));
   flow.finish("a");
   flow.finish("c", R"({"x": 2})");
@@ -241,8 +242,8 @@ TEST(Execution, all_waits_and_the_later_edge_wins) {
   EXPECT_EQ(flow.execution().notes()[0].kind, Note::Kind::field_collision);
 }
 
-// GRF-7 without fail_fast: what can run runs, an exit that completed completes.
-TEST(Execution, without_fail_fast_the_other_way_goes_on) {
+// GRF-7 without fail_fast: everything that can run runs, and a completed exit completes the execution.
+TEST(Execution, without_fail_fast_the_other_branch_continues) {
   Flow flow(make_diamond("all", "false"));
   flow.finish("a");
   flow.fail("b");
@@ -254,7 +255,7 @@ TEST(Execution, without_fail_fast_the_other_way_goes_on) {
 }
 
 // GRF-14
-TEST(Execution, retries_what_may_be_retried) {
+TEST(Execution, failed_node_is_retried_until_attempts_run_out) {
   Flow flow(make_diamond("any", "true"));
   flow.finish("a");
   const ExecutionDecision first = flow.fail("c", model::RetryOn::failed_timeout);
@@ -262,7 +263,7 @@ TEST(Execution, retries_what_may_be_retried) {
   ASSERT_EQ(first.actions.size(), 1);
   const base::WallTime later = flow.execution().moment().now + std::chrono::seconds(2);
   EXPECT_EQ(std::get<OfferNode>(first.actions[0]), (OfferNode{flow.execution().index("c"), 0, 2, later}));
-  EXPECT_TRUE(flow.execution().on(NodeBegan{flow.execution().index("c")}).is_stale) << "not before its pause is over";
+  EXPECT_TRUE(flow.execution().on(NodeBegan{flow.execution().index("c")}).is_stale) << "not before its pause has ended";
   flow.execution().moment().now = later;
   flow.fail("c", model::RetryOn::failed_timeout);
   EXPECT_EQ(flow.status("c"), "ready");
@@ -274,7 +275,7 @@ TEST(Execution, retries_what_may_be_retried) {
   EXPECT_EQ(other.status("c"), "failed") << "only what `on` names";
 }
 
-TEST(Execution, cancel_ends_everything) {
+TEST(Execution, cancel_ends_every_node) {
   Flow flow(make_diamond("any", "true"));
   flow.finish("a");
   const ExecutionDecision decision = flow.execution().on(CancelRequested{"ana: enough"});
@@ -285,8 +286,8 @@ TEST(Execution, cancel_ends_everything) {
   EXPECT_TRUE(flow.execution().on(CancelRequested{"again"}).is_stale);
 }
 
-// GRF-10: `first` takes the first and cancels the others.
-TEST(Execution, first_of_a_parallel_node_cancels_the_others) {
+// GRF-10: `first` takes the first branch and cancels the others.
+TEST(Execution, wait_for_first_cancels_the_other_branches) {
   Flow flow(R"(
 id: w
 name: W
@@ -315,7 +316,7 @@ edges:
 }
 
 // GRF-10
-TEST(Execution, intersection_keeps_what_all_have) {
+TEST(Execution, intersection_keeps_common_fields) {
   Flow flow(R"(
 id: w
 name: W
@@ -337,8 +338,8 @@ edges:
   EXPECT_EQ(flow.status(), "completed");
 }
 
-// GRF-6: `auto_approve` answers the question that the gate leads to.
-TEST(Execution, a_gate_may_answer_for_a_person) {
+// GRF-6: `auto_approve` answers the question after the gate.
+TEST(Execution, passed_gate_can_auto_approve) {
   const std::string yaml = R"(
 id: w
 name: W
@@ -356,11 +357,11 @@ edges:
             std::string::npos);
   Flow no(yaml);
   no.finish("g", not_passed, false);
-  EXPECT_EQ(no.status(), "waiting_approval") << "a gate that says no answers nothing";
+  EXPECT_EQ(no.status(), "waiting_approval") << "a gate that does not pass answers nothing";
 }
 
-// GRF-2: a condition that cannot be compared is false, and that is told.
-TEST(Execution, a_doubtful_condition_is_told) {
+// GRF-2: a condition that cannot be evaluated is false, with a note.
+TEST(Execution, incomparable_condition_is_noted) {
   Flow flow(R"(
 id: w
 name: W
@@ -377,8 +378,8 @@ edges:
   EXPECT_EQ(flow.execution().notes()[0].text, "there is no field `gone`");
 }
 
-// What passes through many nodes grows with their number; it must not double at each.
-TEST(Execution, data_that_passes_many_nodes_stays_small) {
+// Data that passes through many nodes grows linearly; it must not double at each.
+TEST(Execution, inputs_grow_linearly_through_many_nodes) {
   std::string yaml = "id: w\nname: W\nentry_point: n0\nnodes:\n";
   std::string edges = "edges:\n";
   for (int i = 0; i < 60; ++i) {
@@ -391,8 +392,8 @@ TEST(Execution, data_that_passes_many_nodes_stays_small) {
   EXPECT_EQ(flow.execution().state_of("n60").inputs.as_object()->size(), 61);
 }
 
-// GRF-14: `flow retry` goes on at what failed and redoes nothing that completed.
-TEST(Execution, retry_goes_on_at_what_failed) {
+// GRF-14: `flow retry` resumes at the failed nodes and redoes no completed ones.
+TEST(Execution, retry_resumes_at_the_failed_nodes) {
   Flow flow(read_example("parallel-review.yaml"));
   flow.finish("implement", R"({"text": "done"})");
   flow.finish("lint", passed);
@@ -404,10 +405,10 @@ TEST(Execution, retry_goes_on_at_what_failed) {
   EXPECT_EQ(flow.status("implement"), "completed");
   EXPECT_EQ(flow.status("lint"), "completed");
   EXPECT_EQ(flow.status("test"), "ready");
-  EXPECT_EQ(flow.status("security"), "ready") << "what was cut off goes on too";
+  EXPECT_EQ(flow.status("security"), "ready") << "cancelled siblings resume too";
   EXPECT_EQ(flow.status("join"), "pending");
   ASSERT_EQ(decision.actions.size(), 2);
-  EXPECT_EQ(std::get<OfferNode>(decision.actions[0]).attempt, 2) << "another attempt, told apart from the first";
+  EXPECT_EQ(std::get<OfferNode>(decision.actions[0]).attempt, 2) << "a new attempt number";
   flow.finish("test", passed);
   flow.finish("security", passed);
   EXPECT_EQ(flow.status("review"), "waiting_approval");
@@ -415,10 +416,10 @@ TEST(Execution, retry_goes_on_at_what_failed) {
   flow.finish("merge");
   EXPECT_EQ(flow.status(), "completed");
   EXPECT_EQ(flow.execution().begun().at(flow.execution().index("lint")), 1);
-  EXPECT_TRUE(flow.execution().on(RetryRequested{}).is_stale) << "nothing failed any more";
+  EXPECT_TRUE(flow.execution().on(RetryRequested{}).is_stale) << "no failed nodes are left";
 }
 
-TEST(Execution, retry_without_fail_fast_reaches_what_was_skipped) {
+TEST(Execution, retry_without_fail_fast_reaches_skipped_nodes) {
   Flow flow(make_diamond("all", "false"));
   flow.finish("a");
   flow.fail("b");
@@ -433,7 +434,7 @@ TEST(Execution, retry_without_fail_fast_reaches_what_was_skipped) {
   EXPECT_EQ(flow.status(), "completed");
 }
 
-TEST(Execution, retry_asks_again_where_a_person_said_no) {
+TEST(Execution, retry_asks_again_after_a_rejection) {
   Flow flow("id: w\nname: W\nentry_point: h\nnodes:\n  - {id: h, type: human, human_config: {title: T}}\nedges: []\n");
   flow.finish("h", R"({"approved": false})", false);
   ASSERT_EQ(flow.status(), "failed");
@@ -452,10 +453,10 @@ TEST(Execution, retry_is_refused_where_nothing_failed) {
     flow.finish("test", not_passed, false);
   }
   ASSERT_EQ(flow.status(), "failed");
-  EXPECT_TRUE(flow.execution().on(RetryRequested{}).is_stale) << "a loop limit leaves nothing to try again";
+  EXPECT_TRUE(flow.execution().on(RetryRequested{}).is_stale) << "a loop limit leaves nothing to retry";
 }
 
-TEST(Execution, an_event_that_comes_twice_changes_nothing) {
+TEST(Execution, duplicate_event_changes_nothing) {
   Flow flow(make_diamond("any", "true"));
   EXPECT_TRUE(flow.execution().on(ExecutionStarted{}).is_stale);
   const auto a = flow.execution().index("a");
@@ -466,8 +467,9 @@ TEST(Execution, an_event_that_comes_twice_changes_nothing) {
   EXPECT_TRUE(flow.execution().on(NodeFinished{flow.execution().index("end"), {}, true}).is_stale);
 }
 
-// GRF-14: what becomes ready begins in the same decision where the one who decides has room, up to max_parallel_nodes.
-TEST(Execution, what_is_ready_begins_where_there_is_room) {
+// GRF-14: nodes that become ready start in the same decision if the deciding worker has free slots, up to
+// max_parallel_nodes.
+TEST(Execution, ready_nodes_start_while_slots_are_free) {
   Flow flow(read_example("parallel-review.yaml"));
   flow.execution().moment().room = 2;
   const ExecutionDecision decision = flow.finish("implement", R"({"text": "done"})");
@@ -479,7 +481,7 @@ TEST(Execution, what_is_ready_begins_where_there_is_room) {
   const ExecutionDecision next = flow.execution().on(RoomOffered{});
   EXPECT_EQ(next.nodes.size(), 1);
   EXPECT_EQ(flow.execution().tally().running, 3);
-  EXPECT_TRUE(flow.execution().on(RoomOffered{}).is_stale) << "nothing is ready any more";
+  EXPECT_TRUE(flow.execution().on(RoomOffered{}).is_stale) << "no ready nodes are left";
 }
 
 constexpr const char* with_subgraph = R"(
@@ -487,18 +489,18 @@ id: outer
 name: outer
 entry_point: inner
 nodes:
-  - {id: inner, type: subgraph, subgraph_config: {workflow_name: other, input_mapping: {goal: wish}, output_mapping: {found: answer}}}
+  - {id: inner, type: subgraph, subgraph_config: {workflow_name: other, input_mapping: {goal: options}, output_mapping: {found: answer}}}
   - {id: after, type: task, task_config: {role: r}}
 edges:
   - {id: e, source: inner, target: after}
 )";
 
-// GRF-11: a subgraph needs no worker; its child gets the mapped inputs, and its end is its node's.
+// GRF-11: a subgraph needs no worker; its child gets the mapped inputs, and its end is the node's.
 TEST(Execution, a_subgraph_runs_as_a_child) {
   auto parsed = spec::parse_workflow(std::make_shared<const spec::Source>("w.yaml", with_subgraph));
   ASSERT_TRUE(parsed) << view::problems_text(parsed.error(), {});
   const CompiledWorkflow compiled(parsed->workflow);
-  testing::MemoryExecution execution(compiled, json::parse(R"({"wish": "peace", "x": 1})").value());
+  testing::MemoryExecution execution(compiled, json::parse(R"({"options": "peace", "x": 1})").value());
   const ExecutionDecision started = execution.on(ExecutionStarted{});
   ASSERT_EQ(started.children.size(), 1);
   EXPECT_EQ(started.children[0].workflow_name, "other");
@@ -518,11 +520,11 @@ TEST(Execution, a_subgraph_runs_as_a_child) {
   EXPECT_EQ(execution.status(), model::ExecutionStatus::failed);
   const ExecutionDecision retried = execution.on(RetryRequested{});
   ASSERT_EQ(retried.children.size(), 1);
-  EXPECT_TRUE(retried.children[0].resumes) << "the child goes on at what failed there";
+  EXPECT_TRUE(retried.children[0].resumes) << "the child resumes at its failed nodes";
 }
 
-// Every decision is bounded: a loop that nobody has anything to do in ends it, whatever its limit says.
-TEST(Execution, a_loop_without_work_ends) {
+// Every decision is bounded: a loop without work ends the execution, whatever its limit.
+TEST(Execution, loop_without_work_fails_the_execution) {
   Flow flow(R"(
 id: spin
 name: spin
@@ -538,7 +540,7 @@ edges:
 )",
             R"({"x": 2})");
   EXPECT_EQ(flow.status(), "failed");
-  EXPECT_NE(flow.execution().reason().find("without anything to do"), std::string::npos);
+  EXPECT_NE(flow.execution().reason().find("without doing any work"), std::string::npos);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "tests/support/engine/memory_execution.h"
 #include "tests/support/engine/random_workflow.h"
 
-// GRF-7: nodes that wait for a person though they are no human nodes.
+// GRF-7: nodes other than human nodes that wait for a person.
 namespace reeve::engine {
 namespace {
 
@@ -49,34 +49,34 @@ class ExecutionWaits : public ::testing::Test {
   std::unique_ptr<testing::MemoryExecution> execution_;
 };
 
-TEST_F(ExecutionWaits, a_node_that_waits_leaves_its_room_to_the_next) {
+TEST_F(ExecutionWaits, waiting_node_frees_its_slot) {
   EXPECT_EQ(execution_->status_of("b"), NodeStatus::ready) << "one at a time";
   const ExecutionDecision decision = execution_->on(NodeWaits{index("a")});
   EXPECT_EQ(execution_->status_of("a"), NodeStatus::waiting_approval);
   EXPECT_EQ(execution_->status_of("b"), NodeStatus::running) << "at once";
   ASSERT_EQ(decision.actions.size(), 1U);
   EXPECT_EQ(std::get<StartNode>(decision.actions[0]).node, index("b"));
-  EXPECT_EQ(execution_->status(), ExecutionStatus::running) << "b needs nobody";
+  EXPECT_EQ(execution_->status(), ExecutionStatus::running) << "b does not wait for a person";
   execution_->on(NodeWaits{index("b")});
   EXPECT_EQ(execution_->status(), ExecutionStatus::waiting_approval);
 }
 
-TEST_F(ExecutionWaits, a_node_goes_on_in_the_attempt_that_it_was_in) {
+TEST_F(ExecutionWaits, resumed_node_keeps_its_attempt) {
   execution_->on(NodeWaits{index("a")});
   const ExecutionDecision decision = execution_->on(NodeGoesOn{index("a")});
   EXPECT_FALSE(decision.is_stale);
-  EXPECT_TRUE(decision.actions.empty()) << "nothing is begun";
+  EXPECT_TRUE(decision.actions.empty()) << "nothing is started";
   EXPECT_EQ(execution_->status_of("a"), NodeStatus::running);
   EXPECT_EQ(execution_->state_of("a").attempt, 1);
-  EXPECT_EQ(execution_->tally().running, 2) << "it does not wait for room";
+  EXPECT_EQ(execution_->tally().running, 2) << "it does not wait for a slot";
   execution_->on(NodeFinished{index("a"), base::Value::object()});
   execution_->on(NodeFinished{index("b"), base::Value::object()});
   EXPECT_EQ(execution_->status(), ExecutionStatus::completed);
 }
 
-TEST_F(ExecutionWaits, what_comes_twice_or_too_late_changes_nothing) {
+TEST_F(ExecutionWaits, duplicate_and_late_events_change_nothing) {
   EXPECT_TRUE(execution_->on(NodeGoesOn{index("a")}).is_stale);
-  EXPECT_TRUE(execution_->on(NodeWaits{index("b")}).is_stale) << "it has not begun";
+  EXPECT_TRUE(execution_->on(NodeWaits{index("b")}).is_stale) << "it has not started";
   EXPECT_FALSE(execution_->on(NodeWaits{index("a")}).is_stale);
   EXPECT_TRUE(execution_->on(NodeWaits{index("a")}).is_stale);
   execution_->on(CancelRequested{"enough"});
@@ -84,7 +84,7 @@ TEST_F(ExecutionWaits, what_comes_twice_or_too_late_changes_nothing) {
   EXPECT_EQ(execution_->status_of("a"), NodeStatus::cancelled);
 }
 
-TEST_F(ExecutionWaits, what_waits_can_fail_and_be_cancelled) {
+TEST_F(ExecutionWaits, waiting_node_can_fail) {
   execution_->on(NodeWaits{index("a")});
   const ExecutionDecision decision =
       execution_->on(NodeFailed{index("a"), model::RetryOn::failed, "rejected", /*is_final=*/true});
@@ -95,8 +95,8 @@ TEST_F(ExecutionWaits, what_waits_can_fail_and_be_cancelled) {
   EXPECT_EQ(std::get<CancelNode>(decision.actions[0]).node, index("b"));
 }
 
-// Whatever waits and goes on in between: it ends as it would have, and the counts are right all the while.
-TEST(ExecutionWaitsProperty, waiting_changes_no_outcome) {
+// Whatever waits and resumes in between, the end is the same, and the counts stay correct.
+TEST(ExecutionWaitsProperty, waiting_does_not_change_the_outcome) {
   constexpr std::uint64_t seeds = 400;
   std::size_t waits = 0;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
@@ -135,7 +135,7 @@ TEST(ExecutionWaitsProperty, waiting_changes_no_outcome) {
         outcome += fmt::format(" {}#{}", base::spell(execution.node(node).status), execution.node(node).iteration);
       }
       for (const auto& [node, times] : execution.begun()) {
-        ASSERT_LE(times, execution.node(node).iteration + 1) << "going on is no beginning";
+        ASSERT_LE(times, execution.node(node).iteration + 1) << "resuming is not a new start";
       }
     }
     ASSERT_EQ(outcomes[0], outcomes[1]);

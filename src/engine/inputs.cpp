@@ -22,7 +22,7 @@ Value* find_member(Value& object, std::string_view key) {
   return nullptr;
 }
 
-// True when the name was there with another value.
+// Returns true if the name had another value.
 bool put(Value& object, std::string_view key, const Value& value) {
   if (Value* old = find_member(object, key)) {
     const bool differs = *old != value;
@@ -44,9 +44,9 @@ void deliver(const Graph& graph, graph::NodeIndex node, const Delivery& delivery
   for (const Member& member : *object) {
     const bool has_node = member.key.find('.') != std::string::npos;
     if (put(inputs, member.key, member.value) && !has_node) {
-      notes.push_back(
-          {Note::Kind::field_collision, node,
-           fmt::format("{} of {} wins over an earlier edge's", base::quoted(member.key), base::quoted(source))});
+      notes.push_back({Note::Kind::field_collision, node,
+                       fmt::format("{} of {} overrides the value from an earlier edge", base::quoted(member.key),
+                                   base::quoted(source))});
     }
     if (!has_node) put(inputs, fmt::format("{}.{}", source, member.key), member.value);
   }

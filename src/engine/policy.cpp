@@ -17,7 +17,7 @@ namespace {
 using model::Policy;
 using model::PolicyRule;
 
-// What a call is and where it works.
+// A call and the folder it works in.
 struct Call {
   const base::Value& arguments;
   const CallPlace& place;
@@ -29,7 +29,7 @@ bool matches_located(std::string_view pattern, const CallPath& path) {
   return path.beneath && base::matches_glob(pattern, *path.beneath);
 }
 
-// What approves must fit wherever the path leads; for what is stricter one way to the file is enough.
+// A rule that approves must match every resolved form of the path; a stricter rule needs only one.
 bool matches_path(const PolicyRule& rule, std::string_view pattern, const std::string& path, const CallPlace& place) {
   const std::vector<CallPath> all = locate_all(place, path);
   const auto fits = [&](const CallPath& each) { return matches_located(pattern, each); };
@@ -40,7 +40,7 @@ bool matches_path(const PolicyRule& rule, std::string_view pattern, const std::s
   return std::ranges::any_of(all, fits_somehow);
 }
 
-// Only texts are matched: what a pattern means for a number or an object nobody could say.
+// Only strings are matched: a pattern has no defined meaning for a number or an object.
 bool fits(const PolicyRule& rule, const Call& call) {
   return std::ranges::all_of(rule.when, [&](const auto& entry) {
     const base::Value* argument = find_field(call.arguments, entry.first);
@@ -102,10 +102,10 @@ constexpr auto file_tools = std::to_array<FileTool>({
     {.name = "file_write", .needs_path = false, .reads = false},
 });
 
-// TOOL-1: why a call is not approved automatically whatever a rule says; nothing when it may be.
+// TOOL-1: why a call is not auto-approved whatever the rules say; empty if it may be.
 std::string_view find_objection(const FileTool& tool, const Call& call) {
   const auto paths = find_paths(call.arguments);
-  if (!paths) return "a path that is no text";
+  if (!paths) return "a path that is not a string";
   if (paths->empty() && tool.needs_path) return "no `path`";
   for (const std::string& path : *paths) {
     for (const CallPath& each : locate_all(call.place, path)) {
@@ -113,13 +113,13 @@ std::string_view find_objection(const FileTool& tool, const Call& call) {
       if (tool.reads && names_secret_file(*each.beneath)) return "a file that may hold secrets";
     }
   }
-  // To git it is an option: `--no-index`, `--output=…`.
+  // git would take it as an option: `--no-index`, `--output=…`.
   const auto is_option = [](const base::Member& member) {
     const std::string* text = member.value.as_string();
     return text != nullptr && text->starts_with('-');
   };
   const bool is_git = tool.name.starts_with("git_");
-  if (is_git && std::ranges::any_of(*call.arguments.as_object(), is_option)) return "an option of git";
+  if (is_git && std::ranges::any_of(*call.arguments.as_object(), is_option)) return "a git option";
   return {};
 }
 

@@ -23,7 +23,7 @@ std::string verdict(const model::Policies& policies, std::string_view role, std:
 }
 
 // TOOL-1, S4 §6
-TEST(Policy, follows_the_defaults_of_the_seed) {
+TEST(Policy, defaults_match_the_reference) {
   EXPECT_EQ(verdict({}, "crew", "file_read", R"({"path": "src/a.c"})"), "auto_approve by default");
   EXPECT_EQ(verdict({}, "crew", "git_log"), "auto_approve by default");
   EXPECT_EQ(verdict({}, "crew", "task_status"), "auto_approve by default");
@@ -35,7 +35,7 @@ TEST(Policy, follows_the_defaults_of_the_seed) {
 }
 
 // TOOL-1: role override, tool policy, then the defaults.
-TEST(Policy, the_role_comes_before_the_tool) {
+TEST(Policy, role_rule_overrides_tool_rule) {
   model::Policies policies;
   policies.tools["git_push"] = {{.policy = Policy::deny}};
   policies.roles["mayor"]["git_push"] = {{.policy = Policy::require_approval, .even_if_denied = true}};
@@ -43,8 +43,8 @@ TEST(Policy, the_role_comes_before_the_tool) {
   EXPECT_EQ(verdict(policies, "crew", "git_push"), "deny by policies.tools.git_push");
 }
 
-// A default of a role is there to trust it more or less than others, not to undo what the config says.
-TEST(Policy, of_a_default_of_the_role_and_the_config_of_the_tool_the_stricter_counts) {
+// A role's default expresses more or less trust than other roles', and must not undo the config.
+TEST(Policy, stricter_of_role_default_and_tool_rule_wins) {
   model::Policies policies;
   policies.tools["git_commit"] = {{.policy = Policy::deny}};
   policies.tools["file_write"] = {{.policy = Policy::auto_approve}};
@@ -53,8 +53,8 @@ TEST(Policy, of_a_default_of_the_role_and_the_config_of_the_tool_the_stricter_co
   EXPECT_EQ(verdict(policies, "crew", "file_write"), "auto_approve by policies.tools.file_write");
 }
 
-// TOOL-1: finer rules look at parsed arguments.
-TEST(Policy, rules_on_arguments_come_first_whatever_their_order) {
+// TOOL-1: rules with `when` match parsed arguments.
+TEST(Policy, argument_rules_win_in_any_order) {
   model::Policies policies;
   policies.tools["file_write"] = {
       {.policy = Policy::auto_approve},
@@ -67,13 +67,13 @@ TEST(Policy, rules_on_arguments_come_first_whatever_their_order) {
             "require_approval by policies.tools.file_write");
   EXPECT_EQ(verdict(policies, "crew", "file_write", R"({"path": "src/a"})"),
             "auto_approve by policies.tools.file_write")
-      << "a rule on an argument that is not there does not fit";
+      << "a rule on a missing argument does not match";
   EXPECT_EQ(verdict(policies, "crew", "file_write", R"({"path": {"of": "secrets/a"}})"),
-            "require_approval by policies.tools.file_write: a path that is no text")
-      << "only texts are matched";
+            "require_approval by policies.tools.file_write: a path that is not a string")
+      << "only strings are matched";
 }
 
-TEST(Policy, a_rule_that_does_not_fit_leaves_the_default) {
+TEST(Policy, unmatched_rule_falls_back_to_the_default) {
   model::Policies policies;
   policies.tools["file_delete"] = {
       {.policy = Policy::require_approval, .when = {{"path", "tmp/**"}}, .even_if_denied = true}};
@@ -82,8 +82,8 @@ TEST(Policy, a_rule_that_does_not_fit_leaves_the_default) {
   EXPECT_EQ(verdict(policies, "crew", "file_delete", R"({"path": "src/x"})"), "deny by default");
 }
 
-// TOOL-1: reading is approved beneath the worktree alone, whatever a rule says.
-TEST(Policy, reading_is_approved_only_beneath_the_worktree) {
+// TOOL-1: reading is auto-approved only inside the worktree, whatever a rule says.
+TEST(Policy, reads_are_approved_only_inside_the_worktree) {
   model::Policies loose;
   for (const char* tool : {"file_read", "list_directory", "search_files", "git_blame", "git_diff", "git_log"}) {
     loose.tools[tool] = {{.policy = Policy::auto_approve, .when = {{"path", "/**"}}}, {.policy = Policy::auto_approve}};
@@ -105,7 +105,7 @@ TEST(Policy, reading_is_approved_only_beneath_the_worktree) {
 }
 
 // TOOL-1
-TEST(Policy, reading_what_may_hold_secrets_is_asked_about) {
+TEST(Policy, reading_files_that_may_hold_secrets_needs_approval) {
   for (const char* path : {".env", "app/.env.local", ".ENV", "deploy/server.pem", "ssl/private.key", ".ssh/known_hosts",
                            "x/.aws/config", "id_rsa", "backup_rsa", ".netrc", ".npmrc", "credentials.json",
                            ".git/config", "sub/.git/config", ".reeve/state/http.token", "docs/key"}) {
@@ -119,26 +119,25 @@ TEST(Policy, reading_what_may_hold_secrets_is_asked_about) {
   }
 }
 
-TEST(Policy, a_path_that_cannot_be_judged_is_asked_about) {
+TEST(Policy, unresolvable_path_needs_approval) {
   EXPECT_EQ(verdict({}, "crew", "file_read"), "require_approval by default: no `path`");
   for (const char* arguments : {R"({"path": 7})", R"({"path": null})", R"({"path": ""})", R"({"paths": []})",
                                 R"({"paths": ["a", 7]})", R"({"path": "a", "file": {}})"}) {
-    EXPECT_EQ(verdict({}, "crew", "file_read", arguments), "require_approval by default: a path that is no text")
+    EXPECT_EQ(verdict({}, "crew", "file_read", arguments), "require_approval by default: a path that is not a string")
         << arguments;
   }
   EXPECT_EQ(verdict({}, "crew", "file_read", R"({"path": "a", "file": "/etc/passwd"})"),
             "require_approval by default: outside the worktree");
   EXPECT_EQ(verdict({}, "crew", "search_files", R"({"paths": ["a", "../b"]})"),
             "require_approval by default: outside the worktree");
-  EXPECT_EQ(verdict({}, "crew", "git_diff", R"({"ref": "--no-index"})"),
-            "require_approval by default: an option of git");
+  EXPECT_EQ(verdict({}, "crew", "git_diff", R"({"ref": "--no-index"})"), "require_approval by default: a git option");
   EXPECT_EQ(resolve_policy({}, "", "file_read", json::parse(R"({"path": "a"})").value(), {}).policy,
             Policy::require_approval)
       << "no worktree is known";
 }
 
 // TOOL-8: paths are made absolute and resolved before they are matched.
-TEST(Policy, rules_match_where_a_path_leads) {
+TEST(Policy, rules_match_the_resolved_path) {
   model::Policies policies;
   policies.tools["file_write"] = {{.policy = Policy::deny, .when = {{"path", "secrets/**"}}},
                                   {.policy = Policy::deny, .when = {{"path", "**/.env"}}},
@@ -155,7 +154,7 @@ TEST(Policy, rules_match_where_a_path_leads) {
   EXPECT_EQ(write("src/../secrets/x"), "deny by policies.tools.file_write");
   EXPECT_EQ(write("/work/app/./secrets//x"), "deny by policies.tools.file_write");
   EXPECT_EQ(write("docs/ok"), "auto_approve by policies.tools.file_write");
-  EXPECT_EQ(write("docs/key"), "deny by policies.tools.file_write") << "a link to .env";
+  EXPECT_EQ(write("docs/key"), "deny by policies.tools.file_write") << "a symlink to .env";
   EXPECT_EQ(write("/home/x/.env"), "deny by policies.tools.file_write");
   EXPECT_EQ(write("/tmp/x"), "require_approval by policies.tools.file_write: outside the worktree");
 }

@@ -18,16 +18,16 @@ std::string failure_reason(const ProcessEnd& end) {
 
 ExitVerdict classify_exit(const ProcessEnd& end) {
   REEVE_ASSERT(end.exit_code.has_value() != end.signal.has_value());
-  // A question is asked by leaving with 90, or with 0 while it is open: both mean that the tool wants to be started
-  // again with the answer.
+  // A tool asks by exiting with 90, or with 0 while its question is open: both mean that it wants to be restarted with
+  // the answer.
   const bool leaves_with_one = end.exit_code == approval_exit_code || (end.exit_code == 0 && end.has_pending_question);
   const bool asks = end.may_ask && leaves_with_one;
-  // However soon the answer came: leaving with 90 or 0 is leaving for it.
+  // An answer may arrive before the exit: exiting with 90 or 0 still means waiting for it.
   const bool leaves = end.exit_code == approval_exit_code || end.exit_code == 0;
   if (leaves && !end.has_failure_marker && !end.has_pending_question && end.answer) {
     const bool is_granted = end.answer == model::ApprovalStatus::approved;
     if (is_granted) return {model::RunStatus::waiting_approval, {}, model::Outcome::asked, QuestionFate::granted};
-    // Nobody said no to what nobody answered.
+    // An expired question was not rejected.
     const bool is_denied = end.answer == model::ApprovalStatus::rejected;
     const auto outcome = is_denied ? model::Outcome::denied : model::Outcome::asked;
     return {model::RunStatus::failed, {}, outcome, QuestionFate::denied};
@@ -48,7 +48,7 @@ ExitVerdict classify_exit(const ProcessEnd& end) {
 model::Approval make_generic_question(const std::string& tool_name) {
   model::Approval approval;
   approval.tool_name = tool_name;
-  approval.question = fmt::format("{} asks to go on", tool_name);
+  approval.question = fmt::format("{} asks to continue", tool_name);
   approval.options = model::default_options();
   approval.default_value = "reject";
   return approval;

@@ -12,30 +12,30 @@ ExitVerdict code(int exit_code, bool marker = false, bool question = false) {
 }
 
 // RUN-6, line by line.
-TEST(RunExit, zero_without_a_failure_marker_is_completed) {
+TEST(RunExit, zero_without_a_failure_marker_completes) {
   EXPECT_EQ(code(0).status, completed);
   EXPECT_EQ(code(0).reason, "");
   EXPECT_EQ(code(0, true).status, failed);
   EXPECT_EQ(code(0, true).reason, "failure marker");
 }
 
-TEST(RunExit, ninety_waits_for_an_approval) {
+TEST(RunExit, exit_90_waits_for_an_approval) {
   EXPECT_EQ(code(90).status, waiting_approval);
-  EXPECT_EQ(code(90).question, QuestionFate::generic) << "without a question the generic one is made";
+  EXPECT_EQ(code(90).question, QuestionFate::generic) << "without a question, the generic one is created";
   EXPECT_EQ(code(90, false, true).question, QuestionFate::stays);
   EXPECT_EQ(code(0, false, true).status, waiting_approval) << "exit 0 with a question pending counts as 90";
   EXPECT_EQ(code(0, false, true).outcome, model::Outcome::asked);
 }
 
 // GRF-6
-TEST(RunExit, ninety_of_a_gate_is_a_code_like_any_other) {
+TEST(RunExit, exit_90_of_a_gate_is_a_plain_failure) {
   const ExitVerdict verdict = classify_exit({.exit_code = 90, .may_ask = false});
   EXPECT_EQ(verdict.status, failed);
   EXPECT_EQ(verdict.reason, "exit_code != 0 (90)");
   EXPECT_EQ(verdict.question, QuestionFate::none);
 }
 
-TEST(RunExit, any_other_end_fails_and_its_question_expires) {
+TEST(RunExit, other_exits_fail_and_expire_the_question) {
   EXPECT_EQ(code(2).status, failed);
   EXPECT_EQ(code(2).reason, "exit_code != 0 (2)");
   EXPECT_EQ(code(2).question, QuestionFate::none);
@@ -46,32 +46,32 @@ TEST(RunExit, any_other_end_fails_and_its_question_expires) {
   EXPECT_EQ(killed.question, QuestionFate::expires);
 }
 
-// Somebody was faster than the tool: what it leaves for has been answered.
-TEST(RunExit, an_answer_that_came_before_the_end_decides) {
+// The question was answered before the tool exited.
+TEST(RunExit, answer_given_before_the_exit_decides) {
   using enum model::ApprovalStatus;
   const auto leave = [](model::ApprovalStatus answer, int exit_code = 90) {
     return classify_exit({.exit_code = exit_code, .answer = answer});
   };
   EXPECT_EQ(leave(approved).status, waiting_approval);
-  EXPECT_EQ(leave(approved).question, QuestionFate::granted) << "no second question for what was granted";
+  EXPECT_EQ(leave(approved).question, QuestionFate::granted) << "no second question after a grant";
   for (const auto no : {rejected, expired}) {
     EXPECT_EQ(leave(no).status, failed);
     EXPECT_EQ(leave(no).question, QuestionFate::denied);
   }
   EXPECT_EQ(leave(rejected).outcome, model::Outcome::denied);
-  EXPECT_EQ(leave(expired).outcome, model::Outcome::asked) << "nobody said no";
+  EXPECT_EQ(leave(expired).outcome, model::Outcome::asked) << "it was not rejected";
   EXPECT_EQ(leave(rejected, 0).status, failed) << "exit 0 with a question counts as 90, however soon it was answered";
   EXPECT_EQ(leave(approved, 0).question, QuestionFate::granted);
   EXPECT_EQ(leave(approved, 2).status, failed);
 }
 
-// A tool that says it failed is not started again on somebody's yes.
-TEST(RunExit, a_failure_marker_outweighs_the_question) {
+// A tool that reports a failure is not restarted on an approval.
+TEST(RunExit, failure_marker_overrides_the_question) {
   EXPECT_EQ(code(90, true, true).status, failed);
   EXPECT_EQ(code(90, true, true).question, QuestionFate::expires);
 }
 
-TEST(RunExit, every_verdict_is_a_legal_move_of_a_running_run) {
+TEST(RunExit, every_verdict_is_a_legal_transition) {
   for (int exit_code = 0; exit_code < 256; ++exit_code) {
     for (const bool marker : {false, true}) {
       for (const bool question : {false, true}) {
@@ -83,7 +83,7 @@ TEST(RunExit, every_verdict_is_a_legal_move_of_a_running_run) {
 
 TEST(RunExit, the_generic_question_preselects_reject) {
   const model::Approval approval = make_generic_question("aider");
-  EXPECT_EQ(approval.question, "aider asks to go on");
+  EXPECT_EQ(approval.question, "aider asks to continue");
   EXPECT_EQ(approval.default_value, "reject");
   EXPECT_EQ(approval.options.size(), 2);
 }

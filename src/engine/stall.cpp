@@ -28,8 +28,8 @@ StallDecision check_stall(base::TimeLimit no_output_timeout, model::Liveness liv
   const base::BootTime half = silence.since + limit / 2;
   const base::BootTime deadline = silence.since + limit;
   if (now < half) return {StallVerdict::wait, half};
-  // Without a look at half-time there is nothing to compare with: one that comes late (a machine that slept, a daemon
-  // that was away) warns first and gives the second half from now.
+  // Without a sample at half-time there is nothing to compare with: a late check (after suspend, or without a daemon)
+  // warns first and allows another half of the limit.
   if (!silence.at_half) return {StallVerdict::half_time, std::max(deadline, now + limit / 2)};
   if (now < deadline) return {StallVerdict::wait, deadline};
   if (liveness == model::Liveness::activity && is_at_work(*silence.at_half, seen, limit / 2)) {

@@ -19,7 +19,7 @@ StallDecision check(const Silence& silence, seconds after, const Activity& seen 
 }
 
 // RUN-5
-TEST(Stall, warns_at_half_time_and_marks_at_the_deadline) {
+TEST(Stall, warns_at_half_the_limit_and_stalls_at_the_limit) {
   Silence silence{start, {}};
   EXPECT_EQ(check(silence, seconds(149)).verdict, StallVerdict::wait);
   EXPECT_EQ(check(silence, seconds(149)).look_again, start + seconds(150));
@@ -30,8 +30,8 @@ TEST(Stall, warns_at_half_time_and_marks_at_the_deadline) {
   EXPECT_EQ(check(silence, seconds(300)).verdict, StallVerdict::stalled);
 }
 
-// RUN-5: a silent build that works is never killed for being silent.
-TEST(Stall, work_is_a_sign_of_life) {
+// RUN-5: a silent but working build is never killed for silence.
+TEST(Stall, cpu_and_io_activity_prevents_a_stall) {
   const Silence silence{start, Activity{seconds(10), 1000}};
   EXPECT_EQ(check(silence, seconds(300), {seconds(10) + milliseconds(1500), 1000}).verdict, StallVerdict::at_work)
       << "1 % of 150 s";
@@ -40,8 +40,8 @@ TEST(Stall, work_is_a_sign_of_life) {
   EXPECT_EQ(check(silence, seconds(300), {seconds(10), 1000 + 4095}).verdict, StallVerdict::stalled);
 }
 
-// RUN-5: `liveness: output` looks at output and heartbeats alone.
-TEST(Stall, work_does_not_count_where_only_words_do) {
+// RUN-5: `liveness: output` considers only output and heartbeats.
+TEST(Stall, output_liveness_ignores_activity) {
   const Silence silence{start, Activity{}};
   EXPECT_EQ(check(silence, seconds(300), {seconds(150), 1 << 30}, Liveness::output).verdict, StallVerdict::stalled);
 }
@@ -55,15 +55,15 @@ TEST(Stall, never_happens_without_a_limit) {
   EXPECT_FALSE(is_due(base::TimeLimit::off(), {start, {}}, start + seconds(1'000'000)));
 }
 
-// A daemon that was away has not watched: it warns before it judges.
-TEST(Stall, one_who_comes_late_warns_first) {
+// A daemon that was not running has not watched: it warns before it decides.
+TEST(Stall, returning_daemon_warns_before_it_decides) {
   const StallDecision decision = check({start, {}}, seconds(5'000));
   EXPECT_EQ(decision.verdict, StallVerdict::half_time);
   EXPECT_EQ(decision.look_again, start + seconds(5'150));
 }
 
-// The activity is looked at twice a silence, and only then.
-RC_GTEST_PROP(Stall, looks_at_the_activity_exactly_when_it_is_due, ()) {
+// The activity is sampled twice per silence, and only then.
+RC_GTEST_PROP(Stall, measures_activity_only_when_due, ()) {
   const auto after = seconds(*rc::gen::inRange(0, 1000));
   const Silence silence{start, *rc::gen::arbitrary<bool>() ? std::optional(Activity{}) : std::nullopt};
   const StallDecision decision = check(silence, after);

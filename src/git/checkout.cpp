@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "git/forward.h"
+#include "git/checkout_update_journal.h"
 #include "git/repository.h"
 
 namespace reeve::git {
@@ -31,11 +31,11 @@ struct Changes {
   std::vector<std::string> untracked;
 };
 
-// Of files and index against a commit, which need not be that of HEAD.
-Changes compare(const Workshop& workshop, const std::optional<std::string>& commit) {
-  // Submodules are compared by their commit: to look further is to run git with their config.
-  Call call = workshop.ours_in_checkout(commit, {"status", "--porcelain=v1", "-z", "--untracked-files=normal",
-                                                 "--ignore-submodules=dirty", "--no-renames"});
+// Compares files and index with a commit, which need not be HEAD.
+Changes compare(const GitContext& context, const std::optional<std::string>& commit) {
+  // Submodules are compared by commit only: looking inside would run git with their config.
+  Call call = context.sandboxed_in_checkout(commit, {"status", "--porcelain=v1", "-z", "--untracked-files=normal",
+                                                     "--ignore-submodules=dirty", "--no-renames"});
   call.limit = std::chrono::minutes(5);
   Changes changes;
   for (const std::string& entry : split_at_nul(demand(call))) {
@@ -58,23 +58,23 @@ std::string tell(const std::vector<std::string>& names) {
   return base::join(told, ", ");
 }
 
-// Files of the person that `to` would be written over: git keeps those that it does not ignore, this keeps all.
-std::vector<std::string> find_in_the_way(const Workshop& workshop, const std::string& from, const std::string& to) {
+// User files that moving to `to` would overwrite: git protects only those that are not ignored, this protects all.
+std::vector<std::string> find_in_the_way(const GitContext& context, const std::string& from, const std::string& to) {
   const auto names = [&](const char* filter) {
-    return split_at_nul(demand(workshop.ours({"diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff",
-                                              std::string("--diff-filter=") + filter, from, to})));
+    return split_at_nul(demand(context.sandboxed({"diff-tree", "-r", "-z", "--name-only", "--no-renames",
+                                                  "--no-ext-diff", std::string("--diff-filter=") + filter, from, to})));
   };
   const auto list = names("D");
   const std::set<std::string> leaving(list.begin(), list.end());
   std::vector<std::string> found;
-  const fs::path& root = workshop.place().root;
+  const fs::path& root = context.place().root;
   std::error_code error;
-  // Whatever stands where a folder has to be, or the file itself.
+  // A path is blocked by the file itself, or by anything in the place of one of its folders.
   const auto blocks = [&](const fs::path& name) {
     const auto status = fs::symlink_status(root / name, error);
     if (!fs::exists(status) || leaving.contains(name.string())) return false;
     if (!fs::is_directory(status)) return true;
-    // A folder for a file: what of it stays?
+    // A folder in the place of a file: does any of its content remain?
     for (auto entry = fs::recursive_directory_iterator(root / name, error); entry != fs::end(entry);
          entry.increment(error)) {
       const bool is_folder = fs::is_directory(entry->symlink_status(error));
@@ -97,27 +97,27 @@ std::vector<std::string> find_in_the_way(const Workshop& workshop, const std::st
   throw base::Error("git.dirty", std::move(message), std::move(fix));
 }
 
-// The index says what was done: it is put in its place when all files are written.
-void recover(const Workshop& workshop, const Forward& left, const std::optional<std::string>& head) {
-  remove_stale_lock(workshop, left);
-  const auto side = find_side(workshop, left);
-  if (side == Side::from) take_back_files(workshop, left);
-  if (left.is_back && side == Side::from) return move_files(workshop, left);
+// The index shows how far the update came: it is renamed into place after all files are written.
+void recover(const GitContext& context, const CheckoutUpdateJournal& left, const std::optional<std::string>& head) {
+  remove_stale_lock(context, left);
+  const auto side = find_side(context, left);
+  if (side == Side::from) take_back_files(context, left);
+  if (left.is_back && side == Side::from) return move_files(context, left);
   if (left.is_back || side != Side::to || head != left.from) return;
-  demand(workshop.theirs({"update-ref", "-m", "reeve: fast-forward", "HEAD", left.to, left.from}));
+  demand(context.in_repository({"update-ref", "-m", "reeve: fast-forward", "HEAD", left.to, left.from}));
 }
 
-// A git that fails or is killed over it leaves nothing half done as long as this process lives.
-void move(const Workshop& workshop, const Forward& forward) {
-  write_forward(workshop, forward);
+// If git fails or is killed, the update is reverted, unless this process is killed too.
+void move(const GitContext& context, const CheckoutUpdateJournal& journal) {
+  write_journal(context, journal);
   try {
-    move_files(workshop, forward);
+    move_files(context, journal);
   } catch (const base::Error&) {
-    // What failed first is told. What cannot be taken back now is when it is tried again.
+    // The first failure is reported. Files that cannot be reverted now are reverted at the next attempt.
     try {
-      remove_stale_lock(workshop, forward);
-      if (find_side(workshop, forward) == Side::from) take_back_files(workshop, forward);
-      if (!forward.is_back) forget_forward(workshop);
+      remove_stale_lock(context, journal);
+      if (find_side(context, journal) == Side::from) take_back_files(context, journal);
+      if (!journal.is_back) forget_forward(context);
     } catch (const base::Error&) {
     }
     throw;
@@ -129,12 +129,12 @@ void move(const Workshop& workshop, const Forward& forward) {
 Repository::Status Repository::status() {
   Status found;
   found.head = head();
-  const Outcome branch = run(workshop_->theirs({"symbolic-ref", "--quiet", "--short", "HEAD"}));
+  const Outcome branch = run(context_->in_repository({"symbolic-ref", "--quiet", "--short", "HEAD"}));
   if (branch.code == 0) found.branch = base::replace_invalid_utf8(base::trim(branch.output));
-  Changes changes = compare(*workshop_, found.head);
+  Changes changes = compare(*context_, found.head);
   found.dirty = std::move(changes.dirty);
   found.untracked = std::move(changes.untracked);
-  found.in_operation = is_in_operation(workshop_->place().own);
+  found.in_operation = is_in_operation(context_->place().own);
   return found;
 }
 
@@ -144,38 +144,40 @@ void Repository::fast_forward(const std::string& commit) {
   if (!is_ancestor(from, commit)) {
     throw base::Error(
         "git.moved",
-        fmt::format("the checkout is at {}, which {} does not build on", from.substr(0, 12), commit.substr(0, 12)),
+        fmt::format("the checkout is at {}, which is not an ancestor of {}", from.substr(0, 12), commit.substr(0, 12)),
         "merge it: git merge " + commit);
   }
-  if (is_in_operation(workshop_->place().own)) {
-    refuse_dirty("a merge, rebase or the like is under way in the checkout", "finish or abort it: git status");
+  if (is_in_operation(context_->place().own)) {
+    refuse_dirty("a merge, rebase or similar operation is in progress in the checkout",
+                 "finish or abort it: git status");
   }
-  const auto dirty = compare(*workshop_, from).dirty;
-  // A kill between files and branch leaves files that are at `commit` already.
-  const bool is_there_already = !dirty.empty() && compare(*workshop_, commit).dirty.empty();
+  const auto dirty = compare(*context_, from).dirty;
+  // A kill after the files and before the branch leaves the files already at `commit`.
+  const bool is_there_already = !dirty.empty() && compare(*context_, commit).dirty.empty();
   if (!is_there_already) {
-    if (!dirty.empty()) refuse_dirty("the checkout has changes: " + tell(dirty), "commit or stash them: git stash");
-    if (const auto found = find_in_the_way(*workshop_, from, commit); !found.empty()) {
-      refuse_dirty("files that are not tracked are in the way: " + tell(found), "move them away");
+    if (!dirty.empty())
+      refuse_dirty("the checkout has uncommitted changes: " + tell(dirty), "commit or stash them: git stash");
+    if (const auto found = find_in_the_way(*context_, from, commit); !found.empty()) {
+      refuse_dirty("untracked files are in the way: " + tell(found), "move them away");
     }
-    move(*workshop_, make_forward(from, commit, false));
+    move(*context_, make_journal(from, commit, false));
   }
-  const Call call = workshop_->theirs({"update-ref", "-m", "reeve: fast-forward", "HEAD", commit, from});
+  const Call call = context_->in_repository({"update-ref", "-m", "reeve: fast-forward", "HEAD", commit, from});
   const Outcome outcome = run(call);
-  if (outcome.code == 0) return forget_forward(*workshop_);
-  move(*workshop_, make_forward(commit, from, true));
-  forget_forward(*workshop_);
+  if (outcome.code == 0) return forget_forward(*context_);
+  move(*context_, make_journal(commit, from, true));
+  forget_forward(*context_);
   if (head() == from) fail(call, outcome);
-  throw base::Error("git.moved", "the checkout was moved to another commit meanwhile", "try again");
+  throw base::Error("git.moved", "the checkout moved to another commit in the meantime", "try again");
 }
 
 bool Repository::recover_checkout() {
-  const auto left = find_forward(*workshop_);
+  const auto left = find_journal(*context_);
   if (!left) return false;
-  // Waits until a git that outlived its daemon is over.
+  // Waits for a git that outlived its daemon.
   const auto now = head();
-  recover(*workshop_, *left, now);
-  forget_forward(*workshop_);
+  recover(*context_, *left, now);
+  forget_forward(*context_);
   return true;
 }
 

@@ -12,7 +12,7 @@ using testing::GitRepository;
 
 class GitCheckout : public ::testing::Test {
  protected:
-  // On top of HEAD, made elsewhere.
+  // A commit on top of HEAD, made in another worktree.
   std::string next(const std::vector<std::pair<std::string, std::string>>& files,
                    const std::vector<std::string>& removed = {}) {
     const fs::path folder = made.beside("elsewhere");
@@ -42,7 +42,7 @@ class GitCheckout : public ::testing::Test {
   std::string message;
 };
 
-TEST_F(GitCheckout, tells_how_it_stands) {
+TEST_F(GitCheckout, status_reports_branch_dirty_files_and_operation) {
   auto status = repository.status();
   EXPECT_TRUE(status.dirty.empty() && status.untracked.empty() && !status.in_operation);
   EXPECT_EQ(status.branch, "main");
@@ -63,14 +63,14 @@ TEST_F(GitCheckout, tells_how_it_stands) {
 }
 
 // ISO-3
-TEST_F(GitCheckout, goes_forward_with_its_branch) {
+TEST_F(GitCheckout, fast_forward_updates_files_and_branch) {
   const std::string commit = next({{"file.txt", "new\n"}, {"folder", "a file now\n"}, {"deep/new", "x\n"}}, {"folder"});
   made.write("mine.txt", "untracked\n");
   repository.fast_forward(commit);
   EXPECT_EQ(made.git({"rev-parse", "main"}), commit);
   EXPECT_EQ(made.git({"status", "--porcelain", "--branch"}), "## main\n?? mine.txt");
   EXPECT_EQ(made.read("folder"), "a file now\n");
-  // Again is harmless.
+  // Repeating it is harmless.
   repository.fast_forward(commit);
   made.git({"checkout", "-q", "--detach"});
   const std::string second = next({{"file.txt", "newer\n"}});
@@ -79,7 +79,7 @@ TEST_F(GitCheckout, goes_forward_with_its_branch) {
   EXPECT_EQ(made.git({"rev-parse", "main"}), commit);
 }
 
-TEST_F(GitCheckout, with_changes_stays_as_it_is) {
+TEST_F(GitCheckout, dirty_checkout_is_refused_and_unchanged) {
   const std::string commit = next({{"file.txt", "new\n"}});
   made.write("folder/inner.txt", "changed\n");
   EXPECT_EQ(refusal(commit), "git.dirty");
@@ -91,8 +91,8 @@ TEST_F(GitCheckout, with_changes_stays_as_it_is) {
   EXPECT_EQ(repository.get_head(), first);
 }
 
-// Also one that git ignores, and would write over.
-TEST_F(GitCheckout, a_file_in_the_way_is_kept) {
+// Also a file that git ignores, and would overwrite.
+TEST_F(GitCheckout, fast_forward_keeps_untracked_files_in_the_way) {
   const std::string commit = next({{"new.txt", "theirs\n"}, {"secret.log", "theirs\n"}, {"place/inside", "x\n"}});
   for (const std::string name : {"new.txt", "secret.log", "place"}) {
     made.write(name, "mine\n");
@@ -109,7 +109,7 @@ TEST_F(GitCheckout, a_file_in_the_way_is_kept) {
   EXPECT_EQ(made.git({"status", "--porcelain"}), "");
 }
 
-TEST_F(GitCheckout, that_went_another_way_is_not_moved) {
+TEST_F(GitCheckout, diverged_checkout_is_not_moved) {
   const std::string commit = next({{"file.txt", "new\n"}});
   made.write("folder/inner.txt", "person\n");
   const std::string moved = made.commit("the person's");
@@ -117,9 +117,9 @@ TEST_F(GitCheckout, that_went_another_way_is_not_moved) {
   EXPECT_EQ(repository.get_head(), moved);
 }
 
-TEST_F(GitCheckout, goes_on_where_a_kill_left_it) {
+TEST_F(GitCheckout, fast_forward_resumes_after_a_kill) {
   const std::string commit = next({{"file.txt", "new\n"}, {"added", "x\n"}});
-  // Files and index are there, the branch is not.
+  // Files and index are updated, the branch is not.
   made.git({"read-tree", "-m", "-u", first, commit});
   ASSERT_NE(made.git({"status", "--porcelain"}), "");
   repository.fast_forward(commit);
@@ -127,17 +127,17 @@ TEST_F(GitCheckout, goes_on_where_a_kill_left_it) {
   EXPECT_EQ(repository.get_head(), commit);
 }
 
-TEST_F(GitCheckout, another_git_at_work_there_is_told) {
+TEST_F(GitCheckout, locked_index_is_reported) {
   const std::string commit = next({{"file.txt", "new\n"}});
   made.write(".git/index.lock", "");
   EXPECT_EQ(refusal(commit), "git.index_locked");
   EXPECT_NE(message.find("index.lock"), std::string::npos) << message;
-  EXPECT_TRUE(fs::exists(made.root() / ".git/index.lock")) << "it is not ours to remove";
+  EXPECT_TRUE(fs::exists(made.root() / ".git/index.lock")) << "the lock belongs to another git";
   EXPECT_EQ(repository.get_head(), first);
   EXPECT_TRUE(made.read("file.txt").starts_with("one\n"));
 }
 
-TEST_F(GitCheckout, a_branch_that_cannot_be_moved_leaves_the_files_as_they_were) {
+TEST_F(GitCheckout, failed_branch_update_restores_the_files) {
   const std::string commit = next({{"file.txt", "new\n"}, {"added", "x\n"}});
   made.write(".git/refs/heads/main.lock", "");
   EXPECT_EQ(refusal(commit), "git.failed");
@@ -145,7 +145,7 @@ TEST_F(GitCheckout, a_branch_that_cannot_be_moved_leaves_the_files_as_they_were)
   EXPECT_TRUE(made.read("file.txt").starts_with("one\n"));
 }
 
-TEST_F(GitCheckout, a_sparse_or_split_one_works_too) {
+TEST_F(GitCheckout, sparse_and_split_index_checkouts_work) {
   made.git({"update-index", "--split-index"});
   made.git({"sparse-checkout", "set", "--no-cone", "/file.txt", "/.gitignore"});
   ASSERT_FALSE(fs::exists(made.root() / "folder"));
@@ -156,7 +156,7 @@ TEST_F(GitCheckout, a_sparse_or_split_one_works_too) {
   EXPECT_FALSE(fs::exists(made.root() / "folder"));
 }
 
-TEST_F(GitCheckout, of_a_shallow_clone_works_too) {
+TEST_F(GitCheckout, shallow_clone_works) {
   made.commit("second");
   made.git({"clone", "-q", "--depth", "1", "file://" + made.root().string(), made.beside("clone").string()});
   Repository clone = *Repository::find(made.beside("clone"), made.beside("scratch"));

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <system_error>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@
 #include "base/text.h"
 #include "os/lock.h"
 #include "os/spawn.h"
+#include "os/write.h"
 
 namespace reeve::git {
 
@@ -24,13 +26,13 @@ namespace {
 constexpr std::size_t most_error_bytes = 16 * base::limits::kib;
 constexpr std::size_t most_said_bytes = 500;
 
-// Over the repository's own config, which git always reads. What can run programs and is not here is never reached by
-// the commands that see that config (Workshop::theirs()); the others see a config that Reeve wrote.
+// Override the repository's own config, which git always reads. Settings that can run programs and are not listed here
+// do not affect the commands that see that config (GitContext::theirs()); all others see a config written by Reeve.
 constexpr std::array<const char*, 22> fixed_settings = {
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.untrackedCache=false",
-    // Its other half would be looked for where the index is not.
+    // A shared index would be searched for in the wrong folder.
     "core.splitIndex=false",
     "core.attributesFile=/dev/null",
     "core.pager=cat",
@@ -47,13 +49,13 @@ constexpr std::array<const char*, 22> fixed_settings = {
     "gc.auto=0",
     "maintenance.auto=false",
     "branch.autoSetupMerge=false",
-    // What the ledger tells of must be there after a power cut.
+    // Everything that the ledger refers to must survive a power failure.
     "core.fsync=committed,reference",
     "core.fsyncMethod=batch",
     "core.looseCompression=1",
 };
 
-// Wins over core.sshCommand. It asks nothing, and leaves no process behind that others would wait for.
+// Overrides core.sshCommand. Never prompts, and leaves no background process behind.
 constexpr const char* ssh_command =
     "ssh -oBatchMode=yes -oConnectTimeout=20 -oServerAliveInterval=15 -oServerAliveCountMax=3 -oControlMaster=no "
     "-oControlPath=none -oPermitLocalCommand=no -oForwardAgent=no";
@@ -64,7 +66,7 @@ std::string value_of(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Without those that depend on the folder at hand.
+// Without entries that are relative to the current folder.
 std::string make_path() {
   const std::string path = value_of("PATH");
   std::vector<std::string> folders;
@@ -97,7 +99,7 @@ std::vector<std::string> make_environment(const Call& call) {
   }
   if (!has_home) made.emplace_back("HOME=/nonexistent");
   if (call.config == ConfigOf::nobody) made.emplace_back("GIT_CONFIG_GLOBAL=/dev/null");
-  // Wins over every protocol.* of a config. There is none of the name `none`.
+  // Overrides every protocol.* setting. There is no protocol named `none`.
   made.emplace_back(call.reach == Reach::remotes ? "GIT_ALLOW_PROTOCOL=file:git:https:ssh" : "GIT_ALLOW_PROTOCOL=none");
   if (call.reach == Reach::remotes) {
     made.emplace_back(fmt::format("GIT_SSH_COMMAND={}", ssh_command));
@@ -123,26 +125,23 @@ std::vector<std::string> make_words(const Call& call) {
 
 os::Fd make_input(const std::string& text) {
   os::Fd file(::memfd_create("reeve-git", MFD_CLOEXEC));
-  std::size_t done = 0;
-  while (file && done < text.size()) {
-    const ssize_t count = ::pwrite(file.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
-    if (count <= 0) break;
-    done += static_cast<std::size_t>(count);
-  }
-  if (!file || done < text.size()) base::throw_errno("os.failed", "cannot write what git is to read", errno);
+  // git reads it from the beginning.
+  const bool is_written = file && os::write_all(file.get(), text) && ::lseek(file.get(), 0, SEEK_SET) == 0;
+  if (!is_written) base::throw_errno("os.failed", "cannot write git's input", errno);
   return file;
 }
 
-// The lock belongs to what is opened here, and to all who inherit it: it ends with the last of them.
+// The lock belongs to the open file and is shared by all processes that inherit it: it is released when the last one
+// ends.
 os::FileLock open_said(const Call& call, std::chrono::steady_clock::time_point deadline) {
   while (true) {
     if (auto taken = os::FileLock::try_take(call.said.string())) {
       if (::ftruncate(taken->file().get(), 0) == 0) return std::move(*taken);
-      base::throw_errno("os.failed", "cannot empty what git said", errno);
+      base::throw_errno("os.failed", "cannot truncate git's error output", errno);
     }
     if (std::chrono::steady_clock::now() > deadline) {
-      throw base::Error("git.timeout", "a git that Reeve started before still works in the repository",
-                        fmt::format("look for it: fuser -v {}", call.said.string()));
+      throw base::Error("git.timeout", "a git process that Reeve started earlier is still working in the repository",
+                        fmt::format("find it with: fuser -v {}", call.said.string()));
     }
     ::poll(nullptr, 0, 2);
   }
@@ -155,14 +154,14 @@ std::string read_said(const os::Fd& file) {
   return text;
 }
 
-// What a program prints, kept up to a bound.
+// A program's output, kept up to a limit.
 class Stream {
  public:
   Stream(os::Fd end, std::size_t most) : end_(std::move(end)), most_(most) {
     if (::fcntl(end_.get(), F_SETFL, O_NONBLOCK) != 0) base::throw_errno("os.failed", "cannot read a pipe", errno);
   }
   int fd() const noexcept { return end_.get(); }
-  // All that lies there. What goes beyond the bound is read and dropped.
+  // Reads everything available. Bytes beyond the limit are discarded.
   void read() {
     std::array<char, 65'536> block;
     while (end_) {
@@ -187,7 +186,7 @@ class Stream {
   std::size_t most_;
 };
 
-// git's own reason: the first line that says so, else the last that is not empty.
+// git's own reason: the first line with an error prefix, or else the last non-empty one.
 std::string find_reason(std::string_view error) {
   std::string_view reason;
   for (const std::string_view line : base::split(error, '\n')) {
@@ -211,7 +210,7 @@ os::Process start(const Call& call, const os::Fd& input, const os::Fd& output, c
   if (started) return std::move(*started);
   const os::SpawnFailure& failure = started.error();
   if (failure.stage == os::SpawnFailure::Stage::lookup) {
-    throw base::Error("git.missing", "the program `git` is not there, and Reeve works on a git repository",
+    throw base::Error("git.missing", "the program `git` was not found, and Reeve needs it to work on a git repository",
                       "install it: apt install git");
   }
   base::throw_errno("git.failed", name_of(call) + " cannot be started", failure.error_number);
@@ -243,7 +242,7 @@ Outcome run(const Call& call) {
     output.read();
     if (wanted[1].revents != 0) break;
   }
-  // It leads its group until it is waited for: whatever it started goes with it.
+  // git leads its process group until it is waited for, so this also kills everything that it started.
   ::kill(-process.pid(), SIGKILL);
   const os::ExitStatus status = process.wait();
   output.read();
@@ -254,7 +253,7 @@ Outcome run(const Call& call) {
                   .is_cut = output.is_cut};
   if (outcome.is_cut) return outcome;
   if (is_late) {
-    throw base::Error("git.timeout", fmt::format("{} did not end within {} s and was killed", name_of(call),
+    throw base::Error("git.timeout", fmt::format("{} did not finish within {} s and was killed", name_of(call),
                                                  std::chrono::duration_cast<std::chrono::seconds>(call.limit).count()));
   }
   if (!status.code) fail(call, outcome);
@@ -270,14 +269,16 @@ std::string demand(const Call& call) {
 void fail(const Call& call, const Outcome& outcome) {
   if (outcome.is_cut) {
     throw base::Error("git.failed",
-                      fmt::format("{} says more than {} MiB", name_of(call), call.most_output / base::limits::mib));
+                      fmt::format("{} wrote more than {} MiB", name_of(call), call.most_output / base::limits::mib));
   }
-  std::string message = outcome.code < 0 ? fmt::format("{} was ended by a signal", name_of(call))
+  std::string message = outcome.code < 0 ? fmt::format("{} was killed by a signal", name_of(call))
                                          : fmt::format("{} failed with code {}", name_of(call), outcome.code);
   if (!outcome.said.empty()) message += ": " + outcome.said;
   std::string fix;
   if (outcome.said.find(".lock") != std::string::npos) {
-    fix = "another git works there, or one was killed: when none does, remove the file that it names";
+    fix =
+        "another git process is running there, or one was killed; if none is running, remove the file that the message "
+        "names";
   }
   throw base::Error("git.failed", std::move(message), std::move(fix));
 }

@@ -12,7 +12,7 @@
 #include "tests/support/program.h"
 #include "tests/support/session.h"
 
-// ISO-5: a repository in which everything that can be configured to run a program is, and each would leave a canary.
+// ISO-5: a repository in which every setting that can run a program does, and each program would leave a trace.
 namespace reeve::git {
 namespace {
 
@@ -70,7 +70,7 @@ class GitHostile : public ::testing::Test {
     set("commit.gpgSign", "true");
     set("log.showSignature", "true");
     set("core.hooksPath", hooks.string());
-    // Missing objects are fetched by whatever this names.
+    // Missing objects are fetched with this command.
     set("remote.origin.url", "ext::" + made.beside("evil-fetch").string());
     set("remote.origin.promisor", "true");
     set("protocol.ext.allow", "always");
@@ -85,7 +85,7 @@ class GitHostile : public ::testing::Test {
     }
     made.write(git_folder / "info/attributes", "* filter=evil diff=evil merge=evil\n");
   }
-  // What ran since it was asked last.
+  // The programs that ran since the last call.
   std::string heard() {
     std::error_code error;
     if (!fs::exists(canary, error)) return "";
@@ -110,8 +110,7 @@ class GitHostile : public ::testing::Test {
     repository.revert(first, *ours, *ours, "revert");
     EXPECT_TRUE(repository.set_ref("refs/heads/reeve/EX-9", *theirs, first));
     repository.list_worktrees();
-    repository.list_refs("refs/heads/");
-    // The same content with another time: git has to look.
+    // The same content with another time: git has to read the file.
     made.write("file.txt", "one\ntwo\nthree\n");
     EXPECT_TRUE(repository.status().dirty.empty());
     repository.fast_forward(*theirs);
@@ -120,7 +119,7 @@ class GitHostile : public ::testing::Test {
     EXPECT_TRUE(repository.delete_ref("refs/heads/reeve/EX-9", *theirs));
     EXPECT_THROW(repository.set_ref("refs/reeve/x", std::string(40, '1'), std::nullopt), base::Error);
   }
-  // Plain git, to see that the canary would sing. It may fail.
+  // Runs plain git, to prove that the programs would run. It may fail.
   void run_plain(std::vector<std::string> words, const fs::path& where) {
     words.insert(words.begin(), "git");
     testing::run_program({.argv = std::move(words),
@@ -136,11 +135,11 @@ class GitHostile : public ::testing::Test {
   std::string first;
 };
 
-TEST_F(GitHostile, nothing_that_the_repository_configures_is_run) {
+TEST_F(GitHostile, repository_configuration_runs_nothing) {
   configure(made.root() / ".git");
   work_through();
   EXPECT_EQ(heard(), "");
-  // The set-up bites: plain git runs these.
+  // The set-up works: plain git runs these.
   made.write("file.txt", "changed");
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"status"},
@@ -153,7 +152,7 @@ TEST_F(GitHostile, nothing_that_the_repository_configures_is_run) {
   }
 }
 
-TEST_F(GitHostile, nor_what_it_includes_or_has_for_one_worktree) {
+TEST_F(GitHostile, included_and_worktree_configuration_runs_nothing) {
   const fs::path other = made.beside("other");
   made.git({"init", "-q", "--bare", other.string()});
   configure(other);
@@ -165,7 +164,7 @@ TEST_F(GitHostile, nor_what_it_includes_or_has_for_one_worktree) {
   EXPECT_EQ(heard(), "");
 }
 
-TEST_F(GitHostile, nor_by_a_rewritten_git_file_or_own_part_of_a_worktree) {
+TEST_F(GitHostile, rewritten_git_file_runs_nothing) {
   const fs::path other = made.beside("other");
   made.git({"clone", "-q", "--bare", made.root().string(), other.string()});
   configure(other);
@@ -187,8 +186,8 @@ TEST_F(GitHostile, nor_by_a_rewritten_git_file_or_own_part_of_a_worktree) {
   EXPECT_EQ(heard(), "");
 }
 
-// git add and git status look into submodules, with the config that they find there.
-TEST_F(GitHostile, nor_by_submodules_and_embedded_repositories) {
+// git add and git status look into submodules, and use the config there.
+TEST_F(GitHostile, submodules_and_embedded_repositories_run_nothing) {
   const fs::path other = made.beside("other");
   made.git({"clone", "-q", "--bare", made.root().string(), other.string()});
   made.git({"submodule", "--quiet", "add", other.string(), "sub"});
@@ -199,13 +198,13 @@ TEST_F(GitHostile, nor_by_submodules_and_embedded_repositories) {
   EXPECT_TRUE(repository.status().dirty.empty());
   repository.add_worktree(folder, first, std::nullopt, "reeve EX-9");
   EXPECT_FALSE(repository.snapshot(folder, first, "nothing"));
-  // Filled as an agent would.
+  // Initialized as an agent would.
   made.git_in(folder, {"submodule", "--quiet", "update", "--init"});
   configure(made.root() / ".git/worktrees/EX-9/modules/sub");
   made.write(folder / "sub/file.txt", "changed\n");
   heard();
   EXPECT_FALSE(repository.snapshot(folder, first, "nothing"));
-  // One inside, and a bare one as plain files.
+  // One repository inside, and a bare one as plain files.
   made.git({"clone", "-q", made.root().string(), (folder / "inner").string()});
   configure(folder / "inner/.git");
   made.git({"clone", "-q", "--bare", made.root().string(), (folder / "bare").string()});
@@ -223,8 +222,8 @@ TEST_F(GitHostile, nor_by_submodules_and_embedded_repositories) {
   EXPECT_NE(heard(), "");
 }
 
-// A git that hangs is ended with all that it started.
-TEST_F(GitHostile, a_command_that_does_not_end_is_killed) {
+// A git that hangs is killed with all processes that it started.
+TEST_F(GitHostile, hung_command_is_killed_with_its_children) {
   made.write("../bin/git", "#!/bin/sh\nsleep 1000 & echo $! > " + made.beside("pid").string() + "\nwait\n");
   ::chmod(made.beside("bin/git").c_str(), 0700);
   const std::string before = std::getenv("PATH");
@@ -241,7 +240,7 @@ TEST_F(GitHostile, a_command_that_does_not_end_is_killed) {
   ::setenv("PATH", before.c_str(), 1);
   EXPECT_EQ(code, "git.timeout");
   const pid_t child = std::stoi(testing::read_text(made.beside("pid")));
-  // Killed; it may be on its way, or not have been waited for yet.
+  // Killed, but it may still be ending or not have been waited for yet.
   std::string state;
   EXPECT_TRUE(testing::eventually([&] {
     std::ifstream stat(fmt::format("/proc/{}/stat", child));
@@ -251,7 +250,7 @@ TEST_F(GitHostile, a_command_that_does_not_end_is_killed) {
   })) << state;
 }
 
-// It would finish what nobody waits for any more, on top of what is done now.
+// The old git would complete an abandoned operation on top of the current one.
 TEST_F(GitHostile, a_call_waits_for_a_git_that_outlived_its_daemon) {
   const fs::path said = made.beside("said");
   auto other = os::FileLock::try_take(said.string());

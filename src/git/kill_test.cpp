@@ -18,9 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 using testing::GitRepository;
 
-// ISO-1: whoever works in the repository dies at any moment; its git may go on for a while. The next one asks for the
-// same again.
-TEST(GitKill, a_worktree_is_whole_again_after_a_kill_at_any_moment) {
+// ISO-1: the process that works in the repository may die at any moment, and its git may run on for a while. The next
+// process repeats the request.
+TEST(GitKill, worktree_recovers_after_a_kill_at_any_moment) {
   const GitRepository made;
   for (int file = 0; file < 200; ++file) made.write("many/" + std::to_string(file), std::to_string(file));
   const std::string first = made.commit("many");
@@ -60,7 +60,7 @@ TEST(GitKill, a_worktree_is_whole_again_after_a_kill_at_any_moment) {
   }
 }
 
-// A program `git` that comes before the real one and does something else with one command, while this lives.
+// While this exists, a program `git` in front of the real one replaces one command.
 class Wrapper {
  public:
   Wrapper(const GitRepository& made, const std::string& command, const std::string& instead)
@@ -95,12 +95,12 @@ class GitKilledForward : public ::testing::Test {
     second = made.commit("second");
     made.git({"reset", "-q", "--hard", first});
   }
-  // As a daemon that is killed, with its git, once that has begun to write: the files are as they are then.
+  // Simulates a daemon that is killed with its git once that has begun to write: the files stay as they are then.
   void kill_within(const std::string& files_so_far) {
     const pid_t child = ::fork();
     if (child == 0) {
       try {
-        // $PPID is the one that called.
+        // $PPID is the calling process.
         const Wrapper wrapper(made, "read-tree",
                               "cd '" + made.root().string() + "'; " + files_so_far + "; kill -9 $PPID; kill -9 $$");
         Repository repository = *Repository::find(made.root(), made.beside("scratch"));
@@ -126,9 +126,9 @@ constexpr const char* half_written =
     "printf 'new and longer\\n' > many/0; rm many/1; printf 'new and' > many/2; : > many/3; rm leaves; mkdir new; "
     "echo new > new/0; printf n > new/1; rm -r becomes; echo 'a file' > becomes";
 
-// ISO-3: a kill while the files are written leaves a checkout that is neither the one nor the other: the next one takes
-// it back, and the same apply goes through.
-TEST_F(GitKilledForward, is_taken_back) {
+// ISO-3: a kill while the files are written leaves a checkout that matches neither commit: the next process reverts it,
+// and the same apply succeeds.
+TEST_F(GitKilledForward, half_written_checkout_is_rolled_back) {
   kill_within(half_written);
   const auto half_done = Repository::list_half_done(made.beside("scratch"));
   ASSERT_EQ(half_done.size(), 1U);
@@ -146,8 +146,8 @@ TEST_F(GitKilledForward, is_taken_back) {
   EXPECT_EQ(repository.get_head(), second);
 }
 
-// What a person has made of it meanwhile is theirs.
-TEST_F(GitKilledForward, keeps_what_was_changed_since) {
+// Changes that a user made in the meantime are kept.
+TEST_F(GitKilledForward, recovery_keeps_later_changes) {
   kill_within(half_written);
   made.write("many/2", "mine\n");
   made.write("new/1", "mine too\n");
@@ -159,8 +159,8 @@ TEST_F(GitKilledForward, keeps_what_was_changed_since) {
   EXPECT_EQ(made.read("new/1"), "mine too\n");
 }
 
-// Files and index are there, the branch is not: that is all that is left to do.
-TEST_F(GitKilledForward, is_completed_when_only_the_branch_is_missing) {
+// Files and index are updated, the branch is not: only that is left to do.
+TEST_F(GitKilledForward, completes_when_only_the_branch_update_is_missing) {
   const pid_t child = ::fork();
   if (child == 0) {
     const Wrapper wrapper(made, "update-ref", "kill -9 $PPID; kill -9 $$");
@@ -175,7 +175,7 @@ TEST_F(GitKilledForward, is_completed_when_only_the_branch_is_missing) {
   int status = 0;
   ::waitpid(child, &status, 0);
   ASSERT_TRUE(WIFSIGNALED(status));
-  // Also when somebody works there since.
+  // Also if a user has worked there since.
   made.write("many/0", "mine\n");
   Repository repository = *Repository::find(made.root(), made.beside("scratch"));
   EXPECT_TRUE(repository.recover_checkout());
@@ -183,8 +183,8 @@ TEST_F(GitKilledForward, is_completed_when_only_the_branch_is_missing) {
   EXPECT_EQ(made.git({"status", "--porcelain"}), " M many/0");
 }
 
-// The real git, killed at any moment while its daemon lives: what it did is taken back at once.
-TEST_F(GitKilledForward, of_git_alone_changes_nothing) {
+// The real git, killed at any moment while its daemon runs: its work is reverted at once.
+TEST_F(GitKilledForward, killed_git_leaves_the_checkout_unchanged) {
   base::SeededRandom random(17);
   for (int round = 0; round < 6; ++round) {
     Repository repository = *Repository::find(made.root(), made.beside("scratch"));

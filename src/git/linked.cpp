@@ -21,14 +21,11 @@ namespace fs = std::filesystem;
 constexpr std::size_t longest_line = 8 * base::limits::kib;
 
 bool belongs_to(const fs::path& own, const fs::path& folder) {
-  try {
-    return base::trim(os::read_file(own / "gitdir", longest_line)) == (folder / ".git").string();
-  } catch (const base::Error&) {
-    return false;
-  }
+  const auto link = os::find_file(own / "gitdir", longest_line);
+  return link && base::trim(*link) == (folder / ".git").string();
 }
 
-// A folder may be opened without the right to read it: then only its name in /proc can be used.
+// A folder may be opened without read permission: then chmod works only through /proc.
 void make_writable(const os::Folder& folder) { ::chmod(fmt::format("/proc/self/fd/{}", folder.fd()).c_str(), 0700); }
 
 std::string host_name() {
@@ -38,7 +35,7 @@ std::string host_name() {
 
 }  // namespace
 
-// Beneath the folder, by descriptors: somebody may still swap a link in.
+// Works beneath the folder by descriptors, because a process may still swap in a symlink.
 void make_writable(const fs::path& folder) {
   const os::Folder top = os::Folder::open(folder.string());
   make_writable(top);
@@ -56,20 +53,16 @@ void make_writable(const fs::path& folder) {
   }
 }
 
-std::string describe_owner(const Workshop& workshop) {
-  return fmt::format("{}\n{}\n", host_name(), workshop.folder().parent_path().string());
+std::string describe_owner(const GitContext& context) {
+  return fmt::format("{}\n{}\n", host_name(), context.folder().parent_path().string());
 }
 
 bool is_owner_gone(const fs::path& own) {
-  try {
-    const std::string text = os::read_file(own / owner_marker, longest_line);
-    const auto lines = base::split(text, '\n');
-    if (lines.size() < 2 || lines[0].empty() || lines[0] != host_name() || !lines[1].starts_with('/')) return false;
-    std::error_code error;
-    return fs::symlink_status(fs::path(lines[1]), error).type() == fs::file_type::not_found;
-  } catch (const base::Error&) {
-    return false;
-  }
+  const std::string text = os::find_file(own / owner_marker, longest_line).value_or("");
+  const auto lines = base::split(text, '\n');
+  if (lines.size() < 2 || lines[0].empty() || lines[0] != host_name() || !lines[1].starts_with('/')) return false;
+  std::error_code error;
+  return fs::symlink_status(fs::path(lines[1]), error).type() == fs::file_type::not_found;
 }
 
 void check_parent(const fs::path& folder) {
@@ -77,19 +70,20 @@ void check_parent(const fs::path& folder) {
   std::error_code error;
   const fs::path real = fs::canonical(parent, error);
   if (!error && fs::is_directory(real, error) && real == parent.lexically_normal()) return;
-  throw base::Error("git.unsafe_folder", fmt::format("`{}` is a symlink or no folder", base::visible(parent.string())),
-                    "remove it; Reeve makes a folder there");
+  throw base::Error("git.unsafe_folder",
+                    fmt::format("`{}` is a symlink or not a folder", base::visible(parent.string())),
+                    "remove it; Reeve creates a folder there");
 }
 
 void check_folder(const fs::path& folder) {
   check_parent(folder);
   std::error_code error;
   if (fs::is_directory(fs::symlink_status(folder, error))) return;
-  throw base::Error("git.unsafe_folder", fmt::format("`{}` is no folder any more", base::visible(folder.string())));
+  throw base::Error("git.unsafe_folder", fmt::format("`{}` is no longer a folder", base::visible(folder.string())));
 }
 
 std::optional<fs::path> find_own_part(const Place& place, const fs::path& folder) {
-  // The likely one first: one that lies about where it belongs does not come before it.
+  // The expected name first, so that an entry with a false path cannot take precedence.
   const fs::path likely = place.common / "worktrees" / folder.filename();
   if (belongs_to(likely, folder)) return likely;
   std::error_code error;
@@ -101,7 +95,7 @@ std::optional<fs::path> find_own_part(const Place& place, const fs::path& folder
 
 fs::path get_own_part(const Place& place, const fs::path& folder) {
   if (auto found = find_own_part(place, folder)) return std::move(*found);
-  throw base::Error("git.failed", fmt::format("the repository knows no worktree `{}`", base::visible(folder.string())));
+  throw base::Error("git.failed", fmt::format("the repository has no worktree `{}`", base::visible(folder.string())));
 }
 
 bool remove_tree(const fs::path& folder) {
@@ -123,20 +117,20 @@ void copy_index(const fs::path& from, const fs::path& to) {
   if (error) base::throw_errno("os.failed", fmt::format("cannot write `{}`", to.string()), error.value());
 }
 
-void check_out(const Workshop& workshop, const fs::path& folder, const fs::path& own, const std::string& commit) {
+void check_out(const GitContext& context, const fs::path& folder, const fs::path& own, const std::string& commit) {
   const std::string name = own.filename().string();
-  const fs::path index = workshop.make_index_name(name);
+  const fs::path index = context.make_index_name(name);
   std::error_code error;
-  // Without one of ours the files are written again, all of them.
-  if (fs::exists(workshop.index_of(name), error)) copy_index(workshop.index_of(name), index);
-  Call call = workshop.ours_in(folder, index, {"read-tree", "--reset", "-u", commit});
+  // Without Reeve's index, all files are written again.
+  if (fs::exists(context.index_of(name), error)) copy_index(context.index_of(name), index);
+  Call call = context.sandboxed_in(folder, index, {"read-tree", "--reset", "-u", commit});
   call.limit = std::chrono::minutes(10);
   demand(call);
   copy_index(index, own / "index");
-  // Who held it is gone.
+  // The process that held the lock is gone.
   fs::remove(own / "index.lock", error);
-  fs::rename(index, workshop.index_of(name), error);
-  if (error) base::throw_errno("os.failed", "cannot keep the index of a worktree", error.value());
+  fs::rename(index, context.index_of(name), error);
+  if (error) base::throw_errno("os.failed", "cannot store the index of a worktree", error.value());
 }
 
 }  // namespace reeve::git

@@ -4,41 +4,42 @@
 #include <optional>
 #include <string>
 
-#include "git/workshop.h"
+#include "git/git_context.h"
 
-// Linked worktrees as files: what git keeps about them in the repository, and Reeve beside it.
+// Linked worktrees as files: git's administrative files in the repository, and Reeve's next to them.
 namespace reeve::git {
 
-// Written last: a worktree of Reeve's without it was left half made.
+// Written last: a Reeve worktree without this file is incomplete.
 inline constexpr const char* ready_marker = "reeve-ready";
 
-// Whose it is: the host and the scratch folder, a line each.
+// The owner: host and scratch folder, one per line.
 inline constexpr const char* owner_marker = "reeve-owner";
-std::string describe_owner(const Workshop& workshop);
-// It is of this host, and its scratch folder is not there any more.
+std::string describe_owner(const GitContext& context);
+// The owner is on this host, and its scratch folder no longer exists.
 bool is_owner_gone(const std::filesystem::path& own);
 
-// `git.unsafe_folder` when the parent is not there as it is named: a symlink on the way, or no folder. The caller's
-// path begins with root(), which has no links.
+// Throws `git.unsafe_folder` if the parent is not exactly the folder named: a symlink in its path, or not a folder. The
+// caller's path begins with root(), which has no symlinks.
 void check_parent(const std::filesystem::path& folder);
-// Also the folder itself.
+// Also checks the folder itself.
 void check_folder(const std::filesystem::path& folder);
 
-// The repository's own part of that worktree. Found by what the repository says, never by the `.git` file inside.
+// The repository's administrative folder for that worktree. Found through the repository, never through the `.git` file
+// inside.
 std::optional<std::filesystem::path> find_own_part(const Place& place, const std::filesystem::path& folder);
 std::filesystem::path get_own_part(const Place& place, const std::filesystem::path& folder);
 
-// All folders in it can be written again: tools make some read-only.
+// Makes all folders in it writable again: tools make some read-only.
 void make_writable(const std::filesystem::path& folder);
-// The folder with all that is in it, also what was made read-only. False when something of it stayed.
+// Removes the folder with its contents, including read-only folders. False if something is left.
 bool remove_tree(const std::filesystem::path& folder);
 
-// Appears whole, with the time of the original: git believes an index that is younger than a file.
+// Copied atomically, with the time of the original: git trusts an index that is newer than a file.
 void copy_index(const std::filesystem::path& from, const std::filesystem::path& to);
 
-// The files of the worktree to `commit`, and both indexes with them: the worktree's own, for whoever uses git there,
-// and Reeve's. Files that neither knew of stay.
-void check_out(const Workshop& workshop, const std::filesystem::path& folder, const std::filesystem::path& own,
+// Sets the worktree's files to `commit`, along with both indexes: the worktree's own, for users of git there, and
+// Reeve's. Files that are in neither are kept.
+void check_out(const GitContext& context, const std::filesystem::path& folder, const std::filesystem::path& own,
                const std::string& commit);
 
 }  // namespace reeve::git

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "git/git_context.h"
 #include "git/repository.h"
-#include "git/workshop.h"
 
 namespace reeve::git {
 
@@ -18,12 +18,12 @@ struct MergedTree {
   std::vector<std::string> conflicts;
 };
 
-MergedTree merge_trees(const Workshop& workshop, const std::string& ours, const std::string& theirs) {
-  Call call = workshop.ours_like(ours, {"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages",
-                                        "--allow-unrelated-histories", ours, theirs});
+MergedTree merge_trees(const GitContext& context, const std::string& ours, const std::string& theirs) {
+  Call call = context.sandboxed_like(ours, {"merge-tree", "--write-tree", "-z", "--name-only", "--no-messages",
+                                            "--allow-unrelated-histories", ours, theirs});
   call.limit = std::chrono::minutes(5);
   const Outcome outcome = run(call);
-  // 1 stands for conflicts.
+  // 1 means conflicts.
   if (outcome.code > 1 || outcome.is_cut) fail(call, outcome);
   const auto words = split_at_nul(outcome.output);
   if (words.empty()) fail(call, outcome);
@@ -32,14 +32,14 @@ MergedTree merge_trees(const Workshop& workshop, const std::string& ours, const 
   for (auto name = words.begin() + 1; name != words.end(); ++name) {
     merged.conflicts.push_back(base::replace_invalid_utf8(*name));
   }
-  // Never taken for a clean merge, whatever was printed.
+  // Never treat this as a clean merge, whatever was printed.
   if (merged.conflicts.empty()) merged.conflicts.emplace_back("?");
   return merged;
 }
 
 std::int64_t to_number(std::string_view text) {
   std::int64_t number = 0;
-  // "-" stands for a binary file.
+  // "-" means a binary file, and leaves 0.
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
@@ -51,7 +51,7 @@ std::vector<std::string> diff_words(std::vector<std::string> how, const std::str
   return how;
 }
 
-// The path itself, or one above or below it.
+// Whether the set contains the path, or one above or below it.
 bool meets(const std::set<std::string>& paths, const std::string& path) {
   if (paths.contains(path)) return true;
   for (std::size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
@@ -63,10 +63,10 @@ bool meets(const std::set<std::string>& paths, const std::string& path) {
 
 }  // namespace
 
-std::string Repository::tree_of(const std::string& commit) { return workshop_->tree_of(commit); }
+std::string Repository::tree_of(const std::string& commit) { return context_->tree_of(commit); }
 
 bool Repository::is_ancestor(const std::string& ancestor, const std::string& commit) {
-  const Call call = workshop_->ours({"merge-base", "--is-ancestor", ancestor, commit});
+  const Call call = context_->sandboxed({"merge-base", "--is-ancestor", ancestor, commit});
   const Outcome outcome = run(call);
   if (outcome.code > 1) fail(call, outcome);
   return outcome.code == 0;
@@ -75,29 +75,29 @@ bool Repository::is_ancestor(const std::string& ancestor, const std::string& com
 Repository::Merged Repository::merge(const std::string& ours, const std::string& theirs, const std::string& message) {
   if (is_ancestor(ours, theirs)) return {.commit = theirs, .conflicts = {}};
   if (is_ancestor(theirs, ours)) return {.commit = ours, .conflicts = {}};
-  MergedTree merged = merge_trees(*workshop_, ours, theirs);
+  MergedTree merged = merge_trees(*context_, ours, theirs);
   if (!merged.conflicts.empty()) return {.commit = std::nullopt, .conflicts = std::move(merged.conflicts)};
-  return {.commit = workshop_->commit_tree(merged.tree, {ours, theirs}, message), .conflicts = {}};
+  return {.commit = context_->commit_tree(merged.tree, {ours, theirs}, message), .conflicts = {}};
 }
 
 Repository::Merged Repository::revert(const std::string& from, const std::string& to, const std::string& onto,
                                       const std::string& message) {
-  // merge-tree finds the base by itself: three commits, seen by nobody else, make `to` the base.
-  const std::string base = workshop_->commit_tree(workshop_->tree_of(to), {}, "base");
-  const std::string before = workshop_->commit_tree(workshop_->tree_of(from), {base}, "before");
-  const std::string now = workshop_->commit_tree(workshop_->tree_of(onto), {base}, "now");
-  MergedTree merged = merge_trees(*workshop_, now, before);
+  // merge-tree determines the base from the history: three temporary commits make `to` the base.
+  const std::string base = context_->commit_tree(context_->tree_of(to), {}, "base");
+  const std::string before = context_->commit_tree(context_->tree_of(from), {base}, "before");
+  const std::string now = context_->commit_tree(context_->tree_of(onto), {base}, "now");
+  MergedTree merged = merge_trees(*context_, now, before);
   if (!merged.conflicts.empty()) return {.commit = std::nullopt, .conflicts = std::move(merged.conflicts)};
-  if (merged.tree == workshop_->tree_of(onto)) return {.commit = onto, .conflicts = {}};
-  return {.commit = workshop_->commit_tree(merged.tree, {onto}, message), .conflicts = {}};
+  if (merged.tree == context_->tree_of(onto)) return {.commit = onto, .conflicts = {}};
+  return {.commit = context_->commit_tree(merged.tree, {onto}, message), .conflicts = {}};
 }
 
 std::string Repository::carry(const std::string& from, const std::string& to, const std::string& onto,
                               const std::string& message) {
-  const auto list = split_at_nul(demand(workshop_->ours(diff_words({"-z", "--name-only"}, onto, from))));
+  const auto list = split_at_nul(demand(context_->sandboxed(diff_words({"-z", "--name-only"}, onto, from))));
   const std::set<std::string> left_out(list.begin(), list.end());
-  // Each as two words: ":MODE MODE HASH HASH STATUS" and its path.
-  const auto changes = split_at_nul(demand(workshop_->ours(diff_words({"-z", "--raw", "--no-abbrev"}, from, to))));
+  // Two fields per change: ":MODE MODE HASH HASH STATUS" and the path.
+  const auto changes = split_at_nul(demand(context_->sandboxed(diff_words({"-z", "--raw", "--no-abbrev"}, from, to))));
   std::string entries;
   for (std::size_t i = 0; i + 1 < changes.size(); i += 2) {
     const auto words = base::split(changes[i], ' ');
@@ -105,9 +105,9 @@ std::string Repository::carry(const std::string& from, const std::string& to, co
     entries.append(words[1]).append(" ").append(words[3]).append("\t").append(changes[i + 1]).push_back('\0');
   }
   if (entries.empty()) return onto;
-  const std::filesystem::path index = workshop_->make_index_name("carry");
+  const std::filesystem::path index = context_->make_index_name("carry");
   const auto with_index = [&](std::vector<std::string> words, std::string input) {
-    Call call = workshop_->ours(std::move(words));
+    Call call = context_->sandboxed(std::move(words));
     call.index = index;
     call.input = std::move(input);
     return demand(call);
@@ -117,12 +117,13 @@ std::string Repository::carry(const std::string& from, const std::string& to, co
   const std::string tree(base::trim(with_index({"write-tree"}, "")));
   std::error_code error;
   std::filesystem::remove(index, error);
-  return tree == workshop_->tree_of(onto) ? onto : workshop_->commit_tree(tree, {onto}, message);
+  return tree == context_->tree_of(onto) ? onto : context_->commit_tree(tree, {onto}, message);
 }
 
 std::vector<std::string> Repository::list_changed(const std::string& from, const std::string& to) {
   std::vector<std::string> paths;
-  for (const std::string& name : split_at_nul(demand(workshop_->ours(diff_words({"-z", "--name-only"}, from, to))))) {
+  for (const std::string& name :
+       split_at_nul(demand(context_->sandboxed(diff_words({"-z", "--name-only"}, from, to))))) {
     paths.push_back(base::replace_invalid_utf8(name));
   }
   std::ranges::sort(paths);
@@ -131,7 +132,7 @@ std::vector<std::string> Repository::list_changed(const std::string& from, const
 
 std::vector<std::string> Repository::list_moved_submodules(const std::string& from, const std::string& to) {
   constexpr std::string_view link_mode = "160000";
-  const auto changes = split_at_nul(demand(workshop_->ours(diff_words({"-z", "--raw", "--no-abbrev"}, from, to))));
+  const auto changes = split_at_nul(demand(context_->sandboxed(diff_words({"-z", "--raw", "--no-abbrev"}, from, to))));
   std::vector<std::string> paths;
   for (std::size_t i = 0; i + 1 < changes.size(); i += 2) {
     const auto words = base::split(changes[i], ' ');
@@ -143,8 +144,8 @@ std::vector<std::string> Repository::list_moved_submodules(const std::string& fr
 Repository::Diff Repository::diff(const std::string& from, const std::string& to) {
   Diff made;
   for (const std::string& line :
-       split_at_nul(demand(workshop_->ours_like(to, diff_words({"-z", "--numstat"}, from, to))))) {
-    // ADDED \t REMOVED \t PATH, and the path may have tabs.
+       split_at_nul(demand(context_->sandboxed_like(to, diff_words({"-z", "--numstat"}, from, to))))) {
+    // ADDED \t REMOVED \t PATH; the path may contain tabs.
     const std::size_t first = line.find('\t');
     const std::size_t second = line.find('\t', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
@@ -152,7 +153,7 @@ Repository::Diff Repository::diff(const std::string& from, const std::string& to
                           .added = to_number(std::string_view(line).substr(0, first)),
                           .removed = to_number(std::string_view(line).substr(first + 1, second - first - 1))});
   }
-  Call call = workshop_->ours_like(to, diff_words({"-p"}, from, to));
+  Call call = context_->sandboxed_like(to, diff_words({"-p"}, from, to));
   call.most_output = most_diff_bytes;
   call.settings.emplace_back("core.quotePath=false");
   Outcome outcome = run(call);

@@ -16,7 +16,7 @@ using testing::GitRepository;
 
 class GitMerge : public ::testing::Test {
  protected:
-  // A commit beside the others: from `parent` with that file changed.
+  // A separate commit on `parent` with that file changed.
   std::string change(const std::string& parent, const std::string& name, const std::string& text) {
     made.git({"checkout", "-q", "--detach", parent});
     made.write(name, text);
@@ -33,7 +33,7 @@ class GitMerge : public ::testing::Test {
   std::string first = repository.get_head();
 };
 
-TEST_F(GitMerge, of_changes_that_do_not_meet_is_a_commit_of_both) {
+TEST_F(GitMerge, disjoint_changes_merge_into_one_commit) {
   const std::string ours = change(first, "file.txt", "ONE\ntwo\nthree\nfour\nfive\nsix\nseven\n");
   const std::string theirs = change(first, "file.txt", "one\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n");
   const auto merged = repository.merge(ours, theirs, "merge");
@@ -49,7 +49,7 @@ TEST_F(GitMerge, of_changes_that_do_not_meet_is_a_commit_of_both) {
 }
 
 // ISO-1
-TEST_F(GitMerge, a_conflict_is_a_result) {
+TEST_F(GitMerge, conflict_is_reported_as_a_result) {
   const std::string ours = change(first, "file.txt", "ours\n");
   const std::string theirs = change(first, "file.txt", "theirs\n");
   const auto merged = repository.merge(ours, theirs, "merge");
@@ -72,7 +72,7 @@ TEST_F(GitMerge, obeys_the_attributes_that_need_no_program) {
   EXPECT_NE(diff.text.find("Binary files"), std::string::npos) << diff.text;
 }
 
-TEST_F(GitMerge, takes_back_a_change_in_the_middle) {
+TEST_F(GitMerge, reverts_a_change_in_the_middle) {
   const std::string second = change(first, "file.txt", "ONE\ntwo\nthree\nfour\nfive\nsix\nseven\n");
   const std::string third = change(second, "file.txt", "ONE\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n");
   auto back = repository.revert(first, second, third, "take it back");

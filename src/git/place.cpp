@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "git/workshop.h"
+#include "git/git_context.h"
 #include "os/file.h"
 
 namespace reeve::git {
@@ -14,11 +14,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t longest_line = 8 * base::limits::kib;
 
 std::optional<std::string> read_line(const fs::path& path) {
-  try {
-    return std::string(base::trim(os::read_file(path, longest_line)));
-  } catch (const base::Error&) {
-    return std::nullopt;
-  }
+  const auto text = os::find_file(path, longest_line);
+  return text ? std::optional<std::string>(base::trim(*text)) : std::nullopt;
 }
 
 std::optional<fs::path> find_canonical(const fs::path& path) {
@@ -33,23 +30,24 @@ bool has_objects(const fs::path& folder) {
          fs::is_directory(folder / "refs", error);
 }
 
-// A linked worktree: `own` lies in the repository's `worktrees`.
+// A linked worktree: `own` is in the repository's `worktrees` folder.
 std::optional<Place> find_linked(const fs::path& root, const fs::path& own, const std::string& common_name) {
   const auto common = find_canonical(fs::path(common_name).is_absolute() ? fs::path(common_name) : own / common_name);
   if (!common || !has_objects(*common)) return std::nullopt;
-  // The file in the worktree can be written by anybody who works there. Only a repository that names it in turn is
-  // meant.
+  // Any process that works in the worktree can write its `.git` file, so the repository must refer back to it.
   const auto back = read_line(own / "gitdir");
   if (!back || find_canonical(*back) != find_canonical(root / ".git") || own.parent_path() != *common / "worktrees") {
-    throw base::Error("git.unsafe_folder",
-                      fmt::format("`{}` names a repository that does not know this folder", (root / ".git").string()),
-                      "when it was moved by hand: git worktree repair");
+    throw base::Error(
+        "git.unsafe_folder",
+        fmt::format("`{}` names a repository that does not list this folder as a worktree", (root / ".git").string()),
+        "if it was moved by hand, run: git worktree repair");
   }
   const auto reason = read_line(own / "locked");
   if (reason && (*reason + ' ').starts_with(own_reason)) {
-    throw base::Error("git.unsafe_folder",
-                      fmt::format("`{}` is a worktree that Reeve made (`{}`) and will remove", root.string(), *reason),
-                      "work in the checkout that it was made from");
+    throw base::Error(
+        "git.unsafe_folder",
+        fmt::format("`{}` is a worktree that Reeve created (`{}`) and will remove", root.string(), *reason),
+        "work in the checkout it was created from");
   }
   return Place{.root = root, .own = own, .common = *common};
 }
@@ -69,7 +67,7 @@ std::optional<Place> look_at(const fs::path& root) {
   const auto own = find_canonical(named.is_absolute() ? named : root / named);
   if (!own) return std::nullopt;
   if (const auto common = read_line(*own / "commondir")) return find_linked(root, *own, *common);
-  // A submodule, or a git folder that was put elsewhere.
+  // A submodule, or a separate git folder.
   return has_objects(*own) ? std::optional(Place{.root = root, .own = *own, .common = *own}) : std::nullopt;
 }
 
@@ -78,7 +76,7 @@ std::optional<Place> look_at(const fs::path& root) {
 std::optional<Place> find_place(const fs::path& folder) {
   auto at = find_canonical(folder);
   while (at) {
-    // Inside a git folder there is no checkout.
+    // InRunAccess a git folder there is no checkout.
     if (at->filename() != ".git") {
       if (auto place = look_at(*at)) return place;
     }

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "git/git_context.h"
 #include "git/repository.h"
-#include "git/workshop.h"
 #include "os/file.h"
 
 namespace reeve::git {
@@ -33,7 +33,7 @@ Kind kind_of(std::string_view url) {
   const std::size_t colon = url.find(':');
   if (scheme_end != std::string_view::npos && scheme_end < slash) {
     const std::string_view scheme = url.substr(0, scheme_end);
-    // A host that looks like an option would be one for ssh.
+    // A host that looks like an option would be taken as one by ssh.
     if (url.substr(scheme_end + 3).starts_with('-')) return Kind::unknown;
     if (scheme == "file") return Kind::local;
     constexpr auto known = std::to_array<std::string_view>({"https", "ssh", "git"});
@@ -50,7 +50,7 @@ bool is_clean(std::string_view url) {
   return is_plain && !url.empty() && url.size() <= longest_url && !url.starts_with('-');
 }
 
-// "https://name:password@host/x" as "https://host/x".
+// "https://name:password@host/x" becomes "https://host/x".
 std::string without_credentials(const std::string& url) {
   const std::size_t begin = url.find("://");
   if (begin == std::string::npos) return url;
@@ -67,10 +67,10 @@ std::string replace_all(std::string text, const std::string& what, const std::st
   return text;
 }
 
-// As git itself sees it, with what the person's config puts in the place of other URLs. Reading executes nothing.
-std::string resolve_name(const Workshop& workshop, const std::string& name) {
+// The URL as git resolves it, including the user's URL rewrites. Reading executes nothing.
+std::string resolve_name(const GitContext& context, const std::string& name) {
   if (is_clean(name)) {
-    Call call = workshop.theirs({"remote", "get-url", "--push", "--", name});
+    Call call = context.in_repository({"remote", "get-url", "--push", "--", name});
     call.config = ConfigOf::person;
     call.most_output = most_answer;
     const Outcome outcome = run(call);
@@ -82,44 +82,44 @@ std::string resolve_name(const Workshop& workshop, const std::string& name) {
     if (is_place) return name;
   }
   throw Error("git.no_remote",
-              fmt::format("`worktree.remote` is {}, and {} has no remote of that name", base::quoted(name),
-                          base::quoted(workshop.place().root.string())),
-              fmt::format("`git remote -v` shows those there are; `git remote add {} URL` adds one", name));
+              fmt::format("`worktree.remote` is {}, but {} has no remote of that name", base::quoted(name),
+                          base::quoted(context.place().root.string())),
+              fmt::format("list the remotes with `git remote -v`, or add one: git remote add {} URL", name));
 }
 
 }  // namespace
 
 Remote Repository::open_remote(const std::string& name, Remote::Access access) {
-  std::string url = resolve_name(*workshop_, name);
+  std::string url = resolve_name(*context_, name);
   const Kind kind = is_clean(url) ? kind_of(url) : Kind::unknown;
   if (kind == Kind::unknown) {
     throw Error("git.unsafe_remote",
-                fmt::format("the remote {} is {}, which is not used: a path, file:, https:, ssh: and git: are",
+                fmt::format("the remote {} has the unsupported URL {}; use a path, file:, https:, ssh: or git:",
                             base::quoted(name), base::quoted(base::truncate_utf8(without_credentials(url), 200))),
-                fmt::format("give it another place: git remote set-url {} URL", name));
+                fmt::format("change its URL: git remote set-url {} URL", name));
   }
   const bool is_path = kind == Kind::local && !url.starts_with("file://");
   if (is_path && !url.starts_with('/')) url = (root() / url).lexically_normal().string();
-  return {workshop_, std::move(url), std::move(access)};
+  return {context_, std::move(url), std::move(access)};
 }
 
-Remote::Remote(std::shared_ptr<Workshop> workshop, std::string url, Access access)
-    : workshop_(std::move(workshop)),
+Remote::Remote(std::shared_ptr<GitContext> context, std::string url, Access access)
+    : context_(std::move(context)),
       url_(std::move(url)),
       shown_(without_credentials(url_)),
       access_(std::move(access)),
       is_local_(kind_of(url_) == Kind::local),
-      folder_(workshop_->folder() / "wire") {
+      folder_(context_->folder() / "wire") {
   read_person();
 }
 
-// A folder of its own: the refs that are written here are nobody's, and no other git waits for one that is far away.
+// A separate folder: its refs are private, and other git commands do not wait for a slow remote.
 void Remote::set_up() const {
-  const Call ours = workshop_->ours({"version"});
+  const Call ours = context_->sandboxed({"version"});
   for (const char* name : {"refs", "info"}) os::create_folders(folder_ / name);
   std::error_code error;
   for (const char* name : {"objects", "shallow"}) {
-    const fs::path target = workshop_->place().common / name;
+    const fs::path target = context_->place().common / name;
     if (fs::read_symlink(folder_ / name, error) == target) continue;
     fs::remove(folder_ / name, error);
     fs::create_symlink(target, folder_ / name, error);
@@ -129,26 +129,26 @@ void Remote::set_up() const {
   os::replace_file(folder_ / "config", os::read_file(ours.git_folder / "config", base::limits::mib));
 }
 
-// What this repository has, so that it is not sent again.
+// Records which commits this repository has, so that they are not transferred again.
 void Remote::note_known() const {
   const std::string listed =
-      demand(workshop_->theirs({"for-each-ref", "--count=500", "--sort=-committerdate", "--format=%(objectname)",
-                                "refs/heads", "refs/remotes", "refs/reeve"}));
+      demand(context_->in_repository({"for-each-ref", "--count=500", "--sort=-committerdate", "--format=%(objectname)",
+                                      "refs/heads", "refs/remotes", "refs/reeve"}));
   std::string packed = "# pack-refs with: peeled fully-peeled sorted \n";
   int number = 0;
   const auto add = [&](std::string_view commit) {
     if (!commit.empty()) packed += fmt::format("{} refs/known/{:04}\n", commit, number++);
   };
   for (const std::string_view commit : base::split(listed, '\n')) add(commit);
-  add(workshop_->resolve("HEAD").value_or(""));
+  add(context_->resolve("HEAD").value_or(""));
   os::replace_file(folder_ / "packed-refs", packed);
 }
 
-// Of their own config alone, never of a repository's.
+// Reads only the user's own config, never a repository's.
 void Remote::read_person() {
   if (is_local_) return;
   Call call =
-      workshop_->theirs({"config", "--global", "--includes", "-z", "--get-regexp", R"(^(credential|http)\..*)"});
+      context_->in_repository({"config", "--global", "--includes", "-z", "--get-regexp", R"(^(credential|http)\..*)"});
   call.config = ConfigOf::person;
   call.most_output = most_answer;
   const Outcome outcome = run(call);
@@ -163,7 +163,7 @@ void Remote::read_person() {
       if (name.find('=') == std::string::npos) settings_.push_back(fmt::format("{}={}", name, value));
       continue;
     }
-    // Headers may be secrets: not on a command line.
+    // Headers may be secrets, so they are not put on a command line.
     environment_.push_back(fmt::format("GIT_CONFIG_KEY_{}={}", count, name));
     environment_.push_back(fmt::format("GIT_CONFIG_VALUE_{}={}", count++, value));
   }
@@ -174,7 +174,7 @@ Call Remote::call(std::vector<std::string> words) const {
   set_up();
   Call call{.words = std::move(words), .git_folder = folder_, .said = folder_ / "said"};
   call.settings = settings_;
-  // Whole or not at all: loose objects of a fetch that was killed would be taken for all there is.
+  // All or nothing: loose objects of a killed fetch would look complete.
   call.settings.insert(call.settings.end(), {"fetch.unpackLimit=1", "push.followTags=false", "push.gpgSign=false",
                                              "push.recurseSubmodules=no", "core.alternateRefsCommand=true"});
   call.environment = environment_;
@@ -186,8 +186,8 @@ Call Remote::call(std::vector<std::string> words) const {
   return call;
 }
 
-// On this machine it runs here, with the config and the hooks of that repository; elsewhere a server knows its own
-// names alone.
+// On this machine the program runs locally with the config and hooks of that repository, so they are disabled; a server
+// knows only the plain names.
 std::string Remote::program(const char* side) const {
   if (!is_local_) return fmt::format("git-{}", side);
   return fmt::format(
@@ -199,14 +199,14 @@ std::string Remote::program(const char* side) const {
 
 void Remote::fail(const std::string& doing, const Outcome& outcome) const {
   std::string why = outcome.said;
-  // The word of the other side: "!\tref:ref\t[remote rejected] (…)".
+  // The remote's own message: "!\tref:ref\t[remote rejected] (…)".
   for (const std::string_view line : base::split(outcome.output, '\n')) {
     if (line.starts_with("!\t")) why = base::visible(base::truncate_utf8(line.substr(line.rfind('\t') + 1), 300));
   }
   why = replace_all(std::move(why), url_, shown_);
   throw Error("git.remote_failed",
               fmt::format("cannot {} the remote {}{}{}", doing, base::quoted(shown_), why.empty() ? "" : ": ", why),
-              "see whether it can be reached without a question: `git ls-remote` with BatchMode for ssh, or a "
+              "check that it can be reached without a prompt: `git ls-remote` with BatchMode for ssh, or a "
               "credential helper in your own git config for https");
 }
 
@@ -235,7 +235,7 @@ bool Remote::send(const std::string& ref, const std::string& source, const std::
                                     fmt::format("--force-with-lease={}:{}", ref, expected.value_or("")),
                                     "--receive-pack=" + program("receive-pack"), "--", url_, source + ":" + ref}));
   if (outcome.code == 0) return true;
-  // It may have come there all the same, or somebody may have been there before.
+  // The push may have succeeded anyway, or another one came first.
   const auto now = find(ref);
   if (now.value_or("") == source) return true;
   if (now != expected) return false;
@@ -250,7 +250,7 @@ std::optional<std::string> Remote::fetch(const std::string& ref) {
   note_known();
   const Outcome outcome = run(asked);
   if (outcome.code != 0) fail("fetch from", outcome);
-  Call read = workshop_->ours({"rev-parse", "--verify", fetched_ref});
+  Call read = context_->sandboxed({"rev-parse", "--verify", fetched_ref});
   read.git_folder = folder_;
   return std::string(base::trim(demand(read)));
 }

@@ -8,7 +8,8 @@
 #include "git/repository.h"
 #include "tests/support/git_repository.h"
 
-// ISO-1, ISO-5: a branch goes to another repository and comes from there, and nothing that either configures is run.
+// ISO-1, ISO-5: a branch is pushed to another repository and fetched from it, and nothing that either configures is
+// run.
 namespace reeve::git {
 namespace {
 
@@ -28,7 +29,7 @@ class GitRemote : public ::testing::Test {
   }
   Repository repository() const { return *Repository::find(made.root(), made.beside("scratch")); }
   Remote remote(const std::string& name = "origin") const { return repository().open_remote(name, {}); }
-  // A commit that no branch has.
+  // A commit that is on no branch.
   std::string make_commit(const std::string& text) const {
     made.write("file.txt", text);
     const std::string commit = made.commit(text);
@@ -44,7 +45,7 @@ class GitRemote : public ::testing::Test {
     }
     return {"none", ""};
   }
-  // A program that leaves a canary when it is run.
+  // A program that leaves a trace when it is run.
   fs::path evil() const {
     const fs::path path =
         made.write("../evil", fmt::format("#!/bin/sh\necho \"$0\" >> '{}'\nexit 1\n", canary.string()));
@@ -59,30 +60,30 @@ class GitRemote : public ::testing::Test {
   std::string first = made.git({"rev-parse", "HEAD"});
 };
 
-TEST_F(GitRemote, a_branch_goes_there_only_from_where_it_is_known_to_be) {
+TEST_F(GitRemote, push_needs_the_expected_remote_tip) {
   const std::string next = make_commit("next");
   const std::string other = make_commit("other");
   EXPECT_FALSE(remote().find(ref));
-  EXPECT_FALSE(remote().push(ref, next, first)) << "it is not there yet";
+  EXPECT_FALSE(remote().push(ref, next, first)) << "the ref does not exist yet";
   EXPECT_TRUE(remote().push(ref, first, std::nullopt));
   EXPECT_EQ(remote().find(ref), first);
   EXPECT_TRUE(remote().push(ref, first, std::nullopt)) << "again";
-  EXPECT_FALSE(remote().push(ref, next, std::nullopt)) << "it is there by now";
+  EXPECT_FALSE(remote().push(ref, next, std::nullopt)) << "the ref exists by now";
   EXPECT_TRUE(remote().push(ref, next, first));
-  EXPECT_FALSE(remote().push(ref, other, first)) << "it has moved on";
+  EXPECT_FALSE(remote().push(ref, other, first)) << "the ref has moved";
   EXPECT_EQ(remote().find(ref), next);
-  EXPECT_TRUE(remote().push(ref, other, next)) << "also back and aside: the caller knows what was there";
+  EXPECT_TRUE(remote().push(ref, other, next)) << "also to an unrelated commit: the caller knows the old value";
   EXPECT_FALSE(remote().remove(ref, next));
   EXPECT_TRUE(remote().remove(ref, other));
   EXPECT_TRUE(remote().remove(ref, other)) << "again";
   EXPECT_FALSE(remote().find(ref));
-  EXPECT_EQ(made.git({"for-each-ref", "refs/heads/reeve"}), "") << "nothing is changed here";
+  EXPECT_EQ(made.git({"for-each-ref", "refs/heads/reeve"}), "") << "no local ref is changed";
 }
 
-TEST_F(GitRemote, what_is_fetched_is_known_and_no_ref_is_touched) {
+TEST_F(GitRemote, fetch_adds_commits_and_touches_no_ref) {
   const std::string next = make_commit("next");
   ASSERT_TRUE(remote().push(ref, next, std::nullopt));
-  // Another clone, which has neither.
+  // Another clone that has neither commit.
   const fs::path clone = made.beside("clone");
   made.git({"init", "-q", clone.string()});
   made.git_in(clone, {"remote", "add", "origin", there.string()});
@@ -94,13 +95,13 @@ TEST_F(GitRemote, what_is_fetched_is_known_and_no_ref_is_touched) {
   EXPECT_TRUE(elsewhere.has_commit(next));
   EXPECT_TRUE(elsewhere.is_ancestor(first, next));
   EXPECT_EQ(made.git_in(clone, {"for-each-ref"}), "");
-  // Again, with another tip.
+  // Again, with a new tip.
   const std::string more = make_commit("more");
   ASSERT_TRUE(remote().push(ref, more, next));
   EXPECT_EQ(their.fetch(ref), more);
 }
 
-TEST_F(GitRemote, it_is_named_by_a_name_a_path_or_a_url) {
+TEST_F(GitRemote, remote_is_given_by_name_path_or_url) {
   made.git({"remote", "add", "near", "../there.git"});
   for (const std::string& name :
        {std::string("near"), there.string(), "file://" + there.string(), std::string("../there.git")}) {
@@ -111,14 +112,14 @@ TEST_F(GitRemote, it_is_named_by_a_name_a_path_or_a_url) {
   }
   made.git({"config", "remote.twice.url", "https://example.org/fetch.git"});
   made.git({"config", "remote.twice.pushurl", there.string()});
-  EXPECT_EQ(remote("twice").shown(), there.string()) << "it is pushed there";
+  EXPECT_EQ(remote("twice").shown(), there.string()) << "pushurl is used";
 }
 
-TEST_F(GitRemote, one_that_cannot_be_reached_is_told) {
+TEST_F(GitRemote, unreachable_remote_is_reported) {
   const auto missing = error_of([&] { remote(made.beside("gone.git").string()).find(ref); });
   EXPECT_EQ(missing.code(), "git.remote_failed");
   EXPECT_THAT(missing.message(), HasSubstr("gone.git"));
-  // Read-only in effect: it refuses every push.
+  // The remote refuses a push that is not a fast-journal.
   made.git_in(there, {"config", "receive.denyNonFastForwards", "true"});
   const std::string next = make_commit("next");
   const std::string other = make_commit("other");
@@ -128,7 +129,7 @@ TEST_F(GitRemote, one_that_cannot_be_reached_is_told) {
   EXPECT_THAT(refused.message(), HasSubstr("non-fast-forward"));
 }
 
-TEST_F(GitRemote, names_and_passwords_are_not_shown) {
+TEST_F(GitRemote, credentials_in_urls_are_not_shown) {
   made.git({"remote", "set-url", "origin", "https://ana:hunter2@127.0.0.1:1/x.git"});
   EXPECT_EQ(remote().shown(), "https://127.0.0.1:1/x.git");
   const auto error = error_of([&] { remote().find(ref); });
@@ -137,7 +138,7 @@ TEST_F(GitRemote, names_and_passwords_are_not_shown) {
 }
 
 // ISO-5
-TEST_F(GitRemote, a_url_that_names_a_program_is_refused) {
+TEST_F(GitRemote, urls_that_run_programs_are_refused) {
   for (const std::string& url : {"ext::" + evil().string(), std::string("fd::0"), std::string("http://127.0.0.1:1/x"),
                                  std::string("evil://x/y"), std::string("ssh://-oProxyCommand=x/y"),
                                  std::string("--upload-pack=x"), std::string("persistent-https://x/y")}) {
@@ -145,22 +146,22 @@ TEST_F(GitRemote, a_url_that_names_a_program_is_refused) {
     EXPECT_EQ(error_of([&] { remote(); }).code(), "git.unsafe_remote") << url;
   }
   EXPECT_EQ(error_of([&] { remote("ext::" + evil().string()); }).code(), "git.unsafe_remote");
-  // Put in the place of a harmless one.
+  // Rewritten from a harmless URL.
   made.git({"config", "remote.origin.url", there.string()});
   made.git({"config", "url.ext::" + evil().string() + " .insteadOf", there.string()});
   EXPECT_EQ(error_of([&] { remote(); }).code(), "git.unsafe_remote");
   EXPECT_FALSE(fs::exists(canary));
 }
 
-// ISO-5: of either repository.
-TEST_F(GitRemote, nothing_that_a_repository_configures_is_run) {
+// ISO-5: in either repository.
+TEST_F(GitRemote, configuration_of_either_repository_runs_nothing) {
   const std::string program = evil().string();
   const std::string next = make_commit("next");
   for (const char* name :
        {"remote.origin.uploadpack", "remote.origin.receivepack", "remote.origin.vcs", "core.sshCommand",
         "core.gitProxy", "core.askPass", "core.fsmonitor", "core.alternateRefsCommand", "credential.helper",
         "gpg.program", "uploadpack.packObjectsHook", "push.gpgSign"}) {
-    // git itself would stumble over the name of a helper that is none.
+    // git itself would fail on a helper name that does not exist.
     if (std::string_view(name) != "remote.origin.vcs") made.git({"config", name, program});
   }
   made.git({"config", "protocol.ext.allow", "always"});
@@ -168,7 +169,7 @@ TEST_F(GitRemote, nothing_that_a_repository_configures_is_run) {
        {"core.alternateRefsCommand", "core.fsmonitor", "uploadpack.packObjectsHook", "core.sshCommand"}) {
     made.git_in(there, {"config", name, program});
   }
-  // So that it looks for the refs of an alternate.
+  // So that git looks for the refs of an alternate.
   fs::create_directories(there / "objects/info");
   made.write(there / "objects/info/alternates", (made.root() / ".git/objects").string() + "\n");
   for (const fs::path& hooks : {made.root() / ".git/hooks", there / "hooks"}) {
@@ -183,18 +184,18 @@ TEST_F(GitRemote, nothing_that_a_repository_configures_is_run) {
   EXPECT_EQ(remote().fetch(ref), next);
   EXPECT_TRUE(remote().remove(ref, next));
   EXPECT_EQ(heard(), "");
-  // One that leaves its refs to a hook refuses.
+  // A remote that delegates its refs to a hook refuses.
   made.git_in(there, {"config", "receive.procReceiveRefs", "refs/heads"});
   EXPECT_EQ(error_of([&] { remote().push(ref, first, std::nullopt); }).code(), "git.remote_failed");
   EXPECT_EQ(heard(), "");
-  // ssh is the person's own, whatever the repository says.
+  // ssh is the user's own, whatever the repository configures.
   made.git({"remote", "set-url", "origin", "ssh://127.0.0.1:1/x"});
   EXPECT_EQ(error_of([&] { remote().find(ref); }).code(), "git.remote_failed");
   EXPECT_EQ(heard(), "");
 }
 
-// Nobody waits for it any more: the daemon ends.
-TEST_F(GitRemote, it_is_given_up_when_nobody_waits) {
+// The result is no longer needed: the daemon is stopping.
+TEST_F(GitRemote, call_is_abandoned_on_shutdown) {
   Remote given_up = repository().open_remote("origin", {.ssh_agent = {}, .gives_up = [] { return true; }});
   EXPECT_EQ(error_of([&] { given_up.find(ref); }).code(), "git.timeout");
 }

@@ -31,7 +31,7 @@ TEST(GitRepository, is_found_from_any_folder_of_its_checkout) {
   EXPECT_FALSE(Repository::find(made.beside("nothing"), made.beside("scratch")));
 }
 
-TEST(GitRepository, without_commits_says_how_to_make_one) {
+TEST(GitRepository, missing_commits_are_reported) {
   const GitRepository made(GitRepository::Empty{});
   Repository repository = open(made);
   EXPECT_FALSE(repository.head());
@@ -44,8 +44,8 @@ TEST(GitRepository, without_commits_says_how_to_make_one) {
   EXPECT_EQ(status.dirty, std::vector<std::string>{"new.txt"});
 }
 
-// A bare repository that somebody committed as plain files.
-TEST(GitRepository, is_never_a_bare_one) {
+// A bare repository that was committed as plain files.
+TEST(GitRepository, bare_repository_is_not_used) {
   const GitRepository made;
   made.git({"init", "-q", "--bare", "embedded"});
   EXPECT_EQ(Repository::find(made.root() / "embedded", made.beside("scratch"))->root(), made.root());
@@ -53,7 +53,7 @@ TEST(GitRepository, is_never_a_bare_one) {
   EXPECT_FALSE(Repository::find(made.beside("bare"), made.beside("scratch")));
 }
 
-TEST(GitRepository, a_linked_worktree_of_the_person_is_a_checkout_of_its_own) {
+TEST(GitRepository, linked_worktree_is_a_separate_checkout) {
   const GitRepository made;
   made.git({"worktree", "add", "-q", "-b", "other", made.beside("linked").string()});
   const fs::path linked = fs::canonical(made.beside("linked"));
@@ -66,7 +66,7 @@ TEST(GitRepository, a_linked_worktree_of_the_person_is_a_checkout_of_its_own) {
   EXPECT_NE(made.git({"rev-parse", "main"}), commit);
 }
 
-TEST(GitRepository, a_worktree_that_reeve_made_is_no_project) {
+TEST(GitRepository, worktree_made_by_reeve_is_refused) {
   const GitRepository made;
   Repository repository = open(made);
   const fs::path folder = made.root() / ".worktrees" / "EX-9";
@@ -75,7 +75,7 @@ TEST(GitRepository, a_worktree_that_reeve_made_is_no_project) {
 }
 
 // ISO-5
-TEST(GitRepository, a_git_file_that_names_a_foreign_repository_is_not_believed) {
+TEST(GitRepository, git_file_naming_a_foreign_repository_is_refused) {
   const GitRepository made;
   made.git({"worktree", "add", "-q", "--detach", made.beside("linked").string()});
   made.git({"worktree", "add", "-q", "--detach", made.beside("victim").string()});
@@ -84,7 +84,7 @@ TEST(GitRepository, a_git_file_that_names_a_foreign_repository_is_not_believed) 
   EXPECT_EQ(code_of([&] { Repository::find(made.beside("linked"), made.beside("scratch")); }), "git.unsafe_folder");
 }
 
-TEST(GitRepository, a_ref_is_set_only_from_what_was_expected) {
+TEST(GitRepository, ref_changes_only_from_the_expected_value) {
   const GitRepository made;
   Repository repository = open(made);
   const std::string first = repository.get_head();
@@ -97,8 +97,6 @@ TEST(GitRepository, a_ref_is_set_only_from_what_was_expected) {
   EXPECT_TRUE(repository.set_ref(ref, second, first));
   EXPECT_FALSE(repository.set_ref(ref, first, first));
   EXPECT_EQ(repository.find_ref(ref), second);
-  EXPECT_EQ(repository.list_refs("refs/reeve/EX-9"), (std::vector<Repository::Ref>{{ref, second}}));
-  EXPECT_TRUE(repository.list_refs("refs/reeve/EX-90").empty());
   EXPECT_FALSE(repository.delete_ref(ref, first));
   EXPECT_TRUE(repository.delete_ref(ref, second));
   EXPECT_TRUE(repository.delete_ref(ref, second));
@@ -106,7 +104,7 @@ TEST(GitRepository, a_ref_is_set_only_from_what_was_expected) {
   EXPECT_EQ(code_of([&] { repository.set_ref(ref, std::string(40, '1'), std::nullopt); }), "git.failed");
 }
 
-TEST(GitRepository, without_the_program_says_what_to_install) {
+TEST(GitRepository, missing_git_names_the_package_to_install) {
   const GitRepository made;
   const std::string before = std::getenv("PATH");
   ::setenv("PATH", made.home().c_str(), 1);
@@ -124,7 +122,7 @@ TEST(GitRepository, without_the_program_says_what_to_install) {
   EXPECT_EQ(fix, "install it: apt install git");
 }
 
-TEST(GitRepository, of_a_newer_format_is_told_in_git_s_words) {
+TEST(GitRepository, newer_format_is_reported_with_gits_message) {
   const GitRepository made;
   made.git({"config", "core.repositoryformatversion", "99"});
   try {
@@ -136,7 +134,7 @@ TEST(GitRepository, of_a_newer_format_is_told_in_git_s_words) {
   }
 }
 
-TEST(GitRepository, with_longer_hashes_works_the_same) {
+TEST(GitRepository, sha256_repository_works) {
   const GitRepository made(GitRepository::Empty{});
   fs::remove_all(made.root() / ".git");
   made.git({"init", "-q", "--object-format=sha256"});

@@ -19,16 +19,16 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_inner_files = 200'000;
 
-// One index, into which everything of a worktree goes. Commands that would look into submodules with their own config
-// (`add`, `commit`, plain `status`) are not used.
+// Collects all files of a worktree in one index. Commands that would look into submodules with the submodules' own
+// config (`add`, `commit`, plain `status`) are not used.
 class Collection {
  public:
-  Collection(const Workshop& workshop, const fs::path& worktree, const fs::path& index)
-      : workshop_(workshop), worktree_(worktree), index_(index) {}
+  Collection(const GitContext& context, const fs::path& worktree, const fs::path& index)
+      : context_(context), worktree_(worktree), index_(index) {}
 
-  // Finds nothing the second time.
+  // A second call finds nothing.
   void collect(const std::string& parent) {
-    // Those that are gone, or behind what is a link now.
+    // Files that are gone, or now behind a symlink.
     update({"--force-remove"}, changed("D"));
     std::vector<std::string> taken = changed("d");
     for (std::string& name : ask({"ls-files", "-z", "--others", "--exclude-standard"})) {
@@ -45,7 +45,7 @@ class Collection {
 
  private:
   Call call(std::vector<std::string> words) const {
-    Call made = workshop_.ours_in(worktree_, index_, std::move(words));
+    Call made = context_.sandboxed_in(worktree_, index_, std::move(words));
     made.limit = std::chrono::minutes(10);
     return made;
   }
@@ -65,7 +65,7 @@ class Collection {
     demand(made);
   }
 
-  // A repository that was made inside, by a tool or by hand: git would keep only its name.
+  // A repository created inside the worktree: git would store only its commit.
   void add_inner(const std::string& folder, std::vector<std::string>& taken) const {
     std::vector<std::string> names;
     std::vector<std::string> open = {folder};
@@ -85,13 +85,13 @@ class Collection {
       }
       if (names.size() > most_inner_files) {
         throw base::Error("git.failed",
-                          fmt::format("{} is a repository of more than {} files inside the worktree",
+                          fmt::format("{} is a nested repository of more than {} files in the worktree",
                                       base::quoted(folder), most_inner_files),
-                          "let .gitignore name it");
+                          "add it to .gitignore");
       }
     }
     Call made = call({"check-ignore", "-z", "--no-index", "--stdin"});
-    // A name by itself could be a pattern.
+    // `./`, because a bare name could be read as a pattern.
     for (const std::string& name : names) made.input.append("./").append(name).push_back('\0');
     const Outcome outcome = names.empty() ? Outcome{.code = 1, .output = {}, .said = {}} : run(made);
     if (outcome.code > 1 || outcome.is_cut) fail(made, outcome);
@@ -101,7 +101,7 @@ class Collection {
                          [&](const auto& name) { return !ignored.contains("./" + name); });
   }
 
-  // What an earlier snapshot took and a newer .gitignore names; what the parent has stays tracked.
+  // Removes files that an earlier snapshot added and a newer .gitignore ignores; files of the parent stay tracked.
   void leave_out_ignored(const std::string& parent) const {
     const auto ignored = ask({"ls-files", "-z", "--cached", "--ignored", "--exclude-standard"});
     if (ignored.empty()) return;
@@ -112,12 +112,12 @@ class Collection {
     update({"--force-remove"}, gone);
   }
 
-  const Workshop& workshop_;
+  const GitContext& context_;
   fs::path worktree_;
   fs::path index_;
 };
 
-// The file that leads whoever works there to the repository.
+// Restores the `.git` file that points to the repository.
 void restore_link(const fs::path& worktree, const fs::path& own) {
   const fs::path link = worktree / ".git";
   std::error_code error;
@@ -129,7 +129,8 @@ void forget_operations(const fs::path& own) {
   constexpr auto traces = std::to_array({"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "AUTO_MERGE", "CHERRY_PICK_HEAD",
                                          "REVERT_HEAD", "REBASE_HEAD", "BISECT_LOG", "BISECT_START", "rebase-merge",
                                          "rebase-apply", "sequencer", "HEAD.lock",
-                                         // An agent can make a link of it, and git appends to what it leads to.
+                                         // An agent could replace it with a symlink, and git would append to its
+                                         // target.
                                          "logs"});
   for (const char* trace : traces) remove_tree(own / trace);
 }
@@ -139,58 +140,58 @@ void forget_operations(const fs::path& own) {
 std::optional<std::string> Repository::snapshot(const fs::path& worktree, const std::string& parent,
                                                 const std::string& message) {
   check_folder(worktree);
-  const std::string name = get_own_part(workshop_->place(), worktree).filename().string();
-  const fs::path index = workshop_->make_index_name(name);
+  const std::string name = get_own_part(context_->place(), worktree).filename().string();
+  const fs::path index = context_->make_index_name(name);
   std::error_code error;
-  const auto kept = workshop_->index_of(name);
+  const auto kept = context_->index_of(name);
   if (fs::exists(kept, error)) {
     copy_index(kept, index);
   } else {
-    demand(workshop_->ours_in(worktree, index, {"read-tree", parent}));
+    demand(context_->sandboxed_in(worktree, index, {"read-tree", parent}));
   }
-  Collection collection(*workshop_, worktree, index);
+  Collection collection(*context_, worktree, index);
   collection.collect(parent);
   const std::string tree = collection.write_tree();
   fs::rename(index, kept, error);
-  if (tree == workshop_->tree_of(parent)) return std::nullopt;
-  return workshop_->commit_tree(tree, {parent}, message);
+  if (tree == context_->tree_of(parent)) return std::nullopt;
+  return context_->commit_tree(tree, {parent}, message);
 }
 
 void Repository::reset(const fs::path& worktree, const std::string& commit, const std::optional<std::string>& branch) {
   check_folder(worktree);
-  const fs::path own = get_own_part(workshop_->place(), worktree);
+  const fs::path own = get_own_part(context_->place(), worktree);
   const auto put_back = [&] {
     restore_link(worktree, own);
-    check_out(*workshop_, worktree, own, commit);
-    Call clean = workshop_->ours_in(worktree, own / "index", {"clean", "-ffdq"});
+    check_out(*context_, worktree, own, commit);
+    Call clean = context_->sandboxed_in(worktree, own / "index", {"clean", "-ffdq"});
     clean.limit = std::chrono::minutes(10);
     demand(clean);
   };
   try {
     put_back();
   } catch (const base::Error&) {
-    // Tools make folders read-only, in which git then removes nothing.
+    // Tools make folders read-only, and git cannot remove files from those.
     make_writable(worktree);
     put_back();
   }
   forget_operations(own);
   if (branch) {
-    demand(workshop_->theirs_in(own, {"symbolic-ref", "-m", "reeve", "HEAD", "refs/heads/" + *branch}));
+    demand(context_->in_repository_at(own, {"symbolic-ref", "-m", "reeve", "HEAD", "refs/heads/" + *branch}));
   } else {
-    demand(workshop_->theirs_in(own, {"update-ref", "--no-deref", "-m", "reeve", "HEAD", commit}));
+    demand(context_->in_repository_at(own, {"update-ref", "--no-deref", "-m", "reeve", "HEAD", commit}));
   }
 }
 
 void Repository::reset_files(const fs::path& worktree, const std::string& files, const std::string& head) {
   reset(worktree, files);
   if (files == head) return;
-  const fs::path own = get_own_part(workshop_->place(), worktree);
-  const fs::path index = workshop_->make_index_name(own.filename().string());
-  demand(workshop_->ours_in(worktree, index, {"read-tree", head}));
+  const fs::path own = get_own_part(context_->place(), worktree);
+  const fs::path index = context_->make_index_name(own.filename().string());
+  demand(context_->sandboxed_in(worktree, index, {"read-tree", head}));
   copy_index(index, own / "index");
   std::error_code error;
   fs::remove(index, error);
-  demand(workshop_->theirs_in(own, {"update-ref", "--no-deref", "-m", "reeve", "HEAD", head}));
+  demand(context_->in_repository_at(own, {"update-ref", "--no-deref", "-m", "reeve", "HEAD", head}));
 }
 
 }  // namespace reeve::git

@@ -15,11 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The main checkout and the linked ones, as git tells them.
-std::vector<Repository::Worktree> list_all(const Workshop& workshop) {
+// The main checkout and the linked ones, as listed by git.
+std::vector<Repository::Worktree> list_all(const GitContext& context) {
   std::vector<Repository::Worktree> found;
   constexpr std::string_view branches = "refs/heads/";
-  for (const std::string& field : split_at_nul(demand(workshop.theirs({"worktree", "list", "--porcelain", "-z"})))) {
+  for (const std::string& field :
+       split_at_nul(demand(context.in_repository({"worktree", "list", "--porcelain", "-z"})))) {
     const std::size_t blank = std::min(field.find(' '), field.size());
     const std::string_view word = std::string_view(field).substr(0, blank);
     const std::string value = blank < field.size() ? field.substr(blank + 1) : "";
@@ -38,22 +39,22 @@ std::vector<Repository::Worktree> list_all(const Workshop& workshop) {
   return found;
 }
 
-void check_branch(const Workshop& workshop, const std::string& branch, const std::string& commit) {
-  for (const Repository::Worktree& worktree : list_all(workshop)) {
+void check_branch(const GitContext& context, const std::string& branch, const std::string& commit) {
+  for (const Repository::Worktree& worktree : list_all(context)) {
     if (worktree.branch != branch) continue;
     throw base::Error("git.branch_in_use",
                       fmt::format("the branch {} is checked out in `{}`", base::quoted(branch),
                                   base::visible(worktree.folder.string())),
                       "switch to another branch there, or remove that worktree");
   }
-  const auto found = workshop.resolve("refs/heads/" + branch);
+  const auto found = context.resolve("refs/heads/" + branch);
   if (!found || found == commit) return;
   throw base::Error("git.branch_in_use",
-                    fmt::format("the branch {} is there already, at {}", base::quoted(branch), found->substr(0, 12)),
+                    fmt::format("the branch {} already exists, at {}", base::quoted(branch), found->substr(0, 12)),
                     "rename or delete it: git branch -m " + branch + " NEW");
 }
 
-// What a kill left of one that was being made: no word yet of where it belongs.
+// An administrative folder left by a kill during creation: it does not say yet which worktree it belongs to.
 bool is_stump_of(const fs::path& own, const fs::path& folder) {
   const std::string name = own.filename().string();
   const std::string wanted = folder.filename().string();
@@ -61,28 +62,25 @@ bool is_stump_of(const fs::path& own, const fs::path& folder) {
       name.starts_with(wanted) && std::ranges::all_of(name.substr(wanted.size()), base::is_ascii_digit);
   std::error_code error;
   if (!is_named_so || fs::exists(own / "gitdir", error)) return false;
-  try {
-    return os::read_file(own / "locked", base::limits::kib).starts_with(own_reason);
-  } catch (const base::Error&) {
-    return false;
-  }
+  const auto reason = os::find_file(own / "locked", base::limits::kib);
+  return reason && reason->starts_with(own_reason);
 }
 
-void remove_own_parts(const Workshop& workshop, const fs::path& folder) {
-  const fs::path all = workshop.place().common / "worktrees";
+void remove_own_parts(const GitContext& context, const fs::path& folder) {
+  const fs::path all = context.place().common / "worktrees";
   std::error_code error;
   std::vector<fs::path> stumps;
   for (const auto& entry : fs::directory_iterator(all, error)) {
     if (is_stump_of(entry.path(), folder)) stumps.push_back(entry.path());
   }
   for (const fs::path& stump : stumps) fs::remove_all(stump, error);
-  while (const auto own = find_own_part(workshop.place(), folder)) {
-    fs::remove(workshop.index_of(own->filename().string()), error);
+  while (const auto own = find_own_part(context.place(), folder)) {
+    fs::remove(context.index_of(own->filename().string()), error);
     if (remove_tree(*own)) continue;
     throw base::Error("git.failed", fmt::format("cannot remove `{}`", base::visible(own->string())),
-                      "look at its permissions");
+                      "check its permissions");
   }
-  // As git does it, when it was the last.
+  // Like git: removes the folder if it is empty.
   fs::remove(all, error);
 }
 
@@ -95,12 +93,12 @@ void Repository::add_worktree(const fs::path& folder, const std::string& commit,
   fs::create_directory(folder.parent_path(), error);
   check_parent(folder);
   if (fs::symlink_status(folder, error).type() != fs::file_type::not_found) {
-    throw base::Error("git.unsafe_folder", fmt::format("`{}` is there already", base::visible(folder.string())),
-                      "move it away; Reeve makes a worktree there");
+    throw base::Error("git.unsafe_folder", fmt::format("`{}` already exists", base::visible(folder.string())),
+                      "move it away; Reeve creates a worktree there");
   }
-  if (branch) check_branch(*workshop_, *branch, commit);
+  if (branch) check_branch(*context_, *branch, commit);
 
-  Call call = workshop_->theirs({"worktree", "add", "--no-checkout", "--lock", "--reason", reason});
+  Call call = context_->in_repository({"worktree", "add", "--no-checkout", "--lock", "--reason", reason});
   if (!branch) {
     call.words.insert(call.words.end(), {"--detach", folder.string(), commit});
   } else if (find_ref("refs/heads/" + *branch)) {
@@ -111,13 +109,13 @@ void Repository::add_worktree(const fs::path& folder, const std::string& commit,
   try {
     demand(call);
     check_folder(folder);
-    const fs::path own = get_own_part(workshop_->place(), folder);
-    fs::remove(workshop_->index_of(own.filename().string()), error);
-    os::replace_file(own / owner_marker, describe_owner(*workshop_));
-    check_out(*workshop_, folder, own, commit);
+    const fs::path own = get_own_part(context_->place(), folder);
+    fs::remove(context_->index_of(own.filename().string()), error);
+    os::replace_file(own / owner_marker, describe_owner(*context_));
+    check_out(*context_, folder, own, commit);
     os::replace_file(own / ready_marker, "");
   } catch (const base::Error&) {
-    // What failed first is told.
+    // The first failure is reported.
     try {
       remove_worktree(folder);
     } catch (const base::Error&) {
@@ -133,27 +131,27 @@ void Repository::remove_worktree(const fs::path& folder) {
     check_parent(folder);
     const auto inside = root().lexically_relative(folder.lexically_normal());
     if (!inside.empty() && *inside.begin() != "..") {
-      throw base::Error("git.unsafe_folder", fmt::format("`{}` is no worktree of Reeve's", folder.string()));
+      throw base::Error("git.unsafe_folder", fmt::format("`{}` is not a Reeve worktree", folder.string()));
     }
     if (!remove_tree(folder)) {
       throw base::Error("git.failed", fmt::format("cannot remove `{}`", base::visible(folder.string())),
-                        "look at its permissions, and whether something works there");
+                        "check its permissions, and whether a process is using it");
     }
   }
-  // Last: until then it is listed, and can be removed again.
-  remove_own_parts(*workshop_, folder);
+  // Last: until then the worktree is listed, and can be removed again.
+  remove_own_parts(*context_, folder);
 }
 
 bool Repository::has_worktree(const fs::path& folder) {
   std::error_code error;
-  const auto own = find_own_part(workshop_->place(), folder);
+  const auto own = find_own_part(context_->place(), folder);
   return own && fs::exists(*own / ready_marker, error) && fs::is_directory(fs::symlink_status(folder, error));
 }
 
 std::optional<Repository::Worktree> Repository::find_main_checkout() {
-  const Place& place = workshop_->place();
+  const Place& place = context_->place();
   if (place.own == place.common) return std::nullopt;
-  const auto all = list_all(*workshop_);
+  const auto all = list_all(*context_);
   std::error_code error;
   const bool has_one =
       !all.empty() && all.front().folder != place.common && fs::exists(all.front().folder / ".git", error);
@@ -164,19 +162,19 @@ std::vector<Repository::Worktree> Repository::list_orphans() {
   std::vector<Worktree> orphans;
   for (Worktree& worktree : list_worktrees()) {
     const bool is_reeves = (worktree.lock_reason + ' ').starts_with(own_reason);
-    const auto own = is_reeves ? find_own_part(workshop_->place(), worktree.folder) : std::nullopt;
+    const auto own = is_reeves ? find_own_part(context_->place(), worktree.folder) : std::nullopt;
     if (own && is_owner_gone(*own)) orphans.push_back(std::move(worktree));
   }
   return orphans;
 }
 
 std::vector<Repository::Worktree> Repository::list_worktrees() {
-  std::vector<Worktree> found = list_all(*workshop_);
+  std::vector<Worktree> found = list_all(*context_);
   // The first is the main checkout, or the bare repository.
   if (!found.empty()) found.erase(found.begin());
   for (Worktree& worktree : found) {
     std::error_code error;
-    const auto own = find_own_part(workshop_->place(), worktree.folder);
+    const auto own = find_own_part(context_->place(), worktree.folder);
     worktree.is_ready = own && fs::exists(*own / ready_marker, error);
     worktree.is_there = fs::is_directory(fs::symlink_status(worktree.folder, error));
   }

@@ -63,7 +63,7 @@ TEST_F(GitWorktree, is_made_from_a_commit_and_locked) {
   EXPECT_FALSE(fs::exists(folder));
   EXPECT_TRUE(repository.list_worktrees().empty());
   EXPECT_EQ(repository.find_ref("refs/heads/reeve/EX-9"), first);
-  // Again, also on the branch that is there by now.
+  // Again, also on the branch, which exists by now.
   repository.remove_worktree(folder);
   repository.add_worktree(folder, first, "reeve/EX-9", "reeve EX-9");
   EXPECT_EQ(made.git_in(folder, {"status", "--porcelain"}), "");
@@ -81,7 +81,7 @@ TEST_F(GitWorktree, a_branch_that_is_used_elsewhere_is_refused) {
 }
 
 // ISO-5
-TEST_F(GitWorktree, a_folder_that_is_a_link_is_refused) {
+TEST_F(GitWorktree, symlinked_folder_is_refused) {
   fs::create_directories(made.beside("elsewhere/EX-9"));
   testing::ScratchFolder other;
   fs::create_directory_symlink(made.beside("elsewhere"), made.root() / ".worktrees");
@@ -105,26 +105,26 @@ TEST_F(GitWorktree, a_folder_that_is_a_link_is_refused) {
   EXPECT_EQ(code_of([&] { repository.remove_worktree(made.root()); }), "git.unsafe_folder");
 }
 
-TEST_F(GitWorktree, one_left_half_made_or_half_removed_is_removed_and_made_again) {
+TEST_F(GitWorktree, half_made_or_half_removed_worktree_is_recreated) {
   const fs::path own = made.root() / ".git" / "worktrees" / "EX-9";
-  // Killed before git said where it belongs.
+  // Killed before git recorded which worktree it belongs to.
   fs::create_directories(own);
   made.write(".git/worktrees/EX-9/locked", "reeve EX-9");
   repository.remove_worktree(folder);
   EXPECT_FALSE(fs::exists(own));
-  // Killed before the files were there.
+  // Killed before the files were written.
   made.git({"worktree", "add", "-q", "--no-checkout", "--detach", "--lock", "--reason", "reeve EX-9", folder.string()});
   ASSERT_EQ(repository.list_worktrees().size(), 1);
   EXPECT_FALSE(repository.list_worktrees()[0].is_ready);
   repository.remove_worktree(folder);
-  // Its folder was deleted by hand.
+  // The worktree's folder was deleted by hand.
   repository.add_worktree(folder, first, std::nullopt, "reeve EX-9");
   fs::remove_all(folder);
   ASSERT_EQ(repository.list_worktrees().size(), 1);
   EXPECT_FALSE(repository.list_worktrees()[0].is_there);
   repository.remove_worktree(folder);
   EXPECT_TRUE(repository.list_worktrees().empty());
-  // The other way round.
+  // The repository's own folder was deleted instead.
   repository.add_worktree(folder, first, std::nullopt, "reeve EX-9");
   fs::remove_all(own);
   repository.remove_worktree(folder);
@@ -133,7 +133,7 @@ TEST_F(GitWorktree, one_left_half_made_or_half_removed_is_removed_and_made_again
   EXPECT_TRUE(repository.list_worktrees()[0].is_ready);
 }
 
-TEST_F(GitWorktree, another_s_own_part_stays) {
+TEST_F(GitWorktree, metadata_of_another_worktree_is_kept) {
   made.git({"worktree", "add", "-q", "--detach", made.beside("EX-9").string()});
   repository.add_worktree(folder, first, std::nullopt, "reeve EX-9");
   repository.remove_worktree(folder);
@@ -142,7 +142,7 @@ TEST_F(GitWorktree, another_s_own_part_stays) {
   EXPECT_FALSE(repository.list_worktrees()[0].is_ready);
 }
 
-TEST_F(GitWorktree, is_removed_with_folders_that_were_made_read_only) {
+TEST_F(GitWorktree, removes_read_only_folders) {
   repository.add_worktree(folder, first, std::nullopt, "reeve EX-9");
   made.write(".worktrees/EX-9/cache/deep/file", "x");
   ::chmod((folder / "cache/deep").c_str(), 0500);
@@ -151,7 +151,7 @@ TEST_F(GitWorktree, is_removed_with_folders_that_were_made_read_only) {
   EXPECT_FALSE(fs::exists(folder));
 }
 
-// Permissions count for everybody from now on, also for root and what it starts.
+// From now on, permissions apply to all processes, including root and its children.
 void obey_permissions() {
   for (const int power : {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH}) ::prctl(PR_CAPBSET_DROP, power, 0, 0, 0);
   __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
@@ -164,8 +164,8 @@ void obey_permissions() {
   ::syscall(SYS_capset, &header, powers.data());
 }
 
-// As Go does with its module cache: git itself removes nothing in there.
-TEST_F(GitWorktree, with_folders_that_were_made_read_only_is_put_back_and_removed) {
+// Like Go's module cache: git cannot remove anything in there.
+TEST_F(GitWorktree, resets_and_removes_read_only_folders_without_root) {
   repository.add_worktree(folder, first, std::nullopt, "reeve EX-9");
   made.write(".worktrees/EX-9/cache/deep/file", "x");
   made.write(".worktrees/EX-9/folder/inner.txt", "changed\n");
@@ -191,7 +191,7 @@ TEST_F(GitWorktree, with_folders_that_were_made_read_only_is_put_back_and_remove
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST_F(GitWorktree, everything_in_it_becomes_a_commit) {
+TEST_F(GitWorktree, snapshot_commits_everything_in_it) {
   repository.add_worktree(folder, first, "reeve/EX-9", "reeve EX-9");
   EXPECT_FALSE(snapshot());
   const std::string odd = "sp ace\nline \xff";
@@ -211,12 +211,12 @@ TEST_F(GitWorktree, everything_in_it_becomes_a_commit) {
   EXPECT_EQ(made.git({"ls-tree", *commit, ".gitignore"}).substr(0, 6), "100755");
   EXPECT_EQ(made.git({"cat-file", "blob", *commit + ":folder"}), "/etc/passwd");
   EXPECT_EQ(repository.find_ref("refs/heads/reeve/EX-9"), first);
-  // Asked again: the same state, nothing staged for whoever works there.
+  // Repeated: the same state, and nothing is staged in the worktree.
   EXPECT_EQ(made.git({"rev-parse", *snapshot() + "^{tree}"}), made.git({"rev-parse", *commit + "^{tree}"}));
   EXPECT_EQ(made.git_in(folder, {"diff", "--cached", "--name-only"}), "");
 }
 
-TEST_F(GitWorktree, a_later_snapshot_has_what_is_there_then) {
+TEST_F(GitWorktree, later_snapshot_reflects_the_current_files) {
   repository.add_worktree(folder, first, std::nullopt, "reeve EX-9");
   made.write(".worktrees/EX-9/out/result.o", "built\n");
   made.write(".worktrees/EX-9/gone.txt", "x\n");
@@ -225,11 +225,11 @@ TEST_F(GitWorktree, a_later_snapshot_has_what_is_there_then) {
   made.write(".worktrees/EX-9/.gitignore", "*.log\nout/\nfile.txt\n");
   const auto commit = snapshot();
   ASSERT_TRUE(commit);
-  // What was tracked stays so, though a pattern names it.
+  // Tracked files stay tracked, even if a pattern matches them.
   EXPECT_EQ(names_in(*commit), ".gitignore|file.txt|folder/inner.txt|");
 }
 
-TEST_F(GitWorktree, a_repository_made_inside_is_taken_as_a_folder) {
+TEST_F(GitWorktree, nested_repository_is_committed_as_a_folder) {
   repository.add_worktree(folder, first, std::nullopt, "reeve EX-9");
   fs::create_directories(folder / "app/part");
   made.git_in(folder / "app", {"init", "-q"});
@@ -251,7 +251,7 @@ TEST_F(GitWorktree, a_repository_made_inside_is_taken_as_a_folder) {
   EXPECT_FALSE(fs::exists(folder / "app"));
 }
 
-TEST_F(GitWorktree, the_person_s_name_is_on_the_commits_and_their_ignored_files_are_left_out) {
+TEST_F(GitWorktree, commits_use_the_users_identity_and_ignores) {
   made.write("../home/.gitconfig",
              "[user]\n name = Ada\n email = ada@example.com\n[core]\n excludesFile = ~/ignored\n");
   made.write("../home/ignored", "*.swp\n");
@@ -266,7 +266,7 @@ TEST_F(GitWorktree, the_person_s_name_is_on_the_commits_and_their_ignored_files_
   EXPECT_EQ(made.git({"log", "-1", "--format=%an %ae %cn", *commit}), "Ada ada@example.com Ada");
 }
 
-TEST_F(GitWorktree, is_put_back_whatever_was_done_in_it) {
+TEST_F(GitWorktree, reset_restores_any_state) {
   repository.add_worktree(folder, first, "reeve/EX-9", "reeve EX-9");
   made.git_in(folder, {"checkout", "-q", "-b", "mine"});
   made.write(".worktrees/EX-9/file.txt", "changed\n");
@@ -290,8 +290,8 @@ TEST_F(GitWorktree, is_put_back_whatever_was_done_in_it) {
   EXPECT_EQ(repository.list_worktrees()[0].head, first);
 }
 
-// An agent can mark files in its own index; what it changed is seen all the same.
-TEST_F(GitWorktree, a_change_hidden_by_the_worktree_s_index_is_seen) {
+// An agent can mark files in its own index; its changes are found anyway.
+TEST_F(GitWorktree, changes_hidden_in_the_index_are_found) {
   repository.add_worktree(folder, first, std::nullopt, "reeve EX-9");
   made.git_in(folder, {"update-index", "--assume-unchanged", "file.txt"});
   made.git_in(folder, {"update-index", "--skip-worktree", "folder/inner.txt"});
@@ -302,7 +302,7 @@ TEST_F(GitWorktree, a_change_hidden_by_the_worktree_s_index_is_seen) {
   EXPECT_EQ(repository.diff(first, *commit).files.size(), 2);
 }
 
-TEST_F(GitWorktree, without_its_kept_index_gives_the_same) {
+TEST_F(GitWorktree, works_without_its_saved_index) {
   repository.add_worktree(folder, first, std::nullopt, "reeve EX-9");
   made.write(".worktrees/EX-9/file.txt", "changed\n");
   fs::remove_all(made.beside("scratch"));

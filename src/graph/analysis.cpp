@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t unvisited = std::numeric_limits<std::size_t>::max();
 
-// Tarjan's strongly connected components with a stack of its own, over the edges that `keeps` allows.
+// Tarjan's strongly connected components with an explicit stack, over the edges that `keeps` allows.
 template <class Keeps>
 class Components {
  public:
@@ -88,7 +88,7 @@ class Components {
   std::size_t components_ = 0;
 };
 
-// The shortest way from a node back to itself within its component.
+// The shortest path from a node back to itself within its component.
 template <class Keeps>
 std::vector<NodeIndex> find_way_back(const Graph& graph, NodeIndex start, const std::vector<std::size_t>& component,
                                      Keeps keeps) {
@@ -126,7 +126,7 @@ void add_cycles(const Graph& graph, WildCycle::Kind kind, Keeps keeps, std::vect
 
 bool is_branch(const Graph& graph, NodeIndex node) { return graph.node(node).type == model::NodeType::branch; }
 
-// Whether some step of the cycle can only be made over a loop edge.
+// Whether some step of the cycle exists only as a loop edge.
 bool passes_loop_edge(const Graph& graph, const std::vector<NodeIndex>& cycle) {
   for (std::size_t i = 0; i < cycle.size(); ++i) {
     const NodeIndex next = cycle[(i + 1) % cycle.size()];
@@ -137,7 +137,7 @@ bool passes_loop_edge(const Graph& graph, const std::vector<NodeIndex>& cycle) {
   return false;
 }
 
-// Nodes that are reached from `from` over forward edges without leaving the levels up to `last`.
+// Nodes reachable from `from` over forward edges on levels up to `last`.
 std::vector<NodeIndex> walk_down(const Graph& graph, const Levels& levels, NodeIndex from, std::size_t last,
                                  std::vector<bool>& seen) {
   std::vector<NodeIndex> found = {from};
@@ -177,7 +177,7 @@ std::vector<WildCycle> find_wild_cycles(const Graph& graph) {
     return !is_branch(graph, graph.source(edge)) && !is_branch(graph, graph.target(edge));
   };
   add_cycles(graph, WildCycle::Kind::no_branch, without_branches, cycles);
-  // A way without any loop edge is of the first kind and told already.
+  // A cycle without any loop edge was already reported as the first kind.
   const auto repeated = [&](const WildCycle& cycle) { return !passes_loop_edge(graph, cycle.nodes); };
   cycles.erase(std::remove_if(cycles.begin() + static_cast<std::ptrdiff_t>(told), cycles.end(), repeated),
                cycles.end());
@@ -212,7 +212,7 @@ Levels find_levels(const Graph& graph) {
 
 std::vector<NodeIndex> find_critical_path(const Graph& graph, const Levels& levels) {
   if (levels.nodes.empty()) return {};
-  // A node's level is the length of the longest way to it, so the way back goes one level at a time.
+  // A node's level is the length of the longest path to it, so the way back goes up one level at a time.
   std::vector<NodeIndex> path = {levels.nodes.back().front()};
   while (levels.of_node[path.back()] > 0) {
     const std::size_t above = levels.of_node[path.back()] - 1;

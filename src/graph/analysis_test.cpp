@@ -49,7 +49,7 @@ std::vector<std::pair<std::string, NodeType>> tasks(std::size_t count) {
   return nodes;
 }
 
-TEST(Graph, leaves_out_edges_to_nowhere_and_takes_the_first_of_twins) {
+TEST(Graph, ignores_dangling_edges_and_duplicate_nodes) {
   const auto workflow = make_workflow({{"a", NodeType::task}, {"a", NodeType::gate}, {"b", NodeType::task}},
                                       {{"a", "b"}, {"a", "gone"}, {"gone", "b"}});
   const Graph graph(workflow);
@@ -60,7 +60,7 @@ TEST(Graph, leaves_out_edges_to_nowhere_and_takes_the_first_of_twins) {
 }
 
 // GRF-15
-TEST(Analysis, levels_and_critical_path) {
+TEST(Analysis, finds_levels_and_critical_path) {
   const auto workflow =
       make_workflow(tasks(6), {{"n0", "n1"}, {"n0", "n2"}, {"n1", "n3"}, {"n3", "n4"}, {"n2", "n4"}, {"n4", "n5"}});
   const Graph graph(workflow);
@@ -72,7 +72,7 @@ TEST(Analysis, levels_and_critical_path) {
 }
 
 // GRF-5: the body is every node between the loop edge's target and its source.
-TEST(Analysis, loop_body_is_what_lies_between) {
+TEST(Analysis, loop_body_is_between_target_and_source) {
   const auto workflow = make_workflow({{"a", NodeType::task},
                                        {"b", NodeType::task},
                                        {"side", NodeType::task},
@@ -99,17 +99,17 @@ TEST(Analysis, a_cycle_needs_a_loop_edge_and_a_branch) {
   EXPECT_EQ(kinds(make_workflow(nodes, {{"a", "b"}, {"b", "a", true}, {"b", "c"}})), Kinds{});
   EXPECT_EQ(kinds(make_workflow(nodes, {{"a", "b"}, {"b", "a"}, {"b", "c"}})), Kinds{WildCycle::Kind::no_loop_edge});
   EXPECT_EQ(kinds(make_workflow(nodes, {{"a", "c"}, {"c", "a", true}})), Kinds{WildCycle::Kind::no_branch});
-  EXPECT_EQ(kinds(make_workflow(nodes, {{"a", "a"}})), Kinds{WildCycle::Kind::no_loop_edge}) << "itself";
+  EXPECT_EQ(kinds(make_workflow(nodes, {{"a", "a"}})), Kinds{WildCycle::Kind::no_loop_edge}) << "a self-loop";
 }
 
-TEST(Analysis, tells_a_cycle_in_order) {
+TEST(Analysis, cycle_is_listed_in_order) {
   const auto workflow = make_workflow(tasks(4), {{"n0", "n1"}, {"n1", "n2"}, {"n2", "n3"}, {"n3", "n1"}});
   const auto cycles = find_wild_cycles(Graph(workflow));
   ASSERT_EQ(cycles.size(), 1);
   EXPECT_EQ(cycles[0].nodes, (std::vector<NodeIndex>{1, 2, 3}));
 }
 
-TEST(Analysis, merges_meet_at_the_nearest) {
+TEST(Analysis, branches_meet_at_the_nearest_merge) {
   const auto workflow = make_workflow({{"p", NodeType::parallel},
                                        {"a", NodeType::task},
                                        {"b", NodeType::task},
@@ -126,7 +126,7 @@ TEST(Analysis, merges_meet_at_the_nearest) {
   EXPECT_FALSE(find_meeting_merge(other, find_levels(other), both));
 }
 
-// A long chain must not cost a stack frame a node.
+// A long chain must not use a stack frame per node.
 TEST(Analysis, does_not_recurse) {
   std::vector<EdgeWords> edges;
   for (int i = 0; i + 1 < 20'000; ++i) edges.push_back({fmt::format("n{}", i), fmt::format("n{}", i + 1)});
@@ -136,7 +136,7 @@ TEST(Analysis, does_not_recurse) {
   EXPECT_EQ(find_critical_path(graph, find_levels(graph)).size(), 20'000);
 }
 
-// Random graphs against what a reader would do by hand.
+// Random graphs, compared with a naive implementation.
 struct RandomGraph {
   std::size_t count;
   std::vector<std::pair<std::size_t, std::size_t>> edges;
@@ -158,7 +158,7 @@ model::Workflow to_workflow(const RandomGraph& graph) {
   return make_workflow(tasks(graph.count), edges);
 }
 
-// Whether there is a way of at least one edge.
+// Whether there is a path of at least one edge.
 std::vector<std::vector<bool>> find_ways(const RandomGraph& graph) {
   std::vector<std::vector<bool>> way(graph.count, std::vector<bool>(graph.count, false));
   for (const auto& [from, to] : graph.edges) way[from][to] = true;
@@ -170,7 +170,7 @@ std::vector<std::vector<bool>> find_ways(const RandomGraph& graph) {
   return way;
 }
 
-RC_GTEST_PROP(Analysis, finds_a_cycle_exactly_where_there_is_one, ()) {
+RC_GTEST_PROP(Analysis, finds_cycles_exactly_where_they_exist, ()) {
   const RandomGraph random = draw_graph(false);
   const auto workflow = to_workflow(random);
   const Graph graph(workflow);
@@ -187,7 +187,7 @@ RC_GTEST_PROP(Analysis, finds_a_cycle_exactly_where_there_is_one, ()) {
   }
 }
 
-RC_GTEST_PROP(Analysis, reaches_exactly_what_has_a_way, ()) {
+RC_GTEST_PROP(Analysis, reachable_nodes_are_exactly_those_with_a_path, ()) {
   const RandomGraph random = draw_graph(false);
   const auto workflow = to_workflow(random);
   const auto reachable = find_reachable(Graph(workflow), 0);
@@ -195,7 +195,7 @@ RC_GTEST_PROP(Analysis, reaches_exactly_what_has_a_way, ()) {
   for (std::size_t i = 0; i < random.count; ++i) RC_ASSERT(reachable[i] == (i == 0 || ways[0][i]));
 }
 
-RC_GTEST_PROP(Analysis, levels_are_the_longest_ways, ()) {
+RC_GTEST_PROP(Analysis, levels_are_longest_path_lengths, ()) {
   const RandomGraph random = draw_graph(true);
   const auto workflow = to_workflow(random);
   const Graph graph(workflow);

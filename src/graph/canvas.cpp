@@ -8,7 +8,7 @@ namespace reeve::graph {
 
 namespace {
 
-// By directions: up 1, down 2, left 4, right 8.
+// Indexed by directions: up 1, down 2, left 4, right 8.
 constexpr std::array<std::string_view, 16> joints = {" ", "│", "│", "│", "─", "┘", "┐", "┤",
                                                      "─", "└", "┌", "├", "─", "┴", "┬", "┼"};
 constexpr std::array<std::string_view, 16> ascii_joints = {" ", "|", "|", "|", "-", "+", "+", "+",
@@ -49,7 +49,7 @@ void Canvas::write(std::size_t x, std::size_t y, std::string_view text) {
     const std::string_view character = text.substr(0, length);
     const std::size_t width = base::display_width(character);
     if (width == 0 && x > 0) {
-      // To the character that it combines with, which may be a wide one.
+      // Appended to the character that it combines with, which may be a wide one.
       std::size_t before = x - 1;
       while (before > 0 && at(before, y).is_hidden) --before;
       at(before, y).cover += character;

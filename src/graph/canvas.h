@@ -8,28 +8,28 @@
 
 namespace reeve::graph {
 
-// A grid of characters on which lines join where they meet. Grows as it is drawn on.
+// A grid of characters in which lines join where they meet. Grows as needed.
 class Canvas {
  public:
   explicit Canvas(bool ascii) : ascii_(ascii) {}
 
-  // Lines include both ends and join with what is there.
+  // Lines include both ends and join existing lines.
   void draw_vertical(std::size_t x, std::size_t top, std::size_t bottom);
   void draw_horizontal(std::size_t y, std::size_t left, std::size_t right);
   void draw_box(std::size_t x, std::size_t y, std::size_t width, std::size_t height);
-  // Text covers lines. Each character takes the columns that it takes on a terminal.
+  // Text covers lines. Each character takes its terminal width.
   void write(std::size_t x, std::size_t y, std::string_view text);
   void draw_arrow_down(std::size_t x, std::size_t y) { write(x, y, ascii_ ? "v" : "▼"); }
   void draw_arrow_left(std::size_t x, std::size_t y) { write(x, y, ascii_ ? "<" : "◄"); }
 
-  // Lines without blanks at their ends, each with a newline.
+  // Lines without trailing blanks, each with a newline.
   std::string text() const;
 
  private:
   struct Cell {
     // Directions in which lines leave the cell.
     std::uint8_t lines = 0;
-    // What covers them: a character, or nothing. A wide character is followed by cells that show nothing.
+    // The character that covers them, if any. A wide character is followed by hidden cells.
     std::string cover;
     bool is_hidden = false;
   };

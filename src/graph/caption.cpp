@@ -20,7 +20,7 @@ std::string describe_value(const base::Value& value) {
   return fmt::format("[{}]", base::join(items, ", "));
 }
 
-// What a node of its type is about; empty where the type says it all.
+// The main property of a node of its type; empty if the type alone is enough.
 std::string describe_detail(const model::Node& node) {
   if (node.task_config) return node.task_config->role;
   if (node.gate_config) return node.gate_config->gate_type;

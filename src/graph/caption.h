@@ -4,10 +4,10 @@
 
 #include "graph/graph.h"
 
-// The words that all drawings use for nodes and edges.
+// Descriptions of nodes and edges, shared by all drawings.
 namespace reeve::graph {
 
-// "task debugger", "branch test_status == passed", "merge all": its type and what matters about it.
+// "task debugger", "branch test_status == passed", "merge all": the type and its main property.
 std::string describe_node(const model::Node& node);
 // "on_true", "approved == true"; empty for an edge that is always taken.
 std::string describe_edge(const Graph& graph, EdgeIndex edge);

@@ -8,7 +8,7 @@ namespace {
 
 bool overlap(const Wire& one, const Wire& other) { return one.left() <= other.right() && other.left() <= one.right(); }
 
-// One wire comes down where the other goes down: the first must turn off above the second.
+// One wire comes down in a column where the other goes down: the first must turn off above the second.
 bool must_be_above(const Wire& upper, const Wire& lower) {
   return std::ranges::any_of(upper.sources, [&](std::size_t column) {
     return std::ranges::find(lower.targets, column) != lower.targets.end();
@@ -35,7 +35,7 @@ std::size_t assign_rows(std::vector<Wire>& wires) {
       const bool is_taken = std::ranges::any_of(placed, [&](const Wire* other) { return overlap(*wire, *other); });
       if (!is_blocked && !is_taken) placed.push_back(wire);
     }
-    // A ring of wires that must each be above the next has no good row; the first takes one all the same.
+    // Wires in a cyclic order have no good row; the first one gets this row anyway.
     if (placed.empty()) placed.push_back(waiting.front());
     for (Wire* wire : placed) wire->row = row;
     std::erase_if(waiting, [&](Wire* wire) { return std::ranges::find(placed, wire) != placed.end(); });

@@ -7,7 +7,7 @@
 namespace reeve::graph {
 namespace {
 
-TEST(Channel, wires_that_touch_get_rows_of_their_own) {
+TEST(Channel, overlapping_wires_get_separate_rows) {
   std::vector<Wire> wires = {{{0}, {10}}, {{20}, {30}}, {{5}, {25}}};
   EXPECT_EQ(assign_rows(wires), 2);
   EXPECT_EQ(wires[0].row, wires[1].row);
@@ -19,14 +19,14 @@ TEST(Channel, a_straight_wire_needs_no_row) {
   EXPECT_EQ(assign_rows(wires), 0);
 }
 
-TEST(Channel, the_one_that_comes_down_turns_off_above_the_one_that_goes_down) {
-  // The second comes down at column 8, where the first goes down.
+TEST(Channel, incoming_wire_turns_above_an_outgoing_one) {
+  // The second wire comes down at column 8, where the first goes down.
   std::vector<Wire> wires = {{{0}, {8}}, {{8}, {16}}};
   assign_rows(wires);
   EXPECT_LT(wires[1].row, wires[0].row);
 }
 
-TEST(Channel, a_ring_still_ends) {
+TEST(Channel, crossing_wires_terminate) {
   std::vector<Wire> wires = {{{0}, {8}}, {{8}, {0}}};
   EXPECT_EQ(assign_rows(wires), 2);
 }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t longest_line = 32;
 constexpr std::size_t longest_label = 24;
-// More is no drawing any more but a wall; the list is read more easily.
+// With more nodes the list is easier to read.
 constexpr std::size_t most_nodes = 120;
 
 class BoxDrawing {
@@ -67,7 +67,7 @@ class BoxDrawing {
 
   std::string fit(std::string_view text) const { return base::fit_width(text, longest_line, options_.ascii); }
 
-  // What stands in each box: id, what it is, its label, its loops.
+  // The text of each box: id, description, label, loops.
   void write_lines() {
     const std::vector<NodeIndex> exits = find_exits(graph_);
     for (NodeIndex node = 0; node < graph_.node_count(); ++node) {
@@ -90,7 +90,7 @@ class BoxDrawing {
                        fit(graph_.edge(edge).target), limit, options_.ascii ? "x" : "×");
   }
 
-  // Boxes of one level hang from the same line, so that lines in between stay short.
+  // Boxes of one level are aligned at the top, so that the lines above stay short.
   std::size_t draw_level(std::size_t level, std::size_t y) {
     std::size_t height = 0;
     for (const Spot& spot : layout_.levels[level]) {
@@ -111,12 +111,12 @@ class BoxDrawing {
     return height;
   }
 
-  // A line starts at the bottom of its box, which may be higher than the level.
+  // A line starts at the bottom of its box, which may end above the level's bottom.
   std::size_t bottom_of(const Spot& spot, std::size_t channel_top) const {
     return spot.node ? boxes_[*spot.node].y + boxes_[*spot.node].height - 1 : channel_top;
   }
 
-  // Lines from one source share a row; lines into one target do when none of their sources has others.
+  // Lines from one source share a row; lines into one target share one if their sources have no other lines.
   std::vector<Wire> make_wires(std::size_t level) const {
     const std::vector<Link>& links = layout_.links[level];
     std::map<std::size_t, std::size_t> leaving;
@@ -137,7 +137,7 @@ class BoxDrawing {
     return result;
   }
 
-  // Labels that would stand at the same column get rows of their own.
+  // Labels in the same column get separate rows.
   std::size_t count_label_rows(std::size_t level) const {
     std::map<std::size_t, std::size_t> at_column;
     std::size_t most = 0;
@@ -191,7 +191,7 @@ class BoxDrawing {
     }
   }
 
-  // A rail on the right from the box that leads back to the one it leads to, where both stand free on that side.
+  // A rail on the right from the loop's source box to its target, if both are unobstructed on that side.
   void draw_loops() {
     std::size_t rail = layout_.width + 2;
     for (EdgeIndex edge = 0; edge < graph_.workflow().edges.size(); ++edge) {

@@ -8,7 +8,7 @@
 
 namespace reeve::graph {
 
-// Boxes by levels and lines between them; nothing when that does not fit into the columns.
+// Boxes by levels with lines between them; nullopt if they do not fit into the columns.
 std::optional<std::string> draw_boxes(const Graph& graph, const Levels& levels, const DrawOptions& options);
 
 }  // namespace reeve::graph

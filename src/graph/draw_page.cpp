@@ -9,14 +9,14 @@
 #include "graph/draw.h"
 #include "graph/summary.h"
 
-// Drawings for programs that lay out by themselves.
+// Drawings for programs that do their own layout.
 namespace reeve::graph {
 
 namespace {
 
 using model::NodeType;
 
-// Mermaid's own escapes: no quote, bracket or hash of a person's text may end its string.
+// Mermaid's own escapes: no quote, bracket or hash in user text may end its string.
 std::string escape_mermaid(std::string_view text) {
   std::string result;
   for (const char c : base::visible(text)) {
@@ -65,7 +65,7 @@ Shape shape_of(NodeType type) {
   return {"[", "]", "box"};
 }
 
-// SPEC §7: running cyan, completed green, failed red, waiting yellow; what has not begun has none.
+// SPEC §7: running cyan, completed green, failed red, waiting yellow; no color before the start.
 std::string_view color_of(model::NodeStatus status) {
   switch (status) {
     case model::NodeStatus::running:
@@ -98,7 +98,7 @@ std::string label_of(const Graph& graph, const Levels& levels, EdgeIndex edge) {
 std::string draw_mermaid(const Graph& graph, const std::vector<NodeMark>& marks) {
   const Levels levels = find_levels(graph);
   std::string text = fmt::format("---\ntitle: \"{}\"\n---\nflowchart TD\n", escape_dot(graph.workflow().name));
-  // Nodes are numbered: an id such as `end` would be a word of Mermaid.
+  // Nodes are numbered, because an id such as `end` would be a Mermaid keyword.
   for (NodeIndex node = 0; node < graph.node_count(); ++node) {
     const Shape shape = shape_of(graph.node(node).type);
     const std::string mark = node < marks.size() ? "<br/>" + escape_mermaid(marks[node].text) : std::string();

@@ -9,7 +9,7 @@ namespace {
 
 constexpr NodeIndex nowhere = std::numeric_limits<NodeIndex>::max();
 
-// Counting sort of the edges by one of their ends, which keeps the order of the file within a node.
+// Counting sort of the edges by one of their ends; stable, so that file order is kept within a node.
 template <class End>
 void sort_edges(std::size_t nodes, std::size_t edges, End end, std::vector<EdgeIndex>& sorted,
                 std::vector<EdgeIndex>& start) {

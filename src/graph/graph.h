@@ -11,13 +11,13 @@
 
 namespace reeve::graph {
 
-// Positions in the workflow's own lists.
+// Indices into the workflow's lists.
 using NodeIndex = std::uint32_t;
 using EdgeIndex = std::uint32_t;
 
-// A workflow by numbers instead of names: neighbours in constant time. Made once per workflow and shared; the workflow
-// must outlive it. Takes any workflow, also a wrong one: of nodes with the same id the first is meant, edges to nowhere
-// are left out.
+// A workflow by index instead of by name: neighbours in constant time. Built once per workflow and shared; the workflow
+// must outlive it. Accepts any workflow, even an invalid one: of nodes with the same id the first is used, edges to
+// missing nodes are ignored.
 class Graph {
  public:
   explicit Graph(const model::Workflow& workflow);
@@ -28,13 +28,13 @@ class Graph {
   const model::Edge& edge(EdgeIndex index) const { return workflow_->edges[index]; }
 
   std::optional<NodeIndex> find(std::string_view id) const;
-  // Both ends exist; only then has the edge a source and a target.
+  // Whether both ends exist; otherwise source() and target() are invalid.
   bool is_connected(EdgeIndex edge) const;
   NodeIndex source(EdgeIndex edge) const { return ends_[edge].source; }
   NodeIndex target(EdgeIndex edge) const { return ends_[edge].target; }
   bool is_loop(EdgeIndex edge) const { return workflow_->edges[edge].is_loop_edge; }
 
-  // In the order of the file.
+  // In file order.
   std::span<const EdgeIndex> outgoing(NodeIndex node) const { return slice(outgoing_, outgoing_start_, node); }
   std::span<const EdgeIndex> incoming(NodeIndex node) const { return slice(incoming_, incoming_start_, node); }
   // Incoming edges that count for readiness (GRF-4): all but loop edges.
@@ -54,7 +54,7 @@ class Graph {
   const model::Workflow* workflow_;
   std::unordered_map<std::string_view, NodeIndex> by_id_;
   std::vector<Ends> ends_;
-  // All edges sorted by node, and where each node's begin.
+  // All edges grouped by node, and the index where each group begins.
   std::vector<EdgeIndex> outgoing_;
   std::vector<EdgeIndex> outgoing_start_;
   std::vector<EdgeIndex> incoming_;

@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t gap = 3;
 constexpr int sweeps = 8;
 
-// Sugiyama's scheme: cut long edges, order each level by the middle of its neighbours, then find room.
+// Sugiyama's method: split long edges, order each level by the average position of the neighbours, then assign
+// coordinates.
 class Arranger {
  public:
   Arranger(const Graph& graph, const Levels& levels, const std::vector<std::size_t>& widths,
@@ -53,7 +54,7 @@ class Arranger {
           layout_.levels[level + 1].push_back({});
         }
         reserve(layout_.levels[level + 1][next], label);
-        // A line of its own may be labelled where it begins.
+        // The only line of a node may be labelled where it begins.
         if (graph_.outgoing(graph_.source(edge)).size() == 1) reserve(layout_.levels[level][at], label);
         layout_.links[level].push_back({at, next, edge, std::exchange(label, {})});
         at = next;
@@ -71,27 +72,27 @@ class Arranger {
     for (std::size_t i = 1; i < count; ++i) {
       const std::size_t level = downwards ? i : count - 1 - i;
       const std::vector<Link>& links = layout_.links[downwards ? level - 1 : level];
-      std::vector<double> wish(layout_.levels[level].size());
-      std::vector<double> sum(wish.size(), 0);
-      std::vector<double> neighbours(wish.size(), 0);
+      std::vector<double> options(layout_.levels[level].size());
+      std::vector<double> sum(options.size(), 0);
+      std::vector<double> neighbours(options.size(), 0);
       for (const Link& link : links) {
         const std::size_t here = downwards ? link.to : link.from;
         sum[here] += static_cast<double>(downwards ? link.from : link.to);
         neighbours[here] += 1;
       }
-      for (std::size_t spot = 0; spot < wish.size(); ++spot) {
-        wish[spot] = neighbours[spot] > 0 ? sum[spot] / neighbours[spot] : static_cast<double>(spot);
+      for (std::size_t spot = 0; spot < options.size(); ++spot) {
+        options[spot] = neighbours[spot] > 0 ? sum[spot] / neighbours[spot] : static_cast<double>(spot);
       }
-      reorder(level, wish);
+      reorder(level, options);
     }
   }
 
-  void reorder(std::size_t level, const std::vector<double>& wish) {
-    std::vector<std::size_t> sequence(wish.size());
+  void reorder(std::size_t level, const std::vector<double>& options) {
+    std::vector<std::size_t> sequence(options.size());
     for (std::size_t i = 0; i < sequence.size(); ++i) sequence[i] = i;
-    // The old position decides between equals: the order of the file is kept where nothing speaks against it.
-    std::ranges::sort(sequence, {}, [&](std::size_t spot) { return std::pair(wish[spot], spot); });
-    std::vector<std::size_t> new_position(wish.size());
+    // Ties are broken by the previous position, so that file order is kept where possible.
+    std::ranges::sort(sequence, {}, [&](std::size_t spot) { return std::pair(options[spot], spot); });
+    std::vector<std::size_t> new_position(options.size());
     std::vector<Spot> spots;
     for (std::size_t i = 0; i < sequence.size(); ++i) {
       new_position[sequence[i]] = i;
@@ -106,7 +107,7 @@ class Arranger {
     }
   }
 
-  // What a spot needs to the right of its middle, and from its left edge to its middle.
+  // The space that a spot needs to the right of its middle, and from its left edge to its middle.
   static long reach_right(const Spot& spot) {
     return static_cast<long>(std::max(spot.width - spot.width / 2, spot.label_room));
   }
@@ -117,7 +118,7 @@ class Arranger {
     for (std::size_t level = 0; level < layout_.levels.size(); ++level) {
       middles_[level] = settle(level, std::vector<long>(layout_.levels[level].size(), 0));
     }
-    // One more than the orders, so that the last goes down: what follows is placed beneath what it follows.
+    // One more than the ordering passes, so that the last pass goes down and places nodes beneath their predecessors.
     for (int i = 0; i <= sweeps; ++i) {
       const std::size_t count = layout_.levels.size();
       for (std::size_t j = 1; j < count; ++j) {
@@ -142,8 +143,8 @@ class Arranger {
     }
   }
 
-  // The median middle of the neighbours above (downwards) or below: a line straight down to one of them, where an
-  // average would bend all.
+  // The median middle of the neighbours above (downwards) or below: gives a straight line to one of them, whereas an
+  // average would bend all lines.
   std::vector<long> wishes(std::size_t level, bool downwards) const {
     std::vector<std::vector<long>> neighbours(layout_.levels[level].size());
     const std::vector<Link>& links = layout_.links[downwards ? level - 1 : level];
@@ -151,29 +152,29 @@ class Arranger {
       const std::size_t here = downwards ? link.to : link.from;
       neighbours[here].push_back(downwards ? middles_[level - 1][link.from] : middles_[level + 1][link.to]);
     }
-    std::vector<long> wish = middles_[level];
-    for (std::size_t i = 0; i < wish.size(); ++i) {
+    std::vector<long> options = middles_[level];
+    for (std::size_t i = 0; i < options.size(); ++i) {
       if (neighbours[i].empty()) continue;
       std::ranges::sort(neighbours[i]);
       const std::size_t half = neighbours[i].size() / 2;
       const bool is_odd = neighbours[i].size() % 2 == 1;
-      wish[i] = is_odd ? neighbours[i][half] : (neighbours[i][half - 1] + neighbours[i][half]) / 2;
+      options[i] = is_odd ? neighbours[i][half] : (neighbours[i][half - 1] + neighbours[i][half]) / 2;
     }
-    return wish;
+    return options;
   }
 
-  // The middles nearest to what is wished that keep everything apart: halfway between pushing all to the right and all
-  // to the left, which keeps every distance that both keep.
-  std::vector<long> settle(std::size_t level, const std::vector<long>& wish) const {
+  // The middles closest to the desired ones that keep the minimum distances: the average of pushing everything right
+  // and everything left, which keeps every distance that both keep.
+  std::vector<long> settle(std::size_t level, const std::vector<long>& options) const {
     const std::vector<Spot>& spots = layout_.levels[level];
     const auto distance = [&](std::size_t i) {
       return reach_right(spots[i]) + static_cast<long>(gap) + reach_left(spots[i + 1]);
     };
-    std::vector<long> rightwards = wish;
+    std::vector<long> rightwards = options;
     for (std::size_t i = 1; i < spots.size(); ++i) {
       rightwards[i] = std::max(rightwards[i], rightwards[i - 1] + distance(i - 1));
     }
-    std::vector<long> leftwards = wish;
+    std::vector<long> leftwards = options;
     for (std::size_t i = spots.size(); i-- > 1;) {
       leftwards[i - 1] = std::min(leftwards[i - 1], leftwards[i] - distance(i - 1));
     }

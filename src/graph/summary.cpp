@@ -44,7 +44,7 @@ Summary summarize(const Graph& graph) {
     const model::Edge& loop = graph.edge(edge);
     const std::int64_t limit = find_loop_limit(graph, edge, body);
     const auto size = static_cast<std::int64_t>(body.size());
-    // Thousands of loops over thousands of nodes would make a summary larger than anybody reads.
+    // Limits the size of the summary for workflows with thousands of loops and nodes.
     constexpr std::size_t most_named = 100;
     body.resize(std::min(body.size(), most_named));
     summary.loops.push_back({loop.id, loop.source, loop.target, limit, size, names_of(graph, body)});

@@ -14,31 +14,31 @@ struct LoopSummary {
   std::string edge_id;
   std::string source;
   std::string target;
-  // How often the edge may be taken.
+  // Maximum number of times that the edge may be taken.
   std::int64_t max_iterations = 0;
-  // How many nodes are done again, and the first of them.
+  // Number of repeated nodes, and the first of them.
   std::int64_t body_size = 0;
   std::vector<std::string> body;
   friend bool operator==(const LoopSummary&, const LoopSummary&) = default;
 };
 BOOST_DESCRIBE_STRUCT(LoopSummary, (), (edge_id, source, target, max_iterations, body_size, body))
 
-// What analysis says about a sound workflow (GRF-15), by names.
+// The analysis of a valid workflow (GRF-15), with names instead of indices.
 struct Summary {
   std::vector<std::vector<std::string>> levels;
   std::vector<std::string> critical_path;
   std::vector<LoopSummary> loops;
   std::vector<std::string> exits;
-  // The most nodes that can work at the same time, before `max_parallel_nodes` limits them.
+  // The maximum number of nodes that can run in parallel, before `max_parallel_nodes` is applied.
   std::size_t widest_level = 0;
   friend bool operator==(const Summary&, const Summary&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Summary, (), (levels, critical_path, loops, exits, widest_level))
 
-// Only for a graph that validation accepted.
+// Only for a validated graph.
 Summary summarize(const Graph& graph);
 
-// The bound of a loop edge: of the branch node that it leaves, else the tightest of the branch nodes in its body.
+// The iteration limit of a loop edge: that of the branch node it leaves, or else the lowest one in its body.
 std::int64_t find_loop_limit(const Graph& graph, EdgeIndex loop_edge, const std::vector<NodeIndex>& body);
 
 }  // namespace reeve::graph

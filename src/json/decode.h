@@ -13,9 +13,9 @@
 
 #include "json/describe.h"
 
-// Data back into described types: what json/describe.h writes, from the database and the network. A member that is
-// missing or null keeps its default; one that the type does not have is passed over, so that what a later version
-// wrote can be read. What has the wrong type is an error that names its place.
+// Decodes data from the database and the network into described types: the inverse of json/describe.h. A missing or
+// null member keeps its default; unknown members are ignored, so that data written by a later version can be read. A
+// value of the wrong type is an error that names its path.
 namespace reeve::json {
 
 template <class T>
@@ -23,7 +23,7 @@ std::expected<T, std::string> from_value(const base::Value& value);
 
 namespace detail {
 
-// "expected a string"; the place is put in front on the way out.
+// Errors such as "expected a string"; the path is prepended while unwinding.
 class Decoder {
  public:
   const std::string& error() const noexcept { return error_; }
@@ -91,7 +91,7 @@ class Decoder {
     return read_word(value, out, base::Id<Noun>::parse, base::Id<Noun>::prefix);
   }
 
-  // A type that files write as one word, as json/describe.h writes it.
+  // A type that files write as one word, the inverse of json/describe.h.
   template <class T>
     requires requires(const T* type) {
       { parse_config_word(std::string_view(), type) } -> std::same_as<std::optional<T>>;
@@ -99,7 +99,7 @@ class Decoder {
   bool read(const base::Value& value, T& out) {
     return read_word(
         value, out, [](std::string_view word) { return parse_config_word(word, static_cast<const T*>(nullptr)); },
-        "one of its words");
+        "one of the accepted values");
   }
 
   template <class T>

@@ -14,7 +14,7 @@
 namespace reeve::json {
 namespace {
 
-TEST(Decode, reads_what_was_encoded) {
+TEST(Decode, round_trips_workflows) {
   for (const char* name : {"parallel-review.yaml", "debug-with-retry-loop.yaml"}) {
     const auto path = testing::source_folder() / "examples/workflows" / name;
     if (!std::filesystem::exists(path)) continue;
@@ -35,14 +35,14 @@ TEST(Decode, reads_what_was_encoded) {
   }
 }
 
-TEST(Decode, passes_over_what_it_does_not_know) {
+TEST(Decode, ignores_unknown_members) {
   const auto read = from_value<model::ApprovalOption>(parse(R"({"value": "a", "new": [1], "label": null})").value());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->value, "a");
   EXPECT_EQ(read->label, "");
 }
 
-TEST(Decode, names_the_place_of_what_is_wrong) {
+TEST(Decode, error_names_the_failing_path) {
   using Options = std::vector<model::ApprovalOption>;
   EXPECT_EQ(from_value<Options>(parse(R"([{"value": "a"}, {"value": 3}])").value()).error(),
             "[1].value: expected a string, found a whole number");

@@ -16,20 +16,20 @@
 #include "base/quantity.h"
 #include "base/value.h"
 
-// Described types (BOOST_DESCRIBE_STRUCT, described enums) as data, so that no field is written down twice.
+// Encodes described types (BOOST_DESCRIBE_STRUCT, described enums) as data, so that no field is listed twice.
 namespace reeve::json {
 
-// What to do with members that have the value they have in a new object of their type.
+// How to encode members that have their default value.
 enum class Defaults {
   show,
-  // Leave them out: then a field that a later version adds changes nothing about what was encoded before.
+  // Omit them, so that a field added by a later version does not change what was encoded before.
   omit,
 };
 
 template <class T>
 concept DescribedStruct = boost::describe::has_describe_members<T>::value && !std::is_union_v<T>;
 
-// Those of its bases first.
+// Members of base classes come first.
 template <class T>
 using MembersOf = boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
 
@@ -53,7 +53,7 @@ inline base::Value encode_one(base::ByteSize value, Defaults) {
 }
 inline base::Value encode_one(base::WallTime value, Defaults) { return base::Value::string(base::format_time(value)); }
 
-// A type that files write as one word: a function of its namespace says which.
+// A type that files write as one word, given by a function of its namespace.
 template <class T>
   requires requires(const T& value) {
     { format_config_word(value) } -> std::same_as<std::string>;

@@ -21,7 +21,7 @@ using base::Value;
 
 enum class Form { line, pretty, canonical };
 
-// How many bytes stand for themselves: printable ASCII that JSON has no other use for.
+// Number of leading bytes that need no escape: printable ASCII except JSON's special characters.
 std::size_t count_plain(std::string_view text) noexcept {
   std::size_t count = 0;
   while (count < text.size()) {
@@ -34,7 +34,7 @@ std::size_t count_plain(std::string_view text) noexcept {
 
 class Writer {
  public:
-  // Behind what is there.
+  // Appends to `out`.
   Writer(Form form, std::string& out) : form_(form), out_(out) {}
 
   void write(const Value& value, std::size_t level) {
@@ -55,7 +55,7 @@ class Writer {
     }
   }
 
-  // JSON has no infinities and no NaN; null says that there is no number.
+  // JSON has no infinities and no NaN; they become null.
   void write_number(double number) {
     constexpr double exact = 9'007'199'254'740'992.0;
     if (!std::isfinite(number)) {
@@ -66,12 +66,12 @@ class Writer {
     } else {
       const std::string digits = fmt::format("{}", number);
       out_ += digits;
-      // A number that was none whole by its type must not come back as one.
+      // A floating-point number must not be read back as an integer.
       if (form_ != Form::canonical && digits.find_first_of(".e") == std::string::npos) out_ += ".0";
     }
   }
 
-  // What a tool printed may be any bytes; JSON is UTF-8 (RUN-16).
+  // A tool may print arbitrary bytes, but JSON must be UTF-8 (RUN-16).
   void write_string(std::string_view text) {
     out_ += '"';
     write_content(text);
@@ -79,7 +79,7 @@ class Writer {
   }
 
  private:
-  // Most texts are plain, and taken in one go.
+  // Fast path: most texts need no escapes and are copied at once.
   void write_content(std::string_view text) {
     const std::size_t plain = count_plain(text);
     out_.append(text.substr(0, plain));
@@ -114,8 +114,8 @@ class Writer {
         out_ += "\\t";
         break;
       default:
-        // Also what JSON allows and a terminal would obey or hide: documents are shown on terminals (LOG-3). Canonical
-        // text is for hashes, which must not change.
+        // Also escapes characters that JSON allows but a terminal would obey or hide, because documents are shown on
+        // terminals (LOG-3). Canonical text is hashed and must not change.
         if (base::is_harmful(character.value) || (form_ != Form::canonical && base::is_invisible(character.value))) {
           write_code(static_cast<std::uint32_t>(character.value));
         } else {

@@ -6,12 +6,12 @@
 
 namespace reeve::json {
 
-// One line, members in their order.
+// On one line, members in their order.
 std::string encode(const base::Value& value);
-// For people: two spaces a level.
+// For people: indented by two spaces per level.
 std::string encode_pretty(const base::Value& value);
-// The one text of all that mean the same: members sorted by the bytes of their keys, no white space, numbers that are
-// whole without a fraction. Made to be hashed.
+// The same text for all equal values: members sorted by the bytes of their keys, no white space, integral numbers
+// without a fraction. For hashing.
 std::string encode_canonical(const base::Value& value);
 
 }  // namespace reeve::json

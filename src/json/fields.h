@@ -7,10 +7,10 @@
 
 #include "base/value.h"
 
-// Single members of a document that somebody else made: what is not there, or is of another kind, is nothing.
+// Reads single members of a foreign document; a member that is missing or has another type is treated as absent.
 namespace reeve::json {
 
-// Empty for nothing.
+// Empty if absent.
 std::string text_of(const base::Value& document, std::string_view key);
 std::optional<std::int64_t> integer_of(const base::Value& document, std::string_view key);
 

@@ -75,7 +75,7 @@ class Builder {
     text_.clear();
     return add(Value::number(static_cast<double>(number)), ec);
   }
-  // Boost 1.81 rounds some numbers to a neighbour of the nearest double; what is stored must come back as it was.
+  // Boost 1.81 does not always round to the nearest double; stored numbers must be read back unchanged.
   bool on_double(double number, string_view part, error_code& ec) {
     append(text_, part);
     const std::string digits = std::exchange(text_, {});
@@ -90,9 +90,9 @@ class Builder {
  private:
   struct Level {
     Value value;
-    // The name under which this stands in the level around it.
+    // The key of this value in the enclosing object.
     std::string key;
-    // Kept only once an object is large; a few keys are compared one by one.
+    // Filled only for large objects; a few keys are compared one by one.
     std::unordered_set<std::string> keys;
   };
   static constexpr std::size_t few_keys = 16;

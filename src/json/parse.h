@@ -18,7 +18,7 @@ struct ParseLimits {
 };
 
 struct ParseError {
-  // "expected a value", "duplicate key `a`"; without the place.
+  // "expected a value", "duplicate key `a`"; without the position.
   std::string message;
   std::size_t line = 1;
   std::size_t column = 1;
@@ -27,8 +27,8 @@ struct ParseError {
   std::string text() const;
 };
 
-// Exactly one JSON document (RFC 8259). Stricter than most readers where leniency hides attacks or mistakes: duplicate
-// keys, bytes that are not UTF-8 and everything over a limit are errors. Integers that fit 64 bits stay exact.
+// Parses exactly one JSON document (RFC 8259). Stricter than most parsers where leniency hides attacks or mistakes:
+// duplicate keys, invalid UTF-8 and everything over a limit are errors. Integers that fit 64 bits stay exact.
 std::expected<base::Value, ParseError> parse(std::string_view text, const ParseLimits& limits = {});
 
 }  // namespace reeve::json

@@ -41,7 +41,7 @@ TEST(JsonParse, reads_the_nearest_double) {
   }
 }
 
-RC_GTEST_PROP(JsonParse, keeps_every_double, (double number)) {
+RC_GTEST_PROP(JsonParse, round_trips_any_double, (double number)) {
   const auto parsed = parse(encode(Value::number(number)));
   RC_ASSERT(parsed.has_value());
   RC_ASSERT(parsed->as_number() != nullptr);
@@ -54,8 +54,8 @@ TEST(JsonParse, refuses_duplicate_keys) {
   for (int i = 0; i < 100; ++i) many += "\"k" + std::to_string(i) + "\": 0, ";
   EXPECT_NE(error_of(many + "\"k50\": 1}"), "");
   EXPECT_EQ(error_of(many + "\"k100\": 1}"), "");
-  EXPECT_EQ(error_of(R"({"a": {"a": 1}, "b": {"a": 1}})"), "") << "the same key at other places is no duplicate";
-  EXPECT_NE(error_of(R"({"a": 1, "\u0061": 2})"), "") << "escapes do not hide one";
+  EXPECT_EQ(error_of(R"({"a": {"a": 1}, "b": {"a": 1}})"), "") << "the same key in another object is not a duplicate";
+  EXPECT_NE(error_of(R"({"a": 1, "\u0061": 2})"), "") << "escapes do not hide a duplicate";
 }
 
 TEST(JsonParse, refuses_depth_over_64) {
@@ -64,13 +64,13 @@ TEST(JsonParse, refuses_depth_over_64) {
   EXPECT_NE(error_of(std::string(1'000'000, '[')), "");
 }
 
-TEST(JsonParse, refuses_what_is_too_large) {
+TEST(JsonParse, rejects_oversized_input) {
   EXPECT_NE(error_of("[1,2,3]", {.bytes = 6}), "");
   EXPECT_NE(error_of("[1,2,3,4]", {.values = 4}), "");
   EXPECT_EQ(error_of("[1,2,3]", {.values = 4}), "");
 }
 
-TEST(JsonParse, refuses_what_is_no_json) {
+TEST(JsonParse, rejects_invalid_json) {
   for (const char* text : {"", " ", "{", "[1,]", "{\"a\"}", "{a: 1}", "'a'", "01", "1 2", "nul", "\"\x01\"", "\"\xff\"",
                            "[1] x", "// c\n1", "NaN", "\"\\ud800\""}) {
     EXPECT_NE(error_of(text), "") << text;
@@ -97,7 +97,7 @@ rc::Gen<Value> any_value(int depth) {
   return rc::gen::oneOf(leaf, list, object);
 }
 
-RC_GTEST_PROP(JsonParse, reads_what_the_encoder_writes, ()) {
+RC_GTEST_PROP(JsonParse, round_trips_any_value, ()) {
   const Value value = *rc::gen::resize(10, any_value(3));
   RC_ASSERT(parse(encode(value)).value() == value);
   RC_ASSERT(parse(encode_pretty(value)).value() == value);

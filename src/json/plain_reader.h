@@ -11,15 +11,15 @@
 
 namespace reeve::json {
 
-// Described types straight from JSON in the form that encode() gives plain data: no blanks, texts of printable ASCII
-// without escapes, every key one of the type's and there once. Much faster than a tree, for what is read often and was
-// written here. False for anything else, whether it is wrong or merely unusual: json::parse and from_value know which.
-// What it takes means to them the same.
+// Reads described types directly from JSON in the form that encode() gives plain data: no blanks, strings of printable
+// ASCII without escapes, only known keys, each at most once. Much faster than building a tree, for data that is read
+// often and was written by Reeve. Returns false for anything else, whether invalid or merely unusual; the caller then
+// uses json::parse and from_value. Whatever it accepts has the same meaning to them.
 class PlainReader {
  public:
   explicit PlainReader(std::string_view text) noexcept : rest_(text) {}
 
-  // Nothing is left.
+  // The whole input has been read.
   bool is_over() const noexcept { return rest_.empty(); }
 
   bool read(std::string& out) {
@@ -111,7 +111,7 @@ class PlainReader {
     return skip("\"") ? std::optional(text) : std::nullopt;
   }
 
-  // As JSON has numbers; empty for what is none.
+  // A number in JSON syntax; empty if there is none.
   std::string_view take_number() noexcept {
     const std::string_view number = rest_.substr(0, rest_.find_first_not_of("+-.0123456789eE"));
     rest_.remove_prefix(number.size());

@@ -23,7 +23,7 @@ void expect_as_written(const T& value) {
   EXPECT_EQ(read_plain<T>(text), value) << text;
 }
 
-TEST(PlainReader, reads_what_was_written) {
+TEST(PlainReader, round_trips_plain_values) {
   expect_as_written(std::vector<std::string>());
   expect_as_written(std::vector<std::string>{"", "sh", "-c", "a b ~ {[:,]}"});
   expect_as_written(std::map<std::string, std::string>{{"a", "b"}, {"", ""}});
@@ -33,8 +33,8 @@ TEST(PlainReader, reads_what_was_written) {
   expect_as_written(std::vector<model::ToolError>{{"t", "m"}, {"u", ""}});
 }
 
-// What it does not know it leaves to those who do.
-TEST(PlainReader, leaves_what_is_unusual_to_others) {
+// Unusual input is left to the full parser.
+TEST(PlainReader, declines_escapes_whitespace_and_malformed_input) {
   for (const char* text : {R"(["a\n"])", "[\"\xc3\xa9\"]", R"([ "a"])", R"(["a",])", R"(["a")", "", "null",
                            R"({"a":"b"})", R"(["a"]x)", "[\"\x7f\"]"}) {
     EXPECT_FALSE(read_plain<std::vector<std::string>>(text)) << text;
@@ -51,7 +51,7 @@ TEST(PlainReader, leaves_what_is_unusual_to_others) {
   }
 }
 
-TEST(PlainReader, a_member_that_is_missing_keeps_its_default) {
+TEST(PlainReader, missing_member_keeps_its_default) {
   EXPECT_EQ(read_plain<model::Usage>(R"({"output_tokens":7})"), (model::Usage{.output_tokens = 7}));
   EXPECT_EQ(read_plain<model::Usage>("{}"), model::Usage());
   EXPECT_EQ(read_plain<model::Progress>(R"({"percent":5,"message":null})"), model::Progress{.percent = 5.0});

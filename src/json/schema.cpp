@@ -60,7 +60,7 @@ Value nullable_schema(Value schema) {
     if (Value* words = find_member(schema, "enum")) words->as_array()->emplace_back();
     return schema;
   }
-  // What is of several types has null already, and what may be anything is null as well.
+  // A schema with several types already includes null, and an empty schema allows anything.
   if (type != nullptr || schema.as_object()->empty() || schema.find("anyOf") != nullptr) return schema;
   Value null = Value::object();
   null.set("type", Value::string("null"));

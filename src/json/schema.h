@@ -9,22 +9,22 @@
 
 #include "json/describe.h"
 
-// Described types as JSON Schema 2020-12: the shape of what json/describe.h writes and json/decode.h reads, so that no
+// Described types as JSON Schema 2020-12: the shape that json/describe.h writes and json/decode.h reads, so that no
 // field is described twice.
 namespace reeve::json {
 
-// {"type": "string"}, with a pattern where one is given.
+// {"type": "string"}, with a pattern if one is given.
 base::Value string_schema(std::string_view pattern = {});
 // {"type": "string", "enum": […]}
 base::Value word_schema(const std::vector<std::string>& words);
 base::Value array_schema(base::Value items);
 // {"$ref": "#/components/schemas/NAME"}
 base::Value reference_schema(std::string_view name);
-// An object with one member more.
+// The object with one more member.
 base::Value extended(base::Value object, std::string_view key, base::Value value);
-// The same, or null.
+// The same schema, or null.
 base::Value nullable_schema(base::Value schema);
-// An object with these members, in their order; those named in `required` must be there.
+// An object with these members, in their order; those in `required` are mandatory.
 base::Value object_schema(base::Value::Object properties, const std::vector<std::string>& required);
 
 namespace detail {
@@ -62,17 +62,17 @@ concept ConfigWord = requires(const T& value) {
 
 }  // namespace detail
 
-// Schemas of described structs by the short names of their types, each written down once. Two types of one short name
-// must not meet in one set.
+// Schemas of described structs by the short names of their types, each defined once. Two types with the same short name
+// must not be used in one set.
 class Schemas {
  public:
-  // Of what is answered: every member is there. A struct is a reference to its name.
+  // For responses: every member is present. A struct becomes a reference to its name.
   template <class T>
   base::Value of() {
     if constexpr (DescribedStruct<T>) {
       const std::string name(detail::short_type_name<T>());
       if (!named_.contains(name)) {
-        // First, for types that contain themselves.
+        // Registered first, because a type may contain itself.
         named_.emplace(name, base::Value());
         named_[name] = members_of<T>(nullptr);
       }
@@ -82,7 +82,7 @@ class Schemas {
     }
   }
 
-  // Of what is asked: only `required` must be there, null stands for what is left out.
+  // For requests: only `required` members are mandatory; null means absent.
   template <DescribedStruct T>
   base::Value of_request(const std::vector<std::string>& required) {
     const std::string name(detail::short_type_name<T>());
@@ -90,14 +90,14 @@ class Schemas {
     return reference_schema(name);
   }
 
-  // A schema of one's own under a name of one's own.
+  // Adds a custom schema under the given name.
   base::Value add(std::string_view name, base::Value schema);
   // The schema behind a reference, or the schema itself.
   const base::Value& resolve(const base::Value& schema) const;
-  // A variant of a record under a name of its own: without some members, with others.
+  // A variant of a record under a new name: without some members, or with additional ones.
   base::Value without(const base::Value& record, std::string_view name, const std::vector<std::string>& left_out);
   base::Value with(const base::Value& record, std::string_view name, base::Value::Object more);
-  // The same object, or the one that it refers to, without room for members that it does not name.
+  // The object, or the one that it refers to, closed to additional members.
   base::Value closed(const base::Value& object);
 
   const std::map<std::string, base::Value, std::less<>>& named() const noexcept { return named_; }
@@ -114,7 +114,7 @@ class Schemas {
     } else if constexpr (std::same_as<T, std::string>) {
       return string_schema();
     } else if constexpr (std::same_as<T, base::Value>) {
-      // Anything.
+      // Any value.
       return base::Value::object();
     } else if constexpr (std::same_as<T, base::Milliseconds>) {
       return string_schema("^[0-9]+(ms|s|m|h|d)?$");
@@ -140,7 +140,7 @@ class Schemas {
     }
   }
 
-  // `required`: of a question; nothing: all.
+  // `required` is null for responses, in which all members are mandatory.
   template <DescribedStruct T>
   base::Value members_of(const std::vector<std::string>* required) {
     base::Value::Object properties;

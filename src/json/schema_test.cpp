@@ -27,8 +27,8 @@ struct Outer : Inner {
 };
 BOOST_DESCRIBE_STRUCT(Outer, (Inner), (id, status, inner, times, amounts, anything, limit, on_prompt))
 
-// API: the description comes from the types themselves.
-TEST(JsonSchema, a_described_type_says_its_shape) {
+// API: schemas are derived from the types themselves.
+TEST(JsonSchema, described_type_yields_its_schema) {
   Schemas schemas;
   EXPECT_EQ(encode(schemas.of<Outer>()), R"({"$ref":"#/components/schemas/Outer"})");
   const base::Value& outer = schemas.named().at("Outer");
@@ -49,7 +49,7 @@ TEST(JsonSchema, a_described_type_says_its_shape) {
             R"({"type":"object","properties":{"number":{"type":"integer"}},"required":["number"]})");
 }
 
-TEST(JsonSchema, a_request_needs_what_is_named_and_takes_null_for_the_rest) {
+TEST(JsonSchema, request_requires_named_members_and_accepts_null_for_others) {
   Schemas schemas;
   schemas.of_request<Outer>({"id"});
   const base::Value& outer = schemas.named().at("Outer");
@@ -57,7 +57,7 @@ TEST(JsonSchema, a_request_needs_what_is_named_and_takes_null_for_the_rest) {
   EXPECT_EQ(encode(*outer.find("properties")->find("number")), R"({"type":["integer","null"]})");
 }
 
-TEST(JsonSchema, a_record_has_variants) {
+TEST(JsonSchema, record_variants_omit_or_add_members) {
   Schemas schemas;
   const base::Value node = schemas.of<model::NodeExecution>();
   EXPECT_EQ(encode(schemas.without(node, "BriefNode", {"inputs", "outputs"})),

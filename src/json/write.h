@@ -7,15 +7,15 @@
 
 #include "json/describe.h"
 
-// Described types as JSON text, the very text that encode(to_value(value)) gives, without the tree in between: for
-// answers of many records.
+// Writes described types directly as JSON text, identical to encode(to_value(value)) but without building the tree: for
+// responses with many records.
 namespace reeve::json {
 
 void append_string(std::string& json, std::string_view text);
 void append_number(std::string& json, double number);
 void append_value(std::string& json, const base::Value& value);
 
-// Behind what is there.
+// Appends the value.
 template <class T>
 void append(std::string& json, const T& value);
 
@@ -34,7 +34,7 @@ void append_one(std::string& json, T value) {
   json.append(digits.data(), end);
 }
 
-// Words, times and ids have no signs that JSON would escape.
+// Words, times and ids contain no characters that JSON escapes.
 inline void append_plain(std::string& json, std::string_view text) {
   json += '"';
   json += text;

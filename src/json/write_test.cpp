@@ -36,8 +36,8 @@ model::Run full_run() {
   return run;
 }
 
-// API, SPEC §7: a record has one text, whichever way it was written.
-TEST(JsonWrite, is_the_text_of_the_tree) {
+// API, SPEC §7: a record has the same text, whichever way it is written.
+TEST(JsonWrite, direct_writer_matches_the_tree_encoder) {
   expect_same(model::Run());
   expect_same(full_run());
   expect_same(std::vector{full_run(), model::Run()});
@@ -50,7 +50,7 @@ TEST(JsonWrite, is_the_text_of_the_tree) {
   expect_same(approval);
 }
 
-TEST(JsonWrite, numbers_are_those_of_the_tree) {
+TEST(JsonWrite, numbers_match_the_tree_encoder) {
   for (const double number : {0.0, -0.0, 1.0, 0.1, 1e15, 1e16, 1e300, -2.5e-9, std::numeric_limits<double>::infinity(),
                               std::numeric_limits<double>::quiet_NaN()}) {
     expect_same(number);
@@ -60,8 +60,8 @@ TEST(JsonWrite, numbers_are_those_of_the_tree) {
   }
 }
 
-// Every byte alone and between plain ones.
-TEST(JsonWrite, texts_are_those_of_the_tree) {
+// Every byte alone, and between plain ones.
+TEST(JsonWrite, strings_match_the_tree_encoder) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string one(1, static_cast<char>(byte));
     expect_same(one);

@@ -7,13 +7,13 @@
 
 namespace reeve::keeper {
 
-// A descriptor that becomes readable at a moment of BOOTTIME.
+// A descriptor that becomes readable at a given BOOTTIME.
 class Alarm {
  public:
   Alarm();
   int fd() const noexcept { return timer_.get(); }
   void set(std::int64_t at) noexcept;
-  // It rang, perhaps: it is silent until it is set again.
+  // Clears the alarm if it has expired.
   void hear() noexcept;
 
  private:

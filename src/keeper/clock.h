@@ -13,7 +13,7 @@ inline std::int64_t read_clock(clockid_t clock) noexcept {
   ::clock_gettime(clock, &now);
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
-// In nanoseconds; also while the machine sleeps.
+// In nanoseconds; includes time in suspend.
 inline std::int64_t boot_now() noexcept { return read_clock(CLOCK_BOOTTIME); }
 inline std::int64_t unix_now() noexcept { return read_clock(CLOCK_REALTIME); }
 

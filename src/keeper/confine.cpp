@@ -20,7 +20,7 @@ constexpr std::string_view entered = "entered\n";
 constexpr std::string_view failed = "failed ";
 constexpr int cannot_start = 126;
 
-// Those that people and Reeve send; the others end a process for its own faults.
+// Signals that users and Reeve send; the others are caused by faults of the process itself.
 constexpr std::array<int, 9> soft_signals = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
                                              SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU};
 
@@ -55,7 +55,7 @@ int enter_sandbox(char** command) {
   for (const int number : soft_signals) ::signal(number, SIG_DFL);
   say(entered);
   if (command[0] == nullptr) return EXIT_SUCCESS;
-  // The tool has no hand in what is told about it.
+  // Close-on-exec, so that the tool cannot write the status file.
   ::fcntl(sandbox_fd, F_SETFD, FD_CLOEXEC);
   const os::SpawnFailure failure = os::become_program(command, environ);
   say(std::string(failed) + std::to_string(failure.error_number) + " " +

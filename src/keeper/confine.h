@@ -4,25 +4,26 @@
 #include <string>
 #include <string_view>
 
-// The two ends of a sandbox: what becomes bubblewrap, and what becomes the tool inside it. Both are the keeper program
-// in another role, so that what happened in between can be told from what the tool did.
+// The two ends of a sandbox: the process that becomes bubblewrap, and the one inside it that becomes the tool. Both are
+// the keeper program in another role, so that a failure of the sandbox can be told from a failure of the tool.
 namespace reeve::keeper {
 
-// In the attempt's folder, out of the tool's reach: how far the way into the sandbox went.
+// In the attempt's folder, out of the tool's reach: records whether the sandbox was entered.
 inline constexpr const char* sandbox_name = "sandbox";
-// The number under which the second finds that file.
+// The descriptor through which the process inside writes that file.
 inline constexpr int sandbox_fd = 9;
 
-// Becomes `command` (bubblewrap and its words). A signal for the tool's group or tree must not end bubblewrap, whose
-// end would kill the tool without grace: it is born deaf to all that can be ignored. Returns the exit code when it
-// cannot.
+// Becomes `command` (bubblewrap and its arguments). A signal sent to the tool's group or tree must not end bubblewrap,
+// because that would kill the tool without its grace period: bubblewrap starts with all such signals ignored. Returns
+// an exit code on failure.
 int confine(const char* status_file, char** command);
-// Inside: hears again, says that it is there and becomes `command`; with an empty one that was all.
+// InRunAccess the sandbox: restores signal handling, records the entry and becomes `command`; with an empty command,
+// only records.
 int enter_sandbox(char** command);
 
-// What the file says. Nothing: the sandbox was never entered.
+// The contents of that file. Nullopt: the sandbox was never entered.
 struct SandboxEntry {
-  // The tool could not be started in it: the error number and the stage, as os::SpawnFailure has them.
+  // Set if the tool could not be started in it: error number and stage, as in os::SpawnFailure.
   int error_number = 0;
   int stage = 0;
 };

@@ -14,7 +14,7 @@ namespace reeve::keeper {
 
 namespace {
 
-// The tool and what it started may connect to the socket, being of the same user; they are no daemon.
+// The tool and its descendants run as the same user and could connect to the socket, but are not daemons.
 bool is_own_tree(pid_t pid) {
   const std::vector<os::ProcessId> own = os::find_descendants(::getpid());
   return std::ranges::any_of(own, [&](const os::ProcessId& id) { return id.pid == pid; });
@@ -45,7 +45,7 @@ std::optional<std::size_t> Connections::accept() {
 }
 
 std::optional<ToKeeper> Connections::receive(std::size_t index) {
-  // Not touched before something is written to it: a silent run costs no page of it.
+  // Uninitialized, so that a silent run does not touch its pages.
   static const std::unique_ptr<char[]> bytes(new char[message_bytes]);
   const ssize_t count = ::recv(all_[index].socket.get(), bytes.get(), message_bytes, 0);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return std::nullopt;
@@ -57,7 +57,7 @@ std::optional<ToKeeper> Connections::receive(std::size_t index) {
 
 void Connections::tell(std::size_t index, const FromKeeper& message) noexcept {
   const std::string bytes = encode(message);
-  // One that does not take what little is said to it is as good as gone; it will read the files.
+  // Messages are few and small: a peer that does not read them is considered gone, and can read the files instead.
   ::send(all_[index].socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

@@ -13,37 +13,37 @@
 
 namespace reeve::keeper {
 
-// The daemons that a keeper talks to: the one that started it, and whoever connects to its socket later.
+// The daemons connected to a keeper: the one that started it, and those that connect to its socket later.
 class Connections {
  public:
   static constexpr std::size_t most = 8;
-  // The socket that is listened on, and each connection.
+  // The listening socket, and each connection.
   static constexpr std::size_t most_ends = 1 + most;
 
-  // Takes those of the same user who are not of this process's own tree.
+  // Accepts processes of the same user that are not descendants of this process.
   void listen(const std::string& path);
   void add(os::Fd socket);
 
   bool is_empty() const noexcept { return all_.empty(); }
   std::size_t size() const noexcept { return all_.size(); }
-  // What poll() is to look at: the listener first, then each connection. How many ends those are.
+  // Fills the poll() set: the listener first, then each connection. Returns the number of entries.
   std::size_t watch(std::span<pollfd, most_ends> ends) const noexcept;
 
-  // The index of a new connection, if there is one.
+  // Returns the index of a new connection, if any.
   std::optional<std::size_t> accept();
-  // What it says. One that is gone, or that speaks another language, is no connection any more.
+  // The next message. A connection that was closed, or that sent an invalid message, is removed.
   std::optional<ToKeeper> receive(std::size_t index);
 
   void tell(std::size_t index, const FromKeeper& message) noexcept;
   void tell_all(const FromKeeper& message) noexcept;
-  // Tells of output up to there, those who have answered the last time.
+  // Reports output up to `position` to the connections that have acknowledged the previous report.
   void tell_growth(std::uint64_t position) noexcept;
   void take_answer(std::size_t index) noexcept { all_[index].owes_answer = false; }
 
  private:
   struct Connection {
     os::Fd socket;
-    // It was told of output and has not answered.
+    // Output was reported and not yet acknowledged.
     bool owes_answer = false;
     std::uint64_t told = 0;
   };

@@ -2,6 +2,7 @@
 
 #include "keeper/frame.h"
 #include "keeper/message.h"
+#include "keeper/packing.h"
 #include "keeper/records.h"
 
 namespace reeve::keeper {
@@ -9,15 +10,26 @@ namespace {
 
 using Header = std::array<char, frame_header_bytes>;
 
-TEST(Frame, a_header_is_read_as_it_was_written) {
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string hex;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    hex += digits[value / 16];
+    hex += digits[value % 16];
+  }
+  return hex;
+}
+
+TEST(Frame, header_round_trips) {
   const FrameHeader header{.length = 1'234, .stream = 1, .flags = 0, .unix_ns = 1'700'000'000'123'456'789};
   Header bytes{};
   write_header(header, bytes);
   EXPECT_EQ(read_header(bytes), header);
 }
 
-// DESIGN «Output»: a bad header ends the readable part.
-TEST(Frame, no_single_bit_may_differ) {
+// DESIGN "Output": an invalid header ends the readable part.
+TEST(Frame, any_flipped_bit_is_detected) {
   Header bytes{};
   write_header({.length = 77, .stream = 0, .flags = 0, .unix_ns = 5}, bytes);
   for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
@@ -28,7 +40,7 @@ TEST(Frame, no_single_bit_may_differ) {
   EXPECT_FALSE(read_header(Header{})) << "a hole in the file";
 }
 
-TEST(Frame, segments_are_named_by_their_position) {
+TEST(Frame, segment_names_encode_their_position) {
   EXPECT_EQ(segment_name(0), "out-0000000000000000");
   EXPECT_EQ(segment_name(0xfffe0), "out-00000000000fffe0");
   EXPECT_EQ(segment_position("out-00000000000fffe0"), 0xfffe0U);
@@ -37,7 +49,15 @@ TEST(Frame, segments_are_named_by_their_position) {
   }
 }
 
-TEST(Records, are_read_as_they_were_written) {
+TEST(Packing, value_bytes_of_an_absent_optional_are_ignored) {
+  Packer packer;
+  packer.put(std::uint8_t{0}).put(std::int32_t{7});
+  std::optional<std::int32_t> value = 5;
+  EXPECT_TRUE(Unpacker(packer.bytes()).get(value).is_whole());
+  EXPECT_FALSE(value);
+}
+
+TEST(Records, round_trip) {
   ExitRecord exit{
       .nonce = "abc", .code = 3, .ended_by = EndedBy::stop, .unix_ns = 9, .output_begin = 5, .output_end = 77};
   exit.descendants = {"12 sleep", "13 x y"};
@@ -54,8 +74,34 @@ TEST(Records, are_read_as_they_were_written) {
   EXPECT_EQ(marker->started, 8U);
 }
 
-// What a later version may say is not taken for something else.
-TEST(Records, words_that_no_version_has_said_are_refused) {
+// A daemon reads the records that keepers and daemons of other versions wrote.
+TEST(Records, bytes_never_change) {
+  ExitRecord exit{
+      .nonce = "n", .code = 3, .ended_by = EndedBy::stop, .unix_ns = 9, .output_begin = 5, .output_end = 77};
+  exit.descendants = {"12 sleep"};
+  EXPECT_EQ(to_hex(encode_exit(exit)),
+            "525645314479b23a94c51a2b"
+            "010000006e"
+            "010300000000000000000000000000"
+            "00010900000000000000"
+            "05000000000000004d00000000000000"
+            "0100000008000000313220736c65657001");
+  const Launch launch{.argv = {"a", ""}, .environment = {"A=b"}, .folder = "/", .has_prompt = true, .settings = "{}"};
+  EXPECT_EQ(to_hex(encode_launch(launch)),
+            "52564c31caa7c4d8336c5684"
+            "02000000010000006100000000"
+            "0100000003000000413d62"
+            "010000002f"
+            "01020000007b7d");
+  EXPECT_EQ(to_hex(encode_marker({.nonce = "n", .pid = 7, .started = 8, .cgroup = "/g"})),
+            "52564d310998d95e100cbd8a"
+            "010000006e"
+            "070000000800000000000000"
+            "020000002f67");
+}
+
+// Values from a later version are not mistaken for others.
+TEST(Records, unknown_enumerators_are_rejected) {
   EXPECT_TRUE(decode_exit(encode_exit({.nonce = "n", .code = 0, .ended_by = EndedBy::signal})));
   EXPECT_FALSE(decode_exit(encode_exit({.nonce = "n", .code = 0, .ended_by = static_cast<EndedBy>(5)})));
   EXPECT_TRUE(decode_to_keeper(encode(ToKeeper(Assign{.mode = Assign::Mode::stream}))));
@@ -64,8 +110,8 @@ TEST(Records, words_that_no_version_has_said_are_refused) {
   EXPECT_FALSE(decode_from_keeper(encode(FromKeeper(Prompt{.certainty = static_cast<Prompt::Certainty>(2)}))));
 }
 
-// One that a power cut left half written counts as missing.
-TEST(Records, no_byte_may_be_missing_or_differ) {
+// A file that was only partly written before a power failure counts as missing.
+TEST(Records, truncated_or_altered_record_is_rejected) {
   const std::string whole = encode_exit({.nonce = "abc", .signal = 9});
   for (std::size_t length = 0; length < whole.size(); ++length) {
     EXPECT_FALSE(decode_exit(std::string_view(whole).substr(0, length))) << length;
@@ -76,10 +122,10 @@ TEST(Records, no_byte_may_be_missing_or_differ) {
     EXPECT_FALSE(decode_exit(broken)) << i;
   }
   EXPECT_FALSE(decode_exit(whole + "x"));
-  EXPECT_FALSE(decode_launch(whole)) << "another kind";
+  EXPECT_FALSE(decode_launch(whole)) << "another record type";
 }
 
-TEST(Message, is_read_as_it_was_sent) {
+TEST(Message, messages_round_trip) {
   Assign assign{.run_folder = "/r", .attempt_folder = "/r/1", .nonce = "n", .mode = Assign::Mode::pty};
   assign.keep_descendants = true;
   assign.environment = {"A=1", "B="};
@@ -97,7 +143,7 @@ TEST(Message, is_read_as_it_was_sent) {
 }
 
 // RUN-10
-TEST(Message, a_prompt_and_its_answer_are_read_as_they_were_sent) {
+TEST(Message, prompt_and_answer_round_trip) {
   const Prompt prompt{
       .serial = 7, .certainty = Prompt::Certainty::probable, .is_secret = true, .position = 1ULL << 40U};
   const auto told = std::get<Prompt>(*decode_from_keeper(encode(FromKeeper(prompt))));
@@ -116,13 +162,102 @@ TEST(Message, a_prompt_and_its_answer_are_read_as_they_were_sent) {
   EXPECT_TRUE(taken.is_taken);
 }
 
-TEST(Message, what_is_none_is_refused) {
+// A daemon talks to keepers of other versions.
+TEST(Message, bytes_to_the_keeper_never_change) {
+  Assign assign{.run_folder = "/r", .attempt_folder = "/r/1", .nonce = "n", .mode = Assign::Mode::pty};
+  assign.rows = 258;
+  assign.keep_descendants = true;
+  assign.deadline_ns = 7;
+  assign.lease_ns = -2;
+  assign.environment = {"A=1", ""};
+  assign.words = {"w"};
+  assign.open_files = 1'024;
+  assign.cgroup_parent = "/g";
+  EXPECT_EQ(to_hex(encode(ToKeeper(assign))),
+            "00"
+            "020000002f72"
+            "040000002f722f31"
+            "010000006e"
+            "01"
+            "0201"
+            "5000"
+            "88130000"
+            "01"
+            "0000004000000000"
+            "0700000000000000"
+            "feffffffffffffff"
+            "02000000"
+            "03000000413d31"
+            "00000000"
+            "01000000"
+            "0100000077"
+            "00000000"
+            "0004000000000000"
+            "020000002f67");
+  EXPECT_EQ(to_hex(encode(ToKeeper(Go{}))), "01");
+  EXPECT_EQ(to_hex(encode(ToKeeper(Consumed{258}))), "020201000000000000");
+  EXPECT_EQ(to_hex(encode(ToKeeper(Input{1, "a"}))), "03010000000100000061");
+  EXPECT_EQ(to_hex(encode(ToKeeper(CloseInput{}))), "04");
+  EXPECT_EQ(to_hex(encode(ToKeeper(Resize{1, 2}))), "0501000200");
+  EXPECT_EQ(to_hex(encode(ToKeeper(Signal{15}))), "060f000000");
+  EXPECT_EQ(to_hex(encode(ToKeeper(Stop{7}))), "0707000000");
+  EXPECT_EQ(to_hex(encode(ToKeeper(Deadline{-1}))), "08ffffffffffffffff");
+  EXPECT_EQ(to_hex(encode(ToKeeper(Lease{1}))), "090100000000000000");
+  EXPECT_EQ(to_hex(encode(ToKeeper(Answer{.number = 3, .serial = 7, .bytes = "y\r"}))),
+            "0a"
+            "0300000000000000"
+            "07000000"
+            "02000000790d");
+}
+
+TEST(Message, bytes_from_the_keeper_never_change) {
+  EXPECT_EQ(to_hex(encode(FromKeeper(Hello{1, 2}))), "00010000000200000000000000");
+  EXPECT_EQ(to_hex(encode(FromKeeper(Started{1, 2}))), "01010000000200000000000000");
+  EXPECT_EQ(to_hex(encode(FromKeeper(Grew{3}))), "020300000000000000");
+  EXPECT_EQ(to_hex(encode(FromKeeper(InputTaken{3, true}))), "030300000001");
+  EXPECT_EQ(to_hex(encode(FromKeeper(Trouble{28}))), "041c000000");
+  EXPECT_EQ(to_hex(encode(FromKeeper(Exited{}))), "05");
+  const Prompt prompt{
+      .serial = 7, .certainty = Prompt::Certainty::probable, .is_secret = true, .position = 1ULL << 40U};
+  EXPECT_EQ(to_hex(encode(FromKeeper(prompt))),
+            "06"
+            "07000000"
+            "01"
+            "01"
+            "0000000000010000");
+  EXPECT_EQ(to_hex(encode(FromKeeper(PromptOver{9}))), "0709000000");
+  EXPECT_EQ(to_hex(encode(FromKeeper(AnswerTaken{3, false}))), "08030000000000000000");
+}
+
+TEST(Message, any_nonzero_flag_byte_means_true) {
+  std::string bytes = encode(FromKeeper(InputTaken{3, false}));
+  bytes.back() = '\x02';
+  const auto taken = decode_from_keeper(bytes);
+  ASSERT_TRUE(taken);
+  EXPECT_TRUE(std::get<InputTaken>(*taken).is_taken);
+}
+
+TEST(Message, truncated_messages_are_rejected) {
+  const std::string answer = encode(ToKeeper(Answer{.number = 3, .serial = 7, .bytes = "y"}));
+  for (std::size_t length = 0; length < answer.size(); ++length) {
+    EXPECT_FALSE(decode_to_keeper(std::string_view(answer).substr(0, length))) << length;
+  }
+  const std::string prompt = encode(FromKeeper(Prompt{.serial = 7}));
+  for (std::size_t length = 0; length < prompt.size(); ++length) {
+    EXPECT_FALSE(decode_from_keeper(std::string_view(prompt).substr(0, length))) << length;
+  }
+}
+
+TEST(Message, malformed_messages_are_rejected) {
   EXPECT_FALSE(decode_to_keeper(""));
   EXPECT_FALSE(decode_to_keeper("\xff"));
+  EXPECT_FALSE(decode_to_keeper("\x0b")) << "one more than the last kind";
+  EXPECT_FALSE(decode_from_keeper(""));
+  EXPECT_FALSE(decode_from_keeper("\x09")) << "one more than the last kind";
   EXPECT_FALSE(decode_to_keeper(encode(ToKeeper(Go{})) + "x"));
   std::string huge = encode(ToKeeper(Input{1, "abc"}));
   huge[5] = huge[6] = huge[7] = huge[8] = '\xff';
-  EXPECT_FALSE(decode_to_keeper(huge)) << "a length beyond the bytes";
+  EXPECT_FALSE(decode_to_keeper(huge)) << "a length beyond the data";
 }
 
 }  // namespace

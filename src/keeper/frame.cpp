@@ -12,7 +12,7 @@ constexpr std::string_view segment_prefix = "out-";
 constexpr std::size_t position_digits = 16;
 constexpr std::size_t checksum_at = 6;
 
-// Fletcher's sum with a start that a hole of zeros does not have.
+// Fletcher's checksum with non-zero start values, so that a hole of zeros is not valid.
 std::uint16_t checksum(std::span<const char, frame_header_bytes> bytes) noexcept {
   std::uint32_t low = 0x5a;
   std::uint32_t high = 0xc3;

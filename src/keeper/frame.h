@@ -6,14 +6,14 @@
 #include <span>
 #include <string>
 
-// What a tool printed, as it lies in the run's output files: frames one after the other, `u32 length | u8 stream |
-// u8 flags | u16 header checksum | i64 unix_ns | bytes`, little endian. A position counts the bytes of all files from
-// the first frame on, also of those that were dropped; a file is named after the position of its first byte and holds
-// whole frames.
+// The tool's output as stored in the run's output files: consecutive frames, `u32 length | u8 stream | u8 flags | u16
+// header checksum | i64 unix_ns | bytes`, little endian. A position is a byte offset from the very first frame,
+// including files that were dropped since; a file is named after the position of its first byte and contains whole
+// frames.
 namespace reeve::keeper {
 
 inline constexpr std::size_t frame_header_bytes = 16;
-// With its header.
+// Maximum size, including the header.
 inline constexpr std::size_t frame_bytes = 64UL * 1024;
 
 struct FrameHeader {
@@ -26,7 +26,7 @@ struct FrameHeader {
 };
 
 void write_header(const FrameHeader& header, std::span<char, frame_header_bytes> out) noexcept;
-// Nothing for what is no header: the readable part ends there.
+// Nullopt if the bytes are not a valid header: readable output ends there.
 std::optional<FrameHeader> read_header(std::span<const char, frame_header_bytes> bytes) noexcept;
 
 // "out-00000000000fffe0".

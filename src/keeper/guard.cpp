@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "keeper/holder.h"
+#include "keeper/run_keeper.h"
 #include "os/pseudo_file.h"
 #include "os/spawn.h"
 #include "os/tree.h"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int first_pause_ms = 100;
 constexpr int longest_pause_ms = 30'000;
-// One that lived so long had begun well: the next pause is short again.
+// A daemon that ran this long had started properly: the next pause is short again.
 constexpr std::int64_t good_life_ms = 60'000;
 
 std::int64_t now_ms() noexcept {
@@ -51,7 +51,7 @@ int guard_daemon(const char* lock, const std::vector<std::string>& argv, const s
     auto daemon = os::spawn(plan);
     if (!daemon) return daemon_cannot_begin;
     started.push_back(static_cast<std::uint64_t>(daemon->pid()));
-    // Whoever started this waits for the end of these.
+    // The process that started this one waits for these descriptors to close.
     const os::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
     ::dup2(null.get(), STDOUT_FILENO);
     ::dup2(null.get(), STDERR_FILENO);
@@ -66,7 +66,7 @@ int guard_daemon(const char* lock, const std::vector<std::string>& argv, const s
       }
       os::collect_children(daemon->pid());
     }
-    // One that had begun before may begin again when what is in its way is gone: a full disk, a mistake in a file.
+    // A daemon that has started before may succeed later, once a full disk or an invalid file has been fixed.
     const bool cannot_begin = status->code == daemon_cannot_begin && is_first;
     const bool is_done = status->code == 0 || status->code == daemon_refused || cannot_begin || is_leaving;
     if (is_done) return status->code.value_or(1);

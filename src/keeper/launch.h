@@ -7,9 +7,10 @@
 
 namespace reeve::keeper {
 
-// How the attempt is started: the run's launch with what the assignment adds. Nothing when it is not there or broken.
+// How to start the attempt: the run's launch file plus the additions of the assignment. Nullopt if the file is missing
+// or damaged.
 std::optional<Launch> read_launch(const Assign& assign);
-// For what is started from now on.
+// Applies to processes started from now on.
 void limit_open_files(std::uint64_t count) noexcept;
 
 }  // namespace reeve::keeper

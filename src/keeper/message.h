@@ -4,125 +4,151 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <variant>
 #include <vector>
 
-// What a daemon and a keeper say to each other: whole packets over a unix socket, the daemon's own pair at first, later
-// whoever connects to the keeper's name in the state folder (0600).
+// The protocol between daemon and keeper: whole packets over a unix socket; at first the daemon's socket pair, later
+// connections to the keeper's socket in the state folder (0600). A message is encoded as one byte, its index in the
+// variant, and its `fields` (keeper/packing.h).
 namespace reeve::keeper {
 
-// With its head; what goes in one call of send().
+// Maximum message size including its header, sent with one send().
 inline constexpr std::size_t message_bytes = 64UL * 1024;
 inline constexpr std::size_t input_bytes = 32UL * 1024;
 
-// To the keeper.
+// Messages to the keeper.
 
-// The attempt that it will hold. Nothing is started before Go.
+// The attempt to keep. Nothing is started before Go.
 struct Assign {
   // The run's folder, and the attempt's beneath it; both exist.
   std::string run_folder;
   std::string attempt_folder;
   std::string nonce;
   enum class Mode : std::uint8_t { pipe, pty, stream } mode = Mode::pipe;
+  friend constexpr Mode last_enumerator(Mode) noexcept { return Mode::stream; }
   std::uint16_t rows = 24;
   std::uint16_t columns = 80;
   std::uint32_t kill_grace_ms = 5'000;
   bool keep_descendants = false;
   std::uint64_t output_cap = 1ULL << 30U;
-  // By BOOTTIME; 0 for none. The deadline counts only while no daemon is connected, the lease is renewed by one.
+  // In BOOTTIME; 0 for none. Both apply only while no daemon is connected; the daemon renews the lease.
   std::int64_t deadline_ns = 0;
   std::int64_t lease_ns = 0;
-  // Added to the launch: "NAME=value" and words.
+  // Added to the launch: "NAME=value" entries and arguments.
   std::vector<std::string> environment;
   std::vector<std::string> words;
-  // Put before the launch's command: what confines it.
+  // Prepended to the launch's command, to confine it.
   std::vector<std::string> wrapper;
-  // How many files the tool may have open (the soft limit); 0: as many as the daemon.
+  // The tool's soft limit on open files; 0: the daemon's limit.
   std::uint64_t open_files = 0;
-  // Where a control group for the tree may be made; empty: the tree is walked.
+  // Where a cgroup for the tree may be created; empty: the tree is killed by walking it.
   std::string cgroup_parent;
+  static constexpr auto fields = std::tuple(
+      &Assign::run_folder, &Assign::attempt_folder, &Assign::nonce, &Assign::mode, &Assign::rows, &Assign::columns,
+      &Assign::kill_grace_ms, &Assign::keep_descendants, &Assign::output_cap, &Assign::deadline_ns, &Assign::lease_ns,
+      &Assign::environment, &Assign::words, &Assign::wrapper, &Assign::open_files, &Assign::cgroup_parent);
 };
 struct Go {};
-// What was printed up to there has been dealt with; also the answer to Grew.
+// Output up to this position has been processed; also acknowledges Grew.
 struct Consumed {
   std::uint64_t position = 0;
+  static constexpr auto fields = std::tuple(&Consumed::position);
 };
-// For the terminal or the open standard input.
+// For the terminal or an open standard input.
 struct Input {
   std::uint32_t ticket = 0;
   std::string bytes;
+  static constexpr auto fields = std::tuple(&Input::ticket, &Input::bytes);
 };
 struct CloseInput {};
 struct Resize {
   std::uint16_t rows = 24;
   std::uint16_t columns = 80;
+  static constexpr auto fields = std::tuple(&Resize::rows, &Resize::columns);
 };
 // To the tool's process group.
 struct Signal {
   std::int32_t number = 0;
+  static constexpr auto fields = std::tuple(&Signal::number);
 };
 // SIGTERM to the whole tree, SIGKILL after the grace.
 struct Stop {
   std::uint32_t grace_ms = 5'000;
+  static constexpr auto fields = std::tuple(&Stop::grace_ms);
 };
 struct Deadline {
   std::int64_t boot_ns = 0;
+  static constexpr auto fields = std::tuple(&Deadline::boot_ns);
 };
 struct Lease {
   std::int64_t boot_ns = 0;
+  static constexpr auto fields = std::tuple(&Lease::boot_ns);
 };
-// For the prompt `serial`, and for no other: typed only while that one stands, and only when `number` is greater than
-// that of the last one typed. Asked again with the number of the last one it is answered as taken, and not typed again.
+// An answer for the prompt `serial` only: typed only while that prompt is active, and only if `number` is greater than
+// that of the last typed answer. A repeated request with the number of the last answer is confirmed without typing it
+// again.
 struct Answer {
   std::uint64_t number = 0;
   std::uint32_t serial = 0;
   std::string bytes;
+  static constexpr auto fields = std::tuple(&Answer::number, &Answer::serial, &Answer::bytes);
 };
 
-// From the keeper.
+// Messages from the keeper.
 
 struct Hello {
   std::int32_t pid = 0;
   std::uint64_t started = 0;
+  static constexpr auto fields = std::tuple(&Hello::pid, &Hello::started);
 };
-// The tool runs.
+// The tool is running.
 struct Started {
   std::int32_t pid = 0;
   std::uint64_t started = 0;
+  static constexpr auto fields = std::tuple(&Started::pid, &Started::started);
 };
-// There is more output. Not said again before the answer, however much comes.
+// There is more output. Not sent again before the acknowledgement, however much output follows.
 struct Grew {
   std::uint64_t position = 0;
+  static constexpr auto fields = std::tuple(&Grew::position);
 };
-// Whether there was room for what was sent.
+// Whether the input was accepted; refused if the buffer is full.
 struct InputTaken {
   std::uint32_t ticket = 0;
   bool is_taken = false;
+  static constexpr auto fields = std::tuple(&InputTaken::ticket, &InputTaken::is_taken);
 };
-// Output cannot be written: the tool is held until it can.
+// Output cannot be written: the tool is blocked until it can.
 struct Trouble {
   std::int32_t error_number = 0;
+  static constexpr auto fields = std::tuple(&Trouble::error_number);
 };
-// The exit record is there. The keeper leaves.
+// The exit record has been written. The keeper exits.
 struct Exited {};
-// A process of the run waits at the terminal, and nothing moves. Also said to one that connects while it stands. Each
-// has a serial of its own, from 1 on.
+// A process of the run is waiting for terminal input, and nothing is happening. Also sent to a daemon that connects
+// while the prompt is active. Serials are unique and start at 1.
 struct Prompt {
   std::uint32_t serial = 0;
-  // It sits in a read; or it only watches the terminal among other things, or cannot be looked at.
+  // Certain: the process is blocked in a read. Probable: it only polls the terminal along with other descriptors, or
+  // cannot be inspected.
   enum class Certainty : std::uint8_t { certain, probable } certainty = Certainty::certain;
-  // Whole lines without echo: a password.
+  friend constexpr Certainty last_enumerator(Certainty) noexcept { return Certainty::probable; }
+  // Line mode without echo: a password.
   bool is_secret = false;
-  // Of the output when it was seen.
+  // Output position when the prompt was detected.
   std::uint64_t position = 0;
+  static constexpr auto fields = std::tuple(&Prompt::serial, &Prompt::certainty, &Prompt::is_secret, &Prompt::position);
 };
-// It moved on: somebody typed, it printed, or it ended.
+// The prompt is over: input was typed, the process printed something, or it ended.
 struct PromptOver {
   std::uint32_t serial = 0;
+  static constexpr auto fields = std::tuple(&PromptOver::serial);
 };
 struct AnswerTaken {
   std::uint64_t number = 0;
   bool is_taken = false;
+  static constexpr auto fields = std::tuple(&AnswerTaken::number, &AnswerTaken::is_taken);
 };
 
 using ToKeeper = std::variant<Assign, Go, Consumed, Input, CloseInput, Resize, Signal, Stop, Deadline, Lease, Answer>;
@@ -130,11 +156,11 @@ using FromKeeper = std::variant<Hello, Started, Grew, InputTaken, Trouble, Exite
 
 std::string encode(const ToKeeper& message);
 std::string encode(const FromKeeper& message);
-// Nothing for what is no message.
+// Nullopt if the bytes are not a valid message.
 std::optional<ToKeeper> decode_to_keeper(std::string_view bytes);
 std::optional<FromKeeper> decode_from_keeper(std::string_view bytes);
 
-// The names of a keeper's lock and socket in their folder.
-std::string seat_name(std::int32_t pid, std::uint64_t started);
+// Base name of a keeper's lock and socket in their folder.
+std::string endpoint_name(std::int32_t pid, std::uint64_t started);
 
 }  // namespace reeve::keeper

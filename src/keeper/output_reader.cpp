@@ -22,9 +22,9 @@ std::expected<std::vector<std::uint64_t>, int> list_segments(const os::Folder& f
   if (!fd) return std::unexpected(fd.error());
   DIR* entries = ::fdopendir(fd->get());
   if (entries == nullptr) return std::unexpected(errno);
-  // Closed with the stream.
+  // The stream owns the descriptor.
   static_cast<void>(fd->release());
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is local to this function.
   while (const dirent* entry = ::readdir(entries)) {
     if (const auto start = segment_position(entry->d_name)) starts.push_back(*start);
   }
@@ -58,14 +58,14 @@ bool OutputReader::seek(std::uint64_t position) {
   if (!listed || listed->empty()) return false;
   const std::vector<std::uint64_t>& starts = *listed;
   const auto after = std::upper_bound(starts.begin(), starts.end(), position);
-  // The last that begins at or before it; when the oldest begins behind it, a part was dropped.
+  // The last file that begins at or before the position; if the oldest begins after it, a part was dropped.
   if (!open_segment(after == starts.begin() ? starts.front() : *(after - 1))) return false;
   while (position_ < position) {
     const auto header = peek_header();
     if (!header) break;
     const std::uint64_t frame_end = position_ + frame_header_bytes + header->length;
     if (frame_end > position) break;
-    // Over the frame, without reading it where it is not in the buffer already.
+    // Skip the frame, without reading bytes that are not buffered.
     const std::size_t length = frame_end - position_;
     if (end_ - begin_ >= length) {
       begin_ += length;
@@ -82,7 +82,7 @@ std::optional<Frame> OutputReader::next() {
   if (!file_ && !seek(position_)) return std::nullopt;
   auto header = peek_header();
   if (!header && position_ > segment_ && begin_ == end_) {
-    // The file ends with a whole frame: the next file, if there is one, begins here.
+    // The file ends with a whole frame: the next file, if any, begins here.
     if (!open_segment(position_) && !(is_dropped() && seek(position_))) return std::nullopt;
     header = peek_header();
   }
@@ -93,13 +93,13 @@ std::optional<Frame> OutputReader::next() {
   return frame;
 }
 
-// The file it reads was dropped while it did, and perhaps more behind it.
+// The current file, and perhaps later ones, was dropped while it was read.
 bool OutputReader::is_dropped() const noexcept {
   struct stat status{};
   return ::fstat(file_.get(), &status) == 0 && status.st_nlink == 0;
 }
 
-// At least so many bytes from the position on, if the file has them.
+// Buffers at least `wanted` bytes from the position, if the file has them.
 bool OutputReader::fill(std::size_t wanted) {
   if (end_ - begin_ >= wanted) return true;
   if (buffer_.empty()) buffer_.resize(read_bytes);

@@ -10,10 +10,10 @@
 
 namespace reeve::keeper {
 
-// A frame as it is read: its bytes are valid until the next call.
+// A frame that was read; its bytes are valid until the next call.
 struct Frame {
   FrameHeader header;
-  // Of the frame, and of its first byte behind the header.
+  // Position of the frame's header.
   std::uint64_t position = 0;
   std::string_view bytes;
 
@@ -21,21 +21,21 @@ struct Frame {
   std::uint64_t end() const noexcept { return payload_position() + bytes.size(); }
 };
 
-// Reads the output files of an attempt while they are written, from any position, over the borders of files. What is
-// not wholly there yet is not shown.
+// Reads the output files of an attempt while they are being written, from any position and across files. Incomplete
+// frames are not returned.
 class OutputReader {
  public:
   // The folder must outlive it.
   explicit OutputReader(const os::Folder& folder) : folder_(&folder) {}
 
-  // To the frame that holds this position, or the first one behind it that still is there: then a gap lies between.
-  // What lies beyond the end is the end. False when there is no output yet.
+  // Moves to the frame that contains the position, or to the first later frame that still exists, which leaves a gap. A
+  // position beyond the end is the end. False if there is no output yet.
   bool seek(std::uint64_t position);
-  // The next whole frame; nothing when there is none yet.
+  // The next whole frame; nullopt if there is none yet.
   std::optional<Frame> next();
-  // Whether the last look found no frame because no file could be opened (EMFILE, ENFILE), whatever lies in them.
+  // Whether the last read failed because no file could be opened (EMFILE, ENFILE); there may be more frames.
   bool lacks_descriptors() const noexcept { return lacks_descriptors_; }
-  // Of the next frame.
+  // Position of the next frame.
   std::uint64_t position() const noexcept { return position_; }
 
  private:
@@ -50,7 +50,7 @@ class OutputReader {
   bool lacks_descriptors_ = false;
   std::uint64_t segment_ = 0;
   std::uint64_t position_ = 0;
-  // Bytes of the file from position_ on.
+  // Bytes of the file, starting at position_.
   std::string buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

@@ -36,10 +36,10 @@ struct Output {
 };
 
 // RUN-12.
-TEST(Output, is_read_while_it_is_written) {
+TEST(Output, can_be_read_while_written) {
   Output output;
   OutputReader reader(output.folder);
-  EXPECT_FALSE(reader.next()) << "before there is any";
+  EXPECT_FALSE(reader.next()) << "before there is any output";
   OutputWriter writer(output.folder, 1U << 30U);
   print(writer, "one");
   const auto frame = reader.next();
@@ -66,7 +66,7 @@ TEST(Output, any_position_leads_to_the_frame_that_holds_it) {
     writer.consume(0);
     ASSERT_TRUE(writer.is_ready());
   }
-  EXPECT_GT(output.files(), 3U) << "over the borders of files";
+  EXPECT_GT(output.files(), 3U) << "across several files";
   for (std::uint64_t position = 0; position < writer.position(); position += 997) {
     OutputReader reader(output.folder);
     ASSERT_TRUE(reader.seek(position));
@@ -78,7 +78,7 @@ TEST(Output, any_position_leads_to_the_frame_that_holds_it) {
   }
 }
 
-// A keeper that was killed within a write.
+// A keeper that was killed during a write.
 TEST(Output, a_torn_frame_ends_the_readable_part) {
   Output output;
   OutputWriter writer(output.folder, 1U << 30U);
@@ -94,8 +94,8 @@ TEST(Output, a_torn_frame_ends_the_readable_part) {
   }
 }
 
-// RUN-12: beyond the cap the oldest part goes, but never what nobody has read.
-TEST(Output, presses_back_until_it_was_read_and_drops_the_oldest_then) {
+// RUN-12: beyond the cap the oldest output is dropped, but never output that has not been consumed.
+TEST(Output, blocks_until_read_then_drops_the_oldest) {
   Output output;
   constexpr std::uint64_t cap = 1U << 20U;
   OutputWriter writer(output.folder, cap);
@@ -107,17 +107,17 @@ TEST(Output, presses_back_until_it_was_read_and_drops_the_oldest_then) {
     ASSERT_LT(printed, 1'000);
   }
   EXPECT_LE(writer.position(), cap);
-  EXPECT_FALSE(writer.is_ready()) << "it waits";
+  EXPECT_FALSE(writer.is_ready()) << "blocked";
   writer.consume(writer.position() / 2);
   ASSERT_TRUE(writer.is_ready());
   print(writer, "new");
   OutputReader reader(output.folder);
   reader.seek(0);
-  EXPECT_GT(reader.position(), 0U) << "a gap, and it can be seen";
+  EXPECT_GT(reader.position(), 0U) << "the gap is visible";
   EXPECT_TRUE(read_all(reader).ends_with("new"));
 }
 
-TEST(Output, a_reader_that_was_overtaken_goes_on_behind_the_gap) {
+TEST(Output, overtaken_reader_continues_after_the_gap) {
   Output output;
   OutputWriter writer(output.folder, 1U << 20U);
   const std::string text(60'000, 'x');

@@ -20,7 +20,7 @@ OutputWriter::OutputWriter(const os::Folder& folder, std::uint64_t cap)
     : folder_(folder),
       cap_(std::max<std::uint64_t>(cap, 4 * frame_bytes)),
       segment_size_(std::clamp<std::uint64_t>(cap_ / segments_in_cap, frame_bytes, largest_segment)),
-      // Not touched before something is printed: a silent run costs no page of it.
+      // Uninitialized, so that a silent run does not touch its pages.
       buffer_(new char[frame_bytes]) {}
 
 std::span<char> OutputWriter::room() noexcept {
@@ -63,13 +63,13 @@ bool OutputWriter::open_segment() noexcept {
 }
 
 bool OutputWriter::write_pending() noexcept {
-  // A file holds whole frames: the next one begins only where one ends.
+  // A file contains whole frames: a new one begins only at the end of a frame.
   const bool is_full = pending_begin_ == 0 && !segments_.empty() && position_ - segments_.back() >= segment_size_;
   if ((!file_ || is_full) && !open_segment()) return false;
   const std::size_t whole = pending_end_;
 #ifdef REEVE_CRASH_POINTS
   if (pending_begin_ == 0 && pending_end_ > 1) {
-    // Half of a frame is on the disk when it dies here.
+    // A crash here leaves half a frame on disk.
     const ssize_t half = ::write(file_.get(), buffer_.get(), pending_end_ / 2);
     crash_point("keeper.mid_frame");
     if (half > 0) pending_begin_ = static_cast<std::size_t>(half);

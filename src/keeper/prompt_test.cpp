@@ -9,7 +9,8 @@
 #include "term/question.h"
 #include "tests/support/keeper/kept_run.h"
 
-// Programs that people really use, on the terminal of a keeper: who asks is seen, who does not is left alone (RUN-10).
+// Programs that people really use, on a keeper's terminal: prompts are detected, and other programs are left alone
+// (RUN-10).
 namespace reeve::keeper {
 namespace {
 
@@ -26,10 +27,10 @@ Argv bash(const std::string& script) { return {"/bin/bash", "-c", script}; }
 Argv python(const std::string& script) { return {"/usr/bin/python3", "-c", script}; }
 Argv node(const std::string& script) { return {"/usr/bin/node", "-e", script}; }
 
-// Each as root and as somebody to whom the kernel says less.
+// Each as root and as a user to whom the kernel shows less.
 class PromptTest : public ::testing::TestWithParam<User> {
  protected:
-  // Starts it and waits for its prompt; what stands on the screen then.
+  // Waits for the prompt and returns the question on the screen.
   term::ScreenQuestion ask(KeptRun& run, Certainty certainty, bool is_secret = false) {
     const auto prompt = run.wait_for_prompt();
     EXPECT_TRUE(prompt) << run.output();
@@ -41,7 +42,7 @@ class PromptTest : public ::testing::TestWithParam<User> {
     if (certainty == Certainty::probable) EXPECT_TRUE(question.looks_like_question) << run.output();
     return question;
   }
-  // Answers that prompt and waits for the end with this code.
+  // Answers that prompt and waits for the exit with this code.
   void finish(KeptRun& run, std::string_view answer, int code) {
     EXPECT_EQ(run.answer(1, serial_, answer), true) << run.output();
     const auto end = run.wait_for_exit();
@@ -51,7 +52,7 @@ class PromptTest : public ::testing::TestWithParam<User> {
   KeptRun::Setting setting(std::vector<std::string> environment = {}) const {
     return {.user = GetParam(), .environment = std::move(environment)};
   }
-  // A folder for what the program works on, which is the user's own.
+  // Gives the program's working folder to its user.
   void give(const fs::path& path) const {
     if (GetParam() == User::own || ::geteuid() != 0) return;
     EXPECT_EQ(::chown(path.c_str(), testing::nobody_id, testing::nobody_id), 0);
@@ -68,19 +69,19 @@ class PromptTest : public ::testing::TestWithParam<User> {
 INSTANTIATE_TEST_SUITE_P(Each, PromptTest, ::testing::Values(User::own, User::nobody),
                          [](const auto& param) { return param.param == User::own ? "own" : "nobody"; });
 
-TEST_P(PromptTest, bash_asks) {
+TEST_P(PromptTest, bash_prompt_is_detected) {
   KeptRun run(bash(R"(read -p "Go on? [y/N] " a; [ "$a" = y ])"), setting());
   EXPECT_EQ(ask(run, Certainty::certain).choices.size(), 2U);
   finish(run, "y\r", 0);
 }
 
-TEST_P(PromptTest, a_question_that_ends_its_line) {
+TEST_P(PromptTest, question_followed_by_a_newline_is_detected) {
   KeptRun run(bash(R"(echo "Which one?"; read a; [ "$a" = 7 ])"), setting());
   EXPECT_EQ(ask(run, Certainty::certain).question, "Which one?");
   finish(run, "7\r", 0);
 }
 
-TEST_P(PromptTest, rm_asks) {
+TEST_P(PromptTest, rm_prompt_is_detected) {
   const fs::path file = folder_.write("x", "text");
   give(folder_.path());
   KeptRun run({"/bin/rm", "-i", file.string()}, setting());
@@ -89,7 +90,7 @@ TEST_P(PromptTest, rm_asks) {
   EXPECT_FALSE(fs::exists(file));
 }
 
-TEST_P(PromptTest, python_asks) {
+TEST_P(PromptTest, python_prompts_are_detected) {
   {
     KeptRun run(python("import sys\nsys.exit(int(input('Number? ')))"), setting());
     EXPECT_EQ(ask(run, Certainty::certain).question, "Number?");
@@ -106,7 +107,7 @@ TEST_P(PromptTest, python_asks) {
   EXPECT_EQ(run.output().find("seven77"), std::string::npos);
 }
 
-TEST_P(PromptTest, node_asks) {
+TEST_P(PromptTest, node_prompt_is_detected) {
   KeptRun run(node("const r = require('readline').createInterface({input: process.stdin, output: process.stdout});"
                    "r.question('package name: (app) ', a => { r.close(); process.exit(a === 'x' ? 5 : 6); })"),
               setting());
@@ -114,11 +115,11 @@ TEST_P(PromptTest, node_asks) {
   finish(run, "x\r", 5);
 }
 
-TEST_P(PromptTest, ssh_asks_for_a_host_that_it_does_not_know) {
+TEST_P(PromptTest, ssh_unknown_host_prompt_is_detected) {
   const std::string key = (folder_.path() / "key").string();
   ASSERT_EQ(std::system(fmt::format("ssh-keygen -q -t ed25519 -N '' -f {}", key).c_str()), 0);
   folder_.write("sshd", fmt::format("HostKey {}\nUsePAM no\nPidFile none\n", key));
-  // The server must not be root, who needs more than this folder.
+  // The server must not run as root, which would need more than this folder.
   if (::geteuid() == 0) {
     for (const fs::path& path : {folder_.path(), fs::path(key), folder_.path() / "sshd"}) {
       ASSERT_EQ(::chown(path.c_str(), testing::nobody_id, testing::nobody_id), 0);
@@ -139,8 +140,8 @@ TEST_P(PromptTest, ssh_asks_for_a_host_that_it_does_not_know) {
   finish(run, "no\r", 255);
 }
 
-// A system of packages of its own, of which nothing is ever installed.
-TEST_P(PromptTest, apt_asks) {
+// A private package system in which nothing is ever installed.
+TEST_P(PromptTest, apt_prompt_is_detected) {
   const std::string root = folder_.path().string();
   for (const char* name : {"etc/apt.conf.d", "etc/preferences.d", "etc/sources.list.d", "etc/trusted.gpg.d",
                            "state/lists/partial", "cache/archives/partial", "log"}) {
@@ -167,7 +168,7 @@ TEST_P(PromptTest, apt_asks) {
   finish(run, "n\r", 1);
 }
 
-TEST_P(PromptTest, an_editor_waits) {
+TEST_P(PromptTest, editor_is_reported_as_waiting) {
   const std::string script =
       "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one && "
       "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m two && "
@@ -176,14 +177,14 @@ TEST_P(PromptTest, an_editor_waits) {
   const auto prompt = run.wait_for_prompt();
   ASSERT_TRUE(prompt) << run.output();
   EXPECT_FALSE(prompt->is_secret);
-  // Ctrl-X leaves it.
+  // Ctrl-X exits.
   EXPECT_EQ(run.answer(1, prompt->serial, "\x18"), true);
   const auto end = run.wait_for_exit();
   ASSERT_TRUE(end);
   EXPECT_EQ(end->code, 0) << run.output();
 }
 
-TEST_P(PromptTest, less_waits) {
+TEST_P(PromptTest, pager_is_reported_as_waiting) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += fmt::format("line {}\n", i);
   const fs::path file = folder_.write("text", text);
@@ -193,8 +194,8 @@ TEST_P(PromptTest, less_waits) {
   finish(run, "q", 0);
 }
 
-// None of them asks: no word of a prompt, or, of one that watches its terminal, nothing that looks like a question.
-TEST_P(PromptTest, who_does_not_ask_is_left_alone) {
+// None of them asks: there is no prompt or, for a program that polls its terminal, nothing that looks like a question.
+TEST_P(PromptTest, programs_that_do_not_ask_are_not_reported) {
   const std::vector<Argv> silent = {
       {"/bin/sleep", "60"},
       bash("echo compiling; while :; do :; done"),

@@ -4,23 +4,24 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
-// The small files of a run beside its output. Each carries a checksum: one that a power cut left half written counts as
-// missing.
+// The small files of a run besides its output. Each has a checksum: a file that was only partly written before a power
+// failure counts as missing.
 namespace reeve::keeper {
 
-// In the run's folder, 0600, until its final status: how to start it, now and after an approval or a restart.
+// In the run's folder, mode 0600, until the final status: how to start the run, now and after an approval or a restart.
 inline constexpr const char* launch_name = "launch";
-// What the tool reads on its standard input.
+// The tool's standard input.
 inline constexpr const char* prompt_name = "prompt";
-// In the attempt's folder. Before the tool is started: from here on it may have run.
+// In the attempt's folder. Written before the tool is started: from then on it may have run.
 inline constexpr const char* marker_name = "exec";
-// At the end, by rename.
+// Written at the end, by rename.
 inline constexpr const char* exit_name = "exit";
-// In the attempt's folder, the one part of it that a tool in a sandbox sees and may write to.
+// In the attempt's folder: the only part of it that a sandboxed tool can see and write.
 inline constexpr const char* own_name = "own";
-// In the attempt's folder: the file that the tool may put its result object in (REEVE_OUTPUT).
+// In the attempt's folder: the file for the tool's result object (REEVE_OUTPUT).
 inline constexpr const char* result_name = "own/result.json";
 
 struct Launch {
@@ -28,38 +29,45 @@ struct Launch {
   std::vector<std::string> environment;
   std::string folder;
   bool has_prompt = false;
-  // Of the daemon, for the daemon: the settings of the run as JSON.
+  // The run's settings as JSON, used only by the daemon.
   std::string settings;
+  static constexpr auto fields =
+      std::tuple(&Launch::argv, &Launch::environment, &Launch::folder, &Launch::has_prompt, &Launch::settings);
 };
 std::string encode_launch(const Launch& launch);
 std::optional<Launch> decode_launch(std::string_view bytes);
-// Longer ones no kernel would start.
+// No kernel accepts longer argument lists.
 inline constexpr std::size_t launch_bytes = 16UL * 1024 * 1024;
 
-// What ended the tree, when it did not end by itself.
+// What ended the process tree, if it did not end on its own.
 enum class EndedBy : std::uint8_t { itself, stop, deadline, lease, signal };
+constexpr EndedBy last_enumerator(EndedBy) noexcept { return EndedBy::signal; }
 
-// ExitRecord::exec_stage of a tool whose sandbox could not be made; beyond those of os::SpawnFailure.
+// ExitRecord::exec_stage of a tool whose sandbox could not be created; distinct from os::SpawnFailure's stages.
 inline constexpr std::uint8_t sandbox_stage = 100;
 
 struct ExitRecord {
-  // Of the attempt, so that a record of another one is never taken for it.
+  // Nonce of the attempt, so that the record of another attempt is never used.
   std::string nonce;
-  // One of the three.
+  // Exactly one of the three is set.
   std::optional<std::int32_t> code;
   std::optional<std::int32_t> signal;
-  // It could not be started: the error number, and what was tried (os::SpawnFailure::Stage).
+  // The tool could not be started: the error number, and the failed step (os::SpawnFailure::Stage).
   std::optional<std::int32_t> exec_errno;
   std::uint8_t exec_stage = 0;
   EndedBy ended_by = EndedBy::itself;
   std::int64_t unix_ns = 0;
-  // Where the output that is kept begins and ends: what came before was dropped (output_cap).
+  // Range of the kept output: earlier output was dropped (output_cap).
   std::uint64_t output_begin = 0;
   std::uint64_t output_end = 0;
-  // What had been left running and was killed: "pid name".
+  // Leftover processes that were killed: "pid name".
   std::vector<std::string> descendants;
-  // False: something could not be killed.
+  // False: a process could not be killed.
   bool is_tree_gone = true;
+  static constexpr auto fields =
+      std::tuple(&ExitRecord::nonce, &ExitRecord::code, &ExitRecord::signal, &ExitRecord::exec_errno,
+                 &ExitRecord::exec_stage, &ExitRecord::ended_by, &ExitRecord::unix_ns, &ExitRecord::output_begin,
+                 &ExitRecord::output_end, &ExitRecord::descendants, &ExitRecord::is_tree_gone);
   friend bool operator==(const ExitRecord&, const ExitRecord&) = default;
 };
 std::string encode_exit(const ExitRecord& record);
@@ -67,11 +75,13 @@ std::optional<ExitRecord> decode_exit(std::string_view bytes);
 
 struct ExecMarker {
   std::string nonce;
-  // Of the tool, when it had been started by the time this was written (the file is written twice).
+  // The tool's process, if it was already started (the file is written twice).
   std::int32_t pid = 0;
   std::uint64_t started = 0;
-  // The control group it is in; empty when none.
+  // The tree's cgroup; empty if none.
   std::string cgroup;
+  static constexpr auto fields =
+      std::tuple(&ExecMarker::nonce, &ExecMarker::pid, &ExecMarker::started, &ExecMarker::cgroup);
 };
 std::string encode_marker(const ExecMarker& marker);
 std::optional<ExecMarker> decode_marker(std::string_view bytes);

@@ -19,18 +19,18 @@ using std::chrono::nanoseconds;
 
 constexpr std::int64_t in_ns(milliseconds time) noexcept { return nanoseconds(time).count(); }
 
-// Nothing is looked at while output comes more often than that.
+// No checks while output arrives more often than this.
 constexpr std::int64_t first_quiet = in_ns(milliseconds(250));
-// A thread that still sits in the same sleep after this is blocked, not passing by.
+// A thread that is still in the same sleep after this time is blocked, not just passing through.
 constexpr std::int64_t confirmation = in_ns(milliseconds(100));
-// With the confirmation less than a second.
+// Less than a second, including the confirmation.
 constexpr std::int64_t longest_pause = in_ns(milliseconds(800));
 constexpr std::int64_t pause_at_prompt = in_ns(milliseconds(1'000));
-// Who only watches the terminal, or is hidden, is believed to wait after that.
+// A thread that only polls the terminal, or is hidden, is assumed to wait after this time.
 constexpr std::int64_t probable_quiet = in_ns(milliseconds(2'000));
-// Whoever was answered and has not stirred after that has not taken it.
+// A thread that was answered and has not woken up after this time has ignored the answer.
 constexpr std::int64_t ignored_quiet = in_ns(milliseconds(3'000));
-// A look at a tree of thousands of processes takes a while: looking is never more than a fiftieth of the time.
+// Checking a tree of thousands of processes takes a while: limit it to a fiftieth of the time.
 constexpr std::int64_t look_share = 50;
 
 }  // namespace
@@ -55,7 +55,7 @@ TerminalWatch::News TerminalWatch::update(std::uint64_t printed, std::uint64_t t
     suspect_.reset();
     quiet_since_ = now;
     pause_ = first_quiet;
-    // An earlier moment is left as it is: whoever set a clock to it need not set it again for each line.
+    // Keeps an earlier time, so that the timer need not be set again for each line.
     look_at_ = std::min(look_at_, now + first_quiet);
     return news;
   }
@@ -75,7 +75,7 @@ TerminalWatch::News TerminalWatch::update(std::uint64_t printed, std::uint64_t t
 void TerminalWatch::consider(const std::optional<Waiter>& waiter, std::int64_t now, News& news) {
   if (prompt_) {
     const bool stands = waiter && is_alike(*waiter, *standing_);
-    // One that only woke for a moment, by a signal or a clock of its own, is back when it is looked at again.
+    // A thread that woke up only briefly, by a signal or a timeout, is found by the next check.
     if (stands || !std::exchange(is_missed_, true)) {
       is_missed_ = is_missed_ && !stands;
       look_at_ = now + (stands ? pause_at_prompt : confirmation);
@@ -91,7 +91,7 @@ void TerminalWatch::consider(const std::optional<Waiter>& waiter, std::int64_t n
   spent_.reset();
   const bool is_certain = waiter->certainty == Prompt::Certainty::certain;
   const bool is_hidden = waiter->thread.wait == os::TerminalWait::hidden;
-  // Who watches may wake now and then by a clock of its own; the others must not have moved.
+  // A polling thread may wake up now and then by a timeout; others must not have moved.
   const bool may_wake = !is_certain && !is_hidden;
   const bool is_confirmed =
       suspect_ && is_alike(*suspect_, *waiter) && (may_wake || suspect_->thread.sleeps == waiter->thread.sleeps);
@@ -137,7 +137,7 @@ TerminalWatch::News TerminalWatch::end() noexcept {
 }
 
 bool TerminalWatch::still_stands(std::uint32_t serial) const {
-  // Once more for one that wakes for a moment just now.
+  // Retry, because the thread may have woken up only briefly.
   constexpr int tries = 5;
   constexpr timespec pause{0, 2'000'000};
   for (int i = 0; i < tries && prompt_ && prompt_->serial == serial; ++i) {
@@ -152,9 +152,9 @@ bool TerminalWatch::is_alike(const Waiter& a, const Waiter& b) noexcept {
   return a.thread.thread == b.thread.thread && a.certainty == b.certainty && a.is_secret == b.is_secret;
 }
 
-// The very sleep that it was in when something was typed. For who watches, what it has not taken yet is in the
-// terminal's queue, at which look() sees nobody waiting. An answer that it sleeps through, such as an interrupt that it
-// ignores, was none. Half a line that a person has typed looks alike, and nobody else may complete it.
+// Whether the thread is still in the sleep that it was in when input was typed. If it polls, unread input is in the
+// terminal's queue, and look() then finds no waiting thread. An answer that it sleeps through, such as an ignored
+// interrupt, does not count. A partial line typed by a user looks the same, and must not be completed by anyone else.
 bool TerminalWatch::is_spent(const Waiter& waiter, std::int64_t now) const noexcept {
   const bool is_same = spent_ && spent_->thread == waiter.thread.thread && spent_->sleeps == waiter.thread.sleeps;
   const bool is_ignored = typed_ == answered_ && now >= quiet_since_ + ignored_quiet;
@@ -163,7 +163,7 @@ bool TerminalWatch::is_spent(const Waiter& waiter, std::int64_t now) const noexc
 
 std::optional<TerminalWatch::Waiter> TerminalWatch::look(pid_t preferred) const {
   pollfd unread{master_, POLLIN, 0};
-  // Something was printed just now, or what was typed has not been taken.
+  // Output was just printed, or typed input has not been read.
   if (::poll(&unread, 1, 0) != 0) return std::nullopt;
   int untaken = 0;
   termios modes{};
@@ -171,7 +171,7 @@ std::optional<TerminalWatch::Waiter> TerminalWatch::look(pid_t preferred) const 
   if (::tcgetattr(slave_, &modes) != 0) return std::nullopt;
   const bool takes_lines = (modes.c_lflag & static_cast<tcflag_t>(ICANON)) != 0;
   const bool is_secret = takes_lines && (modes.c_lflag & static_cast<tcflag_t>(ECHO)) == 0;
-  // A read that comes back by itself after a while.
+  // A read that returns on its own after a while.
   const bool reads_come_back = !takes_lines && modes.c_cc[VMIN] == 0;
 
   std::optional<Waiter> best;
@@ -180,10 +180,10 @@ std::optional<TerminalWatch::Waiter> TerminalWatch::look(pid_t preferred) const 
            (thread.thread == preferred ? 1 : 0);
   };
   pid_t foreground = 0;
-  // tcgetpgrp() is only for those whose own terminal it is; the other end may ask.
+  // tcgetpgrp() works only on the caller's controlling terminal; the ioctl works on the master.
   if (::ioctl(master_, TIOCGPGRP, &foreground) != 0) return std::nullopt;
   for (const os::WaitingThread& thread : os::find_terminal_waits(root_, *device_, foreground)) {
-    // Who cannot be looked at and takes keys rather than lines draws a screen: quiet says nothing about it.
+    // A hidden process that reads keys rather than lines draws a screen: silence says nothing about it.
     if (thread.wait == os::TerminalWait::hidden && !takes_lines) continue;
     const bool is_certain = thread.wait == os::TerminalWait::reads && !reads_come_back;
     const auto certainty = is_certain ? Prompt::Certainty::certain : Prompt::Certainty::probable;

@@ -9,43 +9,43 @@
 
 namespace reeve::keeper {
 
-// Sees from outside when a process of the run waits at its terminal for somebody to type. It looks only when nothing
-// has been printed for a moment, and more and more rarely while nothing changes.
+// Detects from outside when a process of the run waits for terminal input. Checks only after output has been quiet for
+// a moment, and less and less often while nothing changes.
 class TerminalWatch {
  public:
-  // Both ends of the terminal, which must outlive this; all below `root` is looked at.
+  // Both ends of the terminal, which must outlive this; all processes below `root` are checked.
   TerminalWatch(int master, int slave, pid_t root, std::int64_t now);
 
-  // What is new: the one comes before the other.
+  // Changes since the last update, in this order.
   struct News {
     std::optional<PromptOver> over;
     std::optional<Prompt> prompt;
   };
-  // To be called whenever something may have happened, and at next_look(). `printed` and `typed` count the bytes so
-  // far; times are those of BOOTTIME.
+  // Call whenever something may have happened, and at next_look(). `printed` and `typed` count the bytes so far; times
+  // are in BOOTTIME.
   News update(std::uint64_t printed, std::uint64_t typed, std::int64_t now);
-  // The bytes up to `typed` end with a whole answer to the prompt, as opposed to what a person is still typing. To be
-  // called before the update that counts them.
+  // The bytes up to `typed` end with a complete answer to the prompt, as opposed to text that a user is still typing.
+  // Call before the update that counts them.
   void note_answer(std::uint64_t typed) noexcept { answered_ = typed; }
   std::int64_t next_look() const noexcept { return look_at_; }
   const std::optional<Prompt>& prompt() const noexcept { return prompt_; }
-  // Of the last one there was, 0 when there was none.
+  // Serial of the last prompt, 0 if there was none.
   std::uint32_t last_serial() const noexcept { return last_serial_; }
 
   // The tool has ended.
   News end() noexcept;
 
-  // Looks again whether the prompt of this serial still stands: only then may anything be typed for it.
+  // Checks again whether the prompt with this serial is still active: only then may an answer be typed.
   bool still_stands(std::uint32_t serial) const;
 
  private:
-  // Who waits, and how surely.
+  // The waiting thread, and how certain it is.
   struct Waiter {
     os::WaitingThread thread;
     Prompt::Certainty certainty = Prompt::Certainty::certain;
     bool is_secret = false;
   };
-  // `preferred`: a thread that is named before others.
+  // `preferred`: a thread that is chosen over others.
   std::optional<Waiter> look(pid_t preferred) const;
   static bool is_alike(const Waiter& a, const Waiter& b) noexcept;
   bool is_spent(const Waiter& waiter, std::int64_t now) const noexcept;
@@ -64,14 +64,15 @@ class TerminalWatch {
   std::int64_t quiet_since_;
   std::int64_t look_at_;
   std::int64_t pause_;
-  // Whom the last look found, before it was sure enough to be told.
+  // The thread found by the last check, not yet certain enough to report.
   std::optional<Waiter> suspect_;
   std::int64_t suspected_at_ = 0;
-  // Whom the prompt that stands is about.
+  // The thread that the active prompt belongs to.
   std::optional<Waiter> standing_;
-  // The last look did not find it.
+  // The last check did not find it.
   bool is_missed_ = false;
-  // Something was typed to it: not a prompt again before it has woken, or has ignored a whole answer for a while.
+  // Input was typed to this thread: it is not a prompt again until it has woken up, or has ignored a complete answer
+  // for a while.
   std::optional<os::WaitingThread> spent_;
   std::optional<Prompt> prompt_;
   std::uint32_t last_serial_ = 0;

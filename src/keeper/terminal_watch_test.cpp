@@ -14,7 +14,7 @@
 #include "keeper/clock.h"
 #include "os/spawn.h"
 
-// Real programs on a real terminal: what a prompt looks like is for the kernel to say (RUN-10).
+// Real programs on a real terminal: the kernel determines what a prompt looks like (RUN-10).
 namespace reeve::keeper {
 namespace {
 
@@ -26,7 +26,7 @@ using Argv = std::vector<std::string>;
 Argv bash(const std::string& script) { return {"/bin/bash", "-c", script}; }
 Argv python(const std::string& script) { return {"/usr/bin/python3", "-c", script}; }
 
-// A program on a terminal, watched as a keeper watches it.
+// A program on a terminal, watched as by a keeper.
 class Watched {
  public:
   explicit Watched(const Argv& argv)
@@ -44,7 +44,7 @@ class Watched {
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
 
-  // The next prompt; nothing when none came in time.
+  // The next prompt; nullopt if none came in time.
   std::optional<Prompt> wait_for_prompt(milliseconds most = seconds(10)) {
     turn_until(most, [&] { return prompt_.has_value(); });
     return std::exchange(prompt_, std::nullopt);
@@ -109,10 +109,10 @@ class Watched {
 
 enum class User { own, nobody };
 
-// Each as root and as somebody who is refused: the kernel says less to him.
+// Each as root and as an unprivileged user, to whom the kernel shows less.
 class TerminalWatchTest : public ::testing::TestWithParam<User> {
  protected:
-  // In a process of its own, beside the others of this test. What a failed expectation said is in the output.
+  // In a separate process, in parallel with others of this test. Failed expectations are in its output.
   template <class Body>
   void run(Body body) {
     const pid_t child = ::fork();
@@ -157,7 +157,7 @@ class TerminalWatchTest : public ::testing::TestWithParam<User> {
 INSTANTIATE_TEST_SUITE_P(Each, TerminalWatchTest, ::testing::Values(User::own, User::nobody),
                          [](const auto& param) { return param.param == User::own ? "own" : "nobody"; });
 
-TEST_P(TerminalWatchTest, who_reads_the_terminal_is_certain) {
+TEST_P(TerminalWatchTest, process_reading_the_terminal_is_certain) {
   for (const Argv& argv : {bash("read -p 'Go on? [y/N] ' a"), bash("echo 'Which one?'; read a"), python("input('x? ')"),
                            Argv{"/bin/cat"}, bash("exec 5</dev/tty; sleep 0.3; read a <&5 </dev/tty"),
                            bash("true | { read a </dev/tty; }"), bash("setsid cat <&0 & wait")}) {
@@ -165,22 +165,22 @@ TEST_P(TerminalWatchTest, who_reads_the_terminal_is_certain) {
   }
 }
 
-TEST_P(TerminalWatchTest, a_prompt_is_seen_within_a_second) {
+TEST_P(TerminalWatchTest, prompt_is_detected_within_a_second) {
   run([] {
-    // Long quiet before, so that looks have become rare.
+    // A long silence first, so that checks have become rare.
     Watched program(python("import time\ntime.sleep(3)\nprint(end='?', flush=True)\ninput()"));
     ASSERT_TRUE(program.wait_for_prompt());
     EXPECT_LT(boot_now() - program.last_output(), std::chrono::nanoseconds(seconds(1)).count());
   });
   run([] {
-    // It says nothing before it reads.
+    // It prints nothing before it reads.
     Watched program(bash("sleep 3; echo; sleep 2; read a"));
     ASSERT_TRUE(program.wait_for_prompt());
     EXPECT_LT(boot_now() - program.last_output(), std::chrono::nanoseconds(milliseconds(3'100)).count());
   });
 }
 
-TEST_P(TerminalWatchTest, who_watches_the_terminal_is_probable) {
+TEST_P(TerminalWatchTest, process_polling_the_terminal_is_probable) {
   for (const Argv& argv : {
            python("import select,sys\nprint('key? ', end='', flush=True)\nselect.select([sys.stdin],[],[])"),
            python("import select,sys\np=select.poll()\np.register(0,select.POLLIN)\np.poll()"),
@@ -191,23 +191,23 @@ TEST_P(TerminalWatchTest, who_watches_the_terminal_is_probable) {
   }
 }
 
-TEST_P(TerminalWatchTest, whole_lines_without_echo_are_a_secret) {
+TEST_P(TerminalWatchTest, line_input_without_echo_is_a_secret) {
   expect_prompt(python("import getpass\ngetpass.getpass()"), Prompt::Certainty::certain, true);
   expect_prompt(bash("read -s -p 'Password: ' a"), Prompt::Certainty::certain, true);
-  // Keys one by one, drawn by the program itself.
+  // Single keys, drawn by the program itself.
   expect_prompt(bash("stty -echo -icanon; read a"), Prompt::Certainty::certain, false);
 }
 
-TEST_P(TerminalWatchTest, who_is_silent_does_not_ask) {
+TEST_P(TerminalWatchTest, silent_programs_are_not_reported) {
   for (const Argv& argv : {
            Argv{"/bin/sleep", "60"},
            bash("while :; do :; done"),
            bash("sleep 60 | cat"),
            python("import select,socket\ns=socket.socket()\ns.bind(('127.0.0.1',0))\ns.listen()\np=select.epoll()\n"
                   "p.register(s.fileno(),select.EPOLLIN)\np.poll()"),
-           // It would write there, not read.
+           // It polls for something else than input.
            python("import select\np=select.poll()\np.register(0,select.POLLPRI)\np.poll()"),
-           // Of the terminal's session, but in the background: typing reaches somebody else.
+           // In the terminal's session, but in the background: typed input goes to another process.
            bash("set -m; cat & sleep 60"),
            bash("set -m; /usr/bin/python3 -c 'import select\np=select.poll()\np.register(0,1)\np.poll()' & sleep 60"),
            // Stopped in its read.
@@ -217,13 +217,13 @@ TEST_P(TerminalWatchTest, who_is_silent_does_not_ask) {
   }
 }
 
-// Setuid: the kernel says nothing of it to others.
-TEST_P(TerminalWatchTest, who_is_hidden_is_judged_by_the_terminal) {
+// A setuid program: the kernel hides it from other users.
+TEST_P(TerminalWatchTest, unreadable_process_is_judged_by_terminal_mode) {
   if (GetParam() == User::own && ::geteuid() == 0) return expect_none({"/bin/sleep", "60"});
   expect_prompt({"/bin/su", "root", "-c", "true"}, Prompt::Certainty::probable, true);
 }
 
-TEST_P(TerminalWatchTest, a_prompt_is_over_when_it_was_answered) {
+TEST_P(TerminalWatchTest, prompt_ends_when_answered) {
   run([] {
     Watched program(bash("read -p 'a? ' a; read -p 'b? ' b; echo \"got $a $b\"; sleep 60"));
     auto prompt = program.wait_for_prompt();
@@ -242,9 +242,9 @@ TEST_P(TerminalWatchTest, a_prompt_is_over_when_it_was_answered) {
   });
 }
 
-TEST_P(TerminalWatchTest, the_same_read_is_not_told_twice_after_typing) {
+TEST_P(TerminalWatchTest, same_read_is_not_reported_again_after_typing) {
   run([] {
-    // Half a line: the reader does not wake.
+    // A partial line: the reader does not wake up.
     Watched program(bash("stty -echo; read a; echo got $a; sleep 60"));
     ASSERT_TRUE(program.wait_for_prompt());
     program.type("y");
@@ -254,7 +254,7 @@ TEST_P(TerminalWatchTest, the_same_read_is_not_told_twice_after_typing) {
     EXPECT_TRUE(program.wait_for_text("got yes"));
   });
   run([] {
-    // What it does not take stays in the terminal.
+    // Input that is not read stays in the terminal.
     Watched program(bash("read a; sleep 60"));
     ASSERT_TRUE(program.wait_for_prompt());
     program.type("y\rmore\r");
@@ -262,14 +262,14 @@ TEST_P(TerminalWatchTest, the_same_read_is_not_told_twice_after_typing) {
   });
 }
 
-// An interrupt that is ignored answers nothing: whoever waits is not left unseen.
-TEST_P(TerminalWatchTest, who_sleeps_through_an_answer_is_told_again) {
+// An ignored interrupt is not an answer: the waiting process must be reported again.
+TEST_P(TerminalWatchTest, read_that_ignores_the_answer_is_reported_again) {
   run([] {
     Watched program(bash("trap '' INT; read -p 'Name: ' a; echo got $a; sleep 60"));
     ASSERT_TRUE(program.wait_for_prompt());
     program.answer("\x03");
     EXPECT_TRUE(program.wait_for_over(1));
-    EXPECT_FALSE(program.wait_for_prompt(seconds(2))) << "it has time to take it";
+    EXPECT_FALSE(program.wait_for_prompt(seconds(2))) << "it has time to read it";
     const auto again = program.wait_for_prompt();
     ASSERT_TRUE(again);
     EXPECT_EQ(again->serial, 2U);
@@ -277,7 +277,7 @@ TEST_P(TerminalWatchTest, who_sleeps_through_an_answer_is_told_again) {
     EXPECT_TRUE(program.wait_for_text("got bob"));
   });
   run([] {
-    // A person begins to type after it: that line is hers.
+    // A user starts typing after it: the line must not be touched.
     Watched program(bash("trap '' INT; read -p 'Name: ' a; echo got $a; sleep 60"));
     ASSERT_TRUE(program.wait_for_prompt());
     program.answer("\x03");
@@ -288,7 +288,7 @@ TEST_P(TerminalWatchTest, who_sleeps_through_an_answer_is_told_again) {
   });
 }
 
-TEST_P(TerminalWatchTest, a_prompt_is_over_when_it_prints_or_gives_up) {
+TEST_P(TerminalWatchTest, prompt_ends_on_output_or_timeout) {
   run([] {
     Watched program(bash("read -t 3 -p 'quick? ' a; sleep 60"));
     const auto prompt = program.wait_for_prompt();
@@ -306,18 +306,18 @@ TEST_P(TerminalWatchTest, a_prompt_is_over_when_it_prints_or_gives_up) {
   });
 }
 
-// Nothing is looked at while output flows, and little while nothing comes.
-TEST_P(TerminalWatchTest, looks_are_rare) {
+// No checks while output arrives, and few while nothing happens.
+TEST_P(TerminalWatchTest, polls_rarely) {
   run([] {
     Watched program(bash("for i in {1..30}; do echo $i; sleep 0.1; done; sleep 60"));
     const std::int64_t begun = boot_now();
     program.wait_for_text("30");
-    // The clock may ring while output flows, and is put off.
+    // The timer may expire while output arrives; the check is then postponed.
     EXPECT_LE(program.looks(), 5 * (boot_now() - begun) / 1'000'000'000 + 4);
     const int before = program.looks();
     const std::int64_t quiet = boot_now();
     EXPECT_FALSE(program.wait_for_prompt(seconds(8)));
-    // Every 0.8 s at last.
+    // Every 0.8 s in the end.
     EXPECT_LE(program.looks() - before, (boot_now() - quiet) / 800'000'000 + 4);
   });
 }

@@ -13,10 +13,10 @@ namespace reeve::keeper {
 
 namespace {
 
-// Of one stream before the others have their turn.
+// Frames read from one stream before the others get their turn.
 constexpr int frames_per_turn = 16;
-// For a tool that prints faster than it is read; a stream that never fills its pipe keeps the kernel's 64 KiB, of which
-// a user has a limited number of pages.
+// For a tool that prints faster than it is read; a stream that never fills its pipe keeps the kernel's 64 KiB, because
+// pipe pages are limited per user.
 constexpr int busy_pipe_bytes = 512 * 1024;
 constexpr std::size_t most_input = 256UL * 1024;
 constexpr std::size_t terminal_bytes = 4'096;
@@ -40,7 +40,7 @@ void ToolStreams::open(const Assign& assign, bool has_prompt, os::SpawnPlan& pla
     sources_[stream].own = std::move(pipe.read);
     sources_[stream].fd = sources_[stream].own.get();
     sources_[stream].stream = stream;
-    // The other end lives in `plan` until the tool has its own copy.
+    // The other end stays in `plan` until the tool has its own copy.
     (stream == 0 ? plan.output : plan.error) = ::fcntl(pipe.write.get(), F_DUPFD_CLOEXEC, 3);
   }
   if (assign.mode == Assign::Mode::stream) {
@@ -61,7 +61,7 @@ void ToolStreams::watch(std::span<pollfd, ends> polled) noexcept {
   const bool can_read = output_.is_ready();
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const auto events = static_cast<short>(can_read ? POLLIN : 0);
-    // A descriptor that is asked for nothing still tells its end, again and again.
+    // A descriptor with no requested events would still report a hang-up, again and again.
     polled[i] = {can_read ? sources_[i].fd : -1, events, 0};
   }
   polled[2] = {-1, POLLOUT, 0};
@@ -87,7 +87,7 @@ bool ToolStreams::read_frame(Source& source, bool has_ended) {
   if (!source.is_open() || !output_.is_ready()) return false;
   const std::span<char> room = output_.room();
   ssize_t count = ::read(source.fd, room.data(), room.size());
-  // A terminal gives a page at a time: what comes at once becomes one frame.
+  // A terminal returns a page per read: consecutive reads become one frame.
   while (pty_ && count > 0 && room.size() - static_cast<std::size_t>(count) >= terminal_bytes) {
     const ssize_t more = ::read(source.fd, room.data() + count, room.size() - static_cast<std::size_t>(count));
     if (more <= 0) break;
@@ -97,10 +97,10 @@ bool ToolStreams::read_frame(Source& source, bool has_ended) {
     output_.append(source.stream, static_cast<std::size_t>(count), unix_now());
     const bool is_full = static_cast<std::size_t>(count) == room.size();
     if (is_full && !std::exchange(source.is_busy, true) && !pty_) ::fcntl(source.fd, F_SETPIPE_SZ, busy_pipe_bytes);
-    // A terminal gives less at a time than it has.
+    // A terminal may have more data than one read returns.
     return is_full || has_ended;
   }
-  // The end: of a pipe when nobody writes, of a terminal (EIO) when nobody has it open.
+  // End of file: a pipe without writers, or a terminal (EIO) that no process has open.
   if (count == 0 || (errno != EINTR && errno != EAGAIN)) source.close();
   return false;
 }
@@ -132,7 +132,7 @@ void ToolStreams::write_input() {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
     if (count <= 0) {
-      // It reads no more.
+      // The tool no longer reads its input.
       pending_input_.clear();
       break;
     }

@@ -13,44 +13,44 @@
 
 namespace reeve::keeper {
 
-// What goes between the tool and this process: its terminal or pipes, and the files that its output is appended to.
+// The data between the tool and this process: its terminal or pipes, and the files that receive its output.
 class ToolStreams {
  public:
-  // Two that are read from, and one that is written to.
+  // Two for reading, one for writing.
   static constexpr std::size_t ends = 3;
 
   // The folder must outlive it.
   ToolStreams(const os::Folder& folder, std::uint64_t output_cap) : output_(folder, output_cap) {}
 
-  // What the mode asks for; the tool's own ends are put into `plan`, to be closed when it has its copies.
+  // Opens what the mode requires; the tool's ends are put into `plan`, and must be closed once the tool has its copies.
   void open(const Assign& assign, bool has_prompt, os::SpawnPlan& plan);
   void close_sources() noexcept;
-  // The tool has ended: the terminal ends too when nobody else has it open.
+  // The tool has ended: the terminal ends too, unless another process has it open.
   void release_terminal() noexcept { slave_ = os::Fd(); }
 
   void watch(std::span<pollfd, ends> polled) noexcept;
-  // Reads and writes where poll() found something; `has_ended`: the tool has, all that is there is taken.
+  // Reads and writes as indicated by poll(); `has_ended`: the tool has ended, so everything available is read.
   void act(std::span<const pollfd, ends> polled, bool has_ended);
-  // What is there is taken; whoever still holds the other end is not waited for.
+  // Reads what is available, without waiting for processes that still have the other end open.
   void drain();
   bool is_drained() const noexcept;
 
-  // False when there is no place or no room for it.
+  // False if there is no input stream or its buffer is full.
   bool take_input(std::string_view bytes);
   void write_input();
-  // No more than what waits.
+  // Closes the input after the pending bytes.
   void close_input();
 
   OutputWriter& output() noexcept { return output_; }
   const OutputWriter& output() const noexcept { return output_; }
   std::optional<os::Pty>& pty() noexcept { return pty_; }
-  // The tool's end of the terminal; -1 without one, or when it was released.
+  // The tool's end of the terminal; -1 if there is none, or it was released.
   int terminal() const noexcept { return slave_.get(); }
-  // How many bytes were taken for the tool so far.
+  // Number of input bytes accepted so far.
   std::uint64_t typed() const noexcept { return typed_; }
 
  private:
-  // A stream of the tool that is read from.
+  // An output stream of the tool.
   struct Source {
     os::Fd own;
     int fd = -1;
@@ -63,13 +63,13 @@ class ToolStreams {
     }
   };
 
-  // False when there is nothing more to read now, or no room for it.
+  // False if there is nothing more to read now, or no space for it.
   bool read_frame(Source& source, bool has_ended);
   int input_fd() const noexcept { return pty_ ? pty_->master().get() : input_.get(); }
 
   OutputWriter output_;
   std::optional<os::Pty> pty_;
-  // Held open while the tool lives: a tool that closes its terminal for a moment does not end it.
+  // Kept open while the tool runs: a tool that closes its terminal for a moment does not end it.
   os::Fd slave_;
   std::array<Source, 2> sources_;
   os::Fd input_;

@@ -33,7 +33,7 @@ std::expected<os::Process, os::SpawnFailure> ToolTree::spawn(os::SpawnPlan plan)
     if (process || process.error().stage != os::SpawnFailure::Stage::group) return process;
     plan.group = -1;
   }
-  // A group in which nothing can begin is none.
+  // A cgroup in which no process can be started is useless.
   if (group_) group_->remove();
   group_.reset();
   return os::spawn(plan);

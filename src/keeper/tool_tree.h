@@ -11,8 +11,8 @@
 
 namespace reeve::keeper {
 
-// The tool and all that comes out of it, ended as a whole: through a control group where one can be made, and by
-// walking the descendants of this process, which is their subreaper.
+// The tool and all its descendants, killed as a whole: through a cgroup where one can be created, and by walking the
+// descendants of this process, which is their subreaper.
 class ToolTree {
  public:
   // `cgroup_parent` empty: only by walking.
@@ -22,16 +22,16 @@ class ToolTree {
   ToolTree& operator=(const ToolTree&) = delete;
 
   std::expected<os::Process, os::SpawnFailure> spawn(os::SpawnPlan plan);
-  // To everything that is there; also wakes what is stopped, so that it can act on it.
+  // Signals every process in the tree; also continues stopped ones, so that they can react.
   void terminate();
   bool is_empty() const;
-  // Whatever is left, named "pid name". `keep`: a child that is waited for elsewhere.
+  // The leftover processes, as "pid name". `keep`: a child that is waited for elsewhere.
   struct End {
     std::vector<std::string> names;
     bool is_gone = true;
   };
   End kill(std::chrono::milliseconds patience, pid_t keep);
-  // Empty when there is none.
+  // Empty if there is none.
   std::string cgroup() const { return group_ ? group_->path() : std::string(); }
 
  private:

@@ -20,9 +20,8 @@ using store::Sql;
 
 namespace {
 
-// GRF-12, APR-5: the run or the node that asked goes on. A question of a node that is past it, or asks again, moves
-// nothing.
-void go_on(Transaction& transaction, Executions& executions, const Worker& worker, const ApprovalRow& row,
+// GRF-12, APR-5: the run or node that asked resumes. A node that has moved on, or asks again, is not affected.
+void go_on(Transaction& transaction, Executions& executions, const WorkerCapacity& worker, const ApprovalRow& row,
            const Closing& closing, StepResult& result) {
   if (auto consequence = follow_answer(transaction, row, closing)) result.runs.push_back(std::move(*consequence));
   const bool may_apply = row.approval.delivery == model::Delivery::apply && closing.status == ApprovalStatus::approved;
@@ -58,37 +57,38 @@ void refuse(Transaction& transaction, const Approval& approval, const engine::An
 std::string_view words_of(engine::Refusal refusal) {
   switch (refusal) {
     case engine::Refusal::already_resolved:
-      return "it was resolved before";
+      return "it was already resolved";
     case engine::Refusal::expired:
       return "it has expired";
     case engine::Refusal::unknown_choice:
-      return "the choice is none of the options";
+      return "the choice is not one of the options";
     case engine::Refusal::choice_needed:
       return "a choice is needed";
     case engine::Refusal::contradiction:
-      return "the choice says the opposite";
+      return "the choice contradicts the decision";
   }
   return "";
 }
 
-// What a plain update must look like to hold: the status follows from the option that was chosen (APR-3).
+// Why a direct update is invalid, if it is: the status must follow from the chosen option (APR-3).
 std::optional<std::string> find_fault(const Approval& approval, base::WallTime now) {
   if (approval.status == ApprovalStatus::expired) return std::nullopt;
-  // APR-4: by the time that it says it was made.
+  // APR-4: compared with the time that the update claims.
   if (approval.expires_at && *approval.expires_at <= approval.decided_at.value_or(now)) return "it came too late";
   const bool wants_yes = approval.status == ApprovalStatus::approved;
-  if (approval.secret && wants_yes) return "a secret cannot be given by a plain update";
+  if (approval.secret && wants_yes) return "a secret cannot be given by a database update";
   if (!approval.chosen_value) {
     const bool is_plain = !wants_yes || std::ranges::count_if(approval.options, model::approves) == 1;
-    return is_plain ? std::nullopt : std::optional<std::string>("no value was chosen among several");
+    return is_plain ? std::nullopt
+                    : std::optional<std::string>("several options approve, or none, and no value was chosen");
   }
   const auto option = std::ranges::find(approval.options, *approval.chosen_value, &model::ApprovalOption::value);
-  if (option == approval.options.end()) return "the chosen value is none of the options";
-  if (approves(*option) != wants_yes) return "the status says the opposite of the chosen value";
+  if (option == approval.options.end()) return "the chosen value is not one of the options";
+  if (approves(*option) != wants_yes) return "the status contradicts the chosen value";
   return std::nullopt;
 }
 
-// Whether something still waits for the answer.
+// Whether a node or run still waits for the answer.
 bool is_awaited(Transaction& transaction, const ApprovalRow& row) {
   const Approval& approval = row.approval;
   if (row.node && approval.execution_id) {
@@ -104,12 +104,12 @@ bool is_awaited(Transaction& transaction, const ApprovalRow& row) {
 
 }  // namespace
 
-DecisionResult decide_approval(Transaction& transaction, Executions& executions, const Worker& worker,
+DecisionResult decide_approval(Transaction& transaction, Executions& executions, const WorkerCapacity& worker,
                                base::ApprovalId id, const engine::Answer& answer) {
   DecisionResult result;
   const auto row = lock_question(transaction, id);
   if (!row) return result;
-  // What was decided outside and not looked at yet is decided: the first wins.
+  // A decision made outside counts even if it is not settled yet: the first one wins.
   result.approval = row->approval;
   const auto decided = engine::decide(row->approval, answer, transaction.now());
   if (const auto* refusal = std::get_if<engine::Refusal>(&decided)) {
@@ -139,11 +139,11 @@ std::vector<base::ApprovalId> find_overdue(store::Session& session, base::WallTi
   return read_ids(session, Sql::approvals_overdue, {{"now", base::format_time(now)}, {"most", most}});
 }
 
-std::optional<Approval> expire_approval(Transaction& transaction, Executions& executions, const Worker& worker,
+std::optional<Approval> expire_approval(Transaction& transaction, Executions& executions, const WorkerCapacity& worker,
                                         base::ApprovalId id, StepResult& result) {
   const auto row = lock_question(transaction, id);
   if (!row || !engine::is_overdue(row->approval, transaction.now())) return std::nullopt;
-  const Closing closing{.reason = "nobody answered in time"};
+  const Closing closing{.reason = "no answer arrived in time"};
   close_question(transaction, *row, closing);
   go_on(transaction, executions, worker, *row, closing, result);
   Approval expired = row->approval;
@@ -156,7 +156,7 @@ std::vector<base::ApprovalId> find_outside(store::Session& session, std::int64_t
   return read_ids(session, Sql::approvals_outside, {{"most", most}});
 }
 
-OutsideResult settle_outside(Transaction& transaction, Executions& executions, const Worker& worker,
+OutsideResult settle_outside(Transaction& transaction, Executions& executions, const WorkerCapacity& worker,
                              base::ApprovalId id) {
   constexpr const char* outside = "outside";
   const auto row = lock_question(transaction, id);
@@ -173,10 +173,10 @@ OutsideResult settle_outside(Transaction& transaction, Executions& executions, c
     transaction.record(model::AuditKind::outside_update_voided, outside, data);
     result.kind = OutsideResult::Kind::voided;
     approval.status = ApprovalStatus::pending;
-    // Nobody asks any more, or nobody may answer any more.
+    // The question is no longer asked, or may no longer be answered.
     const bool is_over = !is_awaited(transaction, *row) || engine::is_overdue(approval, transaction.now());
     if (is_over) {
-      const Closing closing{.reason = "what asked is over, or its time is"};
+      const Closing closing{.reason = "the run or node that asked has ended, or the approval has expired"};
       close_question(transaction, *row, closing);
       go_on(transaction, executions, worker, *row, closing, result.step);
     }
@@ -190,7 +190,7 @@ OutsideResult settle_outside(Transaction& transaction, Executions& executions, c
                         .comment = approval.comment,
                         .decided_by = approval.decided_by,
                         .actor = outside,
-                        .reason = "a plain update of the database"};
+                        .reason = "a direct database update"};
   transaction.session().write(Sql::approval_settle,
                               {{"chosen_value", closing.chosen_value},
                                {"decided_by", closing.decided_by},
@@ -209,9 +209,9 @@ std::variant<engine::Used, engine::Voided, engine::GrantRefusal> use_grant(Trans
   const auto row = lock_question(transaction, id);
   if (!row) {
     throw base::Error("approval.not_found", fmt::format("there is no approval {}", id.text()),
-                      "`reeve approvals --all` shows those there are");
+                      "`reeve approvals --all` lists all approvals");
   }
-  // What a plain update has decided holds only once it was looked at.
+  // A direct update takes effect only once it is settled.
   const bool is_open = row->approval.status != ApprovalStatus::pending && !row->is_settled;
   if (is_open) return engine::GrantRefusal::not_granted;
   const auto used = engine::use(row->approval, usage);

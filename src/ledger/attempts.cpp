@@ -10,7 +10,7 @@ using store::Sql;
 
 namespace {
 
-// The epoch of an attempt that lives.
+// The epoch of a live attempt.
 std::optional<std::int64_t> find_epoch(store::Session& session, base::RunId run, int attempt) {
   std::optional<std::int64_t> epoch;
   session.query(Sql::attempt_load, {{"run", run.number()}, {"attempt", attempt}}, [&](const Row& row) {

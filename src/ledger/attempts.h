@@ -6,7 +6,7 @@
 
 #include "ledger/runs.h"
 
-// Attempts that live: what the next daemon must know of them (RUN-13), and what their lines said.
+// Live attempts: what the next daemon must know about them (RUN-13), and what their output reported.
 namespace reeve::ledger {
 
 struct LiveAttempt {
@@ -19,31 +19,34 @@ struct LiveAttempt {
   bool has_failure_marker = false;
   bool has_result = false;
   std::optional<std::int64_t> deadline_ms;
-  // Instead, while it waits for an answer (RUN-3).
+  // Replaces the deadline while it waits for an answer (RUN-3).
   std::optional<std::int64_t> time_left_ms;
-  // As record_ending stored it.
+  // As stored by record_ending().
   std::optional<std::string> ending;
 };
 
-// All that have not ended, of every host.
+// All unfinished attempts, of every host.
 std::vector<LiveAttempt> find_live_attempts(store::Session& session);
 
-// From its dead predecessor to this daemon; the new epoch, or nothing when the claim is not the attempt's any more.
+// Moves the attempt from a dead predecessor to this daemon. Returns the new epoch, or nothing if the claim is no longer
+// current.
 std::optional<std::int64_t> adopt_attempt(Transaction& transaction, base::RunId run, const AttemptClaim& claim,
                                           std::int64_t daemon);
-// It provably never ran: the same attempt in another keeper's hands.
+// The attempt provably never ran: gives the same attempt to another keeper.
 std::optional<std::int64_t> reassign_attempt(Transaction& transaction, base::RunId run, const AttemptClaim& claim,
                                              const AttemptStart& start);
 
-// GRF-13: from a host whose keepers have ended their trees for want of a daemon. What it says later is refused.
+// GRF-13: takes the attempt from a host whose keepers have killed their process trees because they had no daemon. Later
+// writes by that host are refused.
 void rehost_attempt(Transaction& transaction, base::RunId run, int attempt, std::int64_t daemon,
                     const std::string& host);
 
-// It is about to be ended from outside: why, as JSON, stored before anything is done to it. False when the claim is not
-// the attempt's any more.
+// Stores why an attempt is about to be ended from outside, as JSON, before anything is done to it. False if the claim
+// is no longer current.
 bool record_ending(Transaction& transaction, base::RunId run, const AttemptClaim& claim, const std::string& ending);
 
-// What an attempt's output said, and up to where it was read: stored together, so that nothing counts twice.
+// What an attempt's output reported, and up to which offset it was read: stored together, so that nothing is counted
+// twice.
 struct AttemptNews {
   std::int64_t out_offset = 0;
   std::int64_t err_offset = 0;
@@ -54,11 +57,11 @@ struct AttemptNews {
   std::optional<base::WallTime> last_heartbeat_at = {};
   std::optional<std::string> last_error = {};
   std::optional<model::Progress> progress = {};
-  // All of it so far.
+  // Totals so far.
   std::optional<model::Usage> usage = {};
   std::optional<std::vector<model::ToolError>> tool_errors = {};
 };
-// False when the claim is not the attempt's any more: nothing was stored.
+// False if the claim is no longer current: nothing was stored.
 bool record_news(Transaction& transaction, base::RunId run, const AttemptClaim& claim, const AttemptNews& news);
 
 }  // namespace reeve::ledger

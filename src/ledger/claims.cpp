@@ -41,7 +41,7 @@ Root find_root(Transaction& transaction, base::ExecutionId execution) {
   });
   if (!root) {
     throw base::Error("execution.not_found", fmt::format("there is no execution {}", execution.text()),
-                      "`reeve flow list` shows those there are");
+                      "`reeve flow list` lists all executions");
   }
   return std::move(*root);
 }
@@ -115,7 +115,7 @@ bool end_lost_orphan(Transaction& transaction, const Orphan& orphan) {
   const store::RunRow row = lock_run(transaction, orphan.run);
   if (is_final(row.run.status) || !is_orphan(transaction, orphan.run)) return false;
   const RunMove move{.to = model::RunStatus::cancelled,
-                     .reason = "cancelled by reeve: its node is over, and the host that ran it is gone"};
+                     .reason = "cancelled by reeve: its node has ended, and the host that ran it is gone"};
   return move_run(transaction, orphan.run, move, orphan.lost).has_value();
 }
 

@@ -7,8 +7,8 @@
 
 namespace reeve::ledger {
 
-// Why an attempt is being ended from outside, stored before anything is done to it: the next daemon then knows what its
-// end means.
+// Why an attempt is being ended from outside, stored before anything is done to it, so that the next daemon knows what
+// its end means.
 struct Ending {
   model::RunStatus status = model::RunStatus::cancelled;
   std::string reason;

@@ -14,7 +14,7 @@ namespace {
 
 [[noreturn]] void throw_not_found(base::ExecutionId execution) {
   throw base::Error("execution.not_found", fmt::format("there is no execution {}", execution.text()),
-                    "`reeve flow list` shows those there are");
+                    "`reeve flow list` lists all executions");
 }
 
 }  // namespace
@@ -24,7 +24,7 @@ bool is_held(const NodeRow& row, const Claim& claim) {
          row.epoch == claim.epoch;
 }
 
-base::ExecutionId Executions::start(Transaction& transaction, const NewExecution& wanted, const Worker& worker,
+base::ExecutionId Executions::start(Transaction& transaction, const NewExecution& wanted, const WorkerCapacity& worker,
                                     StepResult& result) {
   StepWriter writer(*this, transaction, worker, result);
   const std::int64_t number = writer.start(wanted);
@@ -34,27 +34,29 @@ base::ExecutionId Executions::start(Transaction& transaction, const NewExecution
 }
 
 void Executions::step(Transaction& transaction, base::ExecutionId execution, const ExecutionEvent& event,
-                      const Worker& worker, StepResult& result, const std::optional<ExecutionTickets>& tickets) {
+                      const WorkerCapacity& worker, StepResult& result,
+                      const std::optional<ExecutionTickets>& tickets) {
   StepWriter writer(*this, transaction, worker, result);
   if (!writer.step(execution.number(), event, nullptr, tickets)) throw_not_found(execution);
   writer.follow();
 }
 
 void Executions::conclude(Transaction& transaction, const Claim& claim, const ExecutionEvent& event,
-                          const Worker& worker, StepResult& result, const std::optional<ExecutionTickets>& tickets) {
+                          const WorkerCapacity& worker, StepResult& result,
+                          const std::optional<ExecutionTickets>& tickets) {
   StepWriter writer(*this, transaction, worker, result);
   if (!writer.step(claim.execution.number(), event, &claim, tickets)) throw_not_found(claim.execution);
   writer.follow();
 }
 
 void Executions::answer(Transaction& transaction, base::ExecutionId execution, base::ApprovalId approval,
-                        const engine::NodeFinished& answered, const Worker& worker, StepResult& result) {
+                        const engine::NodeFinished& answered, const WorkerCapacity& worker, StepResult& result) {
   StepWriter writer(*this, transaction, worker, result);
   writer.answer(execution.number(), approval.number(), answered);
   writer.follow();
 }
 
-void Executions::follow_run(Transaction& transaction, const Transaction::NodeWait& wait, const Worker& worker,
+void Executions::follow_run(Transaction& transaction, const Transaction::NodeWait& wait, const WorkerCapacity& worker,
                             StepResult& result) {
   const StoredExecution* view = open(transaction, wait.execution.number());
   const auto node = view != nullptr ? view->workflow().graph().find(wait.node) : std::nullopt;
@@ -81,7 +83,7 @@ std::vector<std::int64_t> Executions::lock_tree(Transaction& transaction, base::
   const StoredExecution* first = open(transaction, root.number());
   if (first == nullptr) return tree;
   tree.push_back(root.number());
-  // A child is added by whoever has its parent locked: behind that lock the list is whole.
+  // A child is added only while its parent is locked, so the list is complete.
   for (std::size_t next = 0; next < tree.size(); ++next) {
     std::vector<std::pair<std::int64_t, model::ExecutionStatus>> children;
     transaction.session().query(store::Sql::execution_children, {{"parent", tree[next]}}, [&](const store::Row& row) {
@@ -100,7 +102,7 @@ ExecutionTickets Executions::prefetch(Transaction& transaction, base::ExecutionI
   std::vector<NodeIndex> nodes;
   const auto found = seen_.find(execution.number());
   if (found != seen_.end()) {
-    // A step reaches the neighbours of its node, and what leads to the only next one is that node itself.
+    // A step touches the neighbours of its node; the predecessor of a sole successor is the node itself.
     const graph::Graph& graph = found->second->compiled.graph();
     nodes.push_back(node);
     for (const graph::EdgeIndex edge : graph.outgoing(node)) {

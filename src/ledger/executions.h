@@ -16,11 +16,11 @@
 #include "ledger/unit.h"
 #include "ledger/workflows.h"
 
-// Executions in the store: each step is decided by the engine inside the transaction and written with the states it
-// was decided on (GRF-13).
+// Executions in the store: the engine decides each step inside the transaction, and the step is written with the states
+// it was decided on (GRF-13).
 namespace reeve::ledger {
 
-// Which attempt of which node, and how often it had changed hands when it was claimed.
+// An attempt of a node, and its epoch: how often it had changed hands when it was claimed.
 struct Claim {
   base::ExecutionId execution{0};
   graph::NodeIndex node = 0;
@@ -30,7 +30,7 @@ struct Claim {
   friend bool operator==(const Claim&, const Claim&) = default;
 };
 
-// To be done after the commit; a claim tells two times of doing it apart.
+// An action for after the commit; the claim makes repeated actions distinguishable.
 struct StartWork {
   Claim claim;
   std::shared_ptr<const LoadedWorkflow> workflow;
@@ -49,7 +49,7 @@ using Work = std::variant<StartWork, OfferWork, CancelWork>;
 struct NewExecution {
   model::Workflow workflow;
   std::string hash;
-  // What `workflow_name`s of subgraphs mean (GRF-11), all that can be reached.
+  // The reachable targets of subgraphs' `workflow_name`s (GRF-11).
   struct Subgraph {
     std::string hash;
     model::Workflow workflow;
@@ -59,103 +59,103 @@ struct NewExecution {
   std::optional<std::string> label = {};
   std::optional<std::string> phase_name = {};
   std::map<std::string, std::string> metadata = {};
-  // Frozen with it.
+  // Frozen at the start.
   std::optional<base::Value> config = {};
-  // The host whose daemons alone may start its nodes (ISO-1); nothing: any.
+  // The owner host, whose daemons alone may start its nodes (ISO-1); empty: any.
   std::optional<std::string> home = {};
 };
 
-// Who decides.
-struct Worker {
+// The deciding worker.
+struct WorkerCapacity {
   // Its row in `daemons`; claims carry it.
   std::int64_t daemon = 0;
-  // How many nodes it can start at once.
+  // How many nodes it can start.
   std::size_t room = 0;
-  // Where it runs; executions that belong to another host are not begun here.
+  // Its host; executions that belong to another host are not started here.
   std::string host = {};
 };
 
-// What a step did beside its changes.
+// The results of a step besides its changes.
 struct StepResult {
-  // Executions that ended in it; those of subgraphs are their nodes' matter.
+  // Root executions that ended; the end of a subgraph is reported to its node.
   struct Ended {
     base::ExecutionId execution{0};
     model::ExecutionStatus status = model::ExecutionStatus::completed;
   };
   std::vector<Ended> ended = {};
-  // Where a node that is nobody's work completed and says `apply` (ISO-3).
+  // Where an unclaimed node with `apply` completed (ISO-3).
   std::vector<base::ExecutionId> wants_apply = {};
-  // The event came too late, twice, or with an old claim: nothing was changed.
+  // The event was late, repeated, or had an old claim: nothing was changed.
   bool is_stale = false;
   std::vector<Work> work;
-  // Of the run that asked, when a question was closed.
+  // Consequences for runs whose question was closed.
   std::vector<RunConsequence> runs;
-  // A person said that the branches of these may go into the checkout (ISO-3).
+  // Executions whose branches a user approved for the checkout (ISO-3).
   std::vector<base::ExecutionId> applies = {};
 };
 
-// A node that is somebody's claim: it runs, or its run waits for a person (GRF-7).
+// A claimed node: it runs, or its run waits for a person (GRF-7).
 constexpr bool is_begun(model::NodeStatus status) noexcept {
   return status == model::NodeStatus::running || status == model::NodeStatus::waiting_approval;
 }
 
-// Whether the claim is still the node's.
+// Whether the claim is still current.
 bool is_held(const NodeRow& row, const Claim& claim);
 
 class Executions {
  public:
-  base::ExecutionId start(Transaction& transaction, const NewExecution& wanted, const Worker& worker,
+  base::ExecutionId start(Transaction& transaction, const NewExecution& wanted, const WorkerCapacity& worker,
                           StepResult& result);
 
-  // Something happened to an execution. Throws `execution.not_found`.
+  // Applies an event to an execution. Throws `execution.not_found`.
   void step(Transaction& transaction, base::ExecutionId execution, const engine::ExecutionEvent& event,
-            const Worker& worker, StepResult& result, const std::optional<ExecutionTickets>& tickets = {});
+            const WorkerCapacity& worker, StepResult& result, const std::optional<ExecutionTickets>& tickets = {});
 
-  // A claimed node ended. Refused (is_stale) when the claim is no longer the node's: it was cancelled, taken over, or
-  // another attempt.
-  void conclude(Transaction& transaction, const Claim& claim, const engine::ExecutionEvent& event, const Worker& worker,
-                StepResult& result, const std::optional<ExecutionTickets>& tickets = {});
+  // A claimed node ended. Stale if the claim is no longer current: the node was cancelled, taken over, or is at another
+  // attempt.
+  void conclude(Transaction& transaction, const Claim& claim, const engine::ExecutionEvent& event,
+                const WorkerCapacity& worker, StepResult& result, const std::optional<ExecutionTickets>& tickets = {});
 
-  // A human node's question was answered. Stale when the node asks something else by now.
+  // A human node's question was answered. Stale if the node now asks something else.
   void answer(Transaction& transaction, base::ExecutionId execution, base::ApprovalId approval,
-              const engine::NodeFinished& answered, const Worker& worker, StepResult& result);
+              const engine::NodeFinished& answered, const WorkerCapacity& worker, StepResult& result);
 
-  // GRF-7: the node whose work the run does waits with it, or goes on. Nothing when the run is another's by now.
-  void follow_run(Transaction& transaction, const Transaction::NodeWait& wait, const Worker& worker,
+  // GRF-7: the node of the run waits or resumes with it. Does nothing if the node has another run.
+  void follow_run(Transaction& transaction, const Transaction::NodeWait& wait, const WorkerCapacity& worker,
                   StepResult& result);
 
-  // A claim as it was given out, and the run that it may have begun as. Nothing when it is another's by now.
+  // A claim and the run that it may have started. Nothing if the claim is no longer current.
   struct Held {
     StartWork work;
     std::optional<base::RunId> run;
   };
   std::optional<Held> load(Transaction& transaction, const Claim& claim);
 
-  // The execution and all that its subgraphs are, by number, those that are not over locked to the end of the
-  // transaction: nothing of them begins or ends meanwhile, and no child is added. Throws AggregateBusy.
+  // The numbers of the execution and all its subgraphs. Unfinished ones stay locked until the end of the transaction:
+  // none of them starts or ends meanwhile, and no child is added. Throws AggregateBusy.
   std::vector<std::int64_t> lock_tree(Transaction& transaction, base::ExecutionId root);
 
-  // Which rows a step about this node will need, where that is known without asking.
+  // Requests the rows that a step about this node will need, as far as that is known.
   ExecutionTickets prefetch(Transaction& transaction, base::ExecutionId execution, graph::NodeIndex node);
 
  private:
   friend class StepWriter;
 
-  // The execution, loaded and locked once in a transaction; nullptr when there is none. Throws AggregateBusy.
+  // The execution, loaded and locked once per transaction; nullptr if there is none. Throws AggregateBusy.
   StoredExecution* open(Transaction& transaction, std::int64_t number,
                         const std::optional<ExecutionTickets>& tickets = {});
-  // One that this transaction has just inserted.
+  // For an execution that this transaction has just inserted.
   void open_new(Transaction& transaction, std::int64_t number, StoredExecution::New made);
   StoredExecution* remember(std::unique_ptr<StoredExecution> execution);
   void forget(std::int64_t number);
   void follow_moment(const Transaction& transaction);
 
   Workflows workflows_;
-  // Of this moment of a transaction: executions that are open, and those whose header was sent for.
+  // Valid for the current moment of a transaction: open executions, and those whose header was requested.
   Transaction::Moment moment_;
   std::unordered_map<std::int64_t, std::unique_ptr<StoredExecution>> open_;
   std::unordered_set<std::int64_t> sent_;
-  // Versions of executions seen before; they never change.
+  // Workflow versions of executions seen before; they never change.
   std::unordered_map<std::int64_t, std::shared_ptr<const LoadedWorkflow>> seen_;
 };
 

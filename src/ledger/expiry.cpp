@@ -93,7 +93,7 @@ std::vector<RunConsequence> find_answered(Transaction& transaction, const std::v
     const bool is_closed = run && last && last->approval.status != model::ApprovalStatus::pending && last->is_settled &&
                            last->approval.attempt == run->run.attempt;
     if (!is_closed) continue;
-    // Withdrawn: the tool has gone on by itself.
+    // Withdrawn: the tool has continued without an answer.
     const bool is_expired = last->approval.status == model::ApprovalStatus::expired;
     if (is_expired && run->run.status != model::RunStatus::waiting_approval && !is_final(run->run.status)) continue;
     RunConsequence consequence{.run = run->run, .approval = last->approval, .prompt = last->prompt};

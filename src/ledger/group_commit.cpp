@@ -17,15 +17,15 @@ using store::Sql;
 
 namespace {
 
-// How often a unit is decided again because somebody was faster. With the aggregate locked it is practically never.
+// How often a unit is decided again after a conflict. With the aggregate locked, conflicts are very rare.
 constexpr int most_conflicts = 20;
 constexpr base::Milliseconds outage_pause(50);
 
 std::optional<base::Error> withdrawn() {
-  return base::Error("store.busy", "whoever asked for it was told that the store does not answer; nothing was changed");
+  return base::Error("store.busy", "the request already failed because the store did not respond; nothing was changed");
 }
 
-// Of this thread's session, when its transaction began.
+// The session's change count when its transaction began.
 thread_local std::int64_t changes_before = 0;
 
 base::Error unexpected(const std::exception& failure) {
@@ -34,7 +34,7 @@ base::Error unexpected(const std::exception& failure) {
 
 }  // namespace
 
-// False: it has failed, and is finished.
+// False if it failed; the unit is then finished.
 bool GroupCommit::prepare(Unit& unit) {
   if (std::exchange(unit.is_prepared, true)) return true;
   std::optional<base::Error> error;
@@ -57,7 +57,7 @@ Group GroupCommit::run(Group group) {
   std::optional<base::Error> outage;
   for (std::unique_ptr<Unit>& unit : group) {
     if (outage) {
-      // Each would wait as long as the first did, only to be told the same.
+      // Each would wait as long as the first and fail the same way.
       unit->finish(outage);
     } else {
       outage = run_alone(std::move(unit), busy, give_up);
@@ -66,14 +66,14 @@ Group GroupCommit::run(Group group) {
   return busy;
 }
 
-// True: all are finished or busy. False: nothing was stored, and nobody has been told anything.
+// True: all units are finished or busy. False: nothing was stored, and no result was reported.
 bool GroupCommit::try_together(Group& group, Group& busy) {
   Transaction transaction(session_);
   std::vector<bool> is_busy(group.size(), false);
   std::vector<bool> is_withdrawn(group.size(), false);
   std::optional<base::Error> error;
   const Mark begun = mark();
-  if (aftermath_ != nullptr) aftermath_->begin();
+  if (propagation_ != nullptr) propagation_->begin();
   try {
     begin(group.size());
     for (std::size_t i = 0; i < group.size(); ++i) is_withdrawn[i] = !group[i]->may_begin();
@@ -89,7 +89,7 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
     tell_committed(begun, group.size());
   } catch (const base::Error& failure) {
     session_.rollback();
-    // Perhaps it was stored: to do it again might be to do it twice.
+    // It may have been stored: a retry might do it twice.
     if (failure.code() != "store.unknown_outcome") return false;
     error = failure;
   } catch (const std::exception&) {
@@ -103,7 +103,7 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
     return false;
   }
   if (!error) publish(transaction);
-  finish_aftermath(error);
+  finish_propagation(error);
   for (std::size_t i = 0; i < group.size(); ++i) {
     if (is_busy[i]) {
       busy.push_back(std::move(group[i]));
@@ -128,16 +128,16 @@ void GroupCommit::begin(std::size_t units) {
 
 void GroupCommit::run_unit(Unit& unit, Transaction& transaction) {
   unit.run(transaction);
-  if (aftermath_ != nullptr) aftermath_->follow(transaction);
+  if (propagation_ != nullptr) propagation_->follow(transaction);
 }
 
-// It was stored, or nobody knows whether it was.
-void GroupCommit::finish_aftermath(const std::optional<base::Error>& error) {
+// Called if the transaction was stored or its outcome is unknown.
+void GroupCommit::finish_propagation(const std::optional<base::Error>& error) {
   const bool may_be_stored = !error || error->code() == "store.unknown_outcome";
-  if (aftermath_ != nullptr && may_be_stored) aftermath_->finish(error);
+  if (propagation_ != nullptr && may_be_stored) propagation_->finish(error);
 }
 
-// False: it needs what another daemon has, and has changed nothing. Throws when it has.
+// False: it needs something that another daemon holds, and has changed nothing. Throws if it has.
 bool GroupCommit::run_or_leave(Unit& unit, Transaction& transaction) {
   const std::int64_t changes = session_.changes();
   const std::size_t told = transaction.events().size() + transaction.audit().size();
@@ -152,14 +152,14 @@ bool GroupCommit::run_or_leave(Unit& unit, Transaction& transaction) {
   }
 }
 
-// What keeps every unit from being stored at the moment, if that is why this one was not.
+// Returns the error that currently prevents every unit from being stored, if that is why this one failed.
 std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Group& busy,
                                                   std::chrono::steady_clock::time_point give_up) {
   for (int attempt = 1;; ++attempt) {
     Transaction transaction(session_);
     std::optional<base::Error> error;
     const Mark begun = mark();
-    if (aftermath_ != nullptr) aftermath_->begin();
+    if (propagation_ != nullptr) propagation_->begin();
     try {
       begin(1);
       if (!unit->may_begin()) {
@@ -182,7 +182,7 @@ std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Gr
                     fmt::format("{} found something else each time", text_of(conflict.statement).name), "try again");
     } catch (const base::Error& failure) {
       session_.rollback();
-      // Nothing was stored, so it may be tried again: a server that restarts is away for seconds.
+      // Nothing was stored, so a retry is safe: a restarting server is away for seconds.
       const bool may_come_back = failure.code() == "store.unavailable" && std::chrono::steady_clock::now() < give_up;
       if (may_come_back) {
         std::this_thread::sleep_for(outage_pause);
@@ -195,7 +195,7 @@ std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Gr
       error = unexpected(failure);
     }
     if (!error) publish(transaction);
-    finish_aftermath(error);
+    finish_propagation(error);
     unit->finish(error);
     const bool is_outage = error && (error->code() == "store.unavailable" || error->code() == "store.busy");
     return is_outage ? error : std::nullopt;
@@ -205,7 +205,7 @@ std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Gr
 void GroupCommit::commit(Transaction& transaction) {
   append_audit(transaction);
   const auto numbering = append_events(transaction);
-  // What a daemon only reads, while it begins above all, is no commit that a test waits for.
+  // Read-only transactions, mostly at startup, are not the commits that tests wait for.
   const bool is_change = session_.changes() != changes_before;
   if (is_change) pass("group.before_commit");
   session_.commit();
@@ -227,7 +227,7 @@ void GroupCommit::publish(Transaction& transaction) const {
   if (hooks_.publish && transaction.has_events()) hooks_.publish(transaction.events());
 }
 
-// Their last number is known with the commit.
+// The last number is known with the commit.
 void GroupCommit::number_events(store::Session::Ticket ticket, std::vector<StoredEvent>& events) {
   std::int64_t seq = 0;
   const bool is_known = session_.take(ticket, [&](const Row& row) { seq = row.integer(0); }) > 0;
@@ -236,7 +236,7 @@ void GroupCommit::number_events(store::Session::Ticket ticket, std::vector<Store
   for (StoredEvent& event : events) event.seq = ++seq;
 }
 
-// Last of all: the counter's row is locked for as short as can be, and the order of numbers is that of the commits.
+// Done last, so that the counter's row is locked briefly and numbers follow commit order.
 std::optional<store::Session::Ticket> GroupCommit::append_events(Transaction& transaction) {
   std::vector<StoredEvent>& events = transaction.events();
   if (events.empty()) return std::nullopt;

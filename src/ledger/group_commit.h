@@ -8,38 +8,38 @@
 #include <string_view>
 #include <vector>
 
-#include "ledger/aftermath.h"
+#include "ledger/node_status_propagation.h"
 #include "ledger/unit.h"
 
-// Many units, one commit.
+// Commits many units in one transaction.
 namespace reeve::ledger {
 
 using Group = std::vector<std::unique_ptr<Unit>>;
 
-// Runs a group in one transaction, optimistically; when anything goes wrong the whole is undone and its units run one
-// by one, so that a failing one never harms its neighbours. Nothing is told or answered before it is durable.
+// Runs a group in one transaction, optimistically. If anything fails, everything is rolled back and the units run one
+// by one, so that a failing unit never harms the others. Nothing is published or answered before it is durable.
 class GroupCommit {
  public:
   struct Hooks {
-    // Events of a commit, in their order, numbered without gaps. None: something was committed and its numbers got lost
-    // with a connection; whoever follows the events reads on from the last that it saw.
+    // Events of a commit, in order, numbered without gaps. Empty: something was committed but its numbers were lost
+    // with the connection; subscribers must read on from their last event.
     std::function<void(std::span<const StoredEvent>)> publish = {};
-    // A transaction that changed something is durable: how many units shared it, and how long it took as a whole.
+    // A transaction with changes is durable: how many units shared it, and how long it took.
     std::function<void(std::size_t units, std::chrono::nanoseconds took)> committed = {};
-    // Where a test may let the process die.
+    // A point at which tests may kill the process.
     std::function<void(std::string_view)> crash_point = {};
-    // How long to try again when the database's server has gone away.
+    // How long to retry after losing the database server.
     base::Milliseconds outage_patience = std::chrono::seconds(30);
   };
 
-  // The session and the aftermath must outlive it. Without one nothing follows from what units do.
-  GroupCommit(store::Session& session, Hooks hooks, Aftermath* aftermath = nullptr)
-      : session_(session), hooks_(std::move(hooks)), aftermath_(aftermath) {}
+  // The session and the propagation must outlive it. Without an propagation, run changes are not propagated to nodes.
+  GroupCommit(store::Session& session, Hooks hooks, NodeStatusPropagation* propagation = nullptr)
+      : session_(session), hooks_(std::move(hooks)), propagation_(propagation) {}
 
-  // Finishes each unit, but for those it returns: what they need is another daemon's for the moment.
+  // Finishes every unit except those it returns, which need something that another daemon holds.
   Group run(Group group);
 
-  // From any thread: whether it waits for the lock without which nothing begins.
+  // From any thread: whether it waits for the lock to begin a transaction.
   bool is_beginning() const noexcept { return is_beginning_; }
 
  private:
@@ -47,7 +47,7 @@ class GroupCommit {
   void begin(std::size_t units);
   bool try_together(Group& group, Group& busy);
   void run_unit(Unit& unit, Transaction& transaction);
-  void finish_aftermath(const std::optional<base::Error>& error);
+  void finish_propagation(const std::optional<base::Error>& error);
   bool run_or_leave(Unit& unit, Transaction& transaction);
   std::optional<base::Error> run_alone(std::unique_ptr<Unit> unit, Group& busy,
                                        std::chrono::steady_clock::time_point give_up);
@@ -57,7 +57,7 @@ class GroupCommit {
   void commit(Transaction& transaction);
   void pass(std::string_view point) const;
 
-  // Where a transaction began, so that it can be told what it cost.
+  // The start of a transaction, to measure its cost.
   struct Mark {
     std::chrono::steady_clock::time_point at;
     std::int64_t changes = 0;
@@ -67,7 +67,7 @@ class GroupCommit {
 
   store::Session& session_;
   Hooks hooks_;
-  Aftermath* aftermath_;
+  NodeStatusPropagation* propagation_;
   std::atomic<bool> is_beginning_ = false;
 };
 

@@ -12,7 +12,7 @@ using store::Sql;
 
 namespace {
 
-// Its own daemon may come back for what it began until its keepers have given up, and a little longer.
+// The owner's daemon may return for its started work until its keepers give up, plus a margin.
 base::Milliseconds patience(base::Milliseconds grace) { return grace + grace / 4; }
 
 bool is_at_work(Transaction& transaction, const LapsedClaim& claim, base::Milliseconds grace) {
@@ -42,13 +42,14 @@ std::vector<base::ExecutionId> find_adrift(Transaction& transaction, const std::
   return found;
 }
 
-std::optional<HomeMoved> move_home(Transaction& transaction, Executions& executions, const HomeMove& move) {
+std::optional<OwnerHostMoved> move_owner_host(Transaction& transaction, Executions& executions,
+                                              const OwnerHostMove& move) {
   const std::vector<std::int64_t> tree = executions.lock_tree(transaction, move.root);
   const auto branch = store::find_branch(transaction.session(), move.root);
   const bool may_move =
       branch && branch->remote && branch->pushed && branch->tip == move.tip && branch->home != move.host;
   if (!may_move || tree.empty()) return std::nullopt;
-  HomeMoved moved;
+  OwnerHostMoved moved;
   for (const std::int64_t execution : tree) {
     moved.executions.emplace_back(execution);
     for (const LapsedClaim& claim : find_begun(transaction, execution)) {
@@ -56,14 +57,14 @@ std::optional<HomeMoved> move_home(Transaction& transaction, Executions& executi
       moved.left.push_back(claim);
     }
   }
-  store::move_home(transaction.session(), *branch, move.host);
+  store::move_owner_host(transaction.session(), *branch, move.host);
   if (branch->host != move.host) {
     store::write_branch_place(transaction.session(), move.root, move.host, move.project);
   }
   for (const std::int64_t execution : tree) {
     transaction.session().write(Sql::execution_home, {{"host", move.host}, {"execution", execution}});
   }
-  // They were read with their old home.
+  // Cached executions still have the old owner host.
   transaction.forget_executions();
   return moved;
 }

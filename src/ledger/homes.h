@@ -6,31 +6,32 @@
 
 #include "ledger/leases.h"
 
-// ISO-1: what is isolated by git is worked on at one host, its home. Where its branch goes by a remote that may move,
-// while nobody is at work on it.
+// ISO-1: an execution isolated by git is worked on at one owner host. If its branch has a remote, ownership may move
+// while no daemon works on it.
 namespace reeve::ledger {
 
-// Executions at home elsewhere that may be brought here: something of them is ready or left behind, and nobody is at
-// work on them whose lease holds, or whose begun work has not been given up for lack of it (`grace`, GRF-13).
+// Executions owned by other hosts that may be moved here: they have ready or abandoned work, and no daemon with a valid
+// lease works on them, nor with started work that is still within `grace` (GRF-13).
 std::vector<base::ExecutionId> find_adrift(Transaction& transaction, const std::string& host, base::Milliseconds grace,
                                            std::int64_t most);
 
-struct HomeMove {
+struct OwnerHostMove {
   base::ExecutionId root{0};
-  // Where to, and the project there.
+  // The new owner host, and the project there.
   std::string host;
   std::string project;
-  // The commit that was found on the remote and is known there.
+  // The commit that was found on the remote and is available at the new host.
   std::string tip;
   base::Milliseconds grace{0};
 };
-struct HomeMoved {
+struct OwnerHostMoved {
   // The execution and its subgraphs.
   std::vector<base::ExecutionId> executions;
-  // Of daemons that are dead: to be taken on in the same transaction, so that all work is at one place.
+  // Claims of dead daemons, to be taken over in the same transaction, so that all work is on one host.
   std::vector<LapsedClaim> left;
 };
-// Nothing when somebody works on it, it has moved on since, or it goes by no remote.
-std::optional<HomeMoved> move_home(Transaction& transaction, Executions& executions, const HomeMove& move);
+// Nothing if a daemon works on it, it has changed since, or it has no remote.
+std::optional<OwnerHostMoved> move_owner_host(Transaction& transaction, Executions& executions,
+                                              const OwnerHostMove& move);
 
 }  // namespace reeve::ledger

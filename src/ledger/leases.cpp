@@ -13,7 +13,7 @@ std::int64_t slot_of_claim(const Claim& claim) { return slot_of(claim.execution.
 
 enum class Standing { lost, held, spawned };
 
-// Locks the claim's execution, so that what is read next stays so until the commit.
+// Locks the claim's execution, so that what is read next stays valid until the commit.
 Standing look_at(Transaction& transaction, const Claim& claim) {
   store::Session& session = transaction.session();
   const auto execution = std::to_array<store::Param>({{"execution", claim.execution.number()}});

@@ -6,8 +6,8 @@
 #include "ledger/executions.h"
 #include "ledger/unit.h"
 
-// Who holds what, and for how long (GRF-13). A daemon has one lease for all that it has claimed; a claim that changes
-// hands gets a new epoch, and every write with an older one is refused. Times are the store's.
+// Leases and claims (GRF-13). A daemon has one lease for all its claims; a claim that changes hands gets a new epoch,
+// and every write with an older epoch is refused. Times are the store's.
 namespace reeve::ledger {
 
 struct DaemonIdentity {
@@ -15,34 +15,35 @@ struct DaemonIdentity {
   std::string boot_id;
 };
 
-// The daemon's number, which its claims carry.
+// Returns the daemon's number, which its claims carry.
 std::int64_t register_daemon(Transaction& transaction, const DaemonIdentity& identity, base::Milliseconds lease);
-// False: it is over, and what it covered may be another's by now. The daemon must begin anew.
+// False if the lease has expired: its claims may have been taken over, and the daemon must register again.
 bool renew_lease(Transaction& transaction, std::int64_t daemon, base::Milliseconds lease);
-// It leaves in order: others need not wait for its lease.
+// Ends the lease on a clean shutdown, so that others need not wait for it to expire.
 void end_lease(Transaction& transaction, std::int64_t daemon);
 
 struct LapsedClaim {
   Claim claim;
-  // Its process may have begun: it goes through `on_interrupted`, never silently to another.
+  // Its process may have started: it is handled by `on_interrupted`, never silently reassigned.
   bool is_spawned = false;
   std::int64_t daemon = 0;
   std::string host;
   base::WallTime lapsed_at;
 };
-// As work_lapsed and work_begun give it; of one whose lease holds, when that will be over.
+// Reads a row of work_lapsed or work_begun; if the lease is still valid, `lapsed_at` is when it expires.
 LapsedClaim read_lapsed(const store::Row& row);
-// For a daemon of `host`: not what belongs to another host alone (ISO-1).
+// For a daemon of `host`: excludes work that belongs to another host alone (ISO-1).
 std::vector<LapsedClaim> find_lapsed(Transaction& transaction, const std::string& host, std::int64_t most);
 
-// Takes over what never began. The new claim, or nothing when somebody was faster or it began after all.
+// Takes over a claim that never started. Returns the new claim, or nothing if another daemon was faster or it did
+// start.
 std::optional<Claim> take_over(Transaction& transaction, const Claim& claim, std::int64_t daemon);
 
-// Takes over what its dead predecessor on this host had, begun or not: the caller vouches that it holds what runs, or
-// that nothing does (RUN-13). The new claim, or nothing when the claim is another's.
+// Takes over a claim of a dead predecessor on this host, started or not: the caller guarantees that it supervises the
+// process, or that there is none (RUN-13). Returns the new claim, or nothing if the claim is not current.
 std::optional<Claim> adopt(Transaction& transaction, const Claim& claim, std::int64_t daemon);
 
-// From here on the process may have begun. False: the claim is no longer this daemon's, and nothing may be started.
+// Records that the process may have started. False if the claim is no longer this daemon's: nothing may be started.
 bool mark_spawned(Transaction& transaction, const Claim& claim, std::optional<base::RunId> run);
 
 }  // namespace reeve::ledger

@@ -14,19 +14,20 @@ using std::chrono::steady_clock;
 
 namespace {
 
-// After a hint: at once, then after 1, 2, 4 … 128 ms. The write that hinted becomes visible a little later.
+// After a hint: check at once, then after 1, 2, 4 … 128 ms. The write that caused the hint becomes visible slightly
+// later.
 constexpr Milliseconds first_pause(1);
 constexpr Milliseconds busy_look_pause(4);
 constexpr Milliseconds longest_pause(128);
-// Units whose execution another daemon held try again after this.
+// Units whose execution another daemon holds are retried after this.
 constexpr Milliseconds busy_pause(1);
 constexpr std::size_t max_tasks = 64;
-// Plain SQL updates that are looked at in one go.
+// How many direct SQL updates are processed together.
 constexpr std::int64_t most_outside = 256;
 
 class OutsideUnit final : public Unit {
  public:
-  OutsideUnit(base::ApprovalId id, Executions& executions, const Worker& worker,
+  OutsideUnit(base::ApprovalId id, Executions& executions, const WorkerCapacity& worker,
               const std::function<void(const OutsideResult&)>& told)
       : id_(id), executions_(executions), worker_(worker), told_(told) {}
   void run(Transaction& transaction) override { result_ = settle_outside(transaction, executions_, worker_, id_); }
@@ -37,7 +38,7 @@ class OutsideUnit final : public Unit {
  private:
   base::ApprovalId id_;
   Executions& executions_;
-  Worker worker_;
+  WorkerCapacity worker_;
   const std::function<void(const OutsideResult&)>& told_;
   OutsideResult result_;
 };
@@ -47,10 +48,10 @@ class OutsideUnit final : public Unit {
 Ledger::Ledger(std::unique_ptr<store::Session> session, Options options, std::unique_ptr<store::Session> reader)
     : session_(std::move(session)),
       options_(std::move(options)),
-      aftermath_(executions_, {.worker = [this] { return worker(); }, .told = options_.followed}),
-      commits_(*session_, options_.hooks, &aftermath_),
+      propagation_(executions_, {.worker = [this] { return worker(); }, .told = options_.followed}),
+      commits_(*session_, options_.hooks, &propagation_),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      // What was decided while nobody was here.
+      // Polls at once, for decisions made while no daemon was running.
       next_poll_(steady_clock::now()) {
   if (!wake_) base::throw_errno("os.failed", "cannot make an eventfd", errno);
   if (reader) reader_ = std::make_unique<Reader>(std::move(reader), options_.most_waiting);
@@ -66,12 +67,12 @@ Ledger::~Ledger() {
   thread_.join();
 }
 
-Worker Ledger::worker() const {
+WorkerCapacity Ledger::worker() const {
   const std::lock_guard lock(mutex_);
   return options_.worker;
 }
 
-void Ledger::set_worker(const Worker& worker) {
+void Ledger::set_worker(const WorkerCapacity& worker) {
   const std::lock_guard lock(mutex_);
   options_.worker = worker;
 }
@@ -91,7 +92,7 @@ bool Ledger::submit(std::unique_ptr<Unit> unit) {
 }
 
 Ledger::Stall Ledger::stall() const noexcept {
-  // Shorter ones are work.
+  // A shorter time is normal work.
   constexpr Milliseconds least(1'000);
   const std::int64_t since = *working_since_;
   if (since == 0) return {};
@@ -121,7 +122,7 @@ void Ledger::run_tasks() {
     try {
       task(*session_);
     } catch (const base::Error&) {
-      // Whoever asked has a look at the result.
+      // The caller checks the result.
     }
   }
   if (!tasks.empty() && is_logless_) empty_log();
@@ -135,8 +136,8 @@ void Ledger::set_logless(bool is_logless) {
 void Ledger::empty_log() noexcept {
   if (session_->engine() != store::Engine::sqlite) return;
   try {
-    // Not a byte stays in it: somebody may put another database beside it. A reader is not waited for long; what it
-    // keeps there is moved after the next group.
+    // The log must be empty, because another database may be put next to it. A reader is not waited for long; its part
+    // of the log is moved after the next group.
     session_->run_script("PRAGMA busy_timeout = 100; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout = 30000");
   } catch (const std::exception&) {
     // The next group tries again.
@@ -184,7 +185,7 @@ void Ledger::run() {
   }
 }
 
-// Those that may try again. Another daemon is done within milliseconds; who waits for longer is told.
+// The units to retry. Another daemon normally finishes within milliseconds; a unit that waits longer fails.
 Group Ledger::keep_busy(Group busy) const {
   const auto now = steady_clock::now();
   Group kept;
@@ -193,13 +194,14 @@ Group Ledger::keep_busy(Group busy) const {
     if (now - *unit->busy_since < options_.hooks.outage_patience) {
       kept.push_back(std::move(unit));
     } else {
-      unit->finish(base::Error("store.busy", "somebody else holds what this needs", "try again in a moment"));
+      unit->finish(
+          base::Error("store.busy", "another transaction holds a lock that this one needs", "try again in a moment"));
     }
   }
   return kept;
 }
 
-// Until a unit waits, somebody else may have written, or it is time to look.
+// Waits until there is a unit, another program may have written, or a poll is due.
 void Ledger::wait(bool has_retries) {
   const auto now = steady_clock::now();
   auto until = next_poll_;
@@ -227,7 +229,7 @@ void Ledger::look_outside() {
       group.push_back(std::make_unique<OutsideUnit>(id, executions_, worker(), options_.outside));
     }
   } catch (const base::Error&) {
-    // The store cannot be read at the moment: the next poll tries again.
+    // The store cannot be read right now: the next poll tries again.
     return;
   }
   const bool is_more = std::ssize(group) == most_outside;
@@ -240,7 +242,7 @@ bool Ledger::must_look(steady_clock::time_point now) {
   bool is_due = now >= next_poll_;
   if (is_due) next_poll_ = now + options_.poll;
   if (session_->take_notice()) {
-    // Its own commits are told of as well: while it is busy it looks now and then, not after each of them.
+    // Its own commits cause notices too, so a busy ledger checks at intervals and not after each commit.
     next_look_ = std::max(now, last_look_ + busy_look_pause);
     look_pause_ = first_pause;
   }

@@ -18,64 +18,61 @@
 
 namespace reeve::ledger {
 
-// The store thread: takes the units that wait and commits them together. Everything that it calls back is called on its
-// own thread.
+// The store thread: takes waiting units and commits them together. All callbacks run on the store thread.
 class Ledger {
  public:
   struct Options {
     GroupCommit::Hooks hooks = {};
-    // Decides for this daemon what follows from plain SQL updates, until set_worker() names another.
-    Worker worker = {};
-    // Told what is to be done for nodes because of what became of their runs.
+    // Decides on consequences of direct SQL updates, until set_worker() replaces it.
+    WorkerCapacity worker = {};
+    // Receives the actions for nodes that follow from changes of their runs.
     std::function<void(const std::optional<base::Error>&, const StepResult&)> followed = {};
-    // Told what was found to have been decided by a plain SQL update (APR-6).
+    // Receives decisions made by a direct SQL update (APR-6).
     std::function<void(const OutsideResult&)> outside = {};
-    // Called after each look at what others may have written, and at each poll.
+    // Called after each check for foreign writes, and at each poll.
     std::function<void()> looked = [] {};
-    // A plain SQL update is noticed at once; this stands behind.
+    // Direct SQL updates are normally noticed at once; polling is the fallback.
     base::Milliseconds poll = std::chrono::seconds(5);
     std::size_t most_waiting = 65'536;
     std::size_t most_in_group = 512;
   };
 
-  // `reader` is for requests that only read; without one they wait for the store thread like all others.
+  // `reader` serves read-only requests; without it they wait for the store thread like all others.
   Ledger(std::unique_ptr<store::Session> session, Options options, std::unique_ptr<store::Session> reader = {});
-  // Finishes what was submitted before.
+  // Finishes all submitted units.
   ~Ledger();
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  // False when too many wait: nothing was taken, and the unit is not finished.
+  // False if too many units wait: the unit was not accepted, and is not finished.
   [[nodiscard]] bool submit(std::unique_ptr<Unit> unit);
 
-  // Why nothing is committed, and for how long already. From any thread.
+  // Why nothing is being committed, and for how long. From any thread.
   struct Stall {
     enum class Kind { none, locked, unreachable, busy };
     Kind kind = Kind::none;
     base::Milliseconds duration{0};
   };
   Stall stall() const noexcept;
-  // When the store thread began what it does now, by the steady clock; 0 while it waits for work. May outlive this.
+  // When the store thread began its current work, by the steady clock; 0 while idle. May outlive this object.
   std::shared_ptr<const std::atomic<std::int64_t>> working_since() const noexcept { return working_since_; }
-  // Whether requests that only read have a session of their own.
-  bool has_reader() const noexcept { return reader_ != nullptr; }
-  // Runs between two groups, outside of any transaction, on the store thread; what it throws is dropped. From any
-  // thread. Dropped when too many wait, and when the ledger ends first.
+  // Runs on the store thread between two groups, outside any transaction; exceptions are dropped. From any thread.
+  // Dropped if too many wait, or if the ledger ends first.
   void between(std::function<void(store::Session&)> task);
-  // Whether everything is moved from SQLite's log into the database file at once, from now on after every group: then
-  // the log may be lost. From any thread.
+  // If set, everything is moved from SQLite's log to the database file now and after every group, because the log may
+  // be lost. From any thread.
   void set_logless(bool is_logless);
 
-  // How many units wait for their turn, without those that are at work. From any thread.
+  // How many units wait, without those being run. From any thread.
   std::size_t waiting() const;
 
-  // Of the store thread alone: units that change executions share it.
+  // For the store thread only: units that change executions share it.
   Executions& executions() noexcept { return executions_; }
-  // Who decides for this daemon, and how much room it has; told anew from any thread whenever that changes.
-  Worker worker() const;
-  void set_worker(const Worker& worker);
+  // The deciding worker and its capacity; may be set from any thread.
+  WorkerCapacity worker() const;
+  void set_worker(const WorkerCapacity& worker);
 
-  // Submits a function and waits for its commit; gives what it returned or throws what went wrong. Never called on the
+  // Submits a function and waits for its commit; returns its result or throws its error. Must not be called on the
   // store thread.
   template <class F>
   auto call(F function) -> std::invoke_result_t<F&, Transaction&>;
@@ -93,7 +90,7 @@ class Ledger {
   std::unique_ptr<store::Session> session_;
   Options options_;
   Executions executions_;
-  Aftermath aftermath_;
+  NodeStatusPropagation propagation_;
   GroupCommit commits_;
   std::shared_ptr<std::atomic<std::int64_t>> working_since_ = std::make_shared<std::atomic<std::int64_t>>(0);
   std::unique_ptr<Reader> reader_;
@@ -103,7 +100,7 @@ class Ledger {
   bool is_ending_ = false;
   std::vector<std::function<void(store::Session&)>> tasks_;
   std::atomic<bool> is_logless_ = false;
-  // The next look at whether somebody else wrote, and the pause after it; 0 when nothing hints at it.
+  // The next check for foreign writes, and the pause after it; 0 if nothing hints at one.
   std::chrono::steady_clock::time_point next_look_;
   std::chrono::steady_clock::time_point last_look_;
   base::Milliseconds look_pause_{0};
@@ -116,7 +113,7 @@ class Ledger {
 
 namespace detail {
 
-// The answer travels as a value: an exception would be shared between two threads.
+// The result is passed as a value: an exception would be shared between two threads.
 template <class T>
 using Answer = std::expected<T, base::Error>;
 
@@ -142,7 +139,7 @@ class CallUnit final : public Unit {
     if constexpr (std::is_void_v<T>) {
       return {};
     } else {
-      return std::unexpected(base::Error("store.failed", "it did not run"));
+      return std::unexpected(base::Error("store.failed", "the unit of work did not run"));
     }
   }
 

@@ -33,19 +33,19 @@ void tell_patch(Transaction& transaction, const Patch& patch, const std::optiona
   data.set("files", Value::integer(static_cast<std::int64_t>(patch.files.size())));
   data.set("added", Value::integer(added));
   data.set("removed", Value::integer(removed));
-  transaction.tell(model::EventKind::patch_state_change, data);
+  transaction.tell(model::EventKind::patch_state_change, data, {.execution = patch.execution_id});
 }
 
 store::PatchRow get_row(Transaction& transaction, base::PatchId id) {
   auto row = store::find_patch(transaction.session(), id);
   if (!row) {
     throw base::Error("patch.not_found", fmt::format("there is no patch {}", id.text()),
-                      "`reeve patch list` shows those there are");
+                      "`reeve patch list` lists all patches");
   }
   return std::move(*row);
 }
 
-// Nothing when it was said last.
+// Nothing if the last note has the same reason.
 std::optional<Patch> add_note(Transaction& transaction, base::PatchId id, const std::string& reason) {
   store::PatchRow row = get_row(transaction, id);
   const std::string words(base::truncate_utf8(reason, most_reason));
@@ -83,7 +83,7 @@ Patch move_patch(Transaction& transaction, base::PatchId id, const PatchMove& mo
   const PatchState from = patch.state;
   if (!can_move(from, move.to)) {
     throw base::Error("patch.illegal_move",
-                      fmt::format("{} is {}: {} cannot follow", id.text(), base::spell(from), base::spell(move.to)));
+                      fmt::format("{} is {} and cannot become {}", id.text(), base::spell(from), base::spell(move.to)));
   }
   patch.state = move.to;
   std::optional<std::string> reason = move.reason;

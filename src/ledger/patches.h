@@ -7,28 +7,28 @@
 #include "ledger/unit.h"
 #include "store/patches.h"
 
-// What nodes changed, on its way into the person's checkout (ISO-4): each move with its history and its event in one
-// transaction.
+// Nodes' changes on their way into the user's checkout (ISO-4): each transition is stored with its history and event in
+// one transaction.
 namespace reeve::ledger {
 
-// The patch of that place, `created`. Made again: the same one, with what was changed by then as long as it is
-// `created`; afterwards it stays as it is.
+// Creates the patch of that node attempt, in state `created`. If it exists, its changes are updated while it is still
+// `created`; afterwards it stays unchanged.
 base::PatchId create_patch(Transaction& transaction, const model::Patch& patch);
 
 struct PatchMove {
   model::PatchState to = model::PatchState::dropped;
   std::optional<std::string> reason = {};
-  // Of the branch it was taken into, of the checkout it is in; nothing: as it was.
+  // The commits on the execution's branch and in the checkout; empty: unchanged.
   std::optional<std::string> branch_commit = {};
   std::optional<std::string> applied_commit = {};
 };
-// Throws `patch.not_found`, and `patch.illegal_move` where ISO-4 has no such move.
+// Throws `patch.not_found`, and `patch.illegal_move` for a transition that ISO-4 does not allow.
 model::Patch move_patch(Transaction& transaction, base::PatchId id, const PatchMove& move);
 
-// A word on why it is still where it is, in its history; once, however often it is said.
+// Adds the reason for its current state to its history; a repeated reason is stored once.
 void note_patch(Transaction& transaction, base::PatchId id, const std::string& reason);
 
-// The same, and tells of it: a person has to do something about it.
+// The same, and sends an event, because a user has to act.
 void hold_patch(Transaction& transaction, base::PatchId id, const std::string& reason);
 
 // The patch with its diff. Throws `patch.not_found`.

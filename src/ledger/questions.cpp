@@ -12,7 +12,7 @@ using store::Sql;
 
 namespace {
 
-// What every event and audit entry about an approval begins with.
+// The fields that every event and audit entry about an approval begin with.
 Value describe_subject(const model::Approval& approval) {
   Value data = Value::object();
   data.set("approval_id", Value::string(approval.approval_id.text()));
@@ -28,7 +28,7 @@ model::AuditKind audit_kind(ApprovalStatus status) {
   return status == ApprovalStatus::rejected ? model::AuditKind::approval_rejected : model::AuditKind::approval_expired;
 }
 
-// Of the inputs that a question shows: of one, and of all together.
+// Limits for the inputs shown with a question: per input, and in total.
 constexpr std::size_t most_of_input = 16UL * 1024;
 constexpr std::size_t most_of_inputs = 64UL * 1024;
 
@@ -41,7 +41,7 @@ Value shown_inputs(const Value& inputs) {
     const std::string* text = member.value.as_string();
     Value value = text != nullptr ? Value::string(base::truncate_utf8(*text, most_of_input)) : member.value;
     const std::size_t length = member.key.size() + json::encode(value).size();
-    // Escapes may lengthen a text.
+    // Escaping may lengthen the text.
     const bool fits = (text != nullptr || length <= most_of_input) && size + length <= most_of_inputs;
     if (!fits) continue;
     size += length;
@@ -74,12 +74,10 @@ void tell_question(Transaction& transaction, const model::Approval& approval, Te
   data.set("default", json::to_value(approval.default_value));
   data.set("expires_at", json::to_value(approval.expires_at));
   data.set("digest", json::to_value(approval.digest));
-  if (telling == Telling::reminder) {
-    data.set("reminder", Value::boolean(true));
-    transaction.tell(model::EventKind::approval_needed, data);
-    return;
-  }
-  transaction.tell(model::EventKind::approval_needed, data);
+  if (telling == Telling::reminder) data.set("reminder", Value::boolean(true));
+  transaction.tell(model::EventKind::approval_needed, data,
+                   {.execution = approval.execution_id, .expires = approval.expires_at.has_value()});
+  if (telling == Telling::reminder) return;
   transaction.record(model::AuditKind::approval_requested, "reeve", data);
 }
 
@@ -106,7 +104,8 @@ void tell_decision(Transaction& transaction, const store::ApprovalRow& row, cons
   data.set("status", Value::string(base::spell(closing.status)));
   data.set("chosen_value", json::to_value(closing.chosen_value));
   data.set("decided_by", json::to_value(closing.decided_by));
-  transaction.tell(model::EventKind::approval_status_change, data);
+  transaction.tell(model::EventKind::approval_status_change, data,
+                   {.status = closing.status, .execution = row.approval.execution_id});
   data.set("comment", json::to_value(closing.comment));
   data.set("reason", json::to_value(closing.reason));
   if (closing.note) data.set("says", Value::string(*closing.note));

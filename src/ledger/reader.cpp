@@ -8,7 +8,7 @@ namespace reeve::ledger {
 
 namespace {
 
-// Without work for so long it gives back its memory.
+// Frees its memory after being idle this long.
 constexpr std::chrono::seconds rest_pause(5);
 
 }  // namespace
@@ -71,9 +71,9 @@ void Reader::perform(Unit& unit) {
   } catch (const std::exception& failure) {
     error.emplace("store.failed", fmt::format("a unit of work failed: {}", failure.what()));
   } catch (const store::Conflict&) {
-    error.emplace("store.conflict", "what was read changed meanwhile", "try again");
+    error.emplace("store.conflict", "the data changed while it was being read", "try again");
   } catch (const AggregateBusy&) {
-    error.emplace("store.busy", "somebody else holds what this needs", "try again in a moment");
+    error.emplace("store.busy", "another transaction holds a lock that this one needs", "try again in a moment");
   }
   session_->rollback();
   unit.finish(error);

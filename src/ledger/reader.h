@@ -10,17 +10,17 @@
 
 namespace reeve::ledger {
 
-// A thread with a session of its own that only reads: what is asked for is answered also while the one that writes
-// waits for a lock. Each unit sees all that was committed before it began.
+// A thread with its own read-only session, so that reads are answered while the writer waits for a lock. Each unit sees
+// everything that was committed before it began.
 class Reader {
  public:
   Reader(std::unique_ptr<store::Session> session, std::size_t most_waiting);
-  // Finishes what was submitted before.
+  // Finishes all submitted units.
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // False when too many wait: nothing was taken. The unit is finished on this thread.
+  // False if too many units wait: the unit was not accepted. Units are finished on this thread.
   [[nodiscard]] bool submit(std::unique_ptr<Unit>& unit);
 
  private:

@@ -6,27 +6,26 @@
 
 namespace reeve::ledger {
 
-// What a request that waits for the store has agreed to. Shared by its units and whoever answers it.
+// The state of a request that waits for the store, shared by its units and the code that answers it.
 class RequestTerms {
  public:
-  // `only_reads`: its units may run beside the store thread, on a session that cannot write.
+  // `only_reads`: its units may run next to the store thread, on a read-only session.
   explicit RequestTerms(bool only_reads) noexcept : only_reads_(only_reads) {}
 
   bool only_reads() const noexcept { return only_reads_; }
 
-  // By the store, once nothing but the unit itself stands between it and its commit. False: it was withdrawn, and
-  // nothing of it may happen.
+  // Called by the store when the unit is about to run. False: the request was withdrawn, and nothing of it may happen.
   bool begin() noexcept {
     State expected = State::waiting;
     return state_.compare_exchange_strong(expected, State::begun) || expected == State::begun;
   }
-  // By whoever answers. True: nothing of it was stored, and nothing will be. False: it has begun.
+  // Called by the answering side. True: nothing was stored, and nothing will be. False: it has begun.
   bool withdraw() noexcept {
     State expected = State::waiting;
     return state_.compare_exchange_strong(expected, State::withdrawn) || expected == State::withdrawn;
   }
 
-  // What is submitted on this thread while one of these lives belongs to that request.
+  // Units submitted on this thread during the lifetime of a Scope belong to its request.
   class Scope {
    public:
     explicit Scope(std::shared_ptr<RequestTerms> terms) noexcept : before_(std::exchange(current_, std::move(terms))) {}
@@ -37,7 +36,7 @@ class RequestTerms {
    private:
     std::shared_ptr<RequestTerms> before_;
   };
-  // None outside of any request.
+  // Null outside a request.
   static const std::shared_ptr<RequestTerms>& current() noexcept { return current_; }
 
  private:

@@ -5,18 +5,18 @@
 namespace reeve::ledger {
 namespace {
 
-TEST(RequestTerms, what_was_withdrawn_never_begins) {
+TEST(RequestTerms, withdrawn_request_never_begins) {
   RequestTerms terms(false);
   EXPECT_TRUE(terms.withdraw());
   EXPECT_FALSE(terms.begin());
   EXPECT_TRUE(terms.withdraw());
 }
 
-TEST(RequestTerms, what_has_begun_cannot_be_withdrawn) {
+TEST(RequestTerms, begun_request_cannot_be_withdrawn) {
   RequestTerms terms(false);
   EXPECT_TRUE(terms.begin());
   EXPECT_FALSE(terms.withdraw());
-  // A unit whose transaction was undone runs again.
+  // A unit whose transaction was rolled back runs again.
   EXPECT_TRUE(terms.begin());
 }
 

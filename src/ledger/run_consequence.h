@@ -8,25 +8,25 @@
 
 namespace reeve::ledger {
 
-// What the answer to a question means for the run that asked; to be acted on after the commit. All of it can be found
-// in the store again, so that the next daemon goes on where this one died (APR-13).
+// The consequence of an answer for the run that asked, to be performed after the commit. It can be derived from the
+// store again, so that the next daemon can resume after a crash (APR-13).
 struct RunConsequence {
   enum class Kind {
-    // It has left: the next attempt is to be started on this grant.
+    // The process has exited: the next attempt starts with this grant.
     start_next,
-    // Its process lives, and finds the answer by itself.
+    // The process is alive and reads the answer itself.
     go_on,
-    // Its process lives: the answer is to be typed.
+    // The process is alive: the answer must be typed.
     type,
-    // Its process lives, and is to be ended; why is stored.
+    // The process is alive and must be ended; the reason is stored.
     end_process,
-    // The run is over.
+    // The run has ended.
     over,
   };
   Kind kind = Kind::over;
   model::Run run;
   model::Approval approval;
-  // Of one that is typed: the keeper's number of the prompt.
+  // For a typed answer: the keeper's number of the prompt.
   std::optional<std::int64_t> prompt;
 };
 

@@ -79,7 +79,7 @@ model::Approval frame_question(Transaction& transaction, const QuestionFrame& fr
 
 std::string describe_denial(const model::Approval& approval) {
   if (approval.status == ApprovalStatus::expired) return "approval expired";
-  std::string text = fmt::format("rejected by {}", approval.decided_by.value_or("somebody"));
+  std::string text = fmt::format("rejected by {}", approval.decided_by.value_or("an unknown user"));
   if (approval.comment && !approval.comment->empty()) text += ": " + *approval.comment;
   return text;
 }
@@ -127,8 +127,8 @@ void record_refused_questions(Transaction& transaction, const model::Run& run, s
   data.set("execution_id", json::to_value(run.execution_id));
   data.set("question", Value::string(first));
   data.set("count", Value::integer(static_cast<std::int64_t>(count)));
-  data.set("reason", Value::string("another question of this run is open: one at a time"));
-  transaction.tell(model::EventKind::policy_denied, data);
+  data.set("reason", Value::string("another question of this run is still open"));
+  transaction.tell(model::EventKind::policy_denied, data, {.execution = run.execution_id});
   transaction.record(model::AuditKind::policy_denied, "reeve", data);
 }
 
@@ -137,7 +137,7 @@ std::optional<RunConsequence> follow_answer(Transaction& transaction, const stor
   if (row.kind != model::ApprovalKind::question || !row.approval.tool_run_id) return std::nullopt;
   const base::RunId id = *row.approval.tool_run_id;
   const store::RunRow asked = lock_run(transaction, id);
-  // Only the question that it waits for moves a run.
+  // Only the question that a run waits for can move it.
   const bool is_awaited = asked.run.status == RunStatus::waiting_approval && asked.run.attempt == row.approval.attempt;
   if (!is_awaited) return std::nullopt;
   RunConsequence consequence{
@@ -155,7 +155,7 @@ std::optional<RunConsequence> follow_answer(Transaction& transaction, const stor
     return consequence;
   }
   if (is_expired) {
-    // Silence never means yes: what waits for an answer that nobody gave is ended (APR-8).
+    // An expired question never means approval: the waiting process is ended (APR-8).
     const Ending ending{RunStatus::failed, "approval expired", std::nullopt};
     transaction.session().write(
         Sql::attempt_ending, {{"ending", encode_ending(ending)}, {"run", id.number()}, {"attempt", asked.run.attempt}});
@@ -165,7 +165,7 @@ std::optional<RunConsequence> follow_answer(Transaction& transaction, const stor
   consequence.run = move_run(transaction, id, {.to = RunStatus::running}).value();
   consequence.kind = row.approval.delivery == Delivery::terminal ? Kind::type : Kind::go_on;
   if (is_approved && row.approval.delivery == Delivery::live) {
-    // It is there to be read from this commit on.
+    // The tool can read the answer from this commit on.
     use_now(transaction, row.approval, model::ApprovalUse::used, std::nullopt);
     consequence.approval.use = model::ApprovalUse::used;
   }

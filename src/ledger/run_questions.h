@@ -10,73 +10,73 @@
 #include "ledger/run_consequence.h"
 #include "ledger/runs.h"
 
-// Questions of runs: what asking does to the run (APR-1), and what an answer does (APR-5, APR-8).
+// Questions of runs: the effect of asking (APR-1) and of an answer (APR-5, APR-8) on the run.
 namespace reeve::ledger {
 
-// What every question of a run has, whatever it asks.
+// The fields that all questions of a run share.
 struct QuestionFrame {
   std::string tool;
-  // What would run on a yes (APR-10).
+  // Digest of what would run after approval (APR-10).
   std::optional<std::string> digest = {};
-  // Nothing keeps the tool from deciding by itself (APR-11).
+  // Nothing technically prevents the tool from approving its own request (APR-11).
   bool is_advisory = true;
-  // Of the config; a question may name another time itself.
+  // From the config; a question may set its own.
   base::TimeLimit expiry = base::TimeLimit::off();
 };
-// The question as it will be stored. `expires_in`: as the tool says.
+// Builds the question to be stored. `expires_in` is the time that the tool asks for.
 model::Approval frame_question(Transaction& transaction, const QuestionFrame& frame, model::Approval approval,
                                std::optional<std::chrono::seconds> expires_in = {});
 
-// A question of a run whose process has left, in the transaction that stores its end.
+// Asks for a run whose process has exited, in the transaction that stores its end.
 base::ApprovalId ask_after_end(Transaction& transaction, const model::Run& run, model::Approval approval);
 
-// «rejected by ana: not on a Friday», «approval expired».
+// "rejected by ana: not on a Friday", "approval expired".
 std::string describe_denial(const model::Approval& approval);
 
 struct RunQuestion {
-  // Of an attempt whose process lives.
+  // The live attempt that asks.
   AttemptClaim claim;
-  // Question, options, default, expiry, digest, way of the answer; the rest is filled in.
+  // Question, options, default, expiry, digest and delivery; the rest is filled in.
   model::Approval approval;
-  // The keeper's number of the prompt, for one on the terminal.
+  // For a terminal prompt: the keeper's number of the prompt.
   std::optional<std::int64_t> prompt = {};
-  // What is left of its hard time, which stands still now (RUN-3).
+  // What is left of its hard timeout, which is paused now (RUN-3).
   std::optional<std::int64_t> time_left_ms = {};
 };
 
 struct Asked {
-  // Nothing when the claim is not the run's any more.
+  // Empty if the claim is no longer current.
   std::optional<model::Run> run;
-  // APR-9: nothing when another question of the attempt is open.
+  // APR-9: empty if another question of the attempt is open.
   std::optional<model::Approval> approval;
 };
-// APR-9: recorded and told, all at once.
+// APR-9: recorded and reported, all in one entry.
 void record_refused_questions(Transaction& transaction, const model::Run& run, std::size_t count,
                               const std::string& first);
 Asked ask_for_run(Transaction& transaction, base::RunId run, RunQuestion question);
 
-// In the transaction that closes the question.
+// Called in the transaction that closes the question.
 std::optional<RunConsequence> follow_answer(Transaction& transaction, const store::ApprovalRow& row,
                                             const Closing& closing);
 
-// A prompt went away without an answer: somebody typed, or the tool went on. The question is expired and the run runs.
-// Nothing when it is not pending any more.
+// A prompt disappeared without an answer: a user typed, or the tool continued. The question is expired and the run is
+// running again. Nothing if it is no longer pending.
 std::optional<model::Run> withdraw_question(Transaction& transaction, base::ApprovalId id, const std::string& reason);
 
-// What was answered on the terminal has been typed, or could not be: the grant is used, or void (APR-7).
+// The answer to a terminal prompt was typed, or could not be: the grant is used, or void (APR-7).
 void record_typed(Transaction& transaction, base::ApprovalId id, bool is_typed);
-// The tool has read the answer while it lived: that was its use.
+// The tool read the answer while alive, which used the grant.
 void record_read(Transaction& transaction, base::ApprovalId id);
 
-// Nothing that was granted to the run before can be used from here on.
+// Voids all earlier grants of the run.
 void void_grants(Transaction& transaction, base::RunId run, const std::string& reason);
 
-// What the attempt asked last and a restart or its socket answers.
+// The attempt's last question that is answered by a restart or over its socket.
 std::optional<store::ApprovalRow> find_question_of(store::Session& session, base::RunId run, int attempt);
-// Newest first, at most so many.
+// Newest first, at most `most`.
 std::vector<model::Approval> find_approvals_of(store::Session& session, base::RunId run, std::int64_t most);
 
-// APR-13: granted, and not begun.
+// APR-13: granted, but the next attempt has not started.
 struct GrantedRun {
   base::ApprovalId approval{0};
   base::RunId run{0};

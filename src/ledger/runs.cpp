@@ -27,11 +27,15 @@ void tell_run(Transaction& transaction, const model::Run& run) {
   data.set("status", Value::string(base::spell(run.status)));
   data.set("reason", json::to_value(run.reason));
   data.set("exit_code", json::to_value(run.exit_code));
-  if (is_final(run.status) && run.duration_ms) data.set("duration_ms", Value::integer(*run.duration_ms));
-  transaction.tell(model::EventKind::tool_status_change, data);
+  EventFacts facts{.status = run.status, .execution = run.execution_id};
+  if (is_final(run.status) && run.duration_ms) {
+    data.set("duration_ms", Value::integer(*run.duration_ms));
+    facts.duration = base::Milliseconds(*run.duration_ms);
+  }
+  transaction.tell(model::EventKind::tool_status_change, data, facts);
 }
 
-// Clocks are set: never before its start, and never in the future.
+// Clocks may be adjusted: never before its start, and never in the future.
 base::WallTime end_of(Transaction& transaction, const model::Run& run, const RunMove& move) {
   const base::WallTime now = transaction.now();
   if (move.ended_ago <= base::Milliseconds(0)) return now;
@@ -44,11 +48,11 @@ void write_move(Transaction& transaction, store::RunRow& row, const RunMove& mov
   const bool may_move = is_left || (can_move(run.status, move.to) &&
                                     (move.to != RunStatus::queued || move.outcome == model::Outcome::limited));
   if (!may_move) {
-    throw base::Error("run.illegal_move", fmt::format("{} is {}: {} cannot follow", run.tool_run_id.text(),
+    throw base::Error("run.illegal_move", fmt::format("{} is {} and cannot become {}", run.tool_run_id.text(),
                                                       base::spell(run.status), base::spell(move.to)));
   }
   const RunStatus from = run.status;
-  // That a process left is no other status: it waits as before, unless there is more to say.
+  // A process exit is not a status change: the run keeps waiting, unless there is a reason to record.
   const bool is_news = from != move.to || move.reason;
   run.status = move.to;
   run.reason = move.reason;
@@ -81,7 +85,7 @@ void write_move(Transaction& transaction, store::RunRow& row, const RunMove& mov
   const bool waits = move.to == RunStatus::waiting_approval;
   const bool has_changed = waits != (from == RunStatus::waiting_approval);
   if (has_changed && run.execution_id && run.node_id) {
-    transaction.note_wait({*run.execution_id, *run.node_id, run.tool_run_id, waits});
+    transaction.propagate_wait({*run.execution_id, *run.node_id, run.tool_run_id, waits});
   }
 }
 
@@ -131,8 +135,7 @@ store::RunRow lock_run(Transaction& transaction, base::RunId id) {
                               [&](const Row& row) { found = store::read_run(row); });
   if (found) return *found;
   if (store::find_run(transaction.session(), id)) throw AggregateBusy{};
-  throw base::Error("run.not_found", fmt::format("there is no run {}", id.text()),
-                    "`reeve runs` shows those there are");
+  throw base::Error("run.not_found", fmt::format("there is no run {}", id.text()), "`reeve runs` lists all runs");
 }
 
 bool is_current(Transaction& transaction, const model::Run& run, const AttemptClaim& claim) {
@@ -164,7 +167,7 @@ std::optional<model::Run> move_run(Transaction& transaction, base::RunId id, con
   if (is_over || move.to == RunStatus::queued || move.ends_attempt) {
     end_attempt(transaction, row.run, row.run.attempt, move);
   }
-  if (is_over) close_questions(transaction, id, "the run that asked is over");
+  if (is_over) close_questions(transaction, id, "the run that asked has ended");
   return row.run;
 }
 
@@ -179,11 +182,11 @@ bool warn_of_run(Transaction& transaction, base::RunId id, const AttemptClaim& c
 
 AttemptResult begin_attempt(Transaction& transaction, base::RunId id, const AttemptStart& start) {
   store::RunRow row = lock_run(transaction, id);
-  // A run that waited for a usage limit is queued too, and has had attempts (RUN-18).
+  // A run that waited for a usage limit is also queued, but has had attempts (RUN-18).
   const bool is_first = !row.run.started_at;
   const int attempt = is_first ? row.run.attempt : row.run.attempt + 1;
   if (start.grant) {
-    // A grant is given for the attempt that asked.
+    // A grant belongs to the attempt that asked.
     const auto used =
         use_grant(transaction, *start.grant,
                   {.run = id, .node_id = row.run.node_id, .attempt = row.run.attempt, .digest = start.digest});
@@ -200,11 +203,11 @@ std::optional<int> rerun_attempt(Transaction& transaction, base::RunId id, const
   store::RunRow row = lock_run(transaction, id);
   if (!is_current(transaction, row.run, lost)) return std::nullopt;
   end_attempt(transaction, row.run, lost.attempt, {});
-  // What it had asked is nobody's any more: it asks anew.
+  // Its open questions are closed: the new attempt asks again.
   close_questions(transaction, id, "the attempt that asked was lost");
   const int attempt = lost.attempt + 1;
   if (row.run.status == RunStatus::running) {
-    // RUN-2 has no move from a status to itself: only the attempt is another.
+    // RUN-2 has no transition from a status to itself: only the attempt number changes.
     transaction.session().write(Sql::run_attempt, {{"attempt", attempt}, {"run", id.number()}});
   } else {
     write_move(transaction, row, {.to = RunStatus::running}, attempt);

@@ -8,10 +8,10 @@
 #include "model/run.h"
 #include "store/runs.h"
 
-// Runs in the store (SPEC §1): what exists before its process does, and how it moves.
+// Runs in the store (SPEC §1): created before their process, and their transitions.
 namespace reeve::ledger {
 
-// Queued, with the id that the store gives it. Its event is told.
+// Creates a queued run with an id from the store, and sends its event.
 base::RunId create_run(Transaction& transaction, const model::Run& run);
 
 struct RunMove {
@@ -22,35 +22,36 @@ struct RunMove {
   std::optional<int> signal = {};
   std::optional<int> exec_errno = {};
   std::optional<std::string> last_error = {};
-  // How long ago the process ended (RUN-13). Not a time: the store may go by another machine's clock.
+  // How long ago the process ended (RUN-13). A duration, because the store may use another machine's clock.
   base::Milliseconds ended_ago{0};
-  // Nothing is done when it is another by now.
+  // If set, does nothing unless this is the current status.
   std::optional<model::RunStatus> only_from = {};
   // For a run that goes back to the queue (RUN-18).
   std::optional<base::WallTime> not_before = {};
-  // The process is over though the run is not: it left with a question. Every final status, and the queue, say so
-  // themselves. Only with it may a run that waits be moved to where it is.
+  // The process exited although the run has not ended: it left a question. Final statuses and the queue imply this.
+  // Only with this flag may a waiting run be moved to its own status.
   bool ends_attempt = false;
 };
 
-// Which attempt speaks, and how often it had changed hands. Another one by now: what it says is refused (GRF-13).
+// The attempt that writes, and its epoch. If either is outdated, its writes are refused (GRF-13).
 struct AttemptClaim {
   int attempt = 1;
   std::int64_t epoch = 0;
 };
 
-// The run, locked to the end of the transaction. Throws `run.not_found`, and AggregateBusy while another has it.
+// The run, locked until the end of the transaction. Throws `run.not_found`, and AggregateBusy if another transaction
+// holds it.
 store::RunRow lock_run(Transaction& transaction, base::RunId id);
-// Whether the attempt lives and is the claim's.
+// Whether the attempt is live and the claim is current.
 bool is_current(Transaction& transaction, const model::Run& run, const AttemptClaim& claim);
 
-// The run as it is now; nothing when the claim is not the run's any more. Without a claim a person speaks. A run that
-// is over closes its questions (RUN-6, APR-4). Throws `run.not_found`, and `run.illegal_move` where RUN-2 has no such
-// move.
+// Moves the run and returns it; nothing if the claim is no longer current. Without a claim, a user acts. A run that
+// ends closes its questions (RUN-6, APR-4). Throws `run.not_found`, and `run.illegal_move` for a transition that RUN-2
+// does not allow.
 std::optional<model::Run> move_run(Transaction& transaction, base::RunId id, const RunMove& move,
                                    const std::optional<AttemptClaim>& claim = {});
 
-// Who holds an attempt: never a pid alone.
+// Identifies the keeper of an attempt: never by pid alone.
 struct KeeperIdentity {
   std::string host = {};
   std::string boot_id = {};
@@ -58,8 +59,7 @@ struct KeeperIdentity {
   std::int64_t started = 0;
 };
 
-// Tells that something about a run is worth knowing though its status stays (RUN-5). False when the claim is not the
-// run's any more.
+// Sends a warning event about a run without changing its status (RUN-5). False if the claim is no longer current.
 bool warn_of_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim, const std::string& reason);
 
 struct AttemptStart {
@@ -67,15 +67,15 @@ struct AttemptStart {
   std::int64_t epoch = 0;
   KeeperIdentity keeper = {};
   std::string nonce = {};
-  // Of the hard timeout, by the kernel's clock since the boot.
+  // The hard timeout, by the kernel's boot clock.
   std::optional<std::int64_t> deadline_ms = {};
-  // The grant that it is started on, and what would run (APR-7).
+  // The grant that it starts with, and the digest of what would run (APR-7).
   std::optional<base::ApprovalId> grant = {};
   std::optional<std::string> digest = {};
 };
 
-// The next attempt, stored before its process exists; a grant is consumed in the same transaction. Nothing is created
-// when the grant does not hold: it is void then, or was used before.
+// Creates the next attempt before its process exists; a grant is consumed in the same transaction. Nothing is created
+// if the grant is not valid: it is then void, or was already used.
 struct AttemptResult {
   std::optional<int> attempt;
   std::optional<std::string> void_reason;
@@ -83,8 +83,8 @@ struct AttemptResult {
 };
 AttemptResult begin_attempt(Transaction& transaction, base::RunId id, const AttemptStart& start);
 
-// The next attempt of a run whose last one was lost, without anybody having been asked (RUN-13, `rerun`). The attempt's
-// number; nothing when the claim is not the run's any more.
+// Creates the next attempt after a lost one without asking (RUN-13, `rerun`). Returns its number; nothing if the claim
+// is no longer current.
 std::optional<int> rerun_attempt(Transaction& transaction, base::RunId id, const AttemptClaim& lost,
                                  const AttemptStart& start);
 

@@ -27,7 +27,7 @@ using store::Sql;
 
 namespace {
 
-// Executions that one step may reach: children of children, and back.
+// The maximum number of executions that one step may affect: nested children, and back up.
 constexpr std::size_t most_follow_ups = 100'000;
 
 std::string list_nodes(const model::Workflow& workflow) {
@@ -39,7 +39,7 @@ std::string list_nodes(const model::Workflow& workflow) {
   return json::encode(Value::array(std::move(nodes)));
 }
 
-// Of an event of one node; else the first.
+// The node of an event, or the first node for other events.
 NodeIndex node_of(const ExecutionEvent& event) {
   return std::visit(
       [](const auto& e) -> NodeIndex {
@@ -93,7 +93,8 @@ std::int64_t StepWriter::insert(const std::string& hash, const model::Workflow& 
     data.set("parent_execution_id", Value::string(base::ExecutionId(parent->number()).text()));
     data.set("parent_node_id", Value::string(parent->workflow().graph().node(child->node).id));
   }
-  transaction_.tell(model::EventKind::execution_status_change, data);
+  transaction_.tell(model::EventKind::execution_status_change, data,
+                    {.status = model::ExecutionStatus::running, .execution = base::ExecutionId(number)});
   executions_.open_new(transaction_, number,
                        {.hash = hash,
                         .parent = parent_number,
@@ -133,8 +134,8 @@ bool StepWriter::step(std::int64_t execution, const ExecutionEvent& event, const
 void StepWriter::follow() {
   for (std::size_t done = 0; !follow_ups_.empty(); ++done) {
     if (done >= most_follow_ups) {
-      throw base::Error("execution.endless", "this step reaches too many executions at once",
-                        "let a subgraph in a loop do something, or lower its max_iterations");
+      throw base::Error("execution.endless", "this step affects too many executions",
+                        "add a task, gate or human node to subgraphs in loops, or lower max_iterations");
     }
     const FollowUp next = std::move(follow_ups_.front());
     follow_ups_.pop_front();
@@ -144,14 +145,14 @@ void StepWriter::follow() {
     if (next.child && view->row(node).links.child != next.child) continue;
     if (next.approval && view->row(node).links.approval != next.approval) continue;
     const bool is_taken = decide_and_write(*view, next.event);
-    // Nothing in it can be tried again: its node must not wait for it.
+    // The child has nothing to retry, so its node must not wait for it.
     const bool is_spent = !is_taken && std::holds_alternative<engine::RetryRequested>(next.event);
-    if (is_spent && view->parent()) conclude_child(*view, view->status(), "nothing in it can be tried again");
+    if (is_spent && view->parent()) conclude_child(*view, view->status(), "nothing in it can be retried");
   }
 }
 
 bool StepWriter::decide_and_write(StoredExecution& view, const ExecutionEvent& event) {
-  // What this unit has begun already takes its share of the room.
+  // Work already started by this unit uses up slots.
   const auto begun = static_cast<std::size_t>(
       std::ranges::count_if(result_.work, [](const Work& work) { return std::holds_alternative<StartWork>(work); }));
   const bool is_at_home = !view.home() || *view.home() == worker_.host;
@@ -164,7 +165,7 @@ bool StepWriter::decide_and_write(StoredExecution& view, const ExecutionEvent& e
 
 void StepWriter::write(StoredExecution& view, const ExecutionDecision& decision) {
   const graph::Graph& graph = view.workflow().graph();
-  // A node's row holds its outgoing edges too.
+  // A node's row also contains its outgoing edges.
   std::map<NodeIndex, const NodeChange*> dirty;
   for (const NodeChange& change : decision.nodes) dirty[change.node] = &change;
   for (const engine::EdgeChange& change : decision.edges) {
@@ -175,8 +176,7 @@ void StepWriter::write(StoredExecution& view, const ExecutionDecision& decision)
     view.row(source).edges[position] = is_dead ? -1 : change.order;
     dirty.try_emplace(source, nullptr);
   }
-  // First of all: what is closed is what the rows name now. A node that is taken back may ask or begin again in this
-  // very step.
+  // Done first, while the rows still name what must be closed. A reset node may ask or start again in this same step.
   for (const engine::Action& action : decision.actions) {
     if (std::holds_alternative<engine::CancelNode>(action)) take_action(view, action);
   }
@@ -202,7 +202,7 @@ void StepWriter::write(StoredExecution& view, const ExecutionDecision& decision)
   }
   const bool is_over = decision.execution && model::is_over(decision.execution->to);
   if (is_over && view.parent()) conclude_child(view, decision.execution->to, decision.execution->reason);
-  // GRF-7: while only people can move the child, only they can move its node.
+  // GRF-7: while the child waits for a person, its node does too.
   const bool has_moved = decision.execution && decision.execution->from != decision.execution->to;
   if (has_moved && !is_over && view.parent()) {
     const bool waits = decision.execution->to == model::ExecutionStatus::waiting_approval;
@@ -245,7 +245,7 @@ void StepWriter::begin_child(StoredExecution& view, const engine::NewChild& chil
   if (hash == nullptr || hash->as_string() == nullptr) {
     return fail(fmt::format("there is no workflow {}", base::quoted(child.workflow_name)));
   }
-  if (view.depth() + 1 > static_cast<int>(base::limits::subgraph_depth)) return fail("subgraphs are too deep");
+  if (view.depth() + 1 > static_cast<int>(base::limits::subgraph_depth)) return fail("subgraphs are nested too deep");
   const auto loaded = executions_.workflows_.get(session(), *hash->as_string());
   const std::int64_t number =
       insert(*hash->as_string(), loaded->workflow, subgraphs, child.seeds, &view, &child, nullptr);
@@ -253,15 +253,15 @@ void StepWriter::begin_child(StoredExecution& view, const engine::NewChild& chil
   follow_ups_.push_back({number, engine::ExecutionStarted{}, std::nullopt});
 }
 
-// GRF-14: goes on with the child that the node had, also when that was cancelled with it. False when there is nothing
-// to go on with: it ended where no node failed.
+// GRF-14: resumes the node's previous child, even if it was cancelled with the node. False if it cannot be resumed: it
+// ended without a failed node.
 bool StepWriter::resume_child(std::int64_t child) {
   StoredExecution* view = executions_.open(transaction_, child);
   if (view == nullptr) return false;
   switch (view->status()) {
     case model::ExecutionStatus::running:
     case model::ExecutionStatus::waiting_approval:
-      // Somebody went on with it before: its end is its node's.
+      // Already resumed: the node will end with it.
       return true;
     case model::ExecutionStatus::completed:
       conclude_child(*view, view->status(), std::nullopt);
@@ -288,7 +288,7 @@ void StepWriter::archive(StoredExecution& view, const engine::ArchivedNode& arch
                                       {"error", archived.error},
                                       {"now", transaction_.now_text()},
                                       {"slot", slot_of(view.number(), archived.node)}});
-  // It came there in this very step, and nobody has been told.
+  // It reached this status in this step, and no event has been sent yet.
   if (view.row(archived.node).state.status != archived.status) {
     tell_node(view, archived.node, archived.status, archived.iteration, archived.attempt, archived.error);
   }
@@ -302,8 +302,7 @@ void StepWriter::write_node(StoredExecution& view, NodeIndex node, const NodeCha
   const NodeStatus to = change != nullptr ? change->to : before.status;
   const bool begins = change != nullptr && to == NodeStatus::running && (is_reset || change->attempt > before.attempt);
   if (begins) {
-    // A new claim: whoever had an older one is refused from now on.
-    // A subgraph is nobody's work: its child is.
+    // A new claim: writes with an older one are refused from now on. A subgraph is not claimed; its child's nodes are.
     const bool is_work = view.workflow().graph().node(node).type != model::NodeType::subgraph;
     row.daemon = is_work && worker_.daemon != 0 ? std::optional(worker_.daemon) : std::nullopt;
     ++row.epoch;
@@ -388,10 +387,11 @@ void StepWriter::write_execution(StoredExecution& view, const ExecutionChange& c
   data.set("execution_id", Value::string(base::ExecutionId(view.number()).text()));
   data.set("status", Value::string(base::spell(change.to)));
   if (change.reason) data.set("reason", Value::string(*change.reason));
-  transaction_.tell(model::EventKind::execution_status_change, data);
+  transaction_.tell(model::EventKind::execution_status_change, data,
+                    {.status = change.to, .execution = base::ExecutionId(view.number())});
 }
 
-// GRF-11: its end is its node's.
+// GRF-11: the child's end is reported to its node.
 void StepWriter::conclude_child(StoredExecution& view, model::ExecutionStatus status,
                                 const std::optional<std::string>& reason) {
   engine::ChildEnd end{status, reason, {}};
@@ -426,7 +426,7 @@ void StepWriter::take_action(StoredExecution& view, const engine::Action& action
       const auto asked =
           row.links.approval ? lock_question(transaction_, base::ApprovalId(*row.links.approval)) : std::nullopt;
       const bool is_open = asked && asked->approval.status == model::ApprovalStatus::pending;
-      if (is_open) close_question(transaction_, *asked, {.reason = "what asked is over"});
+      if (is_open) close_question(transaction_, *asked, {.reason = "the node that asked has ended"});
     } else if (type == model::NodeType::subgraph) {
       if (row.links.child && is_begun(row.state.status)) {
         follow_ups_.push_back({*row.links.child, engine::CancelRequested{"its node was cancelled"}, std::nullopt});
@@ -448,9 +448,10 @@ void StepWriter::tell_node(const StoredExecution& view, NodeIndex node, NodeStat
   data.set("iteration", Value::integer(iteration));
   data.set("attempt", Value::integer(attempt));
   if (error) data.set("error", Value::string(*error));
-  // GRF-2, GRF-8: what was odd about it.
+  // GRF-2, GRF-8: notes of the decision.
   if (const auto notes = notes_.find(node); notes != notes_.end()) data.set("notes", json::to_value(notes->second));
-  transaction_.tell(model::EventKind::node_status_change, data);
+  transaction_.tell(model::EventKind::node_status_change, data,
+                    {.status = status, .execution = base::ExecutionId(view.number())});
 }
 
 }  // namespace reeve::ledger

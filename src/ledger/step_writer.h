@@ -6,28 +6,28 @@
 
 namespace reeve::ledger {
 
-// One step and what follows from it in other executions: a child begins, ends or is cancelled with its node, a question
+// Writes one step and its effects on other executions: a child starts, ends or is cancelled with its node, a question
 // is asked or closed. All in one transaction.
 class StepWriter {
  public:
-  StepWriter(Executions& executions, Transaction& transaction, const Worker& worker, StepResult& result)
+  StepWriter(Executions& executions, Transaction& transaction, const WorkerCapacity& worker, StepResult& result)
       : executions_(executions), transaction_(transaction), worker_(worker), result_(result) {}
 
   std::int64_t start(const NewExecution& wanted);
-  // False when the execution does not exist.
+  // False if the execution does not exist.
   bool step(std::int64_t execution, const engine::ExecutionEvent& event, const Claim* claim,
             const std::optional<ExecutionTickets>& tickets);
   void answer(std::int64_t execution, std::int64_t approval, const engine::NodeFinished& answered) {
     follow_ups_.push_back({execution, answered, std::nullopt, approval});
   }
-  // What followed, until nothing follows any more.
+  // Processes follow-ups until there are none left.
   void follow();
 
  private:
   struct FollowUp {
     std::int64_t execution;
     engine::ExecutionEvent event;
-    // Only when this is still the node's child, or its question.
+    // Applies only if this is still the node's child, or its question.
     std::optional<std::int64_t> child = {};
     std::optional<std::int64_t> approval = {};
   };
@@ -52,10 +52,10 @@ class StepWriter {
 
   Executions& executions_;
   Transaction& transaction_;
-  const Worker& worker_;
+  const WorkerCapacity& worker_;
   StepResult& result_;
   std::deque<FollowUp> follow_ups_;
-  // What the decision that is being written found odd, by node.
+  // Notes of the decision being written, by node.
   std::map<graph::NodeIndex, std::vector<std::string>> notes_;
 };
 

@@ -94,7 +94,7 @@ void StoredExecution::begin(New made) {
 
 void StoredExecution::take_nodes(const ExecutionTickets& tickets) {
   if (!tickets.nodes) return;
-  // Taken in any case, or it would lie there.
+  // Always taken, because an untaken result would be kept.
   session_.take(*tickets.nodes, [&](const Row& row) {
     if (workflow_) keep(row);
   });
@@ -181,7 +181,7 @@ void StoredExecution::expect(std::span<const NodeIndex> nodes) const {
   for (const NodeIndex node : nodes) {
     if (!rows_.contains(node)) missing.push_back(node);
   }
-  // Single rows are found faster by themselves.
+  // A few rows are faster to read one by one.
   constexpr std::size_t few = 8;
   if (missing.size() < 2 || (!session_.is_pipelined() && missing.size() <= few)) return;
   session_.query(Sql::nodes_load, {{"slots", slots_of(number_, missing)}}, [&](const Row& row) { keep(row); });

@@ -18,7 +18,7 @@ constexpr std::int64_t slot_of(std::int64_t execution, graph::NodeIndex node) no
   return execution * nodes_per_execution + node;
 }
 
-// What else belongs to a node.
+// Other rows that belong to a node.
 struct NodeLinks {
   std::optional<std::int64_t> run;
   std::optional<std::int64_t> approval;
@@ -26,31 +26,31 @@ struct NodeLinks {
   friend bool operator==(const NodeLinks&, const NodeLinks&) = default;
 };
 
-// One node's row.
+// The row of a node.
 struct NodeRow {
   engine::NodeState state;
   std::int64_t version = 0;
   std::int64_t resets = 0;
-  // Its outgoing edges in the order of the file: 0 open, -1 dead, else the order in which it was taken.
+  // Its outgoing edges in file order: 0 open, -1 dead, else the rank in which it was taken.
   std::vector<std::int64_t> edges;
   std::optional<std::int64_t> daemon;
   std::int64_t epoch = 0;
   bool is_spawned = false;
   NodeLinks links;
-  // As they were loaded.
+  // As loaded.
   NodeLinks stored_links;
 };
 
-// What may be asked for early: see Unit::prefetch.
+// Rows that may be requested early: see Unit::prefetch.
 struct ExecutionTickets {
-  // Nothing when another unit of the group asks for it.
+  // Empty if another unit of the group requests it.
   std::optional<store::Session::Ticket> header;
   std::optional<store::Session::Ticket> nodes;
 };
 
-// An execution in the store as the engine sees it. Locked from its loading to the end of the transaction, so that two
-// daemons cannot decide about it at once. Nodes are read when they are asked for, those that are expected together at
-// one go. Units of one group that step in the same execution share it: each applies what it wrote.
+// An execution in the store, as the engine's view. Locked from loading to the end of the transaction, so that two
+// daemons cannot decide about it at once. Nodes are read on demand, expected ones together. Units of one group that
+// step the same execution share it: each applies what it wrote.
 class StoredExecution final : public engine::ExecutionView {
  public:
   // The session and the workflows must outlive it.
@@ -58,14 +58,14 @@ class StoredExecution final : public engine::ExecutionView {
       : session_(session), workflows_(workflows), number_(number) {}
 
   enum class Header { send, leave };
-  // Sends for the header and for these nodes; load() or take_nodes() with the tickets takes them.
+  // Requests the header and these nodes; load() or take_nodes() receives them with the tickets.
   static ExecutionTickets send(store::Session& session, std::int64_t number, Header header,
                                std::span<const graph::NodeIndex> nodes);
 
-  // False when there is no such execution. Throws AggregateBusy when another daemon works on it.
+  // False if there is no such execution. Throws AggregateBusy if another daemon works on it.
   bool load(const std::optional<ExecutionTickets>& tickets = {});
 
-  // One that this transaction has just inserted: nothing is read, its nodes are as they were made.
+  // For an execution that this transaction has just inserted: nothing is read.
   struct New {
     std::string hash;
     std::optional<std::int64_t> parent;
@@ -77,10 +77,10 @@ class StoredExecution final : public engine::ExecutionView {
   };
   void begin(New made);
 
-  // Rows that were sent for; those that are here already are newer.
+  // Receives requested rows; rows that are already here are newer.
   void take_nodes(const ExecutionTickets& tickets);
-  // A decision was written: what is here becomes what is stored. Not after all that was pending was cancelled: those
-  // rows were changed unseen.
+  // Applies a written decision to this copy. Not allowed after all pending nodes were cancelled, because those rows
+  // changed without being read.
   void apply(const engine::ExecutionDecision& decision, std::span<const graph::NodeIndex> written);
 
   std::int64_t number() const noexcept { return number_; }
@@ -89,7 +89,7 @@ class StoredExecution final : public engine::ExecutionView {
   std::optional<std::int64_t> parent() const noexcept { return parent_; }
   graph::NodeIndex parent_node() const noexcept { return parent_node_; }
   int depth() const noexcept { return depth_; }
-  // The host whose daemons alone may start its nodes.
+  // The owner host, whose daemons alone may start its nodes.
   const std::optional<std::string>& home() const noexcept { return home_; }
   const std::shared_ptr<const LoadedWorkflow>& loaded() const noexcept { return workflow_; }
   NodeRow& row(graph::NodeIndex node) const;
@@ -129,7 +129,7 @@ class StoredExecution final : public engine::ExecutionView {
   mutable std::optional<base::Value> seeds_;
   mutable std::string subgraphs_;
   mutable std::unordered_map<graph::EdgeIndex, std::int64_t> loops_;
-  // References into it stay valid while it grows.
+  // References stay valid while it grows.
   mutable std::unordered_map<graph::NodeIndex, NodeRow> rows_;
 };
 

@@ -16,9 +16,9 @@ const std::string& Transaction::now_text() {
   return now_text_;
 }
 
-void Transaction::tell(model::EventKind kind, const base::Value& data) {
+void Transaction::tell(model::EventKind kind, const base::Value& data, const EventFacts& facts) {
   has_events_ = true;
-  events_.push_back({0, now_text(), kind, json::encode(data)});
+  events_.push_back({0, now_text(), kind, json::encode(data), facts});
 }
 
 void Transaction::record(model::AuditKind kind, std::string actor, const base::Value& data) {

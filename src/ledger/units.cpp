@@ -6,7 +6,7 @@ namespace {
 
 class ConcludeUnit final : public Unit {
  public:
-  ConcludeUnit(Executions& executions, const Worker& worker, const Claim& claim, engine::ExecutionEvent event,
+  ConcludeUnit(Executions& executions, const WorkerCapacity& worker, const Claim& claim, engine::ExecutionEvent event,
                StepDone done)
       : executions_(executions), worker_(worker), claim_(claim), event_(std::move(event)), done_(std::move(done)) {}
 
@@ -26,7 +26,7 @@ class ConcludeUnit final : public Unit {
 
  private:
   Executions& executions_;
-  Worker worker_;
+  WorkerCapacity worker_;
   Claim claim_;
   engine::ExecutionEvent event_;
   StepDone done_;
@@ -36,7 +36,7 @@ class ConcludeUnit final : public Unit {
 
 }  // namespace
 
-std::unique_ptr<Unit> make_conclude(Executions& executions, const Worker& worker, const Claim& claim,
+std::unique_ptr<Unit> make_conclude(Executions& executions, const WorkerCapacity& worker, const Claim& claim,
                                     engine::ExecutionEvent event, StepDone done) {
   return std::make_unique<ConcludeUnit>(executions, worker, claim, std::move(event), std::move(done));
 }

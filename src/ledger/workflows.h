@@ -11,7 +11,7 @@
 
 namespace reeve::ledger {
 
-// A stored version of a workflow, ready for decisions.
+// A stored version of a workflow, compiled for decisions.
 struct LoadedWorkflow {
   explicit LoadedWorkflow(model::Workflow words) : workflow(std::move(words)), compiled(workflow) {}
   LoadedWorkflow(const LoadedWorkflow&) = delete;
@@ -21,10 +21,10 @@ struct LoadedWorkflow {
   const engine::CompiledWorkflow compiled;
 };
 
-// Versions never change, so that each is read and compiled once. Keeps the most recently used.
+// Versions never change, so each is read and compiled once. Keeps the most recently used ones.
 class Workflows {
  public:
-  // Throws `store.damaged` when there is none.
+  // Throws `store.damaged` if it does not exist.
   std::shared_ptr<const LoadedWorkflow> get(store::Session& session, const std::string& hash);
   // Stores it if it is new.
   static void put(store::Session& session, const std::string& hash, const model::Workflow& workflow,

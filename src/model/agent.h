@@ -17,7 +17,7 @@ REEVE_DESCRIBE_ENUM(AgentState, idle, spawning, active, paused, stopping, stoppe
 enum class AgentEvent { start, spawned, pause, resume, stop, fail, recover };
 REEVE_DESCRIBE_ENUM(AgentEvent, start, spawned, pause, resume, stop, fail, recover)
 
-// AGT-1: where the event leads from here; nothing when it may not happen here.
+// AGT-1: the state that the event leads to; nullopt if the event is not allowed in this state.
 std::optional<AgentState> transition(AgentState from, AgentEvent event) noexcept;
 bool can_transition(AgentState from, AgentEvent event) noexcept;
 
@@ -42,10 +42,10 @@ struct Agent {
 };
 BOOST_DESCRIBE_STRUCT(Agent, (), (agent_id, name, role, tool, state, last_seen, history))
 
-// Roles that exist without a config (AGT-3).
+// Roles that exist without being configured (AGT-3).
 const std::vector<std::string>& built_in_roles();
 
-// The role of a task that does nothing: it completes at once with its inputs, and needs no tool.
+// The role of a task without work: it completes at once with its inputs, and needs no tool.
 inline constexpr const char* noop_role = "noop";
 
 }  // namespace reeve::model

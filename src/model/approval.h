@@ -27,31 +27,31 @@ REEVE_DESCRIBE_ENUM(ApprovalUse, unused, used, void_)
 bool can_move(ApprovalUse from, ApprovalUse to) noexcept;
 bool is_final(ApprovalUse use) noexcept;
 
-// What asked; each kind has an expiry of its own.
+// The source of the question; each kind has its own expiry.
 enum class ApprovalKind { question, tool_call, human };
 REEVE_DESCRIBE_ENUM(ApprovalKind, question, tool_call, human)
 
-// APR-5: how the answer reaches the one who asked. `rerun`: it left, and is started again with the answer; `live`: it
-// stayed, and reads it on its socket; `terminal`: it is typed; `node`: the workflow goes on; `apply`: the branch of an
-// execution goes into the person's checkout (ISO-3).
+// APR-5: how the answer is delivered. `rerun`: the tool exited and is started again with the answer; `live`: the tool
+// is still running and reads the answer on its socket; `terminal`: the answer is typed; `node`: the workflow continues;
+// `apply`: the execution's branch goes into the user's checkout (ISO-3).
 enum class Delivery { rerun, live, terminal, node, apply };
 REEVE_DESCRIBE_ENUM(Delivery, rerun, live, terminal, node, apply)
 
 struct ApprovalOption {
   std::string value;
   std::string label;
-  // Whether choosing it approves; nothing said: by its value (APR-3).
+  // Whether choosing the option approves; unset: derived from its value (APR-3).
   std::optional<bool> approves;
   friend bool operator==(const ApprovalOption&, const ApprovalOption&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ApprovalOption, (), (value, label, approves))
 
-// APR-3: `reject`, `deny`, `no`, `n`, `abort`, `cancel` reject, in any case; every other value approves.
+// APR-3: `reject`, `deny`, `no`, `n`, `abort`, `cancel` reject, ignoring case; every other value approves.
 bool approves(const ApprovalOption& option);
-// Of several with the same value the first. Every question goes through this: what was chosen is known by its value
-// alone.
+// Keeps the first of several options with the same value. Applied to every question, because a choice is identified by
+// its value alone.
 std::vector<ApprovalOption> unique_options(std::vector<ApprovalOption> options);
-// Approve and reject, for a question that names none.
+// Approve and reject, for a question that lists no options.
 std::vector<ApprovalOption> default_options();
 
 struct Approval {
@@ -77,9 +77,9 @@ struct Approval {
   std::optional<base::WallTime> decided_at;
   std::optional<base::WallTime> expires_at;
   Delivery delivery = Delivery::rerun;
-  // It asks for a secret, which is neither stored nor shown (RUN-10).
+  // The question asks for a secret, which is neither stored nor shown (RUN-10).
   bool secret = false;
-  // Nothing keeps the tool from deciding by itself: no sandbox (APR-11).
+  // No sandbox: nothing prevents the tool from approving its own request (APR-11).
   bool advisory = true;
   friend bool operator==(const Approval&, const Approval&) = default;
 };

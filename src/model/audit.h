@@ -2,7 +2,7 @@
 
 #include "model/describe.h"
 
-// What the audit trail keeps (APR-14).
+// Entries of the audit trail (APR-14).
 namespace reeve::model {
 
 enum class AuditKind {
@@ -12,23 +12,23 @@ enum class AuditKind {
   approval_expired,
   approval_used,
   approval_voided,
-  // Somebody tried to decide and may not, or came too late.
+  // A decision was refused because the caller may not decide or came too late.
   decision_refused,
-  // A plain SQL update was taken back: it left a row that no decision can leave (APR-6).
+  // A direct SQL update was reverted: it left a row that no decision can produce (APR-6).
   outside_update_voided,
   policy_denied,
   token_created,
   token_revoked,
-  // A browser was let in by a link that was used once.
+  // A browser signed in with a one-time link.
   sign_in,
-  // What was entered by another program, or that a database of one was taken over (STO-2).
+  // An entry written by another program, or the import of a foreign database (STO-2).
   imported
 };
 REEVE_DESCRIBE_ENUM(AuditKind, approval_requested, approval_granted, approval_rejected, approval_expired, approval_used,
                     approval_voided, decision_refused, outside_update_voided, policy_denied, token_created,
                     token_revoked, sign_in, imported)
 
-// A run attempt on its way (DESIGN's spawn protocol): `assigned` to a keeper, `spawned`: it may have begun, `ended`.
+// Progress of a run attempt (DESIGN's spawn protocol): `assigned` to a keeper, `spawned`: it may have started, `ended`.
 enum class AttemptState { assigned, spawned, ended };
 REEVE_DESCRIBE_ENUM(AttemptState, assigned, spawned, ended)
 

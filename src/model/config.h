@@ -13,10 +13,10 @@
 #include "model/run.h"
 #include "model/workflow.h"
 
-// The config file (SPEC §7). Every value has its default here; the names of fields are the keys of the YAML.
+// The config file (SPEC §7). Every value has its default here; field names are the YAML keys.
 namespace reeve::model {
 
-// RUN-10, as the config writes it: `approve`, `fail` or `answer=TEXT`.
+// RUN-10, as written in the config: `approve`, `fail` or `answer=TEXT`.
 struct OnPrompt {
   PromptAction action = PromptAction::approve;
   // For `answer`.
@@ -59,7 +59,7 @@ BOOST_DESCRIBE_STRUCT(ToolProfile, (),
 struct Role {
   std::optional<std::string> tool;
   std::string prompt = "{input}";
-  // Whether a prompt without `{input}` gets the task behind it. Unset: yes, with a warning.
+  // Whether the task is appended to a prompt without `{input}`. Unset: yes, with a warning.
   std::optional<bool> prompt_takes_input;
   std::optional<base::TimeLimit> timeout;
   std::optional<base::TimeLimit> no_output_timeout;
@@ -83,12 +83,12 @@ struct Gate {
   std::vector<std::string> command;
   base::TimeLimit timeout = base::TimeLimit::of(std::chrono::seconds(1800));
   std::map<std::string, std::string> env;
-  // Beneath the checkout in which the gate runs.
+  // Relative to the checkout in which the gate runs.
   std::string working_dir = ".";
   std::vector<std::string> depends_on;
   GateSeverity severity = GateSeverity::error;
   OnGateFail on_fail = OnGateFail::block;
-  // ISO-2; nothing: the strictest of the tasks of its execution.
+  // ISO-2; unset: the strictest sandbox of the execution's tasks.
   std::optional<Sandbox> sandbox;
   friend bool operator==(const Gate&, const Gate&) = default;
 };
@@ -130,7 +130,7 @@ struct LogSettings {
 };
 BOOST_DESCRIBE_STRUCT(LogSettings, (), (rotate_size, rotate_keep))
 
-// Files in PEM; a chain begins with the server's own.
+// PEM files; a chain begins with the server's own certificate.
 struct TlsSettings {
   std::string certificate;
   std::string key;
@@ -142,9 +142,9 @@ struct ServerSettings {
   // "127.0.0.1:7433", or `off`.
   std::string http = "off";
   std::optional<TlsSettings> tls;
-  // Whoever stands in front of it encrypts: then it may listen at any address.
+  // A proxy in front of the daemon terminates TLS, so the daemon may listen on any address.
   bool behind_proxy = false;
-  // What the Host of a request may say beside the address itself: "reeve.example", "reeve.example:8443".
+  // Accepted values of the Host header besides the address itself: "reeve.example", "reeve.example:8443".
   std::vector<std::string> allowed_hosts;
   friend bool operator==(const ServerSettings&, const ServerSettings&) = default;
 };
@@ -163,17 +163,17 @@ REEVE_DESCRIBE_ENUM(NotifyOn, approval_needed, stalled, failed)
 
 struct Notification {
   std::vector<NotifyOn> on;
-  // One of the two.
+  // Exactly one of the two is set.
   std::vector<std::string> command;
   std::optional<std::string> webhook;
-  // The variable that holds the key with which a webhook is signed.
+  // The environment variable that contains the key for signing webhooks.
   std::optional<std::string> secret_env;
   friend bool operator==(const Notification&, const Notification&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Notification, (), (on, command, webhook, secret_env))
 
 struct Config {
-  // `sqlite`, or a PostgreSQL address.
+  // `sqlite`, or a PostgreSQL URL.
   std::string store = "sqlite";
   std::map<std::string, ToolProfile> tools;
   std::map<std::string, Role> roles;

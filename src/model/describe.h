@@ -26,7 +26,7 @@ inline constexpr auto described_names = make_enum_names<E>();
 
 }  // namespace reeve::model::detail
 
-// Describes an enum of this namespace by its enumerators: their names are its spelling everywhere.
+// Describes an enum of this namespace: the names of its enumerators are its spelling everywhere.
 #define REEVE_DESCRIBE_ENUM(E, ...)                                           \
   BOOST_DESCRIBE_ENUM(E, __VA_ARGS__)                                         \
   inline std::span<const ::reeve::base::EnumName<E>> enum_names(E) noexcept { \

@@ -35,7 +35,7 @@ using AllEnums =
                      PipelineStatus, StepStatus, Policy, GateSeverity, OnGateFail, NotifyOn>;
 TYPED_TEST_SUITE(DescribedEnum, AllEnums);
 
-TYPED_TEST(DescribedEnum, has_one_spelling_for_each_value) {
+TYPED_TEST(DescribedEnum, spellings_are_unique_and_round_trip) {
   std::set<std::string_view> spellings;
   for (const auto& entry : base::names_of<TypeParam>()) {
     EXPECT_TRUE(spellings.insert(entry.name).second) << entry.name;
@@ -46,14 +46,14 @@ TYPED_TEST(DescribedEnum, has_one_spelling_for_each_value) {
   EXPECT_FALSE(base::find_enum<TypeParam>(""));
 }
 
-TYPED_TEST(DescribedEnum, is_a_string_of_that_spelling_in_json) {
+TYPED_TEST(DescribedEnum, encodes_to_its_spelling_in_json) {
   for (const auto& entry : base::names_of<TypeParam>()) {
     EXPECT_EQ(json::encode(json::to_value(entry.value)), fmt::format("\"{}\"", entry.name));
   }
 }
 
-// The CHECK that guards a column takes exactly the spellings.
-TYPED_TEST(DescribedEnum, is_what_the_database_accepts) {
+// The CHECK that guards a column accepts exactly the spellings.
+TYPED_TEST(DescribedEnum, check_constraint_accepts_exactly_the_spellings) {
   sqlite3* raw = nullptr;
   ASSERT_EQ(sqlite3_open(":memory:", &raw), SQLITE_OK);
   const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> database(raw, &sqlite3_close);
@@ -67,13 +67,13 @@ TYPED_TEST(DescribedEnum, is_what_the_database_accepts) {
   EXPECT_EQ(run("INSERT INTO t VALUES ('')"), SQLITE_CONSTRAINT);
 }
 
-TEST(EnumSpelling, of_a_keyword_has_no_underscore) {
+TEST(EnumSpelling, keyword_enumerators_drop_the_underscore) {
   EXPECT_EQ(base::spell(MergeStrategy::union_), "union");
   EXPECT_EQ(base::spell(ApprovalUse::void_), "void");
 }
 
 // GRF-2
-TEST(EnumSpelling, of_operators_is_what_people_write) {
+TEST(EnumSpelling, operators_use_their_symbols) {
   EXPECT_EQ(base::sql_names<Operator>(),
             "'==', '!=', '>', '<', '>=', '<=', 'in', 'not_in', 'contains', 'starts_with', 'ends_with'");
 }

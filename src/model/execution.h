@@ -18,7 +18,7 @@ namespace reeve::model {
 enum class ExecutionStatus { running, waiting_approval, completed, failed, cancelled };
 REEVE_DESCRIBE_ENUM(ExecutionStatus, running, waiting_approval, completed, failed, cancelled)
 
-// What follows `failed` is `flow retry` (GRF-14); so `failed` ends an execution without being final for ever.
+// `flow retry` can restart a failed execution (GRF-14), so `failed` ends an execution but is not final.
 bool can_move(ExecutionStatus from, ExecutionStatus to) noexcept;
 bool is_over(ExecutionStatus status) noexcept;
 
@@ -26,7 +26,7 @@ enum class NodeStatus { pending, ready, running, waiting_approval, completed, fa
 REEVE_DESCRIBE_ENUM(NodeStatus, pending, ready, running, waiting_approval, completed, failed, skipped, cancelled)
 
 // Within one iteration. A loop (GRF-5) and `flow retry` (GRF-14) reset a node: that begins a new iteration or attempt
-// and is no move.
+// and is not a transition.
 bool can_move(NodeStatus from, NodeStatus to) noexcept;
 bool is_over(NodeStatus status) noexcept;
 
@@ -47,9 +47,9 @@ struct NodeExecution {
   std::optional<base::ApprovalId> approval_id;
   std::optional<base::WallTime> started_at;
   std::optional<base::WallTime> completed_at;
-  // Of a subgraph: the execution that does its work (GRF-11).
+  // Subgraph nodes: the child execution (GRF-11).
   std::optional<base::ExecutionId> child_execution_id;
-  // While `ready`: the next attempt begins no earlier (GRF-14).
+  // While `ready`: the earliest start of the next attempt (GRF-14).
   std::optional<base::WallTime> not_before;
   friend bool operator==(const NodeExecution&, const NodeExecution&) = default;
 };
@@ -65,7 +65,7 @@ struct ExecutionParent {
 };
 BOOST_DESCRIBE_STRUCT(ExecutionParent, (), (execution_id, node_id))
 
-// How many of its nodes are at work, or went wrong.
+// Counts of active and failed nodes.
 struct NodeTally {
   std::int64_t ready = 0;
   std::int64_t running = 0;
@@ -80,8 +80,7 @@ struct Execution {
   std::string workflow_id;
   std::string workflow_name;
   std::optional<std::string> label;
-  // The phase of a larger work that it is, and what else its starter wants to be kept with it (S2). Reeve reads
-  // neither.
+  // The phase of a larger job, and metadata supplied by the caller (S2). Reeve only stores them.
   std::optional<std::string> phase_name;
   std::map<std::string, std::string> metadata;
   ExecutionStatus status = ExecutionStatus::running;
@@ -91,7 +90,7 @@ struct Execution {
   std::vector<NodeExecution> nodes;
   std::optional<ExecutionParent> parent;
   NodeTally tally;
-  // What it was started with.
+  // The inputs that it was started with.
   std::optional<base::Value> inputs;
   // Where it works and when its changes are applied: {"project", "base_commit", "apply"}.
   std::optional<base::Value> config;

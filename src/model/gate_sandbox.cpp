@@ -10,7 +10,7 @@ namespace {
 
 bool is_tool_task(const Node& node) { return node.task_config && node.task_config->role != noop_role; }
 
-// The task's own, else its role's, else the only one there is; null when there is none.
+// The task's own tool, else its role's, else the only configured one; null if there is none.
 const ToolProfile* find_task_tool(const std::map<std::string, ToolProfile>& tools,
                                   const std::map<std::string, Role>& roles, const TaskConfig& task) {
   const auto role = roles.find(task.role);

@@ -15,13 +15,13 @@
 namespace reeve::model {
 namespace {
 
-// A table of docs/LIFECYCLES.md: row and column to what stands there.
+// A table of docs/LIFECYCLES.md: row and column to cell.
 using Matrix = std::map<std::pair<std::string, std::string>, std::string>;
 
 std::vector<std::string> cells_of(std::string_view line) {
   std::vector<std::string> cells;
   for (const std::string_view cell : base::split(line, '|')) cells.emplace_back(base::trim(cell));
-  // Before the first and behind the last bar is nothing.
+  // The parts before the first and after the last bar are empty.
   if (cells.size() >= 2) {
     cells.erase(cells.begin());
     cells.pop_back();
@@ -48,7 +48,7 @@ Matrix read_matrix(const std::string& heading) {
   return matrix;
 }
 
-// Walks every pair of states and compares the code's word with the documentation's.
+// Compares every pair of states in the code with the documentation.
 template <class Status>
 void expect_documented(const std::string& heading) {
   const Matrix matrix = read_matrix(heading);
@@ -64,16 +64,16 @@ void expect_documented(const std::string& heading) {
   }
 }
 
-TEST(Lifecycle, of_runs_is_as_documented) { expect_documented<RunStatus>("Run"); }                    // RUN-2
-TEST(Lifecycle, of_approvals_is_as_documented) { expect_documented<ApprovalStatus>("Approval"); }     // APR-2
-TEST(Lifecycle, of_grants_is_as_documented) { expect_documented<ApprovalUse>("Grant"); }              // APR-7
-TEST(Lifecycle, of_executions_is_as_documented) { expect_documented<ExecutionStatus>("Execution"); }  // GRF-7
-TEST(Lifecycle, of_nodes_is_as_documented) { expect_documented<NodeStatus>("Node"); }                 // GRF-4
-TEST(Lifecycle, of_tasks_is_as_documented) { expect_documented<TaskStatus>("Task"); }                 // ORC-6
-TEST(Lifecycle, of_patches_is_as_documented) { expect_documented<PatchState>("Patch"); }              // ISO-4
+TEST(Lifecycle, run_transitions_match_the_docs) { expect_documented<RunStatus>("Run"); }                    // RUN-2
+TEST(Lifecycle, approval_transitions_match_the_docs) { expect_documented<ApprovalStatus>("Approval"); }     // APR-2
+TEST(Lifecycle, grant_transitions_match_the_docs) { expect_documented<ApprovalUse>("Grant"); }              // APR-7
+TEST(Lifecycle, execution_transitions_match_the_docs) { expect_documented<ExecutionStatus>("Execution"); }  // GRF-7
+TEST(Lifecycle, node_transitions_match_the_docs) { expect_documented<NodeStatus>("Node"); }                 // GRF-4
+TEST(Lifecycle, task_transitions_match_the_docs) { expect_documented<TaskStatus>("Task"); }                 // ORC-6
+TEST(Lifecycle, patch_transitions_match_the_docs) { expect_documented<PatchState>("Patch"); }               // ISO-4
 
 // AGT-1
-TEST(Lifecycle, of_agents_is_as_documented) {
+TEST(Lifecycle, agent_transitions_match_the_docs) {
   const Matrix matrix = read_matrix("Agent");
   std::size_t transitions = 0;
   for (const auto& from : base::names_of<AgentState>()) {
@@ -92,7 +92,7 @@ TEST(Lifecycle, of_agents_is_as_documented) {
 }
 
 // RUN-2
-TEST(Lifecycle, four_statuses_of_a_run_are_final) {
+TEST(Lifecycle, exactly_four_run_statuses_are_final) {
   std::vector<std::string> final;
   for (const auto& status : base::names_of<RunStatus>()) {
     if (is_final(status.value)) final.emplace_back(status.name);
@@ -100,13 +100,13 @@ TEST(Lifecycle, four_statuses_of_a_run_are_final) {
   EXPECT_EQ(final, (std::vector<std::string>{"completed", "failed", "failed_timeout", "cancelled"}));
 }
 
-TEST(Lifecycle, nothing_follows_itself) {
+TEST(Lifecycle, no_status_moves_to_itself) {
   for (const auto& status : base::names_of<RunStatus>()) EXPECT_FALSE(can_move(status.value, status.value));
   for (const auto& status : base::names_of<NodeStatus>()) EXPECT_FALSE(can_move(status.value, status.value));
 }
 
 // AGT-1: a death while paused is resume, then fail.
-TEST(Lifecycle, a_paused_agent_dies_by_way_of_resume) {
+TEST(Lifecycle, paused_agent_must_resume_before_it_fails) {
   EXPECT_FALSE(can_transition(AgentState::paused, AgentEvent::fail));
   const auto active = transition(AgentState::paused, AgentEvent::resume);
   ASSERT_TRUE(active);

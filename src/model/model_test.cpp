@@ -31,7 +31,7 @@ std::vector<std::string> words(std::string_view text) {
 }
 
 // SPEC §7 lists the fields of each record, in this order.
-TEST(Record, of_a_run_has_the_fields_of_the_specification) {
+TEST(Record, run_has_the_specified_fields) {
   EXPECT_EQ(
       keys_of<model::Run>(),
       words("tool_run_id tool_name execution_id node_id agent_id status reason outcome exit_code attempt argv cwd "
@@ -39,14 +39,14 @@ TEST(Record, of_a_run_has_the_fields_of_the_specification) {
             "tool_errors metadata"));
 }
 
-TEST(Record, of_an_approval_has_the_fields_of_the_specification) {
+TEST(Record, approval_has_the_specified_fields) {
   EXPECT_EQ(keys_of<Approval>(),
             words("approval_id tool_run_id execution_id node_id agent_id tool_name tool_ref arguments question options "
                   "default_value status chosen_value comment decided_by digest use attempt created_at decided_at "
                   "expires_at delivery secret advisory"));
 }
 
-TEST(Record, of_an_execution_has_the_fields_of_the_specification) {
+TEST(Record, execution_has_the_specified_fields) {
   EXPECT_EQ(keys_of<Execution>(),
             words("execution_id workflow_id workflow_name label phase_name metadata status reason "
                   "started_at completed_at nodes parent tally inputs config"));
@@ -55,7 +55,7 @@ TEST(Record, of_an_execution_has_the_fields_of_the_specification) {
 }
 
 // APR-3
-TEST(ApprovalOptions, reject_by_their_words) {
+TEST(ApprovalOptions, rejecting_words_do_not_approve) {
   for (const char* value : {"reject", "deny", "no", "n", "abort", "cancel", "No", "REJECT"}) {
     EXPECT_FALSE(approves({.value = value})) << value;
   }
@@ -63,7 +63,7 @@ TEST(ApprovalOptions, reject_by_their_words) {
 }
 
 // APR-3
-TEST(ApprovalOptions, may_say_themselves_whether_they_approve) {
+TEST(ApprovalOptions, explicit_approves_flag_overrides_the_word) {
   EXPECT_TRUE(approves({.value = "no", .approves = true}));
   EXPECT_FALSE(approves({.value = "yes", .approves = false}));
   ASSERT_EQ(default_options().size(), 2);
@@ -72,7 +72,7 @@ TEST(ApprovalOptions, may_say_themselves_whether_they_approve) {
 }
 
 // A tool may offer `yes` twice, once approving and once not: only the first is an option.
-TEST(ApprovalOptions, are_unique_by_value) {
+TEST(ApprovalOptions, first_of_duplicate_values_wins) {
   const auto options =
       unique_options({{.value = "yes", .approves = false}, {.value = "no"}, {.value = "yes", .approves = true}});
   ASSERT_EQ(options.size(), 2);
@@ -80,7 +80,7 @@ TEST(ApprovalOptions, are_unique_by_value) {
 }
 
 // SPEC §9
-TEST(Events, answer_to_the_names_of_the_seeds) {
+TEST(Events, legacy_names_resolve_to_event_kinds) {
   using enum EventKind;
   EXPECT_EQ(find_event_kind("tool_status_change"), tool_status_change);
   EXPECT_EQ(find_event_kind("task_execution_failed"), tool_status_change);
@@ -97,7 +97,7 @@ TEST(Events, answer_to_the_names_of_the_seeds) {
 }
 
 // TOOL-1, S4 §6
-TEST(Policies, have_the_defaults_of_the_seed) {
+TEST(Policies, defaults_match_the_reference) {
   EXPECT_EQ(default_policies().at("file_read"), Policy::auto_approve);
   EXPECT_EQ(default_policies().at("shell_execute"), Policy::require_approval);
   EXPECT_EQ(default_policies().at("force_push"), Policy::deny);
@@ -108,7 +108,7 @@ TEST(Policies, have_the_defaults_of_the_seed) {
 }
 
 // RUN-3
-TEST(Defaults, of_timeouts_are_those_of_the_specification) {
+TEST(Defaults, timeouts_match_the_specification) {
   const ToolProfile tool;
   EXPECT_EQ(tool.timeout, base::TimeLimit::of(std::chrono::seconds(1800)));
   EXPECT_EQ(tool.no_output_timeout, base::TimeLimit::of(std::chrono::seconds(300)));
@@ -127,14 +127,14 @@ std::string pieces_of(std::string_view text) {
 }
 
 // GRF-8
-TEST(Template, names_stand_in_braces) {
+TEST(Template, parses_fields_in_braces) {
   EXPECT_EQ(pieces_of("Fix: {input}"), "Fix: <input>");
   EXPECT_EQ(pieces_of("{a}{b.c}{d-e}"), "<a><b.c><d-e>");
   EXPECT_EQ(pieces_of("{{literal}} {x}"), "{literal} <x>");
   EXPECT_EQ(pieces_of(""), "");
 }
 
-TEST(Template, refuses_what_cannot_be_meant) {
+TEST(Template, rejects_malformed_templates) {
   EXPECT_EQ(pieces_of("a {"), "error at 2");
   EXPECT_EQ(pieces_of("a }"), "error at 2");
   EXPECT_EQ(pieces_of("{}"), "error at 0");
@@ -144,7 +144,7 @@ TEST(Template, refuses_what_cannot_be_meant) {
   EXPECT_EQ(pieces_of("{\"json\": 1}"), "error at 0");
 }
 
-RC_GTEST_PROP(Template, doubled_braces_are_the_text, (const std::string& text)) {
+RC_GTEST_PROP(Template, doubled_braces_round_trip_any_text, (const std::string& text)) {
   std::string doubled;
   for (const char c : text) {
     doubled += c;
@@ -153,7 +153,7 @@ RC_GTEST_PROP(Template, doubled_braces_are_the_text, (const std::string& text)) 
   RC_ASSERT(pieces_of(doubled) == text);
 }
 
-TEST(OnPrompt, is_one_word) {
+TEST(OnPrompt, parses_and_formats_as_one_word) {
   EXPECT_EQ(parse_on_prompt("answer=yes"), (OnPrompt{PromptAction::answer, "yes"}));
   EXPECT_EQ(parse_on_prompt("fail"), (OnPrompt{PromptAction::fail, ""}));
   EXPECT_FALSE(parse_on_prompt("answer"));

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 
-// Life cycles as tables: which status may follow which. One line per move, so that the table can be read and compared
-// with the documentation (docs/LIFECYCLES.md), which a test does.
+// Life cycles as transition tables. One line per transition, so that a test can compare the tables with the
+// documentation (docs/LIFECYCLES.md).
 namespace reeve::model {
 
 template <class Status>
@@ -19,7 +19,7 @@ constexpr bool allows(const std::array<Move<Status>, N>& table, Status from, Sta
   return std::ranges::any_of(table, [&](const Move<Status>& move) { return move.from == from && move.to == to; });
 }
 
-// Final is what nothing follows.
+// A status is final if it has no outgoing transition.
 template <class Status, std::size_t N>
 constexpr bool ends_in(const std::array<Move<Status>, N>& table, Status status) noexcept {
   return std::ranges::none_of(table, [&](const Move<Status>& move) { return move.from == status; });

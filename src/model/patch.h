@@ -9,7 +9,7 @@
 #include "base/id.h"
 #include "model/describe.h"
 
-// What a node changed, on its way into the person's checkout (ISO-4).
+// The changes made by a node, until they are in the user's checkout (ISO-4).
 namespace reeve::model {
 
 enum class PatchState {
@@ -51,19 +51,19 @@ BOOST_DESCRIBE_STRUCT(PatchStep, (), (state, at, reason))
 struct Patch {
   base::PatchId patch_id{0};
   base::ExecutionId execution_id{0};
-  // The execution on whose branch it was made: itself, or the one that started the subgraph.
+  // The execution whose branch the patch belongs to: its own, or the one that started the subgraph.
   base::ExecutionId root_id{0};
   std::string node_id;
   int iteration = 0;
   int attempt = 0;
   std::string base_commit;
-  // What was changed, as a commit on `base_commit`.
+  // The changes, as a commit on top of `base_commit`.
   std::string commit;
-  // The branch once it was taken in, and the person's checkout once it was there.
+  // The commit on the execution's branch once accepted, and in the user's checkout once applied.
   std::optional<std::string> branch_commit;
   std::optional<std::string> applied_commit;
   std::vector<PatchFile> files;
-  // Of a listing: empty.
+  // Empty in listings.
   std::string diff;
   PatchState state = PatchState::created;
   std::vector<PatchStep> history;

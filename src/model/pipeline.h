@@ -7,26 +7,26 @@
 
 #include "model/describe.h"
 
-// Pipelines (SPEC §4, S5): steps one after the other, compiled into graphs.
+// Pipelines (SPEC §4, S5): sequences of steps, compiled into graphs.
 namespace reeve::model {
 
 enum class StepType { agent, approval };
 REEVE_DESCRIBE_ENUM(StepType, agent, approval)
 
-// One run of a pipeline, as S5 names it (PIP-2).
+// The status of a pipeline run, with the names of S5 (PIP-2).
 enum class PipelineStatus { running, waiting_for_approval, done, failed, aborted };
 REEVE_DESCRIBE_ENUM(PipelineStatus, running, waiting_for_approval, done, failed, aborted)
 
-// `running` also while a person is asked.
+// A step that waits for an approval is `running`.
 enum class StepStatus { pending, running, done, failed };
 REEVE_DESCRIBE_ENUM(StepStatus, pending, running, done, failed)
 
 struct PipelineAgent {
-  // One of the two.
+  // Exactly one of the two is set.
   std::optional<std::string> role;
   std::optional<std::string> tool;
   std::optional<std::string> prompt;
-  // As that of a role, which it stands before.
+  // Like the setting of a role, which it overrides.
   std::optional<bool> prompt_takes_input;
   std::optional<std::string> description;
   friend bool operator==(const PipelineAgent&, const PipelineAgent&) = default;
@@ -35,7 +35,7 @@ BOOST_DESCRIBE_STRUCT(PipelineAgent, (), (role, tool, prompt, prompt_takes_input
 
 struct PipelineStep {
   StepType type = StepType::agent;
-  // Of an agent step; an approval step has none.
+  // Set for agent steps only.
   std::optional<std::string> agent;
   std::string description;
   friend bool operator==(const PipelineStep&, const PipelineStep&) = default;

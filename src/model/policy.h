@@ -7,19 +7,19 @@
 
 #include "model/describe.h"
 
-// What agents' tool calls may do (SPEC §5, TOOL-1).
+// Policies for agents' tool calls (SPEC §5, TOOL-1).
 namespace reeve::model {
 
 // From the loosest to the strictest.
 enum class Policy { auto_approve, require_approval, deny };
 REEVE_DESCRIBE_ENUM(Policy, auto_approve, require_approval, deny)
 
-// One line of the policy of a tool. Rules with `when` come before those without.
+// One rule in the policy of a tool. Rules with `when` are checked before those without.
 struct PolicyRule {
   Policy policy = Policy::require_approval;
   // Argument → glob; all must match the parsed arguments. Empty: always.
   std::map<std::string, std::string> when;
-  // Says that loosening a default `deny` is meant.
+  // Confirms that loosening a default `deny` is intended.
   bool even_if_denied = false;
   friend bool operator==(const PolicyRule&, const PolicyRule&) = default;
 };
@@ -27,9 +27,9 @@ BOOST_DESCRIBE_STRUCT(PolicyRule, (), (policy, when, even_if_denied))
 
 using ToolPolicies = std::map<std::string, std::vector<PolicyRule>>;
 
-// Tool → policy where no config says otherwise (S4 §6); what is not listed is `require_approval`.
+// Tool → default policy (S4 §6); unlisted tools are `require_approval`.
 const std::map<std::string, Policy, std::less<>>& default_policies();
-// Role → tool → policy (S4 §6, AGT-3).
+// Role → tool → default policy (S4 §6, AGT-3).
 const std::map<std::string, std::map<std::string, Policy, std::less<>>, std::less<>>& default_role_policies();
 
 }  // namespace reeve::model

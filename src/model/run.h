@@ -17,15 +17,16 @@ namespace reeve::model {
 enum class RunStatus { queued, running, stalled, waiting_approval, completed, failed, failed_timeout, cancelled };
 REEVE_DESCRIBE_ENUM(RunStatus, queued, running, stalled, waiting_approval, completed, failed, failed_timeout, cancelled)
 
-// RUN-2: whether the store may write `to` over `from`. `running → queued` only together with Outcome::limited (RUN-18).
+// RUN-2: whether the status may change from `from` to `to`. `running → queued` only together with Outcome::limited
+// (RUN-18).
 bool can_move(RunStatus from, RunStatus to) noexcept;
 bool is_final(RunStatus status) noexcept;
 
-// What is known beside the status (RUN-18).
+// Details beyond the status (RUN-18).
 enum class Outcome { denied, asked, no_change, limited, did_not_exit };
 REEVE_DESCRIBE_ENUM(Outcome, denied, asked, no_change, limited, did_not_exit)
 
-// `stdout` and `stderr` in the log; both words are macros of C.
+// `stdout` and `stderr` in the log; both names are C macros.
 enum class Stream { out, err };
 std::span<const base::EnumName<Stream>> enum_names(Stream) noexcept;
 
@@ -33,7 +34,7 @@ std::span<const base::EnumName<Stream>> enum_names(Stream) noexcept;
 enum class RunMode { pipe, pty, stream };
 REEVE_DESCRIBE_ENUM(RunMode, pipe, pty, stream)
 
-// RUN-5: what counts as a sign of life, and what follows when there is none.
+// RUN-5: what counts as a sign of life, and what happens without one.
 enum class Liveness { activity, output };
 REEVE_DESCRIBE_ENUM(Liveness, activity, output)
 enum class OnStall { mark, kill };
@@ -74,14 +75,14 @@ struct Usage {
 BOOST_DESCRIBE_STRUCT(Usage, (), (input_tokens, output_tokens, cost_usd))
 
 struct ToolError {
-  // The one that the agent asked for, as far as it can be known (TOOL-6).
+  // The tool that the agent called, as far as it is known (TOOL-6).
   std::optional<std::string> tool;
   std::string message;
   friend bool operator==(const ToolError&, const ToolError&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ToolError, (), (tool, message))
 
-// The record of a run: fields and names as SPEC §7 lists them.
+// A run's record: fields and names as in SPEC §7.
 struct Run {
   base::RunId tool_run_id{0};
   std::string tool_name;

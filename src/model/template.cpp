@@ -29,13 +29,13 @@ std::expected<std::vector<TemplatePiece>, TemplateError> parse_template(std::str
     } else if (doubled) {
       plain += text[i++];
     } else if (text[i] == '}') {
-      return std::unexpected(TemplateError{"a `}` without its `{`", i});
+      return std::unexpected(TemplateError{"unmatched `}`", i});
     } else {
       const std::size_t end = text.find('}', i);
-      if (end == std::string_view::npos) return std::unexpected(TemplateError{"a `{` without its `}`", i});
+      if (end == std::string_view::npos) return std::unexpected(TemplateError{"unmatched `{`", i});
       const std::string_view name = text.substr(i + 1, end - i - 1);
       if (!is_template_name(name)) {
-        return std::unexpected(TemplateError{base::quoted(name) + " is no name of an input", i});
+        return std::unexpected(TemplateError{base::quoted(name) + " is not a valid input name", i});
       }
       end_plain();
       pieces.push_back({TemplatePiece::Kind::name, std::string(name)});

@@ -12,7 +12,7 @@ namespace reeve::model {
 struct TemplatePiece {
   enum class Kind { text, name };
   Kind kind;
-  // The text with its braces single, or the name without braces.
+  // Literal text with braces unescaped, or a name without its braces.
   std::string text;
   friend bool operator==(const TemplatePiece&, const TemplatePiece&) = default;
 };
@@ -25,11 +25,11 @@ struct TemplateError {
 
 std::expected<std::vector<TemplatePiece>, TemplateError> parse_template(std::string_view text);
 
-// Whether the prompt names `{input}`. One that does not drops the task, what was handed over and what an approver said
-// (ORC-3, GRF-8), unless they are put behind it. A broken template is told elsewhere.
+// Whether the prompt contains `{input}`. A prompt without it drops the task, the hand-over and the approver's comment
+// (ORC-3, GRF-8), unless they are appended to it. Invalid templates are reported elsewhere.
 bool takes_input(std::string_view prompt);
 
-// Letters, digits, `_` and `-`, parts joined by single dots: what may stand between braces.
+// Letters, digits, `_` and `-`, in parts joined by single dots: the syntax of names between braces.
 bool is_template_name(std::string_view name) noexcept;
 
 }  // namespace reeve::model

@@ -5,8 +5,8 @@
 namespace reeve::model {
 namespace {
 
-// APR-12: a name stands in the audit trail for who did it, and must not be taken for somebody else.
-TEST(Token, names_are_plain_and_ones_own) {
+// APR-12: a name identifies the actor in the audit trail, and must not be mistaken for another one.
+TEST(Token, reserved_and_unsafe_names_are_rejected) {
   for (const char* name : {"a", "ci", "anna@example.org", "build-7", "CI_2", "9to5"}) {
     EXPECT_TRUE(is_token_name(name)) << name;
   }

@@ -12,14 +12,14 @@
 #include "model/approval.h"
 #include "model/describe.h"
 
-// A graph of nodes as a person writes it (SPEC §3, S6 §1.1). The names of fields and enumerators are the keys and words
-// of the YAML.
+// A graph of nodes as users write it (SPEC §3, S6 §1.1). The names of fields and enumerators are the YAML keys and
+// values.
 namespace reeve::model {
 
 enum class NodeType { task, gate, branch, merge, parallel, subgraph, human };
 REEVE_DESCRIBE_ENUM(NodeType, task, gate, branch, merge, parallel, subgraph, human)
 
-// GRF-2. Conditions are data: nothing is evaluated but these.
+// GRF-2. Conditions are data: nothing else is evaluated.
 enum class Operator {
   equal,
   not_equal,
@@ -35,7 +35,7 @@ enum class Operator {
 };
 std::span<const base::EnumName<Operator>> enum_names(Operator) noexcept;
 
-// How many of the incoming edges a node waits for.
+// How many incoming edges a node waits for.
 enum class WaitFor { all, any };
 REEVE_DESCRIBE_ENUM(WaitFor, all, any)
 
@@ -49,7 +49,7 @@ REEVE_DESCRIBE_ENUM(MergeStrategy, union_, intersection, first)
 enum class BranchOutcome { on_true, on_false, max_iterations_reached };
 REEVE_DESCRIBE_ENUM(BranchOutcome, on_true, on_false, max_iterations_reached)
 
-// ISO-3: when the person's checkout gets the changes.
+// ISO-3: when the changes go into the user's checkout.
 enum class ApplyWhen { on_complete, on_approval, manual };
 REEVE_DESCRIBE_ENUM(ApplyWhen, on_complete, on_approval, manual)
 
@@ -63,13 +63,13 @@ struct Condition {
   // Dotted: `test_status`, `check.branch_outcome`.
   std::string field;
   Operator operator_ = Operator::equal;
-  // A string, number or truth value, or a list of them.
+  // A string, number or boolean, or a list of them.
   base::Value value;
   friend bool operator==(const Condition&, const Condition&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Condition, (), (field, operator_, value))
 
-// The condition of a branch node, with the bound of its loop.
+// The condition of a branch node, with the limit of its loop.
 struct BranchCondition : Condition {
   std::int64_t max_iterations = 10;
   friend bool operator==(const BranchCondition&, const BranchCondition&) = default;
@@ -77,7 +77,7 @@ struct BranchCondition : Condition {
 BOOST_DESCRIBE_STRUCT(BranchCondition, (Condition), (max_iterations))
 
 struct Retry {
-  // All attempts, the first one included.
+  // Total number of attempts, including the first.
   std::int64_t attempts = 1;
   base::Milliseconds backoff{0};
   std::vector<RetryOn> on = {RetryOn::failed, RetryOn::failed_timeout};
@@ -85,8 +85,8 @@ struct Retry {
 };
 BOOST_DESCRIBE_STRUCT(Retry, (), (attempts, backoff, on))
 
-// A field of the inputs that a task may or may not have got: it stands behind the task's template, under its title,
-// where there is something. A template fails on a name that it did not get.
+// An optional input field: if present, it is appended to the task's template under its title. (A template fails if it
+// names an input that is missing.)
 struct TaskContext {
   std::string title;
   std::string field;
@@ -98,11 +98,11 @@ struct TaskConfig {
   std::string role;
   std::string task_template = "{input}";
   std::vector<TaskContext> context;
-  // S6's `run_role`: files that the task is about, and what else it is to know (a mapping). Both are told behind the
-  // template, under a title each, unless a template names them (`{target_files}`, `{extra_context}`).
+  // S6's `run_role`: the files that the task is about, and further context (a mapping). Each is appended to the
+  // template under a title, unless a template names it (`{target_files}`, `{extra_context}`).
   std::vector<std::string> target_files = {};
   std::optional<base::Value> extra_context = {};
-  // Instead of the role's.
+  // Overrides the role's tool.
   std::optional<std::string> tool = {};
   std::optional<base::TimeLimit> timeout;
   std::vector<std::string> gates;
@@ -166,7 +166,7 @@ struct Node {
   NodeType type = NodeType::task;
   std::optional<std::string> label;
   std::optional<std::string> description;
-  // Exactly the one of the node's type; merge may go without, its defaults serve.
+  // Only the config of the node's type is set; a merge node may omit it and use the defaults.
   std::optional<TaskConfig> task_config;
   std::optional<GateConfig> gate_config;
   std::optional<BranchConfig> branch_config;
@@ -174,10 +174,10 @@ struct Node {
   std::optional<ParallelConfig> parallel_config;
   std::optional<SubgraphConfig> subgraph_config;
   std::optional<HumanConfig> human_config;
-  // For a visual editor; Reeve keeps it and looks no further.
+  // For a visual editor; Reeve only stores it.
   std::optional<base::Value> ui_metadata;
   WaitFor wait_for_incoming = WaitFor::any;
-  // ISO-3: the changes so far go into the person's checkout when this node completes.
+  // ISO-3: apply the changes so far to the user's checkout when this node completes.
   bool apply = false;
   friend bool operator==(const Node&, const Node&) = default;
 };
@@ -201,7 +201,7 @@ struct WorkflowConfig {
   std::int64_t max_parallel_nodes = 4;
   bool fail_fast = true;
   ApplyWhen apply = ApplyWhen::on_complete;
-  // Nothing said: a worktree in a git project, none elsewhere (ISO-1).
+  // Unset: a worktree in a git project, otherwise none (ISO-1).
   std::optional<Isolation> isolation;
   friend bool operator==(const WorkflowConfig&, const WorkflowConfig&) = default;
 };

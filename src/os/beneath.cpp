@@ -4,12 +4,12 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <string_view>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "os/write.h"
 
 namespace reeve::os {
 
@@ -28,7 +28,7 @@ std::expected<Fd, int> Folder::open_file(const std::string& name, int flags, mod
   while (true) {
     const long fd = ::syscall(SYS_openat2, fd_.get(), name.c_str(), &how, sizeof(how));
     if (fd >= 0) return Fd(static_cast<int>(fd));
-    // A rename elsewhere in the tree made the kernel unsure: it asks to be asked again.
+    // A concurrent rename elsewhere in the tree: the kernel asks to retry.
     if (errno != EAGAIN) return std::unexpected(errno);
   }
 }
@@ -47,14 +47,7 @@ bool Folder::replace_file(const std::string& name, const std::string& content) c
   const std::string fresh = name + ".new";
   {
     const auto file = open_file(fresh, O_WRONLY | O_CREAT | O_TRUNC);
-    if (!file) return false;
-    std::string_view rest = content;
-    while (!rest.empty()) {
-      const ssize_t count = ::write(file->get(), rest.data(), rest.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return false;
-      rest.remove_prefix(static_cast<std::size_t>(count));
-    }
+    if (!file || !write_all(file->get(), content)) return false;
   }
   return ::renameat(fd_.get(), fresh.c_str(), fd_.get(), name.c_str()) == 0;
 }

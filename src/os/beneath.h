@@ -6,26 +6,26 @@
 
 #include "os/fd.h"
 
-// A folder and what lies beneath it. Names that lead out of it, by `..`, by a link or by a race with whoever swaps one
-// in, are refused by the kernel.
+// A directory and the files beneath it. The kernel refuses paths that leave it through `..`, a symlink or a race with a
+// process that swaps one in.
 namespace reeve::os {
 
 class Folder {
  public:
-  // Whether the last part of the path may be a link.
+  // Whether the last component of the path may be a symlink.
   enum class Links { refused, followed };
   // Throws `os.failed`.
   static Folder open(const std::string& path, Links links = Links::refused);
 
-  // A file beneath, as open(2) would; the error number when it cannot be opened.
+  // Opens a file beneath the folder, like open(2); returns the error number on failure.
   std::expected<Fd, int> open_file(const std::string& name, int flags, mode_t mode = 0600) const;
   std::expected<Folder, int> open_folder(const std::string& name) const;
-  // Whether it is there now, made or found.
+  // True if the folder now exists, whether created or already present.
   bool make_folder(const std::string& name, mode_t mode = 0700) const;
-  // By rename: whoever looks sees the old one or the whole new one.
+  // Replaces by rename: readers see either the old file or the complete new one.
   bool replace_file(const std::string& name, const std::string& content) const;
   bool remove(const std::string& name) const noexcept;
-  // Somebody has deleted it: nothing can be put into it any more.
+  // The folder has been deleted: no file can be created in it.
   bool is_deleted() const noexcept;
   int fd() const noexcept { return fd_.get(); }
 

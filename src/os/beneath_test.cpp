@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Beneath, names_that_lead_out_are_refused) {
+TEST(Beneath, paths_that_escape_are_refused) {
   const testing::ScratchFolder folder;
   fs::create_directories(folder.path() / "inside/deep");
   folder.write("secret", "x");
@@ -31,7 +31,7 @@ TEST(Beneath, names_that_lead_out_are_refused) {
   EXPECT_EQ(inside.open_file("none", O_RDONLY).error(), ENOENT);
 }
 
-TEST(Beneath, a_file_is_replaced_whole) {
+TEST(Beneath, file_is_replaced_atomically) {
   const testing::ScratchFolder folder;
   const Folder place = Folder::open(folder.path().string());
   ASSERT_TRUE(place.replace_file("record", "first"));
@@ -45,8 +45,8 @@ TEST(Beneath, a_file_is_replaced_whole) {
   EXPECT_FALSE(place.remove("record"));
 }
 
-// STYLE: looking first and opening then loses this race thousands of times.
-TEST(Beneath, somebody_who_swaps_a_link_in_never_wins) {
+// STYLE: checking first and opening later loses this race thousands of times.
+TEST(Beneath, swapped_symlink_is_never_followed) {
   const testing::ScratchFolder folder;
   fs::create_directories(folder.path() / "inside");
   fs::create_directories(folder.path() / "outside");

@@ -25,7 +25,7 @@ namespace reeve::os {
 
 namespace {
 
-// Of a set that somebody waits on; who has more in it is a server.
+// Limit for a poll or select set; a process with more descriptors is a server.
 constexpr std::size_t most_watched = 1'024;
 constexpr std::size_t epoll_bytes = 64UL * 1024;
 
@@ -45,13 +45,13 @@ std::uint64_t parse_number(std::string_view text, int base) noexcept {
   return value;
 }
 
-// The call that a thread sleeps in: its number and arguments.
+// The system call that a thread is blocked in: its number and arguments.
 struct Call {
   std::int64_t number = -1;
   std::array<std::uint64_t, 6> words{};
 };
 
-// "0 0x0 0x7f… 0x1000 …"; "running" and "-1 …" are no calls.
+// "0 0x0 0x7f… 0x1000 …"; "running" and "-1 …" are not calls.
 std::optional<Call> parse_call(std::string_view line) {
   if (line.empty() || line.front() < '0' || line.front() > '9') return std::nullopt;
   Call call;
@@ -71,7 +71,7 @@ bool is_terminal_at(const Place& at, std::uint64_t descriptor) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) return false;
   if (status.st_rdev == at.terminal.number) return status.st_dev == at.terminal.place;
-  // /dev/tty: whichever terminal controls it.
+  // /dev/tty is the controlling terminal.
   constexpr unsigned int own_major = 5;
   return status.st_rdev == makedev(own_major, 0) && at.process.terminal == at.terminal.number;
 }
@@ -161,7 +161,7 @@ TerminalWait judge(const Place& at, const Call& call) {
   }
 }
 
-// What proc(5) calls sleeping: not running, not stopped, not ended.
+// State S of proc(5): not running, stopped or ended.
 bool sleeps(const Place& at) {
   const std::string line = read_pseudo_file(thread_path(at, "stat").c_str());
   const std::size_t end = line.rfind(") ");
@@ -179,7 +179,7 @@ TerminalWait look_at(const Place& at) {
   std::array<char, 256> bytes{};
   const Fd file(::open(thread_path(at, "syscall").c_str(), O_RDONLY | O_CLOEXEC));
   const ssize_t count = file ? ::read(file.get(), bytes.data(), bytes.size()) : -1;
-  // Another user's, or one that may not be traced. Of one that has just ended no state can be read below.
+  // Owned by another user, or not traceable. For a process that has just ended, sleeps() will fail as well.
   if (count < 0) return TerminalWait::hidden;
   const auto call = parse_call({bytes.data(), static_cast<std::size_t>(count)});
   return call ? judge(at, *call) : TerminalWait::none;
@@ -208,7 +208,7 @@ std::vector<WaitingThread> find_terminal_waits(pid_t root, const TerminalDevice&
       found.push_back({.process = id.pid, .thread = thread, .wait = wait, .sleeps = count_sleeps(at)});
     }
   }
-  // A group that is there and of which /proc shows nothing (hidepid).
+  // The group exists but /proc does not show it (hidepid).
   const bool is_hidden = !is_group_seen && foreground > 0 && ::kill(-foreground, 0) != 0 && errno == EPERM;
   if (is_hidden) found.push_back({.process = foreground, .thread = foreground, .wait = TerminalWait::hidden});
   return found;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t longest_table = 256UL * 1024;
 
-// The text between the start of the first line that begins so and its end.
+// The rest of the first line that begins with `start`.
 std::string_view find_line(std::string_view text, std::string_view start) {
   for (std::size_t at = 0; at < text.size();) {
     const std::string_view line = text.substr(at, text.find('\n', at) - at);
@@ -25,7 +25,7 @@ std::string_view find_line(std::string_view text, std::string_view start) {
   return {};
 }
 
-// Where the v2 hierarchy is mounted: the fifth field of the line whose type, behind the hyphen, is cgroup2.
+// The mount point of the v2 hierarchy: the fifth field of the line whose type, after the hyphen, is cgroup2.
 std::string find_mount() {
   const std::string table = read_pseudo_file("/proc/self/mountinfo", longest_table);
   const std::string_view text = table;
@@ -53,7 +53,7 @@ std::optional<std::string> Cgroup::find_parent() {
   if (own != "/") parent += own;
   const std::string procs = parent + "/cgroup.procs";
   if (::access(parent.c_str(), W_OK) != 0 || ::access(procs.c_str(), W_OK) != 0) return std::nullopt;
-  // Told by trying: the root group has no cgroup.kill of its own to look at.
+  // Checked with a trial cgroup, because the root cgroup has no cgroup.kill.
   auto trial = make(parent, "reeve-trial-" + std::to_string(::getpid()));
   if (!trial) return std::nullopt;
   const bool can_kill = ::access((trial->path() + "/cgroup.kill").c_str(), W_OK) == 0;

@@ -6,30 +6,30 @@
 
 #include "os/fd.h"
 
-// A control group (v2) of its own for a tree of processes: the kernel ends all that is inside at once, and nothing gets
-// out by forking. Only where the caller may make one.
+// A cgroup (v2) for one process tree: the kernel kills everything inside at once, and forking does not escape it.
+// Available only where the caller may create cgroups.
 namespace reeve::os {
 
 class Cgroup {
  public:
-  // Where this process may make groups: its own group of the v2 hierarchy, wherever that is mounted. Nothing when there
-  // is none, it is not writable, or the kernel cannot kill groups (before 5.14).
+  // The folder in which this process may create cgroups: its own cgroup in the v2 hierarchy, wherever that is mounted.
+  // Nullopt if there is none, it is not writable, or the kernel cannot kill cgroups (before 5.14).
   static std::optional<std::string> find_parent();
 
-  // A new one beneath `parent`; nothing when it cannot be made.
+  // Creates a cgroup below `parent`; nullopt on failure.
   static std::optional<Cgroup> make(const std::string& parent, const std::string& name);
-  // One that was made before, by whoever.
+  // An existing cgroup.
   static Cgroup at(const std::string& parent, const std::string& name) { return Cgroup(parent + "/" + name); }
 
-  // Its folder, for SpawnPlan::group.
+  // Opens its folder, for SpawnPlan::group.
   Fd open() const noexcept;
 
-  // Signals everything inside. False when it could not.
+  // Sends SIGKILL to all processes inside. False on failure.
   bool kill() noexcept;
   bool is_empty() const;
-  // Waits for the last to be gone; whether it is.
+  // Waits until the cgroup is empty; returns whether it is.
   bool wait_empty(std::chrono::milliseconds patience) const;
-  // Only an empty one can be removed.
+  // Only an empty cgroup can be removed.
   bool remove() noexcept;
   const std::string& path() const noexcept { return path_; }
 

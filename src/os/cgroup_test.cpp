@@ -14,8 +14,8 @@
 namespace reeve::os {
 namespace {
 
-// DESIGN «Killing a tree»: where a writable subtree exists; elsewhere there is nothing to make, and that is told.
-TEST(Cgroup, ends_all_that_began_inside) {
+// DESIGN "Killing a tree": where a writable subtree exists; elsewhere creating a cgroup fails cleanly.
+TEST(Cgroup, ends_every_process_inside) {
   const auto parent = Cgroup::find_parent();
   if (!parent) {
     EXPECT_FALSE(Cgroup::make("/sys/fs/cgroup/nowhere", "x"));
@@ -43,8 +43,8 @@ TEST(Cgroup, ends_all_that_began_inside) {
   EXPECT_TRUE(group->remove());
 }
 
-// The two ways to start a process tell the same of what cannot be started, and give the child the same.
-TEST(Cgroup, a_process_is_born_inside_as_it_would_be_outside) {
+// Both ways of starting a process report the same errors, and give the child the same environment.
+TEST(Cgroup, process_started_inside_matches_one_started_outside) {
   const auto parent = Cgroup::find_parent();
   if (!parent) return;
   auto group = Cgroup::make(*parent, "reeve-test-born-" + std::to_string(::getpid()));
@@ -68,7 +68,7 @@ TEST(Cgroup, a_process_is_born_inside_as_it_would_be_outside) {
     EXPECT_EQ(inside.error().error_number, outside.error().error_number);
     EXPECT_EQ(inside.error().stage, outside.error().stage);
   }
-  // Signals, descriptors, session.
+  // Compares signals, descriptors, session.
   const std::string look =
       "ls -l /proc/self/fd | wc -l; grep SigBlk /proc/self/status; ps -o sid= -p $$ | grep -qw $$ && echo leader";
   const auto tell = [&](int where) {

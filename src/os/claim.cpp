@@ -39,15 +39,15 @@ Fd make_socket() {
 }  // namespace
 
 std::optional<Claim> Claim::try_take(const std::string& name) {
-  // More than ever ask at once: a full queue would hide who holds it.
+  // More than will ever query at once: a full queue would hide the owner.
   constexpr int backlog = 4'096;
   Fd socket = make_socket();
   const Address address = make_address(name);
   if (::bind(socket.get(), address.generic(), address.length) != 0) {
     if (errno == EADDRINUSE) return std::nullopt;
-    base::throw_errno("os.failed", "cannot claim a name", errno);
+    base::throw_errno("os.failed", "cannot claim a socket name", errno);
   }
-  if (::listen(socket.get(), backlog) != 0) base::throw_errno("os.failed", "cannot claim a name", errno);
+  if (::listen(socket.get(), backlog) != 0) base::throw_errno("os.failed", "cannot claim a socket name", errno);
   return Claim(std::move(socket));
 }
 

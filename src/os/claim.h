@@ -6,24 +6,24 @@
 
 #include "os/fd.h"
 
-// A name that one process of this machine holds, by an abstract unix socket: it ends with the process, however that
-// ends, and no file stands for it that somebody could remove. It is seen within one network namespace.
+// A name owned by one process of this machine, as an abstract unix socket: it is released when the process ends,
+// however it ends, and there is no file that could be removed. Visible within one network namespace.
 namespace reeve::os {
 
 class Claim {
  public:
-  // Nothing when a process has it. Throws `os.failed`.
+  // Nullopt if a process already owns the name. Throws `os.failed`.
   static std::optional<Claim> try_take(const std::string& name);
 
   struct Holder {
-    // 0 when it lives in another pid namespace.
+    // 0 if the process is in another pid namespace.
     pid_t pid = 0;
   };
-  // The process of this user that holds the name. Another user may hold it as well, to be in the way: that does not
-  // count.
+  // The process of this user that owns the name. A name taken by another user, for example to block this one, is
+  // ignored.
   static std::optional<Holder> find_holder(const std::string& name);
 
-  // Readable when somebody asked who holds it; drain() then makes room for others who ask.
+  // Readable when a process queried the owner; drain() then frees the queue.
   int fd() const noexcept { return socket_.get(); }
   void drain() const noexcept;
 

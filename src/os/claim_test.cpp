@@ -10,7 +10,7 @@ namespace {
 
 std::string name_of(const char* what) { return "reeve-test-" + std::to_string(::getpid()) + "-" + what; }
 
-TEST(Claim, is_held_by_one_and_names_its_holder) {
+TEST(Claim, has_one_holder_and_names_it) {
   const std::string name = name_of("one");
   EXPECT_FALSE(Claim::find_holder(name));
   {

@@ -20,7 +20,7 @@ std::uint64_t own_limit() noexcept {
   return limit.rlim_max;
 }
 
-// FNV-1a: different nonces give different marks; nobody has to be kept from guessing one.
+// FNV-1a: different nonces give different marks, which need not be unguessable.
 std::uint64_t hash(std::string_view text) noexcept {
   std::uint64_t value = 0xcbf29ce484222325ULL;
   for (const char letter : text) value = (value ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;

@@ -22,7 +22,7 @@ class Fd {
   }
 
   int get() const noexcept { return number_; }
-  // Gives it to somebody who closes it.
+  // Transfers ownership to the caller.
   [[nodiscard]] int release() noexcept { return std::exchange(number_, -1); }
   explicit operator bool() const noexcept { return number_ >= 0; }
 

@@ -15,6 +15,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 #include "os/fd.h"
+#include "os/write.h"
 
 namespace reeve::os {
 
@@ -25,11 +26,11 @@ namespace fs = std::filesystem;
 [[noreturn]] void too_large(std::string_view name, std::size_t max_bytes) {
   throw base::Error("file.too_large",
                     fmt::format("{} is larger than {}", base::quoted(name), base::format_byte_size({max_bytes})),
-                    "split it, or take out what does not belong there");
+                    "split it, or remove data that does not belong in it");
 }
 
 std::string read_all(int fd, std::string_view name, std::size_t expected, std::size_t max_bytes) {
-  // One byte over the bound tells a file that fits from one that does not.
+  // Reading one byte beyond the limit detects a file that is too large.
   std::string text;
   text.resize(std::min(expected, max_bytes) + 1);
   std::size_t size = 0;
@@ -47,16 +48,6 @@ std::string read_all(int fd, std::string_view name, std::size_t expected, std::s
   if (size > max_bytes) too_large(name, max_bytes);
   text.resize(size);
   return text;
-}
-
-// The error, or 0.
-int write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = ::write(fd, text.data(), text.size());
-    if (count < 0 && errno != EINTR) return errno;
-    if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return 0;
 }
 
 }  // namespace
@@ -77,14 +68,20 @@ std::string read_file(const fs::path& path, std::size_t max_bytes, Pipes pipes) 
   const bool is_pipe = S_ISFIFO(status.st_mode) && pipes == Pipes::read;
   if (!S_ISREG(status.st_mode) && !is_pipe) {
     throw base::Error("file.unreadable", fmt::format("cannot read {}: it is {}", base::quoted(name),
-                                                     S_ISDIR(status.st_mode) ? "a folder" : "no regular file"));
+                                                     S_ISDIR(status.st_mode) ? "a folder" : "not a regular file"));
   }
   if (S_ISREG(status.st_mode) && static_cast<std::size_t>(status.st_size) > max_bytes) too_large(name, max_bytes);
-  // `<(command)` of a shell is a pipe with a writer: wait for it as any reader would.
+  // A shell's `<(command)` is a pipe with a writer: wait for it as any reader would.
   if (is_pipe && ::fcntl(fd.get(), F_SETFL, 0) != 0) {
     base::throw_errno("file.unreadable", fmt::format("cannot read {}", base::quoted(name)), errno);
   }
   return read_all(fd.get(), name, static_cast<std::size_t>(status.st_size), max_bytes);
+}
+
+std::optional<std::string> find_file(const fs::path& path, std::size_t max_bytes) try {
+  return read_file(path, max_bytes);
+} catch (const base::Error&) {
+  return std::nullopt;
 }
 
 std::string read_standard_input(std::size_t max_bytes) {
@@ -96,26 +93,25 @@ bool create_file(const fs::path& path, std::string_view text) {
   const auto fail = [&](int error) {
     base::throw_errno("file.unwritable", fmt::format("cannot write {}", base::quoted(name)), error);
   };
-  // Written under another name and linked into place: a crash or a full disk leaves no half file, and an existing one
-  // is never replaced.
+  // Written under another name and linked into place: a crash or a full disk leaves no partial file, and an existing
+  // file is never replaced.
   const std::string draft = fmt::format("{}.draft.{}", name, ::getpid());
   const Fd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd) fail(errno);
-  int error = write_all(fd.get(), text);
-  if (error == 0 && ::fsync(fd.get()) != 0) error = errno;
-  if (error == 0 && ::link(draft.c_str(), name.c_str()) != 0) error = errno;
+  const bool is_created =
+      write_all(fd.get(), text) && ::fsync(fd.get()) == 0 && ::link(draft.c_str(), name.c_str()) == 0;
+  const int error = is_created ? 0 : errno;
   ::unlink(draft.c_str());
   if (error != 0 && error != EEXIST) fail(error);
-  return error == 0;
+  return is_created;
 }
 
 void replace_file(const fs::path& path, std::string_view text) {
   const std::string draft = path.string() + ".draft";
-  // A link in its place is not followed.
+  // A symlink at this path is not followed.
   const Fd fd(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-  int error = fd ? write_all(fd.get(), text) : errno;
-  if (error == 0 && ::rename(draft.c_str(), path.c_str()) != 0) error = errno;
-  if (error == 0) return;
+  if (fd && write_all(fd.get(), text) && ::rename(draft.c_str(), path.c_str()) == 0) return;
+  const int error = errno;
   ::unlink(draft.c_str());
   base::throw_errno("file.unwritable", fmt::format("cannot write {}", base::quoted(path.string())), error);
 }

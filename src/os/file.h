@@ -7,27 +7,29 @@
 #include <string_view>
 #include <vector>
 
-// Small files, read and written whole.
+// Small files, read and written as a whole.
 namespace reeve::os {
 
-// Whether a pipe is read as a file is: until whoever has its other end closes it, which may be never.
+// Whether a pipe may be read: until its writer closes it, which may never happen.
 enum class Pipes { refused, read };
 // Reads at most `max_bytes`. Throws base::Error: `file.not_found`, `file.unreadable` (permission, a folder, a device:
-// only regular files are read, and pipes where that is said), `file.too_large`. Never waits for somebody to open a
-// pipe, and never reads more than the bound, whatever the name stands for.
+// only regular files are read, and pipes if allowed), `file.too_large`. Never blocks on opening a pipe, and never reads
+// more than the limit, whatever the path refers to.
 std::string read_file(const std::filesystem::path& path, std::size_t max_bytes, Pipes pipes = Pipes::refused);
-// Standard input until its end, bounded likewise.
+// The same, or nullopt if the file does not exist or cannot be read for any of these reasons.
+std::optional<std::string> find_file(const std::filesystem::path& path, std::size_t max_bytes);
+// Reads standard input to its end, with the same limit.
 std::string read_standard_input(std::size_t max_bytes);
 
-// Creates the file with this text, or leaves an existing one as it is: false. It appears whole or not at all.
+// Creates the file with this text; returns false and changes nothing if it exists. It appears complete or not at all.
 bool create_file(const std::filesystem::path& path, std::string_view text);
-// Replaces the file, or creates it, for the owner alone: whoever looks finds the old text or the new one. Not synced.
+// Replaces or creates the file, readable by the owner only: readers see the old text or the new one. Not synced.
 void replace_file(const std::filesystem::path& path, std::string_view text);
-// Creates the folder and those above it.
+// Creates the folder and its parents.
 void create_folders(const std::filesystem::path& path);
 
-// Regular files of a folder whose names end in one of the endings, sorted; at most `most`. Empty for a folder that is
-// not there.
+// Regular files in a folder whose names have one of the endings, sorted; at most `most`. Empty if the folder does not
+// exist.
 std::vector<std::filesystem::path> list_files(const std::filesystem::path& folder,
                                               const std::vector<std::string>& endings, std::size_t most);
 

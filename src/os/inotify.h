@@ -6,7 +6,7 @@
 
 namespace reeve::os {
 
-// Tells that a file is being written to.
+// Reports writes to a file.
 class WriteWatch {
  public:
   // Throws `os.no_watch` when the file cannot be watched.
@@ -14,25 +14,25 @@ class WriteWatch {
 
   // Readable when something was written.
   int fd() const noexcept { return fd_.get(); }
-  // Takes what has been told so far; whether there was anything. Never waits.
+  // Consumes pending notifications; returns whether there were any. Never blocks.
   bool drain();
 
  private:
   Fd fd_;
 };
 
-// Tells that something was removed or renamed. What it was is for the caller to look up: another look may find more.
+// Reports that something was removed or renamed. The caller must check what: a later check may find more.
 class RemovalWatch {
  public:
   // Throws `os.no_watch`.
   RemovalWatch();
-  // Names in that folder, and the folder itself. Throws `os.no_watch`.
+  // Watches the names in that folder and the folder itself. Throws `os.no_watch`.
   void add_contents(const std::filesystem::path& folder);
-  // The folder itself and each one above it, as far as they can be watched: with one of them everything beneath moves.
+  // Watches the folder and each of its ancestors, as far as possible: moving an ancestor moves everything beneath it.
   void add_ancestors(const std::filesystem::path& folder) noexcept;
 
   int fd() const noexcept { return fd_.get(); }
-  // Takes what has been told so far. Never waits.
+  // Consumes pending notifications. Never blocks.
   void drain() noexcept;
 
  private:

@@ -14,10 +14,10 @@ namespace reeve::os {
 
 namespace {
 
-// More than any machine nests; a loop cannot be, but is not waited for.
+// Deeper than any real process tree; also stops at a cycle, which should not exist.
 constexpr std::size_t deepest = 4'096;
 constexpr std::size_t environment_bytes = 4UL << 20U;
-// Processes above it may end while it is looked at; they cannot become more.
+// Ancestors may end while they are read, but no new ones can appear.
 constexpr int most_looks = 64;
 
 struct Link {
@@ -26,12 +26,12 @@ struct Link {
   friend bool operator==(const Link&, const Link&) = default;
 };
 
-// Nothing when somebody in between has gone: what is above it then cannot be told from the rest.
+// Nullopt if an ancestor has ended: its own ancestors are then unknown.
 std::optional<std::vector<Link>> read_links(pid_t pid) {
   std::vector<Link> links;
   while (pid > 0) {
     const auto stat = read_process_stat(pid);
-    // Mounted with `hidepid`, /proc shows nothing of other users.
+    // With `hidepid`, /proc hides processes of other users.
     if (!stat && !links.empty() && ::kill(pid, 0) != 0 && errno == EPERM) return links;
     if (!stat || links.size() == deepest) return std::nullopt;
     links.push_back({stat->id, stat->parent});
@@ -46,10 +46,10 @@ std::vector<ProcessId> find_lineage(const ProcessId& id) {
   std::optional<std::vector<Link>> before;
   for (int i = 0; i < most_looks; ++i) {
     const auto first = read_process_stat(id.pid);
-    // One that is over may have been anybody's child.
+    // A zombie may already have been reparented.
     if (!first || first->id != id || first->state == 'Z' || first->state == 'X') return {};
     auto now = read_links(id.pid);
-    // The same twice: each parent was there while its child named it.
+    // Two equal readings: each parent existed while its child named it.
     if (now && now == before) {
       std::vector<ProcessId> lineage;
       for (const Link& link : *now) lineage.push_back(link.id);

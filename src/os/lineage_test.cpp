@@ -17,7 +17,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::IsEmpty;
 
-TEST(Lineage, goes_up_to_the_first_process) {
+TEST(Lineage, reaches_up_to_the_first_process) {
   const auto self = identify(::getpid());
   ASSERT_TRUE(self);
   auto child = spawn({.argv = {"/bin/sleep", "1000"}, .environment = {"REEVE_RUN_ID=TR-7", "REEVE_RUN=x"}});
@@ -36,11 +36,11 @@ TEST(Lineage, goes_up_to_the_first_process) {
   child->wait();
 }
 
-// APR-11: processes above it that end while it is looked at hide nothing of what is further above.
-TEST(Lineage, is_whole_while_parents_die) {
+// APR-11: ancestors that end during the inspection do not hide those above them.
+TEST(Lineage, is_complete_while_parents_exit) {
   const auto self = identify(::getpid());
   ASSERT_TRUE(self);
-  // Each child of the second shell loses its parent at once, and is taken in by the first.
+  // Each child of the second shell loses its parent at once, and is adopted by the subreaper.
   auto child = spawn({.argv = {"/bin/sh", "-c", "while :; do sh -c 'sh -c \"sleep 0.02\" & exit 0'; done"},
                       .environment = {"PATH=/usr/bin:/bin"}});
   ASSERT_TRUE(child);
@@ -62,23 +62,23 @@ TEST(Lineage, is_whole_while_parents_die) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 }
 
-// APR-11: whoever is gone has no lineage that could be believed.
-TEST(Lineage, of_one_that_is_gone_is_empty) {
+// APR-11: an ended process has no reliable lineage.
+TEST(Lineage, lineage_of_an_ended_process_is_empty) {
   auto child = spawn({.argv = {"/bin/sleep", "1000"}});
   ASSERT_TRUE(child);
   const auto id = identify(child->pid());
   ASSERT_TRUE(id);
-  EXPECT_THAT(find_lineage({id->pid, id->started + 1}), IsEmpty()) << "a number that was given again";
+  EXPECT_THAT(find_lineage({id->pid, id->started + 1}), IsEmpty()) << "a reused pid";
   child->signal(SIGKILL);
   EXPECT_TRUE(testing::eventually([&] { return find_lineage(*id).empty(); }));
   child->wait();
   EXPECT_THAT(find_lineage(*id), IsEmpty());
 }
 
-TEST(Lineage, a_program_is_known_by_its_file_and_first_word) {
+TEST(Lineage, program_is_recognised_by_file_and_first_argument) {
   auto child = spawn({.argv = {"/bin/sleep", "1000"}});
   ASSERT_TRUE(child);
-  // The kernel lets a parent go on a moment before the words of the new program can be read.
+  // The parent may resume a moment before the arguments of the new program can be read.
   EXPECT_TRUE(testing::eventually([&] { return runs_program(child->pid(), "sleep", "1000"); }));
   EXPECT_FALSE(runs_program(child->pid(), "sleep", "100"));
   EXPECT_FALSE(runs_program(child->pid(), "leep", "1000"));

@@ -20,7 +20,7 @@ struct flock whole_file() noexcept {
 
 std::optional<FileLock> FileLock::try_take(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!file) base::throw_errno("os.failed", "cannot make the lock '" + path + "'", errno);
+  if (!file) base::throw_errno("os.failed", "cannot create the lock file '" + path + "'", errno);
   struct flock range = whole_file();
   if (::fcntl(file.get(), F_OFD_SETLK, &range) == 0) return FileLock(std::move(file));
   if (errno != EAGAIN && errno != EACCES) base::throw_errno("os.failed", "cannot lock '" + path + "'", errno);
@@ -31,7 +31,7 @@ FileLock::State FileLock::query(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!file) {
     if (errno == ENOENT) return State::free;
-    base::throw_errno("os.failed", "cannot look at the lock '" + path + "'", errno);
+    base::throw_errno("os.failed", "cannot open the lock file '" + path + "'", errno);
   }
   struct flock range = whole_file();
   if (::fcntl(file.get(), F_OFD_GETLK, &range) != 0) base::throw_errno("os.failed", "cannot query a lock", errno);

@@ -5,17 +5,17 @@
 
 #include "os/fd.h"
 
-// Locks that belong to an open file, so that they end with the process that holds it, however it ends.
+// Locks that belong to an open file, so that they are released when the process that has it open ends, however it ends.
 namespace reeve::os {
 
 class FileLock {
  public:
-  // Creates the file (0600) and takes the lock; nothing when another has it. Throws `os.failed` when the file cannot be
-  // made.
+  // Creates the file (0600) and takes the lock; nullopt if another process has it. Throws `os.failed` if the file
+  // cannot be created.
   static std::optional<FileLock> try_take(const std::string& path);
 
   enum class State { held, free };
-  // Looks without taking it: whoever looks never gets in the way of the one who needs it. A file that is not there is
+  // Queries the lock without taking it, so that a query never blocks a process that needs it. A missing file counts as
   // free.
   static State query(const std::string& path);
 

@@ -12,7 +12,7 @@
 namespace reeve::os {
 namespace {
 
-TEST(Lock, is_held_by_one_and_only_looked_at_by_others) {
+TEST(Lock, has_one_holder_and_queries_do_not_take_it) {
   const testing::ScratchFolder folder;
   const std::string path = (folder.path() / "lock").string();
   EXPECT_EQ(FileLock::query(path), FileLock::State::free);
@@ -26,8 +26,8 @@ TEST(Lock, is_held_by_one_and_only_looked_at_by_others) {
   EXPECT_EQ(FileLock::query(path), FileLock::State::free);
 }
 
-// RUN-13: what a keeper holds ends with it, however it ends.
-TEST(Lock, ends_with_a_process_that_is_killed) {
+// RUN-13: a keeper's lock ends with it, however it ends.
+TEST(Lock, is_freed_when_its_process_is_killed) {
   const testing::ScratchFolder folder;
   const std::string path = (folder.path() / "lock").string();
   const Pipe ready = make_pipe();

@@ -21,14 +21,14 @@ std::optional<ProcessId> identify(pid_t pid) {
 std::string boot_id() {
   std::string id = read_pseudo_file("/proc/sys/kernel/random/boot_id");
   while (id.ends_with('\n')) id.pop_back();
-  if (id.empty()) base::throw_errno("os.failed", "the kernel does not tell its boot id", ENOENT, "mount /proc");
+  if (id.empty()) base::throw_errno("os.failed", "cannot read the kernel's boot id", ENOENT, "mount /proc");
   return id;
 }
 
 Process::Process(pid_t child) : pid_(child) {
-  // Not waited for yet, so that the number is still this child's.
+  // The child has not been waited for, so the pid cannot have been reused.
   pidfd_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-  if (!pidfd_) base::throw_errno("os.failed", "cannot hold process " + std::to_string(child), errno);
+  if (!pidfd_) base::throw_errno("os.failed", "cannot open a pidfd for process " + std::to_string(child), errno);
 }
 
 bool Process::signal(int number) noexcept {

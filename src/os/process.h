@@ -9,14 +9,14 @@
 
 namespace reeve::os {
 
-// How a process ended: with a code, or by a signal.
+// How a process ended: with an exit code, or by a signal.
 struct ExitStatus {
   std::optional<int> code;
   std::optional<int> signal;
   friend bool operator==(const ExitStatus&, const ExitStatus&) = default;
 };
 
-// A process for good, within one boot: a pid alone is given to another when its owner is gone.
+// Identifies a process uniquely within one boot: a pid alone is reused after its process ends.
 struct ProcessId {
   pid_t pid = 0;
   // Clock ticks after the boot, from /proc/PID/stat.
@@ -24,24 +24,24 @@ struct ProcessId {
   friend bool operator==(const ProcessId&, const ProcessId&) = default;
 };
 
-// Nothing when there is no such process. A zombie is one: it has not been waited for.
+// Nullopt if there is no such process. A zombie still counts: it has not been waited for.
 std::optional<ProcessId> identify(pid_t pid);
-// Of the kernel that runs now.
+// The boot id of the running kernel.
 std::string boot_id();
 
-// A child of this process. Held by a descriptor, so that a signal never reaches a stranger; whoever destroys this
-// without having waited leaves a zombie for the next wait.
+// A child of this process, referenced by a pidfd, so that a signal never reaches another process. Destroying it without
+// waiting leaves a zombie.
 class Process {
  public:
-  // Takes over a child that nobody has waited for.
+  // Takes ownership of a child that has not been waited for.
   explicit Process(pid_t child);
 
   pid_t pid() const noexcept { return pid_; }
   // Becomes readable when the process has ended.
   int fd() const noexcept { return pidfd_.get(); }
-  // False when it has ended.
+  // False if it has ended.
   bool signal(int number) noexcept;
-  // Nothing while it runs. Its status once, then the same again.
+  // Nullopt while it is running. May be called again after it has ended.
   std::optional<ExitStatus> try_wait();
   ExitStatus wait();
 

@@ -11,7 +11,7 @@ namespace reeve::os {
 
 std::optional<ProcessStat> read_process_stat(pid_t pid) {
   const std::string line = read_pseudo_file(proc_path(pid, "stat").c_str());
-  // The name is in parentheses and may hold anything: fields are counted from behind it.
+  // The name in parentheses may contain any character: fields are counted from the last parenthesis.
   const std::size_t end = line.rfind(") ");
   if (end == std::string::npos) return std::nullopt;
   std::vector<std::string_view> fields;
@@ -21,7 +21,7 @@ std::optional<ProcessStat> read_process_stat(pid_t pid) {
     fields.push_back(rest.substr(0, space));
     rest.remove_prefix(std::min(space + 1, rest.size()));
   }
-  // The first is the state, field 3 of proc(5).
+  // The first field here is the state, field 3 of proc(5).
   constexpr std::size_t parent = 1;
   constexpr std::size_t group = 2;
   constexpr std::size_t terminal = 4;

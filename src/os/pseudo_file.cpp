@@ -15,7 +15,7 @@ std::string read_pseudo_file(const char* path, std::size_t most) {
   const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
   std::string text;
   if (!file) return text;
-  // Such files tell no size. Most are small: what is bounded by megabytes is not cleared for each of them.
+  // These files report no size. Most are small, so the buffer starts small even if the limit is megabytes.
   constexpr std::size_t first = 16UL * 1024;
   text.resize(std::min(most, first));
   std::size_t length = 0;
@@ -49,7 +49,7 @@ std::vector<pid_t> list_numbers(const char* path) {
   std::vector<pid_t> all;
   DIR* folder = ::opendir(path);
   if (folder == nullptr) return all;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is local to this function.
   while (const dirent* entry = ::readdir(folder)) {
     const auto pid = static_cast<pid_t>(parse_unsigned(entry->d_name));
     if (pid > 0) all.push_back(pid);

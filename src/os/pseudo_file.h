@@ -6,20 +6,20 @@
 #include <sys/types.h>
 #include <vector>
 
-// The kernel's own files (/proc, cgroups): small, and read in one go. Neither streams nor exceptions, so that the
-// keeper stays small.
+// Kernel pseudo-files (/proc, cgroups): small, and read at once. Uses neither streams nor exceptions, to keep the
+// keeper small.
 namespace reeve::os {
 
-// Empty when it is not there or cannot be read; at most `most` bytes.
+// Empty if the file is missing or unreadable; at most `most` bytes.
 std::string read_pseudo_file(const char* path, std::size_t most = 4'096);
 bool write_pseudo_file(const char* path, std::string_view text) noexcept;
 // "/proc/17/stat".
 std::string proc_path(pid_t pid, const char* name);
-// All process ids that /proc shows now.
+// All process ids currently visible in /proc.
 std::vector<pid_t> list_processes();
-// The entries of a folder that are numbers: of /proc, or of /proc/PID/task.
+// The entries of a folder that are numbers, as in /proc or /proc/PID/task.
 std::vector<pid_t> list_numbers(const char* path);
-// 0 for what is no number.
+// 0 if the text is not a number.
 std::uint64_t parse_unsigned(std::string_view text) noexcept;
 
 }  // namespace reeve::os

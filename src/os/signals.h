@@ -8,8 +8,8 @@
 
 namespace reeve::os {
 
-// Signals as something to read. They are held back from the thread that makes this and from those it starts afterwards;
-// one that the process was told to ignore (nohup, a background job) stays ignored.
+// Receives signals through a descriptor. They are blocked in the thread that creates this object and in threads that it
+// starts later; a signal that the process ignores (nohup, a background job) stays ignored.
 class SignalInbox {
  public:
   explicit SignalInbox(std::initializer_list<int> signals);
@@ -17,9 +17,9 @@ class SignalInbox {
   SignalInbox(const SignalInbox&) = delete;
   SignalInbox& operator=(const SignalInbox&) = delete;
 
-  // Readable when one has come.
+  // Readable when a signal is pending.
   int fd() const noexcept { return fd_.get(); }
-  // The next that has come; nothing when none has.
+  // The next pending signal, or nullopt.
   std::optional<int> take() noexcept;
 
  private:

@@ -50,7 +50,7 @@ class Attributes {
     ::sigfillset(&all);
     sigset_t none;
     ::sigemptyset(&none);
-    // What this program ignores or blocks is none of the child's business.
+    // Signals that this program ignores or blocks must not be ignored or blocked in the child.
     ::posix_spawnattr_setsigdefault(&attributes_, &all);
     ::posix_spawnattr_setsigmask(&attributes_, &none);
     ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
@@ -77,11 +77,11 @@ bool is_executable_file(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
 }
 
-// As execvp does it, in the child's own PATH. Something that is there but may not be run is told as such.
+// Like execvp, but with the child's PATH. A file that exists but is not executable is reported as such.
 std::expected<std::string, int> look_up(const SpawnPlan& plan) {
   const std::string& name = plan.argv.front();
   if (name.find('/') != std::string::npos) {
-    // By posix_spawn this and a missing interpreter would be one error.
+    // posix_spawn reports the same error for this and for a missing interpreter.
     const std::string path = name.starts_with('/') ? name : plan.folder + '/' + name;
     const bool is_missing = ::access(path.c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
     return is_missing ? std::unexpected(ENOENT) : std::expected<std::string, int>(name);
@@ -95,7 +95,7 @@ std::expected<std::string, int> look_up(const SpawnPlan& plan) {
   while (true) {
     const std::size_t colon = std::min(folders.find(':'), folders.size());
     const std::string_view folder = folders.substr(0, colon);
-    // Beside the child's own folder, not beside this program's.
+    // Relative to the child's folder, not to this program's.
     std::string path = folder.starts_with('/') ? std::string() : plan.folder + '/';
     path.append(folder.empty() ? "." : folder).append("/").append(name);
     if (is_executable_file(path)) return path;
@@ -105,14 +105,14 @@ std::expected<std::string, int> look_up(const SpawnPlan& plan) {
   }
 }
 
-// All that is needed to become another program, made before the fork: afterwards there is only room for system calls.
+// Everything needed for exec, prepared before the fork: afterwards only system calls are allowed.
 struct Program {
   const char* path;
   char* const* argv;
   char* const* environment;
 };
 
-// What posix_spawn does with FileActions and Attributes below. Comes back with why it could not.
+// Does the same as posix_spawn with FileActions and Attributes below. Returns the error number.
 int become(const SpawnPlan& plan, const Program& program) noexcept {
   ::setsid();
   struct sigaction standard{};
@@ -124,7 +124,7 @@ int become(const SpawnPlan& plan, const Program& program) noexcept {
     if (!plan.terminal.empty() && fd > 0) {
       if (::dup2(STDIN_FILENO, fd) < 0) return errno;
     } else if (plan.terminal.empty() && given >= 0) {
-      // With itself, dup2 would leave the mark that closes it.
+      // dup2 onto itself would not clear close-on-exec.
       if (given == fd ? ::fcntl(fd, F_SETFD, 0) != 0 : ::dup2(given, fd) < 0) return errno;
     } else {
       const bool is_terminal = !plan.terminal.empty();
@@ -143,7 +143,7 @@ int become(const SpawnPlan& plan, const Program& program) noexcept {
   return errno;
 }
 
-// One int that a child shares with its parent.
+// An int shared between a child and its parent.
 class SharedNumber {
  public:
   SharedNumber() : at_(::mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
@@ -158,8 +158,8 @@ class SharedNumber {
   void* at_;
 };
 
-// Born inside its group. To move there, as who starts it or afterwards, holds up every fork and exit of the machine
-// until the kernel has made sure that nobody looks (10 ms and more).
+// Starts the child inside its cgroup. Moving it there later, or moving the parent first, would block every fork and
+// exit on the machine for an RCU grace period (10 ms and more).
 std::expected<Process, SpawnFailure> spawn_in_group(const SpawnPlan& plan, const Program& program) {
   using Stage = SpawnFailure::Stage;
   SharedNumber error;
@@ -170,9 +170,9 @@ std::expected<Process, SpawnFailure> spawn_in_group(const SpawnPlan& plan, const
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
-  // No handler of this program may run in the child.
+  // No signal handler of this program may run in the child.
   ::sigprocmask(SIG_BLOCK, &all, &before);
-  // A copy of this process, not the same memory: the call returns twice.
+  // Without CLONE_VM: the child has a copy of the memory.
   const long child = ::syscall(SYS_clone3, &how, sizeof(how));
   if (child == 0) {
     error.value() = become(plan, program);
@@ -182,7 +182,7 @@ std::expected<Process, SpawnFailure> spawn_in_group(const SpawnPlan& plan, const
   ::sigprocmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) return std::unexpected(SpawnFailure{refused, Stage::group});
   Process process(static_cast<pid_t>(child));
-  // The kernel let this process go on only when the child had become the program, or had ended.
+  // CLONE_VFORK: the child has by now either executed the program or ended.
   if (error.value() == 0) return process;
   process.wait();
   return std::unexpected(SpawnFailure{error.value(), Stage::exec});
@@ -192,7 +192,7 @@ std::expected<Process, SpawnFailure> spawn_in_group(const SpawnPlan& plan, const
 
 Pipe make_pipe() {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) base::throw_errno("os.failed", "cannot make a pipe", errno);
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) base::throw_errno("os.failed", "cannot create a pipe", errno);
   return {Fd(ends[0]), Fd(ends[1])};
 }
 
@@ -200,21 +200,21 @@ Pty::Pty(int rows, int columns) : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_C
   std::array<char, 128> name{};
   const bool is_ready = master_ && ::grantpt(master_.get()) == 0 && ::unlockpt(master_.get()) == 0 &&
                         ::ptsname_r(master_.get(), name.data(), name.size()) == 0;
-  if (!is_ready) base::throw_errno("os.failed", "cannot make a terminal", errno, "mount /dev/pts");
+  if (!is_ready) base::throw_errno("os.failed", "cannot create a terminal", errno, "mount /dev/pts");
   slave_ = name.data();
   resize(rows, columns);
 }
 
 void Pty::resize(int rows, int columns) noexcept {
   const winsize size{static_cast<unsigned short>(rows), static_cast<unsigned short>(columns), 0, 0};
-  // Nothing but a closed terminal refuses it, and that one has no size any more.
+  // Fails only for a closed terminal, whose size no longer matters.
   ::ioctl(master_.get(), TIOCSWINSZ, &size);
 }
 
 std::expected<Process, SpawnFailure> spawn(const SpawnPlan& plan) {
   REEVE_ASSERT(!plan.argv.empty());
   using Stage = SpawnFailure::Stage;
-  // posix_spawn tells one error for all that it does: what can be told apart is tried before.
+  // posix_spawn returns one error for all of its steps, so those that must be distinguished are checked first.
   struct stat folder{};
   if (::stat(plan.folder.c_str(), &folder) != 0) return std::unexpected(SpawnFailure{errno, Stage::folder});
   if (!S_ISDIR(folder.st_mode)) return std::unexpected(SpawnFailure{ENOTDIR, Stage::folder});
@@ -228,7 +228,7 @@ std::expected<Process, SpawnFailure> spawn(const SpawnPlan& plan) {
 
   FileActions actions;
   if (!plan.terminal.empty()) {
-    // Opened as the leader of a new session, it becomes the controlling terminal.
+    // Opened by the leader of a new session, it becomes the controlling terminal.
     actions.open(STDIN_FILENO, plan.terminal.c_str(), O_RDWR);
     actions.duplicate(STDIN_FILENO, STDOUT_FILENO);
     actions.duplicate(STDIN_FILENO, STDERR_FILENO);
@@ -243,7 +243,7 @@ std::expected<Process, SpawnFailure> spawn(const SpawnPlan& plan) {
       }
     }
   }
-  // Also what others left open in this process without the mark that closes it.
+  // Also closes descriptors that other code opened without close-on-exec.
   actions.close_from(STDERR_FILENO + 1);
   actions.change_folder(plan.folder.c_str());
   const Attributes attributes;

@@ -6,22 +6,22 @@
 
 #include "os/process.h"
 
-// The one way in which this program starts another.
+// The only way in which this program starts another.
 namespace reeve::os {
 
 struct Pipe {
   Fd read;
   Fd write;
 };
-// Closed on exec from birth.
+// Both ends are close-on-exec from creation.
 Pipe make_pipe();
 
-// A terminal: this program holds one end, the child has the other as its controlling terminal.
+// A pseudo-terminal: this program has the master, the child gets the slave as its controlling terminal.
 class Pty {
  public:
   Pty(int rows, int columns);
 
-  // Ends with EIO when no process has the other end open any more.
+  // Reading ends with EIO once no process has the slave open.
   const Fd& master() const noexcept { return master_; }
   const std::string& slave() const noexcept { return slave_; }
   void resize(int rows, int columns) noexcept;
@@ -32,32 +32,33 @@ class Pty {
 };
 
 struct SpawnPlan {
-  // argv[0] without a slash is looked for in the PATH of `environment`.
+  // argv[0] without a slash is searched for in the PATH of `environment`.
   std::vector<std::string> argv;
   // "NAME=value", exactly these.
   std::vector<std::string> environment = {};
   std::string folder = "/";
-  // Standard input, output and error: descriptors of this process, -1 for /dev/null. Not looked at with a terminal.
+  // Standard input, output and error: descriptors of this process, -1 for /dev/null. Ignored if `terminal` is set.
   int input = -1;
   int output = -1;
   int error = -1;
-  // The slave of a Pty: all three, and the controlling terminal of a session of its own.
+  // The slave of a Pty: used for all three, and as the controlling terminal of the child's new session.
   std::string terminal = {};
-  // The folder of a control group (v2) in which it is to begin. Not to be had everywhere: then Stage::group.
+  // Descriptor of the cgroup (v2) folder in which the child starts. Not supported everywhere: then fails with
+  // Stage::group.
   int group = -1;
 };
 
-// Why it could not begin.
+// Why the program could not be started.
 struct SpawnFailure {
   // ENOENT, EACCES, ENOEXEC, E2BIG, …
   int error_number = 0;
   enum class Stage { folder, lookup, exec, group } stage = Stage::exec;
 };
 
-// The child leads a session of its own, with default signal handling and nothing inherited but what the plan names.
+// The child leads its own session, with default signal handling and no inherited descriptors except those in the plan.
 std::expected<Process, SpawnFailure> spawn(const SpawnPlan& plan);
 
-// Turns this process into another program, found as spawn() finds it. Comes back only with why it could not.
+// Replaces this process with another program, found as by spawn(). Returns only on failure.
 SpawnFailure become_program(char** argv, char** environment);
 
 }  // namespace reeve::os

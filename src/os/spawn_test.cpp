@@ -14,7 +14,7 @@ namespace {
 
 using Stage = SpawnFailure::Stage;
 
-// Everything until the end; a terminal ends with EIO.
+// Reads until the end; a terminal ends with EIO.
 std::string read_all(int fd) {
   std::string all;
   std::array<char, 4096> buffer{};
@@ -37,15 +37,15 @@ std::string run(SpawnPlan plan) {
   return all;
 }
 
-TEST(Spawn, tells_how_it_ended) {
+TEST(Spawn, reports_exit_code_and_signal) {
   const auto status = [](const std::string& script) { return spawn({.argv = {"/bin/sh", "-c", script}})->wait(); };
   EXPECT_EQ(status("exit 0"), (ExitStatus{0, {}}));
   EXPECT_EQ(status("exit 90"), (ExitStatus{90, {}}));
   EXPECT_EQ(status("kill -9 $$"), (ExitStatus{{}, SIGKILL}));
 }
 
-// The commands of SPEC §7's exit codes 126 and 127, told apart.
-TEST(Spawn, tells_why_it_could_not_begin) {
+// Distinguishes the cases of SPEC §7's exit codes 126 and 127.
+TEST(Spawn, failure_names_errno_and_stage) {
   const testing::ScratchFolder scratch;
   const auto plain = scratch.write("plain", "not a program");
   const auto script = scratch.write("script", "#!/no/such/interpreter\n");
@@ -61,36 +61,36 @@ TEST(Spawn, tells_why_it_could_not_begin) {
   EXPECT_EQ(failure({.argv = {"/bin/true", std::string(4'000'000, 'x')}}).error_number, E2BIG);
 }
 
-TEST(Spawn, gives_exactly_what_the_plan_names) {
+TEST(Spawn, child_gets_exactly_the_planned_environment_and_descriptors) {
   EXPECT_EQ(run({.argv = {"/usr/bin/env"}, .environment = {"A=1", "B=two words"}}), "A=1\nB=two words\n");
   EXPECT_EQ(run({.argv = {"/bin/pwd"}, .folder = "/usr"}), "/usr\n");
   EXPECT_EQ(run({.argv = {"/bin/cat"}}), "") << "standard input is /dev/null";
-  // Nothing is inherited: the three, and the one that `ls` opens itself.
+  // Nothing is inherited: only the three standard descriptors, and the one that `ls` opens itself.
   const Pipe open_here = make_pipe();
   const Fd without_mark(::dup(open_here.read.get()));
   EXPECT_EQ(run({.argv = {"/bin/ls", "/proc/self/fd"}}), "0\n1\n2\n3\n");
-  // Neither is what this process ignores.
+  // Ignored signals are not inherited either.
   ::signal(SIGPIPE, SIG_IGN);
   const std::string ignored = run({.argv = {"/bin/grep", "SigIgn", "/proc/self/status"}});
   EXPECT_EQ(std::stoull(ignored.substr(ignored.find('\t')), nullptr, 16) & (1U << (SIGPIPE - 1)), 0) << ignored;
   ::signal(SIGPIPE, SIG_DFL);
 }
 
-TEST(Spawn, leads_a_session_of_its_own) {
+TEST(Spawn, child_leads_its_own_session) {
   auto process = spawn({.argv = {"/bin/sleep", "100"}});
   ASSERT_TRUE(process);
   EXPECT_EQ(::getsid(process->pid()), process->pid());
   EXPECT_FALSE(process->try_wait());
   EXPECT_TRUE(process->signal(SIGTERM));
   pollfd ended{process->fd(), POLLIN, 0};
-  EXPECT_EQ(::poll(&ended, 1, 20'000), 1) << "its descriptor tells the end";
+  EXPECT_EQ(::poll(&ended, 1, 20'000), 1) << "its descriptor reports the end";
   EXPECT_EQ(process->try_wait(), (ExitStatus{{}, SIGTERM}));
-  EXPECT_EQ(process->wait(), (ExitStatus{{}, SIGTERM})) << "and again";
-  EXPECT_FALSE(process->signal(SIGTERM)) << "nobody is there any more";
+  EXPECT_EQ(process->wait(), (ExitStatus{{}, SIGTERM})) << "repeated";
+  EXPECT_FALSE(process->signal(SIGTERM)) << "the process is gone";
 }
 
 // RUN-9: a real terminal with a size.
-TEST(Spawn, a_terminal_is_a_real_one) {
+TEST(Spawn, child_gets_a_real_controlling_terminal) {
   const Pty pty(40, 123);
   auto process = spawn({.argv = {"/bin/sh", "-c", "tty -s && stty size </dev/tty"},
                         .environment = {"PATH=/usr/bin:/bin"},
@@ -101,12 +101,12 @@ TEST(Spawn, a_terminal_is_a_real_one) {
 }
 
 // RUN-13: a pid alone is never trusted.
-TEST(Process, is_known_by_pid_and_start) {
+TEST(Process, is_identified_by_pid_and_start_time) {
   auto first = spawn({.argv = {"/bin/sleep", "100"}});
   ASSERT_TRUE(first);
   const auto id = identify(first->pid());
   ASSERT_TRUE(id);
-  EXPECT_EQ(identify(first->pid()), id) << "the same as long as it lives";
+  EXPECT_EQ(identify(first->pid()), id) << "unchanged while it runs";
   EXPECT_GT(id->started, 0);
   EXPECT_NE(identify(::getpid())->started, 0);
   first->signal(SIGKILL);

@@ -127,16 +127,16 @@ Fd listen_at(const TcpAddress& address, int backlog) {
   const int family = address.is_v4() ? AF_INET : AF_INET6;
   const auto fail = [&](int number) {
     if (number == EADDRINUSE) {
-      throw base::Error("daemon.port_in_use", fmt::format("another program listens at {}", address.text()),
-                        "choose another port, or 0 for any that is free");
+      throw base::Error("daemon.port_in_use", fmt::format("another program is listening on {}", address.text()),
+                        "choose another port, or 0 for any free port");
     }
-    base::throw_errno("daemon.no_address", fmt::format("cannot listen at {}", address.text()), number,
-                      "give an address of this machine and a port from 1024 on: 127.0.0.1:7433");
+    base::throw_errno("daemon.no_address", fmt::format("cannot listen on {}", address.text()), number,
+                      "give an address of this machine and a port of 1024 or above: 127.0.0.1:7433");
   };
   Fd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) fail(errno);
   const int on = 1;
-  // So that connections of a daemon that has just left are not in the way.
+  // Allows binding while connections of a previous daemon are in TIME_WAIT.
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (family == AF_INET6) ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
   const SocketAddress name = to_socket_address(address);
@@ -155,7 +155,7 @@ void prepare_connection(int socket) noexcept {
 
 bool is_own_address(const TcpAddress& address) {
   ifaddrs* all = nullptr;
-  // What cannot be known is taken to be so: then its holder is looked for.
+  // If the interfaces cannot be listed, assume so: then the peer's process is searched for.
   if (::getifaddrs(&all) != 0) return true;
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(all, &::freeifaddrs);
   for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {

@@ -9,11 +9,11 @@
 
 #include "os/fd.h"
 
-// TCP: addresses and listening.
+// TCP addresses and listening sockets.
 namespace reeve::os {
 
 struct TcpAddress {
-  // IPv4 addresses mapped (::ffff:127.0.0.1), so that there is one form of each.
+  // IPv4 addresses are mapped (::ffff:127.0.0.1), so that each address has one form.
   std::array<std::uint8_t, 16> bytes{};
   std::uint16_t port = 0;
 
@@ -26,20 +26,20 @@ struct TcpAddress {
   friend bool operator==(const TcpAddress&, const TcpAddress&) = default;
 };
 
-// "127.0.0.1:7433", "[::1]:7433", "localhost:7433" (127.0.0.1). No other names: what they stand for is not known here.
+// "127.0.0.1:7433", "[::1]:7433", "localhost:7433" (127.0.0.1). Other host names are not resolved.
 std::optional<TcpAddress> parse_tcp_address(std::string_view text);
 
-// Of a connected or listening socket; nothing when it is none of TCP.
+// The address of a connected or listening socket; nullopt if it is not a TCP socket.
 std::optional<TcpAddress> local_address(int socket);
 std::optional<TcpAddress> peer_address(int socket);
 
-// Listens there, non-blocking, on that address family alone; port 0: any that is free. Throws `daemon.port_in_use`,
-// `daemon.no_address` (the machine has none such, or may not listen there).
+// Listens non-blocking on that address family only; port 0: any free port. Throws `daemon.port_in_use`,
+// `daemon.no_address` (not an address of this machine, or not permitted).
 Fd listen_at(const TcpAddress& address, int backlog = 128);
-// Small pieces go out at once; an end that went away silently is found out within some minutes.
+// Disables Nagle's algorithm; keep-alive detects a dead peer within minutes.
 void prepare_connection(int socket) noexcept;
 
-// Whether an interface of this machine has it, whatever the port.
+// Whether an interface of this machine has the address; the port is ignored.
 bool is_own_address(const TcpAddress& address);
 
 }  // namespace reeve::os

@@ -21,7 +21,7 @@ std::optional<winsize> size_of(int fd) noexcept {
   return size;
 }
 
-// What a handler needs lies outside of any object. Written before `raw_fd`, read after it.
+// Global, for the signal handler. Written before `raw_fd`, read after it.
 termios saved{};
 std::atomic<int> raw_fd = -1;
 static_assert(std::atomic<int>::is_always_lock_free);
@@ -32,14 +32,14 @@ constexpr std::array deadly = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGABRT, SIGSEG
 extern "C" void restore_and_die(int number) {
   const int error = errno;
   RawTerminal::restore();
-  // The handler was for one time; now the signal does what it would have done.
+  // SA_RESETHAND removed the handler; now the signal takes its default action.
   ::raise(number);
   errno = error;
 }
 
 extern "C" void restore_at_exit() { RawTerminal::restore(); }
 
-// Signals that somebody else looks after, or that are ignored, are left alone.
+// Signals that other code handles, or that are ignored, are left alone.
 void swap_handlers(void (*from)(int), void (*to)(int)) noexcept {
   for (const int number : deadly) {
     struct sigaction present{};
@@ -92,7 +92,7 @@ bool RawTerminal::is_active() noexcept { return raw_fd.load() >= 0; }
 
 void RawTerminal::restore() noexcept {
   const int fd = raw_fd.exchange(-1);
-  // At once: what the terminal has not shown yet may never be shown (Ctrl-S).
+  // TCSANOW: draining pending output might never finish (Ctrl-S).
   if (fd >= 0) ::tcsetattr(fd, TCSANOW, &saved);
 }
 

@@ -6,7 +6,7 @@
 namespace reeve::os {
 
 bool is_terminal(int fd) noexcept;
-// How wide the terminal behind this descriptor is, if it is one and knows.
+// Width of the terminal behind this descriptor, if it is a terminal and reports one.
 std::optional<std::size_t> terminal_columns(int fd) noexcept;
 
 struct TerminalSize {
@@ -14,23 +14,23 @@ struct TerminalSize {
   int columns = 80;
   friend bool operator==(const TerminalSize&, const TerminalSize&) = default;
 };
-// Of the terminal behind this descriptor, if it is one and knows.
+// Size of the terminal behind this descriptor, if it is a terminal and reports one.
 std::optional<TerminalSize> terminal_size(int fd) noexcept;
 
-// Keys come as they are pressed, nothing is echoed and nothing acted on, until this is gone. The terminal gets back
-// what it had whatever happens: when this is destroyed, at exit(), and when a signal ends the process (only SIGKILL
-// cannot be helped). One at a time in a process.
+// Raw mode for as long as this object lives: keys are delivered as pressed, without echo or special handling. The
+// previous settings are restored in any case: when this is destroyed, at exit(), and when a signal ends the process
+// (except SIGKILL). Only one may exist per process.
 class RawTerminal {
  public:
-  // Throws `os.failed` when there is no terminal behind the descriptor, which must stay open as long.
+  // Throws `os.failed` if the descriptor is not a terminal. The descriptor must stay open for the object's lifetime.
   explicit RawTerminal(int fd);
   ~RawTerminal();
   RawTerminal(const RawTerminal&) = delete;
   RawTerminal& operator=(const RawTerminal&) = delete;
 
-  // Whether one is in force: then a line needs its own carriage return.
+  // Whether raw mode is on: then a line needs an explicit carriage return.
   static bool is_active() noexcept;
-  // For those who leave by _exit(); also within a signal handler.
+  // For callers of _exit(); async-signal-safe.
   static void restore() noexcept;
 };
 

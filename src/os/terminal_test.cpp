@@ -24,11 +24,13 @@ class Terminal : public ::testing::Test {
     return settings.c_lflag;
   }
 
-  // A child that makes the terminal raw and then does that. What it ended with, as waitpid() has it.
+  // Runs a child that makes the terminal raw and then performs the action. Returns its waitpid() status.
   template <class Act>
   int in_child(Act act) {
     const pid_t child = ::fork();
     if (child == 0) {
+      // A sanitizer has a handler of its own, which RawTerminal would leave in place.
+      for (const int number : {SIGABRT, SIGSEGV}) std::signal(number, SIG_DFL);
       const RawTerminal raw(slave_.get());
       if ((local_flags() & static_cast<tcflag_t>(ICANON)) != 0) ::_exit(99);
       act();
@@ -43,14 +45,14 @@ class Terminal : public ::testing::Test {
   Fd slave_{::open(pty_.slave().c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC)};
 };
 
-TEST_F(Terminal, knows_its_size) {
+TEST_F(Terminal, reports_its_size) {
   EXPECT_EQ(terminal_size(slave_.get()), (TerminalSize{.rows = 30, .columns = 100}));
   pty_.resize(10, 20);
   EXPECT_EQ(terminal_size(slave_.get()), (TerminalSize{.rows = 10, .columns = 20}));
   EXPECT_EQ(terminal_size(make_pipe().read.get()), std::nullopt);
 }
 
-TEST_F(Terminal, is_raw_as_long_as_it_is_held) {
+TEST_F(Terminal, is_raw_only_while_held) {
   const tcflag_t before = local_flags();
   {
     const RawTerminal raw(slave_.get());
@@ -62,18 +64,18 @@ TEST_F(Terminal, is_raw_as_long_as_it_is_held) {
   EXPECT_THROW(RawTerminal(make_pipe().read.get()), base::Error);
 }
 
-TEST_F(Terminal, is_given_back_whatever_ends_the_process) {
+TEST_F(Terminal, is_restored_however_the_process_ends) {
   const tcflag_t before = local_flags();
   for (const int number : {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGSEGV}) {
     const int status = in_child([number] { ::raise(number); });
-    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == number) << "it still dies of signal " << number;
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == number) << "it must still die from signal " << number;
     EXPECT_EQ(local_flags(), before) << number;
   }
   EXPECT_EQ(in_child([] { std::exit(0); }), 0);
   EXPECT_EQ(local_flags(), before) << "exit()";
 }
 
-TEST(SignalInbox, gives_what_has_come_and_leaves_what_is_ignored) {
+TEST(SignalInbox, returns_pending_signals_and_skips_ignored_ones) {
   std::signal(SIGUSR2, SIG_IGN);
   {
     SignalInbox inbox({SIGUSR1, SIGUSR2});

@@ -19,12 +19,12 @@ namespace reeve::os {
 
 namespace {
 
-// One whose first thread has ended while others go on is shown as a zombie too.
+// A process whose first thread has ended while others run is also shown as a zombie.
 bool is_over(const ProcessStat& stat) { return stat.state == 'X' || (stat.state == 'Z' && stat.threads <= 1); }
 
 bool has_lower_parent(const ProcessStat& a, const ProcessStat& b) { return a.parent < b.parent; }
 
-// Whether the kernel lists the children of a process (CONFIG_PROC_CHILDREN); else all of /proc must be looked through.
+// Whether the kernel lists the children of a process (CONFIG_PROC_CHILDREN); otherwise all of /proc must be searched.
 bool has_lists_of_children() {
   static const bool has_them = ::access("/proc/thread-self/children", R_OK) == 0;
   return has_them;
@@ -37,7 +37,7 @@ std::string read_whole(const std::string& path) {
   }
 }
 
-// Of all its threads. One that ends at this moment may hide another.
+// Children of all threads. A child that ends during the read may hide another.
 std::vector<ProcessStat> list_children(pid_t parent) {
   std::vector<ProcessStat> children;
   const std::string tasks = proc_path(parent, "task");
@@ -48,14 +48,14 @@ std::vector<ProcessStat> list_children(pid_t parent) {
       const std::size_t space = std::min(rest.find(' '), rest.size());
       const auto stat = read_process_stat(static_cast<pid_t>(parse_unsigned(rest.substr(0, space))));
       rest.remove_prefix(std::min(space + 1, rest.size()));
-      // The number may have been given to a stranger since.
+      // The pid may have been reused since.
       if (stat && stat->parent == parent) children.push_back(*stat);
     }
   }
   return children;
 }
 
-// By their parents.
+// Sorted by parent.
 std::vector<ProcessStat> list_all() {
   std::vector<ProcessStat> all;
   for (const pid_t pid : list_processes()) {
@@ -70,14 +70,14 @@ std::vector<ProcessStat> pick_children(const std::vector<ProcessStat>& all, pid_
   return {first, last};
 }
 
-// In the order in which they are reached from the root.
+// In breadth-first order from the root.
 std::vector<ProcessStat> find_below(pid_t root) {
   const bool has_lists = has_lists_of_children();
   const std::vector<ProcessStat> all = has_lists ? std::vector<ProcessStat>() : list_all();
   std::vector<ProcessStat> reached;
   pid_t parent = root;
   for (std::size_t next = 0;; ++next) {
-    // What is read one after the other may show a process as the child of its own descendant: numbers are reused.
+    // Entries are read one after the other, so a reused pid may appear as a child of its own descendant.
     const auto is_new = [&](const ProcessStat& stat) {
       return stat.id.pid != root && std::none_of(reached.begin(), reached.end(),
                                                  [&](const ProcessStat& known) { return known.id.pid == stat.id.pid; });
@@ -118,7 +118,7 @@ std::chrono::nanoseconds monotonic_now() noexcept {
 
 bool signal_exactly(const ProcessId& id, int number) {
   const Fd held(static_cast<int>(::syscall(SYS_pidfd_open, id.pid, 0)));
-  // Held first, looked at then: the number cannot change hands in between.
+  // Open the pidfd before comparing: afterwards the pid cannot be reused.
   if (!held || identify(id.pid) != id) return false;
   return ::syscall(SYS_pidfd_send_signal, held.get(), number, nullptr, 0) == 0;
 }
@@ -128,7 +128,7 @@ void collect_children(pid_t keep) noexcept {
     siginfo_t info{};
     if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
     if (info.si_pid == keep) {
-      // It hides those behind it; they are found when it has been waited for.
+      // It hides other ended children; they are reaped once it has been waited for.
       return;
     }
     ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
@@ -136,7 +136,8 @@ void collect_children(pid_t keep) noexcept {
 }
 
 void become_subreaper() {
-  if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) base::throw_errno("os.failed", "cannot take in orphans", errno);
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+    base::throw_errno("os.failed", "cannot become a child subreaper", errno);
 }
 
 std::vector<ProcessId> find_descendants(pid_t root) {
@@ -156,7 +157,7 @@ TreeEnd kill_found(const std::function<std::vector<ProcessId>()>& find, std::chr
   TreeEnd end;
   while (true) {
     const std::vector<ProcessId> found = find();
-    // One that is stopped makes no more children, so that the rounds come to an end.
+    // Stopped processes cannot fork, so the loop terminates.
     for (const ProcessId& id : found) signal_exactly(id, SIGSTOP);
     for (const ProcessId& id : found) {
       signal_exactly(id, SIGKILL);
@@ -167,7 +168,7 @@ TreeEnd kill_found(const std::function<std::vector<ProcessId>()>& find, std::chr
       end.is_gone = false;
       return end;
     }
-    // Dying takes the kernel a moment, and orphans have no event of their own before they are collected.
+    // Killing takes the kernel a moment, and nothing signals the end of an orphan before it is reaped.
     pause_briefly();
   }
 }
@@ -183,7 +184,7 @@ TreeEnd kill_descendants(std::chrono::milliseconds patience, pid_t keep) {
       [keep, give_up] {
         while (true) {
           collect_children(keep);
-          // Exact, where a list is not: a subreaper without a child has no descendant either.
+          // Exact, whereas a listing is not: a subreaper without children has no descendants.
           if (!has_children()) return std::vector<ProcessId>();
           std::vector<ProcessId> found = find_descendants(::getpid());
           if (!found.empty() || keep != 0 || monotonic_now() >= give_up) return found;

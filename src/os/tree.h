@@ -8,44 +8,44 @@
 
 #include "os/process.h"
 
-// All that came out of a process: also what left its group and session (setsid, double fork). Found through /proc by
-// who is whose parent, never by name.
+// All descendants of a process, including those that left its process group and session (setsid, double fork). Found in
+// /proc by parent, never by name.
 namespace reeve::os {
 
-// From now on the orphans among this process's descendants become its children, so that none can get away.
+// From now on, orphaned descendants become children of this process, so that none can escape.
 void become_subreaper();
 
-// Living descendants, without `root` itself; those that have ended and only wait to be collected do not count.
+// Running descendants, without `root` itself; zombies are not included.
 std::vector<ProcessId> find_descendants(pid_t root);
 
-// Whether this process has a child, also one that has ended and was not collected. When it is a subreaper and has none,
-// it has no descendants.
+// Whether this process has a child, including zombies. A subreaper without children has no descendants.
 bool has_children() noexcept;
 
-// Whether it reached exactly this process: held by a descriptor and compared with its start time before, so that no
-// stranger with a reused number is hit.
+// Signals exactly this process and returns whether it did: opened as a pidfd and compared by start time, so that a
+// reused pid is never hit.
 bool signal_exactly(const ProcessId& id, int number);
-// Sends it to every descendant that is there now; how many it reached.
+// Signals every current descendant; returns the number of processes reached.
 std::size_t signal_descendants(pid_t root, int number);
 
 struct TreeEnd {
-  // Everything that was ended, in the order in which it was found.
+  // All processes that were killed, in the order found.
   std::vector<ProcessId> ended;
-  // False when something was left after `patience`: it cannot be killed (it sleeps in the kernel).
+  // False if a process was left after `patience`: it cannot be killed (uninterruptible sleep).
   bool is_gone = true;
 };
 
-// Ends what `find` finds: stopped first, so that none can fork on, then killed, again and again until nothing is found.
+// Kills the processes that `find` returns: stops them first, so that they cannot fork, then kills them, repeatedly
+// until none is found.
 TreeEnd kill_found(const std::function<std::vector<ProcessId>()>& find, std::chrono::milliseconds patience);
 
-// Ends all descendants of this process, which must be a subreaper. Collects its children on the way, but for `keep`.
+// Kills all descendants of this process, which must be a subreaper. Reaps its children meanwhile, except `keep`.
 TreeEnd kill_descendants(std::chrono::milliseconds patience, pid_t keep = 0);
 
-// Collects children of this process that have ended, but for one that somebody else waits for.
+// Reaps children of this process that have ended, except `keep`, which other code waits for.
 void collect_children(pid_t keep) noexcept;
 
-// What the descendants of a process have used so far, with the CPU time of children that were waited for. What ended
-// otherwise is not in it any more.
+// Resources used by the descendants of a process so far, including the CPU time of children that were waited for. Other
+// ended processes are not included.
 struct TreeActivity {
   std::chrono::milliseconds cpu{0};
   std::uint64_t io_bytes = 0;

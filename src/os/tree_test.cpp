@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Runs in a child that is a subreaper with no descendants but its own; what it returns becomes the test's verdict.
+// Runs in a child that is a subreaper and has no other descendants; its result decides the test.
 void in_a_reaper(const std::function<bool()>& act) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -28,7 +28,7 @@ void in_a_reaper(const std::function<bool()>& act) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
-// Starts a script and waits until it has written so many bytes: who is there has said so.
+// Starts a script and waits until it has written that many bytes, one per process that is ready.
 bool start(const std::string& script, int ready = 1) {
   Pipe told = make_pipe();
   const auto process =
@@ -41,10 +41,10 @@ bool start(const std::string& script, int ready = 1) {
   return process.has_value();
 }
 
-// RUN-4: children that left the process group or session too.
-TEST(Tree, nothing_gets_away) {
+// RUN-4: including children that left the process group or session.
+TEST(Tree, no_descendant_escapes) {
   in_a_reaper([] {
-    // A child, two in a session of their own whose parent is gone, and one that ignores what can be ignored.
+    // A child, two in another session whose parent is gone, and one that ignores all signals that it can.
     const std::string script =
         "sh -c 'printf 1; exec sleep 1000' & (setsid sh -c 'sh -c \"printf 2; exec sleep 1001\" & printf 3; sleep "
         "1002' &) ;"
@@ -56,15 +56,15 @@ TEST(Tree, nothing_gets_away) {
   });
 }
 
-TEST(Tree, a_fork_storm_comes_to_an_end) {
+TEST(Tree, fork_storm_is_ended) {
   in_a_reaper([] {
     if (!start("printf 1; f() { while :; do (sleep 0.01 &) ; done; }; f & f & wait")) return false;
     return kill_descendants(seconds(30)).is_gone && find_descendants(::getpid()).empty();
   });
 }
 
-// Never by name: a stranger of the same name lives on.
-TEST(Tree, strangers_are_left_alone) {
+// Never by name: an unrelated process with the same name keeps running.
+TEST(Tree, unrelated_processes_survive) {
   auto stranger = spawn({.argv = {"/bin/sleep", "1000"}});
   ASSERT_TRUE(stranger);
   in_a_reaper([] { return start("printf 1; sleep 1000") && kill_descendants(seconds(20)).is_gone; });
@@ -73,7 +73,7 @@ TEST(Tree, strangers_are_left_alone) {
   stranger->wait();
 }
 
-TEST(Tree, a_signal_reaches_all_that_are_there) {
+TEST(Tree, signal_reaches_every_descendant) {
   in_a_reaper([] {
     if (!start("sleep 1000 & sleep 1001 & printf 1; wait")) return false;
     const std::size_t reached = signal_descendants(::getpid(), 0);
@@ -81,13 +81,13 @@ TEST(Tree, a_signal_reaches_all_that_are_there) {
   });
 }
 
-// RUN-5: what tells a working tree from a silent one.
-TEST(Tree, activity_is_seen) {
+// RUN-5: distinguishes a working tree from a silent one.
+TEST(Tree, activity_is_measured) {
   in_a_reaper([] {
     if (!start("printf 1; exec sleep 1000")) return false;
     const TreeActivity idle_before = measure_activity(::getpid());
     const TreeActivity idle_after = measure_activity(::getpid());
-    // By a child that ends, and by itself.
+    // By a child that ends, and by the shell itself.
     const std::string work = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
     if (!start("sh -c '" + work + "'; " + work + "; cat /dev/null; printf 1; sleep 1000")) return false;
     const TreeActivity busy = measure_activity(::getpid());

@@ -17,7 +17,7 @@ namespace reeve::os {
 
 namespace {
 
-// The address of a name, by way of its folder when it is too long. The folder must stay open while it is used.
+// The address of a path, through its folder if it is too long. The folder must stay open while the address is used.
 struct Address {
   Fd folder;
   sockaddr_un name{};
@@ -54,15 +54,17 @@ const sockaddr* generic(const sockaddr_un& name) noexcept { return reinterpret_c
 Fd listen_at(const std::string& path, SocketKind kind, int backlog) {
   Fd socket(::socket(AF_UNIX, type_of(kind), 0));
   const auto address = find_address(path);
-  if (!socket || !address) base::throw_errno("os.failed", "cannot make a socket at '" + path + "'", errno);
+  if (!socket || !address) base::throw_errno("os.failed", "cannot create a socket at '" + path + "'", errno);
   ::unlink(path.c_str());
-  // Nobody else may connect, from the moment it exists.
-  const mode_t before = ::umask(0177);
-  const bool is_bound = ::bind(socket.get(), generic(address->name), sizeof(address->name)) == 0;
-  const int error = errno;
-  ::umask(before);
-  if (!is_bound) base::throw_errno("os.failed", "cannot bind a socket to '" + path + "'", error);
-  if (::listen(socket.get(), backlog) != 0) base::throw_errno("os.failed", "cannot listen at '" + path + "'", errno);
+  // Linux creates the file with the mode of the socket, so that no other user can ever connect. A umask would do the
+  // same to every file and folder that another thread creates meanwhile, and to the tools that it starts.
+  if (::fchmod(socket.get(), S_IRUSR | S_IWUSR) != 0) {
+    base::throw_errno("os.failed", "cannot restrict the socket for '" + path + "'", errno);
+  }
+  if (::bind(socket.get(), generic(address->name), sizeof(address->name)) != 0) {
+    base::throw_errno("os.failed", "cannot bind a socket to '" + path + "'", errno);
+  }
+  if (::listen(socket.get(), backlog) != 0) base::throw_errno("os.failed", "cannot listen on '" + path + "'", errno);
   return socket;
 }
 
@@ -77,7 +79,7 @@ std::optional<Fd> connect_to(const std::string& path, SocketKind kind) {
 SocketPair make_socket_pair(SocketKind kind) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, type_of(kind), 0, ends.data()) != 0) {
-    base::throw_errno("os.failed", "cannot make a pair of sockets", errno);
+    base::throw_errno("os.failed", "cannot create a socket pair", errno);
   }
   return {Fd(ends[0]), Fd(ends[1])};
 }

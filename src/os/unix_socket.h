@@ -6,22 +6,20 @@
 
 #include "os/fd.h"
 
-// Sockets with a name in the file system. A name may be longer than a socket's address: it is reached through its
-// folder.
+// Unix sockets with a path. Paths longer than a socket address are reached through their folder.
 namespace reeve::os {
 
 enum class SocketKind {
-  // Bytes.
+  // A byte stream.
   stream,
   // Whole messages, in order.
   packets,
 };
 
-// Listens under this name, 0600; what was there before is replaced. Throws `os.failed`.
+// Listens at this path with mode 0600, replacing an existing socket. Throws `os.failed`.
 Fd listen_at(const std::string& path, SocketKind kind, int backlog = 128);
-// Connected, non-blocking; nothing when nobody listens there (errno says why).
+// Connected and non-blocking; nullopt if nothing listens there (errno gives the reason).
 std::optional<Fd> connect_to(const std::string& path, SocketKind kind);
-// Two ends of one.
 struct SocketPair {
   Fd ours;
   Fd theirs;

@@ -1,10 +1,12 @@
 #include "os/unix_socket.h"
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -14,8 +16,8 @@
 namespace reeve::os {
 namespace {
 
-// STYLE: a socket's address ends at 107 bytes.
-TEST(UnixSocket, a_name_may_be_longer_than_an_address) {
+// STYLE: a socket address is limited to 107 bytes.
+TEST(UnixSocket, path_may_exceed_the_address_limit) {
   const testing::ScratchFolder folder;
   const std::filesystem::path deep = folder.path() / std::string(100, 'a') / std::string(100, 'b');
   std::filesystem::create_directories(deep);
@@ -33,13 +35,35 @@ TEST(UnixSocket, a_name_may_be_longer_than_an_address) {
   EXPECT_EQ(peer_of(server.get()).uid, ::getuid());
 }
 
-TEST(UnixSocket, nobody_listens) {
+// The umask belongs to the whole process: folders of other threads would get no permission to enter them.
+TEST(UnixSocket, listening_leaves_the_umask_of_other_threads_alone) {
+  const testing::ScratchFolder scratch;
+  std::atomic<bool> is_over = false;
+  std::thread listener([&] {
+    while (!is_over) listen_at((scratch.path() / "sock").string(), SocketKind::stream, 1);
+  });
+  constexpr int folders = 3'000;
+  for (int i = 0; i < folders; ++i) {
+    const std::string folder = (scratch.path() / std::to_string(i)).string();
+    ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
+    struct stat status{};
+    ASSERT_EQ(::stat(folder.c_str(), &status), 0);
+    if ((status.st_mode & 0777U) != 0700U) {
+      ADD_FAILURE() << std::oct << (status.st_mode & 0777U);
+      break;
+    }
+  }
+  is_over = true;
+  listener.join();
+}
+
+TEST(UnixSocket, connect_fails_without_a_listener) {
   const testing::ScratchFolder folder;
   EXPECT_FALSE(connect_to((folder.path() / "none").string(), SocketKind::stream));
   EXPECT_EQ(errno, ENOENT);
 }
 
-TEST(UnixSocket, packets_keep_their_borders) {
+TEST(UnixSocket, packets_keep_their_boundaries) {
   const SocketPair pair = make_socket_pair(SocketKind::packets);
   ASSERT_EQ(::send(pair.ours.get(), "ab", 2, 0), 2);
   ASSERT_EQ(::send(pair.ours.get(), "c", 1, 0), 1);

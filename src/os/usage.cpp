@@ -15,7 +15,7 @@ namespace reeve::os {
 
 namespace {
 
-// "Pss:    1234 kB": the first line of that name.
+// "Pss:    1234 kB": the first line with that name.
 std::int64_t find_kib(std::string_view text, std::string_view name) {
   std::size_t at = text.find(name);
   while (at != std::string_view::npos && at > 0 && text[at - 1] != '\n') at = text.find(name, at + 1);
@@ -42,7 +42,7 @@ Usage read_own_usage() {
   if (stat) usage.threads = static_cast<std::int64_t>(stat->threads);
   rusage used{};
   if (::getrusage(RUSAGE_SELF, &used) == 0) usage.cpu_seconds = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
-  // It lists the descriptor that it is read by, and not 0.
+  // The listing includes the descriptor used to read it but omits 0, so the count is right.
   usage.open_files = std::ssize(list_numbers("/proc/self/fd"));
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) usage.most_open_files = static_cast<std::int64_t>(limit.rlim_cur);

@@ -4,10 +4,10 @@
 
 namespace reeve::os {
 
-// What this process takes of the machine at the moment; 0 where the kernel does not say.
+// Resources used by this process now; 0 if the kernel does not report a value.
 struct Usage {
   std::int64_t resident_bytes = 0;
-  // Its share of memory that others use too counted in parts.
+  // Shared memory is divided among the processes that share it.
   std::int64_t proportional_bytes = 0;
   std::int64_t virtual_bytes = 0;
   double cpu_seconds = 0;

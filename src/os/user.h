@@ -5,9 +5,9 @@
 
 namespace reeve::os {
 
-// As the machine knows the user; "uid 1000" for one that it does not.
+// The user's login name, or "uid 1000" if unknown.
 std::string user_name(uid_t user);
-// Whether the machine knows a person of that name: root, or one whose number is that of people.
+// Whether this is the login name of a person: root, or a user id in the range for people.
 bool is_person(const std::string& name);
 
 }  // namespace reeve::os

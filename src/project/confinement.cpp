@@ -37,15 +37,12 @@ void add_if_there(std::vector<std::string>& paths, const fs::path& path) {
 
 std::optional<std::string> read_line(const fs::path& path) {
   constexpr std::size_t longest = 8 * 1024;
-  try {
-    return std::string(base::trim(os::read_file(path, longest)));
-  } catch (const base::Error&) {
-    return std::nullopt;
-  }
+  const auto text = os::find_file(path, longest);
+  return text ? std::optional<std::string>(base::trim(*text)) : std::nullopt;
 }
 
-// In a linked worktree git writes to the main repository: objects, branches, and the worktree's own part. Hooks and the
-// config, which run programs of whoever uses git there next, stay as they are.
+// In a linked worktree, git writes to the main repository: objects, branches, and the worktree's own data. Hooks and
+// the config stay read-only, because they run programs for the next user of git there.
 void add_worktree(Confinement& made) {
   constexpr std::string_view word = "gitdir: ";
   const fs::path link = fs::path(made.working_folder) / ".git";
@@ -54,7 +51,7 @@ void add_worktree(Confinement& made) {
   const fs::path named = text->substr(word.size());
   const auto own = resolve(named.is_absolute() ? named : link.parent_path() / named);
   if (!own || fs::path(*own).parent_path().filename() != "worktrees") return;
-  // The file is the tool's to write. Only a repository that names this worktree in turn is meant.
+  // The tool can write this file, so only a repository that points back to this worktree is accepted.
   const auto back = read_line(fs::path(*own) / "gitdir");
   if (!back || resolve(*back) != link.string()) return;
   const fs::path common = fs::path(*own).parent_path().parent_path();
@@ -68,12 +65,13 @@ void add_repository(Confinement& made) {
   const fs::path git = fs::path(made.working_folder) / ".git";
   if (!fs::is_directory(fs::symlink_status(git, error))) return add_worktree(made);
   add_if_there(made.read_only, git / "config");
-  // What git would run for the person next; one that is not there is not to appear.
+  // git would run these hooks for the user; a missing hooks folder must not be created.
   auto& hooks = fs::exists(git / "hooks", error) ? made.read_only : made.hidden;
   hooks.push_back((git / "hooks").string());
 }
 
-// The user's own. One that is not there could only be made in the working folder: then it is made before.
+// The user's config folder. If it is missing, a tool could create it only inside the working folder, so create it
+// first.
 std::optional<std::string> find_user_config(const std::string& working) {
   std::error_code error;
   const fs::path folder = fs::weakly_canonical(user_config_path().parent_path(), error);
@@ -82,13 +80,13 @@ std::optional<std::string> find_user_config(const std::string& working) {
   return resolve(folder);
 }
 
-// A tool does not decide what is trusted.
+// A tool must not be able to change what is trusted.
 std::optional<std::string> find_trust_records(const std::string& working) {
   const auto state = user_state_folder();
   std::error_code error;
   const fs::path folder = state ? fs::weakly_canonical(*state / "trust", error) : fs::path();
   if (folder.empty()) return std::nullopt;
-  // One that is not there could only be made in the working folder.
+  // If the folder is missing, a tool could create it only inside the working folder.
   if (!fs::is_directory(folder, error) && lies_in(folder.string(), working)) make_trust_folder();
   return resolve(folder);
 }
@@ -97,7 +95,7 @@ std::optional<std::string> find_registry() try { return resolve(Registry::locati
   return std::nullopt;
 }
 
-// Those of a desktop's or server's own service managers: what they start is outside.
+// Sockets of service managers: what they start runs outside the sandbox.
 std::vector<std::string> find_services() {
   std::vector<std::string> found;
   const std::string own = fmt::format("/run/user/{}", ::getuid());
@@ -110,7 +108,7 @@ std::vector<std::string> find_services() {
   return found;
 }
 
-// The folders between `outer` and `inner`, neither of them.
+// The folders between `outer` and `inner`, excluding both.
 std::vector<std::string> folders_between(const std::string& outer, const std::string& inner) {
   std::vector<std::string> between;
   for (fs::path path = fs::path(inner).parent_path(); path.string() != outer && path.has_relative_path();
@@ -121,8 +119,8 @@ std::vector<std::string> folders_between(const std::string& outer, const std::st
   return between;
 }
 
-// Whether nobody but root can put something else there. In a folder with the sticky bit others cannot touch what is
-// root's. The path is absolute and without links.
+// Whether only root can replace the path. In a folder with the sticky bit, others cannot touch root's files. The path
+// is absolute, with symlinks resolved.
 bool is_roots_alone(const fs::path& resolved) {
   for (fs::path path = resolved;; path = path.parent_path()) {
     struct stat found{};
@@ -138,8 +136,7 @@ class Words {
   void add(std::initializer_list<std::string> words) { list_.insert(list_.end(), words); }
   void bind(const std::string& path) { add({"--bind", path, path}); }
   void bind_read_only(const std::string& path) { add({"--ro-bind", path, path}); }
-  // A folder on which something is mounted cannot be renamed: otherwise one above a protected place could be, and
-  // another be put where it was.
+  // A mount point cannot be renamed; otherwise a folder above a protected place could be renamed and replaced.
   void pin(const Confinement& confinement, const std::string& path) {
     if (!lies_in(path, confinement.working_folder) || path == confinement.working_folder) return;
     for (const std::string& folder : folders_between(confinement.working_folder, path)) {
@@ -170,15 +167,15 @@ std::optional<std::string> find_program(std::string_view name) {
 
 std::expected<std::string, std::string> find_bubblewrap(std::string_view search_path) {
   constexpr std::string_view name = "bwrap";
-  std::string why = "there is no `bwrap` in the PATH of the daemon";
+  std::string why = "`bwrap` is not in the daemon's PATH";
   for (const std::string_view entry : base::split(search_path, ':')) {
     if (!entry.starts_with('/')) continue;
     const auto folder = resolve(entry);
     const auto program = folder ? resolve(fs::path(*folder) / name) : std::nullopt;
     if (!program || ::access(program->c_str(), X_OK) != 0) continue;
-    // The folder too: a link in it could lead to any program of root.
+    // Checks the folder too: a symlink in it could point to any of root's programs.
     if (is_roots_alone(*folder) && is_roots_alone(*program)) return *program;
-    why = fmt::format("{} is not used: it, its folder or one above can be changed by others than root",
+    why = fmt::format("{} is not used: users other than root can change it or a folder above it",
                       base::quoted((fs::path(entry) / name).string()));
   }
   return std::unexpected(why);
@@ -190,16 +187,16 @@ std::expected<std::string, std::string> find_bubblewrap() {
 
 std::optional<Confinement> find_confinement(const std::string& folder, const StateFolder& state) {
   const auto working = resolve(folder);
-  // Everything to write is no confinement.
+  // A confinement that can write everything is none.
   if (!working || *working == "/") return std::nullopt;
   Confinement made{.working_folder = *working, .start_folder = folder};
   std::error_code error;
   for (const char* path : {"/tmp", "/var/tmp"}) {
     const bool is_folder = fs::is_directory(fs::symlink_status(path, error));
-    // A working folder above them would be hidden in parts.
+    // A working folder above these would be partly hidden.
     if (is_folder && !lies_in(path, *working)) made.private_folders.emplace_back(path);
   }
-  // bubblewrap leaves these to whoever is root.
+  // bubblewrap leaves these writable for root.
   for (const char* path : {"/proc/sys", "/proc/sysrq-trigger", "/proc/fs", "/proc/acpi", "/proc/scsi"}) {
     if (fs::exists(path, error)) made.read_only.emplace_back(path);
   }
@@ -209,7 +206,7 @@ std::optional<Confinement> find_confinement(const std::string& folder, const Sta
   add_if_there(made.hidden, state.root);
   // A tool that works in the home folder must not register a state folder.
   if (const auto known = find_registry(); known && lies_in(*known, *working)) made.hidden.push_back(*known);
-  // The project's own `.reeve`: to git it would look deleted if it were hidden.
+  // The project's own `.reeve` is not hidden: git would report it as deleted.
   if (const auto around = resolve(state.root.parent_path()); around && fs::path(*around).filename() == ".reeve") {
     if (*working == *around) return std::nullopt;
     made.read_only.push_back(*around);
@@ -223,10 +220,10 @@ std::optional<Confinement> find_confinement(const std::string& folder, const Sta
 
 std::vector<std::string> make_bubblewrap_words(const Confinement& confinement) {
   Words words;
-  // Without --new-session: the terminal is the keeper's own, so that nothing typed into it by TIOCSTI reaches a
-  // person's shell, and a tool without its terminal could not be typed to.
+  // No --new-session: the terminal belongs to the keeper, so TIOCSTI cannot reach a user's shell, and a tool detached
+  // from its terminal could not receive input.
   words.add({"--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"});
-  // No namespaces within: most holes of the kernel are open only to those who have all rights in one of their own.
+  // No nested namespaces: most kernel vulnerabilities need full privileges in a user namespace.
   words.add({"--unshare-user", "--disable-userns"});
   words.add({"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"});
   for (const std::string& path : confinement.private_folders) words.add({"--tmpfs", path});
@@ -241,7 +238,7 @@ std::vector<std::string> make_bubblewrap_words(const Confinement& confinement) {
   for (const std::string& path : confinement.hidden) words.add({"--tmpfs", path});
   for (const std::string& path : confinement.masked) words.add({"--ro-bind", "/dev/null", path});
   for (const std::string& path : confinement.own_folders) words.bind(path);
-  // Where it is seen anyway it can still be replaced by a build.
+  // A program that is visible anyway is not mounted again, so that a build can replace it.
   for (const std::string& path : confinement.programs) {
     const auto covers = [&](const std::string& folder) { return lies_in(path, folder); };
     const bool is_covered =

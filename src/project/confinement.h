@@ -7,43 +7,43 @@
 
 #include "project/state_folder.h"
 
-// What a tool with `sandbox: guard` sees of this machine (APR-11): everything to read, its working folder to write, and
-// nothing of Reeve but what is its own. Made by bubblewrap.
+// What a tool with `sandbox: guard` can access on this machine (APR-11): it can read everything except Reeve's own
+// data, and write only to its working folder. Implemented with bubblewrap.
 namespace reeve::project {
 
 struct Confinement {
-  // All paths are absolute and without links. The one place to write to.
+  // All paths are absolute, with symlinks resolved. The only writable folder.
   std::string working_folder;
-  // As the tool is to see it: the name it was started with.
+  // The path under which the tool was started.
   std::string start_folder;
-  // Its own and empty: /tmp and the like.
+  // Private and initially empty: /tmp and the like.
   std::vector<std::string> private_folders;
-  // Beside the working folder: seen whatever is private, and in it what may be written to.
+  // Visible besides the working folder, even inside private folders; `writable` are the parts that may be written.
   std::vector<std::string> shown;
   std::vector<std::string> writable;
   std::vector<std::string> read_only;
-  // Folders that are empty inside.
+  // Folders that appear empty.
   std::vector<std::string> hidden;
-  // Sockets through which something outside would do what the tool says.
+  // Sockets of services that would act for the tool outside the sandbox.
   std::vector<std::string> masked;
-  // Shown whatever hides them: folders to write to, programs to run.
+  // Visible even if a hidden folder contains them: writable folders, programs to run.
   std::vector<std::string> own_folders;
   std::vector<std::string> programs;
 };
 
-// Looked up for a working folder. Makes the user's folder for the config where the tool could otherwise. Nothing when
-// none can be made: the folder is not there, is /, or lies in what is to be kept from the tool.
+// Computes the confinement for a working folder. Creates the user's config folder if the tool could otherwise create
+// it. Nothing if no confinement is possible: the folder is missing, is /, or is inside a folder that must be hidden.
 std::optional<Confinement> find_confinement(const std::string& folder, const StateFolder& state);
 
-// The words for bubblewrap, without its name and the command. Pure.
+// The arguments of bubblewrap, without its name and the command. Pure.
 std::vector<std::string> make_bubblewrap_words(const Confinement& confinement);
 
-// In the PATH of this process.
+// Searches the PATH of this process.
 std::optional<std::string> find_program(std::string_view name);
 
-// The first `bwrap` of the PATH that nobody but root can have written or replaced: it and all folders above it belong
-// to root and others cannot write to them. Absolute and without links. Else why there is none: tools run with this
-// user's rights, and one that put a `bwrap` of its own into the PATH would never be kept in a sandbox.
+// The first `bwrap` in the PATH that only root can have written or replaced: it and all folders above it belong to root
+// and are not writable by others. Absolute, with symlinks resolved. Otherwise the reason why there is none: tools run
+// with this user's rights, and a tool could put its own `bwrap` in the PATH to escape the sandbox.
 std::expected<std::string, std::string> find_bubblewrap(std::string_view search_path);
 std::expected<std::string, std::string> find_bubblewrap();
 

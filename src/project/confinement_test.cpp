@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// Where "--NAME PATH" stands; the number of words when it does not.
+// The position of "--NAME PATH"; the number of words if it is absent.
 std::size_t place_of(const std::vector<std::string>& words, const std::string& name, const std::string& path) {
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] == name && words[i + 1] == path) return i;
@@ -26,8 +26,8 @@ std::size_t place_of(const std::vector<std::string>& words, const std::string& n
   return words.size();
 }
 
-// APR-11: what is mounted later covers what was mounted before.
-TEST(Confinement, what_hides_comes_after_what_shows) {
+// APR-11: a later mount covers an earlier one.
+TEST(Confinement, hiding_mounts_follow_exposing_mounts) {
   const Confinement confinement{.working_folder = "/home/a/p",
                                 .start_folder = "/home/a/p",
                                 .private_folders = {"/tmp"},
@@ -52,12 +52,12 @@ TEST(Confinement, what_hides_comes_after_what_shows) {
   EXPECT_LT(own, words.size());
   EXPECT_THAT(words, Contains("--die-with-parent"));
   EXPECT_THAT(words, Contains("--unshare-pid"));
-  // Seen anyway: nothing is mounted on it.
+  // Visible anyway, so nothing is mounted on it.
   EXPECT_THAT(words, Not(Contains("/usr/bin/reeve-keeper")));
 }
 
-// Renamed, another config could be put in its place.
-TEST(Confinement, folders_above_what_is_kept_cannot_be_renamed) {
+// If it could be renamed, another config could replace it.
+TEST(Confinement, folders_above_protected_paths_cannot_be_renamed) {
   const Confinement confinement{.working_folder = "/home/a",
                                 .start_folder = "/home/a",
                                 .private_folders = {},
@@ -75,7 +75,7 @@ TEST(Confinement, folders_above_what_is_kept_cannot_be_renamed) {
   EXPECT_LT(inner, place_of(words, "--ro-bind", "/home/a/b/c/.reeve"));
 }
 
-TEST(Confinement, everything_of_reeve_is_no_working_folder) {
+TEST(Confinement, reeves_own_folders_are_refused_as_working_folder) {
   const testing::ScratchFolder scratch;
   const StateFolder state{scratch.path() / ".reeve/state"};
   fs::create_directories(state.runs());
@@ -87,33 +87,33 @@ TEST(Confinement, everything_of_reeve_is_no_working_folder) {
   EXPECT_FALSE(find_confinement((scratch.path() / "not there").string(), state));
 }
 
-// APR-11: a tool that can put a `bwrap` of its own into the PATH would never be kept in a sandbox.
-TEST(Confinement, bubblewrap_is_roots_alone) {
+// APR-11: a tool that can put its own `bwrap` in the PATH would escape the sandbox.
+TEST(Confinement, only_a_bubblewrap_owned_by_root_is_used) {
   const testing::ScratchFolder scratch;
   const fs::path own = scratch.path() / "bin";
   fs::create_directories(own);
   fs::create_symlink("/bin/sh", own / "bwrap");
-  // Root's own folder is as good as any other of root; this one is everybody's.
+  // A folder owned by root is accepted; this one is writable by everyone.
   fs::permissions(own, fs::perms::all);
   const auto refused = find_bubblewrap(own.string());
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error(), HasSubstr((own / "bwrap").string()));
-  // The next one counts.
+  // The next one is used.
   const auto found = find_bubblewrap(own.string() + ":/usr/bin:/bin");
   ASSERT_TRUE(found) << found.error();
   EXPECT_EQ(*found, fs::canonical("/usr/bin/bwrap").string());
-  // The same by a link that only looks as if it were root's.
+  // The same for a symlink that only appears to be root's.
   fs::create_directory_symlink(own, scratch.path() / "link");
   EXPECT_FALSE(find_bubblewrap((scratch.path() / "link").string()));
-  // Never where this process happens to be.
+  // Never in the current folder.
   fs::current_path(own);
   EXPECT_FALSE(find_bubblewrap(".:"));
   fs::current_path("/");
   EXPECT_FALSE(find_bubblewrap((scratch.path() / "nothing here").string()));
 }
 
-// The file `.git` is the tool's to write.
-TEST(Confinement, a_folder_that_only_says_it_were_a_worktree_gets_nothing) {
+// The tool can write the file `.git`.
+TEST(Confinement, forged_git_file_grants_no_writable_paths) {
   const testing::ScratchFolder scratch;
   const StateFolder state{scratch.path() / "state"};
   const fs::path own = scratch.path() / "main/.git/worktrees/tree";

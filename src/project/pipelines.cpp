@@ -23,7 +23,7 @@ using base::Error;
               fmt::format("there is no pipeline {} in {}", base::quoted(name), base::visible(path.string())),
               meant           ? fmt::format("did you mean `{}`?", *meant)
               : names.empty() ? "add it under `pipelines:`"
-                              : fmt::format("there are {}", base::visible(base::join(names, ", "))));
+                              : fmt::format("available: {}", base::visible(base::join(names, ", "))));
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ base::Result<model::Pipelines> load_pipelines(const fs::path& project, const mod
   std::error_code error;
   if (!fs::exists(path, error)) {
     throw Error("pipeline.no_file", fmt::format("there is no {}", base::visible(path.string())),
-                "write one: `agents: {coder: {tool: TOOL}}` and `pipelines: {NAME: {steps: [{agent: coder}]}}`");
+                "create it: `agents: {coder: {tool: TOOL}}` and `pipelines: {NAME: {steps: [{agent: coder}]}}`");
   }
   auto parsed = spec::parse_pipelines(
       std::make_shared<const spec::Source>(path.string(), os::read_file(path, base::limits::spec_file_bytes)), config,

@@ -12,8 +12,8 @@ namespace reeve::project {
 
 std::filesystem::path pipelines_path(const std::filesystem::path& project);
 
-// `.reeve/pipelines.yaml`, held against the config where there is one; `started` as spec::parse_pipelines has it.
-// Throws `pipeline.no_file`, and `pipeline.not_found` with what was probably meant when it has no pipeline
+// Reads `.reeve/pipelines.yaml` and checks it against the config, if there is one; `started` as in
+// spec::parse_pipelines. Throws `pipeline.no_file`, and `pipeline.not_found` with a suggestion if there is no pipeline
 // `started`.
 base::Result<model::Pipelines> load_pipelines(const std::filesystem::path& project, const model::Config* config,
                                               const std::string& started = {});

@@ -24,7 +24,7 @@ std::shared_ptr<const spec::Source> read_if_there(const fs::path& path, const st
   }
 }
 
-// The same place in the main checkout, when the folder lies in a linked worktree: there `.git` is a file that names
+// The corresponding folder in the main checkout, if `start` is in a linked worktree: there `.git` is a file that names
 // MAIN/.git/worktrees/NAME.
 fs::path leave_worktree(const fs::path& start) {
   constexpr std::string_view word = "gitdir: ";
@@ -38,7 +38,7 @@ fs::path leave_worktree(const fs::path& start) {
       const fs::path target = text.starts_with(word) ? fs::path(base::trim(text.substr(word.size()))) : fs::path();
       const fs::path absolute = target.is_absolute() ? target : (folder / target).lexically_normal();
       const fs::path common = absolute.parent_path().parent_path();
-      // A submodule, or a worktree of a bare repository, which has no main checkout to look at.
+      // A submodule, or a worktree of a bare repository, which has no main checkout.
       if (absolute.parent_path().filename() != "worktrees" || common.filename() != ".git") return start;
       const fs::path main = common.parent_path();
       const fs::path there = main / fs::relative(start, folder, error);
@@ -54,7 +54,7 @@ fs::path leave_worktree(const fs::path& start) {
 std::string shown_path(const fs::path& path) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
-  // A daemon's: what it tells is read elsewhere.
+  // In a daemon: its messages are read from elsewhere.
   if (here == here.root_path()) return path.string();
   const fs::path relative = fs::relative(path, here, error);
   if (!error && !relative.empty() && *relative.begin() != "..") return relative.string();
@@ -71,7 +71,7 @@ std::optional<fs::path> find_project(const fs::path& start) {
   std::error_code error;
   fs::path absolute = fs::absolute(start, error).lexically_normal();
   if (error) return std::nullopt;
-  // "a/b/." has an empty last part.
+  // "a/b/." has an empty last component.
   if (absolute.filename().empty()) absolute = absolute.parent_path();
   for (fs::path folder = leave_worktree(absolute); !error; folder = folder.parent_path()) {
     if (fs::is_directory(folder / ".reeve", error)) return folder;
@@ -85,7 +85,7 @@ std::shared_ptr<const spec::Source> read_source(const std::string& name) {
   if (name == "-") {
     return std::make_shared<const spec::Source>("<stdin>", os::read_standard_input(base::limits::spec_file_bytes));
   }
-  // `<(command)` of a shell is one.
+  // A shell's `<(command)` is a pipe.
   return std::make_shared<const spec::Source>(name,
                                               os::read_file(name, base::limits::spec_file_bytes, os::Pipes::read));
 }

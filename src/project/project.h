@@ -12,46 +12,47 @@
 #include "spec/config_file.h"
 #include "spec/source.h"
 
-// Where things are on this machine: the project, the config files, the workflows.
+// Locates the project, config files and workflows on this machine.
 namespace reeve::project {
 
-// What a program that Reeve starts for its own ends gets of the environment: to be found, to speak the person's
-// language, and to reach the desktop.
-inline constexpr std::array errand_variables = {
+// The environment variables that Reeve passes to programs it starts for itself: enough to be found, to use the user's
+// locale, and to reach the desktop.
+inline constexpr std::array hook_variables = {
     "PATH",    "HOME",           "USER", "LANG", "TZ", "TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
     "DISPLAY", "WAYLAND_DISPLAY"};
 
-// Names of the variables that are settings: REEVE_STORE, REEVE_SUPERVISION_LEASE, …
+// Names of the variables that set config values: REEVE_STORE, REEVE_SUPERVISION_LEASE, …
 std::vector<std::string> setting_variables();
 
-// The value of an environment variable that is set and not empty.
+// The value of an environment variable, if it is set and not empty.
 std::optional<std::string> variable(const char* name);
 
-// The nearest folder from `start` upwards that has `.reeve/`. In a linked worktree of git the main checkout is looked
-// at instead: what lies in a worktree may have been written by an agent, and decides nothing.
+// The nearest folder from `start` upwards that has `.reeve/`. In a linked git worktree, the main checkout is searched
+// instead: files in a worktree may be written by an agent and must not configure anything.
 std::optional<std::filesystem::path> find_project(const std::filesystem::path& start);
 
-// The file as the person named it; `-` is standard input. Throws base::Error.
+// Reads the file that the user named; `-` is standard input. Throws base::Error.
 std::shared_ptr<const spec::Source> read_source(const std::string& name);
 
-// The config for a project, or for none, with the layers that exist. Throws base::Error for a file that cannot be read.
+// The config of a project, or without one, from the layers that exist. Throws base::Error for a file that cannot be
+// read.
 struct FoundConfig {
   bool has_project_file = false;
   base::Result<spec::LoadedConfig> loaded;
 };
-// What of a project's file counts is decided here (project/trust.h), anew with every call.
+// Decides which settings of a project's file take effect (project/trust.h), again with every call.
 FoundConfig load_config(const std::optional<std::filesystem::path>& project, const std::vector<std::string>& settings,
                         spec::DaemonKeys daemon_keys = spec::DaemonKeys::count);
-// As if the project's file were trusted, to show what that would mean: nothing else may go by it.
+// Loads the config as if the project's file were trusted, only to show the effect of trusting it.
 FoundConfig load_config_to_trust(const std::filesystem::path& project);
 
-// Of the project that the state folder belongs to, or of the user alone: what its daemon goes by.
+// The config that the state folder's daemon uses: that of its project, or the user's alone.
 FoundConfig load_config_of(const StateFolder& folder);
-// What a request goes by that names a folder: the config of the project around it, wherever the state is kept. Without
-// one, also for an empty path, that of the daemon's own project.
+// The config for a request that names a folder: that of the project around the folder, wherever the state is kept.
+// Without one, or for an empty path, the config of the daemon's own project.
 FoundConfig load_config_for(const StateFolder& folder, const std::filesystem::path& named);
 
-// As short as it can be written from here.
+// The shortest form of the path relative to the current folder.
 std::string shown_path(const std::filesystem::path& path);
 
 // The user's own config file, whether it exists or not.

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Error;
 
-// In the git folder around it, where git does not see it. Empty where `.git` is a file or a link, which may lead
+// In the surrounding git folder, which git does not track. Empty if `.git` is a file or a symlink, which may point
 // anywhere: such a project has no id.
 fs::path id_file(const fs::path& project) {
   constexpr std::size_t digits = 16;
@@ -31,7 +31,7 @@ fs::path id_file(const fs::path& project) {
     if (::lstat(git.c_str(), &status) != 0) continue;
     if (!S_ISDIR(status.st_mode)) return {};
     if (folder == project) return git / "reeve-id";
-    // One repository may hold several projects.
+    // One repository may contain several projects.
     const std::string inner = project.lexically_relative(folder).string();
     return git / ("reeve-id-" + base::sha256_hex(inner).substr(0, digits));
   }
@@ -52,7 +52,7 @@ std::optional<std::string> read_id(const fs::path& file) {
   return is_identity(id) ? std::optional(std::string(id)) : std::nullopt;
 }
 
-// As the registry has it.
+// In the form used by the registry.
 fs::path real_path(const fs::path& path) {
   std::error_code error;
   const fs::path found = fs::canonical(path, error);
@@ -69,7 +69,7 @@ void give_id(const fs::path& project) {
   os::replace_file(id_file(project), made.id + "\n");
 }
 
-// What the registry knows of the id in that file.
+// The registry's entry for the id in that file.
 std::optional<KnownPlace> find_known(const fs::path& file, KnownPlace::Kind kind) {
   const auto id = read_id(file);
   const auto registry = id ? Registry::find() : std::nullopt;
@@ -103,7 +103,7 @@ void admit_project(const fs::path& project) {
     try {
       give_id(path);
     } catch (const Error& error) {
-      // A project to read only, or a full disk: what is started there does not depend on it.
+      // A read-only project, or a full disk: starting something there does not depend on the id.
       if (!error.code().starts_with("file.")) throw;
     }
     return;
@@ -113,7 +113,7 @@ void admit_project(const fs::path& project) {
               is_same_path ? fmt::format("the project {} is not the folder that was there before: was it restored or "
                                          "copied?",
                                          base::quoted(path.string()))
-                           : fmt::format("the project {} is known as {}: was it moved or copied?",
+                           : fmt::format("the project {} is registered as {}: was it moved or copied?",
                                          base::quoted(path.string()), base::quoted(found.known->path.string())),
               fmt::format("reeve project moved {0}, or: reeve project copied {0}", path.string()));
 }
@@ -146,7 +146,7 @@ fs::path note_copied(const FoundPlace& place) {
     give_id(place.path);
     return {};
   }
-  // First: until it has an id of its own, no daemon begins in it.
+  // First, because no daemon may start here until it has its own id.
   const fs::path aside = set_state_aside(place.path);
   adopt_state_folder(place.path);
   return aside;

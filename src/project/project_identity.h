@@ -6,31 +6,31 @@
 
 #include "project/registry.h"
 
-// Which project is which. A project has a random id where no clone takes it along: in its git folder, else in `.reeve`.
-// The registry says at which path it was last; nothing is started in a copy as if it were the original.
+// Identifies projects. A project has a random id in a place that clones do not copy: its git folder, else `.reeve`. The
+// registry stores its last path; nothing is started in a copy as if it were the original.
 namespace reeve::project {
 
-// Before something is started in that project: gives it an id when it has none that is registered. Throws
-// `project.moved` when its id is registered for another path. A project that cannot be written to has none.
+// Call before starting something in the project: gives it an id if it has no registered one. Throws `project.moved` if
+// its id is registered for another path. A read-only project gets no id.
 void admit_project(const std::filesystem::path& project);
 
-// What of a folder has an id: the project itself, its state folder; or a state folder alone.
+// The parts of a folder that have an id: the project and its state folder, or a state folder alone.
 struct FoundPlace {
   KnownPlace::Kind kind = KnownPlace::Kind::state;
   std::filesystem::path path;
-  // What the registry knows of its id; nothing for an unknown one.
+  // The registry's entry for its id; empty for an unknown id.
   std::optional<KnownPlace> known;
   // Registered for this path, and still the same folder.
   bool is_here = false;
-  // The folder that the registry knows is still there.
+  // The registered folder still exists.
   bool has_original = false;
 };
 std::vector<FoundPlace> find_places(const std::filesystem::path& folder);
 
-// The user says that it is the same one, at another path now.
+// Records that it is the same place at a new path.
 void note_moved(const FoundPlace& place);
-// The user says that it is a copy: it gets an id of its own. The content of a copied state folder is moved aside, so
-// that nothing in it acts on the original's runs, worktrees or checkout; that folder.
+// Records that it is a copy: it gets its own id. The content of a copied state folder is moved aside, so that nothing
+// in it acts on the original's runs, worktrees or checkout. Returns the folder that it was moved to.
 std::filesystem::path note_copied(const FoundPlace& place);
 
 }  // namespace reeve::project

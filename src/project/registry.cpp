@@ -1,7 +1,6 @@
 #include "project/registry.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <dirent.h>
@@ -15,6 +14,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "os/file.h"
+#include "os/write.h"
 #include "project/project.h"
 
 namespace reeve::project {
@@ -31,7 +31,7 @@ constexpr std::string_view first_line = "reeve-known 1\n";
 [[noreturn]] void fail(std::string_view what) {
   throw base::Error(
       "state.registry", fmt::format("the list of known state folders {}", what),
-      "it is $XDG_STATE_HOME/reeve/known, by default ~/.local/state/reeve/known: a folder of yours, 0700");
+      "$XDG_STATE_HOME/reeve/known (default ~/.local/state/reeve/known) must be a folder that you own, mode 0700");
 }
 
 std::string encode(const KnownPlace& place) {
@@ -41,7 +41,7 @@ std::string encode(const KnownPlace& place) {
                      place.has_database ? "yes" : "no", place.path.string());
 }
 
-// The rest of a line that begins with `word`, which it takes from `text`.
+// Removes a line that begins with `word` from `text` and returns its rest.
 std::optional<std::string_view> take_line(std::string_view& text, std::string_view word) {
   if (!text.starts_with(word)) return std::nullopt;
   const std::size_t end = text.find('\n');
@@ -77,13 +77,7 @@ bool is_still_there(const KnownPlace& place) {
 
 }  // namespace
 
-std::string make_identity() {
-  std::array<std::byte, id_digits / 2> bytes{};
-  base::SystemRandom().fill(bytes);
-  std::string id;
-  for (const std::byte byte : bytes) id += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-  return id;
-}
+std::string make_identity() { return base::random_hex(id_digits / 2); }
 
 bool is_identity(std::string_view text) noexcept {
   return text.size() == id_digits &&
@@ -101,10 +95,11 @@ std::optional<Registry> Registry::find() {
   const fs::path place = location();
   os::Fd folder(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder && errno == ENOENT) return std::nullopt;
-  if (!folder) fail(fmt::format("cannot be opened: {} is a link or no folder", base::quoted(place.string())));
+  if (!folder) fail(fmt::format("cannot be opened: {} is a symlink or not a folder", base::quoted(place.string())));
   struct stat status{};
   if (::fstat(folder.get(), &status) != 0 || status.st_uid != ::geteuid() || (status.st_mode & 0077U) != 0) {
-    fail(fmt::format("cannot be trusted: {} is another user's, or open to others", base::quoted(place.string())));
+    fail(fmt::format("cannot be trusted: {} belongs to another user, or other users can access it",
+                     base::quoted(place.string())));
   }
   return Registry(std::move(folder));
 }
@@ -120,7 +115,7 @@ Registry Registry::open() {
     }
   }
   auto found = find();
-  if (!found) fail("was removed just now");
+  if (!found) fail("was just removed");
   return std::move(*found);
 }
 
@@ -177,7 +172,7 @@ void Registry::make_room() const {
 void Registry::write(const KnownPlace& place) const {
   REEVE_ASSERT(is_identity(place.id) && place.path.is_absolute());
   const std::string text = encode(place);
-  if (text.size() > max_entry_bytes) fail("does not take so long a path");
+  if (text.size() > max_entry_bytes) fail("cannot store a path this long");
   if (!find(place.id)) make_room();
   const auto check = [](bool is_done) {
     if (!is_done) {
@@ -190,8 +185,7 @@ void Registry::write(const KnownPlace& place) const {
     const os::Fd file(
         ::openat(folder_.get(), draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     check(static_cast<bool>(file));
-    // A few hundred bytes are written whole or not at all.
-    check(::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    check(os::write_all(file.get(), text));
     check(::fsync(file.get()) == 0);
   }
   check(::renameat(folder_.get(), draft.c_str(), folder_.get(), place.id.c_str()) == 0);

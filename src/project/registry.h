@@ -9,8 +9,8 @@
 
 #include "os/fd.h"
 
-// The user's own list of state folders and projects that Reeve has made or that the user has accepted. Files that came
-// with a clone cannot be in it.
+// The user's list of state folders and projects that Reeve created or that the user accepted. Files from a clone cannot
+// be in it.
 namespace reeve::project {
 
 struct KnownPlace {
@@ -18,11 +18,11 @@ struct KnownPlace {
   Kind kind = Kind::state;
   // See make_identity().
   std::string id;
-  // Without links.
+  // Symlinks resolved.
   std::filesystem::path path;
   // Device numbers change between boots, so they are neither stored nor compared.
   std::uint64_t inode = 0;
-  // Of a state folder: a database was made in it, so that a missing one is a loss.
+  // For a state folder: a database was created in it, so a missing one is a loss.
   bool has_database = false;
 
   bool operator==(const KnownPlace&) const = default;
@@ -32,22 +32,22 @@ struct KnownPlace {
 std::string make_identity();
 bool is_identity(std::string_view text) noexcept;
 
-// `$XDG_STATE_HOME/reeve/known`: one file per id. Throws `state.registry` when the folder is a link, another user's or
-// open to others, or cannot be read or written.
+// `$XDG_STATE_HOME/reeve/known`: one file per id. Throws `state.registry` if the folder is a symlink, belongs to
+// another user, is accessible to others, or cannot be read or written.
 class Registry {
  public:
   // Throws `state.registry` when there is no home folder.
   static std::filesystem::path location();
-  // Nothing when none was made yet.
+  // Nothing if it does not exist yet.
   static std::optional<Registry> find();
-  // Makes it when it is missing.
+  // Creates it if it is missing.
   static Registry open();
 
-  // Nothing for an unknown id, and for a file that Reeve has not written.
+  // Nothing for an unknown id, or for a file that Reeve did not write.
   std::optional<KnownPlace> find(std::string_view id) const;
   // Bounded.
   std::vector<KnownPlace> list() const;
-  // Replaces the entry by rename. Drops entries of folders that are gone when there are too many.
+  // Replaces the entry by rename. If there are too many entries, drops those whose folders no longer exist.
   void write(const KnownPlace& place) const;
   void forget(std::string_view id) const noexcept;
 

@@ -34,7 +34,7 @@ class RegistryTest : public ::testing::Test {
   std::optional<std::string> before_;
 };
 
-TEST_F(RegistryTest, remembers_what_was_written) {
+TEST_F(RegistryTest, entries_round_trip) {
   EXPECT_FALSE(Registry::find());
   const Registry registry = Registry::open();
   KnownPlace place{.id = make_identity(), .path = "/a b/\"c\"\nd", .inode = 17};
@@ -59,7 +59,7 @@ TEST_F(RegistryTest, ids_are_random_and_never_paths) {
   }
 }
 
-TEST_F(RegistryTest, an_entry_that_is_a_link_or_broken_is_unknown) {
+TEST_F(RegistryTest, symlinked_or_broken_entry_is_unknown) {
   const Registry registry = Registry::open();
   const KnownPlace place{.id = make_identity(), .path = "/x", .inode = 1};
   registry.write(place);

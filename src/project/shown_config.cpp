@@ -11,7 +11,7 @@ namespace {
 
 using base::Value;
 
-// "tools.claude.env.API_KEY" → whether its value is a secret: by its name, or because some tool says so (LOG-4).
+// Whether the value of e.g. "tools.claude.env.API_KEY" is secret: by its name, or because a tool lists it (LOG-4).
 bool is_secret(const std::string& path, const model::Config& config) {
   const std::size_t env = path.find(".env.");
   if (env == std::string::npos) return false;
@@ -22,7 +22,7 @@ bool is_secret(const std::string& path, const model::Config& config) {
   });
 }
 
-// Addresses of webhooks lie within a list of records.
+// Webhook addresses are inside a list of records.
 void mask_addresses(Value& value) {
   if (Value::Array* array = value.as_array()) {
     for (Value& item : *array) mask_addresses(item);
@@ -56,7 +56,7 @@ std::vector<ShownEntry> shown_entries(const spec::LoadedConfig& loaded) {
   for (spec::IgnoredValue ignored : loaded.project_trust().ignored) {
     ignored.value = shown_value(ignored.path, std::move(ignored.value), loaded.config());
     const auto [place, is_new] = places.emplace(ignored.path, entries.size());
-    // Nothing holds in its place: a rule of a policy, for example.
+    // No value is in effect for this key: a policy rule, for example.
     if (is_new) entries.push_back({{.path = ignored.path, .value = {}, .origin = "default"}, std::nullopt});
     entries[place->second].ignored = std::move(ignored);
   }

@@ -9,13 +9,13 @@
 namespace reeve::project {
 
 struct ShownEntry : spec::ConfigEntry {
-  // What the project's file has in its place, and why it does not count.
+  // The project's value for this key, and why it is ignored.
   std::optional<spec::IgnoredValue> ignored;
 };
 
-// Every value of the config for people's eyes: secrets and addresses that carry some are masked (LOG-4).
+// All config values for display: secrets, and addresses that contain secrets, are masked (LOG-4).
 std::vector<ShownEntry> shown_entries(const spec::LoadedConfig& loaded);
-// One of them.
+// Masks a single value.
 base::Value shown_value(const std::string& path, base::Value value, const model::Config& config);
 
 }  // namespace reeve::project

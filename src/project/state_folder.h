@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-// The folder in which a daemon keeps everything (SPEC §7), and the names in it.
+// The folder in which a daemon keeps its state (SPEC §7), and the names in it.
 namespace reeve::project {
 
 struct StateFolder {
@@ -12,23 +12,23 @@ struct StateFolder {
   std::filesystem::path root;
 
   std::filesystem::path socket() const { return root / "reeve.sock"; }
-  // What local programs show at the daemon's port; made with the first.
+  // The token that local programs send to the daemon's port; created with the first one.
   std::filesystem::path http_token() const { return root / "http.token"; }
-  // Held by the one daemon of this folder.
+  // Locked by the single daemon of this folder.
   std::filesystem::path lock() const { return root / "reeve.lock"; }
   std::filesystem::path logs() const { return root / "logs"; }
   // One folder per run.
   std::filesystem::path runs() const { return root / "runs"; }
-  // One folder per execution that is not over: what it was started with.
+  // One folder per unfinished execution: its settings at the start.
   std::filesystem::path executions() const { return root / "executions"; }
   // Locks and sockets of the keepers.
   std::filesystem::path keepers() const { return root / "keepers"; }
-  // Whose own it is, if it is `.reeve/state` of one.
+  // The project, if this is the `.reeve/state` of one.
   std::optional<std::filesystem::path> project() const;
 };
 
 // `--state`, REEVE_STATE, `.reeve/state` of the project around `start`, else the user's own. Throws
-// `cli.no_state_folder` when none can be named.
+// `cli.no_state_folder` if there is none of these.
 StateFolder find_state_folder(const std::optional<std::string>& wanted, const std::filesystem::path& start);
 
 }  // namespace reeve::project

@@ -19,6 +19,7 @@
 #include "os/claim.h"
 #include "os/file.h"
 #include "os/user.h"
+#include "os/write.h"
 
 namespace reeve::project {
 
@@ -30,14 +31,14 @@ using base::Error;
 constexpr const char* id_name = "id";
 constexpr const char* ignore_name = ".gitignore";
 constexpr std::string_view aside_prefix = "before-";
-// What may lie in a folder that is new: a mount point's own folder, and what the user's registry brings.
+// Names that may be in a new folder: those of a mount point, and of the user's registry.
 constexpr std::array harmless_names = {".gitignore", "known", "trust", "trusted", "lost+found"};
 constexpr std::array database_names = {"reeve.db", "reeve.db-wal", "reeve.db-shm", "reeve.db-journal"};
 constexpr std::size_t max_names = 1'000'000;
 
 std::string shown(const fs::path& path) { return base::quoted(path.string()); }
 
-// As a word of a shell command.
+// Quotes the path as a word of a shell command.
 std::string as_word(const fs::path& path) {
   const std::string text = path.string();
   const bool is_plain = std::ranges::all_of(text, [](char c) {
@@ -50,44 +51,43 @@ std::string as_word(const fs::path& path) {
 }
 
 [[noreturn]] void refuse_unknown(const fs::path& root) {
-  throw Error(
-      "state.unknown",
-      fmt::format("the state folder {} was not made by Reeve for you: it came with a clone or an archive, or an "
-                  "older Reeve made it",
-                  shown(root)),
-      fmt::format("look at it, and accept it if it is yours: reeve state adopt {}", as_word(root)));
+  throw Error("state.unknown",
+              fmt::format("the state folder {} is not registered for you: it came with a clone or an archive, or an "
+                          "older Reeve created it",
+                          shown(root)),
+              fmt::format("check it, and accept it if it is yours: reeve state adopt {}", as_word(root)));
 }
 
 [[noreturn]] void refuse_moved(const fs::path& root, const KnownPlace& known) {
   const bool is_same_path = known.path == resolve_parent(root);
   const fs::path around = root.parent_path();
   const fs::path named = around.filename() == ".reeve" ? around.parent_path() : root;
-  throw Error(
-      "state.moved",
-      is_same_path
-          ? fmt::format("the state folder {} is not the one that was there before: was it restored or copied?",
-                        shown(root))
-          : fmt::format("the state folder {} is known as {}: was it moved or copied?", shown(root), shown(known.path)),
-      fmt::format("reeve project moved {0}, or: reeve project copied {0}", as_word(named)));
+  throw Error("state.moved",
+              is_same_path
+                  ? fmt::format("the state folder {} is not the one that was there before: was it restored or copied?",
+                                shown(root))
+                  : fmt::format("the state folder {} is registered as {}: was it moved or copied?", shown(root),
+                                shown(known.path)),
+              fmt::format("reeve project moved {0}, or: reeve project copied {0}", as_word(named)));
 }
 
 void refuse_owner(const fs::path& root, const struct stat& status) {
   if (status.st_uid == ::geteuid()) return;
   throw Error("state.not_yours",
               fmt::format("the state folder {} belongs to {}", shown(root), os::user_name(status.st_uid)),
-              "name another: --state DIR or REEVE_STATE");
+              "choose another with --state DIR or REEVE_STATE");
 }
 
 void refuse_open(const fs::path& root, const struct stat& status) {
   if ((status.st_mode & 0077U) == 0) return;
-  throw Error("state.not_private", fmt::format("others can enter the state folder {}", shown(root)),
+  throw Error("state.not_private", fmt::format("other users can access the state folder {}", shown(root)),
               fmt::format("chmod 700 {}", as_word(root)));
 }
 
 [[noreturn]] void refuse_link(const fs::path& root, int error) {
   if (error == ELOOP || error == ENOTDIR) {
-    throw Error("state.link", fmt::format("the state folder {} is a link, or no folder", shown(root)),
-                "name the folder itself: --state DIR or REEVE_STATE");
+    throw Error("state.link", fmt::format("the state folder {} is a symlink or not a folder", shown(root)),
+                "give the folder itself: --state DIR or REEVE_STATE");
   }
   base::throw_errno("file.unwritable", fmt::format("cannot open the folder {}", shown(root)), error);
 }
@@ -97,17 +97,17 @@ struct Opened {
   struct stat status{};
 };
 
-// The folder itself, of this user. Nothing when it is not there.
+// Opens the folder itself, owned by this user. Nothing if it does not exist.
 std::optional<Opened> open_own(const fs::path& root) {
   Opened opened{.folder = os::Fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))};
   if (!opened.folder) {
     if (errno == ENOENT) return std::nullopt;
-    // Whose it is says more than that it cannot be read.
+    // The owner explains more than the fact that it cannot be read.
     const int error = errno;
     struct stat status{};
     const bool is_named = ::lstat(root.c_str(), &status) == 0;
     if (error == EACCES && is_named) refuse_owner(root, status);
-    // Something on the way to it is no folder.
+    // A path component is not a folder.
     if (error == ENOTDIR && !is_named) return std::nullopt;
     refuse_link(root, error);
   }
@@ -125,7 +125,7 @@ std::optional<std::string> read_id(int folder) {
   return is_identity(id) ? std::optional(std::string(id)) : std::nullopt;
 }
 
-// Calls with each name; false ends it.
+// Calls `take` with each name until it returns false.
 void each_name(int folder, const std::function<bool(const dirent&)>& take) {
   const std::unique_ptr<DIR, decltype(&::closedir)> entries(
       ::fdopendir(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), ::closedir);
@@ -145,7 +145,7 @@ Contents look_into(int folder) {
   Contents found = Contents::none;
   each_name(folder, [&](const dirent& entry) {
     const std::string_view name = entry.d_name;
-    // Written by whoever makes it at the same moment.
+    // Written by a process that creates the folder at the same moment.
     if (is_harmless(name) || name.starts_with("id.draft.")) return true;
     found = found == Contents::state || name == "reeve.db" || name == "reeve.lock" || name == id_name ? Contents::state
                                                                                                       : Contents::other;
@@ -156,8 +156,7 @@ Contents look_into(int folder) {
 
 void write_name(int folder, const char* name, std::string_view text) {
   const os::Fd file(::openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      ::fsync(file.get()) != 0) {
+  if (!file || !os::write_all(file.get(), text) || ::fsync(file.get()) != 0) {
     base::throw_errno("file.unwritable", fmt::format("cannot write {} in the state folder", base::quoted(name)), errno,
                       "is the disk full?");
   }
@@ -165,7 +164,7 @@ void write_name(int folder, const char* name, std::string_view text) {
 
 enum class Existing { kept, replaced };
 
-// Whether the id in the folder is now this one; with `kept`, another may have been faster.
+// Whether the folder now has this id; with `kept`, another process may have been faster.
 bool write_id(int folder, const std::string& id, Existing existing) {
   struct stat status{};
   if (::fstatat(folder, ignore_name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -195,7 +194,7 @@ void make_private(const fs::path& root, int folder) {
                     "choose another with --state");
 }
 
-// Registered before the id is there: an id in a folder that Reeve made is never an unknown one.
+// Registers the id before writing it, so that a folder that Reeve created never has an unknown id.
 bool make_id(const Opened& opened, const fs::path& root) {
   make_private(root, opened.folder.get());
   const Registry registry = Registry::open();
@@ -206,13 +205,13 @@ bool make_id(const Opened& opened, const fs::path& root) {
   return false;
 }
 
-// A folder that is made anew where a daemon works with the one that was there before would have two.
+// A folder recreated while a daemon runs with the removed one would have two daemons.
 void refuse_claimed(const fs::path& root) {
   const auto holder = os::Claim::find_holder(state_claim(root));
   if (!holder) return;
   throw Error("state.in_use",
-              fmt::format("the state folder {} was removed while its daemon (pid {}) was at work: it ends its runs and "
-                          "leaves",
+              fmt::format("the state folder {} was removed while its daemon (pid {}) was running; the daemon is ending "
+                          "its runs and exiting",
                           shown(root), holder->pid),
               "try again in a moment");
 }
@@ -236,7 +235,7 @@ KnownPlace check_known(const Opened& opened, const fs::path& root, const std::st
 
 void refuse_other_things(const fs::path& root) {
   throw Error("daemon.state_folder",
-              fmt::format("{} is not a Reeve state folder: other things lie in it", base::visible(root.string())),
+              fmt::format("{} is not a Reeve state folder (it contains other files)", base::visible(root.string())),
               "choose an empty or a new folder with --state");
 }
 
@@ -251,8 +250,8 @@ void refuse_links_in(int folder, const fs::path& path, int depth, std::size_t& c
     if (++count > max_names) return false;
     if (is_link(folder, entry)) {
       throw Error("state.link_inside",
-                  fmt::format("{} is a link: nothing in a state folder may be one", shown(path / entry.d_name)),
-                  "remove it after a look at where it leads; Reeve never makes one");
+                  fmt::format("{} is a symlink, which is not allowed in a state folder", shown(path / entry.d_name)),
+                  "check where it points, then remove it; Reeve never creates one");
     }
     const bool is_aside = std::string_view(entry.d_name).starts_with(aside_prefix);
     if (depth <= 1 || is_harmless(entry.d_name) || is_aside) return true;
@@ -285,7 +284,7 @@ void check_state_place(const fs::path& root) {
   refuse_open(root, status);
   if (S_ISSOCK(socket.st_mode)) return;
   throw Error("state.link_inside", fmt::format("{} is not a socket", shown(root / "reeve.sock")),
-              "remove it after a look at where it leads");
+              "check what it is, then remove it");
 }
 
 OpenedState open_state_folder(const fs::path& root) {
@@ -299,7 +298,7 @@ OpenedState open_state_folder(const fs::path& root) {
       base::throw_errno("file.unwritable", fmt::format("cannot create the folder {}", shown(root)), errno);
     }
     opened = open_own(root);
-    if (!opened) throw Error("file.unwritable", fmt::format("{} was removed just now", shown(root)));
+    if (!opened) throw Error("file.unwritable", fmt::format("{} was just removed", shown(root)));
   }
   auto id = read_id(opened->folder.get());
   if (!id) {
@@ -309,7 +308,7 @@ OpenedState open_state_folder(const fs::path& root) {
       made.is_new = make_id(*opened, root);
       if (::fstat(opened->folder.get(), &opened->status) != 0) refuse_link(root, errno);
     }
-    // Whoever made it at the same moment has written the id before anything else.
+    // A process that created it at the same moment writes the id before anything else.
     id = read_id(opened->folder.get());
     if (!id && contents == Contents::other) refuse_other_things(root);
     if (!id) refuse_unknown(root);
@@ -343,16 +342,16 @@ void check_database_files(const KnownPlace& place) {
     const fs::path file = place.path / name;
     if (::lstat(file.c_str(), &status) != 0) continue;
     if (S_ISREG(status.st_mode) && status.st_uid == ::geteuid()) continue;
-    throw Error("state.link_inside", fmt::format("{} is not a regular file of yours", shown(file)),
-                "remove it after a look at it, and put the database back");
+    throw Error("state.link_inside", fmt::format("{} is not a regular file that you own", shown(file)),
+                "check what it is, remove it, and restore the database");
   }
   if (!place.has_database) return;
   struct stat status{};
   if (::lstat((place.path / "reeve.db").c_str(), &status) == 0) return;
   throw Error("state.database_missing",
-              fmt::format("{} is gone: it held the runs, approvals and executions of this state folder",
+              fmt::format("{} is missing: it held the runs, approvals and executions of this state folder",
                           shown(place.path / "reeve.db")),
-              fmt::format("put it back (from a backup, or a reeve.db.rescued beside it); or begin with an empty one: "
+              fmt::format("restore it from a backup or a reeve.db.rescued next to it, or start with an empty one: "
                           "reeve state adopt {}",
                           as_word(place.path)));
 }
@@ -377,7 +376,7 @@ KnownPlace adopt_state_folder(const fs::path& root) {
   adopted.has_database = ::fstatat(opened->folder.get(), "reeve.db", &database, AT_SYMLINK_NOFOLLOW) == 0;
   registry.write(adopted);
   write_id(opened->folder.get(), adopted.id, Existing::replaced);
-  // Its own entry, which the new one replaces; a copy's id stays that of the original.
+  // Removes its own entry, which the new one replaces; the original of a copy keeps its id.
   const auto known = before ? registry.find(*before) : std::nullopt;
   if (known && known->path == adopted.path) registry.forget(*before);
   return adopted;

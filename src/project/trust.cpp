@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using base::Value;
 
 constexpr std::size_t longest_record = 16 * base::limits::kib;
-// A name in the folder is that of the project's path, so that none can be made to look like another.
+// The file name is derived from the project's path, so that no record can pass for another project's.
 constexpr std::string_view trust_ending = ".trust";
 constexpr std::string_view shown_ending = ".shown";
 
@@ -35,7 +35,7 @@ bool is_ours(int fd, mode_t kind) {
          (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// The one name of a project, by whatever links it was reached.
+// The canonical path of a project, whatever symlinks it was reached by.
 std::optional<std::string> canonical_path(const fs::path& project) {
   std::error_code error;
   const fs::path path = fs::canonical(project, error);
@@ -48,7 +48,7 @@ std::string record_name(std::string_view path, std::string_view ending) {
 
 enum class Missing { leave, make };
 
-// Step by step from a folder that is the user's, without following links.
+// Opens folder by folder, starting at one that the user owns, without following symlinks.
 std::optional<os::Folder> open_records(Missing missing) {
   const auto root = user_state_folder();
   if (!root) return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<os::Folder> open_records(Missing missing) {
 }
 
 std::string read_text(const os::Folder& folder, const std::string& name) {
-  // Whatever lies there: nothing waits for the other end of a pipe.
+  // Never blocks on a pipe, whatever the file is.
   const auto file = folder.open_file(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
   if (!file || !is_ours(file->get(), S_IFREG)) return {};
   std::string text;
@@ -99,7 +99,7 @@ bool is_recorded(const fs::path& project, std::string_view ending, std::string_v
   throw base::Error(
       "config.trust_unwritable",
       fmt::format("cannot {} in {}/trust", what, user_state_folder().value_or("$XDG_STATE_HOME/reeve").string()),
-      "it must be a folder of yours that nobody else can write to, and no link");
+      "it must be a folder, not a symlink, that you own and only you can write to");
 }
 
 void record(const fs::path& project, std::string_view ending, std::string_view digest) {
@@ -147,7 +147,7 @@ void record_commands_shown(const fs::path& project, std::string_view digest) noe
   try {
     record(project, shown_ending, digest);
   } catch (const std::exception&) {
-    // Shown again the next time.
+    // Then they are shown again next time.
   }
 }
 

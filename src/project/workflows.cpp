@@ -1,6 +1,7 @@
 #include "project/workflows.h"
 
 #include <deque>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,16 +26,13 @@ fs::path folder_of(const std::string& file) {
 
 fs::path workflow_folder(const fs::path& project) { return project / ".reeve" / "workflows"; }
 
-// A file that cannot be read is none that a subgraph can mean; if one is missing for it, that is told.
+// An unreadable file cannot be a subgraph; if a subgraph is missing because of it, that is reported.
 std::shared_ptr<const spec::Source> read_or_skip(const fs::path& path) {
-  try {
-    return std::make_shared<const spec::Source>(shown_path(path), os::read_file(path, base::limits::spec_file_bytes));
-  } catch (const base::Error&) {
-    return nullptr;
-  }
+  auto text = os::find_file(path, base::limits::spec_file_bytes);
+  return text ? std::make_shared<const spec::Source>(shown_path(path), std::move(*text)) : nullptr;
 }
 
-// The project's workflows, then those beside the file.
+// The project's workflows, then those next to the file.
 spec::WorkflowCatalog load_catalog(const std::optional<fs::path>& project, const std::optional<fs::path>& folder) {
   std::vector<fs::path> folders;
   if (project) folders.push_back(workflow_folder(*project));
@@ -54,15 +52,15 @@ void add_names(const model::Workflow& workflow, std::deque<std::string>& names) 
   }
 }
 
-// The file and all that can be reached from it, each held against the config.
+// Collects the file and everything reachable from it, each checked against the config.
 base::Result<GatheredWorkflow> gather(const WorkflowPlace& place, const model::Config* config, Tools tools) {
   std::optional<spec::WorkflowCatalog> catalog;
-  const spec::WorkflowSurroundings surroundings{
+  const spec::WorkflowContext context{
       .config = config, .tools = tools, .catalog = [&]() -> const spec::WorkflowCatalog& {
         if (!catalog) catalog = load_catalog(place.project, place.folder);
         return *catalog;
       }};
-  auto file = spec::parse_workflow(place.source, surroundings);
+  auto file = spec::parse_workflow(place.source, context);
   if (!file) return std::unexpected(std::move(file.error()));
   GatheredWorkflow gathered{.file = std::move(*file), .subgraphs = {}};
   base::Problems problems;
@@ -72,11 +70,11 @@ base::Result<GatheredWorkflow> gather(const WorkflowPlace& place, const model::C
     const std::string name = std::move(names.front());
     names.pop_front();
     const spec::WorkflowCatalog::Entry* entry =
-        gathered.subgraphs.contains(name) ? nullptr : surroundings.catalog().find(name);
+        gathered.subgraphs.contains(name) ? nullptr : context.catalog().find(name);
     if (entry == nullptr) continue;
-    auto inner = spec::parse_workflow(entry->source, surroundings);
+    auto inner = spec::parse_workflow(entry->source, context);
     if (!inner) {
-      // One file may be known by two names.
+      // One file may be referenced by two names.
       problems.append_new(inner.error());
       continue;
     }
@@ -87,7 +85,7 @@ base::Result<GatheredWorkflow> gather(const WorkflowPlace& place, const model::C
   return gathered;
 }
 
-// What there is to say of the parts is said of the whole.
+// Adds the warnings of all parts to the workflow.
 base::Result<spec::WorkflowFile> with_warnings(base::Result<GatheredWorkflow> gathered) {
   if (!gathered) return std::unexpected(std::move(gathered.error()));
   for (const auto& [_, part] : gathered->subgraphs) gathered->file.warnings.append_new(part.warnings);
@@ -106,11 +104,11 @@ base::Result<spec::WorkflowFile> load_workflow(const std::string& name, Tools to
   const auto around = is_workflow_file(name) ? std::nullopt : find_project(".");
   const auto source = around ? find_workflow(*around, name).source : read_source(name);
   const fs::path folder = around ? workflow_folder(*around) : folder_of(name);
-  // As a start would: the project that one stands in, else the one around the file.
+  // Same as a start: the current project, else the one around the file.
   auto project = around ? around : find_project(".");
   if (!project) project = find_project(folder);
   const FoundConfig config = load_config(project, {});
-  // Roles and gates belong to a project; the user's own file alone names none that a workflow could be held to.
+  // Roles and gates belong to a project; the user's config alone defines none to check against.
   const bool is_held = config.has_project_file && config.loaded;
   auto gathered = gather({.source = source, .project = project, .folder = folder},
                          is_held ? &config.loaded->config() : nullptr, tools);
@@ -135,8 +133,8 @@ WorkflowPlace find_workflow(const fs::path& project, const std::string& name) {
     for (const fs::path& file : os::list_files(workflow_folder(project), {".yaml", ".yml"}, most_named)) {
       names.push_back(base::visible(file.stem().string()));
     }
-    fix = names.empty() ? "name a file, or put one into .reeve/workflows/"
-                        : fmt::format("there are {}; or name a file", base::join(names, ", "));
+    fix = names.empty() ? "give a file, or put one in .reeve/workflows/"
+                        : fmt::format("available: {}; or give a file", base::join(names, ", "));
   }
   throw base::Error("flow.not_found",
                     fmt::format("there is no workflow {} in {}", base::quoted(name),

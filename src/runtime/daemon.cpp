@@ -10,14 +10,14 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "json/parse.h"
 #include "ledger/leases.h"
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/lock.h"
-#include "runtime/notifier.h"
-#include "runtime/run_files.h"
-#include "runtime/store_task.h"
+#include "runtime/events/event_line.h"
+#include "runtime/loop/store_task.h"
+#include "runtime/notify/notifier.h"
+#include "runtime/runs/run_files.h"
 #include "store/runs.h"
 
 namespace reeve::runtime {
@@ -26,7 +26,7 @@ namespace {
 
 using store::Sql;
 
-// Of a log that was deleted, the last events are written anew, not all of them.
+// If the log was deleted, only the last events are written again.
 constexpr std::int64_t most_missed = 10'000;
 constexpr std::size_t most_swept = 100'000;
 
@@ -37,8 +37,8 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("localhost");
 }
 
-// Whose the runs are. A file has one daemon, wherever its folder is moved; where many share a store, several of one
-// host are told apart by their state folders.
+// Identifies the owner of runs. A file-based store has one daemon, wherever its folder is moved; with a shared store,
+// daemons of one host are distinguished by their state folders.
 std::string name_place(const store::Place& place, const fs::path& root) {
   if (place.kind != store::Place::Kind::postgresql) return host_name();
   constexpr std::size_t digits = 8;
@@ -50,26 +50,7 @@ std::string_view spell_kind(store::Place::Kind kind) {
   return kind == store::Place::Kind::memory ? "memory" : "sqlite";
 }
 
-ledger::StoredEvent read_event(const store::Row& row) {
-  return {row.integer(0), std::string(row.text(1)), row.word<model::EventKind>(2), std::string(row.text(3))};
-}
-
 }  // namespace
-
-std::string event_line(const ledger::StoredEvent& event) {
-  std::string line =
-      fmt::format(R"({{"event":"{}","timestamp":"{}","seq":{})", base::spell(event.kind), event.at, event.seq);
-  // The rest of the object, without its opening brace.
-  const std::string_view data = event.data;
-  if (data.size() > 2) {
-    line += ',';
-    line += data.substr(1);
-  } else {
-    line += '}';
-  }
-  line += '\n';
-  return line;
-}
 
 Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(clock_.wall_now()) {
   const auto crash_point = make_crash_point();
@@ -78,13 +59,13 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   os::create_folders(options_.folder.runs());
   os::create_folders(options_.folder.keepers());
   LogThread::Options log{.path = (options_.folder.logs() / "combined.log").string(), .settings = options_.config.log};
-  log.digest = [this](Digest digest) {
-    auto shared = std::make_shared<Digest>(std::move(digest));
+  log.digest = [this](OutputBatch digest) {
+    auto shared = std::make_shared<OutputBatch>(std::move(digest));
     loop_.post([this, shared] {
       if (supervisor_) supervisor_->take(std::move(*shared));
     });
   };
-  log.complain = options_.complain;
+  log.log_warning = options_.log_warning;
   log.wrote = [this](std::string_view lines) {
     if (!has_log_followers_) return;
     loop_.post([this, text = std::string(lines)] {
@@ -98,7 +79,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
 
   const auto place = store::parse_place(options_.store, options_.folder.root.string());
   if (!place) {
-    throw base::Error("config.invalid", fmt::format("`store: {}` is no store", base::mask_address(options_.store)),
+    throw base::Error("config.invalid", fmt::format("`store: {}` is not a store", base::mask_address(options_.store)),
                       "write sqlite or postgresql://user@host/db");
   }
   ledger::Ledger::Options ledger;
@@ -111,9 +92,9 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   ledger.looked = [this] {
     loop_.post([this] {
       if (approvals_) approvals_->look();
-      if (worker_) worker_->look();
-      // What another daemon did has no word here.
-      if (!around_ || !around_->lease) return;
+      if (driver_) driver_->look();
+      // Changes made by other daemons are not published here.
+      if (!context_ || !context_->lease) return;
       const auto followed = execution_followers_.keys();
       tell_executions({followed.begin(), followed.end()});
       events_->look();
@@ -121,7 +102,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   };
   ledger.followed = [this](const std::optional<base::Error>& error, const ledger::StepResult& result) {
     loop_.post([this, error, result] {
-      if (worker_) worker_->take_followed(error, result);
+      if (driver_) driver_->take_followed(error, result);
     });
   };
   ledger.outside = [this](const ledger::OutsideResult& result) {
@@ -130,7 +111,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
     });
   };
   auto session = store::open_writer(*place, clock_);
-  // Before the ledger can commit anything: what it publishes is written then.
+  // Before the ledger can commit: from then on it publishes to the log.
   write_missed_events(*session);
   ledger_ = std::make_unique<ledger::Ledger>(std::move(session), std::move(ledger), open_reader(*place));
   store_kind_ = spell_kind(place->kind);
@@ -142,41 +123,41 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   const std::int64_t number = ledger_->call([&](ledger::Transaction& transaction) {
     return ledger::register_daemon(transaction, {host, boot}, options_.config.supervision.lease);
   });
-  sweep_seats();
-  // All that it needs for itself is open.
+  remove_stale_endpoints();
+  // All of the daemon's own descriptors are open by now.
   const DescriptorBudget descriptors = divide_own_descriptors();
   keepers_ = std::make_unique<KeeperPool>(loop_, KeeperPool::Options{.program = options_.keeper_program,
-                                                                     .seats = options_.folder.keepers().string(),
+                                                                     .endpoints = options_.folder.keepers().string(),
                                                                      .host = host,
                                                                      .boot_id = boot,
                                                                      .complaints = options_.complaints,
                                                                      .crash_point = options_.crash_point,
                                                                      .size = descriptors.idle_keepers});
-  around_ = std::make_unique<Surroundings>(Surroundings{.loop = loop_,
-                                                        .ledger = *ledger_,
-                                                        .clock = clock_,
-                                                        .log = *log_,
-                                                        .keepers = *keepers_,
-                                                        .folder = options_.folder,
-                                                        .keeper_program = options_.keeper_program,
-                                                        .daemon = number,
-                                                        .host = host,
-                                                        .boot_id = boot,
-                                                        .cgroup_parent = os::Cgroup::find_parent(),
-                                                        .open_files = options_.open_files,
-                                                        .descriptors = descriptors,
-                                                        .supervision = options_.config.supervision,
-                                                        .environment = options_.environment,
-                                                        .complain = options_.complain,
-                                                        .crash_point = crash_point});
+  context_ = std::make_unique<RuntimeContext>(RuntimeContext{.loop = loop_,
+                                                             .ledger = *ledger_,
+                                                             .clock = clock_,
+                                                             .log = *log_,
+                                                             .keepers = *keepers_,
+                                                             .folder = options_.folder,
+                                                             .keeper_program = options_.keeper_program,
+                                                             .daemon = number,
+                                                             .host = host,
+                                                             .boot_id = boot,
+                                                             .cgroup_parent = os::Cgroup::find_parent(),
+                                                             .open_files = options_.open_files,
+                                                             .descriptors = descriptors,
+                                                             .supervision = options_.config.supervision,
+                                                             .environment = options_.environment,
+                                                             .log_warning = options_.log_warning,
+                                                             .crash_point = crash_point});
   sandbox_ = std::make_unique<SandboxProbe>(loop_, SandboxPlace{options_.keeper_program, options_.folder});
-  supervisor_ = std::make_unique<Supervisor>(*around_);
-  isolation_ = std::make_unique<Isolation>(*around_);
-  worker_ = std::make_unique<Worker>(NodeWork::Helpers{*around_, *supervisor_, *sandbox_, *isolation_});
-  supervisor_->set_changed([this](const model::Run& run) { worker_->see(run); });
+  supervisor_ = std::make_unique<Supervisor>(*context_);
+  isolation_ = std::make_unique<Isolation>(*context_);
+  driver_ = std::make_unique<ExecutionDriver>(NodeExecutor::Helpers{*context_, *supervisor_, *sandbox_, *isolation_});
+  supervisor_->set_changed([this](const model::Run& run) { driver_->see(run); });
   supervisor_->set_lost(
-      [this](const model::Run& run, Supervisor::LostAnswer answer) { worker_->put_aside(run, std::move(answer)); });
-  approvals_ = std::make_unique<Approvals>(*around_, *supervisor_, *worker_);
+      [this](const model::Run& run, Supervisor::LostAnswer answer) { driver_->put_aside(run, std::move(answer)); });
+  approvals_ = std::make_unique<Approvals>(*context_, *supervisor_, *driver_);
   isolation_->set_asked([this](const model::Approval& approval) { approvals_->note_opened(approval); });
   approvals_->set_may_apply([this] { isolation_->apply_granted(); });
   if (!options_.config.notify.empty()) {
@@ -185,29 +166,30 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
                                                              .entries = options_.config.notify,
                                                              .secrets = options_.notify_secrets,
                                                              .environment = options_.notify_environment,
-                                                             .complain = options_.complain});
+                                                             .log_warning = options_.log_warning});
   }
-  // A file has one daemon, which its lock proves; where many share a store, others count on the lease.
+  // A file-based store has one daemon, enforced by its lock; with a shared store, other daemons rely on the lease.
   if (place->kind == store::Place::Kind::postgresql) {
-    around_->lease = options_.config.supervision.lease;
+    context_->lease = options_.config.supervision.lease;
     renew_lease();
   }
 }
 
-// For those who only look while another program holds the file locked. A server has its own way to be silent.
+// Lets reads proceed while another program holds the file locked. Only file stores need this.
 std::unique_ptr<store::Session> Daemon::open_reader(const store::Place& place) const {
   constexpr base::Milliseconds reader_timeout = std::chrono::seconds(1);
   if (place.kind != store::Place::Kind::file) return nullptr;
   try {
     return store::open_reader(place, clock_, {.patience = reader_timeout});
   } catch (const base::Error& error) {
-    options_.complain(fmt::format("reads wait for the store thread: {}", error.message()));
+    options_.log_warning(
+        fmt::format("no separate read connection, so reads share the store thread: {}", error.message()));
     return nullptr;
   }
 }
 
-// Of keepers that were killed: nobody else removes their names.
-void Daemon::sweep_seats() const {
+// Removes endpoints of killed keepers, which nothing else removes.
+void Daemon::remove_stale_endpoints() const {
   for (const auto& file : os::list_files(options_.folder.keepers(), {".lock"}, most_swept)) {
     if (os::FileLock::query(file.string()) == os::FileLock::State::held) continue;
     fs::path socket = file;
@@ -218,13 +200,14 @@ void Daemon::sweep_seats() const {
   }
 }
 
-// Of runs that were over, or never began to exist, when the last daemon died: they hold whole environments.
+// Removes the launch files of runs that had ended, or never came to exist, when the last daemon died: they contain
+// whole environments.
 void Daemon::sweep_launches() {
   std::vector<base::RunId> found;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(options_.folder.runs(), error)) {
     const std::string name = entry.path().filename().string();
-    // Every run that the store has got its name when it was looked at.
+    // Every run in the store was renamed during recovery, so this draft belongs to none.
     if (is_draft(name)) drop_draft(options_.folder.runs().string(), name.substr(draft_name("").size()));
     const auto id = base::RunId::parse(name);
     if (id && fs::exists(entry.path() / keeper::launch_name, error)) found.push_back(*id);
@@ -250,16 +233,16 @@ void Daemon::sweep_launches() {
 }
 
 void Daemon::renew_lease() {
-  const base::Milliseconds lease = *around_->lease;
+  const base::Milliseconds lease = *context_->lease;
   ask_store(
       *ledger_, loop_,
-      [number = around_->daemon, lease](ledger::Transaction& transaction) {
+      [number = context_->daemon, lease](ledger::Transaction& transaction) {
         return ledger::renew_lease(transaction, number, lease);
       },
       [this, lease](std::expected<bool, base::Error> renewed) {
         if (renewed && !*renewed) {
-          // What it covered may be another's by now: begun anew, it finds out.
-          throw base::Error("daemon.lease_lost", "the lease was not renewed in time: the store was out of reach");
+          // Another daemon may own its runs by now: the next start finds out.
+          throw base::Error("daemon.lease_lost", "the lease was not renewed in time: the store was unreachable");
         }
         if (renewed) supervisor_->renew_leases();
         lease_timer_ = loop_.at(loop_.now() + lease / 3, [this] { renew_lease(); });
@@ -267,19 +250,19 @@ void Daemon::renew_lease() {
 }
 
 Daemon::~Daemon() {
-  // First: what it does is given up, and rolled back.
+  // First: its job is cancelled and rolled back.
   side_.reset();
   notifier_.reset();
-  const std::int64_t number = around_->daemon;
+  const std::int64_t number = context_->daemon;
   try {
     ledger_->call([number](ledger::Transaction& transaction) { ledger::end_lease(transaction, number); });
   } catch (const base::Error& error) {
-    options_.complain(error.message());
+    options_.log_warning(error.message());
   }
   isolation_.reset();
-  // What the two threads still finish is posted to a loop that turns no more.
+  // Results that the two threads still deliver are posted to a loop that no longer runs.
   approvals_.reset();
-  worker_.reset();
+  driver_.reset();
   supervisor_.reset();
   keepers_.reset();
   ledger_.reset();
@@ -288,7 +271,7 @@ Daemon::~Daemon() {
 
 void Daemon::recover(std::function<void()> done) {
   const auto open = [this, done] {
-    // After what was asked of the store so far.
+    // Waits for earlier requests to the store.
     ask_store(
         *ledger_, loop_, [](ledger::Transaction&) {},
         [this, done](const std::expected<void, base::Error>&) {
@@ -299,7 +282,7 @@ void Daemon::recover(std::function<void()> done) {
   };
   supervisor_->recover([this, open] {
     sweep_launches();
-    worker_->begin([this, open] {
+    driver_->begin([this, open] {
       approvals_->begin();
       open();
     });
@@ -308,7 +291,7 @@ void Daemon::recover(std::function<void()> done) {
 
 std::function<void(const char*)> Daemon::make_crash_point() const {
 #ifdef REEVE_CRASH_POINTS
-  // `stop:NAME` stands still there once instead, as on a machine that sleeps.
+  // `stop:NAME` stops the process there once instead, as on a machine that sleeps.
   const bool stops = options_.crash_point.starts_with("stop:");
   auto has_stopped = std::make_shared<std::atomic<bool>>(false);
   return [wanted = options_.crash_point.substr(stops ? 5 : 0), stops, has_stopped,
@@ -333,19 +316,17 @@ void Daemon::publish(std::span<const ledger::StoredEvent> events) {
   note_executions(events);
   const auto is_closing = [](const auto& event) { return event.kind == model::EventKind::approval_status_change; };
   if (std::ranges::any_of(events, is_closing)) is_question_closed_ = true;
-  // Of nodes: what a run asks tells of itself.
-  const auto has_time = [](const auto& event) {
-    return event.kind == model::EventKind::approval_needed && event.data.find(R"("expires_at":")") != std::string::npos;
-  };
+  // Only for questions of nodes: runs announce theirs themselves.
+  const auto has_time = [](const auto& event) { return event.facts && event.facts->expires; };
   if (std::ranges::any_of(events, has_time)) is_question_timed_ = true;
-  // One word is enough for all that were committed before it is heard.
+  // One notification covers everything committed before it is handled.
   if (is_told_.exchange(true)) return;
   untold_since_ = std::chrono::steady_clock::now();
   loop_.post([this] {
     const auto committed_at = untold_since_.load();
     is_told_ = false;
     if (is_question_closed_.exchange(false) && approvals_) approvals_->look_at_waiters();
-    if (is_question_timed_.exchange(false) && approvals_) approvals_->look_at_time();
+    if (is_question_timed_.exchange(false) && approvals_) approvals_->expire_due();
     std::set<base::ExecutionId> changed;
     {
       const std::lock_guard lock(changed_mutex_);
@@ -360,13 +341,9 @@ void Daemon::note_executions(std::span<const ledger::StoredEvent> events) {
   if (!has_execution_followers_) return;
   for (const ledger::StoredEvent& event : events) {
     if (event.kind != model::EventKind::execution_status_change) continue;
-    const auto data = json::parse(event.data);
-    const base::Value* word = data ? data->find("execution_id") : nullptr;
-    const std::string* text = word != nullptr ? word->as_string() : nullptr;
-    const auto id = text != nullptr ? base::ExecutionId::parse(*text) : std::nullopt;
-    if (!id) continue;
+    if (!event.facts || !event.facts->execution) continue;
     const std::lock_guard lock(changed_mutex_);
-    changed_executions_.insert(*id);
+    changed_executions_.insert(*event.facts->execution);
   }
 }
 
@@ -378,7 +355,7 @@ void Daemon::tell_executions(const std::set<base::ExecutionId>& changed) {
 }
 
 void Daemon::notify(std::span<const ledger::StoredEvent> events) {
-  // Read by the store thread: the options never change.
+  // Called on the store thread, which is safe because the options never change.
   if (options_.config.notify.empty()) return;
   std::vector<Notice> notices;
   for (const ledger::StoredEvent& event : events) {
@@ -395,7 +372,7 @@ void Daemon::write_missed_events(store::Session& session) {
   const std::int64_t last = session.query_number(Sql::events_last, {});
   std::string lines;
   session.query(Sql::events_since, {{"after", std::max(seen, last - most_missed)}, {"most", most_missed}},
-                [&](const store::Row& row) { lines += event_line(read_event(row)); });
+                [&](const store::Row& row) { lines += event_line(ledger::read_event(row)); });
   if (!lines.empty()) log_->write(std::move(lines));
 }
 
@@ -406,7 +383,7 @@ void Daemon::open_events() {
         [after, most](ledger::Transaction& transaction) {
           std::vector<ledger::StoredEvent> events;
           transaction.session().query(Sql::events_since, {{"after", after}, {"most", most}},
-                                      [&](const store::Row& row) { events.push_back(read_event(row)); });
+                                      [&](const store::Row& row) { events.push_back(ledger::read_event(row)); });
           return events;
         },
         std::move(done));

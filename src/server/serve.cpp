@@ -34,10 +34,10 @@
 #include "os/unix_socket.h"
 #include "project/project.h"
 #include "project/state_identity.h"
-#include "server/api.h"
-#include "server/door.h"
-#include "server/file_guard.h"
-#include "server/front.h"
+#include "server/access/tcp_endpoint.h"
+#include "server/request/file_guard.h"
+#include "server/routing/api.h"
+#include "server/run_socket/run_sockets.h"
 
 namespace reeve::server {
 
@@ -49,25 +49,25 @@ using base::Error;
 
 constexpr auto close_patience = std::chrono::seconds(2);
 constexpr auto dying_patience = std::chrono::seconds(5);
-// How long a daemon that leaves waits for a store that does not answer.
+// How long a stopping daemon waits for a store that does not answer.
 constexpr auto stalled_timeout = std::chrono::seconds(3);
-// After so long, whoever waits for the start is told what it waits for.
+// After this long, the reason for a slow start is printed.
 constexpr auto silent_start = std::chrono::milliseconds(1'500);
 constexpr auto foreign_patience = std::chrono::milliseconds(500);
-// A socket that is removed again and again is not made anew for ever: each time costs a descriptor.
+// A socket that keeps being removed is recreated only so often: each time costs a descriptor.
 constexpr int max_sockets = 100;
 
-// What the daemon was started with and must not hand on.
+// Inherited settings that must not be passed on.
 struct Inherited {
   std::optional<std::string> notify_socket;
   std::string crash_point;
   std::uint64_t open_files = 0;
-  // Until the config says which of them notifications need.
+  // Kept until the config says which of them notifications need.
   std::map<std::string, std::string> variables;
 };
 
-// Its own environment decides nothing from here on but where the user's files are and which settings hold; what runs
-// need comes with them.
+// From here on the daemon's environment only determines the user's folders and settings; runs bring their own
+// environment.
 Inherited clear_environment() {
   Inherited inherited;
   inherited.notify_socket = project::variable("NOTIFY_SOCKET");
@@ -91,24 +91,24 @@ Inherited clear_environment() {
     if (auto value = project::variable(name.c_str())) kept.emplace_back(name, std::move(*value));
   }
   ::clearenv();
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has begun.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has started.
   for (const auto& [name, value] : kept) ::setenv(name.c_str(), value.c_str(), 1);
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     inherited.open_files = limit.rlim_cur;
-    // Two descriptors a run; tools get the limit that the person had.
+    // Each run needs two descriptors; tools get the user's original limit.
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
   }
   return inherited;
 }
 
-// APR-11: a process inside a run would have a daemon of its own to decide with, and all that this one starts would
+// APR-11: otherwise a process inside a run could decide with its own daemon, and everything that daemon starts would
 // carry the run's mark.
 void refuse_inside_run() {
   const auto limit = os::find_lock_limit(::getpid());
   if (!limit || !os::is_descent_mark(*limit)) return;
-  throw Error("daemon.inside_run", "a daemon cannot be started inside a run", "start it in a shell of your own");
+  throw Error("daemon.inside_run", "a daemon cannot be started inside a run", "start it in a shell outside any run");
 }
 
 bool is_living(pid_t pid) {
@@ -119,14 +119,15 @@ bool is_living(pid_t pid) {
 [[noreturn]] void refuse_taken(const project::StateFolder& folder, const std::string& holder) {
   std::error_code error;
   const bool is_reachable = fs::exists(folder.socket(), error);
-  throw Error("daemon.already_running",
-              fmt::format("another daemon{} has the state folder {}{}", holder.empty() ? "" : " (pid " + holder + ")",
-                          folder.root.string(), is_reachable ? "" : ", and cannot be reached: its socket is not there"),
-              is_reachable || holder.empty() ? "`reeve stop` ends it; or choose another folder with --state"
-                                             : fmt::format("try again in a moment; `kill {}` ends it", holder));
+  throw Error(
+      "daemon.already_running",
+      fmt::format("another daemon{} is using the state folder {}{}", holder.empty() ? "" : " (pid " + holder + ")",
+                  folder.root.string(), is_reachable ? "" : ", but cannot be reached: its socket is missing"),
+      is_reachable || holder.empty() ? "stop it with `reeve stop`, or choose another folder with --state"
+                                     : fmt::format("try again in a moment, or end it with `kill {}`", holder));
 }
 
-// By a name that no file stands for. Nothing when another user holds it, to be in the way: then the lock alone counts.
+// Claims an abstract socket name. Nothing if another user has taken the name; then only the lock protects the folder.
 std::optional<os::Claim> take_claim(const project::StateFolder& folder) {
   const std::string name = project::state_claim(folder.root);
   const base::SystemClock clock;
@@ -134,13 +135,13 @@ std::optional<os::Claim> take_claim(const project::StateFolder& folder) {
   while (true) {
     if (auto claim = os::Claim::try_take(name)) return claim;
     const auto holder = os::Claim::find_holder(name);
-    // One that was killed keeps it until the last of its threads is gone, a moment after itself.
+    // A killed daemon keeps the name until its last thread has ended, slightly after the process.
     const bool is_dying = holder && holder->pid != 0 && !is_living(holder->pid);
     const auto waited = clock.boot_now() - begun;
     if (holder && (!is_dying || waited > dying_patience)) {
       refuse_taken(folder, holder->pid != 0 ? std::to_string(holder->pid) : "");
     }
-    // It may be taken and not listen yet.
+    // The name may be bound but not listening yet.
     if (!holder && waited > foreign_patience) return std::nullopt;
     ::poll(nullptr, 0, 5);
   }
@@ -175,7 +176,7 @@ bool is_at(const fs::path& path, const os::Fd& file) {
   return ::lstat(path.c_str(), &named) == 0 && ::fstat(file.get(), &open) == 0 && named.st_ino == open.st_ino;
 }
 
-// What proves that this daemon is the one of its folder.
+// Proof that this daemon owns its folder.
 struct Possession {
   std::optional<os::Claim> claim;
   os::FileLock lock;
@@ -192,7 +193,7 @@ std::expected<model::Config, Error> load_config(const project::StateFolder& fold
   if (found.loaded) return found.loaded->config();
   return std::unexpected(Error("config.invalid",
                                fmt::format("the config is not valid: {}", first_problem(found.loaded.error())),
-                               "`reeve config show` tells everything that is wrong"));
+                               "`reeve config show` lists every problem"));
 }
 
 // systemd's protocol is one datagram.
@@ -201,14 +202,14 @@ void notify(const std::optional<std::string>& socket, std::string_view text) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::copy(socket->begin(), socket->end(), address.sun_path);
-  // An abstract name begins with NUL, written as @.
+  // An abstract name starts with NUL, written as @.
   if (socket->front() == '@') address.sun_path[0] = '\0';
   const os::Fd end(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket->size());
   ::sendto(end.get(), text.data(), text.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), length);
 }
 
-// Says on standard error why the start takes long, which whoever started the daemon shows.
+// Prints the reason for a slow start to standard error, which the starting client shows.
 class StartNotice {
  public:
   StartNotice()
@@ -217,7 +218,8 @@ class StartNotice {
           std::condition_variable_any ended;
           std::unique_lock lock(mutex);
           if (ended.wait_for(lock, stop, silent_start, [] { return false; }) || stop.stop_requested()) return;
-          fmt::print(stderr, "the store does not answer: another program holds it locked, or its server is silent\n");
+          fmt::print(stderr,
+                     "the store is not responding: another program has locked it, or its server does not answer\n");
         }) {}
 
  private:
@@ -234,33 +236,33 @@ class Server {
         complaints_(::open((options.folder.logs() / "daemon.log").c_str(),
                            O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)),
         daemon_(make_options()),
-        front_(daemon_, front_settings()),
-        api_(daemon_, &front_),
+        tcp_endpoint_(daemon_, tcp_endpoint_settings()),
+        api_(daemon_, &tcp_endpoint_),
         http_(daemon_.loop(),
               [this](Request request, std::shared_ptr<Responder> responder) {
                 used_at_ = daemon_.loop().now();
                 api_.handle(std::move(request), std::move(responder));
               },
-              {.connections = daemon_.around().descriptors.max_connections, .keeps_spare = true}),
-        doors_(daemon_) {
+              {.connections = daemon_.context().descriptors.max_connections, .keeps_spare = true}),
+        run_sockets_(daemon_) {
     http_.count_in(daemon_.meters().api);
     if (is_in_folder(daemon_.options().store)) project::note_database(place_);
   }
 
-  // Before anything else, so that whoever starts it is told. A daemon that a client has started goes on without the
-  // port of the config: another state folder's may have it.
+  // Before anything else, so that the user sees an error. A daemon started by a client continues without the configured
+  // port, because a daemon of another state folder may have it.
   void take_port() {
     const std::string address = options_.http.value_or(daemon_.options().config.server.http);
     if (address == "off") return;
     try {
-      front_.listen(address);
+      tcp_endpoint_.listen(address);
     } catch (const Error& error) {
       if (!options_.is_background) throw;
-      complain(fmt::format("error[{}]: {}; going on without", error.code(), error.message()));
+      log_warning(fmt::format("error[{}]: {}; continuing without the port", error.code(), error.message()));
     }
   }
 
-  // Once it has begun, what it cannot go on with ends it: the guard starts the next one, which reads the truth.
+  // Errors that the daemon cannot handle end it: the guard starts the next one, which recovers from the store.
   int run() {
     sigset_t watched;
     ::sigemptyset(&watched);
@@ -276,16 +278,17 @@ class Server {
     if (possession_.claim) {
       claim = daemon_.loop().watch(possession_.claim->fd(), [this] { possession_.claim->drain(); });
     } else {
-      complain("another user holds the name that keeps a second daemon out; the lock alone does now");
+      log_warning(
+          "another user has taken the socket name that prevents a second daemon; relying on the lock file alone");
     }
     const FileGuard files(daemon_, {.renew = [this] { renew_names(); }, .leave = [this] { leave(); }});
-    daemon_.recover([this] { open_doors(); });
+    daemon_.recover([this] { open_sockets(); });
     used_at_ = daemon_.loop().now();
     try {
       daemon_.loop().run();
       return EXIT_SUCCESS;
     } catch (const Error& error) {
-      complain(fmt::format("error[{}]: {}", error.code(), error.message()));
+      log_warning(fmt::format("error[{}]: {}", error.code(), error.message()));
       return EX_SOFTWARE;
     }
   }
@@ -301,7 +304,7 @@ class Server {
         .reload = [folder = options_.folder](const fs::path& named) { return load_config(folder, named); },
         .keeper_program = (fs::read_symlink("/proc/self/exe").parent_path() / "reeve-keeper").string(),
         .open_files = inherited_.open_files,
-        .complain = [this](const std::string& text) { complain(text); },
+        .log_warning = [this](const std::string& text) { log_warning(text); },
         .complaints = complaints_.get(),
         .crash_point = inherited_.crash_point};
     if (is_in_folder(made.store)) project::check_database_files(place_);
@@ -317,10 +320,10 @@ class Server {
            fs::path(place->where) == options_.folder.root / "reeve.db";
   }
 
-  // Of what the daemon was started with, notifications get what desktops and programs need, and their keys.
+  // Passes on the inherited variables that desktop notifications and programs need, and the secrets of notifications.
   void give_variables(runtime::Daemon::Options& made) {
     const auto variables = std::exchange(inherited_.variables, {});
-    for (const char* name : project::errand_variables) {
+    for (const char* name : project::hook_variables) {
       const auto found = variables.find(name);
       if (found != variables.end()) made.notify_environment.push_back(fmt::format("{}={}", name, found->second));
     }
@@ -336,19 +339,19 @@ class Server {
     }
   }
 
-  Front::Settings front_settings() const {
+  TcpEndpoint::Settings tcp_endpoint_settings() const {
     const model::ServerSettings& server = daemon_.options().config.server;
     return {.tls = server.tls,
             .is_behind_proxy = options_.is_behind_proxy || server.behind_proxy,
             .allowed_hosts = server.allowed_hosts};
   }
 
-  void complain(const std::string& text) const {
+  void log_warning(const std::string& text) const {
     const std::string line = fmt::format("{} {}\n", base::format_time(base::SystemClock().wall_now()), text);
     if (::write(complaints_.get(), line.data(), line.size()) < 0) return;
   }
 
-  // Of the lock and the socket: nothing is lost with them, and the claim keeps every other daemon out.
+  // Recreates the lock and the socket: nothing is lost with them, and the claim keeps other daemons out.
   void renew_names() {
     const project::StateFolder& folder = options_.folder;
     try {
@@ -356,32 +359,32 @@ class Server {
         if (auto lock = os::FileLock::try_take(folder.lock().string())) {
           write_pid(*lock, folder);
           possession_.lock = std::move(*lock);
-          complain("reeve.lock was removed; it is made anew");
+          log_warning("reeve.lock was removed; recreating it");
         }
       }
       std::error_code error;
       if (is_open_ && !is_leaving_ && !fs::exists(folder.socket(), error) && ++sockets_ <= max_sockets) {
         http_.accept(os::listen_at(folder.socket().string(), os::SocketKind::stream));
-        complain("reeve.sock was removed; it is made anew");
+        log_warning("reeve.sock was removed; recreating it");
       }
     } catch (const Error& error) {
-      complain(fmt::format("error[{}]: {}", error.code(), error.message()));
+      log_warning(fmt::format("error[{}]: {}", error.code(), error.message()));
     }
   }
 
-  void open_doors() {
+  void open_sockets() {
     is_open_ = true;
     http_.accept(os::listen_at(options_.folder.socket().string(), os::SocketKind::stream));
-    front_.serve(http_);
+    tcp_endpoint_.serve(http_);
     if (options_.is_background) {
-      // Whoever started this waits for the end of these.
+      // The client that started the daemon waits until these are closed.
       const os::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
       ::dup2(null.get(), STDOUT_FILENO);
       ::dup2(complaints_.get(), STDERR_FILENO);
       watch_idle();
     } else {
       fmt::print(stderr, "reeve: listening at {}\n", options_.folder.socket().string());
-      if (front_.is_open()) fmt::print(stderr, "reeve: listening at {}\n", front_.bound());
+      if (tcp_endpoint_.is_open()) fmt::print(stderr, "reeve: listening at {}\n", tcp_endpoint_.bound());
     }
     notify(inherited_.notify_socket, "READY=1");
   }
@@ -390,10 +393,10 @@ class Server {
     if (!idle_exit_.after) return;
     idle_timer_ = daemon_.loop().at(used_at_ + *idle_exit_.after, [this] {
       const auto now = daemon_.loop().now();
-      if (http_.connections() > 0 || daemon_.supervisor().live_runs() > 0 || front_.is_wanted()) used_at_ = now;
+      if (http_.connections() > 0 || daemon_.supervisor().live_runs() > 0 || tcp_endpoint_.is_wanted()) used_at_ = now;
       if (used_at_ + *idle_exit_.after > now) return watch_idle();
       daemon_.ask_idle([this](bool is_idle) {
-        if (is_idle && http_.connections() == 0 && !front_.is_wanted()) return leave();
+        if (is_idle && http_.connections() == 0 && !tcp_endpoint_.is_wanted()) return leave();
         used_at_ = daemon_.loop().now();
         watch_idle();
       });
@@ -404,14 +407,14 @@ class Server {
     if (is_leaving_) return;
     is_leaving_ = true;
     notify(inherited_.notify_socket, "STOPPING=1");
-    // While the lock is held: the name cannot be that of a successor.
+    // While the lock is held, so that this cannot be the socket of a successor.
     ::unlink(options_.folder.socket().c_str());
     leave_without_store();
     http_.close(close_patience, [this] { daemon_.loop().stop(); });
   }
 
-  // Should the store keep it from leaving: what waits for that was promised to nobody, and the next daemon reads what
-  // was stored, as after a crash.
+  // In case the store blocks the exit: pending work was not confirmed to any client, and the next daemon recovers from
+  // the store as after a crash.
   void leave_without_store() {
     std::thread([working_since = daemon_.ledger().working_since()] {
       using std::chrono::steady_clock;
@@ -426,7 +429,7 @@ class Server {
 
   const ServeOptions& options_;
   const project::KnownPlace place_;
-  // Given up after all else.
+  // Released last.
   Possession possession_;
   Inherited inherited_;
   os::Fd complaints_;
@@ -436,10 +439,10 @@ class Server {
   bool is_open_ = false;
   int sockets_ = 0;
   runtime::Daemon daemon_;
-  Front front_;
+  TcpEndpoint tcp_endpoint_;
   Api api_;
   HttpServer http_;
-  Doors doors_;
+  RunSockets run_sockets_;
   runtime::Loop::Hold idle_timer_;
 };
 
@@ -450,7 +453,7 @@ int serve(const ServeOptions& options) {
     sigset_t blocked;
     ::sigemptyset(&blocked);
     for (const int number : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&blocked, number);
-    // Before any thread begins, so that all have it.
+    // Before any thread starts, so that all inherit the mask.
     ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
     refuse_inside_run();
@@ -470,7 +473,7 @@ int serve(const ServeOptions& options) {
     if (!error.fix().empty()) text += fmt::format("  = {}\n", error.fix());
     fmt::print(stderr, "{}", text);
     const bool is_refused = error.code() == "daemon.already_running";
-    // To the guard that it is not to be tried again, to a person what SPEC §7 has for it.
+    // Tells the guard not to retry; a person gets the exit code of SPEC §7.
     if (options.is_background) return is_refused ? keeper::daemon_refused : keeper::daemon_cannot_begin;
     return is_refused ? 4 : 1;
   }

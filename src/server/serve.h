@@ -10,16 +10,16 @@ namespace reeve::server {
 struct ServeOptions {
   project::StateFolder folder;
   std::optional<std::string> store = {};
-  // Where to listen beside the socket, instead of the config's.
+  // Where to listen besides the socket, overriding the config.
   std::optional<std::string> http = {};
-  // Who stands in front of it encrypts.
+  // A proxy in front encrypts the connection.
   bool is_behind_proxy = false;
-  // Started by a client: says nothing, and leaves when it is idle.
+  // Started by a client: prints nothing, and exits when idle.
   bool is_background = false;
 };
 
-// The daemon, from the lock on its folder to the end. Returns the exit code of the program; failures to begin are told
-// on standard error.
+// Runs the daemon, from locking its folder to the end. Returns the exit code; startup errors are printed to standard
+// error.
 int serve(const ServeOptions& options);
 
 }  // namespace reeve::server

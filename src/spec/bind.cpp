@@ -6,7 +6,7 @@ namespace reeve::spec {
 
 namespace {
 
-// YAML 1.1 read these as truth values; 1.2 does not, and people still type them.
+// YAML 1.1 read these words as booleans; 1.2 does not, but people still write them.
 std::optional<bool> find_old_boolean(std::string_view text) {
   const std::string word = base::to_ascii_lower(text);
   if (word == "yes" || word == "on" || word == "y" || word == "true") return true;
@@ -52,7 +52,7 @@ bool Binder::expect_mapping(const YamlNode& node) {
   return false;
 }
 
-// A word for one of many keys is told with its key; `node type` says by itself what it is.
+// An unknown "value" is reported with its key; a noun such as "node type" needs no key.
 void Binder::report_unknown_word(const YamlNode& node, const EnumWords& words, const std::vector<std::string>& known) {
   base::Problem& problem = report_unknown(node, words.code, words.noun, node.text, known);
   if (words.noun == "value") problem.message += fmt::format(" for {}", base::quoted(key_));
@@ -74,10 +74,10 @@ void Binder::report_missing(const YamlNode& owner, std::string_view name) {
 
 void Binder::read(const YamlNode& node, std::string& out) {
   if (node.kind != YamlKind::scalar) {
-    report_wrong(node, "a text");
+    report_wrong(node, "a string");
     return;
   }
-  // A number or `true` where a text belongs is that text: `version: 1.0`.
+  // A number or `true` where a string is expected is taken as text: `version: 1.0`.
   if (!node.is_null()) out = node.text;
 }
 
@@ -125,7 +125,7 @@ void Binder::read(const YamlNode& node, base::Milliseconds& out) {
   if (const auto duration = parse_word<base::Milliseconds>(node, base::parse_duration)) {
     out = *duration;
   } else {
-    report(node, "bad_duration", fmt::format("{} is no duration", base::quoted(node.text))).allowed =
+    report(node, "bad_duration", fmt::format("{} is not a duration", base::quoted(node.text))).allowed =
         base::duration_forms;
   }
 }
@@ -134,7 +134,7 @@ void Binder::read(const YamlNode& node, base::TimeLimit& out) {
   if (const auto limit = parse_word<base::TimeLimit>(node, base::parse_time_limit)) {
     out = *limit;
   } else {
-    report(node, "bad_duration", fmt::format("{} is no duration", base::quoted(node.text))).allowed =
+    report(node, "bad_duration", fmt::format("{} is not a duration", base::quoted(node.text))).allowed =
         fmt::format("{}; `off` or `never` for none", base::duration_forms);
   }
 }
@@ -143,7 +143,7 @@ void Binder::read(const YamlNode& node, base::ByteSize& out) {
   if (const auto size = parse_word<base::ByteSize>(node, base::parse_byte_size)) {
     out = *size;
   } else {
-    report(node, "bad_size", fmt::format("{} is no size", base::quoted(node.text))).allowed = base::size_forms;
+    report(node, "bad_size", fmt::format("{} is not a size", base::quoted(node.text))).allowed = base::size_forms;
   }
 }
 
@@ -178,7 +178,7 @@ void Binder::read(const YamlNode& node, model::PolicyRule& out) {
     }
   }
   if (policies == 0) report_missing(node, "policy");
-  if (policies > 1) report(node, "two_policies", "a rule has one policy, this one has several", "keep one of them");
+  if (policies > 1) report(node, "two_policies", "a rule must have exactly one policy", "keep one of them");
 }
 
 // One rule, or a list of them.

@@ -20,16 +20,16 @@
 #include "spec/requirements.h"
 #include "spec/yaml.h"
 
-// YAML into described types: their members are the keys, their types say what may stand there. What is wrong is told
-// with its place, and reading goes on.
+// Binds YAML to described types: members are the keys, and member types define the allowed values. Every error is
+// reported with its location, and reading continues.
 namespace reeve::spec {
 
 class Binder {
  public:
-  // Whether required keys must be there, or this is a part of something that others complete.
+  // `ignore` is for one of several layers, whose required keys another layer may supply.
   enum class Required { check, ignore };
 
-  // `area` begins the codes: `flow` gives `flow.unknown_key`.
+  // `area` is the prefix of the error codes: `flow` gives `flow.unknown_key`.
   Binder(std::string_view area, base::Problems& problems, Required required = Required::check)
       : area_(area), problems_(problems), required_(required) {}
 
@@ -46,15 +46,15 @@ class Binder {
     return add(base::Severity::warning, node, code, std::move(message), std::move(fix));
   }
 
-  // "unknown role `implementor`", with what was probably meant and what there is.
+  // Reports "unknown role `implementor`" with a suggestion and the known names.
   base::Problem& report_unknown(const YamlNode& node, std::string_view code, std::string_view noun,
                                 std::string_view name, const std::vector<std::string>& known);
 
-  // What was probably meant. Looks at a bounded number of names over the whole file, so that a file full of mistakes
-  // among many names costs no more than one with a few.
+  // The closest known name. Compares a bounded number of names per file, so that a file with many mistakes and many
+  // names stays cheap.
   std::optional<std::string> suggest(std::string_view name, const std::vector<std::string>& known);
 
-  // A word that is none of the allowed ones.
+  // Reports a node whose value is not what was expected.
   base::Problem& report_wrong(const YamlNode& node, std::string_view expected);
 
  private:
@@ -136,10 +136,10 @@ class Binder {
     }
   }
 
-  // `owner` is where a missing key is told: the name of the block, or its beginning.
+  // `owner` is the node at which a missing key is reported: the name of the block, or its start.
   template <class T>
   void read_struct(const YamlNode& owner, const YamlNode& node, T& out) {
-    // Keys that a misspelt one stands for: telling that they are missing, too, would tell one mistake twice.
+    // Keys that a misspelt key probably means; reporting them as missing would report one mistake twice.
     std::vector<std::string> meant;
     static const std::vector<std::string> keys = keys_of<T>();
     for (std::size_t i = 0; i < node.member_count(); ++i) {
@@ -175,12 +175,12 @@ class Binder {
 
   void report_unknown_word(const YamlNode& node, const EnumWords& words, const std::vector<std::string>& known);
   bool expect_mapping(const YamlNode& node);
-  // Returns the key that was probably meant, or nothing.
+  // Returns the closest known key, or an empty string.
   std::string report_unknown_key(const YamlNode& key, const std::vector<std::string>& known);
   void report_missing(const YamlNode& owner, std::string_view name);
 
   std::string area_;
-  // Whose value is being read.
+  // The key whose value is being read.
   std::string_view key_;
   base::Problems& problems_;
   Required required_;

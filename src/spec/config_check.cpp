@@ -19,7 +19,7 @@ bool is_variable_name(std::string_view name) {
   });
 }
 
-// Variables that change what a program loads or executes: only the user's own file may hand them on (RUN-8).
+// Variables that change what a program loads or executes: only the user's own file may pass them (RUN-8).
 bool is_dangerous_variable(std::string_view name) {
   constexpr std::array<std::string_view, 4> prefixes = {"LD_", "GIT_", "PYTHON", "PERL5"};
   return name == "BASH_ENV" || name == "NODE_OPTIONS" ||
@@ -30,7 +30,7 @@ bool is_reserved_variable(std::string_view name) {
   return name.starts_with("REEVE_") || name == "HEADLESS" || name == "AUTO_APPROVAL";
 }
 
-// A path that cannot lead out of the folder it is taken from.
+// Whether the path stays inside its base folder.
 bool stays_beneath(const std::string& path) {
   const std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
   return !path.empty() && !normal.is_absolute() && (normal.empty() || *normal.begin() != "..");
@@ -54,7 +54,7 @@ class ConfigCheck {
   }
 
  private:
-  // Where the value at this path stands, or the nearest thing around it.
+  // The node at this path, or its nearest existing ancestor.
   const YamlNode& at(std::initializer_list<std::string_view> path) const {
     const YamlNode* place = &root_;
     for (const std::string_view key : path) {
@@ -71,15 +71,15 @@ class ConfigCheck {
   void check_command(const std::vector<std::string>& command, const YamlNode& place) {
     if (place.kind != YamlKind::sequence) return;
     if (command.empty() || command.front().empty()) {
-      binder_.report(place, "empty_command", "a command needs at least the name of a program",
+      binder_.report(place, "empty_command", "a command needs at least a program name",
                      "write it as a list: [program, argument]");
     }
   }
 
   void check_limit(const std::optional<base::TimeLimit>& limit, const YamlNode& place) {
     if (!limit || !limit->after || limit->after->count() > 0) return;
-    binder_.report(place, "out_of_range", "a time limit of nothing would end everything at once",
-                   "give a time, or `off` for none");
+    binder_.report(place, "out_of_range", "a time limit of 0 would stop everything immediately",
+                   "give a duration, or `off` for no limit");
   }
 
   void check_number(std::int64_t value, std::int64_t least, std::int64_t most, const YamlNode& place) {
@@ -89,7 +89,7 @@ class ConfigCheck {
                                      : fmt::format("must be from {} to {}", least, most));
   }
 
-  // Less would be gone before anybody could read it.
+  // A smaller log would be rotated away before it could be read.
   void check_size(base::ByteSize size, const YamlNode& place) {
     constexpr base::ByteSize least{64 * base::limits::kib};
     if (size.bytes >= least.bytes) return;
@@ -103,15 +103,15 @@ class ConfigCheck {
 
   void check_variable(std::string_view name, const YamlNode& place) {
     if (!is_variable_name(name)) {
-      binder_.report(place, "bad_variable", fmt::format("{} is no name of a variable", base::quoted(name)));
+      binder_.report(place, "bad_variable", fmt::format("{} is not a valid variable name", base::quoted(name)));
     } else if (is_reserved_variable(name)) {
       binder_.report(place, "reserved_variable", fmt::format("{} is set by Reeve itself", base::quoted(name)),
-                     "take it out");
+                     "remove it");
     } else if (is_dangerous_variable(name) && is_from_project_(place)) {
       binder_.report(
           place, "dangerous_variable",
-          fmt::format("{} changes what programs load; a project's file may not hand it on", base::quoted(name)),
-          "name it in your own config file (~/.config/reeve/config.yaml) if you want it");
+          fmt::format("{} changes what programs load; a project's config may not set or pass it", base::quoted(name)),
+          "if you need it, put it in your own config file (~/.config/reeve/config.yaml)");
     }
   }
 
@@ -119,7 +119,7 @@ class ConfigCheck {
     for (const auto& [name, _] : env) {
       const YamlNode* key = place.find_key(name);
       if (key == nullptr) continue;
-      // The name may be the user's and the value a project's: both decide what is loaded.
+      // The user's file may give the name and a project's the value: both decide what is loaded.
       const YamlNode& value = key[1];
       const bool is_projects_value = !is_from_project_(*key) && is_from_project_(value);
       check_variable(name, is_projects_value ? value : *key);
@@ -139,8 +139,8 @@ class ConfigCheck {
       const re2::RE2 expression(tool.failure_markers[i], re2::RE2::Quiet);
       if (expression.ok()) continue;
       binder_.report(item(at({"tools", name, "failure_markers"}), i), "bad_pattern",
-                     fmt::format("no regular expression: {}", base::visible(expression.error())),
-                     "use RE2's syntax; single quotes keep backslashes as they are");
+                     fmt::format("invalid regular expression: {}", base::visible(expression.error())),
+                     "use RE2 syntax; backslashes are literal in single quotes");
     }
     check_size(tool.output_cap, at({"tools", name, "output_cap"}));
   }
@@ -165,8 +165,8 @@ class ConfigCheck {
     check_variables(gate.env, at({"gates", name, "env"}));
     if (!stays_beneath(gate.working_dir)) {
       binder_.report(at({"gates", name, "working_dir"}), "path_outside",
-                     fmt::format("{} leads out of the checkout", base::quoted(gate.working_dir)),
-                     "give a path beneath the project's folder");
+                     fmt::format("{} is outside the checkout", base::quoted(gate.working_dir)),
+                     "use a path inside the project folder");
     }
     for (std::size_t i = 0; i < gate.depends_on.size(); ++i) {
       if (config_.gates.contains(gate.depends_on[i])) continue;
@@ -175,7 +175,7 @@ class ConfigCheck {
     }
   }
 
-  // Takes away gates that wait for none of the rest, until none can be taken: what is left waits for itself.
+  // Removes gates without open dependencies until none is left to remove; the rest form a cycle.
   void check_gate_order() {
     std::map<std::string_view, std::size_t> waits_for;
     std::map<std::string_view, std::vector<std::string_view>> followers;
@@ -201,25 +201,25 @@ class ConfigCheck {
     const std::vector<std::string> left = keys_of(waits_for);
     binder_.report(
         at({"gates", left.front(), "depends_on"}), "gate_cycle",
-        fmt::format("these gates wait for each other: {}", base::fit_width(base::join(left, ", "), 200, false)),
-        "take one of the dependencies out");
+        fmt::format("these gates depend on each other: {}", base::fit_width(base::join(left, ", "), 200, false)),
+        "remove one of the dependencies");
   }
 
   void check_rules(const std::string& tool, const std::vector<model::PolicyRule>& rules, const YamlNode& place,
                    bool is_denied) {
     if (rules.empty() && place.kind == YamlKind::sequence) {
       binder_.report(place, "no_rule", fmt::format("no rule for {}", base::quoted(tool)),
-                     "give one, or take the key out");
+                     "add a rule, or remove the key");
     }
     for (const model::PolicyRule& rule : rules) {
       if (is_denied && rule.policy != model::Policy::deny && !rule.even_if_denied) {
         binder_.report(
-            place, "loosens_deny", fmt::format("{} is denied; this would allow it", base::quoted(tool)),
-            fmt::format("if that is meant, write {{policy: {}, even_if_denied: true}}", base::spell(rule.policy)));
+            place, "loosens_deny", fmt::format("{} is denied; this rule would allow it", base::quoted(tool)),
+            fmt::format("if that is intended, write {{policy: {}, even_if_denied: true}}", base::spell(rule.policy)));
       }
       if (tool == "shell_execute" && rule.policy == model::Policy::auto_approve && !rule.when.empty()) {
-        binder_.report(place, "shell_pattern", "shell text is never approved by looking at it",
-                       "let a person decide, or offer the agent a tool of its own for this");
+        binder_.report(place, "shell_pattern", "shell commands cannot be approved by pattern",
+                       "use `require_approval`, or give the agent a dedicated tool for this");
       }
     }
   }
@@ -229,7 +229,7 @@ class ConfigCheck {
     return found != model::default_policies().end() && found->second == model::Policy::deny;
   }
 
-  // S4's example: a witness writes no files.
+  // For example, S4: a witness may not write files.
   static bool is_denied_to_role_by_default(const std::string& role, const std::string& tool) {
     const auto of_role = model::default_role_policies().find(role);
     if (of_role == model::default_role_policies().end()) return false;
@@ -269,7 +269,8 @@ class ConfigCheck {
     check_size(config_.log.rotate_size, at({"log", "rotate_size"}));
     const std::string& store = config_.store;
     if (store != "sqlite" && !store.starts_with("postgresql://") && !store.starts_with("postgres://")) {
-      report_address(at({"store"}), "bad_store", fmt::format("{} is no store", base::quoted(base::mask_address(store))),
+      report_address(at({"store"}), "bad_store",
+                     fmt::format("{} is not a valid store", base::quoted(base::mask_address(store))),
                      "sqlite, postgresql://user@host/database");
     }
     check_address(config_.server.http);
@@ -277,14 +278,15 @@ class ConfigCheck {
       check_host(config_.server.allowed_hosts[i], i);
   }
 
-  // "reeve.example", "reeve.example:8443", "[2001:db8::1]": nothing else can be a Host.
+  // Allows "reeve.example", "reeve.example:8443", "[2001:db8::1]": nothing else can be a Host.
   void check_host(const std::string& host, std::size_t index) {
     const bool is_host = !host.empty() && host.size() <= 255 && std::ranges::all_of(host, [](char c) {
       return base::is_ascii_letter(c) || base::is_ascii_digit(c) || std::string_view(".-_:[]").contains(c);
     });
     if (is_host) return;
     binder_.report(item(at({"server", "allowed_hosts"}), index), "bad_host",
-                   fmt::format("{} is no name of a host", base::quoted(host)), "reeve.example, reeve.example:8443");
+                   fmt::format("{} is not a valid host", base::quoted(host)),
+                   "write it as reeve.example or reeve.example:8443");
   }
 
   void check_address(const std::string& address) {
@@ -293,11 +295,12 @@ class ConfigCheck {
     const std::string_view port = colon == std::string::npos ? "" : std::string_view(address).substr(colon + 1);
     const bool is_number = !port.empty() && port.size() <= 5 && std::ranges::all_of(port, base::is_ascii_digit);
     if (colon != std::string::npos && colon > 0 && is_number && std::stoi(std::string(port)) <= 65535) return;
-    binder_.report(at({"server", "http"}), "bad_address", fmt::format("{} is no address", base::quoted(address)))
+    binder_
+        .report(at({"server", "http"}), "bad_address", fmt::format("{} is not a valid address", base::quoted(address)))
         .allowed = "off, 127.0.0.1:7433, [::1]:7433";
   }
 
-  // Without the line: it may hold a password.
+  // Omits the source line, which may contain a password.
   void report_address(const YamlNode& place, std::string_view code, std::string message, std::string_view allowed) {
     base::Problem& problem = binder_.report(place, code, std::move(message));
     problem.allowed = allowed;
@@ -311,8 +314,8 @@ class ConfigCheck {
     for (std::size_t i = 0; i < config_.worktree.copy.size(); ++i) {
       if (stays_beneath(config_.worktree.copy[i])) continue;
       binder_.report(item(at({"worktree", "copy"}), i), "path_outside",
-                     fmt::format("{} leads out of the project", base::quoted(config_.worktree.copy[i])),
-                     "give a path beneath the project's folder");
+                     fmt::format("{} is outside the project", base::quoted(config_.worktree.copy[i])),
+                     "use a path inside the project folder");
     }
   }
 
@@ -321,20 +324,22 @@ class ConfigCheck {
     const YamlNode& place = item(at({"notify"}), index);
     if (notification.command.empty() != notification.webhook.has_value()) {
       binder_.report(place, "command_or_webhook",
-                     notification.webhook ? "has a `command` and a `webhook`" : "has neither `command` nor `webhook`",
-                     "give it one of the two");
+                     notification.webhook ? "the notification has both `command` and `webhook`"
+                                          : "the notification has neither `command` nor `webhook`",
+                     "use exactly one of them");
     }
     if (notification.on.empty() && place.find("on") != nullptr) {
-      binder_.report(*place.find("on"), "no_event", "names no event, so it would never be sent");
+      binder_.report(*place.find("on"), "no_event", "`on` is empty, so the notification would never be sent");
     }
     const std::string url = notification.webhook.value_or("https://");
     if (!url.starts_with("https://") && !url.starts_with("http://")) {
       report_address(*place.find("webhook"), "bad_address",
-                     fmt::format("{} is no web address", base::quoted(base::mask_address(url))), "https://…, http://…");
+                     fmt::format("{} is not a valid URL", base::quoted(base::mask_address(url))),
+                     "https://…, http://…");
     }
     if (notification.secret_env && !is_variable_name(*notification.secret_env)) {
       binder_.report(*place.find("secret_env"), "bad_variable",
-                     fmt::format("{} is no name of a variable", base::quoted(*notification.secret_env)));
+                     fmt::format("{} is not a valid variable name", base::quoted(*notification.secret_env)));
     }
   }
 

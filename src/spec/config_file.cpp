@@ -13,14 +13,14 @@ namespace {
 
 using Path = std::vector<std::string_view>;
 
-// A rule of the policy is replaced whole: half of one and half of another would allow what nobody wrote.
+// A policy rule is replaced as a whole: merging two rules would allow calls that neither file allows.
 bool is_policy_rule(const Path& path) {
   if (path.size() < 3 || path[0] != "policies") return false;
   return path[1] == "tools" || path.size() >= 4;
 }
 
 void merge(YamlNode& below, const YamlNode& above, Path& path) {
-  // A block that is left empty is one without members: it takes nothing away.
+  // An empty block has no members, so it overrides nothing.
   if (below.kind == YamlKind::mapping && above.is_null()) return;
   if (below.kind != YamlKind::mapping || above.kind != YamlKind::mapping || is_policy_rule(path)) {
     below = above;
@@ -60,7 +60,7 @@ std::optional<YamlDocument> make_setting(const std::string& setting, base::Probl
   const std::size_t equals = setting.find('=');
   if (equals == std::string::npos || equals == 0) {
     problems.add({.code = "config.bad_setting",
-                  .message = fmt::format("{} is no setting", base::quoted(setting)),
+                  .message = fmt::format("{} is not a valid setting", base::quoted(setting)),
                   .fix = "write it as --set KEY=VALUE, such as --set supervision.lease=30s"});
     return std::nullopt;
   }
@@ -68,7 +68,7 @@ std::optional<YamlDocument> make_setting(const std::string& setting, base::Probl
   if (base::trim(setting.substr(equals + 1)).empty()) {
     problems.add({.code = "config.bad_setting",
                   .message = fmt::format("{} has no value", base::quoted(setting)),
-                  .fix = "write it as --set KEY=VALUE; `off` switches a limit off"});
+                  .fix = "write it as --set KEY=VALUE; `off` disables a limit"});
     return std::nullopt;
   }
   auto source = std::make_shared<const Source>(fmt::format("--set {}", path), setting.substr(equals + 1));
@@ -83,13 +83,13 @@ YamlDocument make_variable(const std::string& name, const std::string& value, st
   node.source = source.get();
   node.text = value;
   node.is_plain = true;
-  // A variable that is set says something: `null` is a word there, not nothing.
+  // A variable that is set has a value: `null` is a string there.
   node.is_plain = !node.is_null();
   node.length = static_cast<std::uint32_t>(std::max<std::size_t>(base::count_characters(value), 1));
   return {source, wrap(std::move(node), path)};
 }
 
-// Walks the leaves of a config as data: what is neither an object nor in a list.
+// Visits the leaves of a config: values that are neither objects nor inside a list.
 template <class Visit>
 void visit_leaves(const base::Value& value, std::vector<std::string>& path, Visit visit) {
   const base::Value::Object* object = value.as_object();
@@ -101,7 +101,7 @@ void visit_leaves(const base::Value& value, std::vector<std::string>& path, Visi
   }
 }
 
-// Single values only: a variable cannot say which tool it means, nor hold a list.
+// Scalars only: a variable can neither select a tool nor hold a list.
 bool can_be_variable(const std::vector<std::string>& path, const base::Value& value) {
   return value.as_array() == nullptr && value.as_object() == nullptr && !path.empty();
 }
@@ -114,7 +114,7 @@ const base::Value* find_value(const base::Value& root, const std::vector<std::st
   return value;
 }
 
-// Of what was left out of a project's file, that which would make a difference. `whole` is the config with it.
+// Reports the settings left out of a project's file that would make a difference. `whole` is the config with them.
 void name_ignored(std::vector<LeftOut> left_out, const model::Config& config, const model::Config& whole,
                   ProjectTrust& trust, base::Problems& problems) {
   if (left_out.empty()) return;
@@ -131,7 +131,7 @@ void name_ignored(std::vector<LeftOut> left_out, const model::Config& config, co
 }
 
 bool is_blank(const Source& source) {
-  // A config in which everything is commented out is a config.
+  // A config file that contains only comments is valid.
   std::string_view rest = source.text();
   while (!rest.empty()) {
     const std::string_view line = base::trim(rest.substr(0, rest.find('\n')));
@@ -172,7 +172,7 @@ base::Result<LoadedConfig> parse_config(const ConfigSources& sources) {
   }
   for (const std::string& setting : sources.settings) add(ConfigLayer::setting, make_setting(setting, problems));
 
-  // Each layer by itself first: a mistake must not hide behind a nearer layer.
+  // Each layer is checked separately first, so that a later layer cannot hide a mistake.
   for (const auto& layer : loaded.layers_) {
     model::Config alone;
     Binder(std::string_view("config"), problems, Binder::Required::ignore).bind(layer.document.root, alone);
@@ -181,7 +181,7 @@ base::Result<LoadedConfig> parse_config(const ConfigSources& sources) {
   static const Source nothing("config", "");
   loaded.merged_.source = &nothing;
   loaded.merged_.kind = YamlKind::mapping;
-  // With everything that the project's file has, to know what it would change.
+  // Includes everything in the project's file, to find out what it would change.
   YamlNode whole = loaded.merged_;
   std::vector<LeftOut> left_out;
   const YamlNode* user = nullptr;
@@ -200,14 +200,15 @@ base::Result<LoadedConfig> parse_config(const ConfigSources& sources) {
     loaded.project_trust_ = std::move(judged.trust);
     left_out = std::move(judged.left_out);
   }
-  // One in which everything is commented out asks for nothing, and is trusted as one that has nothing to trust.
+  // A file that contains only comments needs no trust and is judged as empty.
   if (sources.project != nullptr && loaded.project_trust_.digest.empty()) {
     YamlNode empty;
     empty.source = &nothing;
     empty.kind = YamlKind::mapping;
     loaded.project_trust_ = judge_project(empty, user, sources.is_trusted, sources.daemon_keys).trust;
   }
-  // The whole is read even when a part is wrong, so that all problems are told at once; those of the parts come again.
+  // The merged config is read even if a layer has errors, so that all problems are reported at once; append_new() drops
+  // duplicates.
   const auto is_from_project = [&](const YamlNode& node) { return loaded.layer_of(node) == ConfigLayer::project; };
   const auto read_whole = [&](const YamlNode& root, model::Config& config) {
     base::Problems found;
@@ -216,7 +217,7 @@ base::Result<LoadedConfig> parse_config(const ConfigSources& sources) {
     check_config(config, root, is_from_project, binder);
     return found;
   };
-  // What is ignored is told when it is wrong, too; but what it may not loosen it does not.
+  // Errors in ignored settings are reported too, except loosens_deny, because an ignored setting loosens nothing.
   model::Config with_ignored;
   base::Problems of_ignored;
   if (!left_out.empty()) {
@@ -226,7 +227,7 @@ base::Result<LoadedConfig> parse_config(const ConfigSources& sources) {
     }
   }
   problems.append_new(of_ignored);
-  // A mistake that was left out would be told once more, as something that is missing.
+  // Otherwise an error in an ignored setting would be reported again as a missing value.
   if (!of_ignored.has_errors()) problems.append_new(read_whole(loaded.merged_, loaded.config_));
   problems.sort();
   if (problems.has_errors()) return std::unexpected(std::move(problems));

@@ -16,15 +16,15 @@
 // The config and where each of its values comes from (SPEC §7).
 namespace reeve::spec {
 
-// From the farthest to the nearest; the nearer wins, key by key.
+// Lowest precedence first; a later layer overrides an earlier one key by key.
 struct ConfigSources {
   std::shared_ptr<const Source> user;
   std::shared_ptr<const Source> project;
-  // Of the whole environment those that set a config value: REEVE_STORE, REEVE_SUPERVISION_LEASE.
+  // The environment variables that set a config value: REEVE_STORE, REEVE_SUPERVISION_LEASE.
   std::vector<std::pair<std::string, std::string>> environment;
   // "supervision.lease=30s", as given to --set.
   std::vector<std::string> settings;
-  // Whether the project's file is trusted; without it, it is not.
+  // Decides whether the project's file is trusted; if unset, it is not.
   TrustJudge is_trusted = {};
   DaemonKeys daemon_keys = DaemonKeys::count;
 };
@@ -36,18 +36,18 @@ struct ConfigEntry {
   std::string path;
   base::Value value;
   ConfigLayer layer = ConfigLayer::built_in;
-  // "file:line", a variable, a flag; "default".
+  // "file:line", a variable, a flag, or "default".
   std::string origin;
 };
 
 class LoadedConfig {
  public:
   const model::Config& config() const noexcept { return config_; }
-  // What the project's file may not decide is among them.
+  // Includes a warning for each setting that the project's file may not make.
   const base::Problems& warnings() const noexcept { return warnings_; }
-  // Of the project's file; nothing needs trust where there is none.
+  // Empty without a project file.
   const ProjectTrust& project_trust() const noexcept { return project_trust_; }
-  // Every value, in the order of the documentation.
+  // Every value, in documentation order.
   std::vector<ConfigEntry> entries() const;
 
  private:

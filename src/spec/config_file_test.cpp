@@ -72,8 +72,8 @@ TEST(ConfigFile, reads_every_key_of_the_specification) {
   EXPECT_EQ(config.notify[1].secret_env, "HOOK_SECRET");
 }
 
-// What SPEC §7 shows for supervision, log, server and the tool's manners are the defaults.
-TEST(ConfigFile, has_the_defaults_of_the_specification) {
+// The values that SPEC §7 shows for supervision, log, server and tool settings are the defaults.
+TEST(ConfigFile, defaults_match_the_specification) {
   const model::Config written = load({.project = file("c.yaml", every_key)}).config();
   const model::Config empty = load({}).config();
   EXPECT_EQ(empty.store, written.store);
@@ -110,8 +110,8 @@ TEST(ConfigFile, nearer_layers_win_key_by_key) {
   EXPECT_EQ(entry_of(loaded, "store").origin, "default");
 }
 
-// A mistake must not hide behind a nearer layer.
-TEST(ConfigFile, checks_every_layer_by_itself) {
+// A mistake must not hide behind a later layer.
+TEST(ConfigFile, validates_every_layer_separately) {
   EXPECT_EQ(
       first_code({.user = file("u", "log: {rotate_keep: many}\n"), .project = file("p", "log: {rotate_keep: 3}\n")}),
       "config.wrong_type");
@@ -121,8 +121,8 @@ TEST(ConfigFile, checks_every_layer_by_itself) {
   EXPECT_EQ(loaded.error().errors(), 3);
 }
 
-// Half of one rule and half of another would allow what nobody wrote.
-TEST(ConfigFile, replaces_policy_rules_whole) {
+// Merging two rules would allow calls that neither file allows.
+TEST(ConfigFile, policy_rules_are_replaced_as_a_whole) {
   const model::Config config =
       load({
                .user = file("u", "policies: {tools: {file_write: {policy: auto_approve, when: {path: 'docs/**'}}}}\n"),
@@ -136,7 +136,7 @@ TEST(ConfigFile, replaces_policy_rules_whole) {
 }
 
 // TOOL-1: the ways to write a rule.
-TEST(ConfigFile, reads_policies_in_every_form) {
+TEST(ConfigFile, parses_every_form_of_a_policy) {
   const model::Config config = load({.user = file("p", R"(
 policies:
   tools:
@@ -153,15 +153,15 @@ policies:
   EXPECT_TRUE(tools.at("file_delete").front().even_if_denied);
 }
 
-// RUN-8: variables that change what programs load come from the user's own file only.
-TEST(ConfigFile, dangerous_variables_are_the_users_to_give) {
+// RUN-8: variables that change what programs load may come only from the user's own file.
+TEST(ConfigFile, only_the_user_file_may_pass_dangerous_variables) {
   const std::string text = "tools: {t: {command: [t], pass_env: [LD_LIBRARY_PATH]}}\n";
   EXPECT_EQ(first_code({.user = file("u", text)}), "");
   EXPECT_EQ(first_code({.project = file("p", text)}), "config.dangerous_variable");
 }
 
-// RUN-8: also when the name is the user's and only the value is the project's.
-TEST(ConfigFile, a_project_does_not_change_what_the_user_lets_load) {
+// RUN-8: also if the user's file gives the name and only the value is the project's.
+TEST(ConfigFile, project_cannot_change_a_dangerous_variable_of_the_user) {
   const auto user = file("u", "tools: {t: {command: [t], env: {LD_PRELOAD: /user/ok.so}}}\n");
   EXPECT_EQ(first_code({.user = user}), "");
   EXPECT_EQ(first_code({.user = user, .project = file("p", "tools: {t: {env: {LD_PRELOAD: ./evil.so}}}\n")}),
@@ -169,7 +169,7 @@ TEST(ConfigFile, a_project_does_not_change_what_the_user_lets_load) {
 }
 
 // TOOL-1: a role override that loosens a default deny is refused unless it says so.
-TEST(ConfigFile, a_deny_is_loosened_only_on_purpose) {
+TEST(ConfigFile, loosening_a_deny_needs_even_if_denied) {
   EXPECT_EQ(first_code({.project = file("p", "policies: {roles: {mayor: {force_push: auto_approve}}}\n")}),
             "config.loosens_deny");
   EXPECT_EQ(first_code(
@@ -177,20 +177,20 @@ TEST(ConfigFile, a_deny_is_loosened_only_on_purpose) {
                      "p", "policies: {roles: {mayor: {force_push: {policy: auto_approve, even_if_denied: true}}}}\n")}),
             "");
   EXPECT_EQ(first_code({.project = file("p", "policies: {roles: {mayor: {force_push: deny}}}\n")}), "");
-  // AGT-3: a witness writes no files.
+  // AGT-3: a witness may not write files.
   EXPECT_EQ(first_code({.project = file("p", "policies: {roles: {witness: {file_write: auto_approve}}}\n")}),
             "config.loosens_deny");
-  // An empty list would hide the default without saying anything.
+  // An empty list would silently hide the default.
   EXPECT_EQ(first_code({.project = file("p", "policies: {tools: {delete: []}}\n")}), "config.no_rule");
 }
 
-TEST(ConfigFile, may_be_empty_or_all_comments) {
+TEST(ConfigFile, accepts_empty_and_comment_only_files) {
   EXPECT_EQ(load({.project = file("p", "")}).config(), model::Config{});
   EXPECT_EQ(load({.project = file("p", "# nothing\n\n   # here\n")}).config(), model::Config{});
   EXPECT_EQ(load({.project = file("p", "tools:\nroles:\n")}).config(), model::Config{});
 }
 
-TEST(ConfigFile, names_its_variables_without_a_clash) {
+TEST(ConfigFile, environment_variable_names_are_unique) {
   std::set<std::string> names;
   for (const auto& [name, path] : config_variables()) EXPECT_TRUE(names.insert(name).second) << name;
   EXPECT_TRUE(names.contains("REEVE_STORE"));
@@ -200,7 +200,7 @@ TEST(ConfigFile, names_its_variables_without_a_clash) {
 }
 
 // What `config show` prints can be read again.
-TEST(ConfigFile, reads_what_it_shows) {
+TEST(ConfigFile, shown_config_round_trips) {
   const model::Config config = load({.project = file("c.yaml", every_key)}).config();
   const std::string shown = json::encode(json::to_value(config));
   EXPECT_EQ(load({.project = file("again", shown)}).config(), config);

@@ -22,22 +22,21 @@ using base::Value;
 using model::Policy;
 using model::PolicyRule;
 using Path = std::vector<std::string>;
-using Names = std::vector<std::string>;
 
 constexpr std::string_view not_trusted = "this project's config is not trusted";
-constexpr std::string_view looser = "it allows more than your own config does, and this project's is not trusted";
-constexpr std::string_view users_name = "your own config defines it, and this project's is not trusted";
-constexpr std::string_view users_only = "`even_if_denied` counts from your own config only";
-constexpr std::string_view elsewhere = "it belongs to the daemon, whose state is not this project's";
+constexpr std::string_view looser = "it allows more than your own config, and this project's config is not trusted";
+constexpr std::string_view users_name = "your own config defines it, and this project's config is not trusted";
+constexpr std::string_view users_only = "`even_if_denied` takes effect only in your own config";
+constexpr std::string_view elsewhere = "it configures the daemon, whose state folder is not this project's";
 
-// Of a tool that the project brings along. They say what it runs and how it is watched, and it runs only when a person
-// starts it. Every other key, also one that is new, needs trust.
+// Keys of a tool that the project defines: what it runs and how it is supervised. Such a tool runs only when a user
+// starts it. Any other key, including future ones, needs trust.
 constexpr auto own_tool_keys = std::to_array<std::string_view>(
     {"command", "mode", "timeout", "no_output_timeout", "on_stall", "liveness", "on_prompt", "resume", "resume_args",
      "env", "headless", "failure_markers", "kill_grace", "result_grace", "output_cap", "speaks"});
 constexpr auto own_gate_keys =
     std::to_array<std::string_view>({"command", "timeout", "env", "working_dir", "depends_on", "severity", "on_fail"});
-// What a tool is that gets variables of the person: whoever trusts the one sees the other.
+// The identity of a tool that receives the user's variables: a user who trusts `pass_env` also reviews these keys.
 constexpr auto receiver_keys = std::to_array<std::string_view>({"command", "resume_args", "env"});
 constexpr auto daemon_keys = std::to_array<std::string_view>({"store", "server", "log", "notify", "supervision"});
 
@@ -53,10 +52,10 @@ const YamlNode* find_at(const YamlNode* root, std::initializer_list<std::string_
   return root;
 }
 
-// The same data, wherever it stands.
+// Compares the data, not the location.
 bool is_same(const YamlNode& one, const YamlNode& other) { return to_value(one) == to_value(other); }
 
-// Whether everything in the list also is in the other.
+// Whether every item of `list` is also in `whole`.
 bool is_part(const YamlNode& list, const YamlNode* whole) {
   if (list.kind != YamlKind::sequence) return false;
   return std::ranges::all_of(list.items, [&](const YamlNode& item) {
@@ -65,7 +64,7 @@ bool is_part(const YamlNode& list, const YamlNode* whole) {
   });
 }
 
-// What a policy can come to, over all arguments.
+// The possible outcomes of a policy, over all arguments.
 struct PolicyRange {
   Policy loosest;
   Policy strictest;
@@ -73,7 +72,7 @@ struct PolicyRange {
 
 bool is_plain(const PolicyRule& rule) { return rule.when.empty(); }
 
-// `fallback` holds where no rule fits.
+// `fallback` applies if no rule matches.
 PolicyRange range_of(const std::vector<PolicyRule>* rules, PolicyRange fallback, Policy least) {
   if (rules == nullptr || rules->empty()) return fallback;
   const bool has_plain = std::ranges::any_of(*rules, is_plain);
@@ -91,7 +90,8 @@ const std::vector<PolicyRule>* find_rules(const model::ToolPolicies& tools, cons
   return found != tools.end() ? &found->second : nullptr;
 }
 
-// As engine::resolve_policy() goes: the role's rules, then the tool's or the role's default, whichever is stricter.
+// Same order as engine::resolve_policy(): the role's rules, then the stricter of the tool's rules and the role's
+// default.
 PolicyRange range_of(const model::Policies& policies, const std::string& role, const std::string& tool) {
   const auto by_default = model::default_policies().find(tool);
   Policy fallback = by_default != model::default_policies().end() ? by_default->second : Policy::require_approval;
@@ -111,17 +111,17 @@ PolicyRange range_of(const model::Policies& policies, const std::string& role, c
 struct Finding {
   Path path;
   const YamlNode* value = nullptr;
-  // Empty when it only tightens.
+  // Empty if the value only tightens.
   std::string_view reason;
-  // Counts from the user's file alone, trusted or not.
+  // Takes effect only in the user's file, whether or not the project is trusted.
   bool is_users_only = false;
 };
 
-// Goes through a project's file and tells what of it needs trust.
+// Finds the values in a project's file that need trust.
 class Search {
  public:
   Search(const YamlNode& project, const YamlNode* user) : project_(project), user_(user) {
-    // Mistakes are told by whoever reads the files.
+    // Errors are reported when the files are parsed.
     base::Problems ignored;
     if (const YamlNode* policies = find_at(user, {"policies"})) {
       Binder("config", ignored).bind(*policies, users_policies_);
@@ -141,7 +141,7 @@ class Search {
   }
 
  private:
-  // An empty block would take everything away that the user's file has in its place.
+  // An empty block would remove everything that the user's file has in its place.
   template <class Visit>
   void for_each(const YamlNode& mapping, const Path& path, Visit visit) {
     if (mapping.kind != YamlKind::mapping) {
@@ -159,7 +159,7 @@ class Search {
     findings_.push_back({path, &value, reason, is_users_only});
   }
 
-  // Tools, gates and roles by their names.
+  // Tools, gates and roles, by name.
   void search_named(const Path& area, const YamlNode& block) {
     for_each(block, area, [&](const Path& path, const YamlNode& value) {
       const YamlNode* users = find_at(user_, {path[0], path[1]});
@@ -167,7 +167,7 @@ class Search {
     });
   }
 
-  // `users` is what the user's file has under the same name, if anything.
+  // `users` is the entry of the same name in the user's file, if any.
   void search_key(const Path& path, const YamlNode& value, const YamlNode& block, const YamlNode* users) {
     const std::string& area = path[0];
     const std::string& key = path.back();
@@ -175,12 +175,12 @@ class Search {
     const bool is_users = users != nullptr;
     if (theirs != nullptr && is_same(value, *theirs)) return add(path, value, {});
     if (key == "sandbox" && area != "roles") {
-      // A tool of the project's own has none unless it says so; a gate has that of the work that it checks.
+      // A tool defined by the project has no sandbox by default; a gate inherits that of the work it checks.
       const bool is_default = area == "tools" && theirs == nullptr && value.text == "none";
       return add(path, value, value.text == "guard" || is_default ? std::string_view() : looser);
     }
     if (area == "tools" && key == "pass_env") return add(path, value, is_part(value, theirs) ? "" : looser);
-    // Both lists count: see join_secrets().
+    // Both lists apply: see join_secrets().
     if (area == "tools" && key == "secrets") return add(path, value, {});
     if (is_users) return add(path, value, users_name);
     if (area == "tools" && !contains(own_tool_keys, key)) return add(path, value, tightens(key, value) ? "" : looser);
@@ -206,7 +206,7 @@ class Search {
     });
   }
 
-  // A rule is taken or left whole: it counts when no call can come to a looser answer by it.
+  // A rule is accepted or ignored as a whole: it takes effect if it cannot make the result of any call looser.
   void search_rules(const Path& area, const YamlNode& block, const std::string& role) {
     const bool is_of_role = area.size() == 3;
     for_each(block, area, [&](const Path& path, const YamlNode& value) {
@@ -221,8 +221,8 @@ class Search {
     });
   }
 
-  // With these rules in the place of the user's; false leaves everything as it was. Without a role they are the tool's,
-  // and count for every role.
+  // Replaces the user's rules by these; if it returns false, nothing changes. Without a role they are the tool's rules
+  // and apply to every role.
   bool try_rules(const std::string* role, const std::string& tool, std::vector<PolicyRule> rules) {
     model::ToolPolicies& tools = role != nullptr ? policies_.roles[*role] : policies_.tools;
     const auto users = role != nullptr ? users_policies_.roles.find(*role) : users_policies_.roles.end();
@@ -257,7 +257,7 @@ class Search {
     return std::ranges::all_of(roles, [&](const std::string& role) {
       const auto users = users_policies_.roles.find(role);
       const auto* theirs = users != users_policies_.roles.end() ? find_rules(users->second, tool) : nullptr;
-      // Nothing else is asked where the user's own rule for the role fits every call.
+      // The tool's rules are irrelevant if the user's rules for the role match every call.
       const bool is_decided = theirs != nullptr && std::ranges::any_of(*theirs, is_plain);
       return is_decided || is_within(role, tool);
     });
@@ -275,9 +275,9 @@ class Search {
   const YamlNode& project_;
   const YamlNode* user_;
   model::Policies users_policies_;
-  // The user's, tightened by what was found so far.
+  // The user's policies, tightened by the rules accepted so far.
   model::Policies policies_;
-  // Tool → roles for which the project has rules that count.
+  // Tool → roles for which project rules were accepted.
   std::map<std::string, std::set<std::string>> roles_of_;
   std::vector<Finding> findings_;
 };
@@ -288,7 +288,7 @@ ProjectValue value_of(const Path& path, const YamlNode& node) {
   return {base::join(path, "."), to_value(node), origin_of(node)};
 }
 
-// Names may have dots in them: a path is a list of names.
+// Names may contain dots, so a path is hashed as a list of names.
 std::string digest_of(std::string_view what, const std::vector<std::pair<Path, Value>>& values) {
   Value list = Value::array();
   for (const auto& [path, value] : values) {
@@ -319,7 +319,7 @@ YamlNode* find_mutable(YamlNode& mapping, std::string_view name) {
   return nullptr;
 }
 
-// What the user's file names as secret stays one.
+// Secrets named in the user's file stay secret.
 void join_secrets(YamlNode& root, const YamlNode* user) {
   YamlNode* tools = find_mutable(root, "tools");
   for (std::size_t i = 0; tools != nullptr && tools->kind == YamlKind::mapping && i < tools->member_count(); ++i) {
@@ -336,7 +336,7 @@ void join_secrets(YamlNode& root, const YamlNode* user) {
   }
 }
 
-// Each value by itself: `supervision.lease`, not all of `supervision`.
+// Visits single values: `supervision.lease`, not all of `supervision`.
 template <class Visit>
 void visit_values(const Path& path, const YamlNode& node, Visit visit) {
   const bool is_block = node.kind == YamlKind::mapping && node.member_count() > 0 && path.front() != "policies";
@@ -396,10 +396,9 @@ JudgedProject judge_project(const YamlNode& project, const YamlNode* user, const
                             .code = is_users ? "config.not_yours" : "config.not_trusted",
                             .message = fmt::format("{} is ignored: {}", base::quoted(base::join(path, ".")), reason),
                             .place = node.place(),
-                            .fix = is_users
-                                       ? "write it into your own config (~/.config/reeve/config.yaml) if you want it"
-                                       : "`reeve config trust` shows these keys and trusts them"};
-      // The line may hold a password.
+                            .fix = is_users ? "if you want it, put it in your own config (~/.config/reeve/config.yaml)"
+                                            : "run `reeve config trust` to review and trust these keys"};
+      // The line may contain a password.
       problem.place->source_line.clear();
       judged.left_out.push_back({path, {value_of(path, node), std::string(reason)}, std::move(problem)});
     });

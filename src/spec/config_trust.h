@@ -8,10 +8,10 @@
 #include "base/value.h"
 #include "spec/yaml.h"
 
-// What a project's config file may decide for the person who cloned it (SPEC §7, "Trust").
+// Which settings a project's config file may make for the user who cloned it (SPEC §7, "Trust").
 namespace reeve::spec {
 
-// A value as the project's file has it.
+// A value in the project's file.
 struct ProjectValue {
   // "tools.claude.pass_env".
   std::string path;
@@ -26,24 +26,24 @@ struct IgnoredValue : ProjectValue {
 };
 
 struct ProjectTrust {
-  // Somebody has looked at exactly these keys and trusted them.
+  // The user has reviewed and trusted exactly these keys.
   bool is_trusted = false;
   // SHA-256 over `keys`.
   std::string digest;
-  // All that counts only for whoever trusts the project.
+  // Settings that take effect only if the user trusts the project.
   std::vector<ProjectValue> keys;
-  // What does not count, and would change something.
+  // Settings that are ignored although they would change something.
   std::vector<IgnoredValue> ignored;
-  // The programs that the project's file brings along, as far as it counts, and SHA-256 over them; empty for none.
+  // The commands defined by the effective part of the project's file, and SHA-256 over them; empty for none.
   std::vector<ProjectValue> commands;
   std::string commands_digest;
 };
 
-// Whether `store`, `server`, `log`, `notify` and `supervision` of a project count once it is trusted: they belong to a
-// daemon, and count only where that daemon is the project's own.
+// Whether `store`, `server`, `log`, `notify` and `supervision` of a trusted project take effect: they configure a
+// daemon, so they apply only to the project's own daemon.
 enum class DaemonKeys { count, ignored };
 
-// Asked once, with the digest of the keys that need trust.
+// Called once, with the digest of the keys that need trust.
 using TrustJudge = std::function<bool(const std::string& digest)>;
 
 struct LeftOut {
@@ -52,14 +52,14 @@ struct LeftOut {
   base::Problem warning;
 };
 
-// The project's file without what does not count, and with what the user's file adds to its lists of secrets.
+// The project's file without its ignored settings, and with the user's lists of secrets merged in.
 struct JudgedProject {
   YamlNode root;
-  // Its `ignored` is empty: what was left out need not change anything.
+  // `ignored` is left empty: a setting that was left out need not change anything.
   ProjectTrust trust;
   std::vector<LeftOut> left_out;
 };
-// A missing judge trusts nothing.
+// An empty judge trusts nothing.
 JudgedProject judge_project(const YamlNode& project, const YamlNode* user, const TrustJudge& judge, DaemonKeys daemon);
 
 }  // namespace reeve::spec

@@ -47,7 +47,7 @@ Policy tool_policy(const LoadedConfig& loaded, const std::string& tool) {
   return tools.contains(tool) ? tools.at(tool).front().policy : model::default_policies().at(tool);
 }
 
-TEST(ConfigTrust, what_belongs_to_the_daemon_is_ignored_until_it_is_trusted) {
+TEST(ConfigTrust, daemon_keys_are_ignored_until_trusted) {
   const std::string text =
       "store: postgresql://u@attacker/db\nserver: {http: '0.0.0.0:1', behind_proxy: true}\nlog: {rotate_keep: 1}\n"
       "notify: [{on: [failed], command: [evil]}]\nsupervision: {max_parallel_runs: 999}\n";
@@ -67,18 +67,18 @@ TEST(ConfigTrust, what_belongs_to_the_daemon_is_ignored_until_it_is_trusted) {
   EXPECT_THAT(ignored(known), IsEmpty());
 }
 
-TEST(ConfigTrust, what_says_the_same_as_without_it_is_not_named) {
+TEST(ConfigTrust, keys_equal_to_the_default_are_not_reported) {
   EXPECT_THAT(ignored(load("", "store: sqlite\nsupervision: {max_parallel_runs: 16}\n")), IsEmpty());
 }
 
-// A daemon that is not the project's own does not go by it.
-TEST(ConfigTrust, what_belongs_to_the_daemon_counts_only_from_its_own_project) {
+// Another project's daemon ignores these keys.
+TEST(ConfigTrust, daemon_keys_count_only_in_the_daemons_own_project) {
   const LoadedConfig loaded = load("", "store: postgresql://u@h/db\n", trusted, DaemonKeys::ignored);
   EXPECT_EQ(loaded.config().store, "sqlite");
   EXPECT_THAT(ignored(loaded), ElementsAre("store"));
 }
 
-TEST(ConfigTrust, a_clone_gets_no_variables_and_runs_nothing_by_itself) {
+TEST(ConfigTrust, untrusted_clone_gets_no_variables_and_no_automatic_commands) {
   const LoadedConfig clone =
       load("tools: {mine: {command: [mine], pass_env: [A, B]}}\nworktree: {setup: [[npm, ci]]}\n",
            R"(
@@ -101,8 +101,8 @@ worktree: {setup: [[npm, ci], [evil]], copy: [.env], remote: origin}
                                                    "worktree.remote"));
 }
 
-// A name that the user's config defines means what the user wrote.
-TEST(ConfigTrust, a_clone_does_not_change_what_the_users_names_mean) {
+// A name defined in the user's config keeps the user's definition.
+TEST(ConfigTrust, untrusted_clone_cannot_redefine_the_users_names) {
   const std::string user = R"(
 tools: {claude: {command: [claude], sandbox: guard, secrets: [KEY], timeout: 1h}, other: {command: [other]}}
 roles: {implementer: {tool: claude, isolation: worktree}}
@@ -122,7 +122,7 @@ gates: {test_gate: {command: ["true"], on_fail: warn}}
   EXPECT_EQ(ignored(clone).size(), 7U);
 }
 
-// An empty block in the place of the user's takes nothing away.
+// An empty block overrides nothing of the user's.
 TEST(ConfigTrust, an_empty_block_of_a_clone_erases_nothing) {
   const std::string user =
       "tools: {t: {command: [t], sandbox: guard}}\ngates: {g: {command: [g]}}\n"
@@ -160,23 +160,23 @@ policies:
   EXPECT_EQ(roles.at("mayor").at("git_commit").front().policy, Policy::deny);
   EXPECT_FALSE(roles.at("mayor").contains("git_add"));
   EXPECT_FALSE(roles.at("mayor").contains("git_push"));
-  EXPECT_TRUE(roles.at("deacon").at("git_add").front().when.empty()) << "one rule for some calls opens all others";
+  EXPECT_TRUE(roles.at("deacon").at("git_add").front().when.empty()) << "a rule for some calls would allow all others";
   EXPECT_THAT(ignored(clone), UnorderedElementsAre("policies.tools.shell_execute", "policies.tools.git_push",
                                                    "policies.tools.file_write", "policies.roles.mayor.git_add",
                                                    "policies.roles.mayor.git_push", "policies.roles.deacon.git_add"));
 }
 
-// A default of a role that is looser than the tool's rule: mayor commits by itself.
-TEST(ConfigTrust, a_rule_of_a_tool_is_held_against_every_role) {
+// A role's default that is looser than the tool's rule: the mayor commits without approval.
+TEST(ConfigTrust, tool_rule_is_compared_with_every_role) {
   const std::string user = "policies: {roles: {mayor: {git_push: [{policy: deny, when: {path: x}}]}}}\n";
   EXPECT_THAT(ignored(load(user, "policies: {tools: {git_push: require_approval}}\n")),
               ElementsAre("policies.tools.git_push"))
-      << "the mayor's call might be denied or asked about; which of them the rule would change is not known";
+      << "the mayor's call might be denied or need approval; which one the rule would change is unknown";
   EXPECT_THAT(ignored(load(user, "policies: {tools: {git_push: deny}}\n")), IsEmpty());
 }
 
-// TOOL-1, SPEC §7: even_if_denied counts from the user's config only, trusted or not.
-TEST(ConfigTrust, even_if_denied_is_the_users_to_say) {
+// TOOL-1, SPEC §7: even_if_denied takes effect only in the user's config, trusted or not.
+TEST(ConfigTrust, even_if_denied_counts_only_from_the_user_config) {
   const std::string text =
       "policies: {roles: {mayor: {force_push: {policy: auto_approve, even_if_denied: true}}},"
       " tools: {delete: {policy: auto_approve, even_if_denied: true}}}\n";
@@ -193,8 +193,8 @@ TEST(ConfigTrust, even_if_denied_is_the_users_to_say) {
   EXPECT_EQ(own->config().policies.tools.at("delete").front().policy, Policy::auto_approve);
 }
 
-// One digest over exactly these keys: what they are written as counts, where they stand does not.
-TEST(ConfigTrust, the_digest_is_that_of_the_keys) {
+// One digest over exactly these keys: values matter, locations do not.
+TEST(ConfigTrust, digest_covers_exactly_the_trusted_keys) {
   const auto digest = [](const std::string& user, const std::string& text) {
     return load(user, text).project_trust().digest;
   };
@@ -206,18 +206,18 @@ TEST(ConfigTrust, the_digest_is_that_of_the_keys) {
   EXPECT_NE(digest("", text), digest("", "store: postgresql://u@h/d\ntools: {t: {command: [t], pass_env: [A, B]}}\n"));
   EXPECT_NE(digest("", text), digest("", "store: postgresql://u@h/d\ntools: {s: {command: [t], pass_env: [A]}}\n"));
   EXPECT_NE(digest("", text), digest("", "store: postgresql://u@h/d\ntools: {t: {command: [evil], pass_env: [A]}}\n"))
-      << "who gets a variable is part of what is trusted";
+      << "the receiver of a variable is part of what is trusted";
   EXPECT_NE(digest("", text), digest("", "store: postgresql://u@h/d\n"));
-  // Nothing to trust is always the same.
+  // Without keys that need trust, the digest is constant.
   EXPECT_EQ(digest("", "tools: {t: {command: [t]}}\n"), digest("", "# nothing\n"));
-  // Names with dots are no paths.
+  // Names with dots are not paths.
   EXPECT_NE(digest("", "policies: {tools: {a.b: deny}}\n"), digest("", "policies: {tools: {a: deny}}\n"));
-  // What becomes the user's is asked about.
+  // A key that later clashes with the user's config needs trust.
   EXPECT_NE(digest("", "tools: {t: {command: [t]}}\n"),
             digest("tools: {t: {command: [u]}}\n", "tools: {t: {command: [t]}}\n"));
 }
 
-TEST(ConfigTrust, the_judge_hears_the_digest_that_is_shown) {
+TEST(ConfigTrust, trust_check_receives_the_displayed_digest) {
   std::string heard;
   const LoadedConfig loaded = load("", "store: postgresql://u@h/d\n", [&](const std::string& digest) {
     heard = digest;
@@ -227,7 +227,7 @@ TEST(ConfigTrust, the_judge_hears_the_digest_that_is_shown) {
   EXPECT_EQ(loaded.project_trust().keys.size(), 1U);
 }
 
-TEST(ConfigTrust, the_commands_that_a_project_brings_are_listed) {
+TEST(ConfigTrust, commands_defined_by_the_project_are_listed) {
   const LoadedConfig loaded = load("tools: {mine: {command: [mine]}}\n", R"(
 tools: {theirs: {command: [theirs]}, mine: {command: [evil]}}
 gates: {check: {command: [check]}}
@@ -240,20 +240,20 @@ worktree: {setup: [[evil]]}
             load("", "tools: {theirs: {command: [other]}}\n").project_trust().commands_digest);
 }
 
-// What is wrong is told, also where it is ignored.
-TEST(ConfigTrust, a_mistake_does_not_hide_behind_missing_trust) {
+// Errors are reported, also in ignored settings.
+TEST(ConfigTrust, untrusted_config_is_still_validated) {
   const auto wrong = parse_config({.project = file("p", "tools: {t: {command: [t], pass_env: [LD_PRELOAD]}}\n")});
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().list().front().code, "config.dangerous_variable");
   EXPECT_FALSE(parse_config({.project = file("p", "supervision: {lease: 1ms}\n")}));
 }
 
-// A key that is new must be thought about: until then it needs trust.
-TEST(ConfigTrust, every_key_of_a_tool_and_a_gate_is_known_or_needs_trust) {
+// A new key needs trust until someone decides otherwise.
+TEST(ConfigTrust, every_tool_and_gate_key_is_safe_or_needs_trust) {
   const auto needs_trust = [](const std::string& area, const base::Value& block) {
     std::vector<std::string> keys;
     for (const base::Member& member : *block.as_object()) {
-      // Any value: whether it is right is not looked at.
+      // Any value: its validity is not checked.
       base::Problems problems;
       const auto document = parse_yaml(file("p", area + ": {x: {" + member.key + ": [strange]}}\n"), problems);
       const JudgedProject judged = judge_project(document->root, nullptr, {}, DaemonKeys::count);

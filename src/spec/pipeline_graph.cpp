@@ -18,7 +18,7 @@ using model::PipelineAgent;
 using model::PipelineStep;
 using model::TemplatePiece;
 
-// What a template shows as it is.
+// Escapes text so that a template renders it literally.
 std::string escape(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -93,8 +93,8 @@ class Compiler {
     const PipelineStep& step = pipeline_.steps[index];
     if (!step.description.empty()) return step.description;
     const auto before = agent_before(index);
-    return before ? fmt::format("Go on after {}?", *pipeline_.steps[*before].agent)
-                  : fmt::format("Begin with {}?", order_.name);
+    return before ? fmt::format("Continue after {}?", *pipeline_.steps[*before].agent)
+                  : fmt::format("Start {}?", order_.name);
   }
 
   std::string template_of(const PipelineStep& step) const {
@@ -107,24 +107,25 @@ class Compiler {
     return text;
   }
 
-  // What was said since the last agent began. What approvals pass on carries the names of the steps it came from.
+  // The previous agent's output and the approvers' comments since. Approvals pass on outputs under the names of the
+  // steps that produced them.
   std::vector<model::TaskContext> context_of(std::size_t index) const {
     std::vector<model::TaskContext> context;
     const auto before = agent_before(index);
     if (before) {
-      context.push_back({fmt::format("What {} said before you", *pipeline_.steps[*before].agent),
+      context.push_back({fmt::format("Output of the previous agent, {}", *pipeline_.steps[*before].agent),
                          fmt::format("{}.text", step_id(*before))});
     }
     for (std::size_t i = before ? *before + 1 : 0; i < index; ++i) {
       const std::string& question = pipeline_.steps[i].description;
-      context.push_back({question.empty() ? "What a person said to it, who approved"
-                                          : fmt::format("What a person said, who approved ({})", question),
+      context.push_back({question.empty() ? "Comment of the person who approved it"
+                                          : fmt::format("Comment of the person who approved ({})", question),
                          fmt::format("{}.comment", step_id(i))});
     }
     return context;
   }
 
-  // The names that stand for the pipeline's own data, in place; every other is the node's matter.
+  // Replaces the names of the pipeline's inputs by their values; other names are left to the node.
   std::string fill_in(const std::string& prompt) const {
     const auto pieces = model::parse_template(prompt);
     if (!pieces) return prompt;
@@ -156,7 +157,7 @@ class Compiler {
     const std::string plain = role.prompt;
     const std::optional<bool> of_role = role.prompt_takes_input;
     role.prompt = fill_in(agent.prompt.value_or(plain));
-    // What the role says of its own prompt is not said of another.
+    // The role's `prompt_takes_input` is about the role's prompt, not the agent's.
     if (agent.prompt) role.prompt_takes_input.reset();
     if (agent.prompt_takes_input) role.prompt_takes_input = agent.prompt_takes_input;
     if (agent.role && role.prompt == plain && role.prompt_takes_input == of_role) return *agent.role;

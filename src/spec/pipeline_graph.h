@@ -9,36 +9,36 @@
 #include "model/pipeline.h"
 #include "model/workflow.h"
 
-// Pipelines as graphs (GRF-16, S5): one engine drives them and workflows.
+// Compiles pipelines to workflow graphs (GRF-16, S5), so that one engine runs both.
 namespace reeve::spec {
 
-// The name of an input that every pipeline has.
+// The input that every pipeline has.
 inline constexpr std::string_view pipeline_prompt = "prompt";
 
 // What the pipeline is started with.
 struct PipelineOrder {
   std::string name;
   std::string prompt;
-  // An object; none of its names is `prompt`.
+  // An object without a member `prompt`.
   base::Value inputs = base::Value::object();
 };
 
 struct PipelineGraph {
   model::Workflow workflow;
-  // Beside those of the config: agents with a tool or a prompt of their own. No name of the config is among them.
+  // Added to the config's roles, for agents with their own tool or prompt. Names never clash with the config's.
   std::map<std::string, model::Role> roles;
-  // For the first step.
+  // The inputs of the first step.
   base::Value seeds;
 };
 
-// A line of nodes `step-1`, `step-2`, …: a task for an agent, a human node for an approval. A task is told the prompt
-// and the inputs of the pipeline and what its step is, and, where there is something, what the agent before it said and
-// what a person said to that (PIP-3). Names of the pipeline's inputs in the prompts of agents stand for their values,
-// at every step. The pipeline was read by parse_pipelines with this config, and is there.
+// A chain of nodes `step-1`, `step-2`, …: a task per agent step, a human node per approval step. A task receives the
+// pipeline's prompt and inputs, its step description and, if present, the previous agent's output and the approver's
+// comment on it (PIP-3). Pipeline input names in agent prompts are replaced by their values at every step. The pipeline
+// must exist in `pipelines`, which parse_pipelines() has checked against this config.
 PipelineGraph compile_pipeline(const model::Pipelines& pipelines, const model::Config& config,
                                const PipelineOrder& order);
 
-// By its id an execution is known to be a pipeline's. No workflow of a file can have such an id.
+// The id marks an execution as a pipeline's. A workflow file cannot have such an id.
 std::string pipeline_workflow_id(std::string_view pipeline);
 bool is_pipeline(std::string_view workflow_id) noexcept;
 inline constexpr std::string_view pipeline_id_start = "pipeline:";

@@ -7,7 +7,7 @@
 #include "spec/pipelines_file.h"
 #include "spec/workflow_file.h"
 
-// Pipelines as graphs (SPEC §4, GRF-16).
+// Pipelines compiled to graphs (SPEC §4, GRF-16).
 namespace reeve::spec {
 namespace {
 
@@ -59,8 +59,8 @@ Value with_ticket() {
   return inputs;
 }
 
-// GRF-16: nothing that a workflow in a file could not be.
-TEST(PipelineGraph, is_a_line_of_tasks_and_questions) {
+// GRF-16: the result could also be a workflow in a file.
+TEST(PipelineGraph, pipeline_is_a_chain_of_tasks_and_questions) {
   const PipelineGraph graph = compile({.name = "feature", .prompt = "Logins", .inputs = with_ticket()});
   const model::Workflow& workflow = graph.workflow;
   EXPECT_EQ(workflow.id, "pipeline:feature");
@@ -71,28 +71,28 @@ TEST(PipelineGraph, is_a_line_of_tasks_and_questions) {
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(workflow.edges[i].source, workflow.nodes[i].id);
     EXPECT_EQ(workflow.edges[i].target, workflow.nodes[i + 1].id);
-    // A no has no way on: the pipeline fails (PIP-3).
+    // A rejection has no outgoing edge: the pipeline fails (PIP-3).
     EXPECT_FALSE(workflow.edges[i].condition);
   }
   EXPECT_EQ(workflow.nodes[0].label, "architect");
   EXPECT_EQ(workflow.nodes[0].description, "Design {it}");
   EXPECT_EQ(workflow.nodes[1].type, model::NodeType::human);
   EXPECT_EQ(workflow.nodes[1].human_config->title, "Good?");
-  EXPECT_EQ(workflow.nodes[2].human_config->title, "Go on after architect?");
+  EXPECT_EQ(workflow.nodes[2].human_config->title, "Continue after architect?");
   EXPECT_EQ(*graph.seeds.find("prompt")->as_string(), "Logins");
   EXPECT_EQ(*graph.seeds.find("ticket")->as_string(), "T-{7}");
 }
 
-// PIP-1: what a template makes of the words is the words.
-TEST(PipelineGraph, every_agent_is_told_the_prompt_the_inputs_and_its_step) {
+// PIP-1: rendering the template gives the original text.
+TEST(PipelineGraph, every_agent_receives_prompt_step_and_inputs) {
   const PipelineGraph graph = compile({.name = "feature", .prompt = "Use {x} and }", .inputs = with_ticket()});
   EXPECT_EQ(graph.workflow.nodes[0].task_config->task_template,
             "Use {{x}} and }}\n\nYour step: Design {{it}}\n\nInputs:\nticket: T-{{7}}\ntries: 3");
   EXPECT_THAT(graph.workflow.nodes[4].task_config->task_template, HasSubstr("Use {{x}} and }}\n\nInputs:"));
 }
 
-// PIP-3: the comment only of approvals between the agent before and this one.
-TEST(PipelineGraph, an_agent_is_told_what_was_said_since_the_one_before) {
+// PIP-3: only comments of approvals between the previous agent and this one.
+TEST(PipelineGraph, agent_receives_text_and_comments_since_the_previous_agent) {
   const PipelineGraph graph = compile({.name = "feature", .prompt = "P"});
   EXPECT_THAT(graph.workflow.nodes[0].task_config->context, IsEmpty());
   const auto& coder = graph.workflow.nodes[3].task_config->context;
@@ -105,7 +105,7 @@ TEST(PipelineGraph, an_agent_is_told_what_was_said_since_the_one_before) {
   EXPECT_EQ(checker[0].field, "step-4.text");
 }
 
-TEST(PipelineGraph, an_agent_with_a_tool_or_a_prompt_is_a_role_of_its_own) {
+TEST(PipelineGraph, agent_with_tool_or_prompt_becomes_its_own_role) {
   const PipelineGraph graph = compile({.name = "feature", .prompt = "P", .inputs = with_ticket()});
   EXPECT_EQ(graph.workflow.nodes[0].task_config->role, "agent:architect");
   EXPECT_EQ(graph.workflow.nodes[3].task_config->role, "implementer");
@@ -113,15 +113,15 @@ TEST(PipelineGraph, an_agent_with_a_tool_or_a_prompt_is_a_role_of_its_own) {
   ASSERT_EQ(graph.roles.size(), 2U);
   const model::Role& architect = graph.roles.at("agent:architect");
   EXPECT_EQ(architect.prompt, "Design T-{{7}} ({{braces}}): {input}");
-  // The rest is its role's.
+  // Other settings come from its role.
   EXPECT_EQ(architect.tool, "claude");
   EXPECT_EQ(architect.timeout, base::TimeLimit::off());
   EXPECT_EQ(graph.roles.at("agent:checker").tool, "pytest");
   EXPECT_EQ(graph.roles.at("agent:checker").prompt, "{input}");
 }
 
-// ORC-3: what is said of a prompt holds for that prompt alone.
-TEST(PipelineGraph, an_agent_says_whether_its_prompt_takes_the_task) {
+// ORC-3: `prompt_takes_input` applies only to the prompt that it belongs to.
+TEST(PipelineGraph, prompt_takes_input_applies_to_its_own_prompt_only) {
   model::Pipelines pipelines;
   pipelines.agents["a"] = {.role = "implementer", .tool = {}, .prompt = "Other", .description = {}};
   pipelines.agents["b"] = {
@@ -144,14 +144,14 @@ TEST(PipelineGraph, an_agent_says_whether_its_prompt_takes_the_task) {
   EXPECT_THAT(find_dropped_input(pipelines), ElementsAre("the agent `a`"));
 }
 
-TEST(PipelineGraph, no_role_of_the_config_is_taken_for_an_agent) {
+TEST(PipelineGraph, agent_roles_do_not_clash_with_config_roles) {
   const PipelineGraph graph = compile({.name = "asks_first", .prompt = "P {a}"});
-  EXPECT_EQ(graph.workflow.nodes[0].human_config->title, "Begin with asks_first?");
+  EXPECT_EQ(graph.workflow.nodes[0].human_config->title, "Start asks_first?");
   EXPECT_EQ(graph.workflow.nodes[1].task_config->role, "agent:odd_");
   EXPECT_EQ(graph.roles.at("agent:odd_").prompt, "P {{a}}|{text}");
 }
 
-TEST(PipelineGraph, no_workflow_of_a_file_is_taken_for_a_pipeline) {
+TEST(PipelineGraph, workflow_files_cannot_use_pipeline_ids) {
   EXPECT_TRUE(is_pipeline(pipeline_workflow_id("x")));
   EXPECT_FALSE(is_pipeline("pipeline"));
   const auto parsed = parse_workflow(std::make_shared<const Source>(
@@ -162,8 +162,8 @@ TEST(PipelineGraph, no_workflow_of_a_file_is_taken_for_a_pipeline) {
   EXPECT_EQ(parsed.error().list().front().code, "flow.bad_id");
 }
 
-// Before anything starts; of agents that the pipeline does not need nothing is asked.
-TEST(PipelineGraph, agents_of_the_started_pipeline_come_to_a_tool) {
+// Checked before anything starts; agents that the pipeline does not need are not checked.
+TEST(PipelineGraph, only_agents_of_the_started_pipeline_need_a_tool) {
   const auto source = std::make_shared<const Source>(
       "p.yaml",
       "agents: {a: {role: reviewer}, b: {tool: t}}\npipelines: {p: {steps: [{agent: a}]}, q: {steps: [{agent: b}]}}");
@@ -177,7 +177,7 @@ TEST(PipelineGraph, agents_of_the_started_pipeline_come_to_a_tool) {
   EXPECT_EQ(refused.error().list().front().code, "pipeline.role_without_tool");
 }
 
-TEST(PipelineGraph, names_are_held_to_what_can_be_shown) {
+TEST(PipelineGraph, unprintable_names_are_rejected) {
   const auto parsed = parse_pipelines(std::make_shared<const Source>(
       "p.yaml", "agents: {\"a\\tb\": {tool: t}}\npipelines: {\" \": {steps: [{agent: \"a\\tb\"}]}}"));
   ASSERT_FALSE(parsed);

@@ -15,13 +15,12 @@ const YamlNode& value_at(const YamlNode& node, std::string_view key) {
   return found != nullptr ? *found : node;
 }
 
-// They are shown and stored, and become parts of ids; no path is made of them.
+// Names are shown and stored, and become parts of ids, but never of paths.
 void check_title(const std::string& name, std::string_view noun, const YamlNode& key, Binder& binder) {
   const bool has_control = std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7F; });
   const bool is_plain = !base::trim(name).empty() && name.size() <= base::limits::name_bytes && !has_control;
   if (is_plain) return;
-  binder.report(key, "bad_id",
-                fmt::format("{} is no name for {} {}", base::quoted(name), noun == "agent" ? "an" : "a", noun),
+  binder.report(key, "bad_id", fmt::format("{} is not a valid {} name", base::quoted(name), noun),
                 fmt::format("use 1 to {} bytes, without control characters", base::limits::name_bytes));
 }
 
@@ -33,8 +32,8 @@ void check_agent(const std::string& name, const model::PipelineAgent& agent, con
   if (agent.role.has_value() == agent.tool.has_value()) {
     binder.report(key, "role_or_tool",
                   fmt::format("the agent {} {}", base::quoted(name),
-                              agent.role ? "has a `role` and a `tool`" : "has neither `role` nor `tool`"),
-                  "give it one of the two");
+                              agent.role ? "has both `role` and `tool`" : "has neither `role` nor `tool`"),
+                  "use exactly one of them");
   }
   if (agent.prompt) check_template(*agent.prompt, value_at(yaml, "prompt"), binder);
   if (config == nullptr) return;
@@ -48,8 +47,8 @@ void check_step(const model::PipelineStep& step, const YamlNode& yaml, const std
                 Binder& binder) {
   if (step.type == model::StepType::approval) {
     if (const YamlNode* key = yaml.find_key("agent")) {
-      binder.report(*key, "agent_in_approval", "an approval step asks a person and has no agent",
-                    "take `agent` out, or make it a step of its own");
+      binder.report(*key, "agent_in_approval", "an approval step asks a person and cannot have an agent",
+                    "remove `agent`, or make it a separate step");
     }
     return;
   }
@@ -57,8 +56,7 @@ void check_step(const model::PipelineStep& step, const YamlNode& yaml, const std
   const bool has_bad_type = type != nullptr && !base::find_enum<model::StepType>(type->text);
   if (!step.agent) {
     if (!has_bad_type && yaml.kind == YamlKind::mapping) {
-      binder.report(yaml, "missing_key", "`agent` is missing",
-                    "add `agent: …`, or `type: approval` for a question to a person");
+      binder.report(yaml, "missing_key", "`agent` is missing", "add `agent: …`, or `type: approval` to ask a person");
     }
   } else if (std::ranges::find(agents, *step.agent) == agents.end()) {
     binder.report_unknown(value_at(yaml, "agent"), "unknown_agent", "agent", *step.agent, agents).fix =
@@ -66,7 +64,7 @@ void check_step(const model::PipelineStep& step, const YamlNode& yaml, const std
   }
 }
 
-// Of those that the pipeline needs, each once.
+// Checks each agent that the pipeline needs once.
 void check_tools(const model::Pipelines& pipelines, const model::Pipeline& started, const YamlNode& agents,
                  const model::Config& config, Binder& binder) {
   std::set<std::string> seen;

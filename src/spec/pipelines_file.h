@@ -9,8 +9,8 @@
 
 namespace reeve::spec {
 
-// `pipelines.yaml` (SPEC §4, S5), all problems at once. Roles and tools are checked when there is a config; the agents
-// of the pipeline that is to be started must then also come to a tool.
+// Parses `pipelines.yaml` (SPEC §4, S5) and reports all problems at once. With a config, roles and tools are checked,
+// and each agent of the pipeline `started` must resolve to a tool.
 base::Result<model::Pipelines> parse_pipelines(std::shared_ptr<const Source> source,
                                                const model::Config* config = nullptr, const std::string& started = {});
 

@@ -22,7 +22,7 @@ void check_name(const std::string& id, std::string_view noun, const YamlNode& pl
       id, [](char c) { return base::is_ascii_letter(c) || base::is_ascii_digit(c) || c == '_' || c == '-'; });
   if (is_plain && id.size() <= base::limits::name_bytes) return;
   binder.report(
-      place, "bad_id", fmt::format("{} is no id for {} {}", base::quoted(id), noun == "edge" ? "an" : "a", noun),
+      place, "bad_id", fmt::format("{} is not a valid {} id", base::quoted(id), noun),
       fmt::format("use at most {} letters, digits, `_` and `-`; a `label` may be any text", base::limits::name_bytes));
 }
 
@@ -42,7 +42,7 @@ void check_role_tool(const std::string& role, const model::Config& config, const
   if (!is_known || role == model::noop_role) return;
   if (has_tool || config.tools.size() == 1) {
     const auto tool = has_tool ? config.tools.find(*words->second.tool) : config.tools.begin();
-    // A start refuses it by a code of its own.
+    // A start refuses this with its own error code.
     const bool is_unsafe = tool != config.tools.end() && tool->second.headless == model::Headless::unsupported;
     if (!is_unsafe || severity == base::Severity::error) return;
     binder.warn(
@@ -53,13 +53,13 @@ void check_role_tool(const std::string& role, const model::Config& config, const
     return;
   }
   const std::string message =
-      config.tools.empty() ? fmt::format("the role {} has no tool, and the config names none", base::quoted(role))
-                           : fmt::format("the role {} does not say which of the tools it uses: {}", base::quoted(role),
-                                         base::join(keys_of(config.tools), ", "));
+      config.tools.empty() ? fmt::format("the role {} has no tool, and the config defines none", base::quoted(role))
+                           : fmt::format("the role {} has no tool, and the config defines several: {}",
+                                         base::quoted(role), base::join(keys_of(config.tools), ", "));
   const std::string fix =
       config.tools.empty()
           ? fmt::format("add a tool to the config: tools: {{claude: {{command: [claude, -p, \"{{prompt}}\"]}}}}")
-          : fmt::format("name it in the config: roles: {{{}: {{tool: {}}}}}", role, config.tools.begin()->first);
+          : fmt::format("choose one in the config: roles: {{{}: {{tool: {}}}}}", role, config.tools.begin()->first);
   if (severity == base::Severity::error) {
     binder.report(place, "role_without_tool", message, fix);
   } else {
@@ -83,17 +83,16 @@ void check_tool(const std::string& tool, const model::Config& config, const Yaml
 void check_role_prompt(const std::string& role, const model::Config& config, const YamlNode& place, Binder& binder) {
   const auto found = config.roles.find(role);
   if (found == config.roles.end() || !drops_input(found->second.prompt, found->second.prompt_takes_input)) return;
-  binder.warn(
-      place, "prompt_without_input",
-      fmt::format("the prompt of the role {} has no `{{input}}`: the task is put behind it", base::quoted(role)),
-      input_fix);
+  binder.warn(place, "prompt_without_input",
+              fmt::format("the prompt of the role {} has no `{{input}}`: the task is appended", base::quoted(role)),
+              input_fix);
 }
 
 void check_template(const std::string& text, const YamlNode& place, Binder& binder) {
   const auto pieces = model::parse_template(text);
   if (pieces) return;
   binder.report(place, "bad_template", pieces.error().message,
-                "names stand in braces, `{input}`; write `{{` and `}}` for braces of the text");
+                "put names in braces, like `{input}`; write `{{` and `}}` for literal braces");
 }
 
 }  // namespace reeve::spec

@@ -8,7 +8,7 @@
 #include "model/pipeline.h"
 #include "model/workflow.h"
 
-// What the types alone do not say about files: which keys must be there, and how messages call values.
+// File rules that the types do not express: required keys, and the nouns that messages use for values.
 namespace reeve::spec {
 
 using namespace std::string_view_literals;
@@ -53,7 +53,7 @@ inline constexpr std::array required_keys<model::Gate> = {"command"sv};
 template <>
 inline constexpr std::array required_keys<model::Notification> = {"on"sv};
 
-// How messages call the values of an enum, and the end of the code when one is unknown.
+// The noun that messages use for an enum's values, and the last part of the code for an unknown value.
 struct EnumWords {
   std::string_view noun = "value";
   std::string_view code = "unknown_value";

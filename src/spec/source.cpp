@@ -7,7 +7,7 @@
 
 namespace reeve::spec {
 
-// Lines end as YAML ends them: LF, CR LF, or a lone CR.
+// Line ends as in YAML: LF, CR LF, or a lone CR.
 Source::Source(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)), lines_{0} {
   for (std::size_t i = 0; i < text_.size(); ++i) {
     const bool is_pair = text_[i] == '\r' && i + 1 < text_.size() && text_[i + 1] == '\n';

@@ -21,18 +21,18 @@ const YamlNode& find_place(const YamlNode& root, std::string_view list, std::siz
   return *place;
 }
 
-void check_workflow(const model::Workflow& workflow, const YamlNode& root, const WorkflowSurroundings& surroundings,
+void check_workflow(const model::Workflow& workflow, const YamlNode& root, const WorkflowContext& context,
                     Binder& binder) {
   check_names(workflow, root, binder);
-  check_node_configs(workflow, root, surroundings, binder);
+  check_node_configs(workflow, root, context, binder);
   check_conditions(workflow, root, binder);
   check_shape(workflow, root, binder);
-  check_subgraphs(workflow, root, surroundings, binder);
+  check_subgraphs(workflow, root, context, binder);
 }
 
 namespace {
 
-// Ids of nodes or edges: well-formed, each once.
+// Ids of nodes or edges: well-formed and unique.
 template <class Things>
 void check_ids(const Things& things, std::string_view list, std::string_view noun, const YamlNode& root,
                Binder& binder) {
@@ -59,13 +59,13 @@ void check_edge_pairs(const model::Workflow& workflow, const YamlNode& root, Bin
     if (edge.source.empty() || edge.target.empty() || pairs.emplace(edge.source, edge.target).second) continue;
     binder.report(find_place(root, "edges", i, {"source"}), "duplicate_edge",
                   fmt::format("a second edge from {} to {}", base::quoted(edge.source), base::quoted(edge.target)),
-                  "keep one; a condition can say `in` for several values");
+                  "keep one; a condition can use `in` to match several values");
   }
 }
 
 }  // namespace
 
-// Ids, and every name of a node that the workflow itself mentions: endpoints, entry, exits.
+// Ids, and every reference to a node: edge endpoints, entry point, exit points.
 void check_names(const model::Workflow& workflow, const YamlNode& root, Binder& binder) {
   if (const YamlNode* id = root.find("id")) check_name(workflow.id, "workflow", *id, binder);
   check_ids(workflow.nodes, "nodes", "node", root, binder);
@@ -80,7 +80,7 @@ void check_names(const model::Workflow& workflow, const YamlNode& root, Binder& 
   if (const YamlNode* nodes = root.find("nodes"); nodes != nullptr && nodes->kind == YamlKind::sequence) {
     if (nodes->items.empty()) binder.report(*nodes, "no_nodes", "a workflow needs at least one node");
   }
-  // Without a single node that has an id, every name would be unknown; what is wrong with the nodes is told already.
+  // If no node has an id, every name would be unknown; the nodes' errors have been reported already.
   if (names.empty()) return;
   const auto check = [&](const YamlNode& place, std::string_view code, const std::string& id) {
     if (!id.empty() && !ids.contains(id)) binder.report_unknown(place, code, "node", id, names);
@@ -94,7 +94,7 @@ void check_names(const model::Workflow& workflow, const YamlNode& root, Binder& 
     const YamlNode* list = root.find("exit_points");
     const YamlNode* place = list != nullptr ? list->at(i) : nullptr;
     if (place != nullptr && place->text.empty()) {
-      binder.report(*place, "unknown_exit_point", "an empty name is no node");
+      binder.report(*place, "unknown_exit_point", "a node name cannot be empty");
     } else if (place != nullptr) {
       check(*place, "unknown_exit_point", workflow.exit_points[i]);
     }

@@ -7,21 +7,21 @@
 
 namespace reeve::spec {
 
-// GRF-1 beyond keys and types: what names what, and the shape of the graph. `workflow` may be incomplete; what its
-// reading told already is not told again.
-void check_workflow(const model::Workflow& workflow, const YamlNode& root, const WorkflowSurroundings& surroundings,
+// Checks of GRF-1 beyond keys and types: references and the shape of the graph. `workflow` may be incomplete; problems
+// that the parser has reported are not reported again.
+void check_workflow(const model::Workflow& workflow, const YamlNode& root, const WorkflowContext& context,
                     Binder& binder);
 
-// The parts, one file each.
+// The parts, one per file.
 void check_names(const model::Workflow& workflow, const YamlNode& root, Binder& binder);
-void check_node_configs(const model::Workflow& workflow, const YamlNode& root, const WorkflowSurroundings& surroundings,
+void check_node_configs(const model::Workflow& workflow, const YamlNode& root, const WorkflowContext& context,
                         Binder& binder);
 void check_conditions(const model::Workflow& workflow, const YamlNode& root, Binder& binder);
 void check_shape(const model::Workflow& workflow, const YamlNode& root, Binder& binder);
-void check_subgraphs(const model::Workflow& workflow, const YamlNode& root, const WorkflowSurroundings& surroundings,
+void check_subgraphs(const model::Workflow& workflow, const YamlNode& root, const WorkflowContext& context,
                      Binder& binder);
 
-// Where the value at this path stands; the nearest thing around it that exists, so that there always is a place.
+// The node at this path, or its nearest existing ancestor, so that every problem has a location.
 const YamlNode& find_place(const YamlNode& root, std::string_view list, std::size_t index,
                            std::initializer_list<std::string_view> keys);
 

@@ -2,7 +2,7 @@
 
 #include "spec/workflow_check.h"
 
-// Names of fields and values in conditions and mappings (GRF-1, GRF-2).
+// Field names and values in conditions and mappings (GRF-1, GRF-2).
 namespace reeve::spec {
 
 namespace {
@@ -18,7 +18,7 @@ bool is_field_name(std::string_view field) {
 
 void check_field(const YamlNode& place, std::string_view field, Binder& binder) {
   if (field.empty() || is_field_name(field)) return;
-  binder.report(place, "bad_field", fmt::format("{} is no name of a field", base::quoted(field)),
+  binder.report(place, "bad_field", fmt::format("{} is not a valid field name", base::quoted(field)),
                 "use letters, digits and `_`, with `.` between a node and its field");
 }
 
@@ -26,7 +26,7 @@ bool is_scalar(const base::Value& value) {
   return !value.is_null() && value.as_array() == nullptr && value.as_object() == nullptr;
 }
 
-// What the operator needs the value to be; empty when it suits.
+// The type of value that the operator needs; empty if `value` has it.
 std::string_view find_mismatch(Operator op, const base::Value& value) {
   const bool is_list = value.as_array() != nullptr;
   const bool is_text = value.as_string() != nullptr;
@@ -37,12 +37,12 @@ std::string_view find_mismatch(Operator op, const base::Value& value) {
       return is_list ? "" : "a list";
     case Operator::starts_with:
     case Operator::ends_with:
-      return is_text ? "" : "a text";
+      return is_text ? "" : "a string";
     case Operator::greater:
     case Operator::less:
     case Operator::greater_or_equal:
     case Operator::less_or_equal:
-      return is_text || is_number ? "" : "a number or a text";
+      return is_text || is_number ? "" : "a number or a string";
     case Operator::contains:
       return is_list ? "a single value" : "";
     case Operator::equal:
@@ -59,7 +59,7 @@ void check_condition(const YamlNode& yaml, const model::Condition& condition, Bi
   const base::Value::Array* list = condition.value.as_array();
   const bool is_data = is_scalar(condition.value) || (list != nullptr && std::ranges::all_of(*list, is_scalar));
   if (!is_data) {
-    binder.report_wrong(*value, "a text, a number, true or false, or a list of them");
+    binder.report_wrong(*value, "a string, a number, true or false, or a list of them");
     return;
   }
   const YamlNode* op = yaml.find("operator");
@@ -67,15 +67,15 @@ void check_condition(const YamlNode& yaml, const model::Condition& condition, Bi
   const std::string_view needed = find_mismatch(condition.operator_, condition.value);
   if (needed.empty()) return;
   binder.report(*value, "wrong_value",
-                fmt::format("`{}` compares with {}, not with {}: it would never hold", base::spell(condition.operator_),
-                            needed, condition.value.kind()));
+                fmt::format("`{}` needs {}, not {}: the condition would never be true",
+                            base::spell(condition.operator_), needed, condition.value.kind()));
 }
 
 void check_mapping(const YamlNode* mapping, Binder& binder) {
   if (mapping == nullptr || mapping->kind != YamlKind::mapping) return;
   for (std::size_t i = 0; i < mapping->member_count(); ++i) {
     for (const YamlNode* name : {&mapping->key(i), &mapping->value(i)}) {
-      if (name->text.empty()) binder.report(*name, "bad_field", "an empty name is no field");
+      if (name->text.empty()) binder.report(*name, "bad_field", "a field name cannot be empty");
       check_field(*name, name->text, binder);
     }
   }

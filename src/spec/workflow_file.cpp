@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view area = "flow";
 
-// What is left out and what is spelled out as its default become the same value, so that they are the same content.
+// Makes an omitted value and its explicit default the same content.
 void normalise(model::Workflow& workflow) {
   for (model::Node& node : workflow.nodes) {
     if (node.type == model::NodeType::merge && !node.merge_config) node.merge_config.emplace();
@@ -34,15 +34,15 @@ bool check_size(const model::Workflow& workflow, const YamlNode& root, Binder& b
   namespace limits = base::limits;
   const auto check = [&](std::string_view key, std::size_t count, std::size_t most) {
     if (count <= most) return true;
-    binder.report(*root.find_key(key), "too_large", fmt::format("{} {}, at most {} are allowed", count, key, most),
-                  "cut the workflow into subgraphs");
+    binder.report(*root.find_key(key), "too_large", fmt::format("{} {}; at most {} are allowed", count, key, most),
+                  "split the workflow into subgraphs");
     return false;
   };
   const auto loops = std::ranges::count_if(workflow.edges, &model::Edge::is_loop_edge);
   if (static_cast<std::size_t>(loops) > limits::workflow_loops) {
     binder.report(*root.find_key("edges"), "too_large",
-                  fmt::format("{} loop edges, at most {} are allowed", loops, limits::workflow_loops),
-                  "cut the workflow into subgraphs");
+                  fmt::format("{} loop edges; at most {} are allowed", loops, limits::workflow_loops),
+                  "split the workflow into subgraphs");
     return false;
   }
   const bool nodes_fit = check("nodes", workflow.nodes.size(), limits::workflow_nodes);
@@ -58,7 +58,7 @@ void WorkflowCatalog::add(std::string stem, std::shared_ptr<const Source> source
     if (document->root.find("nodes") == nullptr) return;
     Binder binder(area, problems);
     binder.bind(document->root, entry.workflow);
-    // All but its own subgraphs, which whoever asks walks through, and the roles and gates of a project.
+    // Checks everything except its own subgraphs, which the caller walks, and the roles and gates of a project.
     if (check_size(entry.workflow, document->root, binder)) check_workflow(entry.workflow, document->root, {}, binder);
   }
   entry.errors = problems.errors();
@@ -81,8 +81,7 @@ std::vector<std::string> WorkflowCatalog::names() const {
   return names;
 }
 
-base::Result<WorkflowFile> parse_workflow(std::shared_ptr<const Source> source,
-                                          const WorkflowSurroundings& surroundings) {
+base::Result<WorkflowFile> parse_workflow(std::shared_ptr<const Source> source, const WorkflowContext& context) {
   base::Problems problems;
   const auto document = parse_yaml(std::move(source), problems);
   if (!document) return std::unexpected(std::move(problems));
@@ -94,7 +93,7 @@ base::Result<WorkflowFile> parse_workflow(std::shared_ptr<const Source> source,
   }
   binder.bind(document->root, file.workflow);
   if (check_size(file.workflow, document->root, binder)) {
-    check_workflow(file.workflow, document->root, surroundings, binder);
+    check_workflow(file.workflow, document->root, context, binder);
   }
   problems.sort();
   if (problems.has_errors()) return std::unexpected(std::move(problems));

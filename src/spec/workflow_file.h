@@ -14,7 +14,7 @@
 // Workflow files (SPEC §3, S6 §1.1).
 namespace reeve::spec {
 
-// The workflows that a subgraph may name: by id, then by name, then by the stem of the file (GRF-11).
+// The workflows that a subgraph may name: by id, then by name, then by file stem (GRF-11).
 class WorkflowCatalog {
  public:
   struct Entry {
@@ -25,39 +25,38 @@ class WorkflowCatalog {
     std::shared_ptr<const Source> source;
   };
 
-  // A file that is no workflow at all (no `nodes`) is passed over.
+  // Ignores a file that is not a workflow (it has no `nodes`).
   void add(std::string stem, std::shared_ptr<const Source> source);
   const Entry* find(std::string_view name) const;
-  // What can be named, for «did you mean».
+  // All known names, for "did you mean".
   std::vector<std::string> names() const;
 
  private:
   std::vector<Entry> entries_;
 };
 
-// What a workflow is held against beside itself.
-struct WorkflowSurroundings {
-  // Roles and gates are checked when there is one.
+// The context that a workflow is checked against.
+struct WorkflowContext {
+  // If set, roles and gates are checked.
   const model::Config* config = nullptr;
-  // Whether every role must also come to a tool that can be started: before a start it must; whoever looks at a file is
-  // told what a start would refuse.
+  // Whether every role must resolve to a tool that can be started: `needed` before a start, `wished` to warn that a
+  // start would fail.
   enum class Tools { unasked, wished, needed };
   Tools tools = Tools::unasked;
-  // Asked only when the workflow has subgraphs; without it they are not looked up.
+  // Called only if the workflow has subgraphs; if unset, they are not resolved.
   std::function<const WorkflowCatalog&()> catalog;
 };
 
 struct WorkflowFile {
   model::Workflow workflow;
-  // Of what it means, not of how it is written: order of keys, comments, style and spelled-out defaults change nothing.
+  // Hashes the meaning, not the spelling: key order, comments, style and explicit defaults do not matter.
   std::string content_hash;
   // Warnings only.
   base::Problems warnings;
 };
 
-// All problems at once (GRF-1), in the order of the file.
-base::Result<WorkflowFile> parse_workflow(std::shared_ptr<const Source> source,
-                                          const WorkflowSurroundings& surroundings = {});
+// Reports all problems at once (GRF-1), in file order.
+base::Result<WorkflowFile> parse_workflow(std::shared_ptr<const Source> source, const WorkflowContext& context = {});
 
 // "sha256:…" over the canonical JSON of the workflow.
 std::string hash_content(const model::Workflow& workflow);

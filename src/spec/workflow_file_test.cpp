@@ -27,7 +27,7 @@ std::string read_example(const std::string& name) {
 }
 
 // SPEC §3: the YAML of S6's two examples is accepted as written.
-TEST(WorkflowFile, accepts_the_debug_example_of_the_seed) {
+TEST(WorkflowFile, accepts_the_reference_debug_example) {
   const WorkflowFile file = parse_good(read_example("debug-with-retry-loop.yaml"));
   EXPECT_EQ(file.workflow.nodes.size(), 5);
   EXPECT_EQ(file.workflow.config.max_parallel_nodes, 2);
@@ -39,7 +39,7 @@ TEST(WorkflowFile, accepts_the_debug_example_of_the_seed) {
   EXPECT_TRUE(file.warnings.empty());
 }
 
-TEST(WorkflowFile, accepts_the_parallel_example_of_the_seed) {
+TEST(WorkflowFile, accepts_the_reference_parallel_example) {
   const WorkflowFile file = parse_good(read_example("parallel-review.yaml"));
   EXPECT_EQ(file.workflow.nodes.size(), 8);
   EXPECT_EQ(file.workflow.exit_points, std::vector<std::string>{"merge"});
@@ -101,7 +101,7 @@ edges:
 config: {max_parallel_nodes: 8, fail_fast: false, apply: on_approval, isolation: none}
 )";
 
-// S6 §1.1 and SPEC §3: all of them.
+// S6 §1.1 and SPEC §3: all fields.
 TEST(WorkflowFile, reads_every_field) {
   const model::Workflow w = parse_good(std::string(every_field)).workflow;
   EXPECT_EQ(w.version, "2.1.0");
@@ -134,7 +134,7 @@ TEST(WorkflowFile, reads_every_field) {
   EXPECT_EQ(w.config.isolation, model::Isolation::none);
 }
 
-TEST(WorkflowFile, has_the_defaults_of_the_seed) {
+TEST(WorkflowFile, defaults_match_the_reference) {
   const model::Workflow w =
       parse_good("id: w\nname: W\nentry_point: a\nnodes: [{id: a, type: task, task_config: {role: r}}]\nedges: []\n")
           .workflow;
@@ -183,14 +183,14 @@ nodes:
 id: w
 )";
 
-TEST(ContentHash, does_not_depend_on_how_it_is_written) {
+TEST(ContentHash, ignores_formatting) {
   const std::string hash = parse_good(std::string(plain_form)).content_hash;
   EXPECT_EQ(parse_good(std::string(same_in_other_words)).content_hash, hash);
   EXPECT_EQ(hash.size(), 7 + 64);
   EXPECT_TRUE(hash.starts_with("sha256:"));
 }
 
-TEST(ContentHash, does_not_depend_on_blocks_that_say_only_defaults) {
+TEST(ContentHash, ignores_blocks_that_only_state_defaults) {
   const auto with = [](std::string_view merge, std::string_view retry) {
     return parse_good(fmt::format(R"(
 id: w
@@ -216,14 +216,14 @@ edges:
 }
 
 // S6's fields are optional: a dump of its models has nulls for all blocks but one.
-TEST(WorkflowFile, takes_blocks_that_are_null_as_absent) {
+TEST(WorkflowFile, null_blocks_count_as_absent) {
   const WorkflowFile file = parse_good(
       "id: w\nname: W\nentry_point: a\nedges: []\nnodes:\n  - {id: a, type: task, label: ~, task_config: {role: r}, "
       "gate_config: ~, human_config: null}\n");
   EXPECT_FALSE(file.workflow.nodes[0].gate_config);
 }
 
-TEST(ContentHash, does_not_depend_on_the_order_of_free_data) {
+TEST(ContentHash, ignores_the_order_of_free_form_keys) {
   const auto with = [](std::string_view metadata) {
     return parse_good(fmt::format("id: w\nname: W\nentry_point: a\nedges: []\nnodes:\n  - {{id: a, type: task, "
                                   "task_config: {{role: r}}, ui_metadata: {}}}\n",
@@ -234,7 +234,7 @@ TEST(ContentHash, does_not_depend_on_the_order_of_free_data) {
   EXPECT_NE(with("{x: 1}"), with("{x: 2}"));
 }
 
-TEST(ContentHash, depends_on_what_it_means) {
+TEST(ContentHash, changes_with_the_meaning) {
   const std::string text(plain_form);
   const std::string hash = parse_good(text).content_hash;
   const auto changed = [&](std::string_view what, std::string_view with) {
@@ -244,11 +244,11 @@ TEST(ContentHash, depends_on_what_it_means) {
   };
   EXPECT_NE(changed("timeout: 60", "timeout: 61"), hash);
   EXPECT_NE(changed("name: W", "name: V"), hash);
-  EXPECT_NE(changed("value: 1", "value: \"1\""), hash) << "a number is no text";
+  EXPECT_NE(changed("value: 1", "value: \"1\""), hash) << "a number is not a string";
   EXPECT_NE(changed("id: e,", "id: f,"), hash);
 }
 
-// The hash is stored for ever: if this changes, every stored workflow gets another identity.
+// The hash is stored forever: if this changes, every stored workflow gets another identity.
 TEST(ContentHash, is_stable_across_versions) {
   EXPECT_EQ(parse_good(read_example("debug-with-retry-loop.yaml")).content_hash,
             "sha256:62d4442396ab1b9111c2db19f4e81cc05234c1599ccdb49f7a4f35ea27230921");
@@ -256,7 +256,7 @@ TEST(ContentHash, is_stable_across_versions) {
             "sha256:4554a91cc595f45aa52db996ede38f83b912a0aad90b557c93420201ef82f3ae");
 }
 
-TEST(WorkflowFile, is_bounded) {
+TEST(WorkflowFile, too_many_nodes_are_rejected) {
   std::string text = "id: w\nname: W\nentry_point: n0\nedges: []\nnodes:\n";
   for (int i = 0; i <= 20'000; ++i) text += fmt::format("- {{id: n{}, type: task, task_config: {{role: r}}}}\n", i);
   const auto parsed = parse_workflow(make_source(text));
@@ -265,7 +265,7 @@ TEST(WorkflowFile, is_bounded) {
   EXPECT_EQ(parsed.error().errors(), 1);
 }
 
-TEST(WorkflowFile, with_a_million_mistakes_is_refused_within_bounds) {
+TEST(WorkflowFile, number_of_reported_errors_is_bounded) {
   std::string text = "id: w\nname: W\nentry_point: a\nedges: []\nnodes:\n";
   for (int i = 0; i < 15'000; ++i) text += "- {ib: a, tipe: task, x: 1, y: 2, z: 3}\n";
   const auto parsed = parse_workflow(make_source(text));
@@ -274,7 +274,7 @@ TEST(WorkflowFile, with_a_million_mistakes_is_refused_within_bounds) {
   EXPECT_GT(parsed.error().dropped(), 50'000);
 }
 
-TEST(WorkflowFile, warns_and_accepts) {
+TEST(WorkflowFile, accepts_a_file_with_warnings) {
   const WorkflowFile file = parse_good(R"(
 id: w
 name: W
@@ -294,7 +294,7 @@ edges:
   EXPECT_EQ(file.warnings.list()[1].code, "flow.edge_never_taken");
 }
 
-// GRF-11: by id, then by name, then by the stem of the file.
+// GRF-11: by id, then by name, then by file stem.
 TEST(WorkflowCatalog, finds_by_id_then_name_then_file) {
   const auto add = [](WorkflowCatalog& catalog, const char* stem, const char* id, const char* name) {
     catalog.add(
@@ -312,7 +312,7 @@ TEST(WorkflowCatalog, finds_by_id_then_name_then_file) {
   EXPECT_EQ(catalog.find("one")->workflow.id, "x");
   EXPECT_EQ(catalog.find("nothing"), nullptr);
   catalog.add("notes", make_source("just: notes\n"));
-  EXPECT_EQ(catalog.find("notes"), nullptr) << "no workflow at all";
+  EXPECT_EQ(catalog.find("notes"), nullptr) << "not a workflow";
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "spec/references.h"
 #include "spec/workflow_check.h"
 
-// What is inside a node: the block of its type, and the names that it mentions outside the graph.
+// Checks inside a node: the block of its type, and references outside the graph.
 namespace reeve::spec {
 
 namespace {
@@ -45,12 +45,12 @@ class NodeCheck {
       } else if (block.type != node_.type && !is_absent) {
         binder_.report(*key, "wrong_config",
                        fmt::format("`{}` does not belong to a {} node", block.key, base::spell(node_.type)),
-                       fmt::format("take it out, or make this a {} node", base::spell(block.type)));
+                       fmt::format("remove it, or make this a {} node", base::spell(block.type)));
       }
     }
   }
 
-  void check_task(const WorkflowSurroundings& surroundings) {
+  void check_task(const WorkflowContext& context) {
     if (!node_.task_config) return;
     const model::TaskConfig& task = *node_.task_config;
     check_template(task.task_template, place({"task_config", "task_template"}), binder_);
@@ -58,12 +58,12 @@ class NodeCheck {
       const std::string& field = task.context[i].field;
       const YamlNode* entry = place({"task_config", "context"}).at(i);
       if (field.empty() || entry == nullptr || model::is_template_name(field)) continue;
-      binder_.report(*entry, "bad_field", fmt::format("{} is no name of a field", base::quoted(field)),
+      binder_.report(*entry, "bad_field", fmt::format("{} is not a valid field name", base::quoted(field)),
                      "use letters, digits, `_` and `-`, with `.` between a node and its field");
     }
     if (task.timeout && task.timeout->after && *task.timeout->after <= base::Milliseconds(0)) {
-      binder_.report(place({"task_config", "timeout"}), "out_of_range", "a timeout of nothing would end every task",
-                     "give a time, or `off` for none");
+      binder_.report(place({"task_config", "timeout"}), "out_of_range", "a timeout of 0 would end the task immediately",
+                     "give a duration, or `off` for no limit");
     }
     if (task.worktree_id) check_name(*task.worktree_id, "worktree", place({"task_config", "worktree_id"}), binder_);
     check_target_files(task);
@@ -71,25 +71,25 @@ class NodeCheck {
       binder_.report_wrong(place({"task_config", "extra_context"}), "a mapping of names to values");
     }
     if (task.retry) check_range({"task_config", "retry", "attempts"}, "attempts", task.retry->attempts, 100);
-    if (surroundings.config == nullptr) return;
-    check_role(task.role, *surroundings.config, place({"task_config", "role"}), binder_);
-    using Tools = WorkflowSurroundings::Tools;
-    if (task.tool) check_tool(*task.tool, *surroundings.config, place({"task_config", "tool"}), binder_);
-    if (surroundings.tools != Tools::unasked) {
-      // One that names its tool needs none of its role.
+    if (context.config == nullptr) return;
+    check_role(task.role, *context.config, place({"task_config", "role"}), binder_);
+    using Tools = WorkflowContext::Tools;
+    if (task.tool) check_tool(*task.tool, *context.config, place({"task_config", "tool"}), binder_);
+    if (context.tools != Tools::unasked) {
+      // A task with its own tool does not need the role's.
       if (!task.tool) {
-        check_role_tool(task.role, *surroundings.config, place({"task_config", "role"}), binder_,
-                        surroundings.tools == Tools::needed ? base::Severity::error : base::Severity::warning);
+        check_role_tool(task.role, *context.config, place({"task_config", "role"}), binder_,
+                        context.tools == Tools::needed ? base::Severity::error : base::Severity::warning);
       }
-      check_role_prompt(task.role, *surroundings.config, place({"task_config", "role"}), binder_);
+      check_role_prompt(task.role, *context.config, place({"task_config", "role"}), binder_);
     }
     for (std::size_t i = 0; i < task.gates.size(); ++i) {
       const YamlNode* list = place({"task_config", "gates"}).at(i);
-      check_gate(list != nullptr ? *list : place({"task_config"}), task.gates[i], *surroundings.config);
+      check_gate(list != nullptr ? *list : place({"task_config"}), task.gates[i], *context.config);
     }
   }
 
-  // They are named to an agent, which may open them.
+  // The agent receives these names and may open the files.
   void check_target_files(const model::TaskConfig& task) {
     for (std::size_t i = 0; i < task.target_files.size(); ++i) {
       const YamlNode* entry = place({"task_config", "target_files"}).at(i);
@@ -97,30 +97,29 @@ class NodeCheck {
       const std::filesystem::path path = std::filesystem::path(file).lexically_normal();
       const bool is_beneath = !file.empty() && path.is_relative() && *path.begin() != "..";
       if (entry == nullptr || (is_beneath && base::visible(file) == file)) continue;
-      binder_.report(*entry, "path_outside", fmt::format("{} is not a file beneath the project", base::quoted(file)),
-                     "write it from the project's folder on: src/main.cpp");
+      binder_.report(*entry, "path_outside", fmt::format("{} is not a file inside the project", base::quoted(file)),
+                     "use a path relative to the project folder: src/main.cpp");
     }
   }
 
-  void check_gate_node(const WorkflowSurroundings& surroundings) {
-    if (!node_.gate_config || surroundings.config == nullptr) return;
+  void check_gate_node(const WorkflowContext& context) {
+    if (!node_.gate_config || context.config == nullptr) return;
     const YamlNode& where = place({"gate_config", "gate_type"});
-    // Without the key it is the place around it, and that it is missing was told.
-    if (where.kind == YamlKind::scalar) check_gate(where, node_.gate_config->gate_type, *surroundings.config);
+    // If the key is missing, `where` is its parent, and the error has been reported.
+    if (where.kind == YamlKind::scalar) check_gate(where, node_.gate_config->gate_type, *context.config);
   }
 
-  // ISO-2: whoever looks at the file is told which gates run what agents wrote without a sandbox.
-  void check_gate_sandbox(const WorkflowSurroundings& surroundings, model::Sandbox otherwise) {
+  // ISO-2: warns about gates that run agents' code without a sandbox.
+  void check_gate_sandbox(const WorkflowContext& context, model::Sandbox otherwise) {
     if (node_.task_config) {
       for (std::size_t i = 0; i < node_.task_config->gates.size(); ++i) {
         const YamlNode* where = place({"task_config", "gates"}).at(i);
-        if (where != nullptr) warn_unsandboxed(*where, node_.task_config->gates[i], *surroundings.config, otherwise);
+        if (where != nullptr) warn_unsandboxed(*where, node_.task_config->gates[i], *context.config, otherwise);
       }
     }
-    // In the project folder it runs what the person has there.
+    // A gate in the project folder runs the user's own files.
     if (node_.gate_config && node_.gate_config->requires_worktree) {
-      warn_unsandboxed(place({"gate_config", "gate_type"}), node_.gate_config->gate_type, *surroundings.config,
-                       otherwise);
+      warn_unsandboxed(place({"gate_config", "gate_type"}), node_.gate_config->gate_type, *context.config, otherwise);
     }
   }
 
@@ -137,13 +136,14 @@ class NodeCheck {
       const std::string& value = node_.human_config->options[i].value;
       const YamlNode* option = place({"human_config", "options"}).at(i);
       if (value.empty() || values.insert(value).second || option == nullptr) continue;
-      binder_.report(*option, "duplicate_option", fmt::format("the option {} stands here twice", base::quoted(value)),
+      binder_.report(*option, "duplicate_option", fmt::format("the option {} is listed twice", base::quoted(value)),
                      "keep one of them");
     }
     const auto& options = node_.human_config->options;
     if (!options.empty() && std::ranges::none_of(options, model::approves)) {
       binder_.warn(place({"human_config", "options"}), "no_approving_option",
-                   "no option approves: this node only ever says no", "add one, or mark one with `approves: true`");
+                   "no option approves, so this node can only reject",
+                   "add an approving option, or mark one with `approves: true`");
     }
   }
 
@@ -169,8 +169,8 @@ class NodeCheck {
     const auto found = config.gates.find(gate);
     if (found == config.gates.end() || found->second.sandbox.value_or(otherwise) == model::Sandbox::guard) return;
     binder_.warn(where, "gate_unsandboxed",
-                 fmt::format("the gate {} runs what the tasks wrote without a sandbox", base::quoted(gate)),
-                 "give the gate, or the tool of the tasks, `sandbox: guard` in the config");
+                 fmt::format("the gate {} is not sandboxed and runs code that tasks wrote", base::quoted(gate)),
+                 "set `sandbox: guard` in the config, for the gate or for the tasks' tool");
   }
 
   const YamlNode& root_;
@@ -179,7 +179,7 @@ class NodeCheck {
   Binder& binder_;
 };
 
-// A node whose type could not be read says nothing about what should be in it.
+// The contents of a node whose type is invalid cannot be checked.
 bool has_type(const YamlNode& root, std::size_t index) {
   const YamlNode& type = find_place(root, "nodes", index, {"type"});
   return type.kind == YamlKind::scalar && base::find_enum<NodeType>(type.text).has_value();
@@ -187,23 +187,22 @@ bool has_type(const YamlNode& root, std::size_t index) {
 
 }  // namespace
 
-void check_node_configs(const model::Workflow& workflow, const YamlNode& root, const WorkflowSurroundings& surroundings,
+void check_node_configs(const model::Workflow& workflow, const YamlNode& root, const WorkflowContext& context,
                         Binder& binder) {
   for (std::size_t i = 0; i < workflow.nodes.size(); ++i) {
     NodeCheck check(root, i, workflow.nodes[i], binder);
     if (has_type(root, i)) check.check_block();
-    check.check_task(surroundings);
-    check.check_gate_node(surroundings);
+    check.check_task(context);
+    check.check_gate_node(context);
     check.check_branch();
     check.check_human();
   }
-  const bool looks_at_gates = surroundings.config != nullptr &&
-                              surroundings.tools == WorkflowSurroundings::Tools::wished &&
-                              model::has_tool_tasks(workflow);
+  const bool looks_at_gates =
+      context.config != nullptr && context.tools == WorkflowContext::Tools::wished && model::has_tool_tasks(workflow);
   if (looks_at_gates) {
-    const auto otherwise = model::find_gate_sandbox(surroundings.config->tools, surroundings.config->roles, workflow);
+    const auto otherwise = model::find_gate_sandbox(context.config->tools, context.config->roles, workflow);
     for (std::size_t i = 0; i < workflow.nodes.size(); ++i) {
-      NodeCheck(root, i, workflow.nodes[i], binder).check_gate_sandbox(surroundings, otherwise);
+      NodeCheck(root, i, workflow.nodes[i], binder).check_gate_sandbox(context, otherwise);
     }
   }
   if (workflow.config.max_parallel_nodes < 1) {

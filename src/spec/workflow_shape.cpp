@@ -5,7 +5,7 @@
 #include "graph/graph.h"
 #include "spec/workflow_check.h"
 
-// The shape of the graph: branches and their edges, parallel parts, merges, ways in and out, cycles (GRF-1).
+// The shape of the graph: branches and their edges, parallel sections, merges, entry and exits, cycles (GRF-1).
 namespace reeve::spec {
 
 namespace {
@@ -57,10 +57,10 @@ class ShapeCheck {
     if (!graph_.find(target)) {
       binder_.report_unknown(place, "unknown_branch_target", "node", target, names_);
     } else if (!leads_to(node, target)) {
-      binder_.report(
-          place, "missing_branch_edge",
-          fmt::format("no edge leads from {} to its side {}", base::quoted(graph_.node(node).id), base::quoted(target)),
-          fmt::format("add `{{ id: …, source: {}, target: {} }}` to `edges`", graph_.node(node).id, target));
+      binder_.report(place, "missing_branch_edge",
+                     fmt::format("no edge leads from {} to its branch target {}", base::quoted(graph_.node(node).id),
+                                 base::quoted(target)),
+                     fmt::format("add `{{ id: …, source: {}, target: {} }}` to `edges`", graph_.node(node).id, target));
     }
   }
 
@@ -72,10 +72,11 @@ class ShapeCheck {
     for (const EdgeIndex edge : graph_.outgoing(node)) {
       const std::string& target = graph_.edge(edge).target;
       if (graph_.edge(edge).condition || target == branch.on_true || target == branch.on_false) continue;
-      binder_.warn(find_place(root_, "edges", edge, {"target"}), "edge_never_taken",
-                   fmt::format("{} is neither side of the branch {}: without a condition this edge is never taken",
-                               base::quoted(target), base::quoted(graph_.node(node).id)),
-                   "give it a condition, or take it out");
+      binder_.warn(
+          find_place(root_, "edges", edge, {"target"}), "edge_never_taken",
+          fmt::format("{} is neither `on_true` nor `on_false` of {}: without a condition this edge is never taken",
+                      base::quoted(target), base::quoted(graph_.node(node).id)),
+          "give the edge a condition, or remove it");
     }
   }
 
@@ -87,9 +88,9 @@ class ShapeCheck {
     for (std::size_t i = 0; i < branches.size(); ++i) {
       const YamlNode& place = list.at(i) != nullptr ? *list.at(i) : list;
       if (branches[i].empty()) {
-        if (!place.is_null()) binder_.report(place, "unknown_parallel_branch", "an empty name is no node");
+        if (!place.is_null()) binder_.report(place, "unknown_parallel_branch", "a node name cannot be empty");
       } else if (!seen.insert(branches[i]).second) {
-        binder_.report(place, "duplicate_branch", fmt::format("{} stands here twice", base::quoted(branches[i])),
+        binder_.report(place, "duplicate_branch", fmt::format("{} is listed twice", base::quoted(branches[i])),
                        "keep one of them");
       } else if (!graph_.find(branches[i])) {
         binder_.report_unknown(place, "unknown_parallel_branch", "node", branches[i], names_);
@@ -109,7 +110,7 @@ class ShapeCheck {
       binder_.report(find_place(root_, "edges", edge, {"target"}), "not_a_branch",
                      fmt::format("{} is not among the branches of {}", base::quoted(graph_.edge(edge).target),
                                  base::quoted(graph_.node(node).id)),
-                     "add it to `branches`, or take the edge out");
+                     "add it to `branches`, or remove the edge");
     }
   }
 
@@ -118,27 +119,27 @@ class ShapeCheck {
     const std::size_t incoming = graph_.forward_incoming(node);
     if (incoming >= 2) return;
     binder_.report(node_place(node, {"id"}), "merge_without_inputs",
-                   fmt::format("the merge {} has {} incoming edge{}, it needs at least two",
+                   fmt::format("the merge {} has {} incoming edge{}; it needs at least two",
                                base::quoted(graph_.node(node).id), incoming, incoming == 1 ? "" : "s"),
-                   "lead more edges to it, or leave it out");
+                   "add more edges to it, or remove the node");
   }
 
   void check_exits() {
     if (graph_.node_count() == 0 || !graph::find_exits(graph_).empty()) return;
-    // Exits that are named but do not exist are told where they are named.
+    // Unknown exit points are reported where they are named.
     if (!graph_.workflow().exit_points.empty()) return;
     binder_.report(root_.find_key("nodes") != nullptr ? *root_.find_key("nodes") : root_, "no_exit",
-                   "no node is an exit: each one leads on to another",
-                   "name the last ones in `exit_points`, or let one have no outgoing edge");
+                   "no node is an exit: every node has an outgoing edge",
+                   "list the last nodes in `exit_points`, or leave one node without outgoing edges");
   }
 
-  // Nodes that an edge with a misspelt end probably leads to: not unreachable, only misspelt.
+  // Nodes that a misspelt edge endpoint probably means: not reported as unreachable.
   std::vector<NodeIndex> find_doubtful() const {
     std::vector<NodeIndex> nodes;
     std::size_t looked_at = 0;
     for (EdgeIndex index = 0; index < graph_.workflow().edges.size(); ++index) {
       if (graph_.is_connected(index)) continue;
-      // More are not told either.
+      // Further problems would not be kept.
       if (++looked_at > base::limits::problems_kept) break;
       const model::Edge& edge = graph_.edge(index);
       if (const auto target = graph_.find(edge.target)) {
@@ -159,13 +160,13 @@ class ShapeCheck {
       for (NodeIndex node = 0; node < graph_.node_count(); ++node) reachable[node] = reachable[node] || more[node];
     }
     for (NodeIndex node = 0; node < graph_.node_count(); ++node) {
-      // The second node of the same id is unreachable by definition; that is told elsewhere.
+      // The second node with an id is always unreachable; the duplicate is reported elsewhere.
       const bool is_shadowed = graph_.find(graph_.node(node).id) != node;
       if (reachable[node] || is_shadowed || graph_.node(node).id.empty()) continue;
       binder_.report(node_place(node, {"id"}), "unreachable",
                      fmt::format("{} cannot be reached from the entry point {}", base::quoted(graph_.node(node).id),
                                  base::quoted(graph_.workflow().entry_point)),
-                     "lead an edge to it, or take it out");
+                     "add an edge to it, or remove the node");
     }
   }
 
@@ -195,13 +196,13 @@ class ShapeCheck {
       binder_.report(
           cycle_place(cycle.nodes), "cycle_without_limit", fmt::format("{} never ends", spell_cycle(cycle.nodes)),
           no_edge ? "lead the cycle through a branch node with `max_iterations` and mark its edge `is_loop_edge: true`"
-                  : "no branch node counts how often it is passed: lead it through one with `max_iterations`");
+                  : "no branch node limits this cycle: lead it through one with `max_iterations`");
     }
     return std::ranges::none_of(cycles,
                                 [](const auto& cycle) { return cycle.kind == graph::WildCycle::Kind::no_loop_edge; });
   }
 
-  // What needs an order of work, which a graph with wild cycles does not have.
+  // Checks that need a topological order, which a graph with unmarked cycles does not have.
   void check_with_levels() {
     const graph::Levels levels = graph::find_levels(graph_);
     for (EdgeIndex edge = 0; edge < graph_.workflow().edges.size(); ++edge) {
@@ -209,9 +210,9 @@ class ShapeCheck {
       if (!graph::find_loop_body(graph_, levels, edge).empty()) continue;
       binder_.report(
           find_place(root_, "edges", edge, {"is_loop_edge"}), "loop_edge_without_loop",
-          fmt::format("{} does not lead back: nothing goes from {} to {}", base::quoted(graph_.edge(edge).id),
+          fmt::format("{} does not close a loop: there is no path from {} to {}", base::quoted(graph_.edge(edge).id),
                       base::quoted(graph_.edge(edge).target), base::quoted(graph_.edge(edge).source)),
-          "take `is_loop_edge` out, or let the edge lead to a node that comes before");
+          "remove `is_loop_edge`, or point the edge at an earlier node");
     }
     for (NodeIndex node = 0; node < graph_.node_count(); ++node) check_meeting(node, levels);
   }
@@ -227,7 +228,7 @@ class ShapeCheck {
     binder_.report(node_place(node, {"parallel_config", "wait_for"}), "branches_never_meet",
                    fmt::format("`wait_for: {}` needs a merge node where all branches of {} meet",
                                base::spell(parallel->wait_for), base::quoted(graph_.node(node).id)),
-                   "lead the branches to one merge node, or say `wait_for: all`");
+                   "lead the branches to one merge node, or set `wait_for: all`");
   }
 
   Graph graph_;

@@ -2,7 +2,7 @@
 
 #include "spec/workflow_check.h"
 
-// Subgraphs: there, sound, not within themselves, not too deep (GRF-1, GRF-11).
+// Subgraphs: existing, valid, not recursive, not too deep (GRF-1, GRF-11).
 namespace reeve::spec {
 
 namespace {
@@ -15,7 +15,7 @@ class SubgraphCheck {
     const WorkflowCatalog::Entry* entry = catalog_.find(name);
     if (entry == nullptr) {
       binder_.report_unknown(place, "unknown_subgraph", "workflow", name, catalog_.names()).fix =
-          "put it into `.reeve/workflows/` or beside this file; it is found by id, name or file name";
+          "put the workflow in `.reeve/workflows/` or next to this file; it is found by id, name or file name";
       return;
     }
     if (entry->errors > 0) {
@@ -38,10 +38,11 @@ class SubgraphCheck {
     way_.push_back(id);
     if (is_recursive) {
       tell(place, "subgraph_recursion", fmt::format("the workflow contains itself: {}", base::join(way_, " → ")),
-           "take one of these subgraphs out");
+           "remove one of these subgraphs");
     } else if (way_.size() > base::limits::subgraph_depth + 1) {
       tell(place, "subgraph_too_deep",
-           fmt::format("subgraphs more than {} deep: {}", base::limits::subgraph_depth, base::join(way_, " → ")),
+           fmt::format("subgraphs are nested more than {} deep: {}", base::limits::subgraph_depth,
+                       base::join(way_, " → ")),
            "flatten some of them");
     } else if (std::ranges::find(passed_, Passed{&entry, way_.size()}) == passed_.end()) {
       for (const model::Node& node : entry.workflow.nodes) {
@@ -50,14 +51,14 @@ class SubgraphCheck {
         const auto* inner = catalog_.find(name);
         if (inner == nullptr || inner->errors > 0) {
           tell(place, "broken_subgraph",
-               fmt::format("{} leads to the workflow {}, which {}", base::join(way_, " → "), base::quoted(name),
+               fmt::format("{} refers to the workflow {}, which {}", base::join(way_, " → "), base::quoted(name),
                            inner == nullptr ? "does not exist" : "has errors"),
                fmt::format("reeve flow validate {}", inner == nullptr ? entry.file : inner->file));
         } else {
           descend(place, *inner);
         }
       }
-      // What was sound at this depth is sound again: a workflow used in many places is walked once a depth.
+      // A workflow that passed at this depth passes again, so that one used in many places is walked once per depth.
       passed_.push_back({&entry, way_.size()});
     }
     way_.pop_back();
@@ -83,13 +84,13 @@ class SubgraphCheck {
 
 }  // namespace
 
-void check_subgraphs(const model::Workflow& workflow, const YamlNode& root, const WorkflowSurroundings& surroundings,
+void check_subgraphs(const model::Workflow& workflow, const YamlNode& root, const WorkflowContext& context,
                      Binder& binder) {
-  if (!surroundings.catalog) return;
+  if (!context.catalog) return;
   for (std::size_t i = 0; i < workflow.nodes.size(); ++i) {
     const auto& subgraph = workflow.nodes[i].subgraph_config;
     if (!subgraph || subgraph->workflow_name.empty()) continue;
-    SubgraphCheck(surroundings.catalog(), binder)
+    SubgraphCheck(context.catalog(), binder)
         .check(find_place(root, "nodes", i, {"subgraph_config", "workflow_name"}), workflow.id,
                subgraph->workflow_name);
   }

@@ -30,7 +30,7 @@ struct EventCloser {
 };
 using Event = std::unique_ptr<fy_event, EventCloser>;
 
-// libfyaml's diagnostics go nowhere by themselves; they are collected and told as problems.
+// libfyaml prints nothing; its diagnostics are collected and reported as problems.
 void discard(fy_diag*, void*, const char*, std::size_t) {}
 
 std::string_view text_of(fy_token* token) {
@@ -48,8 +48,8 @@ bool is_known_tag(std::string_view tag) {
          tag == "map";
 }
 
-// Builds the tree from libfyaml's events. The tree of libfyaml itself is not used: it follows aliases without a budget
-// and knows no bound on depth or size.
+// Builds the tree from libfyaml's events. libfyaml's own tree is not used: it follows aliases without a budget and has
+// no limit on depth or size.
 class Reader {
  public:
   Reader(const Source& source, base::Problems& problems) : source_(source), problems_(problems) {
@@ -77,7 +77,7 @@ class Reader {
       if (event == nullptr) break;
       if (event->type == FYET_DOCUMENT_START && ++documents > 1) {
         fail(position(*event), "yaml.many_documents", "a second document begins here",
-             "keep one document in a file and take out the `---` lines");
+             "keep one document per file and remove the `---` lines");
       } else {
         take(*event);
       }
@@ -98,7 +98,7 @@ class Reader {
   struct Level {
     YamlNode node;
     std::string anchor;
-    // Only of large mappings: where each key stands among the items.
+    // For large mappings only: the position of each key.
     std::unordered_map<std::string, std::size_t> keys;
   };
   static constexpr std::size_t few_keys = 16;
@@ -128,15 +128,15 @@ class Reader {
                    .fix = std::move(fix)});
   }
 
-  // What people most often did when libfyaml says this.
+  // The most likely cause of each libfyaml message.
   static std::string fix_for(std::string_view message) {
     const auto says = [&](std::string_view words) { return message.find(words) != std::string_view::npos; };
-    if (says("nested block mapping")) return "put a text that contains `: ` into quotes";
-    if (says("multiline plain key")) return "indent this line as the keys above it, or put the text into quotes";
+    if (says("nested block mapping")) return "quote text that contains `: `";
+    if (says("multiline plain key")) return "indent this line like the keys above it, or quote the text";
     if (says("quoted scalar")) return "close the quote";
     if (says("flow sequence")) return "close the list with `]`";
     if (says("flow mapping")) return "close the mapping with `}`";
-    if (says("plain scalar cannot start")) return "put the text into quotes";
+    if (says("plain scalar cannot start")) return "quote the text";
     return {};
   }
 
@@ -147,12 +147,12 @@ class Reader {
       const auto line = static_cast<std::uint32_t>(std::max(error->line, 1));
       const auto column = static_cast<std::uint32_t>(std::max(error->column, 1));
       const bool is_tab = source_.line(line).substr(0, column).find('\t') != std::string_view::npos;
-      const std::string message = base::visible(error->msg != nullptr ? error->msg : "this is not YAML");
+      const std::string message = base::visible(error->msg != nullptr ? error->msg : "not valid YAML");
       fail({line, column, 1}, "yaml.syntax", message,
-           is_tab ? "indent with spaces: YAML allows no tabs there" : fix_for(message));
+           is_tab ? "indent with spaces: YAML does not allow tabs there" : fix_for(message));
       told = true;
     }
-    if (!told) fail({}, "yaml.syntax", "this is not YAML", "");
+    if (!told) fail({}, "yaml.syntax", "not valid YAML", "");
   }
 
   bool count_node(Position where) {
@@ -196,7 +196,7 @@ class Reader {
     const fy_scalar_style style = token != nullptr ? fy_token_scalar_style(token) : FYSS_PLAIN;
     const bool is_tagged_string = text_of(event.scalar.tag) == "tag:yaml.org,2002:str";
     if (style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED) {
-      // The marks stand inside the quotes; a caret belongs beneath the whole.
+      // The marks exclude the quotes; the caret line includes them.
       where.column -= 1;
       where.length += 2;
     }
@@ -206,8 +206,8 @@ class Reader {
     node.text = text_of(token);
     after_last_ = {where.line, where.column, where.length};
     if (node.text.size() > limits::spec_text_bytes) {
-      return fail(where, "yaml.too_large", fmt::format("a text of more than {} bytes", limits::spec_text_bytes),
-                  "put it into a file of its own");
+      return fail(where, "yaml.too_large", fmt::format("a string of more than {} bytes", limits::spec_text_bytes),
+                  "put it in a separate file");
     }
     place(std::move(node), text_of(event.scalar.anchor));
   }
@@ -215,7 +215,7 @@ class Reader {
   bool check_tag(Position where, fy_token* tag) {
     const std::string_view name = text_of(tag);
     if (tag == nullptr || name.empty() || name == "!" || is_known_tag(name)) return true;
-    fail(where, "yaml.unknown_tag", fmt::format("the tag {} means nothing here", base::quoted(name)), "leave it out");
+    fail(where, "yaml.unknown_tag", fmt::format("unknown tag {}", base::quoted(name)), "remove it");
     return false;
   }
 
@@ -234,14 +234,14 @@ class Reader {
 
   void take_alias(fy_event& event) {
     Position where = position(event);
-    // The marks leave out the asterisk.
+    // The marks exclude the asterisk.
     where.column -= 1;
     where.length += 1;
     const std::string_view name = text_of(event.alias.anchor);
     const auto anchor = anchors_.find(name);
     if (anchor == anchors_.end()) {
-      return fail(where, "yaml.unknown_alias", fmt::format("nothing is named {} above", base::quoted(name)),
-                  fmt::format("name something with `&{}` before it is used", base::visible(name)));
+      return fail(where, "yaml.unknown_alias", fmt::format("unknown alias {}", base::quoted(name)),
+                  fmt::format("define the anchor `&{}` before it is used", base::visible(name)));
     }
     if (levels_.size() + anchor->second.extent.height > limits::spec_depth) return fail_too_deep(where);
     if (!spend_alias(where, anchor->second.extent)) return;
@@ -275,14 +275,14 @@ class Reader {
   bool spend_alias(Position where, const Extent& extent) {
     alias_nodes_ += extent.count;
     if (alias_nodes_ <= limits::spec_alias_nodes) return true;
-    fail(where, "yaml.too_many_aliases", fmt::format("aliases add more than {} values", limits::spec_alias_nodes),
-         "write out what is meant");
+    fail(where, "yaml.too_many_aliases", fmt::format("aliases expand to more than {} values", limits::spec_alias_nodes),
+         "write the values out instead of using aliases");
     return false;
   }
 
   void place(YamlNode node, std::string_view anchor) {
     if (!anchor.empty()) {
-      // A named node is kept a second time; that counts as if it had been used.
+      // An anchored node is stored a second time, which counts as a use.
       const Extent extent = measure(node);
       if (!spend_alias({node.line, node.column, node.length}, extent)) return;
       anchors_.insert_or_assign(std::string(anchor), Anchor{node, extent});
@@ -304,13 +304,13 @@ class Reader {
       return false;
     }
     if (key.kind != YamlKind::scalar) {
-      fail(where, "yaml.bad_key", fmt::format("a key must be a word, not {}", key.kind_name()), "");
+      fail(where, "yaml.bad_key", fmt::format("a key must be a scalar, not {}", key.kind_name()), "");
       return false;
     }
     if (const YamlNode* first = find_duplicate(level, key.text)) {
-      // Reading goes on, so that all duplicates of a file are told at once; the document is refused all the same.
+      // Reading continues, so that all duplicates in a file are reported at once; the document is still rejected.
       fail(where, "yaml.duplicate_key",
-           fmt::format("the key {} stands here twice, first on line {}", base::quoted(key.text), first->line),
+           fmt::format("duplicate key {}, first used on line {}", base::quoted(key.text), first->line),
            "keep one of them");
       failed_ = false;
       has_duplicates_ = true;
@@ -344,7 +344,7 @@ class Reader {
   std::vector<Level> levels_;
   std::map<std::string, Anchor, std::less<>> anchors_;
   std::optional<YamlNode> root_;
-  // An empty value has no place of its own; it is shown at what came before it.
+  // An empty value has no location of its own; it is reported at the end of the previous token.
   Position after_last_;
   std::size_t nodes_ = 0;
   std::size_t alias_nodes_ = 0;

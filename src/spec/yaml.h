@@ -17,43 +17,43 @@ namespace reeve::spec {
 
 enum class YamlKind : std::uint8_t { scalar, sequence, mapping };
 
-// A node of a YAML text with its place. Aliases are expanded; keys are scalars and unique.
+// A YAML node with its location. Aliases are expanded; keys are scalars and unique.
 struct YamlNode {
-  // Outlives the node: held by the YamlDocument.
+  // Owned by the YamlDocument, which outlives the node.
   const Source* source = nullptr;
   YamlKind kind = YamlKind::scalar;
-  // Written without quotes: only then may `true` be more than a word.
+  // Written without quotes: only a plain `true` can be a boolean.
   bool is_plain = false;
   std::uint32_t line = 1;
   std::uint32_t column = 1;
   std::uint32_t length = 1;
-  // Of a scalar.
+  // For a scalar.
   std::string text;
-  // Of a sequence its items; of a mapping key, value, key, value …
+  // The items of a sequence, or key, value, key, value, … of a mapping.
   std::vector<YamlNode> items;
 
   base::Place place() const { return source->place(line, column, length); }
   bool is_null() const noexcept;
 
-  // Of a mapping.
+  // For a mapping.
   std::size_t member_count() const noexcept { return items.size() / 2; }
   const YamlNode& key(std::size_t i) const { return items[2 * i]; }
   const YamlNode& value(std::size_t i) const { return items[2 * i + 1]; }
-  // nullptr when this is no mapping or has no such key.
+  // nullptr if this is not a mapping or has no such key.
   const YamlNode* find(std::string_view name) const noexcept;
-  // The key itself, for a caret beneath it.
+  // The key node, to point a caret at it.
   const YamlNode* find_key(std::string_view name) const noexcept;
-  // Of a sequence; nullptr beyond its end or when it is none.
+  // nullptr past the end or if this is not a sequence.
   const YamlNode* at(std::size_t i) const noexcept;
 
-  // "a string", "a list": for messages.
+  // For messages: "a string", "a list".
   std::string_view kind_name() const;
 };
 
-// A scalar by YAML 1.2's core schema: only plain ones can be null, truth values or numbers. `.inf` and `.nan` are
-// words: JSON has no such numbers.
+// Resolves a scalar by the YAML 1.2 core schema: only plain scalars can be null, booleans or numbers. `.inf` and `.nan`
+// stay strings, because JSON has no such numbers.
 base::Value resolve_scalar(const YamlNode& node);
-// Any node as data.
+// Converts any node.
 base::Value to_value(const YamlNode& node);
 
 struct YamlDocument {
@@ -61,8 +61,8 @@ struct YamlDocument {
   YamlNode root;
 };
 
-// Reads one YAML document within the bounds of base/limits.h. Nothing when it cannot be read, and then `problems` says
-// why: syntax, bytes that are not UTF-8, control characters, duplicate keys, nesting, size, aliases that multiply.
+// Reads one YAML document within the limits of base/limits.h. Returns nothing on failure, and `problems` says why:
+// syntax, invalid UTF-8, control characters, duplicate keys, nesting, size, alias expansion.
 std::optional<YamlDocument> parse_yaml(std::shared_ptr<const Source> source, base::Problems& problems);
 
 }  // namespace reeve::spec

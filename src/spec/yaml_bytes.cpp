@@ -17,7 +17,7 @@ namespace {
 
 namespace limits = base::limits;
 
-// libfyaml reads some directives for ever, and none of them would mean anything here.
+// libfyaml never returns from some directives, and none has a meaning here.
 std::optional<std::size_t> find_directive(std::string_view text) {
   for (std::size_t at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1)) {
     const std::string_view before = text.substr(0, at);
@@ -28,7 +28,7 @@ std::optional<std::size_t> find_directive(std::string_view text) {
   return std::nullopt;
 }
 
-// Something in the bare text that the parser must not be given, because its time or memory would not be bounded.
+// Text for which the parser's time or memory would be unbounded.
 struct Excess {
   std::size_t offset;
   std::string_view code;
@@ -47,7 +47,7 @@ std::optional<Excess> find_excess(std::string_view text) {
     if (c == '[' || c == '{') ++open_brackets;
     if ((c == ']' || c == '}') && open_brackets > 0) --open_brackets;
     if (blanks > limits::spec_blanks) {
-      return Excess{i, "yaml.too_large", fmt::format("more than {} blanks in a row", limits::spec_blanks)};
+      return Excess{i, "yaml.too_large", fmt::format("more than {} consecutive blanks", limits::spec_blanks)};
     }
     if (i - line_start >= limits::spec_line_bytes && !is_break) {
       return Excess{i, "yaml.too_large", fmt::format("a line of more than {} bytes", limits::spec_line_bytes)};
@@ -80,20 +80,20 @@ bool check_yaml_bytes(const Source& source, base::Problems& problems) {
   };
   if (const auto offset = base::find_invalid_utf8(text)) {
     return refuse(*offset, "yaml.bad_utf8",
-                  fmt::format("the byte 0x{:02x} is no UTF-8", static_cast<unsigned char>(text[*offset])),
+                  fmt::format("byte 0x{:02x} is not valid UTF-8", static_cast<unsigned char>(text[*offset])),
                   "save the file as UTF-8");
   }
   if (const auto offset = find_directive(text)) {
-    return refuse(*offset, "yaml.directive", "a line that begins with `%` is a directive of YAML",
-                  "take it out; if it is text, indent it");
+    return refuse(*offset, "yaml.directive", "a line that begins with `%` is a YAML directive, which is not supported",
+                  "remove it; if it is text, indent it");
   }
   const auto is_control = [](char c) {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F;
   };
   if (const auto found = std::ranges::find_if(text, is_control); found != text.end()) {
     return refuse(static_cast<std::size_t>(found - text.begin()), "yaml.control_character",
-                  fmt::format("the control character 0x{:02x}", static_cast<unsigned char>(*found)),
-                  "take it out, or write it as an escape within double quotes");
+                  fmt::format("control character 0x{:02x} is not allowed", static_cast<unsigned char>(*found)),
+                  "remove it, or write it as an escape in double quotes");
   }
   if (const auto excess = find_excess(text)) return refuse(excess->offset, excess->code, excess->message, "");
   return true;

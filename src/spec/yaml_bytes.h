@@ -5,8 +5,8 @@
 
 namespace reeve::spec {
 
-// What no YAML parser should see: too much, bytes that are not UTF-8, control characters, directives, and what libfyaml
-// needs unbounded time or memory for. False when there is some, and then `problems` says what.
+// Rejects input that the YAML parser must not see: oversized text, invalid UTF-8, control characters, directives, and
+// text for which libfyaml needs unbounded time or memory. Returns false after adding to `problems`.
 bool check_yaml_bytes(const Source& source, base::Problems& problems);
 
 }  // namespace reeve::spec

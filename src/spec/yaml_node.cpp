@@ -29,7 +29,7 @@ std::optional<std::int64_t> read_integer(std::string_view text) {
 
 std::optional<double> read_number(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
-  // from_chars would read "inf" and "nan", which are words in YAML.
+  // from_chars would accept "inf" and "nan", which are strings in YAML.
   const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
   if (digits.empty() || (!base::is_ascii_digit(digits.front()) && digits.front() != '.')) return std::nullopt;
   double number = 0;

@@ -21,12 +21,12 @@ std::string read(const std::string& text) {
   return json::encode(to_value(document->root));
 }
 
-TEST(Yaml, reads_data) {
+TEST(Yaml, parses_scalars_lists_and_maps) {
   EXPECT_EQ(read("a: 1\nb: [x, 2.5, true, ~, 'no']\nc: {d: e}\n"),
             R"({"a":1,"b":["x",2.5,true,null,"no"],"c":{"d":"e"}})");
 }
 
-TEST(Yaml, follows_the_core_schema_of_1_2) {
+TEST(Yaml, follows_the_yaml_1_2_core_schema) {
   EXPECT_EQ(read("[yes, no, on, off, y, True, FALSE, null, Null, '', ~]"),
             R"(["yes","no","on","off","y",true,false,null,null,"",null])");
   EXPECT_EQ(read("[12, -3, +4, 0x1F, 0o17, 017, 1e3, -.5, 1_000, 1.0.0, 9223372036854775808, nan, inf, '7']"),
@@ -34,7 +34,7 @@ TEST(Yaml, follows_the_core_schema_of_1_2) {
   EXPECT_EQ(read("[!!str 12, !!str true]"), R"(["12","true"])");
 }
 
-TEST(Yaml, knows_where_everything_stands) {
+TEST(Yaml, nodes_know_their_line_and_column) {
   base::Problems problems;
   const auto document = parse_yaml(make_source("first: 1\nsecond:\n  - é: \"text\"\n"), problems);
   ASSERT_TRUE(document);
@@ -55,7 +55,7 @@ TEST(Yaml, expands_aliases) {
 }
 
 // A 350-byte bomb must cost no more than its text.
-TEST(Yaml, refuses_aliases_that_multiply) {
+TEST(Yaml, rejects_alias_bombs) {
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 9; ++i) {
     const std::string before = "*a" + std::to_string(i - 1);
@@ -66,7 +66,7 @@ TEST(Yaml, refuses_aliases_that_multiply) {
   EXPECT_EQ(read(bomb), "yaml.too_many_aliases");
 }
 
-TEST(Yaml, refuses_depth_also_through_aliases) {
+TEST(Yaml, rejects_excessive_depth_even_through_aliases) {
   EXPECT_EQ(read(std::string(64, '[') + std::string(64, ']')), std::string(64, '[') + std::string(64, ']'));
   EXPECT_EQ(read(std::string(65, '[') + std::string(65, ']')), "yaml.too_deep");
   EXPECT_EQ(read(std::string(100'000, '[')), "yaml.too_deep");
@@ -79,8 +79,8 @@ TEST(Yaml, refuses_depth_also_through_aliases) {
   const std::string forty = std::string(40, '[') + std::string(40, ']');
   EXPECT_EQ(read("a: &a " + forty + "\nb: " + std::string(30, '[') + "*a" + std::string(30, ']') + "\n"),
             "yaml.too_deep")
-      << "neither is too deep by itself";
-  // Each step adds 30 levels to the one before.
+      << "neither is too deep on its own";
+  // Each step adds 30 levels to the previous one.
   std::string chain = "a0: &a0 x\n";
   for (int i = 1; i < 5; ++i) {
     chain += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " " + std::string(30, '[') + "*a" +
@@ -89,13 +89,13 @@ TEST(Yaml, refuses_depth_also_through_aliases) {
   EXPECT_EQ(read(chain), "yaml.too_deep");
 }
 
-TEST(Yaml, refuses_what_is_too_large) {
+TEST(Yaml, rejects_oversized_input) {
   EXPECT_EQ(read(std::string(50'000'000, ' ')), "yaml.too_large");
   EXPECT_EQ(read("a: " + std::string(base::limits::spec_text_bytes + 1, 'x')), "yaml.too_large");
 }
 
-// What libfyaml 0.7.12 takes time in the square of, or queues whole before it tells the first event.
-TEST(Yaml, refuses_what_the_parser_must_not_see) {
+// Input for which libfyaml 0.7.12 needs quadratic time, or which it queues completely before the first event.
+TEST(Yaml, rejects_input_that_is_slow_to_parse) {
   EXPECT_EQ(read("- " + std::string(300, ' ') + "x"), "yaml.too_large");
   EXPECT_EQ(read("a: |\n" + std::string(300, '\n') + "  x\n"), "yaml.too_large");
   EXPECT_EQ(read("a: " + std::string(300'000, 'x')), "yaml.too_large");
@@ -105,7 +105,7 @@ TEST(Yaml, refuses_what_the_parser_must_not_see) {
   EXPECT_EQ(read("a: 'text [ [ [ { {'\n"), "{\"a\":\"text [ [ [ { {\"}");
 }
 
-TEST(Yaml, refuses_bad_bytes) {
+TEST(Yaml, rejects_invalid_bytes) {
   EXPECT_EQ(read("a: \xff\n"), "yaml.bad_utf8");
   EXPECT_EQ(read(std::string("a: b\0c\n", 7)), "yaml.control_character");
   EXPECT_EQ(read("a: \x1b[0m\n"), "yaml.control_character");
@@ -113,7 +113,7 @@ TEST(Yaml, refuses_bad_bytes) {
 }
 
 // libfyaml 0.7.12 never returns from some of these.
-TEST(Yaml, refuses_directives) {
+TEST(Yaml, rejects_directives) {
   for (const char* text : {"%", "%\n", "%a", "%a b", "%YAML", "%YAML 1.2\n---\na: 1\n", "%TAG ! !\n---\n", "a: 1\n%b\n",
                            "a: 1\r%b", "\xEF\xBB\xBF%a"}) {
     EXPECT_EQ(read(text), "yaml.directive") << text;
@@ -121,7 +121,7 @@ TEST(Yaml, refuses_directives) {
   EXPECT_EQ(read("a: 5%\nb: |\n  %text\n"), "{\"a\":\"5%\",\"b\":\"%text\\n\"}");
 }
 
-TEST(Yaml, tells_every_duplicate_key) {
+TEST(Yaml, reports_every_duplicate_key) {
   base::Problems problems;
   EXPECT_FALSE(parse_yaml(make_source("a: 1\na: 2\nb: {c: 1, c: 2}\n"), problems));
   EXPECT_EQ(problems.errors(), 2);
@@ -136,7 +136,7 @@ RC_GTEST_PROP(Yaml, never_crashes_on_any_text, (const std::string& text)) {
   RC_ASSERT(is_read != problems.has_errors());
 }
 
-RC_GTEST_PROP(Yaml, never_crashes_on_yaml_signs, ()) {
+RC_GTEST_PROP(Yaml, never_crashes_on_yaml_syntax_characters, ()) {
   const auto text = *rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab:-?,[]{}#&*!|>'\"%@` \n\t")));
   base::Problems problems;
   const bool is_read = parse_yaml(make_source(text), problems).has_value();

@@ -51,7 +51,7 @@ ApprovalRow read_approval(const Row& row) {
   approval.use = row.word<model::ApprovalUse>(19);
   approval.attempt = static_cast<int>(row.integer(20));
   approval.created_at = row.time(21);
-  // A plain SQL update may write the time in any form; it is set right when the update is looked at.
+  // A direct SQL update may write the time in any form; it is corrected when the update is settled.
   approval.decided_at = row.is_null(22) ? std::nullopt : read_foreign_time(row.text(22));
   approval.expires_at = row.is_null(23) ? std::nullopt : read_foreign_time(row.text(23));
   result.is_settled = row.integer(24) != 0;

@@ -8,36 +8,35 @@
 
 namespace reeve::store {
 
-// An approval with what the record that people see leaves out.
+// An approval with the fields that its public record omits.
 struct ApprovalRow {
   model::Approval approval;
   model::ApprovalKind kind = model::ApprovalKind::question;
-  // Of a human node: its position in the workflow, and which time it asked.
+  // For a human node: its position in the workflow, and the iteration that asked.
   std::optional<std::int64_t> node;
   int iteration = 0;
-  // Of a question on a terminal: the keeper's number of the prompt.
+  // For a terminal question: the keeper's number of the prompt.
   std::optional<std::int64_t> prompt;
-  // Whether a daemon made or has looked at the decision (APR-6).
+  // Whether a daemon made or processed the decision (APR-6).
   bool is_settled = false;
 };
 
-// A plain update may spell a time as the database's own functions do: "2026-11-15 17:00:00". Nothing for what is none.
+// Parses a time, also as the database's own functions write it: "2026-11-15 17:00:00". Nothing if it is invalid.
 std::optional<base::WallTime> read_foreign_time(std::string_view text);
 ApprovalRow read_approval(const Row& row);
 std::optional<ApprovalRow> find_approval(Session& session, base::ApprovalId id);
-// Its id is given by the store; statuses and times of a decision are not looked at. Somebody is reminded of it when
-// half of its time is over.
+// The store assigns the id; decision status and times are ignored. A reminder is due at half of its time.
 base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const std::string& now);
 
 struct ApprovalFilter {
-  // None: all.
+  // Empty: all.
   std::vector<model::ApprovalStatus> statuses = {};
   std::optional<base::RunId> run = {};
-  // Only those that come after it in the order of the listing.
+  // Only approvals after this one in listing order.
   std::optional<base::ApprovalId> after = {};
   std::int64_t most = 50;
 };
-// Pending ones alone the oldest first (PIP-5): it waits longest. Every other selection the newest first.
+// Pending approvals alone are listed oldest first (PIP-5), every other selection newest first.
 std::vector<model::Approval> list_approvals(Session& session, const ApprovalFilter& filter);
 
 }  // namespace reeve::store

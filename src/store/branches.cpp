@@ -24,8 +24,8 @@ WorktreeRow read_worktree(const Row& row) {
                      .start_commit = std::string(row.text(7)),
                      .kept_commit = std::string(row.text(8))};
   if (const auto execution = row.find_integer(2)) {
-    result.holder = WorktreeHolder{base::ExecutionId(*execution), std::string(row.text(3)),
-                                   static_cast<int>(row.integer(4)), static_cast<int>(row.integer(5))};
+    result.holder = WorktreeLease{base::ExecutionId(*execution), std::string(row.text(3)),
+                                  static_cast<int>(row.integer(4)), static_cast<int>(row.integer(5))};
   }
   return result;
 }
@@ -63,7 +63,7 @@ void write_pushed(Session& session, const BranchRow& from, const std::optional<s
                 {{"pushed", pushed}, {"sending", sending}, {"root", from.root.number()}, {"home", from.home}});
 }
 
-void move_home(Session& session, const BranchRow& from, const std::string& host) {
+void move_owner_host(Session& session, const BranchRow& from, const std::string& host) {
   session.write(Sql::branch_rehome,
                 {{"host", host}, {"root", from.root.number()}, {"from", from.home}, {"tip", from.tip}});
   session.write_any(Sql::worktrees_vacate, {{"root", from.root.number()}, {"host", host}});

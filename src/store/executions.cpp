@@ -47,7 +47,7 @@ Execution read_execution(const Row& row) {
   return execution;
 }
 
-// The columns that a node and its history share; `inputs` and `outputs` behind them.
+// The columns that a node and its history share, followed by `inputs` and `outputs`.
 NodeExecution read_node(const Row& row) {
   NodeExecution node;
   node.node_id = row.text(0);
@@ -64,7 +64,7 @@ NodeExecution read_node(const Row& row) {
   return node;
 }
 
-// Of the whole config that it was frozen with, what a reader needs: the rest is for whoever runs it.
+// The part of the frozen config that readers need; the rest is for the daemon that runs it.
 std::optional<base::Value> config_facts(const std::optional<base::Value>& stored) {
   if (!stored) return std::nullopt;
   base::Value facts = base::Value::object();
@@ -72,7 +72,7 @@ std::optional<base::Value> config_facts(const std::optional<base::Value>& stored
     const base::Value* found = stored->find(key);
     facts.set(key, found != nullptr ? *found : base::Value());
   }
-  // Of one that another program ran (STO-2).
+  // For an execution imported from another program (STO-2).
   if (const base::Value* origin = stored->find("imported_from")) facts.set("imported_from", *origin);
   return facts;
 }
@@ -174,7 +174,7 @@ std::optional<StoredWorkflow> find_workflow(Session& session, const std::string&
 }
 
 std::vector<WorkflowVersion> list_workflow_versions(Session& session, const VersionFilter& filter) {
-  // Behind every time there is.
+  // Sorts after every time.
   const std::string before = filter.before ? base::format_time(filter.before->first) : "~";
   std::vector<WorkflowVersion> found;
   session.query(Sql::workflow_versions,

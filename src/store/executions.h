@@ -9,18 +9,18 @@
 #include "model/run.h"
 #include "store/session.h"
 
-// Executions as they are shown. Without a lock: for those who only look.
+// Executions for display, read without a lock.
 namespace reeve::store {
 
 struct ExecutionFilter {
-  // None: all.
+  // Empty: all.
   std::vector<model::ExecutionStatus> statuses = {};
   std::optional<std::string> label = {};
-  // The id or the name of its workflow.
+  // The id or name of its workflow.
   std::optional<std::string> workflow = {};
-  // What the id of its workflow begins with.
+  // A prefix of its workflow's id.
   std::optional<std::string> workflow_start = {};
-  // Only those before it.
+  // Only entries before this one.
   std::optional<base::ExecutionId> before = {};
   std::int64_t most = 50;
 };
@@ -29,18 +29,18 @@ std::vector<model::Execution> list_executions(Session& session, const ExecutionF
 
 enum class NodeDetail {
   none,
-  // Without what went into them and came out, which may be long.
+  // Without inputs and outputs, which may be long.
   brief,
   all,
 };
 std::optional<model::Execution> find_execution(Session& session, base::ExecutionId id, NodeDetail detail);
 
-// Its nodes in the order of the file, page by page.
+// The execution's nodes in file order, paged.
 struct NodeFilter {
   base::ExecutionId execution{0};
-  // None: all.
+  // Empty: all.
   std::vector<model::NodeStatus> statuses = {};
-  // Only those behind that place in the file.
+  // Only nodes after this position in the file.
   std::int64_t after = -1;
   std::int64_t most = 50;
 };
@@ -50,12 +50,12 @@ struct ListedNode {
 };
 std::vector<ListedNode> list_nodes(Session& session, const NodeFilter& filter);
 
-// One time that a node was gone through before a loop took it back (GRF-5).
+// One iteration of a node that a loop has reset (GRF-5).
 struct ArchivedNode {
   model::NodeExecution node;
   base::WallTime archived_at;
 };
-// What happened in it beside what its nodes have now, each in the order in which it came.
+// The execution's history besides the current state of its nodes, each list in chronological order.
 struct ExecutionHistory {
   std::vector<ArchivedNode> nodes;
   std::vector<model::Run> runs;
@@ -63,7 +63,7 @@ struct ExecutionHistory {
 };
 ExecutionHistory read_execution_history(Session& session, base::ExecutionId id);
 
-// The version of the workflow that it goes by: its hash and its definition as JSON.
+// The workflow version that the execution uses: its hash and its definition as JSON.
 struct StoredWorkflow {
   std::string hash;
   base::Value definition;
@@ -72,7 +72,7 @@ std::optional<StoredWorkflow> find_execution_workflow(Session& session, base::Ex
 // By its hash.
 std::optional<StoredWorkflow> find_workflow(Session& session, const std::string& hash);
 
-// A version of a workflow that something was started with.
+// A version of a workflow with which something was started.
 struct WorkflowVersion {
   std::string content_hash;
   std::string workflow_id;
@@ -83,9 +83,9 @@ struct WorkflowVersion {
 BOOST_DESCRIBE_STRUCT(WorkflowVersion, (), (content_hash, workflow_id, workflow_name, version, created_at))
 
 struct VersionFilter {
-  // The id or the name of the workflow.
+  // The id or name of the workflow.
   std::string workflow;
-  // Only those before it: when it was stored, and its hash.
+  // Only versions before this one: time of storing, and hash.
   std::optional<std::pair<base::WallTime, std::string>> before = {};
   std::int64_t most = 50;
 };

@@ -15,7 +15,7 @@ struct Close {
   void operator()(sqlite3_stmt* statement) const noexcept { ::sqlite3_finalize(statement); }
 };
 
-// Not 0: the statement is given up.
+// Nonzero aborts the statement.
 int is_late(void* limit) { return SteadyClock::now() >= *static_cast<SteadyClock::time_point*>(limit) ? 1 : 0; }
 
 FileCheck outcome_of(int status, sqlite3* database) {
@@ -50,12 +50,12 @@ FileCheck check_file(const std::filesystem::path& file, std::chrono::millisecond
   if (error) return {FileHealth::unreadable, error.message()};
   SteadyClock::time_point until = SteadyClock::now() + limit;
   sqlite3* opened = nullptr;
-  // A link in the place of the file is not followed.
+  // A symlink in place of the file is not followed.
   constexpr int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX;
   const int opening = ::sqlite3_open_v2((folder / file.filename()).c_str(), &opened, flags, nullptr);
   const std::unique_ptr<sqlite3, Close> database(opened);
   if (opening != SQLITE_OK) return outcome_of(opening, database.get());
-  // The last one who leaves would write the log into the database.
+  // The last connection to close would otherwise write the log into the database.
   ::sqlite3_db_config(database.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   ::sqlite3_busy_timeout(database.get(), static_cast<int>(limit.count()));
   constexpr int steps = 10'000;

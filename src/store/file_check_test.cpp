@@ -5,7 +5,7 @@
 namespace reeve::store {
 namespace {
 
-TEST(FileCheck, knows_versions_that_lose_commits) {
+TEST(FileCheck, sqlite_versions_with_the_wal_reset_bug_are_recognised) {
   for (const int version : {3'007'000, 3'040'001, 3'044'005, 3'045'000, 3'050'006, 3'051'000, 3'051'002}) {
     EXPECT_TRUE(has_wal_reset_bug(version)) << version;
   }
@@ -14,7 +14,7 @@ TEST(FileCheck, knows_versions_that_lose_commits) {
   }
 }
 
-TEST(FileCheck, says_why_a_file_cannot_be_read) {
+TEST(FileCheck, unreadable_file_is_reported) {
   EXPECT_EQ(check_file("/proc/no/reeve.db", std::chrono::seconds(1)).health, FileHealth::unreadable);
 }
 

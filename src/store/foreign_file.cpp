@@ -31,11 +31,11 @@ struct FinalizeStatement {
 using StatementHandle = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
 constexpr std::string_view magic("SQLite format 3\0", 16);
-// Where the header says how the file is written: 2 is a write-ahead log.
+// The header's write version; 2 means a write-ahead log.
 constexpr std::size_t write_version = 18;
 constexpr std::size_t header_bytes = 100;
 constexpr int wal_version = 2;
-// How often SQLite's machine asks whether to go on.
+// How many steps of SQLite's virtual machine run between two checks for a stop.
 constexpr int steps_between = 10'000;
 constexpr int lock_patience_ms = 5'000;
 
@@ -48,7 +48,7 @@ std::string quote_name(std::string_view name) {
   return quoted + '"';
 }
 
-// A path as part of a URI.
+// Encodes a path for a URI.
 std::string encode_path(const std::string& path) {
   std::string encoded;
   for (const char c : path) {
@@ -68,9 +68,9 @@ bool is_in_wal_mode(std::string_view header) {
   return header.size() > write_version && header[write_version] == wal_version;
 }
 
-// The beginning of a regular file that may be one.
+// Reads the header of a regular file.
 std::string read_header(const fs::path& path, std::uintmax_t most) {
-  // Never waits for somebody to open a pipe.
+  // Does not block on a pipe.
   const os::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file && (errno == ENOENT || errno == ENOTDIR)) {
     throw Error("import.not_found", fmt::format("there is no file {}", shown(path)));
@@ -78,11 +78,11 @@ std::string read_header(const fs::path& path, std::uintmax_t most) {
   if (!file) base::throw_errno("import.unreadable", fmt::format("cannot read {}", shown(path)), errno);
   struct stat about{};
   if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) {
-    throw Error("import.unreadable", fmt::format("{} is no regular file", shown(path)), "name the database's file");
+    throw Error("import.unreadable", fmt::format("{} is not a regular file", shown(path)),
+                "give the path of the database file");
   }
   if (static_cast<std::uintmax_t>(about.st_size) > most) {
-    throw Error("import.too_large",
-                fmt::format("{} has {} bytes, at most {} are taken", shown(path), about.st_size, most));
+    throw Error("import.too_large", fmt::format("{} has {} bytes; the limit is {}", shown(path), about.st_size, most));
   }
   std::string header(header_bytes, '\0');
   const ssize_t got = ::read(file.get(), header.data(), header.size());
@@ -90,13 +90,13 @@ std::string read_header(const fs::path& path, std::uintmax_t most) {
   if (header.size() < header_bytes || !std::string_view(header).starts_with(magic)) {
     throw Error("import.not_a_database",
                 header.empty() ? fmt::format("{} is empty", shown(path))
-                               : fmt::format("{} is no SQLite database, or it is encrypted", shown(path)),
-                "name the database's file; one that is encrypted must be decrypted by its own program first");
+                               : fmt::format("{} is not a SQLite database, or it is encrypted", shown(path)),
+                "give the path of the database file; if it is encrypted, decrypt it with the program that made it");
   }
   return header;
 }
 
-// Only what plain reading needs.
+// Allows only what plain reading needs.
 int authorize(void* /*unused*/, int action, const char* first, const char* /*second*/, const char* /*database*/,
               const char* /*trigger*/) {
   switch (action) {
@@ -148,7 +148,7 @@ class ForeignFile::Core {
   Core(const fs::path& path, std::function<bool()> stop, const Limits& limits)
       : path_(path), stop_(std::move(stop)), limits_(limits) {
     const std::string header = read_header(path, limits.file_bytes);
-    // A log that is in use lies beside the file; without one nobody writes, and reading must not create one.
+    // A log in use is next to the file; without one there is no writer, and reading must not create one.
     std::error_code error;
     const auto log_bytes = fs::file_size(path.string() + "-wal", error);
     const bool has_log = !error && log_bytes > 0;
@@ -161,7 +161,7 @@ class ForeignFile::Core {
     database_.reset(opened);
     if (status != SQLITE_OK) fail();
     harden();
-    // All that is read is of this moment.
+    // Everything is read from one snapshot.
     run("BEGIN");
     read_tables();
   }
@@ -206,7 +206,7 @@ class ForeignFile::Core {
                                                                          {SQLITE_LIMIT_WORKER_THREADS, 0}})) {
       ::sqlite3_limit(database, name, value);
     }
-    // Small steps for a damaged page, no memory mapped from a file that somebody may shorten.
+    // Detects damaged pages, and maps no memory from a file that may be truncated.
     run("PRAGMA cell_size_check = ON");
     run("PRAGMA mmap_size = 0");
     run("PRAGMA query_only = ON");
@@ -214,7 +214,7 @@ class ForeignFile::Core {
     ::sqlite3_set_authorizer(database, authorize, nullptr);
   }
 
-  // Not 0 ends what SQLite is doing.
+  // Nonzero aborts the current statement.
   static int is_over(void* self) {
     auto& core = *static_cast<Core*>(self);
     core.steps_ += steps_between;
@@ -232,7 +232,7 @@ class ForeignFile::Core {
       if (names.size() + others.size() >= limits_.tables) {
         throw Error("import.too_large", fmt::format("{} has more than {} tables", shown(path_), limits_.tables));
       }
-      // A virtual table has no page of its own.
+      // A virtual table has no root page.
       const bool is_plain = type == "table" && ::sqlite3_column_int64(statement.get(), 2) > 0;
       (is_plain ? names : others).push_back(name);
     }
@@ -246,7 +246,7 @@ class ForeignFile::Core {
     ForeignTable table{.name = name, .columns = {}};
     const StatementHandle statement = prepare(fmt::format("PRAGMA main.table_xinfo({})", quote_name(name)));
     while (step(statement.get())) {
-      // A generated column would be computed.
+      // A generated column would have to be computed.
       if (::sqlite3_column_int64(statement.get(), hidden_column) != 0) continue;
       if (table.columns.size() < limits_.columns) table.columns.push_back(text_of(statement.get(), 1));
     }
@@ -306,24 +306,25 @@ class ForeignFile::Core {
     const std::string words = fmt::format("{}: {}", shown(path_), ::sqlite3_errmsg(database_.get()));
     switch (extended & 0xff) {
       case SQLITE_NOTADB:
-        throw Error("import.not_a_database", fmt::format("{} is no SQLite database, or it is encrypted", shown(path_)),
-                    "one that is encrypted must be decrypted by its own program first");
+        throw Error("import.not_a_database",
+                    fmt::format("{} is not a SQLite database, or it is encrypted", shown(path_)),
+                    "if it is encrypted, decrypt it with the program that made it");
       case SQLITE_CORRUPT:
         throw Error("import.damaged", words,
-                    "`sqlite3 OLD.db .recover | sqlite3 NEW.db` saves what can be read; import that");
+                    "`sqlite3 OLD.db .recover | sqlite3 NEW.db` recovers what can be read; import the result");
       case SQLITE_TOOBIG:
         throw Error("import.too_large",
                     fmt::format("{} has a row of more than {} bytes", shown(path_), limits_.row_bytes));
       case SQLITE_BUSY:
       case SQLITE_LOCKED:
-        throw Error("import.busy", words, "end the program that uses it and try again");
+        throw Error("import.busy", words, "stop the program that uses it and try again");
       case SQLITE_INTERRUPT:
-        if (is_stopped_) throw Error("import.stopped", "the daemon is leaving; nothing was imported");
+        if (is_stopped_) throw Error("import.stopped", "the daemon is shutting down; nothing was imported");
         throw Error("import.too_slow", fmt::format("{} takes too long to read: it has no indexes", shown(path_)),
-                    "create the indexes that its program would: on execution_id, pipeline_id, id");
+                    "create indexes on the columns execution_id, pipeline_id and id");
       default:
         throw Error("import.unreadable", words,
-                    "if it was left in the middle of a write, open it once with its own program or with sqlite3");
+                    "if a write to it was interrupted, open it once with its own program or with sqlite3");
     }
   }
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-// A SQLite file of another program: read, never written, and not trusted. Nothing in it is run: no trigger, no view, no
-// virtual table, no generated column, no function. What is in a cell may be of any type, whatever its column says.
+// A SQLite file of another program: read, never written, and not trusted. Nothing in it is executed: no trigger, view,
+// virtual table, generated column or function. A cell may have any type, whatever its column declares.
 namespace reeve::store {
 
 struct ForeignValue {
@@ -18,13 +18,13 @@ struct ForeignValue {
   Kind kind = Kind::null;
   std::int64_t integer = 0;
   double real = 0;
-  // Of a text or blob, as they are in the file. Borrowed while the row is shown.
+  // The bytes of a text or blob as stored. Valid while the row is being read.
   std::string_view bytes = {};
 };
 
 struct ForeignTable {
   std::string name;
-  // Those that are stored, in their order.
+  // The stored columns, in order.
   std::vector<std::string> columns;
 };
 
@@ -36,9 +36,9 @@ class ForeignRow {
   virtual ForeignValue value(std::size_t column) const = 0;
 };
 
-// Errors: `import.not_found`, `import.unreadable` (a folder, no permission, in the middle of a write),
+// Errors: `import.not_found`, `import.unreadable` (a folder, no permission, an interrupted write),
 // `import.not_a_database` (or encrypted), `import.damaged`, `import.too_large` (the file, or one row), `import.busy`
-// (another program holds it), `import.too_slow`, `import.stopped`.
+// (locked by another program), `import.too_slow`, `import.stopped`.
 class ForeignFile {
  public:
   struct Limits {
@@ -46,28 +46,28 @@ class ForeignFile {
     int row_bytes = 64 << 20;
     std::size_t tables = 1'000;
     std::size_t columns = 200;
-    // Of SQLite's machine, in all: a file without the usual indexes is slow, not endless.
+    // Total steps of SQLite's virtual machine: bounds the time for a file without the usual indexes.
     std::int64_t steps = 1'000'000'000;
   };
 
-  // `stop` is asked now and then while it reads; true ends that. Everything that is read is of one moment.
+  // `stop` is polled while reading; true aborts. Everything is read from one snapshot.
   ForeignFile(const std::filesystem::path& path, std::function<bool()> stop, const Limits& limits);
   ForeignFile(const std::filesystem::path& path, std::function<bool()> stop);
   ~ForeignFile();
   ForeignFile(const ForeignFile&) = delete;
   ForeignFile& operator=(const ForeignFile&) = delete;
 
-  // In the order of the file; those of SQLite itself are left out.
+  // In file order, without SQLite's own tables.
   const std::vector<ForeignTable>& tables() const noexcept;
-  // By its name in any case; nullptr for none.
+  // By name, case-insensitive; nullptr if there is none.
   const ForeignTable* find(std::string_view name) const noexcept;
-  // What has a name and is no plain table: a view, a virtual table.
+  // Names of objects that are not plain tables: views, virtual tables.
   const std::vector<std::string>& others() const noexcept;
 
   using Reader = std::function<void(const ForeignRow&)>;
-  // Every row in the order in which they lie there.
+  // Every row in storage order.
   void scan(const ForeignTable& table, const Reader& read);
-  // Those with that value, sorted by the columns named.
+  // The rows with that value, sorted by the given columns.
   struct Selection {
     std::string column;
     ForeignValue value;

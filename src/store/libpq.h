@@ -2,8 +2,8 @@
 
 #include <libpq-fe.h>
 
-// libpq, loaded when the first PostgreSQL store is opened: linking it would cost every start of the program 4 ms and
-// 5 MiB for the many who use SQLite.
+// libpq is loaded when the first PostgreSQL store is opened: linking it would cost every start of the program 4 ms and
+// 5 MiB, even with SQLite.
 namespace reeve::store {
 
 #define REEVE_LIBPQ_FUNCTIONS(use) \
@@ -44,7 +44,7 @@ struct Libpq {
 #undef REEVE_LIBPQ_MEMBER
 };
 
-// Throws `store.no_libpq` when the library is not installed.
+// Throws `store.no_libpq` if the library is not installed.
 const Libpq& libpq();
 
 }  // namespace reeve::store

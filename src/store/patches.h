@@ -13,7 +13,7 @@ struct PatchRow {
   std::int64_t version = 0;
 };
 
-// Which attempt of which node made it.
+// The node attempt that made the patch.
 struct PatchPlace {
   base::ExecutionId root{0};
   base::ExecutionId execution{0};
@@ -31,21 +31,21 @@ std::vector<PatchRow> find_patches(Session& session, base::ExecutionId root);
 
 // Newest first.
 struct PatchFilter {
-  // That made them, or on whose branch they were made.
+  // The execution that made them, or on whose branch they were made.
   std::optional<base::ExecutionId> execution = {};
-  // None: all.
+  // Empty: all.
   std::vector<model::PatchState> states = {};
-  // Only those before it.
+  // Only entries before this one.
   std::optional<base::PatchId> before = {};
   std::int64_t most = 50;
 };
 std::vector<model::Patch> list_patches(Session& session, const PatchFilter& filter);
 
-// In state `created`; its id is given by the store.
+// Inserted in state `created`; the store assigns the id.
 base::PatchId insert_patch(Session& session, const model::Patch& patch, const std::string& now);
-// State, history and commits of the branch and the checkout, when nobody was faster.
+// Writes state, history and the commits on branch and checkout. Throws Conflict if the row has changed.
 void write_patch_move(Session& session, const PatchRow& row);
-// What was changed, while it is `created`.
+// Writes the changes, while the patch is `created`.
 void write_patch_change(Session& session, const PatchRow& row);
 
 }  // namespace reeve::store

@@ -1,7 +1,6 @@
 #include "store/postgresql.h"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <map>
 #include <thread>
@@ -21,18 +20,10 @@ namespace reeve::store {
 
 namespace {
 
-std::string make_nonce() {
-  std::array<std::byte, 16> bytes{};
-  base::SystemRandom().fill(bytes);
-  std::string nonce;
-  for (const std::byte byte : bytes) nonce += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-  return nonce;
-}
-
 class PostgresqlSession final : public Session {
  public:
   explicit PostgresqlSession(const PostgresqlOptions& options)
-      : options_(options), pipeline_(options), nonce_(make_nonce()) {
+      : options_(options), pipeline_(options), nonce_(base::random_hex(16)) {
     if (options.listens) listen();
   }
 
@@ -48,8 +39,8 @@ class PostgresqlSession final : public Session {
     clock_ = pipeline_.send_clock();
   }
 
-  // The COMMIT travels with the writes before it: a write that fails, or finds something else, makes the server pass
-  // over all that follows.
+  // COMMIT is pipelined with the writes before it: if a write fails or does not find what it expects, the server skips
+  // everything after it.
   void commit() override {
     send_gathered();
     if (counts_rows_) pipeline_.wait_for_all();
@@ -74,7 +65,7 @@ class PostgresqlSession final : public Session {
       pipeline_.send("ROLLBACK", Pipeline::Expect::done);
       pipeline_.sync();
     } catch (...) {
-      // Whatever it was: the server rolls back what it loses sight of, and the next begin() connects anew.
+      // After any failure, the server rolls back the lost session, and the next begin() reconnects.
       pipeline_.disconnect();
     }
     pipeline_.drop_rows();
@@ -125,7 +116,7 @@ class PostgresqlSession final : public Session {
   std::optional<std::int64_t> take_number(std::string_view table) override {
     std::deque<std::int64_t>& numbers = numbers_[std::string(table)];
     if (numbers.empty()) {
-      // As many as share the transaction may need one, and under load the next ones too: numbers may have gaps.
+      // Every unit of the transaction may need a number, and under load the next ones too: numbers may have gaps.
       constexpr std::size_t few = 8;
       const std::size_t count = units_ > few ? units_ * 4 : units_;
       const auto params = std::to_array<Param>({{"table", table}, {"count", static_cast<std::int64_t>(count)}});
@@ -187,7 +178,7 @@ class PostgresqlSession final : public Session {
     run_command(listener_.get(), "LISTEN reeve_outside");
   }
 
-  // After the server was away, at most once a second. What was said meanwhile is not known: look once.
+  // Reconnects the listener, at most once a second. Notices sent meanwhile are lost, so check once.
   bool listen_again() {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_listen_) return false;
@@ -212,12 +203,13 @@ class PostgresqlSession final : public Session {
     pipeline_.send(Sql::writers_forget, Form::plain, old, Pipeline::Expect::done);
   }
 
-  // A commit whose answer was lost: what became of it. First the backend that may still be at it must be gone.
+  // Determines the outcome of a commit whose response was lost. First, the backend that may still be working on it must
+  // be gone.
   bool was_committed() {
     const auto until = std::chrono::steady_clock::now() + options_.patience;
     constexpr base::Milliseconds pause(50);
     const std::string lost = pipeline_.backend();
-    std::string why = "the lost session lives on";
+    std::string why = "the lost session is still open";
     while (std::chrono::steady_clock::now() < until) {
       try {
         connect();
@@ -233,13 +225,13 @@ class PostgresqlSession final : public Session {
       } catch (const base::Error& error) {
         why = error.message();
       }
-      // The server starts again, or the lost session is still being wound up.
+      // The server is restarting, or the lost session is still being closed.
       std::this_thread::sleep_for(pause);
     }
     throw base::Error(
         "store.unknown_outcome",
-        fmt::format("the database went away while it was committing, and nobody knows whether it did ({})", why),
-        "look at the record before asking again");
+        fmt::format("the connection to the database was lost during a commit; its outcome is unknown ({})", why),
+        "check the record before you retry");
   }
 
   // --- many rows at once ---
@@ -248,13 +240,13 @@ class PostgresqlSession final : public Session {
   struct Gathered {
     std::string rows;
     std::int64_t count = 0;
-    // Which rows: one statement changes each once.
+    // The keys of these rows: one statement changes each row once.
     std::unordered_set<std::int64_t> keys;
   };
 
   bool can_gather(Sql statement) const { return units_ > 1 && !text_of(statement).many.empty(); }
 
-  // By what such a statement finds its row.
+  // The key by which such a statement finds its row.
   static std::int64_t key_of(Params params) {
     for (const std::string_view name : {"slot", "number", "execution"}) {
       const auto found = std::ranges::find(params, name, &Param::name);
@@ -263,10 +255,10 @@ class PostgresqlSession final : public Session {
     return 0;
   }
 
-  // They wait for each other until something is read, committed, or changed a second time.
+  // Collects writes until something is read, committed, or changed a second time.
   void gather(Sql statement, Params params) {
     if (!gathered_[statement].keys.insert(key_of(params)).second) {
-      // The row is to be changed again, after what it becomes now.
+      // The row changes again, so its earlier write must be sent first.
       send_gathered();
       gathered_[statement].keys.insert(key_of(params));
     }
@@ -305,7 +297,7 @@ class PostgresqlSession final : public Session {
   // Whether a write must be counted here before the COMMIT can be sent.
   bool counts_rows_ = false;
   std::int64_t changes_ = 0;
-  // The answer to when it began, and once taken what it said.
+  // The ticket for the transaction's start time, and its value once taken.
   Ticket clock_ = 0;
   std::optional<base::WallTime> now_;
   // See the table `writers`.

@@ -13,20 +13,20 @@ struct PostgresqlOptions {
   // postgresql://user@host/database, or libpq's "host=… dbname=…".
   std::string url;
   bool is_read_only = false;
-  // Whether it listens for what others write: the writer does.
+  // Whether it listens for other sessions' writes: the writer does.
   bool listens = false;
-  // How long to look for the server again when it went away at a commit whose fate must be known.
+  // How long to try to reconnect when the connection is lost during a commit, to determine its outcome.
   base::Milliseconds patience = std::chrono::seconds(30);
 };
 
-// READ COMMITTED, statements in a pipeline. A commit whose answer is lost is looked up by its transaction id.
+// READ COMMITTED, with pipelined statements. A commit whose response is lost is looked up by its transaction id.
 std::unique_ptr<Session> open_postgresql(const PostgresqlOptions& options);
 
-// A statement as PostgreSQL takes it: `:name` becomes $1, $2 … in the order of first appearance.
+// A statement in PostgreSQL's form: `:name` becomes $1, $2 … in order of first appearance.
 struct NumberedSql {
   std::string text;
   std::vector<std::string> names;
-  // It is no plain SELECT.
+  // The statement is not a plain SELECT.
   bool changes_rows = false;
 };
 NumberedSql number_parameters(std::string_view text);

@@ -13,7 +13,7 @@ namespace reeve::store {
 
 namespace {
 
-// Asked in every transaction: parsed once for a connection.
+// Runs in every transaction, so it is prepared once per connection.
 constexpr const char* clock_name = "clock";
 
 class PostgresqlRow final : public Row {
@@ -38,13 +38,13 @@ class PostgresqlRow final : public Row {
 };
 
 std::string code_of(std::string_view state) {
-  // Integrity, and a word that an enum does not have.
+  // Integrity violations, and invalid enum values.
   if (state.starts_with("23") || state == "22P02") return "store.refused";
   // Out of disk, memory, connections.
   if (state == "53100") return "store.full";
-  // A lock that could not be had in time.
+  // Lock timeout.
   if (state == "55P03") return "store.busy";
-  // Connection failures, the server shuts down, crashes or starts.
+  // Connection failures; server shutdown, crash or startup.
   if (state.empty() || state.starts_with("08") || state.starts_with("57P")) return "store.unavailable";
   return "store.failed";
 }
@@ -54,7 +54,7 @@ std::string code_of(std::string_view state) {
   const char* words = libpq().PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   const std::string code = code_of(state != nullptr ? state : "");
   throw base::Error(code, fmt::format("{}: {}", doing, words != nullptr ? words : "the connection was lost"),
-                    code == "store.full" ? "make room on the database server's disk" : "");
+                    code == "store.full" ? "free space on the database server's disk" : "");
 }
 
 NumberedSql make_form(const SqlText& text, Form form) {
@@ -90,7 +90,7 @@ std::int64_t read_rows(const PGresult* result, const RowReader& read) {
 }
 
 ConnectionHandle open_connection(const PostgresqlOptions& options) {
-  // Before the address: what stands there counts more.
+  // Placed before the URL, whose own settings take precedence.
   const std::string patience = std::to_string(options.patience.count());
   const std::array<const char*, 4> names = {"connect_timeout", "tcp_user_timeout", "dbname", nullptr};
   const std::array<const char*, 4> values = {"10", patience.c_str(), options.url.c_str(), nullptr};
@@ -99,7 +99,7 @@ ConnectionHandle open_connection(const PostgresqlOptions& options) {
     throw base::Error("store.unavailable",
                       fmt::format("cannot reach the database: {}",
                                   base::trim(connection ? libpq().PQerrorMessage(connection.get()) : "no memory")),
-                      "start the server, or mend `store` in the config");
+                      "start the server, or correct `store` in the config");
   }
   constexpr int oldest_version = 140000;
   if (libpq().PQserverVersion(connection.get()) < oldest_version) {
@@ -131,14 +131,13 @@ void Pipeline::connect() {
   for (const std::string& setting : {
            std::string("SET client_encoding = 'UTF8'"),
            std::string("SET synchronous_commit = on"),
-           // Every statement finds its rows by an index, one by one; a plan made while a table was empty must not
-           // outlive that.
+           // Every statement finds its rows by index, one by one; a plan made for an empty table must not persist.
            std::string("SET enable_seqscan = off"),
            std::string("SET enable_hashjoin = off"),
            std::string("SET enable_mergejoin = off"),
            std::string("SET plan_cache_mode = force_generic_plan"),
            std::string("SET jit = off"),
-           // Who leaves a row locked must not hold up everybody for ever.
+           // A session that leaves a row locked must not block others forever.
            patience,
            fmt::format("PREPARE {} AS SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", clock_name),
            std::string(options_.is_read_only ? "SET default_transaction_read_only = on"
@@ -233,8 +232,7 @@ Pipeline::Ticket Pipeline::send(Sql statement, Form form, Params params, Expect 
 
 // --- receiving ---
 
-// Sends what is buffered and waits until an answer is complete. Reads while it writes: two full pipes would wait for
-// each other for ever.
+// Sends buffered data and waits for a complete result. Reads while writing, because two full buffers would deadlock.
 void Pipeline::wait_for_answer() {
   while (true) {
     const int flushed = libpq().PQflush(connection_.get());
@@ -253,7 +251,7 @@ ResultHandle Pipeline::next_result() {
 
 void Pipeline::wait_for(Ticket ticket) {
   if (done_ >= ticket) return;
-  // Once for all that was sent so far: those that are waited for next are answered with it.
+  // One flush request covers everything sent so far, including the results awaited next.
   if (flushed_ < ticket) {
     check_sent(libpq().PQsendFlushRequest(connection_.get()));
     flushed_ = sent_;
@@ -267,7 +265,7 @@ void Pipeline::take_one() {
   const Outstanding answered = outstanding_.front();
   outstanding_.pop_front();
   ++done_;
-  // Each answer ends with a null.
+  // Each result ends with a null.
   next_result();
   if (!is_well(result.get())) fail(answered, result.get());
   accept(answered, std::move(result));
@@ -279,8 +277,8 @@ void Pipeline::fail(const Outstanding& answered, const PGresult* result) {
   }
   const char* text = libpq().PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const std::string_view state = text != nullptr ? text : "";
-  // The forms that count divide by zero when the count is wrong. A deadlock, or a serialization failure: the other one
-  // goes on, this one begins anew.
+  // Counting forms divide by zero if the count is wrong. After a deadlock or serialization failure, the other
+  // transaction continues and this one starts over.
   const bool found_else = answered.expect == Expect::changes && state == "22012";
   const bool is_undone = state.starts_with("40");
   if (answered.statement && (found_else || is_undone)) throw Conflict{*answered.statement};
@@ -326,7 +324,8 @@ void Pipeline::sync_after_failure() {
   take_sync();
 }
 
-// All answers, also after a failed one: what follows it is told as aborted. The first failure is the one to tell.
+// Takes all results, also after a failed one: the following ones are reported as aborted. The first failure is the one
+// to report.
 std::exception_ptr Pipeline::take_outstanding() {
   std::exception_ptr failure;
   while (!outstanding_.empty()) {

@@ -13,7 +13,7 @@
 #include "store/postgresql.h"
 #include "store/session.h"
 
-// One connection whose statements travel together: sent at once, answered in their order, waited for when an answer is
+// One connection with pipelined statements: sent immediately, answered in order, waited for only when a result is
 // needed.
 namespace reeve::store {
 
@@ -28,28 +28,28 @@ using ResultHandle = std::unique_ptr<PGresult, ClearResult>;
 
 // Throws `store.unavailable` or `store.too_old`.
 ConnectionHandle open_connection(const PostgresqlOptions& options);
-// A statement without rows, waited for.
+// Runs a statement without rows and waits for it.
 void run_command(PGconn* connection, const std::string& text);
 std::int64_t read_rows(const PGresult* result, const RowReader& read);
 
-// How a statement is prepared: as it is; so that it fails when it does not change exactly one row; for many rows, so
-// that it fails when it does not change them all.
+// How a statement is prepared: unchanged; so that it fails unless it changes exactly one row; or for many rows, so that
+// it fails unless it changes them all.
 enum class Form { plain, checked, many };
 constexpr std::size_t forms = 3;
 
 class Pipeline {
  public:
   using Ticket = Session::Ticket;
-  // What is expected of an answer: nothing; rows, to be taken; rows changed, counted here unless the form counts them.
+  // The expected result: none; rows to be taken; or changed rows, counted here unless the form counts them.
   enum class Expect { done, rows, changes };
 
   explicit Pipeline(PostgresqlOptions options);
 
   bool is_alive() const;
-  // Everything that was under way is gone with the old connection.
+  // Everything in flight is lost with the old connection.
   void connect();
   void disconnect() noexcept { connection_.reset(); }
-  // Which backend serves it, as a condition on pg_stat_activity.
+  // Identifies the server's backend, as a condition on pg_stat_activity.
   const std::string& backend() const noexcept { return backend_; }
 
   Ticket send(const char* text, Expect expect);
@@ -57,23 +57,23 @@ class Pipeline {
   Ticket send_clock();
   Ticket send(Sql statement, Form form, Params params, Expect expect, std::int64_t rows = 0);
   void prepare(Sql statement, Form form);
-  // The statement as it is sent.
+  // The statement as sent.
   const NumberedSql& number(Sql statement, Form form);
 
-  // Waits for the answers up to this one. Throws the first failure among them.
+  // Waits for all results up to this one. Throws the first failure among them.
   void wait_for(Ticket ticket);
   void wait_for_all() { wait_for(sent_); }
-  // Ends the pipeline: everything is answered, and what is in no transaction of its own is committed.
+  // Ends the pipeline: everything is answered, and statements outside a transaction are committed.
   void sync();
-  // The same whatever failed: afterwards the connection can be used again.
+  // The same after any failure: the connection can then be used again.
   void sync_after_failure();
   bool is_idle() const noexcept { return outstanding_.empty(); }
   bool has_rows(Ticket ticket) const { return held_.contains(ticket); }
-  // nullptr when they were lost.
+  // nullptr if they were lost.
   ResultHandle take_rows(Ticket ticket);
   void drop_rows() { held_.clear(); }
 
-  // One or several statements without parameters, waited for. Only when idle.
+  // Runs one or several statements without parameters and waits for them. Only when idle.
   ResultHandle run_text(const std::string& text);
 
  private:
@@ -113,7 +113,7 @@ class Pipeline {
   std::unordered_map<Ticket, ResultHandle> held_;
   Ticket sent_ = 0;
   Ticket done_ = 0;
-  // Up to where the server was told to answer.
+  // The last ticket covered by a flush request.
   Ticket flushed_ = 0;
 };
 

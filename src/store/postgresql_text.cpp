@@ -16,7 +16,7 @@ bool is_name_character(char c) { return base::is_ascii_letter(c) || base::is_asc
 NumberedSql number_parameters(std::string_view text) {
   NumberedSql result;
   std::size_t i = 0;
-  // Copies up to and with `end`, which begins at or after `from`.
+  // Copies up to and including `end`, which begins at or after `from`.
   const auto copy_through = [&](std::string_view end, std::size_t from) {
     const std::size_t found = text.find(end, from);
     const std::size_t stop = found == std::string_view::npos ? text.size() : found + end.size();

@@ -10,7 +10,7 @@ namespace reeve::store {
 
 namespace {
 
-// Listings read thousands of these a second, and nearly all of them are plain.
+// Fast path: listings read thousands of these per second, and nearly all are plain.
 template <class T>
 T decode_column(std::string_view text) {
   T value{};
@@ -67,13 +67,6 @@ std::vector<model::Run> list_runs(Session& session, const RunFilter& filter) {
   const std::int64_t before = filter.before ? filter.before->number() : std::numeric_limits<std::int64_t>::max();
   std::vector<model::Run> found;
   session.query(Sql::runs_list, {{"before", before}, {"statuses", statuses}, {"most", filter.most}},
-                [&](const Row& row) { found.push_back(read_run(row).run); });
-  return found;
-}
-
-std::vector<model::Run> find_queued_runs(Session& session, base::RunId after, std::int64_t most) {
-  std::vector<model::Run> found;
-  session.query(Sql::runs_queued, {{"after", after.number()}, {"most", most}},
                 [&](const Row& row) { found.push_back(read_run(row).run); });
   return found;
 }

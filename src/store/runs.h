@@ -14,19 +14,17 @@ struct RunRow {
 };
 
 RunRow read_run(const Row& row);
-// Without a lock: for those who only look.
+// Reads without a lock, for display.
 std::optional<RunRow> find_run(Session& session, base::RunId id);
 // Newest first.
 struct RunFilter {
-  // None: all.
+  // Empty: all.
   std::vector<model::RunStatus> statuses = {};
-  // Only those before it.
+  // Only entries before this one.
   std::optional<base::RunId> before = {};
   std::int64_t most = 50;
 };
 std::vector<model::Run> list_runs(Session& session, const RunFilter& filter);
-// Those that wait to be started, oldest first.
-std::vector<model::Run> find_queued_runs(Session& session, base::RunId after, std::int64_t most);
 base::RunId insert_run(Session& session, const model::Run& run, const std::string& now);
 
 }  // namespace reeve::store

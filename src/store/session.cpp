@@ -29,8 +29,8 @@ std::optional<base::WallTime> Row::find_time(int column) const {
 
 void Row::throw_damaged(int column) const {
   throw base::Error("store.damaged",
-                    fmt::format("column {} holds {}, which cannot be there", column, base::quoted(text(column))),
-                    "the database was changed by something else; restore it from a copy");
+                    fmt::format("column {} holds an invalid value: {}", column, base::quoted(text(column))),
+                    "the database was changed by another program; restore it from a backup");
 }
 
 std::string without_nul(std::string_view text) {

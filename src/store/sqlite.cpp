@@ -28,10 +28,10 @@ struct FinalizeStatement {
 using DatabaseHandle = std::unique_ptr<sqlite3, CloseDatabase>;
 using StatementHandle = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
-// After a failed fsync nobody knows what is on disk, and asking again would be told that all is well.
+// After a failed fsync the state on disk is unknown, and a second fsync would report success.
 [[noreturn]] void end_process(const char* what) noexcept {
   constexpr int io_error = 74;
-  std::fprintf(stderr, "reeve: the disk failed to keep what was written (%s); ending, the next start reads the truth\n",
+  std::fprintf(stderr, "reeve: the disk failed to store a write (%s); exiting, the next start reads what is stored\n",
                what);
   std::_Exit(io_error);
 }
@@ -58,14 +58,14 @@ std::string code_of(int extended, int system_errno) {
 }
 
 std::string fix_of(std::string_view code) {
-  if (code == "store.busy") return "another program holds the database locked: end its transaction";
-  if (code == "store.full") return "make room on the disk; nothing was lost, the request can be made again";
-  if (code == "store.damaged") return "the file is no database of Reeve, or is damaged: restore it from a copy";
+  if (code == "store.busy") return "another program has locked the database: end its transaction";
+  if (code == "store.full") return "free disk space; nothing was lost, and the request can be retried";
+  if (code == "store.damaged") return "the file is not a Reeve database, or is damaged: restore it from a backup";
   return {};
 }
 
-// By default SQLite can undo one failed statement within a transaction, and for that copies every page that a statement
-// changes. Here a failure undoes the whole transaction anyway.
+// By default SQLite can roll back one failed statement within a transaction, for which it copies every page that the
+// statement changes. Here a failure rolls back the whole transaction anyway.
 std::string without_statement_journal(std::string_view text) {
   std::string changed(text);
   for (const std::string_view verb : {"UPDATE ", "INSERT "}) {
@@ -76,7 +76,7 @@ std::string without_statement_journal(std::string_view text) {
   return changed;
 }
 
-// Once, before the first use of the library: no statistics, which every allocation would lock a mutex for.
+// Called once, before the first use of the library: disables statistics, for which every allocation would lock a mutex.
 void configure_library() {
   static const bool is_done = [] {
     ::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -85,7 +85,7 @@ void configure_library() {
   static_cast<void>(is_done);
 }
 
-// Links may be on the way to the file; the file itself must not be one, which SQLite then refuses.
+// Resolves symlinks in the folder. The file itself must not be a symlink: SQLite then refuses it.
 std::string real_path(const SqliteOptions& options) {
   const std::filesystem::path path(options.path);
   std::error_code error;
@@ -110,11 +110,12 @@ class SqliteRow final : public Row {
 
 struct Prepared {
   StatementHandle handle;
-  // The parameters by position, without the colon. Copied: SQLite compiles a statement anew when the schema changes.
+  // The parameters by position, without the colon. Copied, because SQLite recompiles a statement when the schema
+  // changes.
   std::vector<std::string> names;
 };
 
-// A statement is reset whatever happens while its rows are read.
+// Resets a statement, whatever happens while its rows are read.
 class ResetAfterwards {
  public:
   explicit ResetAfterwards(sqlite3_stmt* statement) noexcept : statement_(statement) {}
@@ -153,7 +154,7 @@ class SqliteSession final : public Session {
 
   void begin(std::size_t /*units*/) override {
     step_done(begin_.handle.get());
-    // After the lock, for which it may have waited.
+    // Read after acquiring the lock, which may have taken time.
     now_ = clock_.wall_now();
   }
   void commit() override { step_done(commit_.handle.get()); }
@@ -203,7 +204,7 @@ class SqliteSession final : public Session {
 
   void rest() noexcept override {
     ::sqlite3_db_release_memory(database_.get());
-    // From the allocator to the system.
+    // Returns memory from the allocator to the system.
     ::malloc_trim(0);
   }
 
@@ -220,21 +221,21 @@ class SqliteSession final : public Session {
       throw base::Error("store.failed", fmt::format("{} cannot use a write-ahead log", base::quoted(options_.path)),
                         "keep the state folder on a local disk, not on a network file system");
     }
-    // The log exists from the first look at the file on.
+    // The log exists once the file has been read.
     query_text("SELECT count(*) FROM sqlite_schema", [](const Row&) {});
     const std::filesystem::path log = options_.path + "-wal";
     if (std::filesystem::exists(log)) watch_ = std::make_unique<os::WriteWatch>(log);
   }
 
-  // After each commit. SQLite's own would pass over an fsync of the database that fails, and throw the log away once a
-  // later one is told that all is well.
+  // Runs after each commit. SQLite's own checkpoint would ignore a failed fsync of the database and discard the log
+  // once a later fsync reports success.
   static int checkpoint(void* /*unused*/, sqlite3* database, const char* name, int pages) {
-    // Small enough that a checkpoint is never long, large enough that it is rare.
+    // Small enough for short checkpoints, large enough for rare ones.
     constexpr int most_pages = 1'000;
     if (pages < most_pages) return SQLITE_OK;
     const int status = ::sqlite3_wal_checkpoint_v2(database, name, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     if (is_lost_sync(status)) end_process("at a checkpoint");
-    // Anything else leaves the log as it is; the next commit tries again.
+    // Other errors leave the log as it is; the next commit tries again.
     return SQLITE_OK;
   }
 
@@ -269,7 +270,7 @@ class SqliteSession final : public Session {
     REEVE_ASSERT(params.size() == prepared.names.size());
     std::size_t guess = 0;
     for (const Param& param : params) {
-      // Callers mostly name them in the order of the text.
+      // Callers mostly pass them in the order of the text.
       std::size_t at = guess++;
       if (prepared.names[at] != param.name) {
         for (at = 0; at < prepared.names.size() && prepared.names[at] != param.name; ++at) {
@@ -290,7 +291,7 @@ class SqliteSession final : public Session {
         ::sqlite3_bind_text64(statement, position, clean.data(), clean.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
         return;
       }
-      // Borrowed: the statement is run before the caller goes on.
+      // Borrowed: the statement runs before the caller continues.
       ::sqlite3_bind_text64(statement, position, text->data() != nullptr ? text->data() : "", text->size(), nullptr,
                             SQLITE_UTF8);
     } else {

@@ -50,24 +50,25 @@ int read_version(Session& session) {
   return static_cast<int>(version);
 }
 
-// Runs the step that follows the version in the database; whether there was one up to `target`.
+// Runs the migration that follows the database's version; returns whether there was one up to `target`.
 bool migrate_once(Session& session, int target) {
   const bool is_sqlite = session.engine() == Engine::sqlite;
   session.begin();
-  // Two daemons that start at once: the second waits, and then finds it done.
+  // If two daemons start at once, the second waits and then finds the migration done.
   if (!is_sqlite) session.run_script("SELECT pg_advisory_xact_lock(7236577)");
   session.run_script(fmt::format(migrations_table, is_sqlite ? "INTEGER" : "bigint", is_sqlite ? "TEXT" : "text"));
   const int version = read_version(session);
   if (version > newest_schema()) {
-    throw base::Error("store.newer",
-                      fmt::format("the database has schema {}, this program knows up to {}", version, newest_schema()),
-                      "use the newer Reeve that wrote it");
+    throw base::Error(
+        "store.newer",
+        fmt::format("the database has schema {}; this program supports up to {}", version, newest_schema()),
+        "use the newer Reeve that wrote it");
   }
   if (version >= target) {
     session.commit();
     return false;
   }
-  // Their numbers grow, and may leave some out.
+  // Migration numbers increase, possibly with gaps.
   const Migration& step = *std::ranges::upper_bound(migrations(), version, {}, &Migration::number);
   if (step.number > target) {
     session.commit();

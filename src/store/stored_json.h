@@ -10,10 +10,10 @@
 
 namespace reeve::store {
 
-// JSON of a column. Bounded when it was written, so that these bounds are wider than those for what strangers send.
+// Limits for stored JSON. It was bounded when written, so these are wider than the limits for untrusted input.
 inline constexpr json::ParseLimits stored_limits{.bytes = 256 * base::limits::mib, .values = 50'000'000};
 
-// Throws `store.damaged` for what this program cannot have written.
+// Throws `store.damaged` for data that this program cannot have written.
 template <class T>
 T decode_stored(std::string_view text) {
   const auto parsed = json::parse(text, stored_limits);

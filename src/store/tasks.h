@@ -6,13 +6,13 @@
 #include "model/task.h"
 #include "store/session.h"
 
-// Tasks as they are shown. Without a lock: for those who only look.
+// Tasks for display, read without a lock.
 namespace reeve::store {
 
 struct TaskFilter {
-  // None: all.
+  // Empty: all.
   std::vector<model::TaskStatus> statuses = {};
-  // Only those before it.
+  // Only entries before this one.
   std::optional<base::TaskId> before = {};
   std::int64_t most = 50;
 };

@@ -6,7 +6,7 @@ namespace reeve::store {
 
 namespace {
 
-// A word that is none grants nothing: it was written by somebody else.
+// An unknown scope grants nothing: another program wrote it.
 std::vector<model::Scope> parse_scopes(std::string_view text) {
   std::vector<model::Scope> scopes;
   for (const std::string_view word : base::split(text, ',')) {

@@ -9,7 +9,7 @@
 
 namespace reeve::store {
 
-// Also one that is revoked or has expired.
+// Includes revoked and expired tokens.
 std::optional<model::Token> find_token_by_hash(Session& session, const std::string& hash);
 std::optional<model::Token> find_token(Session& session, const std::string& name);
 // Newest first.
@@ -21,9 +21,9 @@ struct TokenFilter {
 std::vector<model::Token> list_tokens(Session& session, const TokenFilter& filter);
 std::int64_t count_tokens(Session& session);
 
-// `hash`: SHA-256 of the secret, which is long and random.
+// `hash` is the SHA-256 of the secret, which is long and random.
 void insert_token(Session& session, const model::Token& token, const std::string& hash);
-// Of one that is not revoked.
+// Only for a token that is not revoked.
 void write_token_revoked(Session& session, const std::string& name, const std::string& now);
 void write_token_used(Session& session, const std::string& hash, const std::string& now);
 

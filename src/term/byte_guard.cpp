@@ -11,7 +11,7 @@ namespace {
 
 constexpr char escape = '\x1b';
 constexpr std::size_t most_digits = 4;
-// Longer ones are no sequences.
+// Longer ones are not control sequences.
 constexpr std::size_t longest_sequence = 256;
 
 bool is_continuation(char byte) noexcept { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; }
@@ -28,7 +28,7 @@ std::string ByteGuard::pass(std::string_view bytes) {
 
 void ByteGuard::take(char byte, std::string& out) {
   if (byte == escape) {
-    // One that was not finished is given up.
+    // Discards an unfinished sequence.
     state_ = State::escape;
     return;
   }
@@ -44,7 +44,7 @@ void ByteGuard::take(char byte, std::string& out) {
     const bool is_end = byte >= '@' && byte <= '~';
     if (is_end) return end_sequence(byte, out);
     digits_ = base::is_ascii_digit(byte) ? digits_ + 1 : 0;
-    // Line ends and the like take effect at once, in the middle of it.
+    // Control characters such as line ends take effect immediately, even inside a sequence.
     if (is_control(byte)) {
       out += byte;
     } else if (digits_ <= most_digits && sequence_.size() < longest_sequence) {

@@ -6,8 +6,9 @@
 
 namespace reeve::term {
 
-// Stands before libvterm 0.1, which never comes back from «repeat the last character» (CSI b) when that has no width,
-// and adds up numbers without a bound. Repetitions are written out, numbers cut to four digits; all else passes.
+// Filters input for libvterm 0.1, which loops forever on "repeat the last character" (CSI b) if that character has no
+// width, and parses numbers without a limit. Repetitions are expanded and numbers cut to four digits; everything else
+// passes unchanged.
 class ByteGuard {
  public:
   explicit ByteGuard(std::size_t most_repeats) : most_repeats_(most_repeats) {}
@@ -21,10 +22,10 @@ class ByteGuard {
   enum class State { text, escape, sequence };
   State state_ = State::text;
   std::size_t most_repeats_;
-  // What a sequence has had so far, from its ESC on.
+  // The unfinished sequence, including its ESC.
   std::string sequence_;
   std::size_t digits_ = 0;
-  // The last character that was printed: a byte, or several as UTF-8.
+  // The last printed character: one byte, or several in UTF-8.
   std::string last_;
 };
 

@@ -17,11 +17,11 @@ constexpr std::size_t longest_default = 200;
 constexpr std::array<std::string_view, 14> yes_words = {"y",      "yes",     "yeah",     "ok",      "okay",
                                                         "accept", "allow",   "approve",  "confirm", "agree",
                                                         "always", "proceed", "continue", "all"};
-// Words of lists that are answers, as opposed to paths and fractions.
+// Words that mark a list as answers rather than a path or a fraction.
 constexpr std::array<std::string_view, 20> other_words = {
     "n",    "no",   "none", "never", "quit", "abort", "cancel", "skip",   "retry",   "ignore",
     "help", "edit", "view", "apply", "deny", "once",  "trust",  "reject", "decline", "exit"};
-// In brackets beside a colon, but nothing that is taken when nothing is typed.
+// Text in brackets next to a colon that is not a default value.
 constexpr std::array<std::string_view, 9> remarks = {"optional", "required", "hidden", "esc", "end",
                                                      "empty",    "again",    "s",      "es"};
 
@@ -82,7 +82,7 @@ Choice make_choice(std::string_view value) {
   return {.value = std::string(value), .label = label_of(value), .approves = approves(value)};
 }
 
-// The one that is written large among small ones.
+// The only capitalized word.
 std::optional<std::size_t> find_capital(const std::vector<std::string_view>& words) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -93,7 +93,7 @@ std::optional<std::size_t> find_capital(const std::vector<std::string_view>& wor
   return words.size() > 1 ? found : std::nullopt;
 }
 
-// Of "[y]/n" the one in brackets is the default; any other there, and "?", hints at something else that may be typed.
+// In "[y]/n" the bracketed word is the default; any other bracketed word, and "?", hints at further input.
 LineChoices make_list(const std::vector<std::string_view>& parts) {
   std::vector<std::string_view> words;
   std::optional<std::size_t> marked;
@@ -151,7 +151,7 @@ std::optional<std::string> find_bare_default(std::string_view line, const Group&
   return is_beside && is_value ? std::optional(std::string(content)) : std::nullopt;
 }
 
-// "(Y)es/(N)o", "[A]bort, [R]etry", "[s]kip tests": a letter in brackets that begins a word, with the words behind it.
+// "(Y)es/(N)o", "[A]bort, [R]etry", "[s]kip tests": a bracketed letter that begins a word, with the words that follow.
 std::vector<Choice> find_lettered(std::string_view line, const std::vector<Group>& groups) {
   std::vector<Choice> choices;
   for (const Group& group : groups) {
@@ -184,7 +184,7 @@ LineChoices find_bare_list(std::string_view line) {
   return {};
 }
 
-// "rm: remove regular file 'x'?": the tools of coreutils do not say what they take.
+// "rm: remove regular file 'x'?": coreutils programs do not list their answers.
 bool is_coreutils_question(std::string_view line) {
   constexpr std::array<std::string_view, 4> tools = {"rm", "cp", "mv", "ln"};
   std::string_view name = line.substr(0, line.find(": "));
@@ -192,7 +192,7 @@ bool is_coreutils_question(std::string_view line) {
   return line.ends_with('?') && std::ranges::find(tools, name) != tools.end();
 }
 
-// Arrows that mark an item, and blanks.
+// Strips blanks and an arrow that marks an item.
 bool strip_marker(std::string_view& line) {
   constexpr std::array<std::string_view, 8> markers = {"❯", ">", "›", "→", "▶", "●", "*", "➤"};
   line = base::trim(line);
@@ -204,7 +204,7 @@ bool strip_marker(std::string_view& line) {
   return false;
 }
 
-// "1) foo" at the beginning: how much of the line is the number with its mark.
+// "1) foo" at the beginning: the number, and the length of the number with its punctuation.
 std::optional<std::pair<std::string, std::size_t>> read_number(std::string_view line) {
   const char open = line.empty() ? ' ' : line.front();
   std::size_t at = open == '[' || open == '(' ? 1 : 0;
@@ -257,7 +257,7 @@ std::vector<MenuItem> find_menu_items(std::string_view line) {
   auto number = read_number(line);
   while (number && items.size() < most_choices) {
     std::string_view label = base::trim(line.substr(number->second));
-    // A further column: two blanks, then a number.
+    // Another column begins after two blanks and a number.
     std::optional<std::pair<std::string, std::size_t>> next;
     std::size_t gap = label.find("  ");
     for (; gap != std::string_view::npos; gap = label.find("  ", gap + 1)) {

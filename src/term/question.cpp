@@ -13,21 +13,21 @@ namespace {
 constexpr int most_lines = 10;
 constexpr std::size_t most_bytes = 4'096;
 constexpr std::size_t most_output = 256UL * 1024;
-// Below a menu: "Enter to confirm", the lower border of a box.
+// Lines below a menu: "Enter to confirm", the lower border of a box.
 constexpr int most_footer = 4;
 
 // A line of the screen without the box around it.
 struct Row {
   std::string text;
   bool has_border = false;
-  // Nothing but the edge of a box, or a rule.
+  // Only the edge of a box, or a rule.
   bool is_edge = false;
   bool is_blank() const noexcept { return text.empty(); }
 };
 
 bool is_box(char32_t c) noexcept { return c >= 0x2500 && c <= 0x259f; }
 
-// Drops parts of boxes and blanks from one end.
+// Strips box characters and blanks from one end.
 bool strip_left(std::string_view& text) {
   bool has_border = false;
   while (!text.empty()) {
@@ -56,7 +56,7 @@ Row read_row(const std::string& line) {
   std::string_view text = line;
   const bool has_left = strip_left(text);
   const bool has_right = strip_right(text);
-  // A box of ASCII: "| text |", "+----+".
+  // An ASCII box: "| text |", "+----+".
   const bool is_plain_rule = text.size() >= 3 && text.find_first_not_of("-=+_*~") == std::string_view::npos;
   if (text.size() > 2 && text.front() == '|' && text.back() == '|') text = base::trim(text.substr(1, text.size() - 2));
   if (is_plain_rule) text = {};
@@ -66,11 +66,11 @@ Row read_row(const std::string& line) {
           .is_edge = is_rule || is_plain_rule};
 }
 
-// The screen as lines that were not cut at its width, and where in them the cursor is.
+// The screen as logical lines, without wrapping, and the cursor's position in them.
 struct Page {
   std::vector<Row> rows;
   int cursor = 0;
-  // The last with text that is not below the cursor; -1 when there is none.
+  // The last row with text at or above the cursor; -1 if there is none.
   int last = -1;
   std::string before_cursor;
 };
@@ -87,7 +87,7 @@ Page read_page(const Screen& screen) {
     }
     const std::string part = screen.line(row);
     line += part;
-    // What fills a row to its last column goes on in the next, unless it is the edge of a box.
+    // A row that is filled to its last column continues in the next, unless it is the edge of a box.
     Row whole = read_row(line);
     const bool goes_on = row + 1 < screen.rows() && base::display_width(part) >= columns && !whole.has_border &&
                          !whole.is_edge && line.size() < most_bytes;
@@ -105,7 +105,7 @@ const Row& row_of(const Page& page, int row) { return page.rows[static_cast<std:
 
 struct Menu {
   std::vector<MenuItem> items;
-  // Of the rows that hold its items.
+  // The rows of its items.
   int first = 0;
   int last = -1;
   bool has_marker = false;
@@ -116,7 +116,7 @@ bool is_before(const MenuItem& a, const MenuItem& b) {
   return a.value.size() != b.value.size() ? a.value.size() < b.value.size() : a.value < b.value;
 }
 
-// From 0, 1 or a on without a gap. In their order.
+// Consecutive from 0, 1 or a, in order.
 bool is_sequence(const std::vector<MenuItem>& items) {
   const auto rank = [](const MenuItem& item) {
     const bool is_letter = base::is_ascii_letter(item.value.front());
@@ -129,12 +129,12 @@ bool is_sequence(const std::vector<MenuItem>& items) {
   return true;
 }
 
-// Around the cursor: from a few lines below it upwards, until the first line that is neither an item nor belongs to
+// Searches around the cursor: from a few lines below it upwards, to the first line that is neither an item nor part of
 // one.
 Menu find_menu(const Page& page) {
   Menu menu;
   int row = page.cursor;
-  // The cursor may stand on any item of it, or on the question above.
+  // The cursor may be on any item, or on the question above.
   while (row + 1 < static_cast<int>(page.rows.size()) && row < page.cursor + most_lines * 2 &&
          !row_of(page, row + 1).is_blank()) {
     ++row;
@@ -150,7 +150,7 @@ Menu find_menu(const Page& page) {
       continue;
     }
     if (found.empty() ? row < lowest : true) {
-      // The second line of an item is further in than its number.
+      // The second line of an item is indented further than its number.
       const bool belongs = !found.empty() && row > 0 && !row_of(page, row).is_blank() &&
                            !find_menu_items(row_of(page, row - 1).text).empty() && menu.first - row == 1;
       if (!belongs) break;
@@ -161,13 +161,13 @@ Menu find_menu(const Page& page) {
   }
   menu.has_marker = std::ranges::any_of(menu.items, &MenuItem::is_marked);
   if (!menu.is_found()) return {};
-  // By columns they stand out of order.
+  // Items in several columns are read out of order.
   std::ranges::sort(menu.items, is_before);
   if (!is_sequence(menu.items)) return {};
   return menu;
 }
 
-// Upwards from `row` (included) to the end of the paragraph; in a box across its blank lines.
+// Reads upwards from `row` (inclusive) to the start of the paragraph; inside a box, across blank lines.
 std::string read_paragraph(const Page& page, int row) {
   std::vector<std::string> lines;
   while (row >= 0 && row_of(page, row).is_blank()) --row;
@@ -188,7 +188,7 @@ std::string read_paragraph(const Page& page, int row) {
   return std::string(text.substr(begin, text.find_last_not_of(" \n") + 1 - begin));
 }
 
-// "[=====>    ]", "(3/10)", "[45%]": not something to be answered.
+// "[=====>    ]", "(3/10)", "[45%]": not a prompt.
 bool is_progress(std::string_view text) {
   const char close = text.back();
   const std::size_t open = text.rfind(close == ']' ? '[' : '(');
@@ -200,7 +200,7 @@ bool is_progress(std::string_view text) {
   return is_bar || counts;
 }
 
-// The cursor stands behind something that asks to be answered.
+// The text before the cursor looks like a prompt.
 bool ends_like_prompt(std::string_view before_cursor) {
   const std::string_view text = base::trim(before_cursor);
   if (text.empty() || is_progress(text)) return false;
@@ -215,7 +215,7 @@ ScreenQuestion read_secret(const Page& page) {
   const bool is_at_cursor = !line.empty();
   if (!is_at_cursor) line = row_of(page, page.last).text;
   result.looks_like_question = is_at_cursor ? ends_like_prompt(line) : line.ends_with('?') || line.ends_with(':');
-  // Stars that stand for what was typed.
+  // Stars that echo typed characters.
   line = line.substr(0, line.find_last_not_of('*') + 1);
   result.question = std::string(base::truncate_utf8(base::trim(line), most_bytes));
   return result;
@@ -235,7 +235,7 @@ ScreenQuestion read_question(const Screen& screen, bool is_secret) {
   result.default_value = line.default_value;
   const bool ends_well = is_at_cursor ? ends_like_prompt(page.before_cursor) : last.text.ends_with('?');
   result.looks_like_question = ends_well || line.choices.size() >= 2;
-  // A choice in the line itself is nearer than a list above it.
+  // Choices in the line itself take precedence over a list above it.
   if (!line.choices.empty() || !menu.is_found()) {
     result.choices = std::move(line.choices);
     result.question = read_paragraph(page, page.last);
@@ -245,7 +245,7 @@ ScreenQuestion read_question(const Screen& screen, bool is_secret) {
       if (item.is_marked && !result.default_value) result.default_value = item.value;
     }
     result.question = read_paragraph(page, menu.first - 1);
-    // What stands below it is what asks: "Your choice: ".
+    // A line below the menu is the actual prompt: "Your choice: ".
     if (page.last > menu.last && is_at_cursor) {
       if (!result.question.empty()) result.question += '\n';
       result.question += last.text;

@@ -10,22 +10,22 @@
 
 namespace reeve::term {
 
-// What a program that waits at its terminal asks, as far as its screen tells.
+// The question of a program that waits for terminal input, as read from its screen.
 struct ScreenQuestion {
-  // The last paragraph at or above the cursor, or what a box shows; ten lines at most, without the items of a menu.
+  // The last paragraph at or above the cursor, or the text of a box; at most ten lines, without menu items.
   std::string question;
   std::vector<Choice> choices;
-  // What is taken when only Enter is typed.
+  // The answer chosen by pressing only Enter.
   std::optional<std::string> default_value;
-  // It reads like one. Only for those who may not be waiting at all.
+  // The text looks like a question. Used only if it is uncertain that the program is waiting.
   bool looks_like_question = false;
-  // No choices were found: anything may be typed.
+  // No choices were found: any text may be typed.
   bool is_free_text = true;
 };
 
-// `is_secret`: a password is read; then it is the line of the prompt alone, and there are no choices.
+// `is_secret`: a password is being read; then the question is only the prompt's line, without choices.
 ScreenQuestion read_question(const Screen& screen, bool is_secret);
-// The end of the output is enough; of more than 256 KiB only the last are looked at.
+// Only the last 256 KiB of output are used.
 ScreenQuestion read_question(std::string_view last_output, int rows, int columns, bool is_secret);
 
 }  // namespace reeve::term

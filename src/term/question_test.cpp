@@ -6,13 +6,13 @@
 
 #include "base/text.h"
 
-// Screens of real programs, as they stand when the program waits (RUN-10).
+// Screens of real programs, as they are while the program waits (RUN-10).
 namespace reeve::term {
 namespace {
 
 struct Expected {
   std::string question;
-  // "value=label", with a + behind where it approves.
+  // "value=label", followed by + if it approves.
   std::string choices;
   std::string default_value;
   bool looks_like_question = true;
@@ -40,7 +40,7 @@ struct Case {
   Expected expected;
 };
 
-TEST(ScreenQuestion, yes_and_no) {
+TEST(ScreenQuestion, yes_no_prompts_yield_two_choices) {
   const std::vector<Case> cases = {
       // bash: read -p
       {"Go on? [y/N] ", {"Go on? [y/N]", "y=yes+ n=no", "n"}},
@@ -59,7 +59,7 @@ TEST(ScreenQuestion, yes_and_no) {
         "0 upgraded, 1 newly installed, 0 to remove and 3 not upgraded.\n"
         "After this operation, 2,871 kB of additional disk space will be used.\nDo you want to continue? [Y/n]",
         "y=yes+ n=no", "y"}},
-      // ssh to a host that is not known
+      // ssh to an unknown host
       {"The authenticity of host '[127.0.0.1]:2222 ([127.0.0.1]:2222)' can't be established.\r\n"
        "ED25519 key fingerprint is SHA256:abc.\r\nThis key is not known by any other names.\r\n"
        "Are you sure you want to continue connecting (yes/no/[fingerprint])? ",
@@ -73,17 +73,17 @@ TEST(ScreenQuestion, yes_and_no) {
       // dpkg and a changed configuration file
       {"*** motd (Y/I/N/O/D/Z) [default=N] ? ",
        {"*** motd (Y/I/N/O/D/Z) [default=N] ?", "Y=yes+ I=I N=no O=O D=D Z=Z", "N"}},
-      // npm init at its end
+      // npm init, last question
       {"About to write it:\r\n\r\n\r\nIs this OK? (yes) ", {"Is this OK? (yes)", "yes=yes+ no=no", "yes"}},
-      // A line that is longer than the screen is wide.
+      // A line that is wider than the screen.
       {std::string(75, '-') + "x [yes/no] ", {std::string(75, '-') + "x [yes/no]", "yes=yes+ no=no", ""}},
-      // The question ends with its line, then something is read.
+      // The question is a complete line, and the input is read on the next one.
       {"Overwrite the file? [y/N]\r\n", {"Overwrite the file? [y/N]", "y=yes+ n=no", "n"}},
   };
   for (const Case& each : cases) expect_question(each.output, each.expected);
 }
 
-TEST(ScreenQuestion, free_text_and_its_default) {
+TEST(ScreenQuestion, free_text_prompts_yield_their_default) {
   const std::vector<Case> cases = {
       {"rm: remove regular file 'x'? ", {"rm: remove regular file 'x'?", "y=yes+ n=no", "n"}},
       {"/bin/cp: overwrite 'x'? ", {"/bin/cp: overwrite 'x'?", "y=yes+ n=no", "n"}},
@@ -102,7 +102,7 @@ TEST(ScreenQuestion, free_text_and_its_default) {
   for (const Case& each : cases) expect_question(each.output, each.expected);
 }
 
-TEST(ScreenQuestion, a_password_is_its_prompt_alone) {
+TEST(ScreenQuestion, password_prompt_is_one_line) {
   const std::vector<Case> cases = {
       {"Reading\r\n[sudo] password for ann: ", {"[sudo] password for ann:", "", ""}},
       {"Password: ", {"Password:", "", ""}},
@@ -113,13 +113,13 @@ TEST(ScreenQuestion, a_password_is_its_prompt_alone) {
   for (const Case& each : cases) expect_question(each.output, each.expected, true);
 }
 
-TEST(ScreenQuestion, menus) {
+TEST(ScreenQuestion, menus_yield_their_choices) {
   const std::vector<Case> cases = {
       {"Choose a fruit:\r\n1) apple\r\n2) pear\r\n#? ", {"Choose a fruit:\n#?", "1=apple 2=pear", ""}},
       {"1) one    3) three\r\n2) two\r\n#? ", {"#?", "1=one 2=two 3=three", ""}},
       {"Pick:\r\n  [1] Use it\r\n  [2] Leave it\r\nChoice [1]: ", {"Pick:\nChoice [1]:", "1=Use it 2=Leave it", "1"}},
       {"What now?\r\n  a) apply\r\n  b) drop\r\n", {"What now?", "a=apply b=drop", ""}},
-      // An agent's box; the cursor stands below it.
+      // An agent's box; the cursor is below it.
       {"╭──────────────────────────────────────╮\r\n"
        "│ Bash command                         │\r\n"
        "│                                      │\r\n"
@@ -141,7 +141,7 @@ TEST(ScreenQuestion, menus) {
   for (const Case& each : cases) expect_question(each.output, each.expected);
 }
 
-TEST(ScreenQuestion, what_does_not_ask) {
+TEST(ScreenQuestion, ordinary_output_is_not_a_question) {
   for (const std::string& output :
        std::vector<std::string>{"", "\r\n\r\n", "Compiling...", "⠋ Installing packages", "Downloading 45%",
                                 "[=====>     ]", "Building (3/10)", "Done.\r\n", "1. Compiled a\r\n2. Compiled b\r\n",
@@ -154,7 +154,7 @@ TEST(ScreenQuestion, what_does_not_ask) {
   }
 }
 
-TEST(ScreenQuestion, is_bounded) {
+TEST(ScreenQuestion, question_length_is_bounded) {
   std::string output;
   for (int i = 0; i < 100'000; ++i) output += "line " + std::to_string(i) + "\r\n";
   const ScreenQuestion found = read_question(output + "Go? [y/N] ", 24, 80, false);

@@ -13,7 +13,7 @@ namespace reeve::term {
 
 namespace {
 
-// Smaller ones are no screen, and libvterm is not made for them.
+// libvterm does not support smaller screens.
 constexpr int fewest = 2;
 
 void append_utf8(std::string& text, char32_t c) {
@@ -52,7 +52,7 @@ Screen::Screen(int rows, int columns)
   REEVE_ASSERT(terminal_ != nullptr);
   ::vterm_set_utf8(terminal_.get(), 1);
   VTermScreen* screen = ::vterm_obtain_screen(terminal_.get());
-  // A program that has drawn a screen of its own gives back what was there before.
+  // A program that leaves the alternate screen restores the previous contents.
   ::vterm_screen_enable_altscreen(screen, 1);
   ::vterm_screen_reset(screen, 1);
 }
@@ -60,7 +60,7 @@ Screen::Screen(int rows, int columns)
 Screen::~Screen() = default;
 
 void Screen::feed(std::string_view bytes) {
-  // In pieces, so that what the terminal would answer has room.
+  // In pieces, so that the terminal's replies fit into its output buffer.
   constexpr std::size_t piece = 4'096;
   while (!bytes.empty()) {
     const std::string part = guard_.pass(bytes.substr(0, piece));
@@ -86,7 +86,7 @@ std::string Screen::line(int row, int columns) const {
   const VTermScreen* screen = ::vterm_obtain_screen(terminal_.get());
   for (int column = 0; column < std::min(columns, columns_); ++column) {
     VTermScreenCell cell{};
-    // The second half of a wide character holds none.
+    // The second half of a wide character has no character of its own.
     constexpr auto second_half = static_cast<std::uint32_t>(-1);
     if (::vterm_screen_get_cell(screen, {.row = row, .col = column}, &cell) == 0 || cell.chars[0] == second_half) {
       continue;

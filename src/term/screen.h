@@ -10,13 +10,13 @@ struct VTerm;
 
 namespace reeve::term {
 
-// What somebody in front of a terminal would see after these bytes. Bounded, whatever they are.
+// The visible screen of a terminal after it has received these bytes. Bounded for any input.
 class Screen {
  public:
   static constexpr int most_rows = 500;
   static constexpr int most_columns = 1'000;
 
-  // Sizes beyond the bounds are taken as the nearest one.
+  // Sizes out of range are clamped.
   Screen(int rows, int columns);
   ~Screen();
   Screen(const Screen&) = delete;
@@ -33,7 +33,7 @@ class Screen {
     friend bool operator==(const Position&, const Position&) = default;
   };
   Position cursor() const;
-  // As UTF-8 without trailing blanks and without anything that a terminal would act on. `columns`: only so many of it.
+  // UTF-8 without trailing blanks and control characters. `columns`: limits the width.
   std::string line(int row) const;
   std::string line(int row, int columns) const;
 

@@ -7,7 +7,7 @@ namespace {
 
 using Position = Screen::Position;
 
-TEST(Screen, shows_what_was_printed) {
+TEST(Screen, shows_printed_text) {
   Screen screen(4, 20);
   screen.feed("one\r\ntwo\rT\r\n\x1b[31mred\x1b[0m äß 日本 ❯");
   EXPECT_EQ(screen.line(0), "one");
@@ -20,14 +20,14 @@ TEST(Screen, shows_what_was_printed) {
   EXPECT_EQ(screen.line(4), "");
 }
 
-TEST(Screen, keeps_what_is_in_sight) {
+TEST(Screen, keeps_only_visible_lines) {
   Screen screen(3, 10);
   for (int i = 0; i < 1'000; ++i) screen.feed("line " + std::to_string(i) + "\r\n");
   EXPECT_EQ(screen.line(0), "line 998");
   EXPECT_EQ(screen.line(1), "line 999");
 }
 
-TEST(Screen, gives_back_what_was_there_before_a_full_screen_program) {
+TEST(Screen, restores_the_screen_after_a_full_screen_program) {
   Screen screen(3, 10);
   screen.feed("before\x1b[?1049h\x1b[Hinside");
   EXPECT_EQ(screen.line(0), "inside");
@@ -35,20 +35,20 @@ TEST(Screen, gives_back_what_was_there_before_a_full_screen_program) {
   EXPECT_EQ(screen.line(0), "before");
 }
 
-// RUN-10: what comes out is shown elsewhere.
-TEST(Screen, gives_out_nothing_that_a_terminal_acts_on) {
+// RUN-10: the text is shown elsewhere.
+TEST(Screen, lines_contain_no_control_characters) {
   Screen screen(3, 40);
   screen.feed("a\x07\x1b]0;title\x07 b\xc2\x9b c\xe2\x80\xae d\x1b[5n\x1bPx\x1b\\ e\x7f");
   for (int row = 0; row < screen.rows(); ++row) {
     const std::string line = screen.line(row);
     EXPECT_EQ(line.find_first_of("\x07\x1b\x7f"), std::string::npos);
     EXPECT_EQ(line.find("\xc2\x9b"), std::string::npos);
-    EXPECT_EQ(line.find("\xe2\x80\xae"), std::string::npos) << "turns the direction of text";
+    EXPECT_EQ(line.find("\xe2\x80\xae"), std::string::npos) << "reverses the direction of text";
   }
 }
 
-// RUN-10, LOG-3: what nobody sees on the screen is not passed on unseen.
-TEST(Screen, gives_out_nothing_invisible) {
+// RUN-10, LOG-3: characters that are invisible on the screen are not passed on.
+TEST(Screen, lines_contain_no_invisible_characters) {
   Screen screen(3, 40);
   screen.feed("a\u200B b\u2060 c\u00AD d\uFEFF e\U000E0041 f");
   const std::string line = screen.line(0);
@@ -59,8 +59,8 @@ TEST(Screen, gives_out_nothing_invisible) {
   EXPECT_EQ(line.back(), 'f');
 }
 
-// libvterm itself would never come back from these.
-TEST(Screen, repeats_no_more_than_there_is_room_for) {
+// libvterm itself would loop forever on these.
+TEST(Screen, repeat_sequences_are_bounded) {
   Screen screen(3, 10);
   screen.feed("\x1b[5b\x1b[2147483647b");
   EXPECT_EQ(screen.line(0), "");

@@ -27,7 +27,7 @@ constexpr std::size_t question_columns = 50;
 constexpr std::size_t options_columns = 30;
 constexpr std::size_t key_columns = 14;
 
-// What a line was written over with is a line of its own here.
+// Each text that overwrote a line with \r becomes a separate line.
 std::vector<std::string> safe_lines(std::string_view text) {
   std::vector<std::string> lines;
   std::string plain(text);
@@ -37,7 +37,7 @@ std::vector<std::string> safe_lines(std::string_view text) {
   return lines;
 }
 
-// Blanks as one, so that nothing is pushed out of sight.
+// Collapses blanks, so that no text is pushed out of view.
 std::string on_one_line(std::string_view text) {
   std::string result;
   for (const std::string& line : safe_lines(text)) {
@@ -74,15 +74,15 @@ std::size_t widest_value(const std::vector<ApprovalOption>& options) {
 std::string_view delivery_text(model::Delivery delivery) {
   switch (delivery) {
     case model::Delivery::rerun:
-      return "the tool is started again with the answer";
+      return "the tool is restarted with the answer";
     case model::Delivery::live:
-      return "the tool waits for it on its socket";
+      return "the tool receives it on its socket";
     case model::Delivery::terminal:
       return "it is typed into the tool's terminal";
     case model::Delivery::node:
-      return "the workflow goes on";
+      return "the workflow continues";
     case model::Delivery::apply:
-      return "what was changed goes into your checkout";
+      return "the changes are applied to your checkout";
   }
   return "";
 }
@@ -93,7 +93,7 @@ std::string decider_of(const Approval& approval) {
   return text;
 }
 
-// Fields one below the other, as `reeve show` has them.
+// One field per line, for `reeve show`.
 class Fields {
  public:
   Fields(const Style& style, std::optional<WallTime> now) : style_(style), now_(now) {}
@@ -106,12 +106,12 @@ class Fields {
       text_ += fmt::format("{}\t{}\n", key, base::visible(value));
     }
   }
-  // In a pipe one line, with what ends a line made visible.
+  // When piped, one line with escaped line ends.
   void lines(std::string_view key, const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     if (!now_) return line(key, base::join(lines, "\n"));
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      // Tabs stand as they are.
+      // Tabs are kept.
       text_ += fmt::format("{}{}\n", head(i == 0 ? key : ""), lines[i]);
     }
   }
@@ -150,13 +150,13 @@ void describe_question(const Approval& approval, Fields& fields, bool is_termina
     options.push_back(std::move(line));
   }
   fields.lines("options", options);
-  if (approval.secret) fields.line("secret", "it asks for a secret, which is typed and kept nowhere");
+  if (approval.secret) fields.line("secret", "asks for a secret, which is typed into the tool and never stored");
   if (approval.advisory) {
-    fields.line("advisory", is_terminal ? "there is no sandbox: the tool itself could decide" : "true");
+    fields.line("advisory", is_terminal ? "no sandbox: the tool could approve its own request" : "true");
   }
 }
 
-// ISO-4: the patches beside the question whether they go into the checkout.
+// ISO-4: the patches, next to the question whether to apply them to the checkout.
 void describe_change(const base::Value& arguments, Fields& fields, const Style& style) {
   fields.line("branch", json::text_of(arguments, "branch"));
   const base::Value* patches = arguments.find("patches");
@@ -170,8 +170,8 @@ void describe_change(const base::Value& arguments, Fields& fields, const Style& 
   if (changed) fields.lines("changes", file_lines(*changed, style));
 }
 
-// What a human node shows with its question (GRF-12). The names of inputs are a tool's words: they stand where no field
-// of the approval itself does.
+// The inputs that a human node shows with its question (GRF-12). Their names come from a tool, so they are kept apart
+// from the approval's own fields.
 void describe_node(const base::Value& arguments, Fields& fields) {
   const auto text_of = [](const base::Value& value) {
     const std::string* text = value.as_string();
@@ -194,8 +194,8 @@ void describe_node(const base::Value& arguments, Fields& fields) {
   fields.lines("inputs", lines);
 }
 
-void describe_deed(const Approval& approval, const std::optional<model::Run>& run, Fields& fields, bool is_change) {
-  // What is decided, or was never answered, has had its consequence, or none.
+void describe_action(const Approval& approval, const std::optional<model::Run>& run, Fields& fields, bool is_change) {
+  // A decided or expired question has no pending consequence.
   const bool is_open = approval.status == ApprovalStatus::pending;
   if (run) {
     fields.line(is_open ? "would run" : "command", command_text(run->argv));
@@ -290,7 +290,7 @@ std::string approval_details(const Approval& approval, const std::optional<model
   describe_question(approval, fields, now.has_value());
   const bool is_change = now && approval.delivery == model::Delivery::apply && approval.arguments;
   if (is_change) describe_change(*approval.arguments, fields, style);
-  describe_deed(approval, run, fields, is_change);
+  describe_action(approval, run, fields, is_change);
   fields.line("tool_run_id", approval.tool_run_id ? approval.tool_run_id->text() : "");
   fields.line("execution_id", approval.execution_id ? approval.execution_id->text() : "");
   fields.line("node_id", approval.node_id.value_or(""));
@@ -308,7 +308,7 @@ std::string approval_details(const Approval& approval, const std::optional<model
   fields.line("chosen_value", approval.chosen_value.value_or(""));
   fields.lines("comment", safe_lines(approval.comment.value_or("")));
   fields.time("decided_at", approval.decided_at);
-  // A node goes on with the answer itself: there is no grant to be used.
+  // A node uses the answer directly, without a grant.
   const bool is_grant = approval.status == ApprovalStatus::approved && approval.delivery != model::Delivery::node;
   if (is_grant) fields.line("use", base::spell(approval.use));
   return fields.take();

@@ -10,17 +10,17 @@
 #include "view/style.h"
 #include "view/table.h"
 
-// Questions as people read them. What tools wrote is harmless in all of it (LOG-3), and nothing of it is left out of
-// sight: what a line was written over with is shown too.
+// Questions as text for people. Text from tools is sanitized (LOG-3) and never hidden: overwritten parts of a line are
+// shown too.
 namespace reeve::view {
 
-// Who asks: "EX-9/deploy", "aider TR-90".
+// The asker: "EX-9/deploy", "aider TR-90".
 std::string asker_text(const model::Approval& approval);
 // The question on one line.
 std::string question_line(const model::Approval& approval);
 // "approve*, reject": the values, the default marked.
 std::string options_text(const model::Approval& approval);
-// "until 14:51, then reject"; empty when it waits for ever.
+// "until 14:51, then reject"; empty if it never expires.
 std::string until_text(const model::Approval& approval, base::WallTime now);
 // "approved by ana: ship it (3m ago)"; empty while it is pending.
 std::string decision_text(const model::Approval& approval, base::WallTime now);
@@ -28,7 +28,8 @@ std::string decision_text(const model::Approval& approval, base::WallTime now);
 // A listing. `now` is for terminals: times are relative then; without it they are UTC.
 Table approvals_table(const std::vector<model::Approval>& approvals, const Style& style,
                       std::optional<base::WallTime> now);
-// Everything known about one, a field a line, with what would run on a yes where the run is known. `now` as above.
+// One approval in full, one field per line, with the command that approval would run if the run is known. `now` as
+// above.
 std::string approval_details(const model::Approval& approval, const std::optional<model::Run>& run, const Style& style,
                              std::optional<base::WallTime> now);
 

@@ -60,14 +60,14 @@ Approval hostile() {
   return approval;
 }
 
-TEST(ApprovalText, statuses_have_a_sign_a_word_and_a_colour) {
+TEST(ApprovalText, statuses_have_symbol_word_and_colour) {
   EXPECT_EQ(status_text(ApprovalStatus::pending, {}), "◆ pending");
   EXPECT_EQ(status_text(ApprovalStatus::approved, {.ascii = true}), "+ approved");
   EXPECT_EQ(status_text(ApprovalStatus::rejected, {}), "✗ rejected");
   EXPECT_EQ(status_text(ApprovalStatus::expired, {}), "⊘ expired");
 }
 
-TEST(ApprovalText, a_listing_on_a_terminal) {
+TEST(ApprovalText, terminal_listing_is_a_table) {
   EXPECT_EQ("\n" + approvals_table({pending(), decided()}, {}, now).for_terminal({}), R"(
 ID     STATUS      WHO          QUESTION                                  OPTIONS                       AGE  NOTE
 AP-30  ◆ pending   aider TR-90  Run `git push`? It cannot be taken back.  staging, everywhere, reject*  3m   until 15:00, then reject; advisory
@@ -75,7 +75,7 @@ AP-29  ✓ approved  aider TR-90  Run `git push`? It cannot be taken back.  stag
 )");
 }
 
-TEST(ApprovalText, a_listing_in_a_pipe) {
+TEST(ApprovalText, piped_listing_is_tab_separated) {
   EXPECT_EQ(approvals_table({pending(), decided()}, {}, {}).for_pipe(),
             "AP-30\tpending\taider TR-90\tRun `git push`? It cannot be taken back.\tstaging, everywhere, reject*\t"
             "2026-11-15T11:57:00.000Z\t2026-11-15T15:00:00.000Z\t\t\tadvisory\n"
@@ -83,7 +83,7 @@ TEST(ApprovalText, a_listing_in_a_pipe) {
             "2026-11-15T11:57:00.000Z\t2026-11-15T15:00:00.000Z\tstaging\tana\t\n");
 }
 
-TEST(ApprovalText, everything_about_one) {
+TEST(ApprovalText, details_on_a_terminal_have_every_section) {
   const model::Run run{
       .tool_run_id = base::RunId(90), .tool_name = "aider", .argv = {"aider", "--yes", "it's"}, .cwd = "/home/ana/x"};
   EXPECT_EQ("\n" + approval_details(pending(), run, {}, now), R"(
@@ -94,12 +94,12 @@ question      Run `git push`?
 options       staging     Only to staging
               everywhere
               reject      Leave it  (default, rejects)
-advisory      there is no sandbox: the tool itself could decide
+advisory      no sandbox: the tool could approve its own request
 would run     aider --yes 'it'\''s'
 cwd           /home/ana/x
 arguments     {"branch":"fix-login"}
 digest        sha256:12ab
-then          the tool is started again with the answer
+then          the tool is restarted with the answer
 tool_run_id   TR-90
 tool_ref      push-1
 attempt       1
@@ -122,21 +122,21 @@ use           unused
   }
 }
 
-TEST(ApprovalText, everything_about_one_in_a_pipe) {
+TEST(ApprovalText, details_in_a_pipe_are_key_value_lines) {
   Approval approval = pending();
   approval.secret = true;
   EXPECT_EQ(approval_details(approval, {}, {}, {}),
             "approval_id\tAP-30\nstatus\tpending\ntool_name\taider\n"
             "question\tRun `git push`?\\nIt cannot be taken back.\n"
             "options\tstaging     Only to staging\\neverywhere\\nreject      Leave it  (default, rejects)\n"
-            "secret\tit asks for a secret, which is typed and kept nowhere\nadvisory\ttrue\n"
+            "secret\tasks for a secret, which is typed into the tool and never stored\nadvisory\ttrue\n"
             "arguments\t{\"branch\":\"fix-login\"}\ndigest\tsha256:12ab\n"
-            "then\tthe tool is started again with the answer\ntool_run_id\tTR-90\ntool_ref\tpush-1\nattempt\t1\n"
+            "then\tthe tool is restarted with the answer\ntool_run_id\tTR-90\ntool_ref\tpush-1\nattempt\t1\n"
             "created_at\t2026-11-15T11:57:00.000Z\nexpires_at\t2026-11-15T15:00:00.000Z\n");
 }
 
 // LOG-3: nothing that a terminal obeys, and nothing that was written over, is out of sight.
-TEST(ApprovalText, hostile_words_are_harmless_and_seen) {
+TEST(ApprovalText, hostile_text_is_escaped_and_visible) {
   const Approval approval = hostile();
   EXPECT_EQ(question_line(approval), "Safe? rm -rf / \\u202eevil\\u2066 end");
   const model::Run run{.tool_run_id = base::RunId(90), .argv = {"sh", "-c", "\x1b[2J\n"}, .cwd = "/\x1b"};
@@ -154,7 +154,7 @@ TEST(ApprovalText, hostile_words_are_harmless_and_seen) {
   EXPECT_EQ(std::ranges::count(approvals_table({approval}, {}, {}).for_pipe(), '\t'), 9);
 }
 
-TEST(ApprovalText, a_long_question_does_not_fill_the_listing) {
+TEST(ApprovalText, long_question_is_cut_in_the_listing) {
   Approval approval = pending();
   approval.question = std::string(16UZ * 1024, 'x');
   const std::string listing = approvals_table({approval}, {}, now).for_terminal({});
@@ -163,7 +163,7 @@ TEST(ApprovalText, a_long_question_does_not_fill_the_listing) {
   EXPECT_GT(approval_details(approval, {}, {}, now).size(), 16UZ * 1024);
 }
 
-TEST(ApprovalText, the_clock_names_the_day_when_it_is_another) {
+TEST(ApprovalText, clock_shows_the_date_on_another_day) {
   EXPECT_EQ(clock_text(now + std::chrono::hours(2), now), "14:00");
   EXPECT_EQ(clock_text(now + std::chrono::hours(24), now), "16 Nov 12:00");
   EXPECT_EQ(clock_text(now + std::chrono::hours(24 * 60), now), "14 Jan 2027 12:00");

@@ -18,14 +18,14 @@ using base::Value;
 
 std::string text_of(const Value& event, std::string_view key) { return base::visible(json::text_of(event, key)); }
 
-// "EX-9/deploy", "EX-9", or nothing.
+// "EX-9/deploy", "EX-9", or empty.
 std::string node_of(const Value& event) {
   const std::string execution = text_of(event, "execution_id");
   const std::string node = text_of(event, "node_id");
   return execution.empty() || node.empty() ? execution + node : execution + "/" + node;
 }
 
-// Who asks: "EX-9/deploy", "sh TR-17".
+// The asker: "EX-9/deploy", "sh TR-17".
 std::string asker_of(const Value& event) {
   if (!text_of(event, "node_id").empty()) return node_of(event);
   const std::string tool = text_of(event, "tool");
@@ -52,7 +52,7 @@ std::string question_note(const Value& event) {
   if (question != nullptr && question->as_string() != nullptr) approval.question = *question->as_string();
   const Value* reminder = event.find("reminder");
   const bool is_again = reminder != nullptr && reminder->as_bool() != nullptr && *reminder->as_bool();
-  return with_reason(asker_of(event) + (is_again ? " asks still" : " asks"), question_line(approval));
+  return with_reason(asker_of(event) + (is_again ? " still asks" : " asks"), question_line(approval));
 }
 
 std::string decision_note(const Value& event) {

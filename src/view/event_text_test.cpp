@@ -15,7 +15,7 @@ std::string line_of(std::string_view text) {
 }
 
 // §9: a line says what it is about, what became of it, and why.
-TEST(EventText, each_kind_says_what_a_person_wants_to_know) {
+TEST(EventText, each_kind_has_a_readable_line) {
   EXPECT_EQ(line_of(R"({"event":"tool_status_change","tool":"sh","tool_run_id":"TR-1","execution_id":null,)"
                     R"("status":"running","reason":null,"exit_code":null})"),
             "TR-1|running|sh");

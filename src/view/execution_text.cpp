@@ -20,7 +20,7 @@ using model::ExecutionStatus;
 using model::NodeExecution;
 
 constexpr std::size_t note_columns = 60;
-// Of what went in or came out, on one line of a terminal.
+// Of inputs or outputs, on one line of a terminal.
 constexpr std::size_t value_columns = 100;
 constexpr std::size_t field_columns = 13;
 
@@ -29,7 +29,7 @@ std::string time_or_empty(const std::optional<WallTime>& time, const std::option
   return now ? age_text(*now - *time) : base::format_time(*time);
 }
 
-// Of its latest attempt; the pause before the next one is no work.
+// Of the latest attempt, without the pause before it.
 std::string span_of(const NodeExecution& node, const std::optional<WallTime>& now) {
   const bool has_begun = node.status != model::NodeStatus::pending && node.status != model::NodeStatus::ready;
   if (!node.started_at || !has_begun) return {};
@@ -38,7 +38,7 @@ std::string span_of(const NodeExecution& node, const std::optional<WallTime>& no
   return now ? span_text(*end - *node.started_at) : fmt::format("{}", (*end - *node.started_at).count());
 }
 
-// How long at least one of its runs was there.
+// The time during which at least one of its runs was active.
 base::Milliseconds time_in_runs(const std::vector<model::Run>& runs, WallTime now) {
   std::vector<std::pair<WallTime, WallTime>> spans;
   for (const model::Run& run : runs) {
@@ -64,7 +64,7 @@ std::string text_of(const std::optional<base::Value>& value) {
   return is_empty ? std::string() : json::encode(*value);
 }
 
-// Of a node or of one of its earlier iterations.
+// The ids that a node, or an earlier iteration of it, refers to.
 std::string links_of(const NodeExecution& node) {
   std::vector<std::string> links;
   if (node.tool_run_id) links.push_back(node.tool_run_id->text());
@@ -73,7 +73,7 @@ std::string links_of(const NodeExecution& node) {
   return base::join(links, " ");
 }
 
-// ISO-2: what a tool changed and no patch has, since it was copied there and may be full of secrets.
+// ISO-2: changed files that are in no patch, because they were copied in and may contain secrets.
 std::vector<std::string> left_out_of(const NodeExecution& node) {
   std::vector<std::string> files;
   const base::Value* list = node.outputs ? node.outputs->find("left_out") : nullptr;
@@ -91,7 +91,7 @@ std::string counts_of(const NodeExecution& node) {
   return text;
 }
 
-// The lines of a pipe: what it is about, then its fields with tabs between.
+// Piped lines: the kind, then tab-separated fields.
 class PipeLines {
  public:
   void add(std::string_view about, const std::vector<std::string>& fields) {
@@ -155,10 +155,10 @@ class Page {
     text_ += fmt::format("{}  {}  {}\n\n", style_.paint(Tint::bold, execution.execution_id.text()),
                          base::visible(execution.workflow_name), status_text(execution.status, style_));
     field("reason", execution.reason.value_or(""));
-    // S6 has `--workflow-id` for what is the label here, so that both are told apart.
+    // S6 calls the label `--workflow-id`, so the text distinguishes the two.
     field("workflow_id", execution.workflow_id + "  (the workflow's own `id`, the same for every start)");
-    field("label", execution.label ? *execution.label + "  (of this start: --label, or run-graph --workflow-id)"
-                                   : "none  (`flow run --label L` gives a start one)");
+    field("label", execution.label ? *execution.label + "  (set for this start by --label, or run-graph --workflow-id)"
+                                   : "none  (`flow run --label L` sets one)");
     field("phase", execution.phase_name.value_or(""));
     for (const auto& [key, value] : execution.metadata) field("meta." + key, value);
     if (execution.parent) {
@@ -166,7 +166,7 @@ class Page {
     }
     field("started",
           fmt::format("{} ({} ago)", base::format_time(execution.started_at), age_text(now_ - execution.started_at)));
-    // From its start to its end, with what it waited for in between.
+    // From start to end, including waits.
     const std::string in_runs = runs.empty() ? "" : fmt::format(" ({} in runs)", span_text(time_in_runs(runs, now_)));
     field("took", span_text(execution_span(execution, now_)) + in_runs);
     if (execution.config) {
@@ -193,8 +193,8 @@ class Page {
     value("in", text_of(node.inputs));
     value("out", text_of(node.outputs));
     const auto left_out = left_out_of(node);
-    if (!left_out.empty()) value("left", base::join(left_out, ", ") + " (copied in before: no part of the patch)");
-    // Of one that goes on, or went well in the end, it is what an earlier attempt ended with.
+    if (!left_out.empty()) value("left", base::join(left_out, ", ") + " (copied in beforehand, not part of the patch)");
+    // For a node that has not failed, the error is that of an earlier attempt.
     value(node.status == model::NodeStatus::failed ? "error" : "before", node.error.value_or(""));
   }
 
@@ -207,7 +207,7 @@ class Page {
     text_ += line + '\n';
   }
 
-  // Of a column that is `most` wide when the terminal has that beside the others.
+  // The width of a column: `most` if the terminal has room for it next to the others.
   std::size_t room_of(std::size_t most, std::size_t others) const {
     constexpr std::size_t least = 10;
     if (style_.columns == 0) return most;
@@ -238,7 +238,7 @@ class Page {
   std::string text_;
 };
 
-// Of the cells of a row that stand beside another, with the gaps.
+// The width of the other cells of a row, with gaps.
 std::size_t width_of(const std::vector<std::string>& cells) {
   std::size_t width = 2;
   for (const std::string& cell : cells) width += cell.empty() ? 0 : base::display_width(cell) + 2;

@@ -37,7 +37,7 @@ ExecutionStory story() {
   return story;
 }
 
-TEST(ExecutionText, the_whole_story_has_its_sections) {
+TEST(ExecutionText, details_have_every_section) {
   const std::string text = execution_details(story(), {}, now);
   EXPECT_THAT(text, AllOf(HasSubstr("EX-9  Release  ● running"), HasSubstr(R"(inputs       {"goal":"ship"})"),
                           HasSubstr("✗ fix  task  failed  attempt 2, round 2"), HasSubstr("Earlier rounds\n✓ fix"),
@@ -57,14 +57,14 @@ TEST(ExecutionText, label_and_workflow_id_are_told_apart) {
   told.execution.phase_name = "coding";
   told.execution.metadata = {{"ticket", "A-1"}};
   EXPECT_THAT(execution_details(told, {}, now),
-              AllOf(HasSubstr("label        nightly  (of this start: --label, or run-graph --workflow-id)"),
+              AllOf(HasSubstr("label        nightly  (set for this start by --label, or run-graph --workflow-id)"),
                     HasSubstr("phase        coding\n"), HasSubstr("meta.ticket  A-1\n")));
   EXPECT_THAT(execution_details(told, {}, std::nullopt),
               AllOf(HasSubstr("execution\tlabel\tnightly\n"), HasSubstr("execution\tphase_name\tcoding\n"),
                     HasSubstr("execution\tmeta.ticket\tA-1\n")));
 }
 
-TEST(ExecutionText, a_line_of_a_pipe_begins_with_what_it_is_about) {
+TEST(ExecutionText, piped_lines_start_with_their_subject) {
   const std::string text = execution_details(story(), {}, std::nullopt);
   EXPECT_THAT(text,
               AllOf(HasSubstr("execution\texecution_id\tEX-9\n"), HasSubstr("node\tfix\ttask\tfailed\t2\t1\t"),
@@ -72,7 +72,7 @@ TEST(ExecutionText, a_line_of_a_pipe_begins_with_what_it_is_about) {
                     HasSubstr("\napproval\tAP-4\tship\tpending\t"), HasSubstr("\npatch\tPA-1\tvalidated\t2 files")));
 }
 
-TEST(ExecutionText, the_listing_says_what_waits_and_where_it_belongs) {
+TEST(ExecutionText, listing_shows_waiting_nodes_and_the_parent) {
   model::Execution execution = story().execution;
   execution.status = model::ExecutionStatus::waiting_approval;
   execution.tally = {.ready = 0, .running = 2, .waiting = 1, .failed = 0};

@@ -20,7 +20,7 @@ using base::WallTime;
 using model::NodeExecution;
 using model::NodeStatus;
 
-// Where columns are scarce.
+// On narrow terminals.
 constexpr std::size_t widest_name = 30;
 constexpr std::size_t widest_kind = 30;
 constexpr std::size_t note_columns = 20;
@@ -35,7 +35,7 @@ struct Row {
   std::string note;
 };
 
-// What the node waits for: those before it that are not over.
+// The predecessors that the node waits for.
 std::string awaited_by(const graph::Graph& graph, graph::NodeIndex node,
                        const std::map<std::string_view, const NodeExecution*>& states) {
   constexpr std::size_t most_named = 3;
@@ -101,8 +101,8 @@ class Rows {
         break;
       case NodeStatus::ready:
         notes.push_back(node.not_before && *node.not_before > now_
-                            ? fmt::format("tries again in {}", span_text(*node.not_before - now_))
-                            : "waits for its turn");
+                            ? fmt::format("retrying in {}", span_text(*node.not_before - now_))
+                            : "waiting for its turn");
         break;
       case NodeStatus::failed:
         notes.push_back(node.error.value_or(""));
@@ -130,7 +130,7 @@ class Rows {
     const bool has_begun = node.started_at && node.status != NodeStatus::pending && node.status != NodeStatus::ready;
     if (!has_begun) return {};
     const base::Milliseconds span = node.completed_at.value_or(now_) - *node.started_at;
-    // What grows before one's eyes is told in seconds.
+    // Running durations are shown in seconds.
     return !node.completed_at && span < std::chrono::seconds(1) ? std::string() : span_text(span);
   }
 
@@ -144,7 +144,7 @@ std::string padded(std::string text, std::size_t width, bool ascii) {
   return text.append(width - base::display_width(text), ' ');
 }
 
-// How many there are of what was not shown: "✓ 93 completed".
+// The counts of hidden nodes: "✓ 93 completed".
 std::string counted(const std::vector<Row>& hidden, const Style& style) {
   std::vector<std::string> parts;
   for (const NodeStatus status :
@@ -158,7 +158,7 @@ std::string counted(const std::vector<Row>& hidden, const Style& style) {
   return "  " + style.paint(Tint::dim, base::join(parts, "   "));
 }
 
-// What is the least news goes first.
+// The least interesting rows are hidden first.
 int dullness(NodeStatus status) {
   switch (status) {
     case NodeStatus::completed:
@@ -178,7 +178,7 @@ std::vector<Row> hide(std::vector<Row>& rows, std::size_t most) {
   std::vector<Row> hidden;
   for (int level = 3; level >= 0 && rows.size() > most; --level) {
     std::vector<Row> kept;
-    // Of equals the earlier ones go: what was done last is nearest to what happens now.
+    // Among equals the earlier ones are hidden: the latest are closest to the current work.
     std::size_t excess = rows.size() - most;
     for (Row& row : rows) {
       const bool goes = excess > 0 && dullness(row.status) == level;
@@ -207,7 +207,7 @@ std::string heading(const FlowPicture& picture, const std::vector<Row>& rows, co
     const std::size_t fixed = id.size() + 2 + 2 + base::display_width(status) + base::display_width(rest);
     return columns - std::min(columns, fixed);
   };
-  // On a narrow terminal its name and status come before what the rows say too.
+  // On a narrow terminal, name and status take precedence over details that the rows show too.
   if (room_of_name() < least_name) rest = fmt::format("  {}/{}  {}", done, rows.size(), span);
   if (room_of_name() < least_name) rest.clear();
   if (room_of_name() < least_name) status = sign;
@@ -225,7 +225,7 @@ std::vector<std::string> flow_tree(const FlowPicture& picture, const Style& styl
   std::vector<std::string> lines = {heading(picture, rows, style, now, size.columns)};
   std::vector<Row> hidden;
   const std::size_t most = std::max<std::size_t>(size.rows, 4) - 1;
-  // One line says what is hidden.
+  // One line counts the hidden rows.
   if (rows.size() > most) hidden = hide(rows, most - 1);
   std::size_t name_width = 0;
   std::size_t kind_width = 0;
@@ -238,7 +238,7 @@ std::vector<std::string> flow_tree(const FlowPicture& picture, const Style& styl
   const auto beside = [&](std::size_t width) { return room - std::min(room, width); };
   name_width = std::min(name_width, std::max(widest_name, beside(std::min(kind_width, widest_kind))));
   kind_width = std::min(kind_width, std::max(widest_kind, beside(name_width)));
-  // On a narrow terminal what it is gives way to how it goes.
+  // On a narrow terminal the kind is omitted in favour of the note.
   const bool shows_kind = room >= name_width + kind_width;
   if (!hidden.empty()) lines.push_back(counted(hidden, style));
   for (const Row& row : rows) {

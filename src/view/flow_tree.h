@@ -11,7 +11,7 @@
 #include "model/workflow.h"
 #include "view/style.h"
 
-// An execution as it goes on: one line a node, subgraphs beneath the node that started them.
+// A live view of an execution: one line per node, subgraphs below the node that started them.
 namespace reeve::view {
 
 struct FlowPicture {
@@ -19,7 +19,7 @@ struct FlowPicture {
   std::shared_ptr<const model::Workflow> workflow;
   // By the node that started them.
   std::map<std::string, FlowPicture> children = {};
-  // By node, what is to be said beside its status: "45 % compiling", "AP-4 Ship it?". Made harmless here.
+  // By node, a note next to its status: "45 % compiling", "AP-4 Ship it?". Sanitized here.
   std::map<std::string, std::string> notes = {};
 };
 
@@ -27,8 +27,8 @@ struct TreeSize {
   std::size_t rows = 24;
   std::size_t columns = 80;
 };
-// The heading and the nodes in the order of work, each line as wide as fits. When there are more nodes than rows, those
-// that are done, then those that have not begun, are counted instead of shown.
+// The heading and the nodes in execution order, each line cut to the width. If there are more nodes than rows,
+// completed nodes, then pending ones, are counted instead of shown.
 std::vector<std::string> flow_tree(const FlowPicture& picture, const Style& style, base::WallTime now, TreeSize size);
 
 }  // namespace reeve::view

@@ -45,7 +45,7 @@ FlowPicture chain(const std::vector<NodeStatus>& statuses) {
   return picture;
 }
 
-TEST(FlowTree, says_how_long_each_takes_and_what_waits_for_whom) {
+TEST(FlowTree, shows_durations_and_what_each_node_waits_for) {
   FlowPicture picture = chain({NodeStatus::completed, NodeStatus::running, NodeStatus::pending});
   picture.execution.nodes[0].completed_at = now - std::chrono::seconds(9);
   picture.execution.nodes[1].attempt = 2;
@@ -58,7 +58,7 @@ TEST(FlowTree, says_how_long_each_takes_and_what_waits_for_whom) {
   EXPECT_THAT(flow_tree(picture, {.color = false, .ascii = true}, now, {24, 80}).at(2), StartsWith("> n1"));
 }
 
-TEST(FlowTree, a_subgraph_stands_beneath_its_node) {
+TEST(FlowTree, subgraph_is_indented_under_its_node) {
   FlowPicture picture = chain({NodeStatus::running, NodeStatus::pending});
   picture.children.emplace("n0", chain({NodeStatus::running}));
   const auto lines = flow_tree(picture, {}, now, {24, 80});
@@ -69,7 +69,7 @@ TEST(FlowTree, a_subgraph_stands_beneath_its_node) {
 }
 
 // UX: nothing is cut while there are columns, and nothing is wider than the terminal.
-TEST(FlowTree, names_take_the_columns_there_are) {
+TEST(FlowTree, names_use_the_available_columns) {
   FlowPicture picture = chain({NodeStatus::waiting_approval});
   picture.execution.status = model::ExecutionStatus::waiting_approval;
   picture.execution.workflow_name = "A chain with a long name";
@@ -86,7 +86,7 @@ TEST(FlowTree, names_take_the_columns_there_are) {
 }
 
 // What is the least news is counted where not all fit.
-TEST(FlowTree, what_does_not_fit_is_counted_the_done_first) {
+TEST(FlowTree, overflowing_nodes_are_counted_completed_first) {
   std::vector<NodeStatus> statuses(40, NodeStatus::completed);
   statuses.push_back(NodeStatus::running);
   statuses.insert(statuses.end(), 40, NodeStatus::pending);
@@ -99,7 +99,7 @@ TEST(FlowTree, what_does_not_fit_is_counted_the_done_first) {
 }
 
 // LOG-3, and nothing is wider than the terminal.
-TEST(FlowTree, lines_are_harmless_and_fit) {
+TEST(FlowTree, lines_are_escaped_and_fit_the_width) {
   FlowPicture picture = chain({NodeStatus::failed, NodeStatus::running});
   picture.execution.workflow_name = std::string(200, 'w') + "\x1b[2J";
   picture.execution.label = "l\n\x1b]0;x\x07";
@@ -114,13 +114,13 @@ TEST(FlowTree, lines_are_harmless_and_fit) {
   }
 }
 
-TEST(FlowTree, a_retry_that_waits_says_when) {
+TEST(FlowTree, pending_retry_shows_its_delay) {
   FlowPicture picture = chain({NodeStatus::ready});
   picture.execution.nodes[0].not_before = now + std::chrono::seconds(5);
-  EXPECT_THAT(flow_tree(picture, {}, now, {24, 80}).at(1), HasSubstr("tries again in 5s"));
+  EXPECT_THAT(flow_tree(picture, {}, now, {24, 80}).at(1), HasSubstr("retrying in 5s"));
   picture.execution.nodes[0].not_before.reset();
   EXPECT_THAT(flow_tree(picture, {}, now, {24, 80}).at(1),
-              AllOf(HasSubstr("waits for its turn"), Not(HasSubstr("12s"))));
+              AllOf(HasSubstr("waiting for its turn"), Not(HasSubstr("12s"))));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ model::Patch make_patch() {
 }
 
 // LOG-3: what an agent wrote is data, and nothing of it is out of sight.
-TEST(PatchText, a_diff_cannot_act_on_a_terminal) {
+TEST(PatchText, diff_cannot_control_the_terminal) {
   for (const bool color : {false, true}) {
     const std::string text = diff_text(make_patch().diff, {.color = color});
     EXPECT_THAT(text, Not(HasSubstr("\x1b]")));
@@ -39,7 +39,7 @@ TEST(PatchText, a_diff_cannot_act_on_a_terminal) {
   EXPECT_EQ(diff_text("", {}), "");
 }
 
-TEST(PatchText, a_record_has_its_history_and_its_files) {
+TEST(PatchText, details_have_history_and_files) {
   const std::string text = patch_details(make_patch(), {}, now);
   EXPECT_THAT(text, HasSubstr("PA-3  EX-9/fix"));
   EXPECT_THAT(text, HasSubstr("✗ conflicted"));
@@ -52,7 +52,7 @@ TEST(PatchText, a_record_has_its_history_and_its_files) {
   EXPECT_THAT(pipe, HasSubstr("file\tsrc/a.cpp\t10\t3\n"));
 }
 
-TEST(PatchText, a_listing_has_a_line_for_each) {
+TEST(PatchText, listing_has_one_line_per_patch) {
   EXPECT_THAT(patches_table({make_patch()}, {}, now).for_terminal({}), HasSubstr("2 files +10 -4"));
   EXPECT_THAT(patches_table({make_patch()}, {}, {}).for_pipe(), HasSubstr("PA-3\tconflicted\tEX-9\tfix"));
 }

@@ -20,7 +20,7 @@ using wire::PipelineRecord;
 using wire::PipelineStepRecord;
 
 constexpr std::size_t note_columns = 60;
-// Of what an agent said, on a terminal; `reeve logs` has all of it.
+// The last lines of an agent's output on a terminal; `reeve logs` has all of it.
 constexpr std::size_t output_lines = 6;
 constexpr std::size_t key_columns = 10;
 

@@ -10,13 +10,13 @@ namespace reeve::view {
 
 namespace {
 
-// As much of a line as is shown around the caret.
+// The part of a line shown around the caret.
 constexpr std::size_t shown_before = 70;
 constexpr std::size_t shown_width = 100;
 
 struct Excerpt {
   std::string line;
-  // Columns on the terminal before the caret, and beneath it.
+  // The columns before the caret, and the columns it spans.
   std::size_t indent;
   std::size_t width;
 };

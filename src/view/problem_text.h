@@ -8,7 +8,7 @@
 
 namespace reeve::view {
 
-// One problem as people read it: what, where with the line and a caret, why, fix. Ends with a newline.
+// One problem as text for people: what, where with the line and a caret, why, fix. Ends with a newline.
 std::string problem_text(const base::Problem& problem, const Style& style);
 // All of them with an empty line between, then the count: "2 errors, 0 warnings.".
 std::string problems_text(const base::Problems& problems, const Style& style);

@@ -63,7 +63,7 @@ int rank(const Run& run) {
   }
 }
 
-// A word of a shell, quoted where the shell would need it.
+// A shell word, quoted if the shell needs it.
 std::string shell_word(const std::string& word) {
   constexpr std::string_view plain = "@%+=:,./-_";
   const bool is_plain = !word.empty() && std::ranges::all_of(word, [&](char c) {
@@ -86,7 +86,7 @@ std::string hint_for(const Run& run) {
   }
 }
 
-// In the order of attention (UX).
+// By urgency (UX).
 struct Group {
   RunStatus status;
   std::string_view words;
@@ -104,15 +104,15 @@ std::string padded(std::string text, std::size_t width) {
   return text.append(width - std::min(width, base::display_width(text)), ' ');
 }
 
-// What needs a person, one a line.
+// A line about something that needs a person.
 struct NeedyRow {
   std::string id;
   std::string who;
   std::string what;
   std::string age;
-  // What can be done, or when it is too late.
+  // The command to act on it, or the deadline.
   std::string hint;
-  // The same where there is little room.
+  // The same for narrow terminals.
   std::string brief_hint = hint;
 };
 
@@ -158,21 +158,21 @@ NeedyRow needy_row(const model::Patch& patch, WallTime now) {
           .hint = fmt::format("reeve patch show {}", patch.patch_id.text())};
 }
 
-// The group that an execution belongs to; it never stalls.
+// The group of an execution; executions never stall.
 RunStatus group_of(const Run& run) { return run.status == RunStatus::failed_timeout ? RunStatus::failed : run.status; }
 
 RunStatus group_of(const model::Execution& execution) {
   return execution.status == model::ExecutionStatus::waiting_approval ? RunStatus::waiting_approval : RunStatus::failed;
 }
 
-// How wide the parts of a line may be, so that none is wider than the terminal.
+// The widths of the parts of a line, so that it fits the terminal.
 struct NeedyWidths {
   std::size_t id = 0;
   std::size_t who = 0;
   std::size_t what = 0;
   std::size_t hint = 0;
 
-  // Indent, gaps and the age.
+  // The indent, the gaps and the age column.
   std::size_t total() const { return id + who + what + hint + 2 + 2 + 2 + 2 + 4 + 3; }
 };
 
@@ -189,7 +189,7 @@ NeedyWidths measure(const std::vector<NeedyRow>& rows) {
   return widths;
 }
 
-// What is least missed gives way first: who it is, then the end of the words, then what can be done.
+// The least important part is shortened first: who it is, then the text, then the command.
 NeedyWidths fit(std::vector<NeedyRow>& rows, std::size_t columns) {
   constexpr std::size_t least_who = 11;
   constexpr std::size_t least_what = 16;
@@ -253,7 +253,7 @@ class HeadLine {
 std::string run_note(const Run& run, WallTime now) {
   switch (run.status) {
     case RunStatus::waiting_approval:
-      return "waits for an approval";
+      return "waiting for an approval";
     case RunStatus::stalled: {
       const auto last = run.last_output_at ? run.last_output_at : run.started_at;
       return last ? fmt::format("no output for {}", span_text(now - *last)) : "no sign of life";
@@ -369,13 +369,14 @@ bool waits_for(const Run& run, const std::vector<model::Approval>& approvals) {
 
 namespace {
 
-// ISO-3: what somebody has to bring in by hand.
+// ISO-3: patches that must be applied by hand.
 void add_patches(const std::vector<model::Patch>& patches, WallTime now, Overview& overview, HeadLine& head,
                  std::vector<NeedyRow>& rows) {
   if (patches.empty()) return;
   for (const model::Patch& patch : patches) rows.push_back(needy_row(patch, now));
   if (overview.next.empty()) overview.next = fmt::format("reeve patch show {}", patches.front().patch_id.text());
-  head.add(look_of(patches.front().state), patches.size(), "not in your checkout");
+  head.add(look_of(patches.front().state), patches.size(),
+           patches.size() == 1 ? "patch not applied" : "patches not applied");
 }
 
 }  // namespace
@@ -394,7 +395,7 @@ NewsCounts count_news(const News& news) {
 }
 
 Overview make_overview(const News& news, const Style& style, WallTime now) {
-  // Of a long queue the head; the listing has the rest.
+  // Only the head of a long queue; the listing has the rest.
   constexpr std::size_t most_questions = 20;
   Overview overview;
   HeadLine head(style);
@@ -422,10 +423,10 @@ Overview make_overview(const News& news, const Style& style, WallTime now) {
     if (counts.*member > 0) head.add(look_of(wanted), counts.*member, words);
   }
   add_patches(news.patches, now, overview, head, rows);
-  overview.text = head.empty() ? "nothing runs and nothing waits for you" : head.text();
+  overview.text = head.empty() ? "nothing is running and nothing is waiting for you" : head.text();
   overview.text += '\n';
   if (!rows.empty()) overview.text += '\n' + needy_lines(std::move(rows), style);
-  if (hidden > 0) overview.text += fmt::format("  and {} more that wait for you: reeve approvals\n", hidden);
+  if (hidden > 0) overview.text += fmt::format("  and {} more waiting for you: reeve approvals\n", hidden);
   return overview;
 }
 

@@ -63,13 +63,13 @@ std::vector<Run> some_runs() {
 }
 
 // UX: every status has a sign, a word and a colour.
-TEST(RunText, statuses_have_a_sign_a_word_and_a_colour) {
+TEST(RunText, statuses_have_symbol_word_and_colour) {
   EXPECT_EQ(status_text(RunStatus::running, {}), "● running");
   EXPECT_EQ(status_text(RunStatus::waiting_approval, {.ascii = true}), "? waiting_approval");
   EXPECT_EQ(status_text(RunStatus::failed, {.color = true}), "\x1b[31m✗ failed\x1b[0m");
 }
 
-TEST(RunText, times_are_short) {
+TEST(RunText, durations_are_abbreviated) {
   using namespace std::chrono_literals;
   EXPECT_EQ(age_text(59s), "59s");
   EXPECT_EQ(age_text(12min), "12m");
@@ -81,10 +81,10 @@ TEST(RunText, times_are_short) {
   EXPECT_EQ(span_text(999ms), "999ms");
 }
 
-TEST(RunText, a_listing_on_a_terminal) {
+TEST(RunText, terminal_listing_is_a_table) {
   EXPECT_EQ("\n" + runs_table(by_attention(some_runs()), {}, now).for_terminal({}), R"(
 ID     STATUS              TOOL    AGE  TOOK    COMMAND                           NOTE
-TR-90  ◆ waiting_approval  aider   20m  20m00s  aider --message 'it'\''s broken'  waits for an approval
+TR-90  ◆ waiting_approval  aider   20m  20m00s  aider --message 'it'\''s broken'  waiting for an approval
 TR-88  ▲ stalled           codex   30m  30m00s  codex exec                        no output for 6m12s
 TR-91  ● running           pytest  42s  42s     pytest -q                         45 % collecting
 TR-85  ✗ failed            lint    1h   1m00s   make lint                         exit 2: 3 errors in src/net.cpp\x1b[2J
@@ -92,7 +92,7 @@ TR-84  ◔ failed_timeout    slow    2h   30m00s  slow                          
 )");
 }
 
-TEST(RunText, a_listing_in_a_pipe) {
+TEST(RunText, piped_listing_is_tab_separated) {
   EXPECT_EQ(runs_table({some_runs()[3]}, {}, {}).for_pipe(),
             "TR-85\tfailed\tlint\t2026-11-15T10:59:00.000Z\t60000\tmake lint\t"
             "exit 2: 3 errors in src/net.cpp\\x1b[2J\n");
@@ -118,7 +118,7 @@ std::vector<model::Approval> some_questions() {
 }
 
 // UX: what waits for a person, what stalled, what failed; a run that waits stands in the line of its question.
-TEST(RunText, what_needs_a_person_stands_first) {
+TEST(RunText, overview_lists_what_needs_a_person_first) {
   const Overview overview = make_overview({some_questions(), some_runs()}, {}, now);
   EXPECT_EQ("\n" + overview.text, R"(
 ◆ 2 waiting for you   ▲ 1 stalled   ✗ 2 failed   ● 1 running
@@ -130,11 +130,11 @@ TEST(RunText, what_needs_a_person_stands_first) {
   TR-84  slow         timeout                                   2h   reeve logs TR-84
 )");
   EXPECT_EQ(overview.next, "reeve show AP-31");
-  EXPECT_EQ(make_overview({}, {}, now).text, "nothing runs and nothing waits for you\n");
+  EXPECT_EQ(make_overview({}, {}, now).text, "nothing is running and nothing is waiting for you\n");
   EXPECT_EQ(make_overview({.runs = {some_runs()[0]}}, {.ascii = true}, now).text, "> 1 running\n");
 }
 
-TEST(RunText, the_counts_are_those_of_the_first_line) {
+TEST(RunText, counts_match_the_first_line) {
   const NewsCounts counts = count_news({some_questions(), some_runs()});
   EXPECT_EQ(counts.waiting_approval, 2U);
   EXPECT_EQ(counts.stalled, 1U);
@@ -159,18 +159,18 @@ TEST(RunText, the_overview_fits_the_terminal) {
   }
 }
 
-TEST(RunText, a_run_whose_question_is_not_listed_is_not_forgotten) {
+TEST(RunText, waiting_run_without_a_listed_question_is_shown) {
   const Overview overview = make_overview({.runs = {some_runs()[1]}}, {}, now);
   EXPECT_EQ("\n" + overview.text, R"(
 ◆ 1 waiting for you
 
-  TR-90  aider  waits for an approval    3m   reeve show TR-90
+  TR-90  aider  waiting for an approval    3m   reeve show TR-90
 )");
   EXPECT_EQ(overview.next, "reeve show TR-90");
 }
 
 // ISO-3.
-TEST(RunText, what_did_not_get_into_the_checkout_is_news) {
+TEST(RunText, unapplied_patch_is_shown_in_the_overview) {
   model::Patch patch;
   patch.patch_id = base::PatchId(8);
   patch.execution_id = base::ExecutionId(14);
@@ -178,27 +178,27 @@ TEST(RunText, what_did_not_get_into_the_checkout_is_news) {
   patch.state = model::PatchState::conflicted;
   patch.history = {{.state = model::PatchState::conflicted, .at = now, .reason = "you changed the same: a.txt"}};
   const Overview overview = make_overview({.patches = {patch}}, {}, now);
-  EXPECT_TRUE(overview.text.find("1 not in your checkout\n") != std::string::npos) << overview.text;
+  EXPECT_TRUE(overview.text.find("1 patch not applied\n") != std::string::npos) << overview.text;
   EXPECT_TRUE(overview.text.find("conflicted: you changed the same: a.txt") != std::string::npos) << overview.text;
   EXPECT_EQ(overview.text.find('\x1b'), std::string::npos);
   EXPECT_EQ(overview.next, "reeve patch show PA-8");
   EXPECT_TRUE(overview_table({.patches = {patch}}, {}).for_pipe().starts_with("PA-8\tconflicted\tEX-14/fix"));
 }
 
-TEST(RunText, of_a_long_queue_the_head_is_shown) {
+TEST(RunText, long_queue_is_truncated_with_a_count) {
   const std::vector<model::Approval> many(50, some_questions()[0]);
   const Overview overview = make_overview({.approvals = many}, {}, now);
   EXPECT_TRUE(overview.text.starts_with("◆ 50 waiting for you\n"));
-  EXPECT_TRUE(overview.text.ends_with("  and 30 more that wait for you: reeve approvals\n")) << overview.text;
+  EXPECT_TRUE(overview.text.ends_with("  and 30 more waiting for you: reeve approvals\n")) << overview.text;
 }
 
-TEST(RunText, the_overview_in_a_pipe) {
+TEST(RunText, piped_overview_is_tab_separated) {
   EXPECT_EQ(overview_table({{some_questions()[1]}, {some_runs()[0], some_runs()[1]}}, {}).for_pipe(),
             "AP-32\tpending\taider TR-90\t2026-11-15T11:57:00.000Z\t\t\tRun `git push origin fix-login`?\n"
             "TR-91\trunning\tpytest\t2026-11-15T11:59:18.000Z\t\tpytest -q\t45 % collecting\n");
 }
 
-TEST(RunText, everything_about_one) {
+TEST(RunText, details_show_every_field) {
   EXPECT_EQ(run_details(some_runs()[1], {}, {}, {}),
             "tool_run_id\tTR-90\ntool_name\taider\nstatus\twaiting_approval\nattempt\t1\n"
             "command\taider --message 'it'\\''s broken'\nstarted_at\t2026-11-15T11:40:00.000Z\n"

@@ -6,7 +6,7 @@ namespace reeve::view {
 
 namespace {
 
-// Bytes of the whole escape sequence at the start of a text that begins with ESC; 0 when it has no end here.
+// The length of the escape sequence at the start of the text; 0 if it is incomplete.
 std::size_t sequence_length(std::string_view text) {
   if (text.size() < 2) return 0;
   const char kind = text[1];
@@ -32,7 +32,7 @@ std::size_t sequence_length(std::string_view text) {
   return length <= text.size() && kind >= 0x20 && kind <= 0x7e ? length : 0;
 }
 
-// What stays in sight when a line was written over again and again.
+// The text that remains visible after a line was overwritten repeatedly.
 std::string_view last_writing(std::string_view line) {
   while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
   const std::size_t start = line.rfind('\r');

@@ -5,9 +5,9 @@
 
 namespace reeve::view {
 
-// One line that a tool printed, harmless on a terminal (LOG-3): escape sequences are taken out, of what was written
-// over with carriage returns the last stays, other control characters become visible. Tabs stay; without the line's
-// end.
+// A line of tool output, sanitized for a terminal (LOG-3): escape sequences are removed, of text overwritten with
+// carriage returns only the last is kept, other control characters are made visible. Tabs are kept; the line end is
+// not.
 std::string safe_line(std::string_view line);
 
 }  // namespace reeve::view

@@ -6,7 +6,7 @@ namespace reeve::view {
 namespace {
 
 // LOG-3
-TEST(SafeLine, takes_out_what_a_terminal_would_act_on) {
+TEST(SafeLine, removes_terminal_control_sequences) {
   EXPECT_EQ(safe_line("plain\ttext\n"), "plain\ttext");
   EXPECT_EQ(safe_line("\x1b[1;31merror\x1b[0m: no"), "error: no");
   EXPECT_EQ(safe_line("\x1b]0;a title\x07yes \x1b]8;;http://x\x1b\\link"), "yes link");

@@ -32,7 +32,7 @@ Look look_of(RunStatus status) noexcept {
   return {"?", "?", Tint::dim};
 }
 
-// One that waits looks as its run does; so does the end of one.
+// Approvals look like runs in the corresponding state.
 Look look_of(model::ApprovalStatus status) noexcept {
   switch (status) {
     case model::ApprovalStatus::pending:

@@ -10,7 +10,7 @@
 #include "model/run.h"
 #include "view/style.h"
 
-// One vocabulary on every surface (UX): sign, word, colour.
+// One vocabulary on every surface (UX): glyph, word, colour.
 namespace reeve::view {
 
 struct Look {
@@ -28,11 +28,11 @@ std::string status_text(model::ApprovalStatus status, const Style& style);
 std::string status_text(model::ExecutionStatus status, const Style& style);
 std::string status_text(model::NodeStatus status, const Style& style);
 
-// "12m": how long ago, in the largest unit.
+// "12m": the age in its largest unit.
 std::string age_text(base::Milliseconds age);
-// "6m12s": how long it took or lasts, in its two largest units.
+// "6m12s": a duration in its two largest units.
 std::string span_text(base::Milliseconds span);
-// "14:51", and on another day "16 Nov 14:51": the clock on the person's wall.
+// "14:51", and on another day "16 Nov 14:51", in local time.
 std::string clock_text(base::WallTime time, base::WallTime now);
 
 }  // namespace reeve::view

@@ -12,9 +12,9 @@ namespace reeve::view {
 
 namespace {
 
-// Between columns.
+// The gap between columns.
 constexpr std::size_t gap = 2;
-// Shorter than that a text says nothing any more.
+// A text shorter than this is useless.
 constexpr std::size_t least_width = 8;
 
 }  // namespace
@@ -35,7 +35,7 @@ std::vector<std::size_t> Table::fitted_widths(std::size_t columns) const {
   std::vector<std::size_t> widths;
   for (const std::string& heading : headings_) widths.push_back(base::display_width(heading));
   for (std::size_t i = 0; i < widths.size(); ++i) {
-    // A heading above nothing takes room from what has something to say.
+    // Columns without content are not drawn.
     bool is_empty = !rows_.empty();
     for (const auto& row : rows_) {
       widths[i] = std::max(widths[i], base::display_width(row[i].text));
@@ -49,8 +49,8 @@ std::vector<std::size_t> Table::fitted_widths(std::size_t columns) const {
     for (const std::size_t width : widths) sum += width > 0 ? width + gap : 0;
     return sum > 0 ? sum - gap : 0;
   };
-  // The first column is the id, by which all else can be asked for; the second says how it is, and gives way when
-  // nothing else can.
+  // The first column is the id, which is never shortened; the second is the status, shortened only if nothing else can
+  // be.
   const auto shorten = [&](std::size_t from, std::size_t count) {
     const auto begin = widths.begin() + static_cast<std::ptrdiff_t>(std::min(from, widths.size()));
     const auto end = begin + std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(count), widths.end() - begin);
@@ -69,7 +69,7 @@ std::vector<std::size_t> Table::fitted_widths(std::size_t columns) const {
 std::string Table::for_terminal(const Style& style) const {
   const std::vector<std::size_t> widths = fitted_widths(style.columns);
   const auto line = [&](const std::vector<Cell>& cells) {
-    // Nothing but blanks is left to fill after the last cell that has a text.
+    // No padding after the last non-empty cell.
     std::size_t last = cells.size();
     while (last > 1 && (cells[last - 1].text.empty() || widths[last - 1] == 0)) --last;
     std::string text;

@@ -8,8 +8,7 @@
 
 namespace reeve::view {
 
-// A listing: on a terminal aligned under headings and as wide as the terminal at most, else tab-separated without them
-// (UX).
+// A listing: on a terminal aligned under headings and cut to its width, otherwise tab-separated without headings (UX).
 class Table {
  public:
   explicit Table(std::vector<std::string> headings) : headings_(std::move(headings)) {}
@@ -19,10 +18,10 @@ class Table {
     std::optional<Tint> tint = {};
   };
 
-  // Where there is too little room, this column is shortened before any other.
+  // If the table is too wide, this column is shortened first.
   void shorten_first(std::size_t column) { first_shortened_ = column; }
 
-  // As many cells as headings. What could harm a terminal or break a row is made visible.
+  // As many cells as headings. Control characters are made visible.
   void add(const std::vector<std::string>& cells);
   void add(std::vector<Cell> cells);
 
@@ -30,7 +29,7 @@ class Table {
   std::string for_pipe() const;
 
  private:
-  // How wide each column is drawn: empty ones not at all, the widest ones shortened until all fit.
+  // The width of each column: empty ones are omitted, the widest ones shortened until all fit.
   std::vector<std::size_t> fitted_widths(std::size_t columns) const;
 
   std::vector<std::string> headings_;

@@ -23,7 +23,7 @@ std::size_t widest(const std::string& text) {
 }
 
 // UX: a row stays a row, whatever the width.
-TEST(Table, is_as_wide_as_the_terminal_at_most) {
+TEST(Table, never_exceeds_the_terminal_width) {
   const Table table = some_runs();
   for (std::size_t columns = 1; columns < 120; ++columns) {
     const std::string text = table.for_terminal({.columns = columns});
@@ -32,7 +32,7 @@ TEST(Table, is_as_wide_as_the_terminal_at_most) {
   }
 }
 
-TEST(Table, shortens_the_widest_column_and_leaves_empty_ones_out) {
+TEST(Table, shortens_the_widest_column_and_omits_empty_ones) {
   EXPECT_EQ("\n" + some_runs().for_terminal({.columns = 50}), R"(
 ID     STATUS     TOOL    COMMAND
 TR-1   completed  claude  claude -p 'write the ch…
@@ -44,7 +44,7 @@ TEST(Table, without_a_width_nothing_is_cut) {
   EXPECT_THAT(some_runs().for_terminal({}), ::testing::HasSubstr("'write the changelog for 1.4'"));
 }
 
-TEST(Table, one_without_rows_has_its_headings) {
+TEST(Table, empty_table_has_headings) {
   EXPECT_EQ(Table({"ID", "STATUS"}).for_terminal({.columns = 40}), "ID  STATUS\n");
 }
 

@@ -7,11 +7,11 @@
 #include "model/task.h"
 #include "view/style.h"
 
-// Tasks as people read them. What another program wrote is harmless in all of it (LOG-3).
+// Tasks as text for people. Text from other programs is sanitized (LOG-3).
 namespace reeve::view {
 
-// Everything known about one, a field a line. `now` is for terminals: times are relative then; without it they are UTC
-// and fields that do not apply are left out.
+// One task in full, one field per line. `now` is for terminals: times are relative then; without it they are UTC and
+// fields that do not apply are omitted.
 std::string task_details(const model::Task& task, const Style& style, std::optional<base::WallTime> now);
 
 }  // namespace reeve::view

@@ -9,12 +9,12 @@ namespace reeve::wire {
 enum class Health { ok, warn, fail };
 REEVE_DESCRIBE_ENUM(Health, ok, warn, fail)
 
-// One thing that Reeve needs of this machine, and how it stands.
+// One requirement of this machine, and whether it is met.
 struct Check {
   std::string name;
   Health status = Health::ok;
   std::string detail;
-  // How to mend it; empty when there is nothing to mend.
+  // How to fix it; empty when nothing needs fixing.
   std::string fix;
 };
 BOOST_DESCRIBE_STRUCT(Check, (), (name, status, detail, fix))

@@ -9,20 +9,20 @@
 
 namespace reeve::wire {
 
-// The body of POST /api/executions: a workflow by its text, or one of the project by its name.
+// The body of POST /api/executions: a workflow as text, or the name of one in the project.
 struct ExecutionRequest {
   std::optional<std::string> source;
-  // Where the text came from, absolute: for messages, and for the workflows beside it.
+  // Absolute path of the text's file, for messages and for finding the workflows next to it.
   std::optional<std::string> file;
-  // Id, name or file name of one in `.reeve/workflows`.
+  // Id, name or file name of a workflow in `.reeve/workflows`.
   std::optional<std::string> workflow;
   std::optional<base::Value> inputs;
   std::optional<std::string> label;
   std::optional<std::string> phase_name;
   std::map<std::string, std::string> metadata;
-  // The folder that it works in, absolute.
+  // The folder to work in, absolute.
   std::string project;
-  // The caller's.
+  // The caller's environment.
   std::map<std::string, std::string> environment;
 };
 BOOST_DESCRIBE_STRUCT(ExecutionRequest, (),

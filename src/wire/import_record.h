@@ -8,10 +8,9 @@
 #include "base/clock.h"
 #include "model/describe.h"
 
-// What `reeve import` did, or would do (STO-2).
+// The result of `reeve import`, or of a dry run (STO-2).
 namespace reeve::wire {
 
-// What a client asks for.
 struct ImportRequest {
   // Absolute, on the daemon's machine.
   std::string path;
@@ -39,10 +38,10 @@ BOOST_DESCRIBE_STRUCT(ImportKind, (), (kind, taken, skipped, reasons))
 
 struct ImportRecord {
   std::string path;
-  // Of the rows that Reeve knows how to read; the same rows are imported once.
+  // Covers the rows that Reeve can read; the same rows are imported only once.
   std::string content_hash;
   bool dry_run = false;
-  // They were imported before: nothing was done, and the rest is what was told then.
+  // True if the rows were imported before: nothing was done, and the other members are those of the first import.
   bool already_imported = false;
   std::optional<base::WallTime> imported_at;
   std::optional<std::string> imported_by;

@@ -12,7 +12,7 @@ using model::NodeStatus;
 using model::PipelineStatus;
 using model::StepStatus;
 
-// One that never began is not done and did not fail, whatever became of the pipeline.
+// A step that never started is neither completed nor failed, whatever the pipeline's status.
 StepStatus step_status(const model::NodeExecution& node) {
   switch (node.status) {
     case NodeStatus::pending:
@@ -49,7 +49,7 @@ PipelineStepRecord make_step(const model::Node& words, const model::NodeExecutio
   step.error = node.error;
   step.started_at = node.started_at;
   step.completed_at = node.completed_at;
-  // What an approval passes on is another's.
+  // The text output of an approval node is forwarded from another node.
   if (!words.human_config) {
     step.output = find_text(node.outputs, "text");
   } else if (step.status != StepStatus::running) {

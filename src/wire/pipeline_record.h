@@ -11,22 +11,22 @@
 #include "model/execution.h"
 #include "model/pipeline.h"
 
-// One run of a pipeline as S5 names things (PIP-2). Beneath it is an execution like any other.
+// A pipeline run in the vocabulary of S5 (PIP-2). Underneath it is an ordinary execution.
 namespace reeve::wire {
 
 struct PipelineStepRecord {
-  // Its node: "step-1".
+  // The node id: "step-1".
   std::string step_id;
   model::StepType type = model::StepType::agent;
-  // Nothing for an approval step.
+  // Empty for an approval step.
   std::optional<std::string> agent_name;
   std::optional<std::string> description;
   model::StepStatus status = model::StepStatus::pending;
   std::optional<base::RunId> tool_run_id;
   std::optional<base::ApprovalId> approval_id;
-  // Of an agent: the end of what it said.
+  // Agent steps only: the end of the agent's output.
   std::optional<std::string> output;
-  // Of an approval that was decided.
+  // Approval steps that were decided only.
   std::optional<std::string> comment;
   std::optional<std::string> decided_by;
   std::optional<std::string> error;
@@ -46,7 +46,7 @@ struct PipelineRecord {
   std::optional<std::string> reason;
   std::optional<std::string> prompt;
   std::optional<base::Value> inputs;
-  // The question of the approval step that it waits at.
+  // The pending approval, while the pipeline waits at an approval step.
   std::optional<base::ApprovalId> approval_id;
   base::WallTime started_at;
   std::optional<base::WallTime> completed_at;
@@ -58,12 +58,12 @@ BOOST_DESCRIBE_STRUCT(PipelineRecord, (),
                        steps))
 
 model::PipelineStatus pipeline_status(model::ExecutionStatus status) noexcept;
-// Which executions have that status.
+// The execution status that corresponds to `status`.
 model::ExecutionStatus execution_status(model::PipelineStatus status) noexcept;
 
 // Without steps, prompt and inputs.
 PipelineRecord make_pipeline_summary(const model::Execution& execution);
-// `workflow` is what it goes by.
+// `workflow` is the workflow of the execution.
 PipelineRecord make_pipeline_record(const model::Execution& execution, const model::Workflow& workflow);
 
 }  // namespace reeve::wire

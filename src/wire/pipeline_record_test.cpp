@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-// A pipeline in S5's words (PIP-2).
+// A pipeline in the vocabulary of S5 (PIP-2).
 namespace reeve::wire {
 namespace {
 
@@ -21,7 +21,7 @@ StepStatus step_of(NodeStatus status, bool has_begun) {
   return make_pipeline_record(execution, workflow).steps.at(0).status;
 }
 
-TEST(PipelineRecord, statuses_of_executions_have_s5s_names_both_ways) {
+TEST(PipelineRecord, pipeline_and_execution_statuses_map_both_ways) {
   for (const auto& [status, _] : base::names_of<model::PipelineStatus>()) {
     EXPECT_EQ(pipeline_status(execution_status(status)), status);
   }
@@ -29,7 +29,7 @@ TEST(PipelineRecord, statuses_of_executions_have_s5s_names_both_ways) {
   EXPECT_EQ(pipeline_status(model::ExecutionStatus::cancelled), model::PipelineStatus::aborted);
 }
 
-TEST(PipelineRecord, a_step_runs_while_it_waits_and_is_pending_until_it_begins) {
+TEST(PipelineRecord, waiting_step_is_running_and_unbegun_step_is_pending) {
   EXPECT_EQ(step_of(NodeStatus::waiting_approval, true), StepStatus::running);
   EXPECT_EQ(step_of(NodeStatus::ready, false), StepStatus::pending);
   EXPECT_EQ(step_of(NodeStatus::skipped, false), StepStatus::pending);
@@ -38,8 +38,8 @@ TEST(PipelineRecord, a_step_runs_while_it_waits_and_is_pending_until_it_begins) 
   EXPECT_EQ(step_of(NodeStatus::completed, true), StepStatus::done);
 }
 
-// What approvals pass on is not theirs.
-TEST(PipelineRecord, a_step_tells_its_own_words_alone) {
+// The output that an approval forwards is not the approval's own.
+TEST(PipelineRecord, step_has_only_its_own_output_and_comment) {
   model::Workflow workflow;
   model::Execution execution;
   execution.inputs = Value::object();

@@ -11,13 +11,13 @@ namespace reeve::wire {
 
 // The body of POST /api/pipelines (PIP-2).
 struct PipelineRequest {
-  // One of `.reeve/pipelines.yaml`.
+  // The name of a pipeline in `.reeve/pipelines.yaml`.
   std::string pipeline;
   std::string prompt;
   std::optional<base::Value> inputs;
-  // The folder that it works in, absolute; else the project of the daemon.
+  // The folder to work in, absolute; default: the daemon's project.
   std::optional<std::string> project;
-  // The caller's.
+  // The caller's environment.
   std::map<std::string, std::string> environment;
 };
 BOOST_DESCRIBE_STRUCT(PipelineRequest, (), (pipeline, prompt, inputs, project, environment))

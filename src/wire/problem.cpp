@@ -144,7 +144,7 @@ int http_status(std::string_view code) noexcept {
       {"project.moved", 409},
   });
   if (code.ends_with(".not_found")) return 404;
-  // A node that could not be run: told before anything starts.
+  // A node that cannot be run: reported before anything starts.
   if (code.starts_with("node.")) return 422;
   const auto found = std::ranges::find(known, code, &std::pair<std::string_view, int>::first);
   return found != known.end() ? found->second : 500;

@@ -9,14 +9,14 @@
 // Problem documents (RFC 9457): the machine form of every error, the same from the API and from `--json`.
 namespace reeve::wire {
 
-// What is wrong with something that a person wrote; `code` names the whole ("flow.invalid"), `errors` has each problem.
+// Problems in user input; `code` names the whole ("flow.invalid"), `errors` lists each problem.
 base::Value problem_document(std::string_view code, std::string_view title, const base::Problems& problems);
 base::Value problem_document(const base::Error& error);
 
-// What HTTP says to an error of this code.
+// The HTTP status for an error code.
 int http_status(std::string_view code) noexcept;
 
-// The problems alone, as a list.
+// Only the problems, as a list.
 base::Value problem_list(const base::Problems& problems);
 
 }  // namespace reeve::wire

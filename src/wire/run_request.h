@@ -11,14 +11,14 @@ namespace reeve::wire {
 
 // The body of POST /api/runs.
 struct RunRequest {
-  // The command; with a tool, words appended to that of its profile.
+  // The command; with a tool, arguments appended to the command of its profile.
   std::vector<std::string> argv;
   std::optional<std::string> tool;
   std::optional<std::string> prompt;
   std::string cwd;
-  // A folder of the project whose config is meant, absolute; else the one around `cwd`, else the daemon's own.
+  // A folder of the project whose config applies, absolute; default: the project around `cwd`, else the daemon's.
   std::optional<std::string> project;
-  // The caller's, and what it adds.
+  // The caller's environment, and its additions.
   std::map<std::string, std::string> environment;
   std::map<std::string, std::string> env;
   bool clean_env = false;

@@ -9,7 +9,7 @@
 #include "model/config.h"
 #include "model/describe.h"
 
-// What the daemon's config has, as the API tells it.
+// The daemon's config as the API returns it.
 namespace reeve::wire {
 
 // Values of secret variables are `***`.
@@ -29,24 +29,24 @@ struct GateRecord : model::Gate {
 };
 BOOST_DESCRIBE_STRUCT(GateRecord, (model::Gate), (name))
 
-// What holds where the config says nothing (S4 §6).
+// The defaults, used where the config has no rule (S4 §6).
 struct PolicyDefaults {
   std::map<std::string, model::Policy, std::less<>> tools;
   std::map<std::string, std::map<std::string, model::Policy, std::less<>>, std::less<>> roles;
-  // For a tool that nothing is said about.
+  // For a tool without any rule.
   model::Policy unknown_tool = model::Policy::require_approval;
   friend bool operator==(const PolicyDefaults&, const PolicyDefaults&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PolicyDefaults, (), (tools, roles, unknown_tool))
 
 struct PolicyTable {
-  // Of the config.
+  // The rules of the config.
   model::Policies policies;
   PolicyDefaults defaults;
 };
 BOOST_DESCRIBE_STRUCT(PolicyTable, (), (policies, defaults))
 
-// What a project's file has and what does not count: SPEC §7, "Trust".
+// A value from a project's file that has no effect: SPEC §7, "Trust".
 struct IgnoredConfig {
   base::Value value;
   // "file:line".
@@ -56,14 +56,14 @@ struct IgnoredConfig {
 };
 BOOST_DESCRIBE_STRUCT(IgnoredConfig, (), (value, origin, reason))
 
-// One value of the config that the daemon goes by; secrets are masked.
+// One effective config value; secrets are masked.
 struct ConfigItem {
   // "tools.claude.timeout".
   std::string key;
   base::Value value;
-  // "file:line", a variable; "default".
+  // "file:line", an environment variable, or "default".
   std::string origin;
-  // What the project says in its place.
+  // The project's value, if it was ignored.
   std::optional<IgnoredConfig> ignored;
   friend bool operator==(const ConfigItem&, const ConfigItem&) = default;
 };
@@ -79,7 +79,7 @@ struct PolicyQuestion {
   std::string tool;
   std::optional<std::string> role;
   std::optional<base::Value> arguments;
-  // A folder of the project whose config is meant, absolute; else the daemon's own.
+  // A folder of the project whose config applies, absolute; default: the daemon's project.
   std::optional<std::string> project;
 };
 BOOST_DESCRIBE_STRUCT(PolicyQuestion, (), (tool, role, arguments, project))
@@ -88,7 +88,7 @@ struct PolicyAnswer {
   std::string tool;
   std::optional<std::string> role;
   model::Policy policy = model::Policy::require_approval;
-  // Which rule said so: "policies.roles.mayor.git_commit", "default", "unknown tool".
+  // The deciding rule: "policies.roles.mayor.git_commit", "default", "unknown tool".
   std::string source;
 };
 BOOST_DESCRIBE_STRUCT(PolicyAnswer, (), (tool, role, policy, source))

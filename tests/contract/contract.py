@@ -1,4 +1,4 @@
-"""Holds what the daemon answers against the description of its API (docs/openapi.json)."""
+"""Checks the daemon's responses against the description of its API (docs/openapi.json)."""
 
 import copy
 import json
@@ -16,7 +16,7 @@ def is_date_time(value):
 
 
 def make_strict(schema):
-    """The description lets clients pass over members that a later version adds; here an undescribed one is a mistake."""
+    """Clients must ignore members that a later version adds; here an undescribed member is an error."""
     if isinstance(schema, list):
         return [make_strict(item) for item in schema]
     if not isinstance(schema, dict):
@@ -38,11 +38,11 @@ class Contract:
             pattern = re.compile("^" + re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(path)) + "$")
             for method, operation in methods.items():
                 self.operations.append((method.upper(), "{" in path, pattern, operation))
-        # What has no open part is meant first.
+        # Paths without parameters take precedence.
         self.operations.sort(key=lambda entry: entry[1])
 
     def find(self, method, path):
-        """The operation, and the methods that the path has."""
+        """The operation, and the methods of the path."""
         methods = {}
         for known, _, pattern, operation in self.operations:
             if pattern.match(path):
@@ -58,8 +58,8 @@ class Contract:
             yield f"{error.json_path}: {error.message[:300]}"
 
     def check(self, exchange):
-        """What is wrong with `{method, path, query, status, type, headers, body}`; nothing when it is as described."""
-        # Answers that differ in nothing but their numbers are judged once.
+        """The problems of `{method, path, query, status, type, headers, body}`; empty if it is as described."""
+        # Responses that differ only in their numbers are checked once.
         key = re.sub(r"[0-9]+", "0", json.dumps([exchange["method"], exchange["path"], exchange.get("body")]))
         key = (key, exchange["status"], tuple(sorted(exchange["headers"])), tuple(sorted(exchange["query"])))
         if key not in self.judged:

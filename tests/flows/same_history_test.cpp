@@ -52,14 +52,14 @@ class SameHistory : public testing::FlowProofTest {
                     "edges:\n  - {id: e1, source: a, target: b}\n");
   }
 
-  // Nothing races in it, and a failure ends nothing that runs beside it.
+  // No races, and no fail_fast: a failure does not cancel siblings.
   static std::string make_workflow(std::uint64_t seed) {
     base::SeededRandom random(seed);
-    const testing::WorkflowWishes wishes{.depth = static_cast<int>(1 + random.below(3)),
+    const testing::WorkflowShape options{.depth = static_cast<int>(1 + random.below(3)),
                                          .allows_races = false,
                                          .fail_fast = false,
                                          .subgraphs = {"inner"}};
-    model::Workflow workflow = testing::make_random_workflow(random, wishes);
+    model::Workflow workflow = testing::make_random_workflow(random, options);
     // Built-in tasks are quick; a few have a process.
     for (model::Node& node : workflow.nodes) {
       if (node.task_config && random.below(3) != 0) node.task_config->role = "noop";
@@ -68,7 +68,7 @@ class SameHistory : public testing::FlowProofTest {
     for (base::Member& part : *made.as_object()) {
       if (part.key != "nodes") continue;
       for (base::Value& node : *part.value.as_array()) {
-        // The first of its words, which files must say all the same.
+        // The encoder omits the default type, but a file must name it.
         if (node.find("type") == nullptr) node.set("type", base::Value::string("task"));
       }
     }
@@ -126,7 +126,7 @@ class SameHistory : public testing::FlowProofTest {
     return text;
   }
 
-  // Everything that happened in it but times and ids, in an order of its own.
+  // Everything that happened in it except times and ids, in a canonical order.
   std::string read_history(const std::string& id, Histories& all) const {
     const std::string target = "/api/executions/" + id;
     const Members record = testing::parse_object(insist(state(), target)).value_or(Members());
@@ -189,8 +189,8 @@ class SameHistory : public testing::FlowProofTest {
   }
 };
 
-// REEVE_PROOF_WORKFLOWS: how many.
-TEST_F(SameHistory, random_workflows_come_to_the_same_on_either_store) {
+// REEVE_PROOF_WORKFLOWS sets the number of workflows.
+TEST_F(SameHistory, random_workflows_end_alike_on_either_store) {
   const char* server = std::getenv("REEVE_TEST_POSTGRESQL");
   ASSERT_NE(server, nullptr) << "ctest starts it";
   const std::string database = fmt::format("same_history_{}", ::getpid());

@@ -7,7 +7,7 @@
 #include "tests/support/approvals.h"
 #include "tests/support/socket.h"
 
-// What every request is held to (SPEC §7, UX «API manners»), beside what tests/contract walks through.
+// Rules that apply to every request (SPEC §7, UX "API manners"), in addition to what tests/contract walks through.
 namespace reeve {
 namespace {
 
@@ -17,7 +17,7 @@ using testing::Members;
 using ::testing::Not;
 using testing::RawSocket;
 
-class ApiManners : public testing::ApprovalsTest {
+class ApiRequestRules : public testing::ApprovalsTest {
  protected:
   static int status_of(const std::string& answer) { return std::stoi(answer.substr(answer.find(' ') + 1)); }
   static std::string body_of(const std::string& answer) { return answer.substr(answer.find("\r\n\r\n") + 4); }
@@ -25,21 +25,21 @@ class ApiManners : public testing::ApprovalsTest {
     return testing::parse_object(body_of(answer)).value_or(Members());
   }
   static std::string key(const std::string& name) { return "Idempotency-Key: " + name + "\r\n"; }
-  std::string wish() const {
+  std::string options() const {
     return fmt::format(R"({{"argv":["/bin/true"],"cwd":"{}","environment":{{"PATH":"/bin"}}}})", project().string());
   }
   pid_t daemon_pid() const { return static_cast<pid_t>(std::stoi(members_of(request("GET", "/healthz")).at("pid"))); }
 };
 
-// The first answer is stored with the change: byte by byte the same from the next daemon, whatever became of the run.
-TEST_F(ApiManners, an_answer_is_the_same_after_the_daemon_was_killed) {
+// The first response is stored with the change: the next daemon returns the same bytes, whatever became of the run.
+TEST_F(ApiRequestRules, replayed_response_survives_a_killed_daemon) {
   ASSERT_EQ(reeve({"runs"}).code, 0);
-  const std::string first = request("POST", "/api/runs", wish(), key("once"));
+  const std::string first = request("POST", "/api/runs", options(), key("once"));
   ASSERT_EQ(status_of(first), 201) << first;
   EXPECT_EQ(finish("TR-1").at("status"), "completed");
   ASSERT_EQ(::kill(daemon_pid(), SIGKILL), 0);
   ASSERT_EQ(reeve({"runs"}).code, 0);
-  const std::string again = request("POST", "/api/runs", wish(), key("once"));
+  const std::string again = request("POST", "/api/runs", options(), key("once"));
   EXPECT_EQ(status_of(again), 201) << again;
   EXPECT_EQ(body_of(again), body_of(first));
   EXPECT_THAT(again, HasSubstr("Idempotency-Replayed: true"));
@@ -47,8 +47,8 @@ TEST_F(ApiManners, an_answer_is_the_same_after_the_daemon_was_killed) {
   EXPECT_EQ(sql("SELECT count(*) FROM tool_runs"), "1");
 }
 
-// Those of changes that carry no key in their transaction too, at once and from the next daemon.
-TEST_F(ApiManners, a_cancel_that_is_sent_again_is_no_conflict) {
+// This also holds for changes that store no key in their transaction, in the same daemon and in the next one.
+TEST_F(ApiRequestRules, repeated_cancel_is_not_a_conflict) {
   const std::string run = detach({}, {"silent", "600"});
   const std::string path = "/api/runs/" + run + "/cancel";
   const std::string first = request("POST", path, "{}", key("stop"));
@@ -64,8 +64,8 @@ TEST_F(ApiManners, a_cancel_that_is_sent_again_is_no_conflict) {
   EXPECT_EQ(members_of(request("POST", path, R"({"reason":"x"})", key("stop")))["code"], "api.key_reused");
 }
 
-// 409 while the first is worked on, never a second change. Both requests lie ready when the daemon looks.
-TEST_F(ApiManners, two_at_once_with_one_key_start_one_run) {
+// 409 while the first request is in progress, never a second change. Both requests are waiting when the daemon resumes.
+TEST_F(ApiRequestRules, concurrent_requests_with_one_key_start_one_run) {
   ASSERT_EQ(reeve({"runs"}).code, 0);
   const pid_t pid = daemon_pid();
   constexpr int rounds = 10;
@@ -73,13 +73,14 @@ TEST_F(ApiManners, two_at_once_with_one_key_start_one_run) {
   for (int round = 1; round <= rounds; ++round) {
     RawSocket one(socket());
     RawSocket two(socket());
-    // Both are known to it.
+    // The daemon has accepted both connections.
     for (RawSocket* peer : {&one, &two}) {
       ASSERT_TRUE(peer->send(testing::make_request("GET", "/healthz", "")));
       ASSERT_THAT(peer->read_answer(), HasSubstr("200 OK"));
     }
     ASSERT_EQ(::kill(pid, SIGSTOP), 0);
-    const std::string asked = testing::make_request("POST", "/api/runs", wish(), key(fmt::format("round-{}", round)));
+    const std::string asked =
+        testing::make_request("POST", "/api/runs", options(), key(fmt::format("round-{}", round)));
     const bool is_sent = one.send(asked) && two.send(asked);
     ASSERT_EQ(::kill(pid, SIGCONT), 0);
     ASSERT_TRUE(is_sent);
@@ -96,8 +97,8 @@ TEST_F(ApiManners, two_at_once_with_one_key_start_one_run) {
   EXPECT_GT(later, 0);
 }
 
-// What was refused changed nothing: the key is free for when it can be done.
-TEST_F(ApiManners, a_refused_request_may_be_sent_again_with_its_key) {
+// A refused request changed nothing, so its key can be used again.
+TEST_F(ApiRequestRules, refused_request_frees_its_key) {
   ASSERT_EQ(reeve({"runs"}).code, 0);
   EXPECT_EQ(status_of(request("POST", "/api/approvals/AP-1/approve", "{}", key("yes"))), 404);
   EXPECT_EQ(status_of(request("POST", "/api/runs/TR-1/cancel", "{}", key("stop"))), 404);
@@ -105,8 +106,8 @@ TEST_F(ApiManners, a_refused_request_may_be_sent_again_with_its_key) {
   EXPECT_EQ(status_of(request("POST", "/api/runs/TR-1/cancel", "{}", key("stop"))), 200);
 }
 
-// What is typed may be a password: it is neither stored nor hashed, and still typed once.
-TEST_F(ApiManners, what_is_typed_leaves_no_trace_in_the_store) {
+// Typed input may be a password: it is neither stored nor hashed, and still typed only once.
+TEST_F(ApiRequestRules, typed_input_leaves_no_trace_in_the_store) {
   configure("tools:\n  reader: {command: [cat], mode: stream}\n");
   const std::string run = detach({"--tool", "reader"}, {});
   const std::string path = "/api/runs/" + run + "/input";
@@ -122,7 +123,7 @@ TEST_F(ApiManners, what_is_typed_leaves_no_trace_in_the_store) {
 }
 
 // Keys are kept for a week.
-TEST_F(ApiManners, keys_are_forgotten_after_a_week) {
+TEST_F(ApiRequestRules, keys_expire_after_a_week) {
   ASSERT_EQ(reeve({"runs"}).code, 0);
   ASSERT_EQ(reeve({"stop"}).code, 0);
   sql("INSERT INTO idempotency_keys VALUES ('old', 'h', 'TR-1', '2020-01-01T00:00:00.000Z')");
@@ -131,8 +132,8 @@ TEST_F(ApiManners, keys_are_forgotten_after_a_week) {
   EXPECT_EQ(sql("SELECT group_concat(key) FROM idempotency_keys WHERE request_hash = 'h'"), "new");
 }
 
-// UX: ETag and If-Match. A decision about something that has changed since it was looked at is not taken.
-TEST_F(ApiManners, a_decision_holds_for_what_was_looked_at) {
+// UX: ETag and If-Match. A decision about a record that has changed since it was read is refused.
+TEST_F(ApiRequestRules, stale_if_match_gets_412) {
   ASSERT_EQ(ask(), "AP-1");
   const std::string seen = request("GET", "/api/approvals/AP-1");
   const std::size_t at = seen.find("ETag: ");
@@ -148,8 +149,8 @@ TEST_F(ApiManners, a_decision_holds_for_what_was_looked_at) {
   EXPECT_EQ(status_of(request("POST", "/api/approvals/AP-1/reject", "{}", "If-Match: *\r\n")), 200);
 }
 
-// No parameter is passed over in silence.
-TEST_F(ApiManners, an_unknown_parameter_is_refused_with_what_was_meant) {
+// Unknown parameters are never ignored silently.
+TEST_F(ApiRequestRules, unknown_parameter_is_refused_with_a_suggestion) {
   ASSERT_EQ(reeve({"runs"}).code, 0);
   const std::string refused = request("GET", "/api/approvals?include_al=1");
   EXPECT_EQ(status_of(refused), 400);
@@ -157,8 +158,9 @@ TEST_F(ApiManners, an_unknown_parameter_is_refused_with_what_was_meant) {
   EXPECT_EQ(status_of(request("POST", "/api/approvals/AP-1/approve?x=1", "{}")), 400);
 }
 
-// No member of a body either: a decision without the comment, or a run without the limit, is not what was asked for.
-TEST_F(ApiManners, an_unknown_member_is_refused_with_what_was_meant) {
+// Unknown body members are refused too: a decision without its comment, or a run without its limit, is not what was
+// requested.
+TEST_F(ApiRequestRules, unknown_member_is_refused_with_a_suggestion) {
   const std::string id = ask();
   const std::string refused = request("POST", "/api/approvals/" + id + "/approve", R"({"coment":"ship it"})");
   EXPECT_EQ(status_of(refused), 400) << refused;

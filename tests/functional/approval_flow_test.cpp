@@ -13,8 +13,8 @@
 
 #include "tests/support/socket.h"
 
-// A question on its way through a run: asked, answered, used (SPEC §2, RUN-6, RUN-8). A file that the tools append to
-// tells what really ran.
+// The life of a question in a run: asked, answered, used (SPEC §2, RUN-6, RUN-8). A file that the tools append to
+// records what really ran.
 namespace reeve {
 namespace {
 
@@ -26,8 +26,8 @@ using testing::Outcome;
 
 class ApprovalFlow : public testing::ApprovalFlowTest {};
 
-// APR-1, APR-5, RUN-8: both spellings of keys, on either stream; the same run goes on as its next attempt.
-TEST_F(ApprovalFlow, a_yes_starts_the_same_run_again_with_the_decision) {
+// APR-1, APR-5, RUN-8: both spellings of keys, on either stream; the same run continues as its next attempt.
+TEST_F(ApprovalFlow, approval_restarts_the_run_with_the_decision) {
   struct Case {
     const char* line;
     const char* redirect;
@@ -69,14 +69,14 @@ TEST_F(ApprovalFlow, a_yes_starts_the_same_run_again_with_the_decision) {
     EXPECT_THAT(said, HasSubstr(fmt::format(R"("deploy-1":{{"approval_id":"{}","status":"approved",)"
                                             R"("chosen_value":"all of it","comment":"by all means; $HOME *"}}}})",
                                             id)));
-    // Each one word, whatever is in it.
+    // Each value is one argument, whatever it contains.
     EXPECT_THAT(said, HasSubstr("word=--decision=all of it\nword=by all means; $HOME *\nword=" + id + "\nword=last\n"));
     EXPECT_EQ(show(id)["use"], "used");
   }
 }
 
 // APR-8
-TEST_F(ApprovalFlow, a_no_fails_the_run_with_who_and_why) {
+TEST_F(ApprovalFlow, rejection_fails_the_run_with_who_and_why) {
   const std::string run = start_script(asks_then("effect"));
   wait_for_status(run, "waiting_approval");
   ASSERT_EQ(reeve({"reject", question_of(run), "--comment", "not today"}).code, 0);
@@ -88,8 +88,8 @@ TEST_F(ApprovalFlow, a_no_fails_the_run_with_who_and_why) {
   EXPECT_EQ(effects().size(), 0U);
 }
 
-// APR-4, UX: told once more when half of its time is over, then it is nobody's no.
-TEST_F(ApprovalFlow, what_nobody_answers_is_told_once_more_and_expires) {
+// APR-4, UX: one reminder at half of its time, then it expires without a decision.
+TEST_F(ApprovalFlow, unanswered_question_gets_one_reminder_and_expires) {
   const std::string run = start_script(asks_then("effect", R"(,"expires_in_seconds":2)"));
   const Members over = finish(run);
   EXPECT_EQ(over.at("status"), "failed");
@@ -112,17 +112,17 @@ TEST_F(ApprovalFlow, what_nobody_answers_is_told_once_more_and_expires) {
 }
 
 // RUN-6
-TEST_F(ApprovalFlow, leaving_with_90_alone_asks_whether_to_go_on) {
+TEST_F(ApprovalFlow, exit_90_without_a_question_asks_a_generic_one) {
   const std::string run = start_script(R"(if [ -n "$REEVE_APPROVAL_ID" ]; then exit 0; fi; exit 90)");
   wait_for_status(run, "waiting_approval");
   const Members asked = show(question_of(run));
-  EXPECT_EQ(asked.at("question"), "sh asks to go on");
+  EXPECT_EQ(asked.at("question"), "sh asks to continue");
   EXPECT_EQ(asked.at("default_value"), "reject");
   ASSERT_EQ(reeve({"approve", asked.at("approval_id")}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
 }
 
-TEST_F(ApprovalFlow, leaving_with_0_and_an_open_question_counts_as_90) {
+TEST_F(ApprovalFlow, exit_0_with_an_open_question_counts_as_90) {
   const std::string run =
       start_script(R"(if [ -n "$REEVE_APPROVAL_ID" ]; then exit 0; fi; )" + ask_line() + "; exit 0");
   wait_for_status(run, "waiting_approval");
@@ -131,10 +131,10 @@ TEST_F(ApprovalFlow, leaving_with_0_and_an_open_question_counts_as_90) {
   EXPECT_EQ(show(run)["attempt"], "2");
 }
 
-// §9: it asks and leaves, and waits all the while: that is told once.
-TEST_F(ApprovalFlow, that_it_waits_is_told_once) {
+// §9: the tool asks and exits while the run keeps waiting: the status change is reported once.
+TEST_F(ApprovalFlow, waiting_status_is_reported_once) {
   const std::string run = start_script(asks_then("effect"));
-  // It has left, and waits still.
+  // The tool has exited and the run still waits.
   EXPECT_TRUE(testing::eventually([&] { return show(run)["exit_code"] == "90"; }));
   ASSERT_EQ(reeve({"approve", question_of(run)}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
@@ -142,7 +142,7 @@ TEST_F(ApprovalFlow, that_it_waits_is_told_once) {
   EXPECT_EQ(testing::count_of(events, "\t" + run + "\twaiting_approval\t"), 1) << events;
 }
 
-TEST_F(ApprovalFlow, any_other_exit_expires_the_question) {
+TEST_F(ApprovalFlow, other_exit_codes_expire_the_question) {
   for (const char* end : {"exit 3", "kill -9 $$"}) {
     const std::string run = start_script(ask_line() + "; " + end);
     EXPECT_EQ(finish(run).at("status"), "failed");
@@ -153,8 +153,8 @@ TEST_F(ApprovalFlow, any_other_exit_expires_the_question) {
   }
 }
 
-// APR-5: answered while the tool has not left yet.
-TEST_F(ApprovalFlow, an_answer_before_the_tool_leaves_is_not_asked_for_again) {
+// APR-5: answered before the tool has exited.
+TEST_F(ApprovalFlow, answer_before_the_exit_is_not_asked_again) {
   struct Case {
     const char* word;
     const char* code;
@@ -189,16 +189,16 @@ TEST_F(ApprovalFlow, an_answer_before_the_tool_leaves_is_not_asked_for_again) {
   }
 }
 
-// SPEC §7: what was rejected, or nobody answered, waits no more.
-TEST_F(ApprovalFlow, a_run_that_is_followed_ends_with_one_after_a_no) {
+// SPEC §7: a rejected or expired run no longer waits.
+TEST_F(ApprovalFlow, followed_run_exits_with_1_after_a_rejection) {
   const auto followed = start({"run", "--", "sh", "-c", ask_line() + "; exit 90"});
   wait_for_status("TR-1", "waiting_approval");
   ASSERT_EQ(reeve({"reject", question_of("TR-1")}).code, 0);
   EXPECT_EQ(followed->wait(), 1);
 }
 
-// RUN-3: also at the second question, and for the next daemon.
-TEST_F(ApprovalFlow, the_clock_is_held_at_every_question_and_over_a_restart) {
+// RUN-3: this includes the second question and a daemon restart.
+TEST_F(ApprovalFlow, timeout_is_paused_at_every_question_and_across_restarts) {
   Gate gate(scratch().path() / "gate");
   Gate last(scratch().path() / "last");
   configure(
@@ -213,7 +213,7 @@ TEST_F(ApprovalFlow, the_clock_is_held_at_every_question_and_over_a_restart) {
   ASSERT_EQ(reeve({"approve", first}).code, 0);
   gate.open();
   ASSERT_TRUE(testing::eventually([&] { return question_of(run) != first; }));
-  // Longer than its whole time, and what its lines say is stored meanwhile.
+  // Takes longer than the whole timeout; what the tool prints is stored meanwhile.
   EXPECT_EQ(testing::DaemonTest::run({"--timeout", "off"}, {"silent", "4"}).code, 0);
   kill_daemon();
   EXPECT_EQ(show(run)["status"], "waiting_approval");
@@ -223,8 +223,8 @@ TEST_F(ApprovalFlow, the_clock_is_held_at_every_question_and_over_a_restart) {
   EXPECT_EQ(finish(run).at("status"), "completed");
 }
 
-// APR-9: one at a time; the others are refused and recorded, and a flood of them harms nobody.
-TEST_F(ApprovalFlow, ten_thousand_questions_are_one) {
+// APR-9: one question at a time; the others are refused and recorded, and a flood of them does no harm.
+TEST_F(ApprovalFlow, repeated_questions_create_one_approval) {
   const std::string line = R"({"event":"approval_needed","question":"Now?"})";
   const std::string run = start_script(
       fmt::format(R"(if [ -n "$REEVE_APPROVAL_ID" ]; then exit 0; fi; yes '{}' | head -n 10000; exit 90)", line));
@@ -244,8 +244,8 @@ TEST_F(ApprovalFlow, ten_thousand_questions_are_one) {
   EXPECT_EQ(show(run)["attempt"], "2");
 }
 
-// APR-5, RUN-3, RUN-5: neither clock counts while somebody is asked.
-TEST_F(ApprovalFlow, a_tool_that_stays_waits_without_losing_time) {
+// APR-5, RUN-3, RUN-5: neither timeout runs while a question is open.
+TEST_F(ApprovalFlow, live_tool_waits_without_using_its_timeout) {
   Gate gate(scratch().path() / "gate");
   configure(
       fmt::format("tools:\n  staying: {{command: [sh, {}], resume: live, timeout: 3s, no_output_timeout: 1s, "
@@ -255,7 +255,7 @@ TEST_F(ApprovalFlow, a_tool_that_stays_waits_without_losing_time) {
   wait_for_status(run, "waiting_approval");
   const std::string id = question_of(run);
   EXPECT_EQ(show(id)["delivery"], "live");
-  // Longer than its whole time, by the end of something else.
+  // Takes longer than the whole timeout.
   EXPECT_EQ(testing::DaemonTest::run({"--timeout", "off"}, {"silent", "4"}).code, 0);
   EXPECT_EQ(show(run)["status"], "waiting_approval");
   ASSERT_EQ(reeve({"approve", id}).code, 0);
@@ -269,8 +269,8 @@ TEST_F(ApprovalFlow, a_tool_that_stays_waits_without_losing_time) {
               ::testing::ElementsAre("queued", "running", "waiting_approval", "running", "completed"));
 }
 
-// RUN-3: what was left of its time counts from the answer on.
-TEST_F(ApprovalFlow, the_clock_goes_on_after_the_answer) {
+// RUN-3: the remaining time counts from the answer on.
+TEST_F(ApprovalFlow, timeout_resumes_after_the_answer) {
   Gate gate(scratch().path() / "gate");
   configure(fmt::format("tools:\n  staying: {{command: [sh, {}], resume: live, timeout: 2s}}\n",
                         script("stay.sh", fmt::format("{}; read x <'{}'", ask_line(), gate.path()))));
@@ -280,8 +280,8 @@ TEST_F(ApprovalFlow, the_clock_goes_on_after_the_answer) {
   EXPECT_EQ(finish(run).at("status"), "failed_timeout");
 }
 
-// APR-8: a live tool whose question nobody answers is ended.
-TEST_F(ApprovalFlow, a_tool_that_stays_is_ended_when_its_question_expires) {
+// APR-8: a live tool whose question expires is ended.
+TEST_F(ApprovalFlow, live_tool_is_ended_when_its_question_expires) {
   Gate gate(scratch().path() / "gate");
   configure(fmt::format(
       "tools:\n  staying: {{command: [sh, {}], resume: live}}\n",
@@ -293,7 +293,7 @@ TEST_F(ApprovalFlow, a_tool_that_stays_is_ended_when_its_question_expires) {
   EXPECT_TRUE(tools().empty());
 }
 
-// APR-6: the seeds' contract.
+// APR-6: the contract of the earlier programs.
 TEST_F(ApprovalFlow, a_plain_update_decides) {
   for (const char* when : {"strftime('%Y-%m-%dT%H:%M:%fZ', 'now')", "CURRENT_TIMESTAMP", "NULL"}) {
     SCOPED_TRACE(when);
@@ -314,9 +314,9 @@ TEST_F(ApprovalFlow, a_plain_update_decides) {
   EXPECT_EQ(effects().size(), 3U);
 }
 
-// LOG-1: what happened while no daemon was there is in the log once, and so is what the next one finds out as it
-// begins.
-TEST_F(ApprovalFlow, each_event_is_in_the_log_once_after_a_plain_update_without_a_daemon) {
+// LOG-1: events that happened without a daemon are logged once, and so are those the next daemon generates at its
+// start.
+TEST_F(ApprovalFlow, plain_update_without_a_daemon_logs_each_event_once) {
   constexpr int count = 5;
   std::vector<std::string> runs;
   for (int i = 0; i < count; ++i) runs.push_back(start_script(asks_then("effect")));
@@ -333,12 +333,12 @@ TEST_F(ApprovalFlow, each_event_is_in_the_log_once_after_a_plain_update_without_
   for (const auto& [seq, times] : seen) EXPECT_EQ(times, 1) << "event " << seq;
 }
 
-// At once, not when its patience is over.
-TEST_F(ApprovalFlow, whatever_closes_a_question_is_told_to_those_who_wait) {
+// Waiters are answered at once, not at their timeout.
+TEST_F(ApprovalFlow, every_way_to_close_a_question_wakes_its_waiters) {
   const auto begin_wait = [&](const std::string& id) {
     auto peer = std::make_unique<testing::RawSocket>(socket());
     EXPECT_TRUE(peer->send(testing::make_request("GET", "/api/approvals/" + id + "/wait?timeout=120s", "")));
-    // Whoever comes later is heard later.
+    // A later request is answered after the wait has been registered.
     EXPECT_EQ(show(id)["status"], "pending");
     return peer;
   };
@@ -355,7 +355,7 @@ TEST_F(ApprovalFlow, whatever_closes_a_question_is_told_to_those_who_wait) {
   EXPECT_EQ(finish(typed).at("status"), "completed");
 }
 
-TEST_F(ApprovalFlow, a_plain_update_that_no_decision_could_leave_is_void) {
+TEST_F(ApprovalFlow, invalid_plain_update_is_ignored) {
   const std::string run = start_script(asks_then("effect"));
   wait_for_status(run, "waiting_approval");
   const std::string id = question_of(run);

@@ -9,8 +9,8 @@
 
 #include "tests/support/approval_flow.h"
 
-// What must not happen on an answer: anything twice, anything else than was approved, anything for somebody who is over
-// (APR-4, APR-7, APR-10, RUN-13).
+// Things an answer must never cause: anything twice, anything other than what was approved, anything for a run that has
+// ended (APR-4, APR-7, APR-10, RUN-13).
 namespace reeve {
 namespace {
 
@@ -21,7 +21,7 @@ using testing::Outcome;
 
 class ApprovalMisuse : public testing::ApprovalFlowTest {
  protected:
-  // As somebody who knows the form of the file would, or somebody who does not.
+  // With a correct checksum, as an informed attacker would write it, or with the old one.
   enum class Sealing { anew, as_it_was };
   void change_launch(const std::string& run, const std::string& from, const std::string& to, Sealing sealing) const {
     const std::filesystem::path launch = state() / "runs" / run / "launch";
@@ -31,7 +31,7 @@ class ApprovalMisuse : public testing::ApprovalFlowTest {
     ASSERT_EQ(from.size(), to.size());
     bytes.replace(place, from.size(), to);
     if (sealing == Sealing::anew) {
-      // The kind, then a sum (FNV-1a) of all that follows it.
+      // The kind, then a checksum (FNV-1a) of the rest.
       constexpr std::size_t kind = 4;
       constexpr std::size_t head = 12;
       std::uint64_t sum = 14695981039346656037ULL;
@@ -40,7 +40,7 @@ class ApprovalMisuse : public testing::ApprovalFlowTest {
     }
     std::ofstream(launch, std::ios::binary) << bytes;
   }
-  // The yes starts nothing: the grant is void, and a new question names what changed. A yes to that one runs it.
+  // The approval starts nothing: the grant is void, and a new question names the change. Approving that one runs it.
   void expect_asked_anew(const std::string& run, const std::string& changed) {
     const std::string first = question_of(run);
     ASSERT_EQ(reeve({"approve", first}).code, 0);
@@ -59,7 +59,7 @@ class ApprovalMisuse : public testing::ApprovalFlowTest {
 };
 
 // APR-10
-TEST_F(ApprovalMisuse, a_script_that_was_edited_is_asked_about_again) {
+TEST_F(ApprovalMisuse, edited_script_needs_a_new_approval) {
   const std::string text = asks_then("effect");
   const std::string file = script("deploy.sh", text);
   const std::string run = start_command({"sh", file});
@@ -68,7 +68,7 @@ TEST_F(ApprovalMisuse, a_script_that_was_edited_is_asked_about_again) {
   expect_asked_anew(run, "the script `" + file + "`");
 }
 
-TEST_F(ApprovalMisuse, another_folder_under_the_same_name_is_asked_about_again) {
+TEST_F(ApprovalMisuse, replaced_folder_needs_a_new_approval) {
   namespace fs = std::filesystem;
   const fs::path folder = scratch().path() / "work";
   fs::create_directories(scratch().path() / "one");
@@ -77,7 +77,7 @@ TEST_F(ApprovalMisuse, another_folder_under_the_same_name_is_asked_about_again) 
   const std::string run = start_command({"sh", "-c", asks_then("effect")}, {"--cwd", folder.string()});
   wait_for_status(run, "waiting_approval");
   const std::string kept = show(run)["cwd"];
-  // By whichever name it was kept, another one stands there now.
+  // The path that was recorded now leads to another folder.
   if (kept == folder.string()) {
     fs::remove(folder);
     fs::create_directory_symlink(scratch().path() / "two", folder);
@@ -88,14 +88,14 @@ TEST_F(ApprovalMisuse, another_folder_under_the_same_name_is_asked_about_again) 
   expect_asked_anew(run, "the working folder");
 }
 
-TEST_F(ApprovalMisuse, a_launch_that_was_tampered_with_is_asked_about_again) {
+TEST_F(ApprovalMisuse, tampered_launch_needs_a_new_approval) {
   const std::string run = start_command({"sh", "-c", asks_then("effect")}, {"--env", "TARGET=staging"});
   wait_for_status(run, "waiting_approval");
   change_launch(run, "TARGET=staging", "TARGET=another", Sealing::anew);
   expect_asked_anew(run, "the variable `TARGET`");
 }
 
-// One that is not whole is no launch at all.
+// An incomplete launch file is ignored.
 TEST_F(ApprovalMisuse, a_damaged_launch_starts_nothing) {
   const std::string run = start_command({"sh", "-c", asks_then("effect")}, {"--env", "TARGET=staging"});
   wait_for_status(run, "waiting_approval");
@@ -110,7 +110,7 @@ TEST_F(ApprovalMisuse, a_damaged_launch_starts_nothing) {
 }
 
 // APR-4, RUN-15
-TEST_F(ApprovalMisuse, a_cancelled_run_takes_its_question_with_it) {
+TEST_F(ApprovalMisuse, cancelling_a_run_expires_its_question) {
   const std::string run = start_script(asks_then("effect"));
   wait_for_status(run, "waiting_approval");
   const std::string id = question_of(run);
@@ -125,8 +125,8 @@ TEST_F(ApprovalMisuse, a_cancelled_run_takes_its_question_with_it) {
   EXPECT_EQ(effects().size(), 0U);
 }
 
-// APR-2, APR-7: a used grant cannot be had again, by nobody.
-TEST_F(ApprovalMisuse, a_used_grant_stays_used) {
+// APR-2, APR-7: a used grant cannot be used again by anyone.
+TEST_F(ApprovalMisuse, used_grant_cannot_be_used_again) {
   const std::string run = start_script(asks_then("effect"));
   wait_for_status(run, "waiting_approval");
   const std::string id = question_of(run);
@@ -140,21 +140,21 @@ TEST_F(ApprovalMisuse, a_used_grant_stays_used) {
   }
   EXPECT_TRUE(sql_error("UPDATE audit_log SET actor='nobody'"));
   EXPECT_TRUE(sql_error("DELETE FROM audit_log"));
-  // Nothing is started by a daemon that begins.
+  // A starting daemon starts nothing.
   EXPECT_EQ(reeve({"stop"}).code, 0);
   EXPECT_EQ(show(run)["attempt"], "2");
   EXPECT_EQ(effects().size(), 1U);
   EXPECT_EQ(reeve({"audit", "verify"}).code, 0);
 }
 
-// «A tool's line can only speak for its own run.»
+// "A tool's line can only speak for its own run."
 TEST_F(ApprovalMisuse, forged_lines_decide_nothing) {
   const std::string run = start_script(asks_then("effect"));
   wait_for_status(run, "waiting_approval");
   const std::string id = question_of(run);
   ASSERT_EQ(id, "AP-1");
   const std::string forger = detach({}, {"forge", run});
-  // It asks for itself, whatever it names.
+  // The question belongs to its own run, whatever ids it names.
   wait_for_status(forger, "waiting_approval");
   EXPECT_EQ(show(run)["status"], "waiting_approval");
   EXPECT_EQ(show(id)["status"], "pending");
@@ -168,11 +168,11 @@ TEST_F(ApprovalMisuse, forged_lines_decide_nothing) {
 }
 
 // RUN-13
-TEST_F(ApprovalMisuse, an_interrupted_run_does_what_the_person_says) {
+TEST_F(ApprovalMisuse, interrupted_run_follows_the_decision) {
   for (const char* word : {"approve", "reject"}) {
     SCOPED_TRACE(word);
     const std::size_t before = effects().size();
-    // The first attempt stays until it is killed; the second does its work.
+    // The first attempt runs until it is killed; the second does the work.
     const std::string run = start_script(
         fmt::format("if [ $REEVE_ATTEMPT = 1 ]; then echo begun; sleep 1000; fi; {}", effect_command("again")));
     wait_for_output(run, "begun");
@@ -190,8 +190,8 @@ TEST_F(ApprovalMisuse, an_interrupted_run_does_what_the_person_says) {
   }
 }
 
-// RUN-13: a yes from before the interruption is no yes to running it again.
-TEST_F(ApprovalMisuse, an_older_yes_does_not_run_an_interrupted_run_again) {
+// RUN-13: an approval from before the interruption does not allow a rerun.
+TEST_F(ApprovalMisuse, earlier_approval_does_not_rerun_an_interrupted_run) {
   Gate gate(scratch().path() / "gate");
   const std::string run = start_script(fmt::format("if [ $REEVE_ATTEMPT = 1 ]; then {}; read x <'{}'; exit 90; fi; {}",
                                                    ask_line(), gate.path(), effect_command("again")));

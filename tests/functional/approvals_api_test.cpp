@@ -27,7 +27,7 @@ Members body_of(const std::string& answer) {
 
 class ApprovalsApi : public testing::ApprovalsTest {
  protected:
-  // Questions that only have to be answered, written into the database as they would stand there.
+  // Questions that only need to be answered, written directly into the database.
   void add_questions(int count) const {
     sql(fmt::format(
         R"(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {})
@@ -39,7 +39,7 @@ SELECT 'human', 'Question ' || i, '[{{"value":"approve","label":"Yes"}},{{"value
 };
 
 // PIP-5
-TEST_F(ApprovalsApi, pages_list_each_once) {
+TEST_F(ApprovalsApi, pages_list_each_approval_once) {
   reeve({"runs"});
   add_questions(7);
   std::string cursor;
@@ -52,7 +52,7 @@ TEST_F(ApprovalsApi, pages_list_each_once) {
     cursor = "&cursor=" + answer["next_cursor"];
   }
   for (int i = 1; i <= 7; ++i) EXPECT_EQ(testing::count_of(seen, fmt::format("\"AP-{}\"", i)), 1);
-  // All of them the newest first.
+  // All of them, newest first.
   const std::string all = body_of(request("GET", "/api/approvals?include_all=true&limit=1"))["items"];
   EXPECT_THAT(all, HasSubstr("\"AP-7\""));
   // S4's name for it.
@@ -63,8 +63,8 @@ TEST_F(ApprovalsApi, pages_list_each_once) {
   }
 }
 
-// APR-12: who decided comes from the credential.
-TEST_F(ApprovalsApi, who_decided_is_the_peer_and_not_the_body) {
+// APR-12: the decider is taken from the credential.
+TEST_F(ApprovalsApi, decided_by_comes_from_the_peer_not_the_body) {
   reeve({"runs"});
   add_questions(1);
   const std::string answer =
@@ -77,8 +77,8 @@ TEST_F(ApprovalsApi, who_decided_is_the_peer_and_not_the_body) {
   EXPECT_THAT(sql("SELECT actor FROM audit_log WHERE kind = 'approval_granted'"), Not(HasSubstr("pope")));
 }
 
-// S4 §6: `deny` is the same as `reject`, also to whoever comes second.
-TEST_F(ApprovalsApi, deny_decides_as_reject_does) {
+// S4 §6: `deny` is the same as `reject`, also for a second decision.
+TEST_F(ApprovalsApi, deny_is_an_alias_of_reject) {
   reeve({"runs"});
   add_questions(2);
   const std::string answer = request("POST", "/api/approvals/AP-1/deny", R"({"comment":"not today"})");
@@ -137,8 +137,8 @@ TEST_F(ApprovalsApi, wrong_requests_change_nothing) {
   EXPECT_EQ(body_of(request("GET", "/api/approvals/AP-1/wait"))["status"], "rejected");
 }
 
-// API manners: the same key and body get the stored answer, another body is refused.
-TEST_F(ApprovalsApi, a_repeated_request_gets_the_same_answer) {
+// API manners: the same key and body get the stored response; another body is refused.
+TEST_F(ApprovalsApi, repeated_request_gets_the_stored_response) {
   reeve({"runs"});
   add_questions(2);
   const std::string key = "Idempotency-Key: one\r\n";
@@ -155,8 +155,8 @@ TEST_F(ApprovalsApi, a_repeated_request_gets_the_same_answer) {
   EXPECT_EQ(sql("SELECT count(*) FROM audit_log WHERE kind = 'approval_granted'"), "1");
 }
 
-// RUN-10: of a secret not even a hash is kept, so a repetition is known by the rest of the request.
-TEST_F(ApprovalsApi, a_secret_is_no_part_of_the_stored_request) {
+// RUN-10: not even a hash of a secret is stored, so a repetition is recognised by the rest of the request.
+TEST_F(ApprovalsApi, secret_is_not_stored_with_the_request) {
   reeve({"runs"});
   add_questions(1);
   sql("UPDATE approvals SET secret = 1, delivery = 'terminal'");
@@ -168,8 +168,8 @@ TEST_F(ApprovalsApi, a_secret_is_no_part_of_the_stored_request) {
   EXPECT_EQ(status_of(request("POST", "/api/approvals/AP-1/approve", R"({"secret":"another"})", key)), 200);
 }
 
-// APR-2: of all who decide at once one is the first, and the others are told who it was.
-TEST_F(ApprovalsApi, of_sixteen_who_decide_at_once_one_wins) {
+// APR-2: of concurrent decisions one wins, and the others are refused with the name of the winner.
+TEST_F(ApprovalsApi, one_of_sixteen_concurrent_decisions_wins) {
   constexpr int rounds = 1'000;
   constexpr int deciders = 16;
   reeve({"runs"});
@@ -212,7 +212,7 @@ TEST_F(ApprovalsApi, of_sixteen_who_decide_at_once_one_wins) {
             std::to_string(rounds));
   EXPECT_EQ(sql("SELECT count(*) FROM audit_log WHERE kind = 'decision_refused'"),
             std::to_string(rounds * (deciders - 1)));
-  EXPECT_THAT(reeve({"audit", "verify"}).out, StartsWith("whole: "));
+  EXPECT_THAT(reeve({"audit", "verify"}).out, StartsWith("intact: "));
 }
 
 }  // namespace

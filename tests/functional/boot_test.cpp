@@ -8,8 +8,8 @@
 
 #include "tests/support/daemon.h"
 
-// A pid alone is never trusted (RUN-13): another boot, and a number that another process has got. Both are made by the
-// kernel itself, in namespaces of their own; the program has no branch for it.
+// A pid alone is never trusted (RUN-13): another boot, and a pid that was reused. The kernel provides both in new
+// namespaces; the program has no special case for them.
 namespace reeve {
 namespace {
 
@@ -18,7 +18,7 @@ using testing::Words;
 
 class Boot : public testing::DaemonTest {
  protected:
-  // A shell script in namespaces of its own; root in them, whoever runs the tests.
+  // A shell script in new namespaces, as root inside them, whoever runs the tests.
   testing::Outcome run_inside(const Words& unshare_options, const std::string& script) const {
     Words argv = {"/usr/bin/unshare"};
     if (::getuid() != 0) argv.insert(argv.end(), {"--user", "--map-root-user"});
@@ -33,7 +33,7 @@ class Boot : public testing::DaemonTest {
     const std::filesystem::path id = scratch().write("boot_id", "11111111-2222-3333-4444-555555555555\n");
     return fmt::format("mount --bind {} /proc/sys/kernel/random/boot_id; {}", id.string(), script);
   }
-  // Again and again: the guard may have started a daemon in between.
+  // Repeated, because the guard may have started another daemon in between.
   void kill_everything() const {
     ASSERT_TRUE(testing::eventually([&] {
       for (const testing::FoundProcess& process : processes()) ::kill(process.pid, SIGKILL);
@@ -43,8 +43,8 @@ class Boot : public testing::DaemonTest {
   std::string reeve_command() const { return testing::reeve_binary(); }
 };
 
-// After a reboot a marker is not believed: it was interrupted, and a person is asked.
-TEST_F(Boot, of_another_boot_nothing_lives) {
+// After a reboot a marker proves nothing about a running process: the run was interrupted, and a person is asked.
+TEST_F(Boot, after_a_reboot_a_running_tool_counts_as_interrupted) {
   const std::string id = detach({}, {"silent", "1000"});
   ASSERT_TRUE(testing::eventually([&] { return !tools().empty(); }));
   kill_everything();
@@ -56,8 +56,8 @@ TEST_F(Boot, of_another_boot_nothing_lives) {
   EXPECT_EQ(reeve({"cancel", id}).code, 0);
 }
 
-// What was written down before the machine went down is true after it: the code, and every line.
-TEST_F(Boot, an_exit_record_is_believed_over_a_boot) {
+// Records written before the reboot stay valid: the exit code and every line.
+TEST_F(Boot, exit_record_is_valid_after_a_reboot) {
   const std::string file = (scratch().path() / "go").string();
   const Words options = {"run", "--detach",
                          "--",  "sh",
@@ -65,7 +65,7 @@ TEST_F(Boot, an_exit_record_is_believed_over_a_boot) {
   const testing::Outcome started = reeve(options);
   ASSERT_EQ(started.code, 0) << started.err;
   wait_for_output("TR-1", "waiting");
-  // The daemon and its guard go, the keeper stays to the end of the tool.
+  // The daemon and its guard die; the keeper lives until the tool ends.
   const auto kill_daemons = [&] {
     bool is_found = false;
     for (const testing::FoundProcess& process : processes()) {
@@ -85,8 +85,8 @@ TEST_F(Boot, an_exit_record_is_believed_over_a_boot) {
   EXPECT_NE(outcome.out.find("line 000005"), std::string::npos) << outcome.out;
 }
 
-// The numbers of the keeper and of the tool are given to strangers: neither is taken for them, and none is harmed.
-TEST_F(Boot, a_number_that_another_process_has_got_is_a_stranger) {
+// Unrelated processes get the pids of the keeper and the tool: neither is mistaken for them, and neither is killed.
+TEST_F(Boot, reused_pid_is_not_taken_for_the_run) {
   const std::string script = fmt::format(R"(
 {0} run --detach -- {1} silent 1000 >/dev/null
 daemon=$(cat {2}/reeve.lock)

@@ -47,7 +47,7 @@ class Cli : public ::testing::Test {
   ScratchFolder scratch_;
 };
 
-TEST_F(Cli, version) {
+TEST_F(Cli, version_prints_one_line_and_json) {
   const Outcome outcome = reeve({"version"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out, ContainsRegex("^reeve [0-9]+\\.[0-9]+\\.[0-9]+\n$"));
@@ -56,7 +56,7 @@ TEST_F(Cli, version) {
   EXPECT_THAT(reeve({"version", "--json"}).out, StartsWith("{\"version\":\""));
 }
 
-TEST_F(Cli, alone_points_to_what_to_do_next) {
+TEST_F(Cli, without_arguments_suggests_what_to_do_next) {
   Outcome outcome = reeve({});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("reeve demo"), HasSubstr("reeve init")));
@@ -70,7 +70,7 @@ TEST_F(Cli, alone_points_to_what_to_do_next) {
             "\"queued\":0,\"not_applied\":0},\"items\":[]}\n");
 }
 
-TEST_F(Cli, help_has_examples_first_and_knows_every_command) {
+TEST_F(Cli, help_starts_with_examples_and_lists_every_command) {
   const Outcome all = reeve({"--help"});
   EXPECT_EQ(all.code, 0);
   for (const char* command :
@@ -101,44 +101,46 @@ struct Mistake {
   std::string hint;
 };
 
-TEST_F(Cli, mistakes_are_told_with_what_was_meant) {
+TEST_F(Cli, usage_errors_come_with_a_suggestion) {
   const std::vector<Mistake> mistakes = {
-      {{"flwo"}, "no command `reeve flwo`", "did you mean `reeve flow`?"},
-      {{"flow", "validat", "x"}, "no command `reeve flow validat`", "did you mean `reeve flow validate`?"},
-      {{"flow"}, "`reeve flow` needs another word", "one of: cancel, graph, list, retry, run, show, validate"},
+      {{"flwo"}, "unknown command `reeve flwo`", "did you mean `reeve flow`?"},
+      {{"flow", "validat", "x"}, "unknown command `reeve flow validat`", "did you mean `reeve flow validate`?"},
+      {{"flow"}, "`reeve flow` needs a subcommand", "one of: cancel, graph, list, retry, run, show, validate"},
       {{"flow", "graph", "x", "--fromat", "dot"}, "has no option `--fromat`", "did you mean `--format`?"},
       {{"flow", "graph", "x", "--format", "mermaidd"},
-       "`mermaidd` is not a value for `--format`",
+       "`mermaidd` is not a valid value for `--format`",
        "did you mean `mermaid`?"},
       {{"flow", "graph", "x", "--format=png"},
-       "`png` is not a value for `--format`",
+       "`png` is not a valid value for `--format`",
        "one of: text, list, mermaid, dot"},
       {{"flow", "graph", "x", "--format"}, "`--format` needs a value", "help: reeve flow graph -h"},
       {{"flow", "validate"}, "FILE is missing", "a workflow file"},
-      {{"flow", "validate", "a", "b"}, "one word too many: `b`", ""},
+      {{"flow", "validate", "a", "b"}, "unexpected argument `b`", ""},
       {{"run-graph", "x"}, "`--workflow-id` is missing", "add --workflow-id LABEL"},
-      {{"completion", "tcsh"}, "`tcsh` is not a value for SHELL", "bash"},
-      {{"config", "show", "--color", "blue"}, "`blue` is not a value for `--color`", "auto"},
-      {{"--nonsense"}, "no option `--nonsense`", ""},
+      {{"completion", "tcsh"}, "`tcsh` is not a valid value for SHELL", "bash"},
+      {{"config", "show", "--color", "blue"}, "`blue` is not a valid value for `--color`", "auto"},
+      {{"--nonsense"}, "unknown option `--nonsense`", ""},
       {{"version", "--jsn"}, "has no option `--jsn`", "did you mean `--json`?"},
-      {{"flow", "graph", "x", "--columns", "ten"}, "`ten` is no number of columns", "from 40"},
+      {{"flow", "graph", "x", "--columns", "ten"}, "--columns must be 40 to ", ""},
       {{"x\x1b[2J"}, "\\x1b[2J", ""},
       {{"run-graph", "x", "--workflow-id=", "--validate-only"}, "`--workflow-id` needs a value", ""},
       {{"version", "--json=false"}, "`--json` takes no value", ""},
-      {{"--jsno"}, "no option `--jsno`", "did you mean `--json`?"},
-      {{"help", "flo"}, "no command `flo`", "did you mean `reeve flow`?"},
+      {{"--jsno"}, "unknown option `--jsno`", "did you mean `--json`?"},
+      {{"help", "flo"}, "unknown command `flo`", "did you mean `reeve flow`?"},
       {{"--state"}, "`--state` needs a value", ""},
-      {{"run"}, "there is no command to run", "reeve run -- COMMAND"},
-      {{"run", "-j2", "--", "make"}, "has no option `-j2`", "come after `--`"},
-      {{"run", "make"}, "`make` stands before `--`", "reeve run [options] -- make"},
-      {{"run", "--timeout", "soon", "--", "true"}, "`soon` is not a value for `--timeout`", "90s, 5m, 2h, 3d, or off"},
-      {{"run", "--on-prompt", "ask", "--", "true"}, "`ask` is not a value for `--on-prompt`", "answer=TEXT"},
-      {{"run", "--env", "A", "--", "true"}, "`A` is not a value for `--env`", "NAME=VALUE"},
-      {{"run", "--execution", "TR-1", "--", "true"}, "`TR-1` is not a value for `--execution`", "EX-9"},
-      {{"runs", "--status", "runing"}, "`runing` is not a value for `--status`", "did you mean `running`?"},
-      {{"runs", "--limit", "0"}, "`0` is no number of runs", "from 1"},
-      {{"logs"}, "whose output?", "reeve logs --all"},
-      {{"events", "--since", "-1x"}, "is no number of an event", "0 for all"},
+      {{"run"}, "no command to run", "reeve run -- COMMAND"},
+      {{"run", "-j2", "--", "make"}, "has no option `-j2`", "own options after `--`"},
+      {{"run", "make"}, "put the command after `--`: reeve run -- make", ""},
+      {{"run", "--timeout", "soon", "--", "true"},
+       "`soon` is not a valid value for `--timeout`",
+       "90s, 5m, 2h, 3d, or off"},
+      {{"run", "--on-prompt", "ask", "--", "true"}, "`ask` is not a valid value for `--on-prompt`", "answer=TEXT"},
+      {{"run", "--env", "A", "--", "true"}, "`A` is not a valid value for `--env`", "NAME=VALUE"},
+      {{"run", "--execution", "TR-1", "--", "true"}, "`TR-1` is not a valid value for `--execution`", "EX-9"},
+      {{"runs", "--status", "runing"}, "`runing` is not a valid value for `--status`", "did you mean `running`?"},
+      {{"runs", "--limit", "0"}, "--limit must be 1 to 10000", ""},
+      {{"logs"}, "which run? Give an id (TR-17) or --all", "reeve logs --all"},
+      {{"events", "--since", "-1x"}, "is not a valid event number", "0 for all"},
   };
   for (const Mistake& mistake : mistakes) {
     const Outcome outcome = reeve(mistake.words);
@@ -150,13 +152,13 @@ TEST_F(Cli, mistakes_are_told_with_what_was_meant) {
   }
 }
 
-TEST_F(Cli, common_options_may_stand_before_the_command) {
+TEST_F(Cli, common_options_may_precede_the_command) {
   scratch_.write("w.yaml", small_workflow);
   EXPECT_EQ(reeve({"--json", "flow", "validate", "w.yaml"}).out, reeve({"flow", "validate", "w.yaml", "--json"}).out);
   EXPECT_EQ(reeve({"--color", "never", "version"}).code, 0);
 }
 
-TEST_F(Cli, common_options_hold_also_where_the_rest_is_wrong) {
+TEST_F(Cli, common_options_apply_to_usage_errors) {
   const Outcome wrong = reeve({"flow", "valdate", "--json"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_EQ(wrong.err, "");
@@ -167,8 +169,8 @@ TEST_F(Cli, common_options_hold_also_where_the_rest_is_wrong) {
   EXPECT_THAT(reeve({"flow", "--color=always"}).err, HasSubstr("\x1b["));
 }
 
-// That nobody reads the hints changes nothing about the result.
-TEST_F(Cli, works_without_standard_error) {
+// A failed write of hints to stderr does not affect the result.
+TEST_F(Cli, works_without_stderr) {
   scratch_.write("w.yaml", small_workflow);
   const Outcome outcome =
       testing::run_program({.argv = {"sh", "-c",
@@ -179,8 +181,8 @@ TEST_F(Cli, works_without_standard_error) {
   EXPECT_EQ(outcome.code, 0);
 }
 
-// SPEC §7: the config is the main checkout's, never a worktree's.
-TEST_F(Cli, a_linked_worktree_decides_nothing) {
+// SPEC §7: the config comes from the main checkout, never from a worktree.
+TEST_F(Cli, linked_worktree_uses_the_main_checkouts_config) {
   scratch_.write("main/.reeve/config.yaml", "tools: {t: {command: [t], timeout: 3m}}\n");
   scratch_.write("main/.git/worktrees/EX-1/HEAD", "");
   scratch_.write("tree/.git", "gitdir: " + (scratch_.path() / "main/.git/worktrees/EX-1").string() + "\n");
@@ -193,7 +195,7 @@ TEST_F(Cli, a_linked_worktree_decides_nothing) {
   }
 }
 
-// A bare repository has no main checkout: its worktrees are what people work in.
+// A bare repository has no main checkout: people work in its worktrees.
 TEST_F(Cli, a_worktree_of_a_bare_repository_is_a_project) {
   scratch_.write("tree/.git", "gitdir: " + (scratch_.path() / "repo.git/worktrees/tree").string() + "\n");
   scratch_.write("tree/.reeve/config.yaml", "tools: {t: {command: [t], timeout: 7m}}\n");
@@ -210,7 +212,7 @@ TEST_F(Cli, flow_validate_accepts_a_good_file) {
   EXPECT_THAT(outcome.out, HasSubstr("✓ w.yaml  Small (small 1.0.0)"));
   EXPECT_THAT(outcome.out, HasSubstr("2 nodes, 1 edge, 2 levels, 0 loops"));
   EXPECT_EQ(outcome.err,
-            "note: there is no config of a project around it: its roles and gates were not looked up\n"
+            "note: no project config found; roles and gates were not checked\n"
             "next: reeve flow graph w.yaml\n");
   const Outcome json = reeve({"flow", "validate", "w.yaml", "--json"});
   EXPECT_THAT(json.out, HasSubstr(R"("workflow_id":"small")"));
@@ -226,7 +228,7 @@ TEST_F(Cli, flow_validate_reads_standard_input) {
 }
 
 // GRF-1, UX
-TEST_F(Cli, flow_validate_tells_all_mistakes) {
+TEST_F(Cli, flow_validate_reports_all_errors) {
   scratch_.write(
       "w.yaml",
       "id: w\nname: W\nentry_point: a\nnodes:\n  - {id: a, type: taks}\nedges:\n  - {id: e, source: a, target: b}\n");
@@ -243,7 +245,7 @@ TEST_F(Cli, flow_validate_tells_all_mistakes) {
   EXPECT_THAT(json.out, HasSubstr(R"("line":5,"column":19,"length":4,"hint":"did you mean `task`?")"));
 }
 
-TEST_F(Cli, files_that_cannot_be_read_are_told) {
+TEST_F(Cli, unreadable_files_are_reported) {
   EXPECT_EQ(reeve({"flow", "validate", "gone.yaml"}).code, 3);
   EXPECT_THAT(reeve({"flow", "validate", "gone.yaml"}).err,
               HasSubstr("error[file.not_found]: cannot read `gone.yaml`"));
@@ -258,7 +260,7 @@ TEST_F(Cli, files_that_cannot_be_read_are_told) {
 }
 
 // S6 §1.5
-TEST_F(Cli, run_graph_validates_in_the_words_of_the_seed) {
+TEST_F(Cli, run_graph_validates_with_the_legacy_output) {
   scratch_.write("w.yaml", small_workflow);
   const Outcome outcome = reeve({"run-graph", "w.yaml", "--workflow-id", "W1", "--validate-only"});
   EXPECT_EQ(outcome.code, 0);
@@ -267,7 +269,7 @@ TEST_F(Cli, run_graph_validates_in_the_words_of_the_seed) {
               HasSubstr(R"("label":"W1")"));
 }
 
-TEST_F(Cli, flow_graph_draws) {
+TEST_F(Cli, flow_graph_draws_every_format) {
   scratch_.write("w.yaml", small_workflow);
   EXPECT_THAT(reeve({"flow", "graph", "w.yaml"}).out, HasSubstr("▼"));
   EXPECT_THAT(reeve({"flow", "graph", "w.yaml", "--ascii"}).out, Not(HasSubstr("▼")));
@@ -277,7 +279,7 @@ TEST_F(Cli, flow_graph_draws) {
   EXPECT_THAT(reeve({"flow", "graph", "w.yaml", "--json"}).out, HasSubstr(R"("critical_path":["a","b"])"));
 }
 
-TEST_F(Cli, draws_in_ascii_where_the_terminal_has_no_more) {
+TEST_F(Cli, dumb_terminal_gets_ascii) {
   scratch_.write("w.yaml", small_workflow);
   for (const auto& setting : std::vector<std::pair<std::string, std::string>>{{"TERM", "dumb"}, {"LC_ALL", "C"}}) {
     EXPECT_THAT(reeve({"flow", "graph", "w.yaml"}, "", {setting}).out, Not(HasSubstr("▼"))) << setting.first;
@@ -285,7 +287,7 @@ TEST_F(Cli, draws_in_ascii_where_the_terminal_has_no_more) {
 }
 
 // UX: colour only on a terminal, unless asked for.
-TEST_F(Cli, colour_obeys_everybody_in_turn) {
+TEST_F(Cli, colour_follows_flag_then_environment_then_terminal) {
   const auto has_color = [&](const std::vector<std::string>& words,
                              const std::vector<std::pair<std::string, std::string>>& more) {
     return reeve(words, "", more).err.find('\x1b') != std::string::npos;
@@ -301,7 +303,7 @@ TEST_F(Cli, colour_obeys_everybody_in_turn) {
   EXPECT_FALSE(has_color(wrong, {{"CLICOLOR_FORCE", "1"}, {"NO_COLOR", "1"}}));
 }
 
-TEST_F(Cli, init_writes_a_start_that_is_valid_and_keeps_what_is_there) {
+TEST_F(Cli, init_writes_valid_files_and_keeps_existing_ones) {
   const Outcome first = reeve({"init"});
   EXPECT_EQ(first.code, 0);
   EXPECT_THAT(first.out, HasSubstr("✓ .reeve/config.yaml"));
@@ -320,7 +322,7 @@ TEST_F(Cli, init_writes_a_start_that_is_valid_and_keeps_what_is_there) {
 }
 
 // Every commented line of the config that `init` writes is itself a valid config.
-TEST_F(Cli, the_config_of_init_is_valid_without_its_comment_signs) {
+TEST_F(Cli, uncommented_init_config_is_valid) {
   ASSERT_EQ(reeve({"init"}).code, 0);
   std::string text = testing::read_text(scratch_.path() / ".reeve/config.yaml");
   std::string bare;
@@ -346,22 +348,22 @@ TEST_F(Cli, the_config_of_init_is_valid_without_its_comment_signs) {
 TEST_F(Cli, starts_no_daemon_inside_a_run) {
   const Outcome outcome = reeve({"runs", "--state", "s"}, "", {{"REEVE_RUN_ID", "TR-1"}});
   EXPECT_EQ(outcome.code, 6);
-  EXPECT_THAT(outcome.err, HasSubstr("a client inside a run starts none"));
+  EXPECT_THAT(outcome.err, HasSubstr("clients inside a run do not start one"));
   EXPECT_FALSE(fs::exists(scratch_.path() / "s"));
 }
 
-TEST_F(Cli, looks_and_stops_without_starting_a_daemon) {
+TEST_F(Cli, overview_stop_and_doctor_start_no_daemon) {
   EXPECT_THAT(reeve({"--json", "--state", "s"}).out, AllOf(HasSubstr(R"("daemon":false)"), HasSubstr(R"("items":[])")));
-  EXPECT_EQ(reeve({"stop", "--state=s"}).out, "no daemon runs here\n");
+  EXPECT_EQ(reeve({"stop", "--state=s"}).out, "no daemon is running here\n");
   EXPECT_THAT(reeve({"stop", "--state=s", "--json"}).out, HasSubstr(R"("was_running":false)"));
-  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("daemon\tok\tnone runs"));
+  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("daemon\tok\tnot running"));
   EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("git\tok\t/"));
   EXPECT_FALSE(fs::exists(scratch_.path() / "s"));
 }
 
-// LOG, STO: the library's known bug and a damaged file are told; looking changes nothing.
-TEST_F(Cli, doctor_looks_at_the_database) {
-  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("(not there yet)"));
+// LOG, STO: the library's known bug and a damaged file are reported; the checks change nothing.
+TEST_F(Cli, doctor_checks_the_database) {
+  EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("(not created yet)"));
   const bool has_bug = ::sqlite3_libversion_number() / 1'000 == 3'040;
   EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr(has_bug ? "sqlite\twarn\t3.40" : "sqlite\t"));
   fs::create_directory(scratch_.path() / "s");
@@ -377,8 +379,8 @@ TEST_F(Cli, doctor_looks_at_the_database) {
             SQLITE_OK);
   ::sqlite3_close(database);
   const Outcome sound = reeve({"doctor", "--state=s"});
-  EXPECT_THAT(sound.out, AllOf(HasSubstr("database\tok\t"), HasSubstr("quick_check finds nothing wrong")));
-  // Of a page in the middle nothing is left.
+  EXPECT_THAT(sound.out, AllOf(HasSubstr("database\tok\t"), HasSubstr("quick_check found no errors")));
+  // Overwrite a page in the middle.
   const std::string bytes = testing::read_text(file);
   std::string broken = bytes;
   for (std::size_t i = 5 * 4096; i < 7 * 4096; ++i) broken[i] = 'x';
@@ -392,7 +394,7 @@ TEST_F(Cli, doctor_looks_at_the_database) {
   EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("database\tfail\t"));
 }
 
-TEST_F(Cli, doctor_says_how_to_mend_it) {
+TEST_F(Cli, doctor_names_the_fix) {
   scratch_.write("s/reeve.lock", "");
   const Outcome outcome = reeve({"doctor", "--state", "s"});
   EXPECT_EQ(outcome.code, 1);
@@ -401,8 +403,8 @@ TEST_F(Cli, doctor_says_how_to_mend_it) {
               HasSubstr(R"({"name":"state folder","status":"fail","detail":)"));
 }
 
-// SPEC §7: a config that no daemon could begin with is what is wrong with this machine.
-TEST_F(Cli, doctor_looks_at_the_config) {
+// SPEC §7: a config that prevents a daemon from starting is reported by doctor.
+TEST_F(Cli, doctor_checks_the_config) {
   scratch_.write(".reeve/config.yaml", "tools: {a: {command: [a]}}\n");
   EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("config\tok\tvalid"));
   scratch_.write(".reeve/config.yaml", "tools:\n  a: {comand: [a]}\n");
@@ -412,14 +414,14 @@ TEST_F(Cli, doctor_looks_at_the_config) {
                                  HasSubstr("reeve config show")));
 }
 
-TEST_F(Cli, init_says_when_it_cannot) {
+TEST_F(Cli, init_reports_an_unwritable_folder) {
   scratch_.write(".reeve", "a file where the folder belongs");
   const Outcome outcome = reeve({"init"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("error[file.unwritable]"));
 }
 
-TEST_F(Cli, config_show_tells_where_values_come_from) {
+TEST_F(Cli, config_show_names_the_origin_of_values) {
   scratch_.write(".reeve/config.yaml", "log: {rotate_keep: 3}\n");
   scratch_.write("home/.config/reeve/config.yaml", "supervision:\n  lease: 20s\n");
   scratch_.write("sub/folder/x", "");
@@ -442,7 +444,7 @@ TEST_F(Cli, config_show_hides_secrets) {
       "tools:\n  t:\n    command: [t]\n    secrets: [PIN]\n    env: {API_KEY: hunter2, PIN: '12345', PLAIN: seen}\n"
       "notify: [{on: [failed], webhook: 'https://u:hunter2@h/x?token=hunter2'}]\n"
       "store: postgresql://u@h/d?password=hunter2\n");
-  // Before and after it is trusted: what is ignored is named, too.
+  // Before and after it is trusted: ignored keys are listed too.
   for (const std::vector<std::string>& words : {std::vector<std::string>{"config", "show", "--origin"},
                                                 {"config", "show", "--json"},
                                                 {"config", "trust", "--yes"},
@@ -465,7 +467,7 @@ TEST_F(Cli, config_show_refuses_a_broken_config) {
   EXPECT_THAT(reeve({"config", "show", "--json"}).out, HasSubstr(R"("code":"config.invalid")"));
 }
 
-TEST_F(Cli, roles_and_gates_are_those_of_the_files_project) {
+TEST_F(Cli, flow_validate_uses_the_config_of_the_files_project) {
   scratch_.write("p/.reeve/config.yaml", "gates: {test_gate: {command: [pytest]}}\n");
   scratch_.write("p/w.yaml",
                  "id: w\nname: W\nentry_point: a\nnodes:\n  - {id: a, type: gate, gate_config: {gate_type: "
@@ -480,7 +482,7 @@ TEST_F(Cli, roles_and_gates_are_those_of_the_files_project) {
 }
 
 // GRF-11
-TEST_F(Cli, subgraphs_are_found_in_the_project_and_beside_the_file) {
+TEST_F(Cli, subgraphs_are_found_in_the_project_and_next_to_the_file) {
   const std::string parent =
       "id: p\nname: P\nentry_point: a\nnodes:\n  - {id: a, type: subgraph, subgraph_config: {workflow_name: "
       "small}}\nedges: []\n";
@@ -493,9 +495,9 @@ TEST_F(Cli, subgraphs_are_found_in_the_project_and_beside_the_file) {
   EXPECT_EQ(reeve({"flow", "validate", "w.yaml"}).code, 0);
 }
 
-TEST_F(Cli, a_result_that_cannot_be_written_is_a_failure) {
+TEST_F(Cli, failed_write_to_stdout_exits_1) {
   scratch_.write("w.yaml", small_workflow);
-  // The one says nothing aside, the other a hint after its result.
+  // The first prints nothing else, the second a hint after its result.
   for (const char* command : {"graph", "validate"}) {
     const Outcome outcome = testing::run_program({.argv = {testing::reeve_binary(), "flow", command, "w.yaml"},
                                                   .folder = scratch_.path(),

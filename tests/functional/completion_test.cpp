@@ -34,7 +34,7 @@ class Completion : public ::testing::Test {
     return outcome.out;
   }
 
-  // What bash would offer after these words.
+  // The completions that bash offers after these words.
   std::string bash(const std::string& words) {
     return run_shell({"bash", "--norc", "-c",
                       "source ./bash; COMP_WORDS=(" + words +
@@ -48,7 +48,7 @@ class Completion : public ::testing::Test {
   ScratchFolder scratch_;
 };
 
-TEST_F(Completion, of_bash_follows_the_words) {
+TEST_F(Completion, bash_completes_words) {
   EXPECT_EQ(bash("reeve f"), "flow ");
   EXPECT_EQ(bash("reeve flow ''"), "run list show cancel retry validate graph ");
   EXPECT_EQ(bash("reeve flow graph --for"), "--format ");
@@ -63,20 +63,20 @@ TEST_F(Completion, of_bash_follows_the_words) {
   EXPECT_EQ(bash("reeve nonsense ''").find("validate"), std::string::npos);
 }
 
-TEST_F(Completion, of_fish_follows_the_words) {
+TEST_F(Completion, fish_completes_words) {
   EXPECT_THAT(fish("reeve f"), HasSubstr("flow"));
   EXPECT_THAT(fish("reeve flow "), HasSubstr("validate\tCheck a workflow file"));
   EXPECT_THAT(fish("reeve flow "), Not(HasSubstr("init")));
   EXPECT_THAT(fish("reeve flow graph --for"), HasSubstr("--format"));
-  EXPECT_THAT(fish("reeve approvals "), HasSubstr("wait\tWait until a question is answered"));
+  EXPECT_THAT(fish("reeve approvals "), HasSubstr("wait\tWait for a question to be answered"));
   EXPECT_THAT(fish("reeve approvals --"), HasSubstr("--all"));
   EXPECT_THAT(fish("reeve flow graph --format m"), HasSubstr("mermaid"));
   EXPECT_THAT(fish("reeve completion "), HasSubstr("zsh"));
 }
 
-// zsh completes only within its line editor; a pseudo terminal drives it. What is waited for is spelled apart where it
-// is typed, so that the terminal's echo is not taken for the answer.
-TEST_F(Completion, of_zsh_follows_the_words) {
+// zsh completes only within its line editor, so a pseudo-terminal drives it. The expected text is split where it is
+// typed, so that the terminal's echo is not mistaken for the result.
+TEST_F(Completion, zsh_completes_words) {
   EXPECT_EQ(run_shell({"zsh", "-f", "-n", "zsh"}), "") << "it is well formed";
   scratch_.write("probe", R"(
 zmodload zsh/zpty

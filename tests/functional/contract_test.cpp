@@ -2,7 +2,7 @@
 
 #include "tests/support/daemon.h"
 
-// The API as it is described (SPEC §7, UX «API manners»). tests/contract has what goes through it.
+// The API matches its description (SPEC §7, UX "API manners"). tests/contract has the walker.
 namespace reeve {
 namespace {
 
@@ -10,8 +10,9 @@ using testing::Outcome;
 
 class ContractTest : public testing::DaemonTest {};
 
-// API: each operation of /api/openapi.json does what it says, also to bad input, and every answer is as described.
-TEST_F(ContractTest, every_operation_answers_as_it_is_described) {
+// API: each operation of /api/openapi.json behaves as described, for invalid input too, and every response matches its
+// schema.
+TEST_F(ContractTest, every_operation_matches_its_description) {
   ASSERT_EQ(reeve({"runs"}).code, 0);
   const std::string folder = testing::source_folder().string();
   const Outcome walked = testing::run_program(

@@ -14,19 +14,19 @@
 
 #include "tests/support/daemon.h"
 
-// What dies at any moment: the daemon, the keeper, both. An independent ledger of effects (a file that the tools append
-// to) tells what really happened.
+// The daemon, the keeper or both die at any moment. An independent ledger of effects (a file that the tools append to)
+// records what really happened.
 namespace reeve {
 namespace {
 
 using testing::Members;
 using testing::Words;
 
-// On SQLite, and once more on PostgreSQL (tests/CMakeLists.txt).
+// Runs on SQLite, and again on PostgreSQL (tests/CMakeLists.txt).
 class Crash : public testing::DaemonTest {
  protected:
   Crash() { configure(store_line()); }
-  // A database of its own on the server that ctest has started.
+  // A new database on the server that ctest has started.
   std::string store_line() {
     const char* server = std::getenv("REEVE_TEST_POSTGRESQL");
     if (server == nullptr) return "store: sqlite\n";
@@ -57,7 +57,7 @@ class Crash : public testing::DaemonTest {
     ASSERT_GT(pid, 0);
     ASSERT_EQ(::kill(pid, SIGKILL), 0);
   }
-  // With the guard, which would start it again.
+  // Including the guard, which would restart it.
   void kill_daemon_for_good() const {
     for (const testing::FoundProcess& process : processes()) {
       if (process.command.find(" guard ") != std::string::npos) ::kill(process.pid, SIGKILL);
@@ -66,13 +66,13 @@ class Crash : public testing::DaemonTest {
     kill_daemon();
     ASSERT_TRUE(testing::eventually([&] { return !testing::is_alive(pid); }));
   }
-  // The keepers that have their seats: the pool's and those of runs.
+  // The keepers with an endpoint: those of the pool and those of runs.
   void kill_keepers() const {
     for (const testing::FoundProcess& process : processes()) {
       if (process.command.find("reeve-keeper hold") != std::string::npos) ::kill(process.pid, SIGKILL);
     }
   }
-  // A daemon that dies at that point, which everything is done through until then.
+  // A daemon that dies at this point; it serves every request until then.
   std::unique_ptr<testing::Session> serve_until(const std::string& point) const {
     auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", point}});
     daemon->wait_for_error("listening");
@@ -83,7 +83,7 @@ class Crash : public testing::DaemonTest {
     for (int i = 1; i <= count; ++i) lines.push_back(fmt::format("line {:06}", i));
     return lines;
   }
-  // Of combined.log, in its order.
+  // The lines of combined.log, in order.
   std::map<std::string, std::vector<std::string>> logged_lines() const {
     std::map<std::string, std::vector<std::string>> lines;
     for (const Members& line : combined_log()) {
@@ -91,7 +91,7 @@ class Crash : public testing::DaemonTest {
     }
     return lines;
   }
-  // The id of the one run there is; ids may have gaps.
+  // The id of the only run; ids may have gaps.
   std::string only_run() const {
     const std::vector<std::string> lines = testing::lines_of(reeve({"runs"}).out);
     EXPECT_EQ(lines.size(), 1U) << "it was started twice, or not at all";
@@ -99,7 +99,7 @@ class Crash : public testing::DaemonTest {
   }
 
   std::string database_;
-  // The effect once, then lines, then a code of its own.
+  // The effect once, then lines, then this exit code.
   Words working_tool(int lines, int code) const {
     return {"sh", "-c",
             fmt::format("{0} effect {1} ran >/dev/null; {0} lines {2}; exit {3}", testing::zoo_binary(),
@@ -108,7 +108,7 @@ class Crash : public testing::DaemonTest {
 };
 
 // RUN-12, RUN-13.
-TEST_F(Crash, the_daemon_is_killed_a_hundred_times_under_sixteen_runs) {
+TEST_F(Crash, sixteen_runs_survive_a_daemon_killed_a_hundred_times) {
   constexpr int kills = 100;
   constexpr int lines = 2'000;
   std::vector<std::string> ids;
@@ -140,8 +140,8 @@ TEST_F(Crash, the_daemon_is_killed_a_hundred_times_under_sixteen_runs) {
 
 class DaemonCrashPoint : public Crash, public ::testing::WithParamInterface<const char*> {};
 
-// DESIGN §4: whoever watches goes on where it was, and the tool ran once.
-TEST_P(DaemonCrashPoint, loses_and_repeats_nothing) {
+// DESIGN §4: followers resume where they were, and the tool ran once.
+TEST_P(DaemonCrashPoint, daemon_crash_loses_and_repeats_nothing) {
   auto daemon = serve_until(GetParam());
   Words words = {"run", "--"};
   const Words tool = working_tool(300, 7);
@@ -158,12 +158,12 @@ TEST_P(DaemonCrashPoint, loses_and_repeats_nothing) {
   EXPECT_EQ(run.at("attempt"), "1");
   EXPECT_EQ(testing::lines_of(logs(id)), numbered(300));
   EXPECT_EQ(logged_lines()[id], numbered(300));
-  // Events are numbered without gaps, and the log has each once.
+  // Events are numbered without gaps, and the log has each of them once.
   int seq = 0;
   for (const Members& line : combined_log()) {
     if (line.at("event") != "tool_output") EXPECT_EQ(line.at("seq"), std::to_string(++seq));
   }
-  // What was written for a run that never came to exist holds an environment: it goes with the next start.
+  // A draft of a run that never came to exist contains an environment: the next start removes it.
   for (const auto& entry : std::filesystem::directory_iterator(state() / "runs")) {
     EXPECT_EQ(entry.path().filename(), id);
   }
@@ -179,8 +179,8 @@ INSTANTIATE_TEST_SUITE_P(Points, DaemonCrashPoint,
                            return name;
                          });
 
-// The same while it takes over what its predecessor had.
-TEST_F(Crash, the_daemon_dies_while_it_recovers) {
+// The same while it adopts the runs of its predecessor.
+TEST_F(Crash, runs_survive_a_daemon_that_dies_during_recovery) {
   const std::string file = (scratch().path() / "go").string();
   std::vector<std::string> ids;
   for (int i = 0; i < 4; ++i) ids.push_back(detach({}, {"wait-file", file}));
@@ -191,8 +191,8 @@ TEST_F(Crash, the_daemon_dies_while_it_recovers) {
   for (const std::string& id : ids) EXPECT_EQ(finish(id).at("status"), "completed") << id;
 }
 
-// Before the marker is written nothing ran: it is started again, by the same attempt.
-TEST_F(Crash, a_keeper_that_dies_before_its_marker_never_ran) {
+// Before the marker is written nothing ran, so the same attempt starts it again.
+TEST_F(Crash, keeper_death_before_the_marker_starts_the_tool_again) {
   auto daemon = serve_until("keeper.before_marker");
   Words words = {"run", "--"};
   const Words tool = working_tool(10, 0);
@@ -207,8 +207,8 @@ TEST_F(Crash, a_keeper_that_dies_before_its_marker_never_ran) {
 
 class KeeperCrashPoint : public Crash, public ::testing::WithParamInterface<const char*> {};
 
-// RUN-13: from the marker on it may have run, and a person is asked.
-TEST_P(KeeperCrashPoint, is_an_interruption_that_a_person_is_asked_about) {
+// RUN-13: once the marker exists the tool may have run, so a person is asked.
+TEST_P(KeeperCrashPoint, keeper_death_after_the_marker_asks_a_person) {
   auto daemon = serve_until(GetParam());
   Words words = {"run", "--no-wait", "--"};
   const Words tool = working_tool(10, 0);
@@ -232,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(Points, KeeperCrashPoint,
                            return name;
                          });
 
-TEST_F(Crash, a_keeper_that_dies_behind_its_record_has_told_everything) {
+TEST_F(Crash, keeper_death_after_the_exit_record_loses_nothing) {
   auto daemon = serve_until("keeper.after_rename");
   Words words = {"run", "--"};
   const Words tool = working_tool(10, 5);
@@ -244,8 +244,8 @@ TEST_F(Crash, a_keeper_that_dies_behind_its_record_has_told_everything) {
   EXPECT_EQ(daemon->wait(), 0);
 }
 
-// RUN-13, RUN-4: what is left of it is killed, wherever it has gone.
-TEST_F(Crash, a_keeper_is_killed_and_nothing_of_its_tree_is_left) {
+// RUN-13, RUN-4: all remaining processes are killed, wherever they have gone.
+TEST_F(Crash, killed_keeper_leaves_no_descendants) {
   const std::string file = (scratch().path() / "pids").string();
   const std::string id = detach({}, {"spawn-children", "5", file});
   ASSERT_TRUE(testing::eventually([&] { return std::filesystem::exists(file); }));
@@ -259,7 +259,7 @@ TEST_F(Crash, a_keeper_is_killed_and_nothing_of_its_tree_is_left) {
   EXPECT_EQ(reeve({"cancel", id}).code, 0);
 }
 
-TEST_F(Crash, keeper_and_daemon_are_killed) {
+TEST_F(Crash, killed_keeper_and_daemon_leave_an_interrupted_run) {
   const std::string id = detach({}, {"spawn-children", "3", (scratch().path() / "pids").string()});
   ASSERT_TRUE(testing::eventually([&] { return std::filesystem::exists(scratch().path() / "pids"); }));
   kill_daemon();
@@ -270,7 +270,7 @@ TEST_F(Crash, keeper_and_daemon_are_killed) {
   EXPECT_EQ(reeve({"cancel", id}).code, 0);
 }
 
-TEST_F(Crash, interrupted_runs_do_what_their_profile_says) {
+TEST_F(Crash, interrupted_run_follows_its_profile) {
   configure(
       fmt::format("tools:\n"
                   "  failing: {{command: [{0}, silent, '1000'], on_interrupted: fail}}\n"
@@ -283,7 +283,7 @@ TEST_F(Crash, interrupted_runs_do_what_their_profile_says) {
   EXPECT_EQ(finish("TR-1").at("reason"), "interrupted after it began");
   EXPECT_EQ(show("TR-1").at("status"), "failed");
   EXPECT_EQ(reeve({"stop"}).code, 0);
-  // Its first attempt dies with the keeper before it can tell that it ended, the second one does not.
+  // The first attempt dies with its keeper before its end is recorded; the second does not.
   auto daemon = serve_until("keeper.before_rename");
   const testing::Outcome again = reeve({"run", "--tool", "again"});
   EXPECT_EQ(again.code, 0) << again.err;
@@ -296,8 +296,8 @@ TEST_F(Crash, interrupted_runs_do_what_their_profile_says) {
   EXPECT_EQ(daemon->wait(), 0);
 }
 
-// RUN-4, RUN-15: why it is being ended outlives the daemon that was told.
-TEST_F(Crash, the_daemon_dies_between_the_cancel_and_the_end) {
+// RUN-4, RUN-15: the reason for the end survives the daemon that received it.
+TEST_F(Crash, cancel_reason_survives_a_daemon_crash) {
   configure(store_line() +
             fmt::format("tools:\n  stubborn: {{command: [{}, hang], kill_grace: 1s}}\n", testing::zoo_binary()));
   ASSERT_EQ(reeve({"run", "--detach", "--tool", "stubborn"}).code, 0);
@@ -311,8 +311,8 @@ TEST_F(Crash, the_daemon_dies_between_the_cancel_and_the_end) {
   EXPECT_TRUE(tools().empty());
 }
 
-// The keeper's backstop: with nobody there the hard timeout still holds.
-TEST_F(Crash, a_run_without_a_daemon_ends_at_its_deadline) {
+// The keeper's backstop: the hard timeout holds without a daemon.
+TEST_F(Crash, timeout_is_enforced_without_a_daemon) {
   ASSERT_EQ(reeve({"run", "--detach", "--timeout", "2", "--", testing::zoo_binary(), "silent", "1000"}).code, 0);
   const std::string id = only_run();
   ASSERT_TRUE(testing::eventually([&] { return !tools().empty(); }));
@@ -323,7 +323,7 @@ TEST_F(Crash, a_run_without_a_daemon_ends_at_its_deadline) {
   EXPECT_EQ(run.at("reason"), "timeout");
 }
 
-// RUN-13: whenever its end is looked at.
+// RUN-13: the recorded end time does not depend on when a daemon reads it.
 TEST_F(Crash, a_run_that_ended_without_a_daemon_has_the_time_of_its_end) {
   const std::string file = (scratch().path() / "go").string();
   const std::string id = detach({}, {"wait-file", file});
@@ -333,7 +333,7 @@ TEST_F(Crash, a_run_that_ended_without_a_daemon_has_the_time_of_its_end) {
   const std::string record = (state() / "runs" / id / "1/exit").string();
   struct stat status{};
   ASSERT_TRUE(testing::eventually([&] { return ::stat(record.c_str(), &status) == 0; }));
-  // So that the two times cannot be taken for each other.
+  // So that the two times cannot be confused.
   ASSERT_TRUE(testing::eventually([&] { return ::time(nullptr) >= status.st_mtim.tv_sec + 3; }));
   const auto text_of = [](std::time_t time) {
     std::tm parts{};
@@ -348,8 +348,8 @@ TEST_F(Crash, a_run_that_ended_without_a_daemon_has_the_time_of_its_end) {
   EXPECT_GE(run.at("completed_at"), text_of(status.st_mtim.tv_sec - 1));
 }
 
-// DESIGN «Spawn protocol»: the environment lies on the disk for as long as it may be needed, for the owner alone.
-TEST_F(Crash, the_launch_is_private_and_gone_at_the_end) {
+// DESIGN "Spawn protocol": the environment stays on disk only while it may be needed, readable only by the owner.
+TEST_F(Crash, launch_file_is_private_and_removed_at_the_end) {
   const std::string file = (scratch().path() / "go").string();
   const std::string id = detach({}, {"wait-file", file});
   wait_for_output(id, "waiting");
@@ -357,7 +357,7 @@ TEST_F(Crash, the_launch_is_private_and_gone_at_the_end) {
   const auto mode = std::filesystem::status(launch).permissions();
   EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   EXPECT_EQ(std::filesystem::status(state()).permissions(), std::filesystem::perms::owner_all);
-  // Also when it ends while nobody is there to see it.
+  // Also when the run ends without a daemon.
   kill_daemon_for_good();
   std::ofstream(file) << "x";
   EXPECT_EQ(finish(id).at("status"), "completed");

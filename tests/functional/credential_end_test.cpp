@@ -7,7 +7,7 @@
 #include "tests/support/port.h"
 #include "tests/support/websocket_client.h"
 
-// What a token or a browser's session has opened at the port ends with it (API, SPEC §7).
+// Everything that a token or a browser session opened at the port ends with it (API, SPEC §7).
 namespace reeve {
 namespace {
 
@@ -55,7 +55,7 @@ class CredentialEnd : public testing::PortTest {
     return page_headers(browser) + "Origin: " + origin() + "\r\n";
   }
 
-  // Hears of everything that happens.
+  // Subscribes to all events.
   std::unique_ptr<Client> listen(const Client::Headers& headers) const {
     auto client = std::make_unique<Client>(port_, "/api/events", headers);
     EXPECT_TRUE(client->is_open()) << client->head();
@@ -63,7 +63,7 @@ class CredentialEnd : public testing::PortTest {
     EXPECT_THAT(client->read_text().value_or(""), HasSubstr("subscribed"));
     return client;
   }
-  // Asks and reads the head of an answer that goes on.
+  // Sends the request and reads the head of a streaming response.
   std::unique_ptr<RawSocket> follow(const std::string& target, const std::string& headers) const {
     auto peer = std::make_unique<RawSocket>(port_);
     EXPECT_TRUE(peer->send(compose(port_, "GET", target, headers)));
@@ -74,7 +74,7 @@ class CredentialEnd : public testing::PortTest {
     ASSERT_EQ(client.read_close(), unauthorized) << client.close_reason();
     EXPECT_FALSE(client.close_reason().empty());
   }
-  // By a link that was asked for with `words`.
+  // With a link requested by `words`.
   Browser sign_in(const Words& words, const testing::Variables& more = {}) const {
     const Outcome outcome = reeve(words, more);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -94,7 +94,7 @@ class CredentialEnd : public testing::PortTest {
   Port port_;
 };
 
-TEST_F(CredentialEnd, a_revoked_token_ends_all_that_it_has_opened) {
+TEST_F(CredentialEnd, revoking_a_token_closes_everything_it_opened) {
   ASSERT_EQ(reeve({"run", "--detach", "--pty", "--", "cat"}).out, "TR-1\n");
   wait_for_status("TR-1", "running");
   const std::string watcher = make_token("watcher", "operate,approve");
@@ -114,25 +114,25 @@ TEST_F(CredentialEnd, a_revoked_token_ends_all_that_it_has_opened) {
   EXPECT_EQ(reeve({"token", "revoke", "watcher"}).code, 0);
   ASSERT_NO_FATAL_FAILURE(expect_closed(*events));
   EXPECT_THAT(events->close_reason(), HasSubstr("revoked"));
-  // Nothing is typed any more.
+  // Typed input no longer reaches the run.
   terminal.send({Client::binary, "typed too late\n"});
   ASSERT_NO_FATAL_FAILURE(expect_closed(terminal));
-  // Without the chunk that would say that this is all.
+  // Without the final chunk, so that the client can tell that the stream is incomplete.
   for (const auto& stream : streams) EXPECT_THAT(stream->read_to_end(), Not(HasSubstr("\r\n0\r\n\r\n")));
   const std::string answer = waits.read_answer();
   EXPECT_EQ(status_of(answer), 401) << answer;
   EXPECT_EQ(body_of(answer)["code"], "api.unauthorized");
   EXPECT_THAT(header_of(answer, "WWW-Authenticate"), StartsWith("Bearer"));
 
-  // Nobody else is disturbed.
+  // Other clients are not affected.
   EXPECT_EQ(reeve({"cancel", "TR-1", "--kill"}).code, 0);
   finish("TR-1");
   EXPECT_THAT(logs("TR-1"), Not(HasSubstr("too late")));
   EXPECT_THAT(other->read_text().value_or(""), HasSubstr("TR-1"));
 }
 
-// By time, and by the word of another daemon of the same store: nobody here says so.
-TEST_F(CredentialEnd, a_token_that_ends_by_itself_takes_its_streams_along) {
+// By time, and by a revocation through another daemon of the same store.
+TEST_F(CredentialEnd, expired_token_closes_its_streams) {
   const std::string late = make_token("late", "read");
   const std::string elsewhere = make_token("elsewhere", "read");
   const auto other = listen(shown(own_token()));
@@ -146,7 +146,7 @@ TEST_F(CredentialEnd, a_token_that_ends_by_itself_takes_its_streams_along) {
   EXPECT_THAT(other->read_text().value_or(""), HasSubstr("TR-1"));
 }
 
-TEST_F(CredentialEnd, signing_out_ends_what_the_browser_has_open) {
+TEST_F(CredentialEnd, signing_out_closes_the_browsers_streams) {
   const Browser browser = sign_in({"web"});
   const Browser second = sign_in({"web"});
   const auto socket = listen(shown(browser));
@@ -161,8 +161,8 @@ TEST_F(CredentialEnd, signing_out_ends_what_the_browser_has_open) {
   EXPECT_THAT(other->read_text().value_or(""), HasSubstr("TR-1"));
 }
 
-// Who was let in by a token is in no longer than that.
-TEST_F(CredentialEnd, a_browser_goes_with_the_token_that_let_it_in) {
+// A session that a token opened lasts no longer than the token.
+TEST_F(CredentialEnd, browser_session_ends_with_its_token) {
   for (const bool is_told : {true, false}) {
     const std::string name = is_told ? "revoked" : "expired";
     const Browser browser = sign_in({"--host", host(), "web"}, {{"REEVE_TOKEN", make_token(name, "admin")}});
@@ -177,7 +177,7 @@ TEST_F(CredentialEnd, a_browser_goes_with_the_token_that_let_it_in) {
   }
 }
 
-TEST_F(CredentialEnd, the_daemons_own_token_is_replaced) {
+TEST_F(CredentialEnd, rotating_the_daemon_token_ends_its_sessions) {
   const std::string before = own_token();
   const Browser by_socket = sign_in({"web"});
   const Browser by_token = sign_in({"--host", host(), "web"}, {{"REEVE_TOKEN", before}});
@@ -198,12 +198,12 @@ TEST_F(CredentialEnd, the_daemons_own_token_is_replaced) {
   EXPECT_EQ(status(page_headers(by_token)), 401);
   EXPECT_EQ(status(page_headers(by_socket)), 200);
   EXPECT_EQ(sql("SELECT count(*) FROM audit_log WHERE kind = 'token_revoked' AND data LIKE '%http.token%'"), "1");
-  // The next daemon goes by the new one.
+  // The next daemon uses the new token.
   EXPECT_EQ(reeve({"stop"}).code, 0);
   port_ = open_port();
   EXPECT_EQ(status(bearer(before)), 401);
   EXPECT_EQ(status(bearer(own_token())), 200);
-  // One that has it may replace it; a tool may not.
+  // A client with the token may rotate it; a tool may not.
   const testing::Variables token = {{"REEVE_TOKEN", own_token()}};
   EXPECT_EQ(reeve({"--host", host(), "token", "rotate"}, token).code, 0);
   EXPECT_EQ(reeve({"run", "--", testing::reeve_binary(), "token", "rotate", "--state", state().string()}).code, 5);

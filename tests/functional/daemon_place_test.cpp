@@ -15,8 +15,8 @@
 
 #include "tests/support/daemon.h"
 
-// Where the state folder lies and whose it is: nobody's, full, or another user's. Run as root, the tests put an
-// unprivileged user in its place, because root hides refusals.
+// State folders that cannot be used: unwritable, full, or another user's. As root the tests use an unprivileged user
+// instead, because root bypasses permission checks.
 namespace reeve {
 namespace {
 
@@ -33,7 +33,7 @@ constexpr std::uint64_t mib = 1ULL << 20U;
 class DaemonPlace : public testing::DaemonTest {
  protected:
   DaemonPlace() {
-    // For a user who may not look into the folder of the build.
+    // For a user who cannot access the build folder.
     const fs::path built = fs::path(testing::reeve_binary()).parent_path();
     fs::create_directories(programs());
     for (const char* name : {"reeve", "reeve-keeper", "reeve_zoo"}) fs::copy_file(built / name, programs() / name);
@@ -48,7 +48,7 @@ class DaemonPlace : public testing::DaemonTest {
     if (::geteuid() == 0) EXPECT_EQ(::chown(folder.c_str(), nobody, nobody), 0);
     return folder;
   }
-  // `reeve` by that user, at home in `home`.
+  // Runs `reeve` as that user with `home` as HOME.
   Outcome unprivileged(const fs::path& home, const Words& words) const {
     testing::Launch start{.argv = {}, .folder = home};
     if (::geteuid() == 0) {
@@ -63,7 +63,7 @@ class DaemonPlace : public testing::DaemonTest {
 };
 
 // DESIGN: tests run unprivileged as well.
-TEST_F(DaemonPlace, an_ordinary_user_needs_no_more) {
+TEST_F(DaemonPlace, works_for_an_unprivileged_user) {
   const fs::path home = own_folder("home-of-nobody");
   const std::string pids = home / "pids";
   Outcome outcome = unprivileged(home, {"run", "--", zoo(), "lines", "3"});
@@ -84,7 +84,7 @@ TEST_F(DaemonPlace, an_ordinary_user_needs_no_more) {
 }
 
 // §7: 6, with what to do; no hang.
-TEST_F(DaemonPlace, a_folder_that_is_not_ones_own) {
+TEST_F(DaemonPlace, unusable_state_folder_is_reported) {
   const fs::path home = own_folder("home-of-nobody");
   const fs::path locked = scratch().path() / "locked";
   fs::create_directories(locked);
@@ -97,7 +97,7 @@ TEST_F(DaemonPlace, a_folder_that_is_not_ones_own) {
     EXPECT_THAT(outcome.err, HasSubstr("--state")) << place;
     EXPECT_LE(testing::count_of(outcome.err, "\n"), 4) << outcome.err;
   }
-  // One that is there and another's.
+  // An existing folder of another user.
   const fs::path read_only = ::geteuid() == 0 ? scratch().path() / "read-only" : fs::path("/usr/share");
   fs::create_directories(read_only);
   if (::geteuid() == 0) {
@@ -110,7 +110,7 @@ TEST_F(DaemonPlace, a_folder_that_is_not_ones_own) {
   fs::permissions(locked, fs::perms::owner_all);
 }
 
-// A disk of its own for the state folder, seen by this process and what it starts alone.
+// A separate file system for the state folder, visible only to this process and its children.
 class FullDisk : public testing::DaemonTest {
  protected:
   bool mount_disk(std::uint64_t bytes) {
@@ -129,11 +129,11 @@ class FullDisk : public testing::DaemonTest {
     EXPECT_EQ(::statvfs(state().c_str(), &status), 0);
     return status.f_bavail * status.f_frsize;
   }
-  // A name that a fresh disk may have, so that the folder still counts as empty.
+  // A name that a fresh file system may contain, so that the folder still counts as empty.
   fs::path ballast() const { return state() / "lost+found"; }
   void fill(std::uint64_t leave) const {
     const int file = ::open(ballast().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    // The daemon writes meanwhile, so that there may be less room than a moment ago.
+    // The daemon writes concurrently, so there may be less space than a moment ago.
     int error = ENOSPC;
     for (int attempt = 0; error == ENOSPC && attempt < 1'000; ++attempt) {
       const std::uint64_t free = free_bytes();
@@ -144,7 +144,7 @@ class FullDisk : public testing::DaemonTest {
     ::close(file);
   }
 
-  // What the process has asked of the system to write, also in vain.
+  // The number of write calls of the process, including failed ones.
   static std::uint64_t count_writes(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/io");
     std::uint64_t count = 0;
@@ -155,7 +155,7 @@ class FullDisk : public testing::DaemonTest {
   }
 
  private:
-  // An ordinary user may mount in a user namespace of his own, in which he stays who he is.
+  // An ordinary user can mount in a user namespace without changing identity.
   static bool enter_namespace() {
     const uid_t user = ::geteuid();
     const gid_t group = ::getegid();
@@ -172,8 +172,8 @@ class FullDisk : public testing::DaemonTest {
   bool is_mounted_ = false;
 };
 
-// RUN-12: output is never lost: the tool is held while there is no space, and goes on when there is.
-TEST_F(FullDisk, a_tool_is_held_until_there_is_space) {
+// RUN-12: output is never lost: the tool is paused while there is no space, and continues afterwards.
+TEST_F(FullDisk, tool_is_paused_until_there_is_space) {
   constexpr int lines = 200'000;
   ASSERT_TRUE(mount_disk(128 * mib)) << std::strerror(errno);
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
@@ -182,7 +182,7 @@ TEST_F(FullDisk, a_tool_is_held_until_there_is_space) {
   const auto client = start(run_words({}, {"lines", std::to_string(lines)}));
   ASSERT_TRUE(client->wait_for("line 000001\n"));
   ASSERT_TRUE(eventually([&] { return free_bytes() < 64 * 1024; }));
-  // Whoever asks is answered.
+  // The daemon still responds.
   EXPECT_EQ(reeve({"show", "TR-2", "--json"}).code, 0);
   fs::remove(ballast());
   EXPECT_EQ(client->wait(), 0) << client->err();
@@ -198,8 +198,8 @@ TEST_F(FullDisk, a_tool_is_held_until_there_is_space) {
   EXPECT_EQ(logged, lines);
 }
 
-// §7: a clear error, no hang, and no run that nobody knows of.
-TEST_F(FullDisk, nothing_begins_where_nothing_can_be_kept) {
+// §7: a clear error, no hang, and no unrecorded run.
+TEST_F(FullDisk, run_is_refused_without_space) {
   ASSERT_TRUE(mount_disk(16 * mib)) << std::strerror(errno);
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
   fill(0);
@@ -214,8 +214,8 @@ TEST_F(FullDisk, nothing_begins_where_nothing_can_be_kept) {
   EXPECT_EQ(testing::count_of(reeve({"runs"}).out, "completed"), 2);
 }
 
-// §7: a daemon that cannot begin says why.
-TEST_F(FullDisk, a_daemon_cannot_begin_on_a_full_disk) {
+// §7: a daemon that cannot start reports the reason.
+TEST_F(FullDisk, daemon_start_fails_with_a_reason) {
   ASSERT_TRUE(mount_disk(16 * mib)) << std::strerror(errno);
   fill(0);
   const Outcome outcome = reeve({"runs"});
@@ -225,9 +225,9 @@ TEST_F(FullDisk, a_daemon_cannot_begin_on_a_full_disk) {
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
 }
 
-// RUN-12, RUN-4: it ends while there is no space, and is over its time: nothing of what it printed is missing, and the
-// limit holds.
-TEST_F(FullDisk, an_end_without_space_loses_nothing) {
+// RUN-12, RUN-4: the tool exits, and another exceeds its timeout, while there is no space: no output is missing, and
+// the limit is enforced.
+TEST_F(FullDisk, exit_without_space_loses_nothing) {
   ASSERT_TRUE(mount_disk(64 * mib)) << std::strerror(errno);
   const std::string file = (scratch().path() / "go").string();
   // The keeper is the parent of the tool.
@@ -247,7 +247,8 @@ TEST_F(FullDisk, an_end_without_space_loses_nothing) {
   ASSERT_TRUE(eventually([&] {
     return std::ranges::none_of(tools(), [](const auto& process) { return process.command.contains("wait-file"); });
   }));
-  // It tries five times a second: longer than it waits for the rest of a tool that is over, and than the other one has.
+  // The keeper retries five times a second: this takes longer than its wait for the rest of a tool that has exited, and
+  // longer than the other run's timeout.
   const std::uint64_t written = count_writes(keeper);
   ASSERT_GT(written, 0U);
   ASSERT_TRUE(eventually([&] { return count_writes(keeper) >= written + 15; }));

@@ -12,7 +12,7 @@
 #include "tests/support/approvals.h"
 #include "tests/support/socket.h"
 
-// The daemon comes when it is needed, leaves when it is not, and what runs does not notice.
+// The daemon starts on demand and exits when idle; runs are not affected.
 namespace reeve {
 namespace {
 
@@ -22,6 +22,7 @@ using testing::eventually;
 using ::testing::HasSubstr;
 using testing::Members;
 using ::testing::Not;
+using ::testing::StartsWith;
 using testing::Outcome;
 using testing::RawSocket;
 using testing::Words;
@@ -47,26 +48,26 @@ class DaemonLife : public testing::DaemonTest {
 };
 
 // DESIGN §1: a client that finds no daemon starts one, under a guard.
-TEST_F(DaemonLife, a_client_starts_it) {
+TEST_F(DaemonLife, client_starts_the_daemon) {
   EXPECT_TRUE(processes().empty());
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
   EXPECT_EQ(daemons(), 1);
-  // Only the owner may look in.
+  // Only the owner has access.
   struct stat status{};
   ASSERT_EQ(::stat(state().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0700U);
   ASSERT_EQ(::stat(socket().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
-  EXPECT_THAT(reeve({"stop"}).out, HasSubstr("stopped"));
+  EXPECT_THAT(reeve({"stop"}).out, StartsWith("Stopped. "));
   EXPECT_FALSE(fs::exists(socket()));
   EXPECT_TRUE(eventually([&] { return processes().empty(); }));
   const Outcome again = reeve({"stop"});
   EXPECT_EQ(again.code, 0);
-  EXPECT_THAT(again.out, HasSubstr("no daemon runs here"));
+  EXPECT_THAT(again.out, HasSubstr("no daemon is running here"));
 }
 
-// SPEC §7: what a variable sets is not passed over.
-TEST_F(DaemonLife, one_that_is_started_has_the_settings_of_its_client) {
+// SPEC §7: environment variables are not ignored.
+TEST_F(DaemonLife, started_daemon_gets_the_clients_settings) {
   const Outcome refused = reeve({"run", "--", "/bin/true"}, {{"REEVE_STORE", "postgresql://nobody@127.0.0.1:1/none"}});
   EXPECT_EQ(refused.code, 6) << refused.out;
   EXPECT_THAT(refused.err, HasSubstr("store.unavailable"));
@@ -76,8 +77,8 @@ TEST_F(DaemonLife, one_that_is_started_has_the_settings_of_its_client) {
   EXPECT_THAT(wrong.err, HasSubstr("REEVE_SUPERVISION_LEASE"));
 }
 
-// DESIGN §1: of many who want to start it at once one does, and all are served.
-TEST_F(DaemonLife, many_clients_at_once_start_one) {
+// DESIGN §1: when many clients start it at once, one daemon starts and serves them all.
+TEST_F(DaemonLife, concurrent_clients_start_one_daemon) {
   std::vector<std::unique_ptr<testing::Session>> clients;
   for (int i = 0; i < 8; ++i) clients.push_back(start(run_words({}, {"lines", "1"})));
   for (const auto& client : clients) {
@@ -88,8 +89,8 @@ TEST_F(DaemonLife, many_clients_at_once_start_one) {
   EXPECT_EQ(testing::count_of(reeve({"runs"}).out, "completed"), 8);
 }
 
-// RUN-12, RUN-13: a run outlives its daemon, and the next one goes on where the last stopped.
-TEST_F(DaemonLife, runs_outlive_it_and_are_taken_over) {
+// RUN-12, RUN-13: a run survives its daemon, and the next one continues where it stopped.
+TEST_F(DaemonLife, runs_survive_a_stop_and_are_adopted) {
   const std::string id = detach({}, {"wait-file", (project() / "go").string()});
   const std::string ended = detach({}, {"wait-file", (project() / "end").string()});
   wait_for_output(id, "waiting");
@@ -97,12 +98,12 @@ TEST_F(DaemonLife, runs_outlive_it_and_are_taken_over) {
   EXPECT_EQ(reeve({"stop"}).code, 0);
   EXPECT_TRUE(eventually([&] { return daemons() == 0; }));
   EXPECT_EQ(tools().size(), 2U);
-  // One ends while nobody is there.
+  // One ends while no daemon runs.
   scratch().write("project/end", "");
   EXPECT_TRUE(eventually([&] { return tools().size() == 1U; }));
   EXPECT_EQ(show(id)["status"], "running");
   EXPECT_EQ(daemons(), 1);
-  // Its keeper may be writing the record of its end while the daemon looks.
+  // Its keeper may still be writing the exit record.
   wait_for_status(ended, "completed");
   EXPECT_EQ(show(ended)["exit_code"], "0");
   EXPECT_EQ(logs(ended), "waiting\ngo\n");
@@ -113,8 +114,8 @@ TEST_F(DaemonLife, runs_outlive_it_and_are_taken_over) {
   EXPECT_THAT(statuses_of(id), ::testing::ElementsAre("queued", "running", "completed"));
 }
 
-// RUN-12: neither does the person who sits there.
-TEST_F(DaemonLife, a_client_outlives_it) {
+// RUN-12: the attached client continues too.
+TEST_F(DaemonLife, client_survives_a_daemon_stop) {
   const auto client = start(run_words({}, {"wait-file", (project() / "go").string()}));
   ASSERT_TRUE(client->wait_for("waiting\n"));
   EXPECT_EQ(reeve({"stop"}).code, 0);
@@ -126,7 +127,7 @@ TEST_F(DaemonLife, a_client_outlives_it) {
 }
 
 // DESIGN §1: one daemon per state folder.
-TEST_F(DaemonLife, a_second_one_is_refused) {
+TEST_F(DaemonLife, second_daemon_is_refused) {
   const auto first = start({"serve"});
   ASSERT_TRUE(first->wait_for_error("listening at " + socket().string()));
   const Outcome second = reeve({"serve"});
@@ -134,14 +135,14 @@ TEST_F(DaemonLife, a_second_one_is_refused) {
   EXPECT_THAT(second.err, AllOf(HasSubstr("daemon.already_running"),
                                 HasSubstr("another daemon (pid " + std::to_string(first->pid()) + ")"),
                                 HasSubstr(state().string()), HasSubstr("reeve stop")));
-  // The first goes on as if nothing had been.
+  // The first daemon is not affected.
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
   first->signal(SIGTERM);
   EXPECT_EQ(first->wait(), 0);
   EXPECT_FALSE(fs::exists(socket()));
 }
 
-TEST_F(DaemonLife, a_signal_stops_it_and_leaves_what_runs) {
+TEST_F(DaemonLife, signal_stops_the_daemon_and_keeps_runs) {
   for (const int number : {SIGTERM, SIGINT}) {
     const auto daemon = start({"serve"});
     ASSERT_TRUE(daemon->wait_for_error("listening at"));
@@ -158,16 +159,16 @@ TEST_F(DaemonLife, a_signal_stops_it_and_leaves_what_runs) {
   }
 }
 
-// DESIGN §1: idle means nothing to do and nobody there.
-TEST_F(DaemonLife, it_leaves_when_it_is_idle) {
+// DESIGN §1: idle means no work and no clients.
+TEST_F(DaemonLife, idle_daemon_exits) {
   configure("supervision: {idle_exit: 1s}\n");
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
   EXPECT_TRUE(eventually([&] { return !fs::exists(socket()) && processes().empty(); }));
   EXPECT_EQ(show("TR-1")["status"], "completed");
 }
 
-// DESIGN §1: a run, or a question, is something to do.
-TEST_F(DaemonLife, it_stays_while_there_is_something_to_do) {
+// DESIGN §1: a run or a question counts as work.
+TEST_F(DaemonLife, daemon_stays_while_a_run_is_active) {
   configure("supervision: {idle_exit: 500ms}\n");
   EXPECT_EQ(reeve({"runs"}).code, 0);
   const std::string pid = testing::read_text(state() / "reeve.lock");
@@ -179,28 +180,28 @@ TEST_F(DaemonLife, it_stays_while_there_is_something_to_do) {
 }
 
 // §7: a client inside a managed run never starts a daemon.
-TEST_F(DaemonLife, a_client_inside_a_run_starts_none) {
+TEST_F(DaemonLife, client_inside_a_run_starts_no_daemon) {
   const std::string other = scratch().path() / "other";
   const Outcome outcome = reeve({"run", "--", testing::reeve_binary(), "runs", "--state", other});
   EXPECT_EQ(outcome.code, 6);
-  EXPECT_THAT(outcome.err, HasSubstr("a client inside a run starts none"));
+  EXPECT_THAT(outcome.err, HasSubstr("clients inside a run do not start one"));
   EXPECT_FALSE(fs::exists(fs::path(other) / "reeve.sock"));
-  // It may ask the one that is there.
+  // It may use the running daemon.
   EXPECT_THAT(
       reeve({"run", "--", "/bin/sh", "-c", testing::reeve_binary() + " show $REEVE_RUN_ID --state " + state().string()})
           .out,
       HasSubstr("TR-2"));
 }
 
-// Unix sockets end at 107 bytes; folders do not.
-TEST_F(DaemonLife, a_long_path_is_no_obstacle) {
+// Unix socket addresses are limited to 107 bytes; paths are not.
+TEST_F(DaemonLife, long_state_path_works) {
   const std::string deep = (project() / std::string(100, 'a') / std::string(100, 'b') / "state").string();
   EXPECT_EQ(reeve({"run", "--state", deep, "--", testing::zoo_binary(), "exit", "7"}).code, 7);
   EXPECT_EQ(reeve({"stop", "--state", deep}).code, 0);
 }
 
 // §7
-TEST_F(DaemonLife, it_answers_for_its_health) {
+TEST_F(DaemonLife, health_and_error_responses_have_their_status) {
   EXPECT_EQ(reeve({"runs"}).code, 0);
   EXPECT_THAT(ask("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"), HasSubstr("HTTP/1.1 200"));
   EXPECT_THAT(ask("GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n"), HasSubstr("HTTP/1.1 404"));
@@ -211,8 +212,8 @@ TEST_F(DaemonLife, it_answers_for_its_health) {
       HasSubstr("HTTP/1.1 415"));
 }
 
-// §7, UX: the same request twice is one run; another one under the same key is refused.
-TEST_F(DaemonLife, a_repeated_request_runs_once) {
+// §7, UX: the same request twice starts one run; another request with the same key is refused.
+TEST_F(DaemonLife, repeated_request_starts_one_run) {
   EXPECT_EQ(reeve({"runs"}).code, 0);
   const std::string file = project() / "effects";
   const auto body = [&](const std::string& word) {
@@ -233,8 +234,8 @@ TEST_F(DaemonLife, a_repeated_request_runs_once) {
   EXPECT_EQ(finish("@last")["status"], "completed");
 }
 
-// LOG-2: somebody else's rotation is noticed.
-TEST_F(DaemonLife, a_log_that_was_renamed_is_opened_anew) {
+// LOG-2: external rotation is detected.
+TEST_F(DaemonLife, renamed_log_is_reopened) {
   EXPECT_EQ(run({}, {"lines", "1"}).code, 0);
   EXPECT_THAT(statuses_of("TR-1"), ::testing::Contains("completed"));
   const fs::path log = state() / "logs/combined.log";
@@ -247,7 +248,7 @@ TEST_F(DaemonLife, a_log_that_was_renamed_is_opened_anew) {
 }
 
 // LOG-2: rotation by size loses no line.
-TEST_F(DaemonLife, a_log_that_grows_is_rotated) {
+TEST_F(DaemonLife, growing_log_is_rotated) {
   configure("log: {rotate_size: 64KiB, rotate_keep: 100}\n");
   EXPECT_EQ(run({}, {"lines", "2000"}).code, 0);
   EXPECT_THAT(statuses_of("TR-1"), ::testing::Contains("completed"));
@@ -266,8 +267,8 @@ TEST_F(DaemonLife, a_log_that_grows_is_rotated) {
   EXPECT_GE(files, 3);
 }
 
-// «Nothing hangs unseen»: a pipe in the place of the config, whose other end somebody holds, holds up nobody.
-TEST_F(DaemonLife, a_pipe_in_the_place_of_the_config_holds_up_nobody) {
+// "Nothing hangs unseen": a FIFO in place of the config, with its other end held open, blocks nothing.
+TEST_F(DaemonLife, fifo_as_config_does_not_block_the_daemon) {
   ASSERT_EQ(reeve({"runs"}).code, 0);
   const fs::path config = project() / ".reeve/config.yaml";
   fs::create_directories(config.parent_path());
@@ -276,7 +277,7 @@ TEST_F(DaemonLife, a_pipe_in_the_place_of_the_config_holds_up_nobody) {
   const int end = ::open(config.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_GE(end, 0);
   const auto answer = testing::try_request(socket(), testing::make_request("GET", "/api/tools", ""));
-  EXPECT_TRUE(answer && answer->contains("no regular file")) << answer.value_or("none");
+  EXPECT_TRUE(answer && answer->contains("not a regular file")) << answer.value_or("none");
   const auto health = testing::try_request(socket(), testing::make_request("GET", "/healthz", ""));
   EXPECT_TRUE(health && health->starts_with("HTTP/1.1 200")) << health.value_or("none");
   ::close(end);

@@ -35,33 +35,34 @@ class Demo : public testing::DaemonTest {
   std::unique_ptr<Session> at_terminal(const Words& words = {"demo"}) const {
     return start(words, Session::Ends::terminal, variables());
   }
-  // What the last line with that beginning goes on with.
+  // The rest of the last line that starts with `beginning`.
   static std::string after(const std::string& text, const std::string& beginning) {
     const std::size_t at = text.rfind(beginning);
     if (at == std::string::npos) return {};
     const std::size_t from = at + beginning.size();
     return text.substr(from, text.find_first_of("\r\n", from) - from);
   }
-  // Keepers that had nothing to do may need a moment to go.
+  // Idle keepers may need a moment to exit.
   void expect_nothing_left() const {
     EXPECT_TRUE(fs::is_empty(place()));
     EXPECT_TRUE(testing::eventually([this] { return processes().empty(); }));
   }
 };
 
-TEST_F(Demo, runs_through_by_itself_where_nobody_can_be_asked) {
+TEST_F(Demo, runs_to_completion_without_a_terminal) {
   const Outcome outcome = demo();
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr("nobody can be asked here"));
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("◆ TR-1 waits for you"), HasSubstr("Apply these 3 changes?"),
+  EXPECT_THAT(outcome.err, HasSubstr("the demo approves automatically"));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("◆ TR-1 is waiting for you"), HasSubstr("Apply these 3 changes?"),
                                  HasSubstr("greet_test.sh   +2  new"), HasSubstr("✓ AP-1 approved by "),
-                                 HasSubstr("the test passes"), HasSubstr("✓ TR-1 completed: 3 files are changed")));
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("$ kill -9 "), HasSubstr("has taken TR-2 over"),
-                                 HasSubstr("✓ TR-2 completed: 6 of 6 lines"), HasSubstr("What to type next"),
-                                 HasSubstr("$ reeve flow run fix"), HasSubstr("✗ test    says no: without numbers"),
-                                 HasSubstr("so back to the beginning"), HasSubstr("✓ test    all tests pass"),
-                                 HasSubstr("✓ report  sum.sh adds"), HasSubstr("✓ EX-1 completed"),
-                                 HasSubstr("reeve init"), HasSubstr("reeve run -- COMMAND")));
+                                 HasSubstr("the test passes"), HasSubstr("✓ TR-1 completed: 3 files changed")));
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(HasSubstr("$ kill -9 "), HasSubstr("has taken over TR-2"), HasSubstr("✓ TR-2 completed: 6 of 6 lines"),
+            HasSubstr("What to type next"), HasSubstr("$ reeve flow run fix"),
+            HasSubstr("✗ test    failed: it fails without numbers"), HasSubstr("so back to the start"),
+            HasSubstr("✓ test    all tests pass"), HasSubstr("✓ report  sum.sh adds"), HasSubstr("✓ EX-1 completed"),
+            HasSubstr("reeve init"), HasSubstr("reeve run -- COMMAND")));
   for (int step = 1; step <= 6; ++step) {
     EXPECT_EQ(testing::count_of(outcome.out, "step " + std::to_string(step) + " of 6"), 1) << outcome.out;
   }
@@ -69,7 +70,7 @@ TEST_F(Demo, runs_through_by_itself_where_nobody_can_be_asked) {
   expect_nothing_left();
 }
 
-TEST_F(Demo, tells_a_program_in_one_document) {
+TEST_F(Demo, json_output_is_one_document) {
   const Outcome outcome = demo({"--yes", "--json"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
@@ -101,7 +102,7 @@ TEST_F(Demo, asks_at_a_terminal_and_shows_what_would_change) {
 }
 
 // APR-8
-TEST_F(Demo, a_no_changes_nothing) {
+TEST_F(Demo, rejection_changes_nothing) {
   const auto session = at_terminal({"demo", "--keep"});
   ASSERT_TRUE(session->wait_for("apply / reject / look?")) << session->out();
   session->type("reject\r");
@@ -116,7 +117,7 @@ TEST_F(Demo, a_no_changes_nothing) {
 }
 
 // APR-2: the first answer counts, wherever it comes from.
-TEST_F(Demo, notices_an_answer_from_elsewhere) {
+TEST_F(Demo, accepts_an_answer_from_another_terminal) {
   const auto session = at_terminal({"demo", "--keep"});
   ASSERT_TRUE(session->wait_for("apply / reject / look?")) << session->out();
   const std::string state = after(session->out(), "reeve approve AP-1 --state ");
@@ -137,21 +138,21 @@ TEST_F(Demo, ctrl_c_leaves_nothing_behind) {
   ASSERT_TRUE(asked->wait_for("apply / reject / look?")) << asked->out();
   asked->type("\x03");
   EXPECT_EQ(asked->wait(), 130) << asked->out();
-  EXPECT_THAT(asked->out(), HasSubstr("nothing of the demo remains"));
+  EXPECT_THAT(asked->out(), HasSubstr("everything the demo created was removed"));
   expect_nothing_left();
   const auto late = start({"demo", "--yes"}, Session::Ends::terminal, variables());
-  ASSERT_TRUE(late->wait_for("has taken TR-2 over")) << late->out();
+  ASSERT_TRUE(late->wait_for("has taken over TR-2")) << late->out();
   late->type("\x03");
   EXPECT_EQ(late->wait(), 130) << late->out();
   expect_nothing_left();
   const auto last = start({"demo", "--yes"}, Session::Ends::terminal, variables());
-  ASSERT_TRUE(last->wait_for("EX-1 runs")) << last->out();
+  ASSERT_TRUE(last->wait_for("EX-1 is running")) << last->out();
   last->type("\x03");
   EXPECT_EQ(last->wait(), 130) << last->out();
   expect_nothing_left();
 }
 
-TEST_F(Demo, sigterm_and_the_end_of_input_clear_away_too) {
+TEST_F(Demo, sigterm_and_end_of_input_clean_up) {
   const auto ended = at_terminal();
   ASSERT_TRUE(ended->wait_for("apply / reject / look?")) << ended->out();
   ended->signal(SIGTERM);
@@ -164,23 +165,23 @@ TEST_F(Demo, sigterm_and_the_end_of_input_clear_away_too) {
   expect_nothing_left();
 }
 
-TEST_F(Demo, says_what_keeps_it_from_playing) {
+TEST_F(Demo, reports_what_prevents_it_from_running) {
   const Outcome no_room = reeve({"demo"}, {{"TMPDIR", (scratch().path() / "missing").string()}});
   EXPECT_EQ(no_room.code, 1);
   EXPECT_THAT(no_room.err, AllOf(HasSubstr("error[file.unwritable]"), HasSubstr("TMPDIR=DIR reeve demo")));
   const Outcome with_state = demo({"--state", "elsewhere"});
   EXPECT_EQ(with_state.code, 2);
-  EXPECT_THAT(with_state.err, HasSubstr("has a state folder of its own"));
+  EXPECT_THAT(with_state.err, HasSubstr("the demo uses its own state folder"));
   Variables inside = variables();
   inside.emplace_back("REEVE_RUN_ID", "TR-1");
   const Outcome in_a_run = reeve({"demo"}, inside);
   EXPECT_EQ(in_a_run.code, 6) << in_a_run.err;
-  EXPECT_THAT(in_a_run.err, HasSubstr("a client inside a run starts none"));
+  EXPECT_THAT(in_a_run.err, HasSubstr("clients inside a run do not start one"));
   expect_nothing_left();
 }
 
-// What the person has set up takes no part: neither their store nor their config.
-TEST_F(Demo, shares_nothing_with_the_person) {
+// The user's own store and config are not used.
+TEST_F(Demo, ignores_the_users_store_and_config) {
   scratch().write("home/.config/reeve/config.yaml", "store: postgresql://nobody@nowhere/none\nnonsense: true\n");
   Variables with_store = variables();
   with_store.emplace_back("REEVE_STORE", "postgresql://nobody@nowhere/none");

@@ -8,7 +8,7 @@
 
 #include "tests/support/daemon.h"
 
-// A daemon with few descriptors refuses runs, and lives; what runs goes on (RUN-13).
+// A daemon with few descriptors refuses new runs and stays alive; running tools continue (RUN-13).
 namespace reeve {
 namespace {
 
@@ -19,7 +19,7 @@ using testing::Words;
 
 class FewDescriptors : public testing::DaemonTest {
  protected:
-  // With a hard limit of 64, which the daemon that it starts inherits.
+  // With a hard limit of 64, inherited by the daemon that it starts.
   Outcome limited(const Words& words) const {
     testing::Launch made = launch(words);
     made.argv.insert(made.argv.begin(), {"/bin/sh", "-c", "ulimit -n 64; exec \"$@\"", "sh"});
@@ -36,7 +36,7 @@ class FewDescriptors : public testing::DaemonTest {
   static std::string id_of(const Outcome& started) { return started.out.substr(0, started.out.find('\n')); }
 };
 
-TEST_F(FewDescriptors, runs_that_do_not_fit_are_refused_and_the_others_survive_a_crash) {
+TEST_F(FewDescriptors, excess_runs_are_refused_and_others_survive_a_crash) {
   std::set<std::string> started;
   int refused = 0;
   const Outcome first = limited(waiting_run());
@@ -72,7 +72,7 @@ TEST_F(FewDescriptors, runs_that_do_not_fit_are_refused_and_the_others_survive_a
   EXPECT_EQ(daemon_pid(), second);
 }
 
-// More runs live than the next daemon has descriptors for: the rest wait in the hands of their keepers.
+// More runs are alive than the next daemon has descriptors for: their keepers hold the rest.
 TEST_F(FewDescriptors, runs_that_do_not_fit_are_adopted_when_others_end) {
   constexpr int count = 20;
   std::vector<std::string> ids;

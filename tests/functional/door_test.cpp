@@ -5,7 +5,7 @@
 
 #include "tests/support/daemon.h"
 
-// The socket of each run (RUN-8, APR-5 `live`): its tool asks, reports and reads, and nothing else.
+// The run socket (RUN-8, APR-5 `live`): a tool can ask, report and read its own approvals through it, and nothing else.
 namespace reeve {
 namespace {
 
@@ -15,14 +15,14 @@ using testing::Members;
 using ::testing::Not;
 using testing::Outcome;
 
-class Door : public testing::DaemonTest {
+class RunSocket : public testing::DaemonTest {
  protected:
-  Door() {
+  RunSocket() {
     configure(
         "tools:\n"
         "  live: {command: [/bin/sh, -c], resume: live}\n"
         "  kept: {command: [/bin/sh, -c], resume: live, sandbox: guard}\n");
-    // `at PATH`: what the socket says there; `post PATH JSON`.
+    // `at PATH` requests a path from the socket; `post PATH JSON` posts to it.
     scratch().write("project/functions",
                     "at() { curl -s --unix-socket \"$REEVE_SOCKET\" \"http://reeve/api/$1\"; }\n"
                     "post() { curl -s --unix-socket \"$REEVE_SOCKET\" -H 'Content-Type: application/json' -d \"$2\" "
@@ -56,8 +56,8 @@ class Door : public testing::DaemonTest {
   }
 };
 
-// APR-5: an answer that reached the tool while it lived is not a reason to start it again, whatever its profile says.
-TEST_F(Door, a_tool_that_has_read_its_answer_is_not_started_again) {
+// APR-5: an answer that reached the running tool does not start it again, whatever its profile says.
+TEST_F(RunSocket, tool_that_read_its_answer_is_not_restarted) {
   configure("tools:\n  plain: {command: [/bin/sh, -c]}\n");
   for (const char* word : {"approve", "reject"}) {
     const std::string run = begin("plain",
@@ -73,14 +73,14 @@ TEST_F(Door, a_tool_that_has_read_its_answer_is_not_started_again) {
   EXPECT_EQ(testing::read_text(project() / "effects"), "once\nonce\n");
 }
 
-// APR-5: it stays, and goes on with the answer in the same attempt.
-TEST_F(Door, a_tool_asks_waits_and_goes_on) { expect_live_answer("live"); }
+// APR-5: the tool keeps running and continues with the answer in the same attempt.
+TEST_F(RunSocket, tool_asks_waits_and_continues) { expect_live_answer("live"); }
 
-// The one thing of Reeve that a sandbox shows.
-TEST_F(Door, it_can_be_reached_from_a_sandbox) { expect_live_answer("kept"); }
+// The only part of Reeve that is visible in a sandbox.
+TEST_F(RunSocket, is_reachable_from_a_sandbox) { expect_live_answer("kept"); }
 
-// APR-9, told to the tool; and asked again after a lost connection it is the same question.
-TEST_F(Door, one_question_at_a_time) {
+// APR-9: the tool gets the error; asking again after a lost connection returns the same question.
+TEST_F(RunSocket, second_question_is_refused_and_a_repeat_is_the_same) {
   const std::string id = begin("live",
                                "post approvals '{\"question\":\"One?\",\"approval_id\":\"a\"}'; echo\n"
                                "post approvals '{\"question\":\"Two?\",\"approval_id\":\"b\"}'; echo\n"
@@ -93,8 +93,8 @@ TEST_F(Door, one_question_at_a_time) {
   EXPECT_EQ(finish(id)["status"], "completed");
 }
 
-// RUN-8: its own approvals, by Reeve's id or its own; those of others are not there.
-TEST_F(Door, what_another_run_asked_is_out_of_sight) {
+// RUN-8: a tool sees only its own approvals, by Reeve's id or its own.
+TEST_F(RunSocket, approvals_of_other_runs_are_not_visible) {
   const std::string first =
       begin("live", "post approvals '{\"question\":\"Mine?\",\"approval_id\":\"mine\"}'; wait_for mine");
   wait_for_status(first, "waiting_approval");
@@ -104,7 +104,7 @@ TEST_F(Door, what_another_run_asked_is_out_of_sight) {
   EXPECT_THAT(seen, HasSubstr("{\"items\":[]}"));
   EXPECT_EQ(testing::count_of(seen, "\"code\":\"approval.not_found\""), 3);
   EXPECT_THAT(seen, Not(HasSubstr("Mine?")));
-  // Nor by its socket.
+  // Nor through that run's socket.
   const std::string door = (state() / "runs" / first / "door/sock").string();
   EXPECT_THAT(say("live", "REEVE_SOCKET=" + door + "; at approvals; at run"), Not(HasSubstr("Mine?")));
   EXPECT_THAT(say("live", "REEVE_SOCKET=" + door + "; at approvals"), HasSubstr("api.not_from_a_run"));
@@ -113,7 +113,7 @@ TEST_F(Door, what_another_run_asked_is_out_of_sight) {
 }
 
 // APR-11
-TEST_F(Door, a_decision_there_is_refused_and_reported) {
+TEST_F(RunSocket, decision_is_refused_and_audited) {
   const std::string id =
       begin("live",
             "post approvals '{\"question\":\"Go?\"}' > /dev/null\n"
@@ -134,8 +134,8 @@ TEST_F(Door, a_decision_there_is_refused_and_reported) {
   EXPECT_EQ(finish(id)["status"], "completed");
 }
 
-// RUN-8: nothing else.
-TEST_F(Door, everything_else_is_refused) {
+// RUN-8
+TEST_F(RunSocket, other_operations_are_refused) {
   const std::string said =
       say("live",
           "at runs; at events; at log; at healthz; at approvals/; post runs '{\"argv\":[\"true\"]}'\n"
@@ -144,8 +144,8 @@ TEST_F(Door, everything_else_is_refused) {
   EXPECT_EQ(show("TR-1")["status"], "completed");
 }
 
-// As if it had printed it.
-TEST_F(Door, a_tool_reports_there) {
+// The same as printing the line.
+TEST_F(RunSocket, tool_can_report_progress_usage_and_errors) {
   const std::string id = begin("live",
                                "post report '{\"event\":\"progress\",\"percent\":40,\"message\":\"compiling\"}'\n"
                                "post report '{\"event\":\"usage\",\"input_tokens\":10,\"output_tokens\":2}'\n"
@@ -160,8 +160,8 @@ TEST_F(Door, a_tool_reports_there) {
   EXPECT_THAT(logs(id), HasSubstr("\"tool_run_id\":\"" + id + "\""));
 }
 
-// APR-13: the next daemon opens the same door.
-TEST_F(Door, it_outlives_the_daemon) {
+// APR-13: the next daemon serves the same socket.
+TEST_F(RunSocket, survives_a_daemon_restart) {
   const std::string id = begin("live",
                                "post approvals '{\"question\":\"Go?\",\"approval_id\":\"a\"}' > /dev/null\n"
                                "echo asked; wait_for a; echo answered");
@@ -174,8 +174,7 @@ TEST_F(Door, it_outlives_the_daemon) {
   EXPECT_THAT(logs(id), HasSubstr("answered"));
 }
 
-// For its owner alone, and gone with the run.
-TEST_F(Door, it_is_private_and_gone_at_the_end) {
+TEST_F(RunSocket, is_private_and_removed_at_the_end) {
   const std::string id = begin("live", "echo up; cat functions > /dev/null; while ! [ -e stop ]; do sleep 0.05; done");
   wait_for_output(id, "up");
   const fs::path folder = state() / "runs" / id / "door";
@@ -186,8 +185,21 @@ TEST_F(Door, it_is_private_and_gone_at_the_end) {
   EXPECT_TRUE(testing::eventually([&] { return !fs::exists(folder); }));
 }
 
-// A socket's name ends at 107 bytes.
-TEST_F(Door, a_long_state_folder_has_a_short_door) {
+// An acknowledged question would be lost with the database.
+TEST_F(RunSocket, questions_are_refused_while_database_files_are_missing) {
+  const std::string id = begin("live",
+                               "echo up; while [ ! -e go ]; do sleep 0.05; done\n"
+                               "post approvals '{\"question\":\"Deploy?\"}'");
+  wait_for_output(id, "up");
+  fs::remove(state() / "reeve.db-wal");
+  scratch().write("project/go", "");
+  finish(id);
+  EXPECT_THAT(logs(id), HasSubstr("store.files_removed"));
+  EXPECT_EQ(reeve({"approvals", "--all"}).out, "");
+}
+
+// A socket address is limited to 107 bytes.
+TEST_F(RunSocket, long_state_folder_gets_a_short_socket_path) {
   const std::string deep = (scratch().path() / std::string(100, 'd')).string();
   const Outcome outcome = reeve({"run", "--state", deep, "--", "/bin/sh", "-c",
                                  ". ./functions; at run; echo; echo $REEVE_SOCKET; stat -c %a ${REEVE_SOCKET%/*}"});

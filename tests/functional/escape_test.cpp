@@ -9,8 +9,8 @@
 
 #include "tests/support/daemon.h"
 
-// The ways out of a run's tree (SECURITY.md has the table): whoever took one cannot decide (APR-11), and is killed with
-// its run as far as it is known to belong to it (RUN-13).
+// Ways to escape a run's process tree (the table is in SECURITY.md): an escaped process cannot decide (APR-11), and is
+// killed with its run if it is known to belong to it (RUN-13).
 namespace reeve {
 namespace {
 
@@ -21,12 +21,12 @@ using testing::is_alive;
 using testing::Outcome;
 using testing::Words;
 
-// The question is of one daemon, the run that gets away of another: the first looks at a process that it never started,
-// and the second can be stopped so that it does not end what it would end at once.
+// The question belongs to one daemon, the escaping run to another: the first sees a process that it did not start, and
+// the second can be stopped so that it does not end the process at once.
 class Escape : public testing::DaemonTest {
  protected:
   Escape() {
-    // Without control groups, which say it too where they can be made.
+    // Without control groups, which would identify the process as well.
     become_ordinary();
     configure("tools:\n  staying: {command: [/bin/sh], keep_descendants: true}\n");
     EXPECT_EQ(reeve({"run", "--state", other(), "--detach", "--", "/bin/sh", "-c",
@@ -50,8 +50,8 @@ class Escape : public testing::DaemonTest {
   }
   void release(const std::string& name) const { scratch().write("project/" + name, ""); }
 
-  // A tool that starts something outside its session, with nothing in its environment and without a parent. When the
-  // file `go` is there, that does `act` ($tool and $keeper name them), decides, writes the exit code down and stays.
+  // A tool that starts a process outside its session, with an empty environment and no parent. Once the file `go`
+  // exists, that process runs `act` ($tool and $keeper are pids), decides, records the exit code and keeps running.
   void start_runaway(const std::string& act, const Words& options = {}) const {
     scratch().write("project/runaway.sh", "cd " + project().string() +
                                               "; tool=$1; keeper=$2; echo $$ > pid.new; mv pid.new pid\n" +
@@ -76,7 +76,7 @@ class Escape : public testing::DaemonTest {
     EXPECT_GT(pid, 0);
     return pid;
   }
-  // Of the daemon that has the run.
+  // The pid of a process of the daemon that owns the run.
   pid_t find_own(const std::string& role) const {
     for (const testing::FoundProcess& process : testing::find_processes(state().string())) {
       const bool is_guard = process.command.contains(" guard ");
@@ -84,7 +84,7 @@ class Escape : public testing::DaemonTest {
     }
     return 0;
   }
-  // The kernel's word for whose child it is now.
+  // Waits until the kernel reports another parent.
   static std::string wait_for_another_parent() {
     return R"sh(while [ "$(cut -d' ' -f4 /proc/$tool/stat)" = "$keeper" ]; do sleep 0.02; done)sh";
   }
@@ -99,8 +99,8 @@ class Escape : public testing::DaemonTest {
   }
 };
 
-// setsid and a double fork: the keeper takes it in.
-TEST_F(Escape, out_of_its_session_and_without_a_parent) {
+// setsid and a double fork: the keeper becomes the parent.
+TEST_F(Escape, decision_of_a_daemonised_process_is_refused) {
   start_runaway("");
   release("go");
   expect_refused();
@@ -108,8 +108,8 @@ TEST_F(Escape, out_of_its_session_and_without_a_parent) {
   expect_killed();
 }
 
-// The keeper is killed, and its daemon does not come to ending what it left.
-TEST_F(Escape, by_killing_its_keeper) {
+// The keeper is killed, and its daemon is stopped before it can end what is left.
+TEST_F(Escape, decision_is_refused_after_killing_the_keeper) {
   start_runaway("kill -9 $keeper; " + wait_for_another_parent());
   const pid_t daemon = find_own("daemon");
   ASSERT_GT(daemon, 0);
@@ -121,8 +121,8 @@ TEST_F(Escape, by_killing_its_keeper) {
   expect_killed();
 }
 
-// With nobody left who could take it in, only what it cannot remove tells where it comes from.
-TEST_F(Escape, by_killing_its_keeper_the_daemon_and_the_guard) {
+// With no ancestor left to identify it, only the mark that it cannot remove shows its origin.
+TEST_F(Escape, decision_is_refused_after_killing_keeper_daemon_and_guard) {
   start_runaway("while ! [ -e alone ]; do sleep 0.02; done; kill -9 $keeper; " + wait_for_another_parent());
   const pid_t daemon = find_own("daemon");
   const pid_t guard = find_own("guard");
@@ -136,13 +136,13 @@ TEST_F(Escape, by_killing_its_keeper_the_daemon_and_the_guard) {
   release("go");
   expect_refused();
   EXPECT_TRUE(is_alive(runaway()));
-  // The next daemon ends it before it decides what becomes of the run.
+  // The next daemon ends it before it decides about the run.
   EXPECT_EQ(reeve({"runs"}).code, 0);
   expect_killed();
 }
 
-// The daemon left in order, and with it the guard that would have taken it in.
-TEST_F(Escape, by_killing_its_keeper_while_no_daemon_is_there) {
+// The daemon has exited cleanly, and with it the guard that would have become the parent.
+TEST_F(Escape, decision_is_refused_after_killing_the_keeper_without_a_daemon) {
   start_runaway("kill -9 $keeper; " + wait_for_another_parent());
   EXPECT_EQ(reeve({"stop"}).code, 0);
   ASSERT_TRUE(eventually([&] { return find_own("guard") == 0; }));
@@ -152,8 +152,8 @@ TEST_F(Escape, by_killing_its_keeper_while_no_daemon_is_there) {
   expect_killed();
 }
 
-// The mark can be lowered. It is one all the same, and the guard has it.
-TEST_F(Escape, with_its_mark_lowered) {
+// A lowered mark is still a mark, and the guard is still an ancestor.
+TEST_F(Escape, decision_is_refused_with_a_lowered_mark) {
   start_runaway("prlimit --pid $$ --locks=7:7; kill -9 $keeper; " + wait_for_another_parent());
   const pid_t daemon = find_own("daemon");
   ASSERT_GT(daemon, 0);
@@ -164,8 +164,9 @@ TEST_F(Escape, with_its_mark_lowered) {
   expect_killed();
 }
 
-// Root can raise it, and a daemon that is limited itself cannot read it: then the guard above says what it is.
-TEST_F(Escape, with_its_mark_removed) {
+// Root can raise the limit, and a daemon that is limited itself cannot read the mark: then the guard above it
+// identifies the process.
+TEST_F(Escape, decision_is_refused_with_a_removed_mark) {
   EXPECT_EQ(reeve({"stop", "--state", other()}).code, 0);
   testing::Launch limited = launch({"approvals", "--state", other()});
   limited.argv.insert(limited.argv.begin(), {"/usr/bin/prlimit", "--locks=1000:1000"});
@@ -176,13 +177,13 @@ TEST_F(Escape, with_its_mark_removed) {
   ASSERT_EQ(::kill(daemon, SIGSTOP), 0);
   release("go");
   expect_refused();
-  // What has removed all that it was known by lives on.
+  // A process that has removed every sign of its origin survives.
   ::kill(runaway(), SIGKILL);
   ASSERT_EQ(::kill(daemon, SIGCONT), 0);
 }
 
-// RUN-17: what a profile lets live on is inside for good, and is not taken for what another run has lost.
-TEST_F(Escape, as_a_server_that_outlives_its_run) {
+// RUN-17: a process that a profile lets live stays an in-run caller, and is not mistaken for a leftover of another run.
+TEST_F(Escape, decision_of_a_server_that_outlives_its_run_is_refused) {
   start_runaway("", {"--tool", "staying"});
   release("over");
   EXPECT_EQ(reeve({"wait", "TR-1"}).code, 0);
@@ -199,10 +200,10 @@ TEST_F(Escape, as_a_server_that_outlives_its_run) {
   ::kill(runaway(), SIGKILL);
 }
 
-// Whoever traces a process does not become its parent, and what is traced does not change its own.
-TEST_F(Escape, by_tracing_a_process_of_another_run) {
+// A tracer does not become the parent of the traced process, and tracing does not change the tracer's own parents.
+TEST_F(Escape, decision_is_refused_after_tracing_another_run) {
   start_runaway("while ! [ -e traced ]; do sleep 0.02; done");
-  // PTRACE_SEIZE; where the kernel allows nobody's processes to be traced it fails, which is as good.
+  // PTRACE_SEIZE; it fails where the kernel forbids tracing, which proves the same.
   const std::string trace = fmt::format(
       "import ctypes, os, time\nlibc = ctypes.CDLL(None)\nlibc.ptrace(0x4206, {0}, None, None)\n"
       "open('traced', 'w').close()\ntry:\n    while True:\n        status = os.waitpid({0}, 0x40000000)[1]\n"
@@ -217,8 +218,8 @@ TEST_F(Escape, by_tracing_a_process_of_another_run) {
   expect_killed();
 }
 
-// A daemon of its own would be a way to decide.
-TEST_F(Escape, with_a_daemon_of_its_own) {
+// A separate daemon would be a way to decide.
+TEST_F(Escape, starting_another_daemon_is_refused) {
   const std::string third = (project() / "third").string();
   const Outcome outcome =
       reeve({"run", "--timeout", "20s", "--", "env", "-i", testing::reeve_binary(), "serve", "--state", third});

@@ -31,7 +31,7 @@ class Events : public testing::FlowTest {
     EXPECT_TRUE(text) << "closed: " << client.close_code() << " " << client.close_reason();
     return testing::parse_object(text.value_or("{}")).value_or(Members());
   }
-  // The answer to that; `names` as JSON.
+  // Subscribes and returns the reply; `names` is JSON.
   static Members subscribe(Client& client, const std::string& names, std::optional<std::int64_t> since = {}) {
     const std::string from = since ? fmt::format(R"(,"since":{})", *since) : std::string();
     client.send_text(fmt::format(R"({{"type":"subscribe","events":{}{},"frames":"event"}})", names, from));
@@ -42,7 +42,7 @@ class Events : public testing::FlowTest {
     return found != message.end() ? std::stoll(found->second) : -1;
   }
 
-  // As the store has them.
+  // Events as the store has them.
   std::vector<Members> stored() const {
     std::vector<Members> events;
     for (const std::string& text : testing::parse_array(reeve({"events", "--json"}).out).value_or(testing::Words())) {
@@ -52,7 +52,7 @@ class Events : public testing::FlowTest {
   }
   std::int64_t last() const { return static_cast<std::int64_t>(stored().size()); }
 
-  // Reads events up to that number, each of which must follow the one before; gives them without `type`.
+  // Reads events up to that number and checks that they are consecutive; returns them without `type`.
   static std::vector<Members> read_until(Client& client, std::int64_t after, std::int64_t until) {
     std::vector<Members> events;
     for (std::int64_t seq = after + 1; seq <= until; ++seq) {
@@ -66,8 +66,8 @@ class Events : public testing::FlowTest {
     return events;
   }
 
-  // Reads events behind that number, each of which must follow the one before, until so many executions are over, or up
-  // to a number; one that is cut comes back. The number of the last.
+  // Reads events after that number, checking that they are consecutive, until that many executions have ended or up to
+  // `until`; reconnects when cut. Returns the last number.
   std::int64_t follow(std::int64_t seen, int executions, std::int64_t until = -1) const {
     for (int connections = 0; connections < 100; ++connections) {
       Client client = connect();
@@ -86,7 +86,7 @@ class Events : public testing::FlowTest {
     return -1;
   }
 
-  // So many nodes that are skipped at once: so many events in one commit.
+  // A workflow whose nodes are all skipped at once, which makes that many events in one commit.
   std::string write_skipped(int count) const {
     std::string nodes = "  - {id: start, type: task, task_config: {role: noop}}\n";
     std::string edges;
@@ -109,7 +109,7 @@ class Events : public testing::FlowTest {
 };
 
 // §9: numbered without gaps, from exactly the number of the snapshot.
-TEST_F(Events, come_without_a_gap_while_runs_begin_and_end) {
+TEST_F(Events, arrive_without_gaps_while_runs_start_and_end) {
   const std::int64_t before = last();
   Client client = connect();
   ASSERT_TRUE(client.is_open()) << client.head();
@@ -127,8 +127,8 @@ TEST_F(Events, come_without_a_gap_while_runs_begin_and_end) {
   EXPECT_EQ(events, std::vector<Members>(all.begin() + snapshot, all.end()));
 }
 
-// One who has seen some asks for the rest; each is told once.
-TEST_F(Events, are_resumed_by_their_number) {
+// A client resumes after the last event it has seen and gets each event once.
+TEST_F(Events, resume_by_sequence_number) {
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
   const auto all = stored();
   const auto end = static_cast<std::int64_t>(all.size());
@@ -142,8 +142,8 @@ TEST_F(Events, are_resumed_by_their_number) {
   }
 }
 
-// §9: «also answers to»; a subscriber gets each once, under the name asked for.
-TEST_F(Events, are_told_under_the_names_that_were_asked_for) {
+// §9: "also answers to"; a subscriber gets each event once, under the name it subscribed to.
+TEST_F(Events, carry_the_subscribed_names) {
   Client client = connect();
   const std::int64_t snapshot =
       number(subscribe(client, R"(["task_execution_complete","run.*","approval_needed"])"), "snapshot");
@@ -163,7 +163,7 @@ TEST_F(Events, are_told_under_the_names_that_were_asked_for) {
 }
 
 // S4 §6: a subscribe message as S4 writes it gets frames as S4 writes them, with the event's name as the `type`.
-TEST_F(Events, a_subscription_of_s4s_form_gets_frames_of_s4s_form) {
+TEST_F(Events, s4_subscription_gets_s4_frames) {
   Client client = connect();
   client.send_text(R"({"type":"subscribe","events":["approval_requested","approval_resolved"]})");
   Members answer = next(client);
@@ -187,8 +187,8 @@ TEST_F(Events, a_subscription_of_s4s_form_gets_frames_of_s4s_form) {
   EXPECT_EQ(again["seq"], requested["seq"]);
 }
 
-// A listener that waits for what never comes would wait in silence.
-TEST_F(Events, a_name_that_is_never_sent_is_warned_of_on_every_way_in) {
+// A subscriber to an event that is never sent would wait forever.
+TEST_F(Events, subscribing_to_a_never_sent_name_gets_a_warning) {
   Client client = connect();
   client.send_text(R"({"type":"subscribe","events":["agent_spawned","run.completed","phase_start:coding"]})");
   Members answer = next(client);
@@ -204,7 +204,7 @@ TEST_F(Events, a_name_that_is_never_sent_is_warned_of_on_every_way_in) {
   EXPECT_THAT(request("GET", "/api/events?since=0&events=run.completed"), Not(HasSubstr("Reeve-Warning")));
 }
 
-TEST_F(Events, what_is_asked_wrongly_is_told_and_the_connection_goes_on) {
+TEST_F(Events, invalid_message_gets_an_error_and_the_connection_stays) {
   struct Case {
     std::string message;
     std::string code;
@@ -213,7 +213,7 @@ TEST_F(Events, what_is_asked_wrongly_is_told_and_the_connection_goes_on) {
   const Case cases[] = {
       {R"({"type":"subscribe","events":["nonsense"]})", "events.unknown_name", "nonsense"},
       {R"({"type":"subscribe","events":["run.flying"]})", "events.unknown_name", "run.flying"},
-      {R"({"type":"subscribe","events":[]})", "events.no_names", "named"},
+      {R"({"type":"subscribe","events":[]})", "events.no_names", "event names"},
       {R"({"type":"subscribe"})", "api.bad_request", "events"},
       {R"({"type":"subscribe","events":"*"})", "api.bad_request", "events"},
       {R"({"type":"subscribe","events":[1]})", "api.bad_request", "events"},
@@ -241,8 +241,8 @@ TEST_F(Events, what_is_asked_wrongly_is_told_and_the_connection_goes_on) {
   EXPECT_EQ(subscribe(client, R"(["*"])")["type"], "subscribed");
 }
 
-// Each line says who it was, how it ended, what was asked and what was answered.
-TEST_F(Events, lines_for_people_say_what_happened) {
+// Each line names the subject, how it ended, the question and the answer.
+TEST_F(Events, text_lines_describe_each_event) {
   EXPECT_EQ(reeve({"run", "--", "sh", "-c", "exit 3"}).code, 3);
   const std::string id = ask();
   EXPECT_EQ(reeve({"reject", id, "--comment", "no"}).code, 0);
@@ -253,8 +253,8 @@ TEST_F(Events, lines_for_people_say_what_happened) {
                            HasSubstr("\tapproval_status_change\t" + id + "\trejected\tsh TR-2: reject by ")));
 }
 
-// A number that no event has yet is of another store: told alike on every way in.
-TEST_F(Events, a_number_that_lies_ahead_is_refused_on_every_way_in) {
+// A number that no event has yet belongs to another store: every interface refuses it.
+TEST_F(Events, sequence_number_ahead_of_the_log_is_refused) {
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
   const std::string ahead = std::to_string(last() + 1'000);
   for (const char* more : {"", "&follow=1"}) {
@@ -279,12 +279,12 @@ TEST_F(Events, a_second_subscription_replaces_the_first) {
   client.send_text(R"({"type":"unsubscribe"})");
   EXPECT_EQ(next(client)["type"], "unsubscribed");
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
-  // Nothing of that run came before.
+  // No event of that run arrived before.
   EXPECT_EQ(subscribe(client, R"(["*"])")["type"], "subscribed");
 }
 
-// Lines of output are no stored events: they come while somebody asks for them by name.
-TEST_F(Events, lines_of_output_come_by_their_name) {
+// Output lines are not stored events: they are sent only to subscribers of that name.
+TEST_F(Events, output_lines_arrive_when_subscribed_by_name) {
   Client client = connect();
   subscribe(client, R"(["tool_output"])");
   EXPECT_EQ(reeve({"run", "--", "echo", "hello there"}).code, 0);
@@ -295,15 +295,15 @@ TEST_F(Events, lines_of_output_come_by_their_name) {
   EXPECT_EQ(line.count("seq"), 0U);
 }
 
-// A client that does not read is cut at a bound and misses nothing when it comes back.
-TEST_F(Events, one_that_never_reads_is_cut_and_resumes_without_a_loss) {
+// A client that does not read is disconnected at a limit, and misses nothing after reconnecting.
+TEST_F(Events, client_that_never_reads_is_cut_and_resumes_without_loss) {
   const std::string workflow = write_skipped(3'000);
   Client deaf = connect();
   std::int64_t seen = number(subscribe(deaf, R"(["*"])"), "snapshot");
   std::int64_t heard = 0;
   std::jthread keen([&, since = seen] { heard = follow(since, 3); });
   for (int i = 0; i < 3; ++i) make_events(workflow);
-  // The other one has everything meanwhile.
+  // The other client has received everything meanwhile.
   keen.join();
   while (const auto frame = deaf.read_frame()) {
     if (frame->opcode == Client::close) break;
@@ -312,13 +312,13 @@ TEST_F(Events, one_that_never_reads_is_cut_and_resumes_without_a_loss) {
     ASSERT_EQ(number(event, "seq"), seen + 1);
     ++seen;
   }
-  // Told why, if it was not too late for that.
+  // The close code arrives unless the connection was cut first.
   if (deaf.close_code() != 0) EXPECT_EQ(deaf.close_code(), 1013);
   EXPECT_LT(seen, heard);
   EXPECT_EQ(follow(seen, 4, heard), heard);
 }
 
-TEST_F(Events, many_that_never_read_delay_nobody) {
+TEST_F(Events, clients_that_never_read_delay_no_other) {
   const std::string workflow = write_skipped(500);
   std::vector<std::unique_ptr<Client>> deaf;
   for (int i = 0; i < 200; ++i) {
@@ -331,17 +331,17 @@ TEST_F(Events, many_that_never_read_delay_nobody) {
   EXPECT_EQ(follow(before, 3), last());
 }
 
-TEST_F(Events, a_flood_of_messages_is_closed) {
+TEST_F(Events, message_flood_closes_the_connection) {
   Client client = connect();
   std::string flood;
   for (int i = 0; i < 5'000; ++i) flood += Client::bytes_of({Client::text, R"({"type":"unsubscribe"})"});
   client.send_raw(flood);
   EXPECT_EQ(client.read_close(), 1008);
-  // The daemon is well.
+  // The daemon still works.
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
 }
 
-TEST_F(Events, go_on_at_their_number_after_the_daemon_has_begun_anew) {
+TEST_F(Events, resume_after_a_daemon_restart) {
   Client client = connect();
   std::int64_t seen = number(subscribe(client, R"(["*"])"), "snapshot");
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
@@ -357,7 +357,7 @@ TEST_F(Events, go_on_at_their_number_after_the_daemon_has_begun_anew) {
   EXPECT_EQ(read_until(again, end, now).size(), static_cast<std::size_t>(now - end));
 }
 
-TEST_F(Events, an_upgrade_that_is_none_is_refused) {
+TEST_F(Events, invalid_upgrade_is_refused) {
   auto headers = Client::right_headers();
   for (auto& [name, value] : headers) {
     if (name == "Sec-WebSocket-Version") value = "8";
@@ -377,7 +377,7 @@ class EventMessages : public Events {
     std::string event;
     std::string data;
   };
-  // HTTP/1.0, so that the messages come as they are, without chunks around them.
+  // HTTP/1.0, so that the messages come without chunk framing.
   std::unique_ptr<RawSocket> ask(const std::string& target, const std::string& headers = {}) const {
     auto made = std::make_unique<RawSocket>(socket());
     made->send("GET " + target + " HTTP/1.0\r\nAccept: text/event-stream\r\n" + headers + "\r\n");
@@ -399,7 +399,7 @@ class EventMessages : public Events {
 };
 
 // §7: SSE at the same path, resumed by Last-Event-ID.
-TEST_F(EventMessages, come_with_their_numbers_and_are_resumed) {
+TEST_F(EventMessages, carry_sequence_numbers_and_resume) {
   const auto stream = ask("/api/events");
   EXPECT_THAT(head_, StartsWith("HTTP/1.1 200 "));
   EXPECT_THAT(head_, HasSubstr("Content-Type: text/event-stream\r\n"));
@@ -415,7 +415,7 @@ TEST_F(EventMessages, come_with_their_numbers_and_are_resumed) {
     EXPECT_EQ(message.event, all[i].at("event"));
     EXPECT_EQ(testing::parse_object(message.data), all[i]);
   }
-  // What the header says is newer than what the address says.
+  // The header takes precedence over the query parameter.
   const auto resumed = ask("/api/events?since=0", fmt::format("Last-Event-ID: {}\r\n", all.size() - 2));
   EXPECT_EQ(read(*resumed).id, std::to_string(all.size() - 2));
   EXPECT_EQ(read(*resumed).id, std::to_string(all.size() - 1));
@@ -425,7 +425,7 @@ TEST_F(EventMessages, come_with_their_numbers_and_are_resumed) {
   EXPECT_EQ(read(*from_the_start).event, "run.completed");
 }
 
-TEST_F(EventMessages, what_is_asked_wrongly_is_refused) {
+TEST_F(EventMessages, invalid_requests_are_refused) {
   for (const char* target :
        {"/api/events?events=nonsense", "/api/events?events=", "/api/events?since=x", "/api/events?since=-1"}) {
     ask(target);
@@ -437,7 +437,7 @@ TEST_F(EventMessages, what_is_asked_wrongly_is_refused) {
   EXPECT_THAT(head_, StartsWith("HTTP/1.1 400 "));
 }
 
-TEST_F(EventMessages, one_that_never_reads_is_cut_and_resumes_without_a_loss) {
+TEST_F(EventMessages, client_that_never_reads_is_cut_and_resumes_without_loss) {
   const std::string workflow = write_skipped(3'000);
   const auto deaf = ask("/api/events");
   std::int64_t seen = std::stoll(read(*deaf).id);

@@ -34,7 +34,7 @@ class Examples : public testing::ScriptedFlowTest {
   }
   const std::string& readme() const { return readme_; }
 
-  // The lines of its first block of commands, without the one that copies it.
+  // The commands of its first code block, without the one that copies the example.
   std::vector<std::string> commands() const {
     const std::size_t begin = readme_.find("```\n") + 4;
     std::vector<std::string> lines = testing::lines_of(readme_.substr(begin, readme_.find("```", begin) - begin));
@@ -42,7 +42,7 @@ class Examples : public testing::ScriptedFlowTest {
     lines.erase(lines.begin());
     return lines;
   }
-  // As a person would type it, or paste it.
+  // As typed or pasted in a shell.
   Outcome type(const std::string& line) const {
     testing::Launch launched = launch({});
     launched.argv = {"/bin/sh", "-c", line};
@@ -56,12 +56,12 @@ class Examples : public testing::ScriptedFlowTest {
     }
     return run_program(launched);
   }
-  // All of them; what the last one printed.
+  // Runs all of them; returns the output of the last.
   std::string play() const {
     std::string out;
     for (const std::string& line : commands()) {
       const Outcome outcome = type(line);
-      // It asks.
+      // This one stops at a question.
       const int expected = line.contains("--no-wait") ? 90 : 0;
       EXPECT_EQ(outcome.code, expected) << line << "\n" << outcome.out << outcome.err;
       out = outcome.out;
@@ -105,8 +105,8 @@ TEST_F(Examples, debug_loop_gives_up_at_its_limit) {
   EXPECT_EQ(node_of(ended, "fix")["iteration"], "3") << "after the third loop";
 }
 
-// SPEC §7: a WebSocket client of Debian; each event once, and on from the number that was seen last.
-TEST_F(Examples, events_are_watched_and_gone_on_with) {
+// SPEC §7: with a WebSocket client from Debian; each event arrives once, resuming after the last number seen.
+TEST_F(Examples, events_are_watched_and_resumed) {
   open("events");
   const std::string shown = play();
   EXPECT_THAT(shown, HasSubstr(" run.failed TR-3 failed\n"));
@@ -115,7 +115,7 @@ TEST_F(Examples, events_are_watched_and_gone_on_with) {
 }
 
 // S6, GRF-12
-TEST_F(Examples, parallel_review_waits_for_a_person_and_goes_on) {
+TEST_F(Examples, parallel_review_waits_for_a_person_and_continues) {
   open("parallel-review");
   play();
   const Members ended = end_of("EX-1");
@@ -126,7 +126,7 @@ TEST_F(Examples, parallel_review_waits_for_a_person_and_goes_on) {
   EXPECT_TRUE(fs::exists(project() / "CHANGELOG.md"));
 }
 
-TEST_F(Examples, parallel_review_merges_nothing_after_a_no) {
+TEST_F(Examples, parallel_review_merges_nothing_after_a_rejection) {
   open("parallel-review");
   EXPECT_EQ(type(commands().at(0)).code, 90);
   EXPECT_EQ(type("reeve reject AP-1").code, 0);
@@ -135,15 +135,15 @@ TEST_F(Examples, parallel_review_merges_nothing_after_a_no) {
   EXPECT_EQ(status_of(ended, "merge"), "skipped");
   EXPECT_THAT(ended.at("reason"), HasSubstr("no exit point was reached"));
   EXPECT_FALSE(fs::exists(project() / "CHANGELOG.md"));
-  // GRF-14: no node failed, so that nothing can be tried again.
+  // GRF-14: no node failed, so there is nothing to retry.
   const Outcome refused = type("reeve flow retry EX-1");
   EXPECT_EQ(refused.code, 4);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("EX-1 failed without a failed node (no exit point"),
-                                 HasSubstr("start it anew: reeve flow run ")));
+                                 HasSubstr("start a new one: reeve flow run ")));
 }
 
 // GRF-5, GRF-12
-TEST_F(Examples, human_loop_brings_the_remarks_to_the_writer) {
+TEST_F(Examples, human_loop_passes_the_comment_to_the_writer) {
   open("human-loop");
   play();
   const Members ended = end_of("EX-1");
@@ -155,12 +155,12 @@ TEST_F(Examples, human_loop_brings_the_remarks_to_the_writer) {
 }
 
 // GRF-10
-TEST_F(Examples, fan_out_counts_with_ten_at_once) {
+TEST_F(Examples, fan_out_runs_ten_nodes_at_once) {
   open("fan-out");
   const std::string total = play();
   EXPECT_EQ(execution("EX-1").at("status"), "completed");
   EXPECT_EQ(history("EX-1", "runs").size(), 11U);
-  EXPECT_THAT(readme(), HasSubstr("«" + total.substr(0, total.find('\n')) + "»"));
+  EXPECT_THAT(readme(), HasSubstr("\"" + total.substr(0, total.find('\n')) + "\""));
 }
 
 // GRF-11
@@ -172,7 +172,7 @@ TEST_F(Examples, subgraph_writes_two_articles) {
 }
 
 // PIP-1, PIP-3
-TEST_F(Examples, pipeline_waits_for_a_look_at_the_design) {
+TEST_F(Examples, pipeline_waits_for_approval_of_the_design) {
   open("pipeline");
   play();
   const Members ended = end_of("EX-1");
@@ -183,7 +183,7 @@ TEST_F(Examples, pipeline_waits_for_a_look_at_the_design) {
 }
 
 // ISO-1, ISO-3, ISO-4
-TEST_F(Examples, conflict_leaves_one_motto_whole_and_loses_nothing) {
+TEST_F(Examples, conflict_fails_one_node_and_keeps_its_patch) {
   open("conflict");
   play();
   const Members ended = end_of("EX-1");
@@ -197,8 +197,8 @@ TEST_F(Examples, conflict_leaves_one_motto_whole_and_loses_nothing) {
   EXPECT_THAT(type("reeve patch list").out, HasSubstr("conflicted"));
 }
 
-// What the first page tells newcomers to type is what the example's own page says.
-TEST_F(Examples, the_first_page_names_commands_that_work) {
+// The commands in the main README match those of the example's README.
+TEST_F(Examples, commands_of_the_main_readme_match_the_example) {
   open("debug-loop");
   const std::string page = read_text(testing::source_folder() / "README.md");
   const std::size_t section = page.find("## Workflows\n");
@@ -211,8 +211,8 @@ TEST_F(Examples, the_first_page_names_commands_that_work) {
   }
 }
 
-// Each README says how to put a real agent in; the lines that it speaks of are there and valid.
-TEST_F(Examples, a_real_agent_takes_the_scripts_place) {
+// Each README explains how to use a real agent; the lines it refers to exist and are valid.
+TEST_F(Examples, real_agent_settings_of_each_example_are_valid) {
   for (const char* name :
        {"debug-loop", "parallel-review", "human-loop", "fan-out", "subgraph", "pipeline", "conflict"}) {
     open(name);
@@ -239,8 +239,8 @@ TEST_F(Examples, a_real_agent_takes_the_scripts_place) {
   }
 }
 
-// The command is the agent's own: here one stands in that takes the words that the config writes.
-TEST_F(Examples, debug_loop_runs_with_an_agent_of_that_name) {
+// A stand-in for the real agent checks the arguments that the config passes.
+TEST_F(Examples, debug_loop_runs_with_a_stand_in_agent) {
   open("debug-loop");
   scratch().write("project/bin/claude",
                   "#!/bin/sh\n[ \"$1\" = -p ] && [ \"$3 $4\" = '--permission-mode acceptEdits' ] || exit 2\n"
@@ -264,7 +264,7 @@ TEST_F(Examples, api_starts_a_run_approves_and_reads_over_http) {
   EXPECT_THAT(readme(), HasSubstr("released 1.4.0"));
   EXPECT_EQ(show("TR-1").at("status"), "completed");
   EXPECT_EQ(show("AP-1").at("comment"), "ship it");
-  // As the page says of what is sent again.
+  // A repeated request, as the README describes it.
   const Outcome again = type(commands().at(1));
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.out, HasSubstr("\"tool_run_id\":\"TR-1\""));

@@ -32,7 +32,7 @@ class ExecutionsApi : public testing::FlowTest {
   }
 };
 
-TEST_F(ExecutionsApi, one_is_started_waited_for_and_read) {
+TEST_F(ExecutionsApi, execution_is_started_awaited_and_read) {
   reeve({"runs"});
   write_workflow("w", chain("w", {{"a", held_until("go") + "; echo {goal}"}, {"b", "true"}}));
   const std::string answer = post("w", R"(,"inputs":{"goal":"ship"},"label":"L")");
@@ -56,11 +56,11 @@ TEST_F(ExecutionsApi, one_is_started_waited_for_and_read) {
   Members workflow = body_of(request("GET", "/api/executions/EX-1/workflow"));
   EXPECT_THAT(workflow["content_hash"], HasSubstr("sha256:"));
   EXPECT_THAT(workflow["workflow"], HasSubstr("\"entry_point\":\"a\""));
-  // What a person's environment has stays out of the record.
+  // The caller's environment is not part of the record.
   EXPECT_THAT(request("GET", "/api/executions/EX-1"), Not(HasSubstr("/usr/bin")));
 }
 
-TEST_F(ExecutionsApi, a_wait_ends_when_it_asks_if_that_is_wanted) {
+TEST_F(ExecutionsApi, wait_can_return_on_a_question) {
   reeve({"runs"});
   write_workflow("w", chain("w", {{"ok", "human Ship it?"}, {"b", "noop"}}));
   post("w");
@@ -72,7 +72,7 @@ TEST_F(ExecutionsApi, a_wait_ends_when_it_asks_if_that_is_wanted) {
   EXPECT_EQ(status_of(request("GET", "/api/executions/EX-5/wait")), 404);
 }
 
-TEST_F(ExecutionsApi, pages_list_each_once_without_nodes) {
+TEST_F(ExecutionsApi, pages_list_each_execution_once_without_nodes) {
   reeve({"runs"});
   write_workflow("w", chain("w", {{"a", "noop"}}));
   write_workflow("other", chain("other", {{"ok", "human Go?"}}));
@@ -132,7 +132,7 @@ TEST_F(ExecutionsApi, wrong_requests_start_nothing) {
     EXPECT_EQ(status_of(answer), wrong.status) << wrong.body.substr(0, 200) << answer;
     EXPECT_EQ(body_of(answer)["code"], wrong.code) << wrong.body.substr(0, 200);
   }
-  // Each problem of it, for a machine.
+  // Every problem is listed in machine-readable form.
   EXPECT_THAT(request("POST", "/api/executions", "{" + there + R"(,"source":"id: x"})"),
               AllOf(HasSubstr("\"errors\":["), HasSubstr("`nodes`"), HasSubstr("`entry_point`")));
   EXPECT_EQ(body_of(request("GET", "/api/executions"))["items"], "[]");
@@ -147,7 +147,7 @@ TEST_F(ExecutionsApi, wrong_requests_start_nothing) {
 }
 
 // API manners: the same key and body start it once.
-TEST_F(ExecutionsApi, a_key_starts_it_once) {
+TEST_F(ExecutionsApi, idempotency_key_starts_one_execution) {
   reeve({"runs"});
   write_workflow("w", chain("w", {{"a", "noop"}}));
   const std::string key = "Idempotency-Key: k1\r\n";
@@ -159,8 +159,8 @@ TEST_F(ExecutionsApi, a_key_starts_it_once) {
   EXPECT_EQ(testing::count_of(request("GET", "/api/executions"), "\"execution_id\""), 1);
 }
 
-// GRF-11: the parent in the child's record, the child in its node's.
-TEST_F(ExecutionsApi, a_subgraph_is_linked_both_ways) {
+// GRF-11: the child's record names its parent, the parent's node its child.
+TEST_F(ExecutionsApi, subgraph_and_parent_link_to_each_other) {
   reeve({"runs"});
   write_workflow("inner", chain("inner", {{"x", "noop"}}));
   const std::string source =

@@ -7,8 +7,8 @@
 
 #include "tests/support/daemon.h"
 
-// Files that are removed or renamed under a living daemon: what was accepted is not lost, nothing new is accepted, and
-// there is never a second daemon.
+// Files that are removed or renamed while a daemon runs: accepted work is not lost, new work is refused, and there is
+// never a second daemon.
 namespace reeve {
 namespace {
 
@@ -44,18 +44,18 @@ class FilesRemoved : public testing::DaemonTest {
   }
 };
 
-TEST_F(FilesRemoved, accepted_runs_survive_a_removed_log_and_a_kill) {
+TEST_F(FilesRemoved, accepted_runs_survive_a_removed_wal_and_a_kill) {
   ASSERT_EQ(run({}, {"exit", "7"}).code, 7);
   fs::remove(state() / "reeve.db-wal");
   expect_refused("reeve.db-wal was removed", "reeve stop");
   kill_daemon();
   EXPECT_EQ(show("TR-1").at("exit_code"), "7");
-  // The next one works, with a log of its own, and gives no id out again.
+  // The next daemon works with a new WAL and reuses no id.
   ASSERT_EQ(run({}, {"exit", "3"}).code, 3);
   EXPECT_EQ(show("TR-2").at("exit_code"), "3");
 }
 
-TEST_F(FilesRemoved, a_removed_index_of_the_log_is_noticed) {
+TEST_F(FilesRemoved, removed_wal_index_is_detected) {
   ASSERT_EQ(run({}, {"exit", "7"}).code, 7);
   fs::remove(state() / "reeve.db-shm");
   expect_refused("reeve.db-shm was removed", "reeve stop");
@@ -63,7 +63,7 @@ TEST_F(FilesRemoved, a_removed_index_of_the_log_is_noticed) {
   EXPECT_EQ(show("TR-1").at("exit_code"), "7");
 }
 
-// RUN-4: limits hold meanwhile, and how runs ended is stored.
+// RUN-4: limits are still enforced, and exits are stored.
 TEST_F(FilesRemoved, runs_stay_supervised) {
   const std::string id = detach({"--timeout", "2"}, {"silent", "1000"});
   wait_for_status(id, "running");
@@ -74,7 +74,7 @@ TEST_F(FilesRemoved, runs_stay_supervised) {
   EXPECT_EQ(show(id).at("status"), "failed_timeout");
 }
 
-TEST_F(FilesRemoved, a_database_that_comes_back_is_used_again) {
+TEST_F(FilesRemoved, restored_database_is_used_again) {
   ASSERT_EQ(run({}, {"exit", "7"}).code, 7);
   const fs::path away = scratch().path() / "away.db";
   fs::rename(state() / "reeve.db", away);
@@ -85,7 +85,7 @@ TEST_F(FilesRemoved, a_database_that_comes_back_is_used_again) {
   EXPECT_EQ(show("TR-1").at("exit_code"), "7");
 }
 
-TEST_F(FilesRemoved, a_moved_database_has_all_that_was_accepted) {
+TEST_F(FilesRemoved, moved_database_contains_all_accepted_runs) {
   ASSERT_EQ(run({}, {"exit", "7"}).code, 7);
   const fs::path away = scratch().path() / "away.db";
   fs::rename(state() / "reeve.db", away);
@@ -99,7 +99,7 @@ TEST_F(FilesRemoved, a_moved_database_has_all_that_was_accepted) {
   EXPECT_EQ(show("TR-1").at("exit_code"), "7");
 }
 
-TEST_F(FilesRemoved, a_deleted_database_is_saved) {
+TEST_F(FilesRemoved, deleted_database_is_rescued) {
   ASSERT_EQ(run({}, {"exit", "7"}).code, 7);
   fs::remove(state() / "reeve.db");
   expect_refused("reeve.db was removed", "reeve.db.rescued");
@@ -111,7 +111,7 @@ TEST_F(FilesRemoved, a_deleted_database_is_saved) {
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
 }
 
-TEST_F(FilesRemoved, without_its_lock_a_daemon_is_still_the_only_one) {
+TEST_F(FilesRemoved, removed_lock_file_allows_no_second_daemon) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   fs::remove(state() / "reeve.lock");
   {
@@ -125,16 +125,16 @@ TEST_F(FilesRemoved, without_its_lock_a_daemon_is_still_the_only_one) {
   EXPECT_EQ(reeve({"serve"}).code, 4);
 }
 
-TEST_F(FilesRemoved, a_removed_socket_is_made_anew) {
+TEST_F(FilesRemoved, removed_socket_is_recreated) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   fs::remove(socket());
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
-  // Those that the client has tried to start find it taken and leave.
+  // Daemons that the client tried to start find the folder in use and exit.
   EXPECT_TRUE(eventually([&] { return daemons().size() == 1; }));
   EXPECT_EQ(show("TR-2").at("status"), "completed");
 }
 
-TEST_F(FilesRemoved, a_daemon_whose_folder_is_gone_ends_its_runs_and_leaves) {
+TEST_F(FilesRemoved, daemon_without_its_folder_ends_its_runs_and_exits) {
   ASSERT_EQ(testing::run_program({.argv = {"/usr/bin/git", "init", "-q", project().string()},
                                   .environment = {{"HOME", (scratch().path() / "home").string()}}})
                 .code,
@@ -149,14 +149,14 @@ TEST_F(FilesRemoved, a_daemon_whose_folder_is_gone_ends_its_runs_and_leaves) {
   EXPECT_EQ(client->wait(), 130);
   EXPECT_TRUE(eventually([&] { return processes().empty(); }));
   EXPECT_FALSE(fs::exists(state()));
-  // Not in silence.
+  // A note reports it.
   fs::create_directories(project() / ".reeve");
   const Outcome outcome = reeve({"runs"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("was removed"));
 }
 
-TEST_F(FilesRemoved, a_folder_that_is_made_anew_has_no_second_daemon) {
+TEST_F(FilesRemoved, recreated_folder_gets_no_second_daemon) {
   const std::string id = detach({}, {"wait-file", (scratch().path() / "never").string()});
   wait_for_output(id, "waiting");
   const pid_t before = daemons().front().pid;

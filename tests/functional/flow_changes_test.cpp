@@ -5,7 +5,7 @@
 
 #include "tests/support/flow.h"
 
-// What a person is told of the changes of a workflow in a real repository (ISO-3, ISO-4, UX).
+// What users see of the changes of a workflow in a real repository (ISO-3, ISO-4, UX).
 namespace reeve {
 namespace {
 
@@ -30,7 +30,7 @@ class FlowChanges : public testing::FlowTest {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return outcome.out;
   }
-  // A workflow of the repository.
+  // Commits a workflow file to the repository.
   void commit_workflow(const std::string& name, const std::string& yaml) const {
     write_workflow(name, yaml);
     git({"add", "-A"});
@@ -41,17 +41,17 @@ class FlowChanges : public testing::FlowTest {
   }
 };
 
-TEST_F(FlowChanges, the_question_about_them_is_what_is_next) {
+TEST_F(FlowChanges, apply_question_is_the_next_step) {
   commit_workflow("asks", with_apply(chain("asks", {{"a", "echo 1 > one.txt"}}), "on_approval"));
   const Outcome done = reeve({"flow", "run", "asks"});
   EXPECT_EQ(done.code, 0) << done.err;
-  EXPECT_THAT(done.err, AllOf(HasSubstr("EX-1 completed"), HasSubstr("AP-1 asks: Apply what EX-1 changed"),
+  EXPECT_THAT(done.err, AllOf(HasSubstr("EX-1 completed"), HasSubstr("AP-1 asks: Apply the changes of EX-1"),
                               HasSubstr("next: reeve show AP-1"), Not(HasSubstr("git merge"))));
   EXPECT_EQ(reeve({"flow", "run", "asks", "--no-wait"}).code, 90);
   EXPECT_EQ(reeve({"flow", "run", "asks", "--no-wait", "--json"}).code, 90);
 }
 
-TEST_F(FlowChanges, a_dropped_patch_takes_its_question_along) {
+TEST_F(FlowChanges, dropping_all_patches_withdraws_the_question) {
   commit_workflow("asks",
                   with_apply(chain("asks", {{"a", "echo 1 > one.txt"}, {"b", "echo 2 > two.txt"}}), "on_approval"));
   EXPECT_EQ(reeve({"flow", "run", "asks"}).code, 0);
@@ -66,17 +66,17 @@ TEST_F(FlowChanges, a_dropped_patch_takes_its_question_along) {
               AllOf(HasSubstr("reeve patch show PA-2 --diff | git apply -3"), Not(HasSubstr("cherry-pick"))));
 }
 
-TEST_F(FlowChanges, what_is_not_in_the_checkout_comes_with_a_way_out) {
+TEST_F(FlowChanges, unapplied_changes_come_with_instructions) {
   const std::string two = chain("two", {{"a", "echo 1 > one.txt"}, {"b", "echo 2 > two.txt"}});
   commit_workflow("two", with_apply(two, "manual"));
   const Outcome manual = reeve({"flow", "run", "two"});
   EXPECT_THAT(manual.err,
-              HasSubstr("PA-1 of a is validated\nPA-2 of b is validated\nnot in your checkout; it is on the "
+              HasSubstr("PA-1 of a is validated\nPA-2 of b is validated\nnot applied to your checkout; it is on "
                         "branch reeve/EX-1: reeve patch apply PA-1 PA-2, or git merge reeve/EX-1\n"));
   commit_workflow("dirty", chain("dirty", {{"a", "echo 3 > three.txt"}}));
   write("file.txt", "mine\n");
   const Outcome dirty = reeve({"flow", "run", "dirty"});
-  EXPECT_THAT(dirty.err, HasSubstr("it is on the branch reeve/EX-2: commit or stash, then reeve patch apply PA-3, or "
+  EXPECT_THAT(dirty.err, HasSubstr("it is on branch reeve/EX-2: commit or stash, then reeve patch apply PA-3, or "
                                    "git merge reeve/EX-2\n"));
   EXPECT_THAT(reeve({}).out, AllOf(HasSubstr("PA-3\tapply_failed\tEX-2/a\t"), Not(HasSubstr("PA-1"))));
   EXPECT_THAT(reeve({"flow", "show", "EX-2"}).out, HasSubstr("patch\tPA-3\tapply_failed\ta\t1 file +1 -0\n"));
@@ -86,11 +86,11 @@ TEST_F(FlowChanges, what_is_not_in_the_checkout_comes_with_a_way_out) {
   EXPECT_EQ(reeve({"patch", "apply", "PA-3"}).err, "");
   EXPECT_EQ(reeve({"patch", "apply", "PA-3"}).err, "PA-3 was already committed. Nothing changed.\n");
   EXPECT_EQ(reeve({"patch", "rollback", "PA-3"}).code, 0);
-  EXPECT_THAT(reeve({"patch", "drop", "PA-3"}).err, HasSubstr("it is out of your checkout already"));
+  EXPECT_THAT(reeve({"patch", "drop", "PA-3"}).err, HasSubstr("it has already been rolled back"));
 }
 
-// GRF-12: whoever decides about work sees it.
-TEST_F(FlowChanges, stand_beside_the_question_of_a_human_node) {
+// GRF-12: the question shows the work that it is about.
+TEST_F(FlowChanges, are_shown_with_the_question_of_a_human_node) {
   commit_workflow("looks", chain("looks", {{"a", "echo 1 > one.txt"}, {"ok", "human Fine?"}}));
   EXPECT_EQ(reeve({"flow", "run", "looks", "--no-wait"}).code, 90);
   EXPECT_THAT(reeve({"show", "AP-1"}).out, HasSubstr("patch\tPA-1 validated a 1 file +1 -0\n"));
@@ -99,8 +99,8 @@ TEST_F(FlowChanges, stand_beside_the_question_of_a_human_node) {
   EXPECT_THAT(reeve({"show", "AP-1"}).out, AllOf(Not(HasSubstr("\nuse\t")), Not(HasSubstr("\npatch\t"))));
 }
 
-// ISO-3: a no that the workflow goes on from is a no for the checkout all the same.
-TEST_F(FlowChanges, what_a_gate_refused_stays_out_of_the_checkout) {
+// ISO-3: a rejection that the workflow handles still keeps the change out of the checkout.
+TEST_F(FlowChanges, rejected_by_a_gate_are_not_applied) {
   configure("tools:\n  sh: {command: [sh, -c, \"{prompt}\"]}\ngates:\n  strict: {command: [test, -f, two.txt]}\n");
   commit_workflow("refused", R"(id: refused
 name: refused
@@ -123,8 +123,8 @@ edges:
   EXPECT_FALSE(std::filesystem::exists(project() / "one.txt"));
 }
 
-// ISO-1: whoever gets the folder next finds nobody in it.
-TEST_F(FlowChanges, of_a_cancelled_task_are_collected_when_it_is_gone) {
+// ISO-1: the next user of the folder must not find a running process in it.
+TEST_F(FlowChanges, of_a_cancelled_task_are_collected_after_it_exits) {
   commit_workflow("stubborn", chain("stubborn", {{"a",
                                                   "trap : TERM; echo 1 > one.txt; echo > ../../begun; "
                                                   "while [ ! -e ../../go ]; do sleep 0.01; done; "
@@ -141,7 +141,7 @@ TEST_F(FlowChanges, of_a_cancelled_task_are_collected_when_it_is_gone) {
 }
 
 // ISO-5.
-TEST_F(FlowChanges, a_file_to_copy_that_is_not_there_is_an_error) {
+TEST_F(FlowChanges, missing_file_to_copy_fails_the_node) {
   configure("tools:\n  sh: {command: [sh, -c, \"{prompt}\"]}\nworktree: {copy: [.env.local]}\n");
   commit_workflow("copies", chain("copies", {{"a", "cat .env.local > one.txt"}}));
   const Outcome failed = reeve({"flow", "run", "copies"});
@@ -153,8 +153,8 @@ TEST_F(FlowChanges, a_file_to_copy_that_is_not_there_is_an_error) {
   EXPECT_EQ(reeve({"flow", "run", "copies"}).code, 0);
 }
 
-// ISO-2: what was copied in and changed is in no patch, and whoever looks is told, however much else came out.
-TEST_F(FlowChanges, a_copied_file_that_was_left_out_is_shown) {
+// ISO-2: changed copies are never part of a patch, and are listed, however many other files changed.
+TEST_F(FlowChanges, changed_copied_file_is_listed_as_left_out) {
   configure("tools:\n  sh: {command: [sh, -c, \"{prompt}\"]}\nworktree: {copy: [.env.local]}\n");
   commit_workflow("copies", chain("copies", {{"a", "seq 200; echo y >> .env.local; echo 1 > one.txt"}}));
   write(".env.local", "x\n");
@@ -162,10 +162,10 @@ TEST_F(FlowChanges, a_copied_file_that_was_left_out_is_shown) {
   EXPECT_THAT(reeve({"flow", "show", "EX-1"}).out, HasSubstr(R"("left_out":[".env.local"])"));
   const auto shown = start({"flow", "show", "EX-1"}, testing::Session::Ends::terminal, {{"NO_COLOR", "1"}});
   EXPECT_EQ(shown->wait(), 0);
-  EXPECT_THAT(shown->out(), HasSubstr("left   .env.local (copied in before: no part of the patch)"));
+  EXPECT_THAT(shown->out(), HasSubstr("left   .env.local (copied in beforehand, not part of the patch)"));
 }
 
-TEST_F(FlowChanges, of_no_execution_are_not_none) {
+TEST_F(FlowChanges, patches_of_an_unknown_execution_are_an_error) {
   const Outcome none = reeve({"patch", "list", "EX-99"});
   EXPECT_EQ(none.code, 3);
   EXPECT_THAT(none.err, HasSubstr("execution.not_found"));

@@ -32,7 +32,7 @@ class FlowCli : public testing::FlowTest {
     }
     return "0";
   }
-  // Of its lines, what changed: "a running", " completed" for the execution itself.
+  // The changes in its lines: "a running", " completed" for the execution itself.
   static std::vector<std::string> changes_of(const std::string& out) {
     std::vector<std::string> changes;
     for (const std::string& line : testing::lines_of(out)) {
@@ -49,7 +49,7 @@ class FlowCli : public testing::FlowTest {
   }
 };
 
-TEST_F(FlowCli, each_change_is_a_line_and_the_end_the_last) {
+TEST_F(FlowCli, prints_one_line_per_change) {
   write_workflow("two", chain("two", {{"a", "echo hello"}, {"b", "noop"}}));
   const Outcome done = reeve({"flow", "run", "two"});
   EXPECT_EQ(done.code, 0) << done.err;
@@ -60,7 +60,7 @@ TEST_F(FlowCli, each_change_is_a_line_and_the_end_the_last) {
 }
 
 // SPEC §7: 0, 1, 90, 130.
-TEST_F(FlowCli, the_exit_code_says_how_it_ended) {
+TEST_F(FlowCli, exit_code_tells_how_the_execution_ended) {
   write_workflow("bad", chain("bad", {{"a", "echo 3 tests failed >&2; exit 3"}, {"b", "noop"}}));
   write_workflow("asks", chain("asks", {{"ok", "human Ship it?"}, {"b", "noop"}}));
   write_workflow("slow", chain("slow", {{"a", held_until("never")}}));
@@ -84,8 +84,8 @@ TEST_F(FlowCli, the_exit_code_says_how_it_ended) {
   EXPECT_EQ(reeve({"flow", "show", "TR-1"}).code, 2);
 }
 
-// GRF-14: goes on at what failed.
-TEST_F(FlowCli, retry_goes_on_at_what_failed) {
+// GRF-14
+TEST_F(FlowCli, retry_resumes_at_the_failed_node) {
   write_workflow("w", chain("w", {{"a", "echo x >> count"}, {"b", "test -e mended"}, {"c", "noop"}}));
   EXPECT_EQ(reeve({"flow", "run", "w"}).code, 1);
   release("mended");
@@ -98,8 +98,8 @@ TEST_F(FlowCli, retry_goes_on_at_what_failed) {
   EXPECT_EQ(reeve({"flow", "retry", "EX-9"}).code, 3);
 }
 
-// SPEC §7: a mistake in the config is one of the person's, whether a daemon runs or not.
-TEST_F(FlowCli, an_invalid_config_is_told_as_such_with_and_without_a_daemon) {
+// SPEC §7: an invalid config is a usage error, whether a daemon runs or not.
+TEST_F(FlowCli, invalid_config_exits_2_with_and_without_a_daemon) {
   write_workflow("two", chain("two", {{"a", "true"}, {"b", "noop"}}));
   const auto expect_refused = [&] {
     const Outcome refused = reeve({"flow", "run", "two"});
@@ -137,7 +137,7 @@ TEST_F(FlowCli, inputs_come_from_options_and_files) {
 }
 
 // GRF-1: a missing role, gate, subgraph or file is refused before anything starts, all problems at once.
-TEST_F(FlowCli, what_is_missing_is_told_at_once_and_nothing_is_started) {
+TEST_F(FlowCli, missing_references_are_reported_at_once_and_nothing_starts) {
   scratch().write("project/bad.yaml", R"(id: bad
 name: Bad
 entry_point: a
@@ -155,7 +155,7 @@ edges:
   EXPECT_THAT(refused.err, AllOf(HasSubstr("error[flow.unknown_role]"), HasSubstr("did you mean `coder`?"),
                                  HasSubstr("error[flow.unknown_gate]"), HasSubstr("error[flow.unknown_subgraph]"),
                                  HasSubstr("bad.yaml:5:"), HasSubstr("Nothing was started.")));
-  // With the line itself, as `flow validate` shows it.
+  // With the source line, as `flow validate` shows it.
   EXPECT_THAT(refused.err, HasSubstr("task_config: {role: codr}"));
   EXPECT_THAT(refused.err, Not(HasSubstr(project().string())));
   write_workflow("release", chain("release", {{"a", "true"}}));
@@ -166,8 +166,8 @@ edges:
   EXPECT_EQ(reeve({"flow", "list"}).out, "");
 }
 
-// A role without a tool takes the only one; with none or several the start is refused with the fix.
-TEST_F(FlowCli, a_role_must_come_to_a_tool) {
+// A role without a tool uses the only one; with none or several the start is refused with a fix.
+TEST_F(FlowCli, role_without_a_tool_is_refused_with_a_fix) {
   write_workflow("inner", chain("inner", {{"x", "true"}}));
   scratch().write("project/outer.yaml", R"(id: outer
 name: Outer
@@ -177,7 +177,7 @@ nodes:
 edges: []
 )");
   configure("tools: {}\n");
-  // Of a subgraph too.
+  // In a subgraph too.
   const Outcome none = reeve({"flow", "run", "outer.yaml"});
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.err, AllOf(HasSubstr("error[flow.role_without_tool]"), HasSubstr("inner.yaml")));
@@ -204,7 +204,7 @@ TEST_F(FlowCli, json_is_one_document_at_the_end) {
   EXPECT_THAT(reeve({"flow", "list", "--label", "W1"}).out, StartsWith("EX-2\tcompleted\tThe w\tW1\t"));
 }
 
-// S2: what the starter wants to be kept with it.
+// S2: metadata that the caller wants to keep with the execution.
 TEST_F(FlowCli, an_execution_keeps_its_phase_and_metadata) {
   write_workflow("w", chain("w", {{"a", "noop"}}));
   const Outcome run =
@@ -225,7 +225,7 @@ TEST_F(FlowCli, an_execution_keeps_its_phase_and_metadata) {
   EXPECT_EQ(reeve({"pipeline", "start", "x", "--prompt", "p", "--meta", "a=b"}).code, 2) << "where it would be dropped";
 }
 
-TEST_F(FlowCli, show_tells_what_went_in_and_came_out_and_who_decided) {
+TEST_F(FlowCli, show_has_inputs_outputs_and_decisions) {
   write_workflow("w", chain("w", {{"a", "echo built"}, {"ok", "human Ship it?"}, {"c", "noop"}}));
   const std::string id = begin("w", {"--input", "goal=ship"});
   testing::eventually([&] { return reeve({"approve", "AP-1", "--comment", "fine"}).code == 0; });
@@ -241,8 +241,8 @@ TEST_F(FlowCli, show_tells_what_went_in_and_came_out_and_who_decided) {
   EXPECT_THAT(history, AllOf(HasSubstr(R"("iterations":[])"), HasSubstr(R"("comment":"fine")")));
 }
 
-// GRF-15: drawings with live status.
-TEST_F(FlowCli, a_drawing_of_an_execution_says_how_far_it_has_come) {
+// GRF-15: graphs with live status.
+TEST_F(FlowCli, graph_of_an_execution_shows_node_statuses) {
   write_workflow("w", chain("w", {{"a", "true"}, {"b", held_until("go")}, {"c", "noop"}}));
   const std::string id = begin("w");
   ASSERT_TRUE(testing::eventually([&] { return show(id)["nodes"].find("TR-2") != std::string::npos; }));
@@ -258,20 +258,20 @@ TEST_F(FlowCli, a_drawing_of_an_execution_says_how_far_it_has_come) {
   EXPECT_EQ(wait_for(id), 0);
 }
 
-TEST_F(FlowCli, reeve_alone_tells_of_what_waits_and_failed) {
+TEST_F(FlowCli, overview_lists_waiting_and_failed_executions) {
   write_workflow("bad", chain("bad", {{"a", "exit 3"}}));
   write_workflow("asks", chain("asks", {{"ok", "human Ship it?"}}));
   EXPECT_EQ(reeve({"flow", "run", "bad"}).code, 1);
   EXPECT_EQ(reeve({"flow", "run", "asks", "--no-wait"}).code, 90);
   const std::string news = reeve({}).out;
   EXPECT_THAT(news, AllOf(HasSubstr("AP-1\tpending\tEX-2/ok"), HasSubstr("EX-1\tfailed\tThe bad")));
-  // Its run is in its story.
+  // Its run is part of the execution and not listed separately.
   EXPECT_THAT(news, Not(HasSubstr("\nTR-1")));
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
 }
 
-// A failed run that its workflow has dealt with needs nobody.
-TEST_F(FlowCli, reeve_alone_does_not_tell_of_what_was_tried_again) {
+// A failed run that its workflow has handled needs no attention.
+TEST_F(FlowCli, overview_omits_failures_that_were_retried) {
   write_workflow("again",
                  "id: again\nname: Again\nentry_point: a\nconfig: {isolation: none}\nnodes:\n"
                  "  - {id: a, type: task, task_config: {role: coder, retry: {attempts: 2, backoff: 10ms},\n"
@@ -284,15 +284,15 @@ TEST_F(FlowCli, reeve_alone_does_not_tell_of_what_was_tried_again) {
   EXPECT_THAT(shown->out(), AllOf(HasSubstr("before"), HasSubstr("TR-1 failed"), HasSubstr(" in runs)")));
 }
 
-// UX: a tree that is drawn over again; what it asks is answered right there.
-TEST_F(FlowCli, on_a_terminal_a_tree_grows_and_questions_are_answered_in_it) {
+// UX: the tree is redrawn in place, and questions are answered there.
+TEST_F(FlowCli, terminal_shows_a_live_tree_and_accepts_answers) {
   write_workflow("w", chain("w", {{"build", held_until("go")}, {"ok", "human Ship it?"}, {"c", "noop"}}));
   const auto session = at_terminal({"flow", "run", "w"});
   session->wait_for("● build");
   session->wait_for("after build");
   release("go");
   session->wait_for("AP-1 EX-1/ok asks: Ship it?");
-  // What is typed before the question could be read is no answer (UX): typed until it is shown.
+  // Input typed before the question could be read does not count (UX), so it is repeated until the question is shown.
   ASSERT_TRUE(testing::eventually([&] {
     session->type("x");
     return session->out().find("> x") != std::string::npos;
@@ -300,7 +300,7 @@ TEST_F(FlowCli, on_a_terminal_a_tree_grows_and_questions_are_answered_in_it) {
   session->type(
       "\x15"
       "7\r");
-  session->wait_for("`7` is none of them");
+  session->wait_for("`7` is not one of the options");
   EXPECT_EQ(show("AP-1")["status"], "pending");
   session->resize(12, 50);
   session->type("1 looks fine\r");
@@ -312,8 +312,8 @@ TEST_F(FlowCli, on_a_terminal_a_tree_grows_and_questions_are_answered_in_it) {
   EXPECT_EQ(session->modes().c_lflag, session->first_modes().c_lflag);
 }
 
-// UX: what was left is watched again, and answers are given there too.
-TEST_F(FlowCli, wait_on_a_terminal_shows_the_tree_with_what_was_asked_before) {
+// UX: an execution can be watched again, and its questions answered there.
+TEST_F(FlowCli, wait_on_a_terminal_shows_the_tree_and_earlier_questions) {
   write_workflow("asks", chain("asks", {{"ok", "human Ship it?"}, {"b", "noop"}}));
   EXPECT_EQ(reeve({"flow", "run", "asks", "--no-wait"}).code, 90);
   const auto session = at_terminal({"wait", "EX-1"});
@@ -327,14 +327,14 @@ TEST_F(FlowCli, wait_on_a_terminal_shows_the_tree_with_what_was_asked_before) {
       "1\r");
   EXPECT_EQ(session->wait(), 0) << session->out();
   EXPECT_THAT(session->out(), HasSubstr("EX-1 completed"));
-  // One that is over is told at once.
+  // An execution that has ended is reported at once.
   const auto over = at_terminal({"wait", "EX-1"});
   EXPECT_EQ(over->wait(), 0);
   EXPECT_THAT(over->out(), HasSubstr("EX-1 completed"));
 }
 
-// The same for those who wait without a terminal: what it or a part of it asks is told, with what to type.
-TEST_F(FlowCli, wait_in_a_pipe_tells_what_is_asked) {
+// Without a terminal, questions of the execution and its subgraphs are printed with the command that answers them.
+TEST_F(FlowCli, wait_in_a_pipe_prints_the_questions) {
   write_workflow("asks", chain("asks", {{"ok", "human Ship it?"}, {"b", "noop"}}));
   write_workflow("outer",
                  "id: outer\nname: Outer\nentry_point: s\nconfig: {isolation: none}\nnodes:\n"
@@ -355,7 +355,7 @@ TEST_F(FlowCli, wait_in_a_pipe_tells_what_is_asked) {
   EXPECT_EQ(testing::count_of(lines->err(), "reeve approve AP-3"), 1);
 }
 
-// GRF-1: what a start would refuse is told by whoever looks at the file, subgraphs too.
+// GRF-1: errors that would prevent a start are reported by validate, for subgraphs too.
 TEST_F(FlowCli, validate_warns_of_what_a_start_refuses) {
   write_workflow("two", chain("two", {{"a", "true"}}));
   write_workflow("outer",
@@ -378,7 +378,7 @@ TEST_F(FlowCli, validate_warns_of_what_a_start_refuses) {
   EXPECT_THAT(reeve({"flow", "run", "two"}).err, HasSubstr("error[run.headless_unsupported]"));
 }
 
-// ORC-3: a prompt that would not tell the task.
+// ORC-3
 TEST_F(FlowCli, validate_warns_of_a_prompt_that_drops_the_task) {
   write_workflow("w", chain("w", {{"a", "true"}}));
   const std::string tool = "tools: {sh: {command: [sh, -c, '{prompt}']}}\n";
@@ -388,7 +388,7 @@ TEST_F(FlowCli, validate_warns_of_a_prompt_that_drops_the_task) {
   EXPECT_THAT(warned.err, AllOf(HasSubstr("warning[flow.prompt_without_input]"), HasSubstr("prompt_takes_input")));
   EXPECT_THAT(reeve({"flow", "graph", "w"}).err, Not(HasSubstr("warning[")));
   EXPECT_THAT(reeve({"doctor"}).out,
-              HasSubstr("prompts\twarn\tno `{input}`, so the task is put behind it: the role `coder`"));
+              HasSubstr("prompts\twarn\tno `{input}`, so the task is appended: the role `coder`"));
   for (const char* meant : {"true", "false"}) {
     configure(tool + "roles: {coder: {tool: sh, prompt: 'true', prompt_takes_input: " + meant + "}}\n");
     EXPECT_THAT(reeve({"flow", "validate", "w"}).err, Not(HasSubstr("warning["))) << meant;
@@ -396,38 +396,38 @@ TEST_F(FlowCli, validate_warns_of_a_prompt_that_drops_the_task) {
   }
 }
 
-// UX: a workflow is named as `flow run` names it.
-TEST_F(FlowCli, a_workflow_of_the_project_is_drawn_and_checked_by_its_name) {
+// UX: workflows have the same names as in `flow run`.
+TEST_F(FlowCli, workflow_is_drawn_and_validated_by_name) {
   write_workflow("two", chain("two", {{"a", "true"}, {"b", "noop"}}));
   EXPECT_EQ(reeve({"flow", "validate", "two"}).code, 0);
   EXPECT_THAT(reeve({"flow", "graph", "two"}).out, HasSubstr("noop"));
   EXPECT_EQ(reeve({"run-graph", "two", "--workflow-id", "W", "--validate-only"}).code, 0);
   const Outcome unknown = reeve({"flow", "graph", "something-else"});
   EXPECT_EQ(unknown.code, 3);
-  EXPECT_THAT(unknown.err, HasSubstr("there are two"));
+  EXPECT_THAT(unknown.err, HasSubstr("available: two"));
   EXPECT_THAT(reeve({"flow", "validate", "twoo"}).err, HasSubstr("did you mean `two`?"));
 }
 
-// UX: Ctrl-C stops watching, the execution goes on.
-TEST_F(FlowCli, ctrl_c_leaves_it_running_and_says_how_to_go_on) {
+// UX: Ctrl-C stops watching; the execution continues.
+TEST_F(FlowCli, ctrl_c_detaches_and_prints_how_to_resume) {
   write_workflow("w", chain("w", {{"build", held_until("go")}}));
   const auto session = at_terminal({"flow", "run", "w"});
   session->wait_for("● build");
   session->type("\x03");
   EXPECT_EQ(session->wait(), 130);
-  EXPECT_THAT(session->out(), HasSubstr("EX-1 goes on; reeve wait EX-1"));
+  EXPECT_THAT(session->out(), HasSubstr("EX-1 continues; to watch it again: reeve wait EX-1"));
   EXPECT_EQ(session->modes().c_lflag, session->first_modes().c_lflag);
   const auto lines = start({"flow", "run", "w"});
   lines->wait_for("\tbuild\trunning");
   lines->signal(SIGINT);
   EXPECT_EQ(lines->wait(), 130);
-  EXPECT_THAT(lines->err(), HasSubstr("EX-2 goes on"));
+  EXPECT_THAT(lines->err(), HasSubstr("EX-2 continues"));
   release("go");
   EXPECT_EQ(reeve({"wait", "EX-1", "EX-2"}).code, 0);
 }
 
-// GRF-13: a daemon that dies while somebody watches; nothing is told twice or left out.
-TEST_F(FlowCli, a_daemon_that_is_killed_is_found_again_and_each_change_told_once) {
+// GRF-13: the daemon dies while a client watches; nothing is printed twice or left out.
+TEST_F(FlowCli, reconnects_after_a_killed_daemon_and_prints_each_change_once) {
   write_workflow("w", chain("w", {{"a", held_until("one")}, {"b", held_until("two")}, {"c", "noop"}}));
   const auto lines = start({"flow", "run", "w"});
   lines->wait_for("\ta\trunning");
@@ -442,8 +442,8 @@ TEST_F(FlowCli, a_daemon_that_is_killed_is_found_again_and_each_change_told_once
                                      "c completed", " completed"));
 }
 
-// RUN-6, APR-1: what a task's tool asks is answered in the tree too, and the node goes on.
-TEST_F(FlowCli, what_a_tool_asks_is_answered_in_the_tree) {
+// RUN-6, APR-1: the question of a task's tool is answered in the tree too, and the node continues.
+TEST_F(FlowCli, question_of_a_tool_is_answered_in_the_tree) {
   scratch().write("project/ask.sh", R"(if [ -n "$REEVE_APPROVAL_ID" ]; then echo "got $AUTO_APPROVAL"; exit 0; fi
 echo '{"event":"approval_needed","question":"Push it?"}'; exit 90
 )");
@@ -462,8 +462,7 @@ echo '{"event":"approval_needed","question":"Push it?"}'; exit 90
   EXPECT_THAT(show("EX-1")["nodes"], HasSubstr("got approve"));
 }
 
-// A process inside a managed run starts no workflow.
-TEST_F(FlowCli, a_task_starts_no_workflow) {
+TEST_F(FlowCli, task_cannot_start_a_workflow) {
   write_workflow("inner", chain("inner", {{"x", "noop"}}));
   write_workflow("w", chain("w", {{"a", testing::reeve_binary() + " flow run inner > said 2>&1; echo $? >> said"}}));
   EXPECT_EQ(reeve({"flow", "run", "w"}).code, 0);

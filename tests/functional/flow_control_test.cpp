@@ -7,8 +7,7 @@
 
 #include "tests/support/scripted_flow.h"
 
-// When the nodes of a workflow begin, are tried again and end (GRF-7, GRF-10, GRF-14, RUN-14), through the built
-// daemon.
+// When nodes start, are retried and end (GRF-7, GRF-10, GRF-14, RUN-14), with the built daemon.
 namespace reeve {
 namespace {
 
@@ -27,7 +26,7 @@ using ::testing::UnorderedElementsAre;
 
 class FlowControl : public testing::ScriptedFlowTest {
  protected:
-  // A parallel node, so many branches between, a merge.
+  // A parallel node, `count` branches and a merge.
   static std::string fan(int count, const std::string& script, const std::string& config,
                          const std::string& wait = "all") {
     std::string names;
@@ -44,7 +43,7 @@ class FlowControl : public testing::ScriptedFlowTest {
             node("join", "merge"),
         edges(arrows), config);
   }
-  // Shell: stays until the pipe gives it a line.
+  // Shell: blocks until the pipe delivers a line.
   static std::string stay(const Gate& gate) { return fmt::format("read x <'{}'", gate.path()); }
   static std::string human(const std::string& id, const std::string& more = {}) {
     return node(id, fmt::format("human, human_config: {{title: Go on?{}}}", more));
@@ -53,7 +52,7 @@ class FlowControl : public testing::ScriptedFlowTest {
 };
 
 // GRF-14
-TEST_F(FlowControl, a_task_is_tried_again_after_a_pause_until_it_works) {
+TEST_F(FlowControl, task_is_retried_after_a_delay_until_it_succeeds) {
   const std::string flow = workflow(
       shell("a", mark("try") + "; [ $(grep -c try $EFFECTS) -ge 3 ]", "retry: {attempts: 4, backoff: 150ms}"), "");
   const auto begun = std::chrono::steady_clock::now();
@@ -67,7 +66,7 @@ TEST_F(FlowControl, a_task_is_tried_again_after_a_pause_until_it_works) {
 }
 
 // GRF-14
-TEST_F(FlowControl, only_what_the_retry_names_is_tried_again) {
+TEST_F(FlowControl, only_failures_named_in_retry_on_are_retried) {
   const Members failed =
       run_flow(workflow(shell("a", mark("one") + "; exit 1", "retry: {attempts: 3, on: [failed_timeout]}"), ""));
   EXPECT_EQ(failed.at("status"), "failed");
@@ -81,8 +80,8 @@ TEST_F(FlowControl, only_what_the_retry_names_is_tried_again) {
   EXPECT_THAT(node_of(all, "a")["error"], HasSubstr("exit_code != 0"));
 }
 
-// GRF-14: retry is stopped by cancellation, and by a person's no.
-TEST_F(FlowControl, what_a_person_has_ended_or_refused_is_not_tried_again) {
+// GRF-14: cancelling or rejecting stops the retries.
+TEST_F(FlowControl, cancelled_or_rejected_task_is_not_retried) {
   const std::string id =
       start_flow(workflow(shell("a", mark("begun") + "; exec sleep 60", "retry: {attempts: 3}"), ""));
   ASSERT_TRUE(eventually([&] { return effect_count("begun") == 1; }));
@@ -105,8 +104,7 @@ TEST_F(FlowControl, what_a_person_has_ended_or_refused_is_not_tried_again) {
   EXPECT_EQ(effect_count("asked"), 2);
 }
 
-// A task that asks waits, and goes on with the answer as any run does.
-TEST_F(FlowControl, a_task_that_asks_goes_on_with_the_answer) {
+TEST_F(FlowControl, task_continues_with_the_answer) {
   const std::string id = start_flow(workflow(shell("a", asks_then("done")) + shell("b", mark("b")), edges("a>b")));
   const std::string question = wait_for_question(id);
   EXPECT_THAT(effects(), IsEmpty());
@@ -115,8 +113,8 @@ TEST_F(FlowControl, a_task_that_asks_goes_on_with_the_answer) {
   EXPECT_EQ(effects().size(), 2U);
 }
 
-// RUN-15: the whole tree, of every node that runs.
-TEST_F(FlowControl, cancel_ends_every_tree_and_starts_nothing_more) {
+// RUN-15: the whole process tree of every running node.
+TEST_F(FlowControl, cancel_ends_every_process_tree_and_starts_nothing) {
   const std::string stubborn = "trap '' TERM; " + mark("+") + "; setsid sleep 60 & sleep 60; sleep 60";
   const std::string id = start_flow(fan(2, stubborn, "{}"));
   ASSERT_TRUE(eventually([&] { return effect_count("+") == 2 && tools().size() >= 6; }));
@@ -130,7 +128,7 @@ TEST_F(FlowControl, cancel_ends_every_tree_and_starts_nothing_more) {
   EXPECT_TRUE(eventually([&] { return tools().empty(); }));
   const Outcome again = reeve({"flow", "cancel", id});
   EXPECT_EQ(again.code, 4);
-  EXPECT_THAT(again.err, HasSubstr("is over already"));
+  EXPECT_THAT(again.err, HasSubstr("has already ended"));
   EXPECT_EQ(reeve({"flow", "cancel", "EX-99"}).code, 3);
 }
 
@@ -148,7 +146,7 @@ TEST_F(FlowControl, fail_fast_ends_the_siblings_at_once) {
 }
 
 // GRF-7
-TEST_F(FlowControl, without_fail_fast_the_others_go_on) {
+TEST_F(FlowControl, without_fail_fast_the_others_continue) {
   const std::string two = node("split", "parallel, parallel_config: {branches: [bad, good], wait_for: all}") +
                           shell("bad", "exit 1") + shell("good", mark("good")) + node("join", "merge") +
                           shell("after", mark("after"));
@@ -159,8 +157,8 @@ TEST_F(FlowControl, without_fail_fast_the_others_go_on) {
   EXPECT_THAT(effects(), ElementsAre("good", "after"));
 }
 
-// GRF-14: ready nodes start at once; never more than max_parallel_nodes of one execution.
-TEST_F(FlowControl, no_more_nodes_at_once_than_the_workflow_allows) {
+// GRF-14: ready nodes start at once, but never more than max_parallel_nodes of one execution.
+TEST_F(FlowControl, max_parallel_nodes_limits_one_execution) {
   const Gate gate(scratch().path() / "gate");
   const std::string id =
       start_flow(fan(7, mark("+") + "; " + stay(gate) + "; " + mark("-"), "{max_parallel_nodes: 3}"));
@@ -174,8 +172,8 @@ TEST_F(FlowControl, no_more_nodes_at_once_than_the_workflow_allows) {
   EXPECT_EQ(effect_count("+"), 7);
 }
 
-// RUN-14: max_parallel_runs holds for all executions together.
-TEST_F(FlowControl, no_more_runs_at_once_than_the_config_allows) {
+// RUN-14: max_parallel_runs applies to all executions together.
+TEST_F(FlowControl, max_parallel_runs_limits_all_executions) {
   settle({.more = "supervision: {max_parallel_runs: 2}"});
   const Gate gate(scratch().path() / "gate");
   const std::string flow = fan(3, mark("+") + "; " + stay(gate) + "; " + mark("-"), "{max_parallel_nodes: 3}");
@@ -191,8 +189,8 @@ TEST_F(FlowControl, no_more_runs_at_once_than_the_config_allows) {
   EXPECT_EQ(most_at_once(), 2);
 }
 
-// RUN-14: runs that wait for an approval do not count, and a person's own run is not held back.
-TEST_F(FlowControl, what_waits_for_a_person_takes_no_room) {
+// RUN-14: runs that wait for an approval do not count, and a user's own run is not delayed.
+TEST_F(FlowControl, waiting_for_a_person_uses_no_slot) {
   settle({.more = "supervision: {max_parallel_runs: 1}"});
   const std::string asking = start_flow(workflow(shell("a", asks_then("answered")), ""));
   const std::string question = wait_for_question(asking);
@@ -206,8 +204,8 @@ TEST_F(FlowControl, what_waits_for_a_person_takes_no_room) {
   EXPECT_EQ(end_of(asking).at("status"), "completed");
 }
 
-// GRF-10: `first` and `any` go on with the first that completes; `first` cancels the others.
-TEST_F(FlowControl, the_first_of_parallel_branches_ends_the_others) {
+// GRF-10: `first` and `any` continue with the first branch that completes; `first` cancels the others.
+TEST_F(FlowControl, wait_for_first_cancels_the_other_branches) {
   const std::string race = "case $REEVE_NODE_ID in b2) " + mark("b2") + ";; *) exec sleep 60;; esac";
   const Members ended = run_flow(fan(3, race, "{}", "first"));
   EXPECT_EQ(ended.at("status"), "completed");
@@ -219,7 +217,7 @@ TEST_F(FlowControl, the_first_of_parallel_branches_ends_the_others) {
 }
 
 // GRF-10
-TEST_F(FlowControl, any_goes_on_with_the_first_and_lets_the_others_run) {
+TEST_F(FlowControl, wait_for_any_continues_and_lets_the_others_run) {
   const Gate gate(scratch().path() / "gate");
   const std::string race = "case $REEVE_NODE_ID in b2) ;; *) " + stay(gate) + "; " + mark("late") + ";; esac";
   const std::string id = start_flow(fan(2, race, "{}", "any"));
@@ -231,7 +229,7 @@ TEST_F(FlowControl, any_goes_on_with_the_first_and_lets_the_others_run) {
 }
 
 // GRF-5
-TEST_F(FlowControl, a_loop_goes_round_as_often_as_it_may_and_keeps_what_was) {
+TEST_F(FlowControl, loop_runs_up_to_its_limit_and_keeps_its_history) {
   const auto flow = [](int most, int enough) {
     return workflow(
         shell("work", fmt::format("echo round >>$EFFECTS; n=$(grep -c round $EFFECTS); "
@@ -260,7 +258,7 @@ TEST_F(FlowControl, a_loop_goes_round_as_often_as_it_may_and_keeps_what_was) {
 }
 
 // GRF-14
-TEST_F(FlowControl, flow_retry_goes_on_at_what_failed_and_redoes_nothing_that_completed) {
+TEST_F(FlowControl, flow_retry_resumes_at_the_failure_and_repeats_nothing) {
   const std::string flow = workflow(
       shell("a", mark("a")) + shell("b", mark("b") + "; test -e ready") + shell("c", mark("c")), edges("a>b, b>c"));
   const std::string id = run_flow(flow).at("execution_id");

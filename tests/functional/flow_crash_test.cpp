@@ -9,7 +9,7 @@
 
 #include "tests/support/flow_proof.h"
 
-// GRF-13, RUN-13: workflows whose daemon is killed at any moment. On SQLite, and once more on PostgreSQL
+// GRF-13, RUN-13: workflows whose daemon is killed at any moment. Runs on SQLite, and again on PostgreSQL
 // (tests/CMakeLists.txt).
 namespace reeve {
 namespace {
@@ -20,7 +20,7 @@ class FlowCrash : public testing::FlowProofTest {
  protected:
   FlowCrash() { write_project(store_line() + "supervision: {poll_interval: 200ms}\n"); }
 
-  // A database of its own on the server that ctest has started.
+  // A new database on the server that ctest has started.
   static std::string store_line() {
     const char* server = std::getenv("REEVE_TEST_POSTGRESQL");
     if (server == nullptr) return "store: sqlite\n";
@@ -31,13 +31,13 @@ class FlowCrash : public testing::FlowProofTest {
     EXPECT_EQ(made.code, 0) << made.err;
     return fmt::format("store: 'postgresql:///{}?host={}&user=reeve'\n", database, server);
   }
-  // A daemon that dies at that point, which everything is done through until then.
+  // A daemon that dies at this point; it serves every request until then.
   std::unique_ptr<testing::Session> serve_until(const std::string& point) const {
     auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", point}});
     daemon->wait_for_error("listening");
     return daemon;
   }
-  // With the guard, which would start it again.
+  // Including the guard, which would restart it.
   void kill_for_good() const {
     const pid_t pid = daemon_pid(site("a"));
     for (const testing::FoundProcess& process : processes()) {
@@ -48,15 +48,15 @@ class FlowCrash : public testing::FlowProofTest {
   }
 };
 
-// `./dev soak` does it long.
-TEST_F(FlowCrash, executions_of_every_shape_survive_a_daemon_that_is_killed_at_random) {
+// `./dev soak` runs it longer.
+TEST_F(FlowCrash, executions_of_every_shape_survive_random_daemon_kills) {
   prove({.sites = {site("a")}, .size = testing::proof_size({.executions = 28, .kills = 40, .seed = 20'261'115})});
 }
 
 class FlowCrashPoint : public FlowCrash, public ::testing::WithParamInterface<const char*> {};
 
-// DESIGN §4: whoever watches goes on where it was, and each step was done once.
-TEST_P(FlowCrashPoint, loses_and_repeats_no_step) {
+// DESIGN §4: watchers resume where they were, and each step ran once.
+TEST_P(FlowCrashPoint, daemon_crash_loses_and_repeats_no_step) {
   for (const char* shape : {"chain", "gated"}) {
     SCOPED_TRACE(shape);
     auto daemon = serve_until(GetParam());
@@ -72,7 +72,7 @@ TEST_P(FlowCrashPoint, loses_and_repeats_no_step) {
   for (const auto& execution : executions) {
     for (const auto& run : execution.runs) EXPECT_EQ(run.attempt, 1) << run.id;
   }
-  // Four steps and a gate of one; two rounds with two gates, and one gate, of the other.
+  // Four steps and a gate of one shape; of the other two rounds with two gates, and one gate.
   EXPECT_EQ(ledger().size(), 2U * (4 + 2 * 3 + 1));
 }
 
@@ -87,9 +87,9 @@ INSTANTIATE_TEST_SUITE_P(Points, FlowCrashPoint,
                            return name;
                          });
 
-// SPEC §7: what it was started with lies on the disk before it exists; a daemon that dies between the commit and the
-// name of that loses nothing, and one that dies before the commit leaves nothing.
-TEST_F(FlowCrash, what_an_execution_was_started_with_survives_a_daemon_that_dies_at_its_start) {
+// SPEC §7: the settings are on disk before the execution exists. A daemon that dies between the commit and naming them
+// loses nothing, and one that dies before the commit leaves nothing.
+TEST_F(FlowCrash, start_settings_survive_a_daemon_crash_at_the_start) {
   const auto names = [&] {
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator(state() / "executions")) {
@@ -112,8 +112,8 @@ TEST_F(FlowCrash, what_an_execution_was_started_with_survives_a_daemon_that_dies
   EXPECT_FALSE(names().empty());
 }
 
-// The same while it takes over what its predecessor had.
-TEST_F(FlowCrash, the_daemon_dies_while_it_recovers_the_steps_of_a_workflow) {
+// The same while it adopts the runs of its predecessor.
+TEST_F(FlowCrash, steps_survive_a_daemon_that_dies_during_recovery) {
   const Site at = site("a");
   ASSERT_EQ(reeve({"flow", "list"}).code, 0);
   for (int i = 0; i < 3; ++i) start_flow(at, "any", fmt::format("recovered-{}", i));
@@ -126,8 +126,8 @@ TEST_F(FlowCrash, the_daemon_dies_while_it_recovers_the_steps_of_a_workflow) {
   expect_proved(at);
 }
 
-// RUN-13: a step that may have begun is asked about, and its node waits; said yes, it is done in another attempt.
-TEST_F(FlowCrash, a_step_whose_keeper_dies_is_asked_about_and_goes_on_with_the_answer) {
+// RUN-13: a step that may have begun asks a person, and its node waits; after an approval it runs in another attempt.
+TEST_F(FlowCrash, step_whose_keeper_dies_asks_and_continues_with_the_answer) {
   const Site at = site("a");
   auto daemon = serve_until("keeper.after_marker");
   const std::string id = start_flow(at, "stubborn", "asked");

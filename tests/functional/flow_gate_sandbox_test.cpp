@@ -6,7 +6,7 @@
 
 #include "tests/support/flow.h"
 
-// ISO-2: gates run what agents wrote, in the strictest sandbox of the tasks whose changes they check.
+// ISO-2: gates run code that agents wrote, in the strictest sandbox of the tasks whose changes they check.
 namespace reeve {
 namespace {
 
@@ -29,7 +29,7 @@ class FlowGateSandbox : public testing::FlowTest {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return outcome.out;
   }
-  // A gate that runs what the task wrote.
+  // A gate that runs the file written by the task.
   void settle(const std::string& tool, const std::string& gate) const {
     configure(
         fmt::format("tools:\n  sh: {{command: [sh, -c, \"{{prompt}}\"]{}}}\n"
@@ -50,7 +50,7 @@ edges:
     git({"add", "-A"});
     git({"commit", "-qm", "attack"});
   }
-  // Past the human node, with a merge that is gated once more.
+  // Continues past the human node, to a merge that is gated again.
   void run_through() const {
     ASSERT_EQ(reeve({"flow", "run", "attack", "--no-wait"}).code, 90);
     scratch().write("project/mine", "1\n");
@@ -76,7 +76,7 @@ TEST_F(FlowGateSandbox, a_gate_has_a_sandbox_of_its_own) {
   EXPECT_FALSE(is_stolen());
 }
 
-TEST_F(FlowGateSandbox, a_gate_without_a_sandbox_is_named) {
+TEST_F(FlowGateSandbox, gate_without_a_sandbox_gets_a_warning) {
   settle("", "");
   run_through();
   EXPECT_TRUE(is_stolen()) << "or the tests above are about nothing";
@@ -85,7 +85,7 @@ TEST_F(FlowGateSandbox, a_gate_without_a_sandbox_is_named) {
   EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("without a sandbox: `tests`"));
 }
 
-TEST_F(FlowGateSandbox, none_is_what_a_config_can_say_against_the_tasks) {
+TEST_F(FlowGateSandbox, gate_can_opt_out_of_the_sandbox_with_a_warning) {
   settle(", sandbox: guard", ", sandbox: none");
   run_through();
   EXPECT_TRUE(is_stolen());

@@ -32,7 +32,7 @@ class FlowGates : public testing::ScriptedFlowTest {
   static std::string gate_node(const std::string& id, const std::string& type, const std::string& more = {}) {
     return node(id, fmt::format("gate, gate_config: {{gate_type: {}{}}}", type, more));
   }
-  // A gate and a branch that looks at what it said.
+  // A gate and a branch on its result.
   static std::string judged(const std::string& type) {
     return workflow(gate_node("test", type) +
                         node("check",
@@ -44,7 +44,7 @@ class FlowGates : public testing::ScriptedFlowTest {
 };
 
 // GRF-6
-TEST_F(FlowGates, a_no_is_a_result_where_a_branch_looks_at_it) {
+TEST_F(FlowGates, rejection_is_a_result_when_a_branch_follows) {
   settle({.gates = gate("no", "echo 2 of 7 failed; exit 3") + gate("yes", "echo all is well")});
   const Members no = run_flow(judged("no"));
   EXPECT_EQ(no.at("status"), "completed");
@@ -60,25 +60,25 @@ TEST_F(FlowGates, a_no_is_a_result_where_a_branch_looks_at_it) {
 }
 
 // GRF-6
-TEST_F(FlowGates, a_no_fails_the_node_where_nobody_looks_at_it) {
+TEST_F(FlowGates, rejection_fails_the_node_when_no_branch_follows) {
   settle({.gates = gate("no", "exit 1")});
   const Members ended = run_flow(workflow(gate_node("test", "no") + shell("next", mark("next")), edges("test>next")));
   EXPECT_EQ(ended.at("status"), "failed");
-  EXPECT_THAT(ended.at("reason"), AllOf(HasSubstr("test"), HasSubstr("the gate `no` said no")));
+  EXPECT_THAT(ended.at("reason"), AllOf(HasSubstr("test"), HasSubstr("gate `no` did not pass")));
   EXPECT_THAT(effects(), IsEmpty());
 }
 
-// GRF-6: what could not be asked has not said no.
-TEST_F(FlowGates, one_that_breaks_or_takes_too_long_fails_even_where_a_branch_follows) {
+// GRF-6: a gate that could not run has not rejected.
+TEST_F(FlowGates, broken_or_timed_out_gate_fails_even_when_a_branch_follows) {
   scratch().write("project/plain", "no program");
   settle({.gates = "  missing: {command: [/nowhere/to/be/found]}\n  plain: {command: [./plain]}\n" +
                    gate("slow", "exec sleep 60", "timeout: 200ms") + gate("killed", "kill -9 $$") +
                    gate("lost", "exit 127")});
-  for (const auto& [name, word] : {std::pair("missing", "could not be asked"),
-                                   {"plain", "could not be asked"},
+  for (const auto& [name, word] : {std::pair("missing", "gave no result"),
+                                   {"plain", "gave no result"},
                                    {"slow", "failed_timeout"},
                                    {"killed", "signal 9"},
-                                   {"lost", "could not be asked"}}) {
+                                   {"lost", "gave no result"}}) {
     const Members ended = run_flow(judged(name));
     EXPECT_EQ(ended.at("status"), "failed") << name;
     EXPECT_THAT(node_of(ended, "test")["error"], HasSubstr(word)) << name;
@@ -86,8 +86,8 @@ TEST_F(FlowGates, one_that_breaks_or_takes_too_long_fails_even_where_a_branch_fo
   EXPECT_THAT(effects(), IsEmpty());
 }
 
-// GRF-6: a gate itself never asks.
-TEST_F(FlowGates, never_asks) {
+// GRF-6
+TEST_F(FlowGates, gate_never_asks) {
   settle({.gates = gate("asking", "echo '{\"event\":\"approval_needed\",\"question\":\"Well?\"}'; exit 90") +
                    gate("polite", "echo '{\"event\":\"approval_needed\",\"question\":\"Well?\"}'; exit 0")});
   const Members asking = run_flow(judged("asking"));
@@ -98,7 +98,7 @@ TEST_F(FlowGates, never_asks) {
   EXPECT_EQ(testing::lines_of(reeve({"approvals", "--all"}).out).size(), 0U);
 }
 
-TEST_F(FlowGates, get_their_folder_and_their_variables_and_nothing_else) {
+TEST_F(FlowGates, gate_gets_only_its_folder_and_variables) {
   fs::create_directories(project() / "sub/deep");
   settle({.gates = gate("where", "echo $PWD [$COLOUR] [$OTHER] [$EFFECTS] $REEVE_NODE_ID",
                         "working_dir: sub/deep, env: {COLOUR: red}")});
@@ -106,14 +106,14 @@ TEST_F(FlowGates, get_their_folder_and_their_variables_and_nothing_else) {
   EXPECT_EQ(outputs_of(end_of(id), "test")["output"], (project() / "sub/deep").string() + " [red] [] [] test\n");
 }
 
-TEST_F(FlowGates, one_whose_folder_is_not_there_fails_with_its_name) {
+TEST_F(FlowGates, missing_working_folder_fails_the_gate) {
   settle({.gates = gate("where", "true", "working_dir: nowhere")});
   const Members ended = run_flow(judged("where"));
   EXPECT_EQ(ended.at("status"), "failed");
   EXPECT_THAT(node_of(ended, "test")["error"], HasSubstr("nowhere"));
 }
 
-TEST_F(FlowGates, those_that_it_depends_on_are_asked_first_and_once) {
+TEST_F(FlowGates, dependencies_run_first_and_once) {
   settle({.gates = gate("lint", note("lint")) + gate("build", note("build"), "depends_on: [lint]") +
                    gate("test", note("test"), "depends_on: [build, lint]")});
   const Members ended = run_flow(workflow(gate_node("a", "test"), ""));
@@ -126,18 +126,18 @@ TEST_F(FlowGates, those_that_it_depends_on_are_asked_first_and_once) {
               AllOf(HasSubstr("\"lint\""), HasSubstr("\"build\""), HasSubstr("\"test\"")));
 }
 
-TEST_F(FlowGates, what_depends_on_a_no_is_skipped) {
+TEST_F(FlowGates, gate_is_skipped_when_a_dependency_rejects) {
   settle({.gates = gate("lint", note("lint") + "; exit 1") + gate("test", note("test"), "depends_on: [lint]")});
   const Members ended = run_flow(judged("test"));
   EXPECT_EQ(outputs_of(ended, "test")["test_status"], "skipped");
-  EXPECT_THAT(outputs_of(ended, "test")["output"], HasSubstr("`lint` said no"));
+  EXPECT_THAT(outputs_of(ended, "test")["output"], HasSubstr("`lint` did not pass"));
   EXPECT_THAT(effects(), ElementsAre("lint", "bad"));
   const Members alone = run_flow(workflow(gate_node("a", "test"), ""));
   EXPECT_EQ(alone.at("status"), "failed");
-  EXPECT_THAT(node_of(alone, "a")["error"], HasSubstr("was not asked"));
+  EXPECT_THAT(node_of(alone, "a")["error"], HasSubstr("was not run"));
 }
 
-TEST_F(FlowGates, one_that_only_warns_holds_nobody_up) {
+TEST_F(FlowGates, warning_gate_does_not_block) {
   settle({.gates = gate("mild", "echo a little long; exit 1", "severity: warning") +
                    gate("warns", "exit 1", "on_fail: warn") + gate("after", note("after"), "depends_on: [warns]")});
   const Members node = run_flow(workflow(gate_node("a", "mild") + shell("b", mark("b")), edges("a>b")));
@@ -151,13 +151,13 @@ TEST_F(FlowGates, one_that_only_warns_holds_nobody_up) {
   EXPECT_THAT(effects(), ElementsAre("b", "a", "after"));
 }
 
-// GRF-6: the gates of a task that say no fail the task.
-TEST_F(FlowGates, of_a_task_hold_back_what_comes_after_it) {
+// GRF-6: a rejecting gate of a task fails the task.
+TEST_F(FlowGates, rejecting_gate_of_a_task_fails_the_task) {
   settle({.gates = gate("yes", note("yes")) + gate("no", "exit 4") + gate("late", note("late"))});
   const Members ended =
       run_flow(workflow(shell("a", mark("a"), "gates: [yes, no, late]") + shell("b", mark("b")), edges("a>b")));
   EXPECT_EQ(ended.at("status"), "failed");
-  EXPECT_THAT(node_of(ended, "a")["error"], AllOf(HasSubstr("the gate `no` said no"), HasSubstr("exit code 4")));
+  EXPECT_THAT(node_of(ended, "a")["error"], AllOf(HasSubstr("gate `no` did not pass"), HasSubstr("exit code 4")));
   EXPECT_THAT(effects(), ElementsAre("a", "yes"));
   Members task = node_of(ended, "a");
   const auto runs = history(ended.at("execution_id"), "runs");
@@ -165,8 +165,8 @@ TEST_F(FlowGates, of_a_task_hold_back_what_comes_after_it) {
   EXPECT_EQ(task["tool_run_id"], runs[0].at("tool_run_id")) << "the node names its task, not its gates";
 }
 
-// GRF-6: with `retry_with_feedback` the task has what the gate printed, and another try.
-TEST_F(FlowGates, send_a_task_back_with_what_they_said) {
+// GRF-6: with `retry_with_feedback` the task gets the gate's output and another attempt.
+TEST_F(FlowGates, feedback_is_passed_to_the_retried_task) {
   const std::string count = "n=$(grep -c judged '" + effects_file().string() + "')";
   settle(
       {.tools = "  reader: {command: [/bin/sh, -c, 'cat; echo; echo task >>$EFFECTS'], env: {EFFECTS: '" +
@@ -183,20 +183,20 @@ TEST_F(FlowGates, send_a_task_back_with_what_they_said) {
   EXPECT_EQ(effect_count("task"), 3);
   EXPECT_EQ(effect_count("judged"), 3);
   const std::string text = outputs_of(ended, "a")["text"];
-  EXPECT_THAT(text, AllOf(HasSubstr("Do: build it"), HasSubstr("the gate `picky` said no"), HasSubstr("complaint 2"),
+  EXPECT_THAT(text, AllOf(HasSubstr("Do: build it"), HasSubstr("gate `picky` did not pass"), HasSubstr("complaint 2"),
                           Not(HasSubstr("complaint 1"))));
   fs::remove(effects_file());
   const Members never = run_flow(flow("gates: [strict]"));
   EXPECT_EQ(never.at("status"), "failed");
-  EXPECT_THAT(node_of(never, "a")["error"], HasSubstr("the gate `strict` said no"));
+  EXPECT_THAT(node_of(never, "a")["error"], HasSubstr("gate `strict` did not pass"));
   EXPECT_EQ(effect_count("task"), 3) << "three tries where `retry` says nothing";
   fs::remove(effects_file());
   EXPECT_EQ(run_flow(flow("gates: [strict], retry: {attempts: 2}")).at("status"), "failed");
   EXPECT_EQ(effect_count("task"), 2) << "all tries count, whoever sent it back (GRF-14)";
 }
 
-// GRF-6: `auto_approve: true`: a pass answers the human node that it leads to.
-TEST_F(FlowGates, a_pass_may_answer_the_person_behind_it) {
+// GRF-6: with `auto_approve: true` a passed gate answers the human node that follows it.
+TEST_F(FlowGates, passed_gate_can_auto_approve) {
   settle({.gates = gate("yes", "true") + gate("no", "false")});
   const auto flow = [](const std::string& gate) {
     return workflow(gate_node("test", gate, ", auto_approve: true") +

@@ -6,7 +6,7 @@
 
 #include "tests/support/flow.h"
 
-// A step that was lost half-done (RUN-13, ISO-1, ISO-4), through the built program.
+// A step that was interrupted midway (RUN-13, ISO-1, ISO-4), with the built program.
 namespace reeve {
 namespace {
 
@@ -33,7 +33,7 @@ class FlowLost : public testing::FlowTest {
     git({"add", "-A"});
     git({"commit", "-qm", name});
   }
-  // The first time it leaves a file behind and loses its keeper; the second time it says what it found.
+  // The first time it leaves a file behind and kills its keeper; the second time it reports what it found.
   static std::string half() {
     return "test -e half && echo 1 > found; echo 1 > half; test -e ../../lost && exit 0; echo > ../../lost; "
            "kill -9 $PPID; sleep 60";
@@ -49,14 +49,14 @@ class FlowLost : public testing::FlowTest {
   }
 };
 
-TEST_F(FlowLost, one_that_is_run_again_begins_where_it_began) {
+TEST_F(FlowLost, rerun_step_starts_from_its_original_state) {
   configure("tools:\n  sh: {command: [sh, -c, \"{prompt}\"], on_interrupted: rerun}\n");
   commit_workflow("lost", chain("lost", {{"a", half()}}));
   EXPECT_EQ(reeve({"flow", "run", "lost"}).code, 0);
   expect_begun_anew("EX-1");
 }
 
-TEST_F(FlowLost, one_that_a_person_lets_run_again_begins_where_it_began) {
+TEST_F(FlowLost, step_rerun_by_approval_starts_from_its_original_state) {
   configure("tools:\n  sh: {command: [sh, -c, \"{prompt}\"], on_interrupted: ask}\n");
   commit_workflow("lost", chain("lost", {{"a", half()}}));
   ASSERT_EQ(reeve({"flow", "run", "lost", "--no-wait"}).code, 90);
@@ -68,7 +68,7 @@ TEST_F(FlowLost, one_that_a_person_lets_run_again_begins_where_it_began) {
   expect_begun_anew("EX-1");
 }
 
-TEST_F(FlowLost, a_gate_that_is_run_again_sees_no_traces_of_itself) {
+TEST_F(FlowLost, rerun_gate_sees_no_traces_of_its_first_run) {
   scratch().write("gate.sh", fmt::format("test -e dirt && exit 1; echo > dirt; test -e '{0}' && exit 0; echo > '{0}'; "
                                          "kill -9 $PPID; sleep 60\n",
                                          (scratch().path() / "lost").string()));

@@ -8,8 +8,7 @@
 
 #include "tests/support/flow.h"
 
-// ISO-3: nothing is written into the person's checkout that its gates have not seen exactly so, through the built
-// program.
+// ISO-3: only a tree that passed its gates is written into the user's checkout; with the built program.
 namespace reeve {
 namespace {
 
@@ -23,7 +22,7 @@ using ::testing::Not;
 using testing::Outcome;
 using testing::Words;
 
-// The gate `apart` writes down which of the files a, b, c and d it saw, and says no to `a` beside `b`.
+// The gate `apart` records which of the files a, b, c and d it saw, and rejects `a` together with `b`.
 class FlowMergeGates : public testing::FlowTest {
  protected:
   FlowMergeGates() {
@@ -38,7 +37,7 @@ class FlowMergeGates : public testing::FlowTest {
                     "  apart: {{command: [sh, '{}']}}\n{}",
                     script("apart.sh", see("apart") + "! { test -e a && test -e b; }"), more));
   }
-  // Outside of every checkout.
+  // Outside every checkout.
   std::string script(const std::string& name, const std::string& text) const {
     scratch().write(name, text + "\n");
     return (scratch().path() / name).string();
@@ -55,7 +54,7 @@ class FlowMergeGates : public testing::FlowTest {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return outcome.out;
   }
-  // As a person does.
+  // As a user would commit it.
   void commit_file(const std::string& name) const {
     write(name, "mine\n");
     git({"add", name});
@@ -66,7 +65,7 @@ class FlowMergeGates : public testing::FlowTest {
     git({"add", "-A"});
     git({"commit", "-qm", name});
   }
-  // A task that makes a file, a gate, and a person.
+  // A task that creates a file, a gate and a human node.
   static std::string asking(const std::string& name, const std::string& config = "{}") {
     return fmt::format(R"(id: {0}
 name: {0}
@@ -82,7 +81,7 @@ config: {1}
 )",
                        name, config);
   }
-  // A task with the gate as its own.
+  // A task that has the gate itself.
   static std::string gated(const std::string& name, const std::string& script, const std::string& more = {}) {
     return fmt::format(R"(id: {0}
 name: {0}
@@ -105,7 +104,7 @@ edges: []
   bool becomes(const std::string& patch, const std::string& state) const {
     return testing::eventually([&] { return state_of(patch) == state; });
   }
-  // Worktrees, and what an execution was started with.
+  // Checks that worktrees and the stored settings are gone.
   void expect_tidy(const std::string& id) const {
     EXPECT_TRUE(testing::eventually([&] {
       for (const auto& entry : fs::directory_iterator(project() / ".worktrees")) {
@@ -117,8 +116,8 @@ edges: []
   }
 };
 
-// The whole story: the state that would be there was seen by no gate, and the yes of a person is none of a gate.
-TEST_F(FlowMergeGates, a_no_to_the_merged_state_leaves_the_checkout_alone_and_names_the_gate) {
+// The complete case: no gate has seen the merged state, and a person's approval does not replace a gate.
+TEST_F(FlowMergeGates, rejected_merge_leaves_the_checkout_and_names_the_gate) {
   commit_workflow("story", asking("story"));
   ASSERT_EQ(reeve({"flow", "run", "story", "--no-wait"}).code, 90);
   commit_file("b");
@@ -130,10 +129,10 @@ TEST_F(FlowMergeGates, a_no_to_the_merged_state_leaves_the_checkout_alone_and_na
   EXPECT_EQ(git({"status", "--porcelain"}), "");
   EXPECT_THAT(seen(), ElementsAre("apart a", "apart a b"));
   EXPECT_EQ(state_of("PA-1"), "queued");
-  EXPECT_THAT(reeve({"patch", "show", "PA-1"}).out, HasSubstr("the gate `apart` said no (exit code 1)"));
-  EXPECT_THAT(reeve({"flow", "show", "EX-1"}).out, HasSubstr("the gate `apart` said no"));
+  EXPECT_THAT(reeve({"patch", "show", "PA-1"}).out, HasSubstr("gate `apart` did not pass (exit code 1)"));
+  EXPECT_THAT(reeve({"flow", "show", "EX-1"}).out, HasSubstr("gate `apart` did not pass"));
   EXPECT_THAT(reeve({"flow", "show", "EX-1", "--json"}).out,
-              HasSubstr(R"("reason":"what it changed was not applied: the gate `apart` said no)"));
+              HasSubstr(R"("reason":"its changes were not applied: gate `apart` did not pass)"));
   // RUN-1: it was a run like any other.
   EXPECT_THAT(reeve({"flow", "show", "EX-1", "--json", "--history"}).out,
               AllOf(HasSubstr(R"("judged":"merge")"), HasSubstr(R"("apply":"EX-1")")));
@@ -141,7 +140,7 @@ TEST_F(FlowMergeGates, a_no_to_the_merged_state_leaves_the_checkout_alone_and_na
 
   const Outcome again = reeve({"patch", "apply", "PA-1"});
   EXPECT_EQ(again.code, 4);
-  EXPECT_THAT(again.err, AllOf(HasSubstr("patch.gate_refused"), HasSubstr("`apart` said no")));
+  EXPECT_THAT(again.err, AllOf(HasSubstr("patch.gate_refused"), HasSubstr("`apart` did not pass")));
   EXPECT_EQ(seen().size(), 3U) << "a person who asks again is not answered from memory";
   EXPECT_EQ(head(), before);
 
@@ -151,12 +150,12 @@ TEST_F(FlowMergeGates, a_no_to_the_merged_state_leaves_the_checkout_alone_and_na
   EXPECT_EQ(applied.out, "PA-1\tcommitted\n") << applied.err;
   EXPECT_TRUE(has("a"));
   EXPECT_EQ(git({"status", "--porcelain"}), "");
-  EXPECT_THAT(reeve({"flow", "show", "EX-1"}).out, Not(HasSubstr("said no")));
+  EXPECT_THAT(reeve({"flow", "show", "EX-1"}).out, Not(HasSubstr("did not pass")));
   expect_tidy("EX-1");
   EXPECT_FALSE(fs::exists(state() / "executions/EX-1")) << "its environment is of no use any more";
 }
 
-TEST_F(FlowMergeGates, a_yes_to_the_merged_state_lets_it_in) {
+TEST_F(FlowMergeGates, accepted_merge_is_applied) {
   commit_workflow("story", asking("story"));
   ASSERT_EQ(reeve({"flow", "run", "story", "--no-wait"}).code, 90);
   commit_file("c");
@@ -168,14 +167,14 @@ TEST_F(FlowMergeGates, a_yes_to_the_merged_state_lets_it_in) {
   expect_tidy("EX-1");
 }
 
-TEST_F(FlowMergeGates, gates_that_passed_on_an_identical_tree_are_not_asked_again) {
+TEST_F(FlowMergeGates, passed_gates_are_not_repeated_on_an_identical_tree) {
   commit_workflow("plain", gated("plain", "echo 1 > a"));
   EXPECT_EQ(reeve({"flow", "run", "plain"}).code, 0);
   EXPECT_TRUE(has("a"));
   EXPECT_THAT(seen(), ElementsAre("apart a"));
 }
 
-TEST_F(FlowMergeGates, what_came_behind_a_gate_is_seen_by_it_before_it_goes_in) {
+TEST_F(FlowMergeGates, changes_after_a_gate_are_gated_before_the_apply) {
   commit_workflow("behind", R"(id: behind
 name: behind
 entry_point: make
@@ -187,13 +186,13 @@ edges:
 )");
   const Outcome done = reeve({"flow", "run", "behind"});
   EXPECT_EQ(done.code, 0);
-  EXPECT_THAT(done.err, AllOf(HasSubstr("`apart` said no"), HasSubstr("reeve patch apply PA-1 PA-2")));
+  EXPECT_THAT(done.err, AllOf(HasSubstr("`apart` did not pass"), HasSubstr("reeve patch apply PA-1 PA-2")));
   EXPECT_FALSE(has("a") || has("b"));
   EXPECT_THAT(seen(), ElementsAre("apart a", "apart a b"));
 }
 
-// A no that the workflow has dealt with is not asked for again; who passed beside it is.
-TEST_F(FlowMergeGates, a_no_that_an_edge_has_routed_is_not_asked_again) {
+// A rejection that the workflow has handled is not repeated; a gate that passed next to it is.
+TEST_F(FlowMergeGates, rejection_routed_by_an_edge_is_not_repeated) {
   set_gates(fmt::format("  never: {{command: [sh, '{}']}}\n", script("never.sh", see("never") + "exit 1")));
   commit_workflow("routed", R"(id: routed
 name: routed
@@ -217,7 +216,7 @@ edges:
   EXPECT_THAT(seen(), ElementsAre("apart a", "never a", "apart a c"));
 }
 
-TEST_F(FlowMergeGates, executions_that_end_together_are_gated_each_on_top_of_the_last) {
+TEST_F(FlowMergeGates, concurrent_executions_are_gated_on_top_of_each_other) {
   commit_workflow("one", gated("one", held_until("../../go") + "; echo 1 > a"));
   commit_workflow("two", gated("two", held_until("../../go") + "; echo 1 > c"));
   const std::string one = begin("one");
@@ -230,7 +229,7 @@ TEST_F(FlowMergeGates, executions_that_end_together_are_gated_each_on_top_of_the
   EXPECT_EQ(seen().size(), 3U);
 }
 
-TEST_F(FlowMergeGates, two_that_end_together_and_do_not_go_together_are_not_both_let_in) {
+TEST_F(FlowMergeGates, incompatible_concurrent_executions_are_not_both_applied) {
   commit_workflow("one", gated("one", held_until("../../go") + "; echo 1 > a"));
   commit_workflow("two", gated("two", held_until("../../go") + "; echo 1 > b"));
   const std::string one = begin("one");
@@ -241,11 +240,11 @@ TEST_F(FlowMergeGates, two_that_end_together_and_do_not_go_together_are_not_both
   EXPECT_NE(has("a"), has("b"));
   const Words states = {state_of("PA-1"), state_of("PA-2")};
   EXPECT_THAT(states, AnyOf(ElementsAre("committed", "queued"), ElementsAre("queued", "committed")));
-  EXPECT_THAT(reeve({"patch", "list", "--status", "queued"}).out, HasSubstr("the gate `apart` said no"));
+  EXPECT_THAT(reeve({"patch", "list", "--status", "queued"}).out, HasSubstr("gate `apart` did not pass"));
 }
 
-// While the gates look, the checkout may move: what would be written is another tree then.
-TEST_F(FlowMergeGates, a_checkout_that_moves_meanwhile_is_gated_again) {
+// The checkout may move while the gates run: then another tree would be written.
+TEST_F(FlowMergeGates, moved_checkout_is_gated_again) {
   set_gates(fmt::format("  slow: {{command: [sh, '{}']}}\n",
                         script("slow.sh", see("slow") + fmt::format("test -e c || exit 0; echo > '{0}/begun'; "
                                                                     "while ! test -e '{0}/go'; do sleep 0.02; done",
@@ -266,19 +265,19 @@ TEST_F(FlowMergeGates, a_checkout_that_moves_meanwhile_is_gated_again) {
   EXPECT_THAT(seen(), ElementsAre("slow a", "slow a c", "slow a c d"));
 }
 
-TEST_F(FlowMergeGates, an_approved_apply_is_gated_too) {
+TEST_F(FlowMergeGates, approved_apply_is_gated) {
   commit_workflow("asks", gated("asks", "echo 1 > a") + "config: {apply: on_approval}\n");
   ASSERT_EQ(reeve({"flow", "run", "asks"}).code, 0);
   commit_file("b");
   ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
   EXPECT_TRUE(
-      testing::eventually([&] { return reeve({"flow", "show", "EX-1"}).out.contains("the gate `apart` said no"); }));
+      testing::eventually([&] { return reeve({"flow", "show", "EX-1"}).out.contains("gate `apart` did not pass"); }));
   EXPECT_EQ(state_of("PA-1"), "queued");
   EXPECT_FALSE(has("a"));
   expect_tidy("EX-1");
 }
 
-TEST_F(FlowMergeGates, a_node_that_applies_fails_where_a_gate_says_no) {
+TEST_F(FlowMergeGates, applying_node_fails_when_a_gate_rejects) {
   commit_workflow("applies",
                   gated("applies", "echo > ../../begun; " + held_until("../../go") + "; echo 1 > a", ", apply: true"));
   const std::string id = begin("applies");
@@ -287,7 +286,7 @@ TEST_F(FlowMergeGates, a_node_that_applies_fails_where_a_gate_says_no) {
   release("go");
   EXPECT_EQ(wait_for(id), 1);
   EXPECT_FALSE(has("a"));
-  EXPECT_THAT(reeve({"flow", "show", id}).out, HasSubstr("the gate `apart` said no"));
+  EXPECT_THAT(reeve({"flow", "show", id}).out, HasSubstr("gate `apart` did not pass"));
   git({"rm", "-q", "b"});
   git({"commit", "-qm", "without b"});
   EXPECT_EQ(reeve({"flow", "retry", id}).code, 0);
@@ -295,7 +294,7 @@ TEST_F(FlowMergeGates, a_node_that_applies_fails_where_a_gate_says_no) {
   EXPECT_TRUE(has("a"));
 }
 
-TEST_F(FlowMergeGates, a_single_patch_is_gated_too) {
+TEST_F(FlowMergeGates, single_patch_is_gated) {
   commit_workflow("two", R"(id: two
 name: two
 entry_point: make
@@ -310,7 +309,8 @@ config: {apply: manual}
   commit_file("b");
   const Outcome refused = reeve({"patch", "apply", "PA-1"});
   EXPECT_EQ(refused.code, 4);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("patch.gate_refused"), HasSubstr("`apart` said no"), HasSubstr("PA-1")));
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("patch.gate_refused"), HasSubstr("`apart` did not pass"), HasSubstr("PA-1")));
   EXPECT_EQ(state_of("PA-1"), "queued");
   EXPECT_FALSE(has("a"));
   EXPECT_EQ(reeve({"patch", "apply", "PA-2"}).out, "PA-2\tcommitted\n") << "b and c go together";
@@ -322,7 +322,7 @@ config: {apply: manual}
   expect_tidy("EX-1");
 }
 
-TEST_F(FlowMergeGates, gates_of_a_subgraph_are_asked_too) {
+TEST_F(FlowMergeGates, gates_of_a_subgraph_run_on_the_merge) {
   write_workflow("inner", gated("inner", "echo 1 > a"));
   commit_workflow("outer", R"(id: outer
 name: outer
@@ -342,7 +342,7 @@ edges:
   EXPECT_EQ(state_of("PA-1"), "queued");
 }
 
-// Cancelled while the gates look: they end, and nothing is written.
+// Cancelled while the gates run: they end, and nothing is written.
 TEST_F(FlowMergeGates, a_cancelled_execution_is_not_applied_afterwards) {
   set_gates(fmt::format("  slow: {{command: [sh, '{}']}}\n",
                         script("slow.sh", see("slow") + fmt::format("test -e c || exit 0; echo > '{0}/begun'; "
@@ -374,8 +374,8 @@ class FlowMergeGatesKilled : public FlowMergeGates {
 
 class FlowMergeGatesKilledAt : public FlowMergeGatesKilled, public ::testing::WithParamInterface<const char*> {};
 
-// Whoever comes next finds the queued apply and what its gates have said.
-TEST_P(FlowMergeGatesKilledAt, loses_nothing_and_lets_in_what_the_gates_have_seen) {
+// The next daemon finds the queued apply and the results of its gates.
+TEST_P(FlowMergeGatesKilledAt, crash_loses_nothing_and_applies_only_gated_changes) {
   commit_workflow("story", asking("story"));
   ASSERT_EQ(reeve({"flow", "run", "story", "--no-wait"}).code, 90);
   commit_file("c");
@@ -401,7 +401,7 @@ INSTANTIATE_TEST_SUITE_P(Points, FlowMergeGatesKilledAt,
                            return name;
                          });
 
-TEST_F(FlowMergeGatesKilled, a_no_holds_across_a_crash) {
+TEST_F(FlowMergeGatesKilled, rejection_survives_a_crash) {
   commit_workflow("story", asking("story"));
   ASSERT_EQ(reeve({"flow", "run", "story", "--no-wait"}).code, 90);
   commit_file("b");
@@ -413,7 +413,7 @@ TEST_F(FlowMergeGatesKilled, a_no_holds_across_a_crash) {
   EXPECT_EQ(state_of("PA-1"), "queued");
   EXPECT_FALSE(has("a"));
   expect_tidy("EX-1");
-  // Once the execution is done with, a start asks no gate and applies nothing: a person does.
+  // After the execution is closed a start runs no gate and applies nothing; only a person does.
   const std::size_t asked = seen().size();
   git({"rm", "-q", "b"});
   git({"commit", "-qm", "without b"});
@@ -424,8 +424,8 @@ TEST_F(FlowMergeGatesKilled, a_no_holds_across_a_crash) {
   EXPECT_EQ(seen().size(), asked) << "without b it is the tree that passed at first";
 }
 
-// kill -9 while a gate looks at the merged state: its run goes on, and its word counts.
-TEST_F(FlowMergeGatesKilled, the_daemon_is_killed_while_a_gate_looks_at_the_merged_state) {
+// kill -9 while a gate checks the merged state: its run continues, and its result counts.
+TEST_F(FlowMergeGatesKilled, gate_result_survives_a_daemon_killed_meanwhile) {
   set_gates(fmt::format("  slow: {{command: [sh, '{}']}}\n",
                         script("slow.sh", see("slow") + fmt::format("test -e c || exit 0; echo > '{0}/begun'; "
                                                                     "while ! test -e '{0}/go'; do sleep 0.02; done",

@@ -5,7 +5,7 @@
 
 #include "tests/support/flow.h"
 
-// GRF-7: no run outlives its execution, also when nobody could end it at the moment when the execution was cancelled.
+// GRF-7: no run outlives its execution, even when it could not be ended at the moment of the cancel.
 namespace reeve {
 namespace {
 
@@ -42,15 +42,15 @@ TEST_F(FlowOrphan, a_run_whose_end_could_not_be_stored_is_ended_later) {
   expect_cancelled("TR-1");
 }
 
-// RUN-13: the keeper has been told to start it and stands still; the next daemon waits for its word.
-TEST_F(FlowOrphan, a_run_that_no_daemon_held_when_it_was_cancelled_is_ended) {
+// RUN-13: the keeper was told to start it and is paused; the next daemon waits for its message.
+TEST_F(FlowOrphan, run_cancelled_while_no_daemon_held_it_is_ended) {
   auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "stop:keeper.before_marker"}});
   daemon->wait_for_error("listening");
   const std::string execution = begin("one");
   const pid_t keeper = wait_for_stopped_keeper();
   daemon->signal(SIGKILL);
   daemon->wait();
-  // The next one.
+  // The next daemon receives this.
   cancel(execution);
   ::kill(keeper, SIGCONT);
   expect_cancelled("TR-1");

@@ -6,7 +6,7 @@
 
 #include "tests/support/scripted_flow.h"
 
-// People and subgraphs in workflows (GRF-11, GRF-12), through the built daemon.
+// Human nodes and subgraphs in workflows (GRF-11, GRF-12), with the built daemon.
 namespace reeve {
 namespace {
 
@@ -29,7 +29,7 @@ class FlowPeople : public testing::ScriptedFlowTest {
 };
 
 // GRF-12
-TEST_F(FlowPeople, a_person_is_asked_with_the_options_of_the_node_and_heard_by_the_next_task) {
+TEST_F(FlowPeople, question_has_the_nodes_options_and_the_answer_reaches_the_task) {
   const std::string options =
       ", description: All gates passed., options: [{value: now, label: Right now}, {value: later, label: Tonight}, "
       "{value: back, label: Send it back, approves: false}]";
@@ -55,8 +55,8 @@ TEST_F(FlowPeople, a_person_is_asked_with_the_options_of_the_node_and_heard_by_t
   EXPECT_EQ(again.code, 4) << again.err;
 }
 
-// GRF-12: a no is a result where an edge or a branch looks at it.
-TEST_F(FlowPeople, a_no_leads_where_the_workflow_says) {
+// GRF-12: a rejection is a result when an edge or a branch follows it.
+TEST_F(FlowPeople, rejection_follows_the_edge_of_the_workflow) {
   const std::string flow = workflow(
       human("ask") + shell("ship", mark("ship")) + said("rework"),
       "  - {id: e1, source: ask, target: ship, condition: {field: approved, operator: '==', value: true}}\n"
@@ -71,7 +71,7 @@ TEST_F(FlowPeople, a_no_leads_where_the_workflow_says) {
 }
 
 // GRF-12
-TEST_F(FlowPeople, a_no_fails_the_node_where_nobody_looks_at_it) {
+TEST_F(FlowPeople, rejection_fails_the_node_when_no_edge_follows) {
   const std::string id = start_flow(workflow(human("ask") + shell("ship", mark("ship")), edges("ask>ship")));
   EXPECT_EQ(reeve({"reject", question_at(id, "ask"), "--comment", "never"}).code, 0);
   const Members ended = end_of(id);
@@ -81,7 +81,7 @@ TEST_F(FlowPeople, a_no_fails_the_node_where_nobody_looks_at_it) {
 }
 
 // APR-4, GRF-12
-TEST_F(FlowPeople, a_question_that_nobody_answers_in_time_is_no_yes_and_no_persons_no) {
+TEST_F(FlowPeople, expired_question_fails_the_node) {
   const std::string id =
       start_flow(workflow(human("ask", ", expires: 300ms") + shell("ship", mark("ship")), edges("ask>ship")));
   const Members ended = end_of(id);
@@ -91,8 +91,8 @@ TEST_F(FlowPeople, a_question_that_nobody_answers_in_time_is_no_yes_and_no_perso
   EXPECT_THAT(effects(), IsEmpty());
 }
 
-// GRF-12, S5: also over a task between, and over a restart of the daemon (PIP-4).
-TEST_F(FlowPeople, what_waits_still_waits_after_the_daemon_died) {
+// GRF-12, S5: also with a task in between, and across a daemon restart (PIP-4).
+TEST_F(FlowPeople, question_survives_a_daemon_crash) {
   const std::string id = start_flow(workflow(human("ask") + said("next"), edges("ask>next")));
   const std::string question = question_at(id, "ask");
   kill_daemon();
@@ -100,7 +100,6 @@ TEST_F(FlowPeople, what_waits_still_waits_after_the_daemon_died) {
   EXPECT_EQ(outputs_of(end_of(id), "next")["text"], "true|approve|still here\n");
 }
 
-// What it asks is withdrawn with it.
 TEST_F(FlowPeople, cancel_withdraws_the_question) {
   const std::string id = start_flow(workflow(human("ask") + shell("ship", mark("ship")), edges("ask>ship")));
   const std::string question = question_at(id, "ask");
@@ -111,7 +110,7 @@ TEST_F(FlowPeople, cancel_withdraws_the_question) {
 }
 
 // GRF-11
-TEST_F(FlowPeople, a_subgraph_gets_its_inputs_and_gives_its_outputs) {
+TEST_F(FlowPeople, subgraph_receives_inputs_and_returns_outputs) {
   write_flow(R"(id: inner
 name: Inner
 entry_point: work
@@ -136,8 +135,8 @@ edges: []
   EXPECT_THAT(inner["parent"], AllOf(HasSubstr(ended.at("execution_id")), HasSubstr("\"sub\"")));
 }
 
-// GRF-11: visible, cancellable and resumable like any other; a failed child fails the node.
-TEST_F(FlowPeople, a_subgraph_fails_its_node_is_tried_again_and_ends_with_it) {
+// GRF-11: a subgraph is visible, cancellable and resumable like any execution; a failed child fails its node.
+TEST_F(FlowPeople, failed_subgraph_fails_its_node_and_is_resumed_by_retry) {
   write_flow(
       "{id: inner, name: Inner, entry_point: work, nodes: [{id: first, type: task, task_config: {role: shell, "
       "task_template: 'echo first >>$EFFECTS'}}, {id: work, type: task, task_config: {role: shell, task_template: "

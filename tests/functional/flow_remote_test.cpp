@@ -10,8 +10,8 @@
 
 #include "tests/support/flow.h"
 
-// ISO-1, GRF-13: two daemons with a clone each, one PostgreSQL (tests/CMakeLists.txt) and a bare repository between
-// them: the changing nodes of one execution run on both in turn. The person's checkout is that of A.
+// ISO-1, GRF-13: two daemons with a clone each, one PostgreSQL (tests/CMakeLists.txt) and a shared bare repository: the
+// nodes of one execution alternate between them. The user's checkout is that of A.
 namespace reeve {
 namespace {
 
@@ -56,8 +56,7 @@ class SharedRemote : public testing::FlowTest {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return outcome.out;
   }
-  // Both have it, in clones of their own. It is not pushed: what it begins with is known to A alone, and B has what was
-  // there before.
+  // Both have it in their own clones. It is not pushed: only A has the base commit, and B has the one before.
   void clone_and_commit(const std::string& name, const std::string& yaml) const {
     git(project(), {"add", "-A"});
     git(project(), {"commit", "-qm", "first"});
@@ -76,7 +75,7 @@ class SharedRemote : public testing::FlowTest {
     }
     return testing::run_program(made);
   }
-  // A node that notes where it ran, and changes something on top of what was there.
+  // A node that records where it ran, and adds a change on top of the previous ones.
   std::string step(const std::string& name) const {
     return fmt::format("ls *.txt | wc -l >> {0}; pwd >> {0}; echo {1} > {1}.txt", places().string(), name);
   }
@@ -87,7 +86,7 @@ class SharedRemote : public testing::FlowTest {
   }
   static std::string first_word(const std::string& text) { return text.substr(0, text.find_first_of("\t\n")); }
 
-  // What waits for a person, seen at A or at B.
+  // Waits for a question, as seen by A or by B.
   std::string wait_for_question(const std::function<Outcome(const Words&)>& at) const {
     std::string id;
     EXPECT_TRUE(eventually([&] {
@@ -103,19 +102,19 @@ class SharedRemote : public testing::FlowTest {
     return [this](const Words& words) { return at_b(words); };
   }
   bool is_in_checkout(const std::string& file) const { return fs::exists(project() / file); }
-  // A dies at that point, while it takes in what the first node changed.
+  // A dies at this point, while it accepts the change of the first node.
   void die_at(const std::string& point) const {
     auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", point}});
     daemon->wait_for_error("listening");
     const auto client = start({"flow", "run", "one", "--detach"});
     EXPECT_EQ(daemon->wait(), 128 + SIGKILL);
-    // It would start the daemon again.
+    // The client would restart the daemon.
     client->signal(SIGKILL);
     client->wait();
   }
 };
 
-TEST_F(SharedRemote, changing_nodes_run_on_both_hosts_in_turn_and_the_checkout_gets_all_of_it_once) {
+TEST_F(SharedRemote, nodes_alternate_between_hosts_and_the_result_is_applied_once) {
   clone_and_commit("turns", chain("turns", {{"a", step("a")},
                                             {"ask1", "human On?"},
                                             {"b", step("b")},
@@ -137,7 +136,7 @@ TEST_F(SharedRemote, changing_nodes_run_on_both_hosts_in_turn_and_the_checkout_g
   ASSERT_EQ(reeve({"stop"}).code, 0);
   EXPECT_FALSE(is_in_checkout("a.txt")) << "it is not over";
 
-  // It ends at B, while A is away: nothing is applied there.
+  // The execution ends at B while A is away: nothing is applied there.
   ASSERT_EQ(at_b({"approve", question}).code, 0);
   EXPECT_EQ(at_b({"wait", id}).code, 0) << ask_b({"flow", "show", id});
   EXPECT_TRUE(eventually([&] { return !fs::exists(other() / ".worktrees" / id); })) << "B does not tidy up";
@@ -157,8 +156,8 @@ TEST_F(SharedRemote, changing_nodes_run_on_both_hosts_in_turn_and_the_checkout_g
   EXPECT_FALSE(fs::exists(project() / ".worktrees" / id));
 }
 
-// GRF-11: what its subgraphs do moves with it.
-TEST_F(SharedRemote, nodes_of_a_subgraph_go_on_at_the_other_host) {
+// GRF-11: subgraphs move with their execution.
+TEST_F(SharedRemote, subgraph_continues_on_the_other_host) {
   write_workflow("inner", chain("inner", {{"a", step("a")}, {"ask", "human On?"}, {"b", step("b")}}));
   clone_and_commit("outer",
                    "id: outer\nname: Outer\nentry_point: sub\nnodes:\n"
@@ -176,8 +175,8 @@ TEST_F(SharedRemote, nodes_of_a_subgraph_go_on_at_the_other_host) {
   EXPECT_TRUE(eventually([&] { return is_in_checkout("c.txt") && branches_there().empty(); })) << "A is back";
 }
 
-// GRF-13, ISO-1: between what was merged and its push, and between the push and the store.
-TEST_F(SharedRemote, a_kill_around_the_push_is_gone_on_from) {
+// GRF-13, ISO-1: between the merge and the push, and between the push and the store.
+TEST_F(SharedRemote, kill_around_the_push_is_recovered) {
   clone_and_commit("one", chain("one", {{"a", step("a")}}));
   int commits = 0;
   for (const char* point : {"isolation.after_merge", "isolation.after_published"}) {
@@ -193,8 +192,8 @@ TEST_F(SharedRemote, a_kill_around_the_push_is_gone_on_from) {
   }
 }
 
-// GRF-13: A is gone for good. Another host goes on from what the store says, and A's late word changes nothing.
-TEST_F(SharedRemote, what_a_dead_host_had_not_brought_in_is_done_again_elsewhere) {
+// GRF-13: A never comes back in time. Another host continues from the store, and A's late result changes nothing.
+TEST_F(SharedRemote, unpushed_work_of_a_dead_host_is_repeated_elsewhere) {
   clone_and_commit("one", chain("one", {{"a", step("a")}}));
   die_at("isolation.after_published");
   ASSERT_EQ(at_b({"flow", "list"}).code, 0);
@@ -213,8 +212,8 @@ TEST_F(SharedRemote, what_a_dead_host_had_not_brought_in_is_done_again_elsewhere
   EXPECT_EQ(git(project(), {"log", "--format=%s", "--", "a.txt"}), id + " a\n") << "once";
 }
 
-// A gate changes nothing: what it said on a host that is gone holds.
-TEST_F(SharedRemote, what_a_gate_said_on_a_dead_host_holds_elsewhere) {
+// A gate changes nothing, so the result of a host that is gone stays valid.
+TEST_F(SharedRemote, gate_result_of_a_dead_host_stays_valid) {
   configure(testing::read_text(project() / ".reeve/config.yaml") +
             fmt::format("gates:\n  g: {{command: [sh, -c, 'echo judged >> {}']}}\n", places().string()));
   clone_and_commit("one",
@@ -231,14 +230,13 @@ TEST_F(SharedRemote, what_a_gate_said_on_a_dead_host_holds_elsewhere) {
   EXPECT_TRUE(eventually([&] { return is_in_checkout("a.txt") && branches_there().empty(); })) << "A is back";
 }
 
-// GRF-13: A died with its keeper while the step was at work. B asks, as on_interrupted says, and does it in its own
-// clone.
-TEST_F(SharedRemote, a_step_that_a_dead_host_was_at_is_asked_about_and_done_elsewhere) {
+// GRF-13: A and its keeper die while the step runs. B asks, following on_interrupted, and reruns it in its own clone.
+TEST_F(SharedRemote, step_of_a_dead_host_asks_and_reruns_elsewhere) {
   const std::string go = (scratch().path() / "go").string();
   clone_and_commit("one", chain("one", {{"a", step("a") + "; " + held_until(go)}}));
   const std::string id = begin("one");
   ASSERT_TRUE(eventually([&] { return fs::exists(places()); }));
-  // All of the host at once: guard, daemon, keeper and tool.
+  // The whole host at once: guard, daemon, keeper and tool.
   ASSERT_TRUE(eventually([&] {
     const auto left = processes();
     for (const testing::FoundProcess& process : left) ::kill(process.pid, SIGKILL);
@@ -253,7 +251,7 @@ TEST_F(SharedRemote, a_step_that_a_dead_host_was_at_is_asked_about_and_done_else
   EXPECT_TRUE(eventually([&] { return is_in_checkout("a.txt") && branches_there().empty(); })) << "A is back";
 }
 
-TEST_F(SharedRemote, a_remote_that_is_not_there_is_refused_before_anything_starts) {
+TEST_F(SharedRemote, missing_remote_is_refused_before_anything_starts) {
   clone_and_commit("one", chain("one", {{"a", step("a")}}));
   git(project(), {"remote", "remove", "origin"});
   const Outcome unknown = reeve({"flow", "run", "one"});
@@ -266,8 +264,8 @@ TEST_F(SharedRemote, a_remote_that_is_not_there_is_refused_before_anything_start
   EXPECT_EQ(reeve({"flow", "list"}).out, "");
 }
 
-// ISO-3: a node that says `apply` does so where the checkout is. Such an execution stays there, and is not pushed.
-TEST_F(SharedRemote, one_that_applies_on_the_way_stays_where_it_was_started) {
+// ISO-3: a node with `apply` writes to the checkout of its host, so such an execution stays there and is not pushed.
+TEST_F(SharedRemote, execution_that_applies_midway_stays_on_its_host) {
   std::string yaml = chain("stays", {{"a", step("a")}, {"ask", "human On?"}, {"b", step("b")}});
   const std::string id_of_a = "  - id: a\n    type: task\n";
   yaml.replace(yaml.find(id_of_a), id_of_a.size(), id_of_a + "    apply: true\n");

@@ -3,7 +3,7 @@
 
 #include "tests/support/scripted_flow.h"
 
-// GRF-11, GRF-14: `flow retry`, through the built daemon.
+// GRF-11, GRF-14: `flow retry`, with the built daemon.
 namespace reeve {
 namespace {
 
@@ -14,7 +14,7 @@ using testing::Outcome;
 
 class FlowRetry : public testing::ScriptedFlowTest {
  protected:
-  // `a` fails until `ready` is there; the subgraph `sub` beside it has `first` and then `second`.
+  // `a` fails until `ready` exists; next to it the subgraph `sub` runs `first`, then `second`.
   std::string with_subgraph(const Gate& gate) const {
     write_flow(
         "{id: inner, name: Inner, entry_point: first, nodes: [{id: first, type: task, task_config: {role: shell, "
@@ -30,7 +30,7 @@ class FlowRetry : public testing::ScriptedFlowTest {
   }
 };
 
-TEST_F(FlowRetry, goes_on_in_the_subgraph_that_was_cut_off_and_redoes_nothing) {
+TEST_F(FlowRetry, resumes_the_interrupted_subgraph_and_repeats_nothing) {
   const Gate gate(scratch().path() / "gate");
   scratch().write("effects", "");
   const std::string id = start_flow(with_subgraph(gate));
@@ -38,7 +38,7 @@ TEST_F(FlowRetry, goes_on_in_the_subgraph_that_was_cut_off_and_redoes_nothing) {
   EXPECT_EQ(failed.at("status"), "failed");
   const std::string child = node_of(failed, "sub")["child_execution_id"];
   EXPECT_EQ(execution(child).at("status"), "cancelled");
-  // The part by itself is not tried again.
+  // The subgraph cannot be retried alone.
   const Outcome part = reeve({"flow", "retry", child});
   EXPECT_EQ(part.code, 4) << part.out;
   EXPECT_THAT(part.err, HasSubstr("execution.is_part"));
@@ -53,8 +53,8 @@ TEST_F(FlowRetry, goes_on_in_the_subgraph_that_was_cut_off_and_redoes_nothing) {
   EXPECT_EQ(effect_count("second"), 2);
 }
 
-// What it cancelled is still being ended: nothing begins before that is over.
-TEST_F(FlowRetry, waits_until_what_failed_is_tidied_up) {
+// Cancelled tools are still being ended: nothing starts before that is done.
+TEST_F(FlowRetry, waits_until_the_failed_attempt_is_cleaned_up) {
   settle({.tools = "  slow: {command: [/bin/sh, -c, \"{prompt}\"], env: {EFFECTS: '" + effects_file().string() +
                    "'}, kill_grace: 2s, timeout: 60s}",
           .roles = "  slow: {tool: slow}"});

@@ -4,7 +4,7 @@
 
 #include "tests/support/scripted_flow.h"
 
-// RUN-14, GRF-14: who has room and who gets it, through the built daemon.
+// RUN-14, GRF-14: which nodes get free slots, with the built daemon.
 namespace reeve {
 namespace {
 
@@ -12,7 +12,7 @@ using testing::eventually;
 
 class FlowRoom : public testing::ScriptedFlowTest {
  protected:
-  // One task runs until the gate opens, one waits for it to end: it has all that it may have at once.
+  // One task runs until the gate opens, another waits for it: the execution uses all the slots it may have.
   static std::string saturated(const Gate& gate) {
     return workflow(node("split", "parallel, parallel_config: {branches: [a, b], wait_for: all}") +
                         shell("a", "echo begun >>$EFFECTS; read x <" + gate.path()) + shell("b", "exit 0") +
@@ -21,8 +21,8 @@ class FlowRoom : public testing::ScriptedFlowTest {
   }
 };
 
-// What is ready behind more executions than are looked at in one go, none of which can use room, is found.
-TEST_F(FlowRoom, an_execution_behind_many_that_have_all_they_may_have_is_not_starved) {
+// A ready node is found even behind more executions than one query returns, none of which can use a slot.
+TEST_F(FlowRoom, execution_behind_many_saturated_ones_is_not_starved) {
   constexpr int many = 66;
   settle({.more = fmt::format("supervision: {{max_parallel_runs: {}}}", many)});
   const Gate first(scratch().path() / "first");
@@ -30,7 +30,7 @@ TEST_F(FlowRoom, an_execution_behind_many_that_have_all_they_may_have_is_not_sta
   std::vector<std::string> started = {start_flow(saturated(first))};
   for (int i = 1; i < many; ++i) started.push_back(start_flow(saturated(gate)));
   ASSERT_TRUE(eventually([&] { return effect_count("begun") == many; }));
-  // All room is taken: it has to wait.
+  // All slots are taken, so it has to wait.
   const std::string last = start_flow(workflow(shell("only", mark("last")), "", "{isolation: none}"));
   EXPECT_EQ(status_of(execution(last), "only"), "ready");
   first.open();
@@ -39,8 +39,8 @@ TEST_F(FlowRoom, an_execution_behind_many_that_have_all_they_may_have_is_not_sta
   EXPECT_TRUE(eventually([&] { return tools().empty(); }));
 }
 
-// ISO-1: its place to work is being set up; nothing of it runs yet.
-TEST_F(FlowRoom, what_waits_for_a_setup_takes_no_room) {
+// ISO-1: its worktree is being set up; nothing of it runs yet.
+TEST_F(FlowRoom, waiting_for_a_setup_uses_no_slot) {
   const Gate gate(scratch().path() / "gate");
   settle({.more = "supervision: {max_parallel_runs: 1}\nworktree: {setup: [[sh, -c, 'read x <" + gate.path() + "']]}"});
   make_repository();
@@ -54,8 +54,8 @@ TEST_F(FlowRoom, what_waits_for_a_setup_takes_no_room) {
   EXPECT_EQ(effect_count("slow"), 1);
 }
 
-// Its worktree is there, and the only place is another's.
-TEST_F(FlowRoom, what_has_its_place_waits_for_room) {
+// Its worktree is ready, and another node has the only slot.
+TEST_F(FlowRoom, prepared_task_waits_for_a_free_slot) {
   const Gate setup(scratch().path() / "setup");
   settle({.more = "supervision: {max_parallel_runs: 1}\nworktree: {setup: [[sh, -c, 'echo set >>" +
                   effects_file().string() + "; read x <" + setup.path() + "; echo up >>" + effects_file().string() +
@@ -69,7 +69,7 @@ TEST_F(FlowRoom, what_has_its_place_waits_for_room) {
   ASSERT_TRUE(eventually([&] { return effect_count("+") == 1; }));
   setup.open();
   ASSERT_TRUE(eventually([&] { return effect_count("up") == 1; }));
-  // A person's own run comes and goes meanwhile; the task has had its time.
+  // A user's own run starts and ends meanwhile, which gives the task enough time.
   EXPECT_EQ(reeve({"run", "--", "/bin/sleep", "1"}).code, 0);
   EXPECT_EQ(effect_count("slow"), 0) << "more runs than allowed";
   gate.open();
@@ -78,9 +78,9 @@ TEST_F(FlowRoom, what_has_its_place_waits_for_room) {
   EXPECT_EQ(effect_count("slow"), 1);
 }
 
-// ISO-1: two tasks in one worktree take turns; the one that waits for its turn leaves the room to others. What has its
-// place waits for room again.
-TEST_F(FlowRoom, what_waits_for_a_shared_worktree_takes_no_room) {
+// ISO-1: tasks in one worktree take turns; a task that waits for its turn leaves its slot to others, and needs a slot
+// again afterwards.
+TEST_F(FlowRoom, waiting_for_a_shared_worktree_uses_no_slot) {
   settle({.more = "supervision: {max_parallel_runs: 2}"});
   make_repository();
   const Gate gate(scratch().path() / "gate");

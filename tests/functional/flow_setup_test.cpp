@@ -6,7 +6,7 @@
 
 #include "tests/support/scripted_flow.h"
 
-// ISO-1: the commands that make a worktree ready, under a daemon that dies.
+// ISO-1: worktree setup commands under a daemon that dies.
 namespace reeve {
 namespace {
 
@@ -14,8 +14,8 @@ using testing::eventually;
 
 class FlowSetup : public testing::ScriptedFlowTest {};
 
-// A half-made worktree is never worked in, and two setups are never in it at once.
-TEST_F(FlowSetup, one_that_a_killed_daemon_left_is_ended_and_done_again) {
+// A half-made worktree is never used, and two setups never run in it at once.
+TEST_F(FlowSetup, setup_left_by_a_killed_daemon_is_ended_and_repeated) {
   const Gate gate(scratch().path() / "gate");
   settle({.more = fmt::format("worktree: {{setup: [[sh, -c, 'echo + >>{0}; read x <{1}; echo - >>{0}']]}}",
                               effects_file().string(), gate.path())});

@@ -9,8 +9,8 @@
 
 #include "tests/support/flow_proof.h"
 
-// GRF-13: two daemons, each with a state folder of its own, share executions on one PostgreSQL. The server is the
-// test's own, which is restarted under them.
+// GRF-13: two daemons, each with its own state folder, share executions on one PostgreSQL. The test has its own server,
+// which it restarts.
 namespace reeve {
 namespace {
 
@@ -43,7 +43,7 @@ class SharedFlow : public testing::FlowProofTest {
     ASSERT_EQ(outcome.code, 0) << outcome.err;
   }
 
-  // The daemon of A stands still at that point; B is there.
+  // The daemon of A pauses at this point; B is running.
   std::unique_ptr<testing::Session> stand_still_at(const std::string& point) const {
     EXPECT_EQ(reeve_at(site("b"), {"flow", "list"}).code, 0);
     auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "stop:" + point}});
@@ -63,24 +63,24 @@ class SharedFlow : public testing::FlowProofTest {
   std::filesystem::path server_;
 };
 
-// `./dev soak` does it long.
-TEST_F(SharedFlow, executions_of_every_shape_survive_daemons_and_a_database_that_are_killed_at_random) {
+// `./dev soak` runs it longer.
+TEST_F(SharedFlow, executions_of_every_shape_survive_random_daemon_and_database_kills) {
   prove({.sites = {site("a"), site("b")},
          .size = testing::proof_size({.executions = 28, .kills = 30, .restarts = 4, .seed = 20'261'116}),
          .restart_database = [&] { serve_database({"restart", server_.string()}); },
          .pause = lease + lease / 2});
 }
 
-// It claimed a step and stood still: another does it, and its own start comes too late.
+// The daemon claimed a step and was paused: another daemon runs it, and the late start is refused.
 TEST_F(SharedFlow, a_daemon_that_stood_still_past_its_lease_starts_nothing) {
   auto still = stand_still_at("node.before_start");
   const auto client = start({"flow", "run", "chain", "--detach"});
   ASSERT_TRUE(wait_until_still(*still));
-  // Once its lease is over.
+  // After its lease has expired.
   ASSERT_TRUE(eventually([&] { return !ledger().empty(); }));
   wait_until_over(site("b"));
   still->signal(SIGCONT);
-  // What it held is another's: it begins anew.
+  // Its claims belong to another daemon by now, so it exits and restarts.
   EXPECT_EQ(still->wait(), EX_SOFTWARE) << still->err();
   client->wait();
   ASSERT_EQ(reeve({"flow", "list"}).code, 0);
@@ -88,8 +88,8 @@ TEST_F(SharedFlow, a_daemon_that_stood_still_past_its_lease_starts_nothing) {
   EXPECT_EQ(ledger().size(), 2U * 4) << "each step once";
 }
 
-// Its step has ended, and the execution was cancelled elsewhere before it could say so.
-TEST_F(SharedFlow, a_result_that_comes_too_late_is_refused) {
+// Its step has ended, and the execution was cancelled elsewhere before it could report that.
+TEST_F(SharedFlow, late_result_is_refused) {
   auto still = stand_still_at("node.before_conclude");
   const std::string id = start_flow(site("a"), "chain", "late");
   ASSERT_TRUE(wait_until_still(*still));
@@ -106,9 +106,8 @@ TEST_F(SharedFlow, a_result_that_comes_too_late_is_refused) {
   EXPECT_EQ(ledger().size(), 2U) << "something began after it was cancelled";
 }
 
-// RUN-13: its step goes on in the keeper's hands. Whoever takes it up afterwards finds it done, and does not do it
-// again.
-TEST_F(SharedFlow, a_step_that_ended_while_its_daemon_stood_still_is_done_once) {
+// RUN-13: the keeper continues the step. Whichever daemon takes it over finds it done, and does not repeat it.
+TEST_F(SharedFlow, step_that_ended_while_its_daemon_was_paused_runs_once) {
   auto still = stand_still_at("node.before_conclude");
   start_flow(site("a"), "chain", "late");
   ASSERT_TRUE(wait_until_still(*still));
@@ -121,14 +120,14 @@ TEST_F(SharedFlow, a_step_that_ended_while_its_daemon_stood_still_is_done_once) 
   EXPECT_EQ(ledger().size(), 2U * 4) << "each step once";
 }
 
-// GRF-13, RUN-13: its daemon died before the step could begin, and while it was away somebody cancelled the execution.
+// GRF-13, RUN-13: its daemon died before the step could begin, and meanwhile the execution was cancelled.
 TEST_F(SharedFlow, a_step_that_was_cancelled_while_its_daemon_was_away_never_begins) {
   ASSERT_EQ(reeve_at(site("b"), {"flow", "list"}).code, 0);
   auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "run.after_tx_spawned"}});
   daemon->wait_for_error("listening");
   const auto client = start({"flow", "run", "any", "--detach"});
   EXPECT_EQ(daemon->wait(), 128 + SIGKILL);
-  // It would start the daemon again.
+  // The client would restart the daemon.
   client->signal(SIGKILL);
   client->wait();
   const auto left = list_unfinished(site("b"));

@@ -6,7 +6,7 @@
 
 #include "tests/support/scripted_flow.h"
 
-// What a task of a workflow gets and gives (SPEC §3), through the built daemon.
+// What a task of a workflow receives and returns (SPEC §3), with the built daemon.
 namespace reeve {
 namespace {
 
@@ -35,7 +35,7 @@ class Flow : public testing::ScriptedFlowTest {
 };
 
 // GRF-8
-TEST_F(Flow, a_role_brings_its_tool_its_prompt_and_the_settings_of_its_model) {
+TEST_F(Flow, role_provides_tool_prompt_and_model_settings) {
   settle_arguments(R"("--model={model}", "{temperature}", "{max_tokens}", "{goal}", "{prompt}")",
                    R"(prompt: "Do this: {input} for {who}", model: m-1, temperature: 0.5, max_tokens: 900)");
   const Members ended =
@@ -45,7 +45,7 @@ TEST_F(Flow, a_role_brings_its_tool_its_prompt_and_the_settings_of_its_model) {
             "<--model=m-1>\n<0.5>\n<900>\n<a house>\n<Do this: build a house for Ana>\n");
 }
 
-// GRF-8: values are never passed through a shell, and what stands in a value is not looked at again.
+// GRF-8: values never pass through a shell, and placeholders inside a value are not expanded.
 TEST_F(Flow, a_value_is_one_argument_whatever_is_in_it) {
   settle_arguments(R"("{prompt}", "{goal}")", R"(prompt: "{input}", model: m-1)");
   const std::string nasty = "a 'b' \"c\"\n$(touch pwned) `touch pwned`; touch pwned {prompt} {input} {model} {{ %s \\n";
@@ -55,15 +55,15 @@ TEST_F(Flow, a_value_is_one_argument_whatever_is_in_it) {
 }
 
 // GRF-8
-TEST_F(Flow, input_is_everything_that_the_node_got_as_json) {
+TEST_F(Flow, input_is_all_inputs_as_json) {
   settle_arguments(R"("{prompt}")", R"(prompt: "{input}")");
   const Members ended = run_flow(workflow(task("a", "coder", "{input}"), ""),
                                  {"--input", "goal=x", "--input", "n:=3", "--input", "list:=[1,true]"});
   EXPECT_EQ(outputs_of(ended, "a")["text"], "<{\"goal\":\"x\",\"n\":3,\"list\":[1,true]}>\n");
 }
 
-// GRF-8: what a node gives reaches the next under `field` and under `node.field`; `data_mapping` renames.
-TEST_F(Flow, what_a_node_gives_is_what_the_next_one_gets) {
+// GRF-8: outputs reach the next node as `field` and as `node.field`; `data_mapping` renames them.
+TEST_F(Flow, outputs_of_a_node_reach_the_next_node) {
   settle_arguments(R"("{prompt}")", R"(prompt: "{input}")");
   const std::string flow = workflow(shell("a", R"(printf '{"verdict": "good", "deep": {"n": 7}}' >$REEVE_OUTPUT)") +
                                         task("b", "coder", "{verdict} {a.verdict} {a.exit_code} {deep.n} {{x}}") +
@@ -76,7 +76,7 @@ TEST_F(Flow, what_a_node_gives_is_what_the_next_one_gets) {
 }
 
 // S6 `run_role`
-TEST_F(Flow, a_task_brings_its_tool_its_files_and_its_context) {
+TEST_F(Flow, task_can_set_tool_files_and_context) {
   settle({.tools = "  say: {command: [/bin/echo, \"{prompt}\"]}\n  other: {command: [/bin/echo, other, \"{prompt}\"]}",
           .roles = "  coder: {tool: say}"});
   const auto with = [](const std::string& tool) {
@@ -92,26 +92,26 @@ TEST_F(Flow, a_task_brings_its_tool_its_files_and_its_context) {
 }
 
 // SPEC §7: a tool whose command has no `{prompt}` gets the prompt on its standard input.
-TEST_F(Flow, a_tool_without_a_place_for_the_prompt_reads_it) {
+TEST_F(Flow, prompt_without_placeholder_goes_to_stdin) {
   settle({.tools = "  reader: {command: [/bin/cat]}", .roles = "  coder: {tool: reader, prompt: 'read: {input}'}"});
   const Members ended = run_flow(workflow(task("a", "coder", "{goal}"), ""), {"--input", "goal=it's $HOME"});
   EXPECT_EQ(outputs_of(ended, "a")["text"], "read: it's $HOME");
 }
 
 // GRF-8
-TEST_F(Flow, a_name_that_nothing_gives_fails_the_node_with_those_there_are) {
+TEST_F(Flow, unknown_field_fails_the_node_and_lists_the_known_ones) {
   const Members ended =
       run_flow(workflow(shell("a", mark("a")) + task("b", "shell", "{goal} {golf}") + noop("c"), edges("a>b, b>c")));
   EXPECT_EQ(ended.at("status"), "failed");
   EXPECT_THAT(node_of(ended, "b")["error"],
-              AllOf(HasSubstr("the template wants {goal}"), HasSubstr("{input}"), HasSubstr("{exit_code}")));
+              AllOf(HasSubstr("{goal} is not available to this node"), HasSubstr("{input}"), HasSubstr("{exit_code}")));
   EXPECT_EQ(status_of(ended, "c"), "cancelled");
   EXPECT_THAT(ended.at("reason"), HasSubstr("b"));
   EXPECT_EQ(history(ended.at("execution_id"), "runs").size(), 1U) << "b never had a run";
 }
 
-// A setting that a command names and neither role nor inputs give is not passed on as it is written.
-TEST_F(Flow, a_setting_that_the_role_lacks_fails_the_node) {
+// A placeholder of the command that neither role nor inputs define is not passed on literally.
+TEST_F(Flow, missing_role_setting_fails_the_node) {
   settle_arguments(R"("--model={model}", "{prompt}", "{other} stays {")", R"(prompt: "{input}")");
   const std::string flow = workflow(task("a", "coder", "go"), "");
   const Members failed = run_flow(flow);
@@ -121,19 +121,19 @@ TEST_F(Flow, a_setting_that_the_role_lacks_fails_the_node) {
   EXPECT_EQ(outputs_of(given, "a")["text"], "<--model=m-2>\n<go>\n<{other} stays {>\n");
 }
 
-TEST_F(Flow, a_prompt_that_is_too_long_for_an_argument_is_told_before_it_is_tried) {
+TEST_F(Flow, overlong_prompt_argument_is_reported_before_the_start) {
   settle({.tools = "  reader: {command: [/usr/bin/wc, -c]}", .roles = "  coder: {tool: reader}"});
   const std::string inputs = scratch().write("inputs.json", "{\"goal\": \"" + std::string(200'000, 'x') + "\"}");
   const Members failed = run_flow(workflow(task("a", "shell", "{goal}"), ""), {"--inputs", inputs});
   EXPECT_EQ(failed.at("status"), "failed");
   EXPECT_THAT(node_of(failed, "a")["error"],
-              AllOf(HasSubstr("would have 200000 bytes"), HasSubstr("leave `{prompt}` out")));
+              AllOf(HasSubstr("would be 200000 bytes long"), HasSubstr("leave `{prompt}` out")));
   const Members read = run_flow(workflow(task("a", "coder", "{goal}"), ""), {"--inputs", inputs});
   EXPECT_EQ(outputs_of(read, "a")["text"], "200000\n");
 }
 
-// RUN-3: the nearest wins.
-TEST_F(Flow, the_nearest_time_limit_counts) {
+// RUN-3: the most specific limit wins.
+TEST_F(Flow, most_specific_time_limit_wins) {
   settle({.tools = "  hasty: {command: [/bin/sh, -c, '{prompt}'], timeout: 200ms, kill_grace: 100ms}",
           .roles = "  hasty: {tool: hasty}\n  patient: {tool: hasty, timeout: 1h}"});
   const auto nap = [](const std::string& role, const std::string& more) {
@@ -151,7 +151,7 @@ TEST_F(Flow, the_nearest_time_limit_counts) {
 }
 
 // RUN-8
-TEST_F(Flow, a_task_knows_where_it_is_and_gets_what_its_profile_lets_through) {
+TEST_F(Flow, task_environment_has_its_ids_and_passed_variables_only) {
   settle({.tools = "  passing: {command: [/bin/sh, -c, '{prompt}'], pass_env: [WANTED]}",
           .roles = "  passing: {tool: passing}"});
   const std::string flow =
@@ -160,7 +160,7 @@ TEST_F(Flow, a_task_knows_where_it_is_and_gets_what_its_profile_lets_through) {
   EXPECT_EQ(outputs_of(end_of(id), "a")["text"], fmt::format("{} a 1 [here] [] {}\n", id, project().string()));
 }
 
-TEST_F(Flow, a_task_of_the_role_noop_completes_with_its_inputs) {
+TEST_F(Flow, noop_task_completes_with_its_inputs) {
   const Members ended = run_flow(workflow(noop("a") + noop("b"), edges("a>b")), {"--input", "goal=x"});
   EXPECT_EQ(ended.at("status"), "completed");
   EXPECT_EQ(outputs_of(ended, "a"), (Members{{"goal", "x"}}));
@@ -169,7 +169,7 @@ TEST_F(Flow, a_task_of_the_role_noop_completes_with_its_inputs) {
 }
 
 // GRF-9
-TEST_F(Flow, a_task_gives_its_text_and_what_it_reports) {
+TEST_F(Flow, task_outputs_have_text_and_reported_fields) {
   const Members ended =
       run_flow(workflow(shell("a", R"(echo one; echo two >&2; echo; printf '{"files": 3, "from": "file"}' >$REEVE_OUTPUT
 echo '{"event": "result", "data": {"from": "event", "score": 0.5}}'; echo last words; echo)"),
@@ -184,8 +184,8 @@ echo '{"event": "result", "data": {"from": "event", "score": 0.5}}'; echo last w
   EXPECT_EQ(outputs["from"], "event");
 }
 
-// GRF-9: only the end of a long output, in whole characters.
-TEST_F(Flow, of_a_long_output_the_end_is_given) {
+// GRF-9: only the end of a long output is kept, in whole characters.
+TEST_F(Flow, long_output_is_cut_to_its_end) {
   const Members ended = run_flow(
       workflow(shell("a", "echo begin; i=0; while [ $i -lt 4000 ]; do echo äöüß; i=$((i+1)); done; echo end"), ""));
   const std::string text = outputs_of(ended, "a")["text"];
@@ -197,7 +197,7 @@ TEST_F(Flow, of_a_long_output_the_end_is_given) {
 }
 
 // GRF-9
-TEST_F(Flow, a_result_that_is_no_object_or_broken_is_told_and_harms_nothing) {
+TEST_F(Flow, invalid_result_is_reported_and_does_not_fail_the_task) {
   const Members ended = run_flow(
       workflow(shell("list", "printf '[1, 2]' >$REEVE_OUTPUT") + shell("broken", "printf '{\"a\": ' >$REEVE_OUTPUT") +
                    shell("large", "head -c 300000 /dev/zero | tr '\\0' 1 >$REEVE_OUTPUT") +
@@ -205,10 +205,10 @@ TEST_F(Flow, a_result_that_is_no_object_or_broken_is_told_and_harms_nothing) {
                edges("list>broken, broken>large, large>link, link>pipe")));
   EXPECT_EQ(ended.at("status"), "completed");
   EXPECT_EQ(outputs_of(ended, "list")["result"], "[1,2]");
-  EXPECT_THAT(outputs_of(ended, "broken")["result_error"], HasSubstr("no JSON"));
+  EXPECT_THAT(outputs_of(ended, "broken")["result_error"], HasSubstr("not valid JSON"));
   EXPECT_THAT(outputs_of(ended, "large")["result_error"], HasSubstr("too large"));
   EXPECT_THAT(outputs_of(ended, "link")["result_error"], HasSubstr("cannot be read"));
-  EXPECT_THAT(outputs_of(ended, "pipe")["result_error"], HasSubstr("no file"));
+  EXPECT_THAT(outputs_of(ended, "pipe")["result_error"], HasSubstr("not a regular file"));
 }
 
 // LOG-4
@@ -234,8 +234,8 @@ TEST_F(Flow, secrets_reach_neither_outputs_nor_the_store) {
   EXPECT_THAT(stored, AllOf(HasSubstr("***"), Not(HasSubstr("s3cret"))));
 }
 
-// GRF-1: refused before anything starts, everything at once.
-TEST_F(Flow, what_is_missing_is_told_at_once_and_nothing_starts) {
+// GRF-1: refused before anything starts, with all problems at once.
+TEST_F(Flow, missing_references_are_reported_at_once_and_nothing_starts) {
   const Outcome refused =
       refuse_flow(workflow(task("a", "nobody", "x") + node("b", "gate, gate_config: {gate_type: no_gate}") +
                                node("c", "subgraph, subgraph_config: {workflow_name: no_flow}") +
@@ -246,7 +246,7 @@ TEST_F(Flow, what_is_missing_is_told_at_once_and_nothing_starts) {
                                  HasSubstr("no_flow"), HasSubstr("neither"), HasSubstr("Nothing was started.")));
 }
 
-TEST_F(Flow, a_role_without_a_tool_is_refused_with_the_fix_unless_there_is_only_one) {
+TEST_F(Flow, role_without_a_tool_is_refused_unless_only_one_exists) {
   const std::string flow = workflow(task("a", "planner", "echo planned"), "");
   EXPECT_EQ(outputs_of(run_flow(flow), "a")["text"], "planned\n") << "the only tool there is";
   reeve({"stop"});
@@ -257,7 +257,7 @@ TEST_F(Flow, a_role_without_a_tool_is_refused_with_the_fix_unless_there_is_only_
   EXPECT_THAT(refuse_flow(flow).err, AllOf(HasSubstr("headless"), HasSubstr("node `a`")));
 }
 
-TEST_F(Flow, a_file_or_a_name_that_is_not_there_is_told) {
+TEST_F(Flow, missing_file_or_workflow_name_is_reported) {
   write_flow(
       "{id: release, name: Ship it, entry_point: a, nodes: [{id: a, type: task, task_config: {role: noop}}], edges: "
       "[]}",
@@ -272,7 +272,7 @@ TEST_F(Flow, a_file_or_a_name_that_is_not_there_is_told) {
 }
 
 // SPEC §7: the config is frozen for an execution when it starts.
-TEST_F(Flow, goes_by_the_config_that_it_was_started_with) {
+TEST_F(Flow, execution_uses_the_config_it_started_with) {
   settle({.roles = "  first: {tool: shell, prompt: 'echo first'}"});
   const std::string id = start_flow(
       workflow(node("ask", "human, human_config: {title: Go on?}") + task("b", "first", ""), edges("ask>b")));

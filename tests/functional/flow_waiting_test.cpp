@@ -4,7 +4,7 @@
 
 #include "tests/support/scripted_flow.h"
 
-// GRF-7: tasks whose own runs wait for a person, through the built daemon.
+// GRF-7: tasks whose own runs wait for a person, with the built daemon.
 namespace reeve {
 namespace {
 
@@ -17,7 +17,7 @@ using testing::Outcome;
 
 class FlowWaiting : public testing::ScriptedFlowTest {
  protected:
-  // `a` asks, `b` stands beside it; one at a time.
+  // `a` asks, `b` runs in parallel; one at a time.
   std::string side_by_side() const {
     return workflow(node("split", "parallel, parallel_config: {branches: [a, b], wait_for: all}") +
                         shell("a", asks_then("answered")) + shell("b", mark("b")) +
@@ -29,7 +29,7 @@ class FlowWaiting : public testing::ScriptedFlowTest {
   }
 };
 
-TEST_F(FlowWaiting, no_wait_returns_where_only_a_person_can_go_on) {
+TEST_F(FlowWaiting, no_wait_returns_when_only_a_person_can_continue) {
   const std::string file = write_flow(workflow(shell("a", asks_then("answered")), ""));
   const Outcome outcome = reeve({"flow", "run", file, "--no-wait", "--json"});
   EXPECT_EQ(outcome.code, 90) << outcome.out << outcome.err;
@@ -45,8 +45,8 @@ TEST_F(FlowWaiting, no_wait_returns_where_only_a_person_can_go_on) {
   EXPECT_EQ(node_of(ended, "a")["attempt"], "1") << "it went on, it was not tried again";
 }
 
-// GRF-14: what became possible starts at once, not when the answer comes.
-TEST_F(FlowWaiting, a_node_that_waits_leaves_its_room_to_others) {
+// GRF-14: newly runnable nodes start at once, not when the answer comes.
+TEST_F(FlowWaiting, waiting_node_frees_its_slot) {
   const std::string id = start_flow(side_by_side());
   wait_for_node(id, "b", "completed");
   EXPECT_EQ(status_of(execution(id), "a"), "waiting_approval");
@@ -56,7 +56,7 @@ TEST_F(FlowWaiting, a_node_that_waits_leaves_its_room_to_others) {
   EXPECT_EQ(end_of(id).at("status"), "completed");
 }
 
-TEST_F(FlowWaiting, a_no_fails_the_node) {
+TEST_F(FlowWaiting, rejection_fails_the_node) {
   const std::string id = start_flow(workflow(shell("a", asks_then("answered"), "retry: {attempts: 3}"), ""));
   wait_for_node(id, "a", "waiting_approval");
   EXPECT_EQ(reeve({"reject", wait_for_question(id), "--comment", "not now"}).code, 0);
@@ -67,7 +67,7 @@ TEST_F(FlowWaiting, a_no_fails_the_node) {
   EXPECT_THAT(effects(), IsEmpty());
 }
 
-TEST_F(FlowWaiting, cancel_ends_what_waits) {
+TEST_F(FlowWaiting, cancel_ends_waiting_nodes) {
   const std::string id = start_flow(side_by_side());
   wait_for_execution(id, "waiting_approval");
   const std::string question = wait_for_question(id);
@@ -81,7 +81,7 @@ TEST_F(FlowWaiting, cancel_ends_what_waits) {
 }
 
 // GRF-13, RUN-13: kill -9 while it waits.
-TEST_F(FlowWaiting, the_next_daemon_goes_on_with_what_waits) {
+TEST_F(FlowWaiting, next_daemon_resumes_waiting_nodes) {
   const std::string id = start_flow(side_by_side());
   wait_for_execution(id, "waiting_approval");
   const std::string run = run_of(id, "a");
@@ -97,8 +97,8 @@ TEST_F(FlowWaiting, the_next_daemon_goes_on_with_what_waits) {
   EXPECT_EQ(effects().size(), 2U) << "each once";
 }
 
-// GRF-14: its process ends without an answer, and the task may be tried again.
-TEST_F(FlowWaiting, a_task_that_fails_while_it_waits_is_tried_again) {
+// GRF-14: its process ends without an answer, and the task may be retried.
+TEST_F(FlowWaiting, task_that_fails_while_waiting_is_retried) {
   const Gate gate(scratch().path() / "gate");
   const std::string script =
       "test -e again && exec true; touch again; " + ask_line() + "; read x <" + gate.path() + "; exit 3";
@@ -111,7 +111,7 @@ TEST_F(FlowWaiting, a_task_that_fails_while_it_waits_is_tried_again) {
 }
 
 // GRF-11
-TEST_F(FlowWaiting, a_subgraph_waits_with_what_is_in_it) {
+TEST_F(FlowWaiting, subgraph_waits_with_its_child) {
   write_flow(
       "{id: inner, name: Inner, entry_point: ask, nodes: [{id: ask, type: human, human_config: {title: Ship it?}}, "
       "{id: work, type: task, task_config: {role: shell, task_template: 'echo work >>$EFFECTS'}}], "

@@ -22,7 +22,7 @@ using testing::Words;
 
 class Host : public testing::PortTest {
  protected:
-  // As somebody who has neither the state folder nor the project.
+  // As a user who has neither the state folder nor the project.
   Outcome from_outside(const Words& words, const Variables& more = {}) const {
     testing::Launch launch{.argv = {testing::reeve_binary()}, .folder = scratch().path()};
     launch.argv.insert(launch.argv.end(), words.begin(), words.end());
@@ -41,7 +41,7 @@ class Host : public testing::PortTest {
   }
 };
 
-TEST_F(Host, runs_are_started_followed_and_decided_about) {
+TEST_F(Host, runs_are_started_followed_and_approved_remotely) {
   const Port port = open_port();
   const Variables token = {{"REEVE_TOKEN", make_token("anna", "operate,approve")}};
   const std::string host = url(port);
@@ -63,11 +63,11 @@ TEST_F(Host, runs_are_started_followed_and_decided_about) {
   EXPECT_EQ(approved.code, 0) << approved.err;
   EXPECT_EQ(from_outside({"wait", "TR-2"}, by_variable).code, 0);
   EXPECT_EQ(sql("SELECT decided_by FROM approvals"), "anna");
-  // None of it has made a state folder here.
+  // No state folder was created locally.
   EXPECT_FALSE(std::filesystem::exists(scratch().path() / "home/.local/state/reeve/id"));
 }
 
-TEST_F(Host, workflows_are_sent_along) {
+TEST_F(Host, workflow_file_is_sent_to_the_daemon) {
   const Port port = open_port();
   const Variables token = {{"REEVE_TOKEN", make_token("anna", "operate")}};
   scratch().write("one.yaml", chain("one", {{"a", "echo hello"}}));
@@ -77,8 +77,8 @@ TEST_F(Host, workflows_are_sent_along) {
   EXPECT_EQ(from_outside({"--host", url(port), "flow", "list"}, token).code, 0);
 }
 
-// What the daemon there goes by, not what lies around here.
-TEST_F(Host, the_config_and_the_judge_of_a_workflow_are_those_of_the_daemon) {
+// The daemon's own config counts, not the local one.
+TEST_F(Host, config_and_validation_come_from_the_daemon) {
   const Port port = open_port();
   const Variables token = {{"REEVE_TOKEN", make_token("anna", "read,operate")}};
   scratch().write(".reeve/config.yaml", "gates: {only_here: {command: [\"true\"]}}\n");
@@ -112,12 +112,12 @@ TEST_F(Host, the_config_and_the_judge_of_a_workflow_are_those_of_the_daemon) {
   const Outcome right = from_outside({"--host", url(port), "flow", "validate", "there.yaml"}, token);
   EXPECT_EQ(right.code, 0) << right.err;
   EXPECT_THAT(right.out, HasSubstr("1 node, 0 edges, 1 level, 0 loops"));
-  EXPECT_THAT(right.err, HasSubstr("held against the config of the daemon at " + url(port)));
+  EXPECT_THAT(right.err, HasSubstr("checked against the config of the daemon at " + url(port)));
   EXPECT_THAT(from_outside({"--host", url(port), "flow", "validate", "there.yaml", "--json"}, token).out,
               HasSubstr(R"("warnings":[])"));
 }
 
-TEST_F(Host, a_token_comes_from_a_file_that_is_ones_own) {
+TEST_F(Host, token_file_must_be_private) {
   const Port port = open_port();
   const std::string token = make_token("anna", "read");
   const std::string file = write_secret("token", token + "\n");
@@ -134,7 +134,7 @@ TEST_F(Host, a_token_comes_from_a_file_that_is_ones_own) {
   EXPECT_THAT(from_outside({"--host", url(port), "runs"}).err, HasSubstr("cli.token_file"));
 }
 
-TEST_F(Host, what_is_missing_is_told) {
+TEST_F(Host, missing_token_scope_or_daemon_is_reported) {
   const Port port = open_port();
   const Outcome none = from_outside({"--host", url(port), "runs"});
   EXPECT_EQ(none.code, 5);
@@ -150,7 +150,7 @@ TEST_F(Host, what_is_missing_is_told) {
   EXPECT_THAT(gone.err, Not(HasSubstr(reader.front().second)));
 }
 
-TEST_F(Host, addresses_that_are_none_are_refused) {
+TEST_F(Host, invalid_addresses_are_refused) {
   for (const char* address : {"127.0.0.1:80", "ftp://x", "http://", "http://x:0", "http://x:99999", "http://x/path",
                               "http://user:pass@x", "unix://reeve.sock", "http://[::1", ""}) {
     const Outcome outcome = from_outside({"--host", address, "runs"});
@@ -164,7 +164,7 @@ TEST_F(Host, addresses_that_are_none_are_refused) {
   }
 }
 
-TEST_F(Host, a_socket_is_reached_without_a_token) {
+TEST_F(Host, unix_socket_needs_no_token) {
   EXPECT_EQ(reeve({"runs"}).code, 0);
   const std::string host = "unix://" + socket().string();
   EXPECT_EQ(from_outside({"--host", host, "run", "--", "echo", "hello"}).out, "hello\n");
@@ -200,9 +200,9 @@ class EncryptedHost : public Host {
   Variables trusting_;
 };
 
-TEST_F(EncryptedHost, is_driven_like_any_other) {
+TEST_F(EncryptedHost, works_over_https) {
   const std::string host = url(port_, "https");
-  // More than any buffer on the way holds.
+  // More than any buffer on the way can hold.
   const Outcome run = from_outside({"--host", host, "run", "--", "sh", "-c", "seq 1 200000; exit 7"}, trusting_);
   EXPECT_EQ(run.code, 7) << run.err;
   EXPECT_EQ(testing::count_of(run.out, "\n"), 200'000);
@@ -211,7 +211,7 @@ TEST_F(EncryptedHost, is_driven_like_any_other) {
   EXPECT_EQ(from_outside({"--host", fmt::format("https://localhost:{}", port_.number), "runs"}, trusting_).code, 0);
 }
 
-TEST_F(EncryptedHost, is_trusted_only_with_a_certificate) {
+TEST_F(EncryptedHost, needs_a_trusted_certificate) {
   const Variables token = {trusting_.back()};
   const Outcome untrusted = from_outside({"--host", url(port_, "https"), "runs"}, token);
   EXPECT_NE(untrusted.code, 0);
@@ -221,17 +221,17 @@ TEST_F(EncryptedHost, is_trusted_only_with_a_certificate) {
   EXPECT_NE(misnamed.code, 0);
 }
 
-TEST_F(EncryptedHost, those_who_do_not_encrypt_get_nothing) {
+TEST_F(EncryptedHost, plain_connections_get_no_response) {
   testing::RawSocket plain(port_);
   ASSERT_TRUE(plain.send(compose(port_, "GET", "/healthz")));
   EXPECT_THAT(plain.read_to_end(), Not(HasSubstr("HTTP/1.1 200")));
-  // And who only connects is ended, handshake or not.
+  // A client that only connects is disconnected, with or without a handshake.
   testing::RawSocket silent(port_);
   EXPECT_EQ(silent.read_to_end(), "");
   EXPECT_EQ(from_outside({"--host", url(port_, "https"), "runs"}, trusting_).code, 0);
 }
 
-TEST_F(EncryptedHost, old_protocols_are_refused) {
+TEST_F(EncryptedHost, old_tls_versions_are_refused) {
   for (const char* version : {"-tls1", "-tls1_1"}) {
     const Outcome outcome =
         testing::run_program({.argv = {"openssl", "s_client", version, "-cipher", "ALL:@SECLEVEL=0", "-connect",
@@ -242,7 +242,7 @@ TEST_F(EncryptedHost, old_protocols_are_refused) {
   }
 }
 
-TEST_F(EncryptedHost, a_browsers_cookie_is_kept_to_encrypted_ways) {
+TEST_F(EncryptedHost, session_cookie_is_secure) {
   Members link = testing::parse_object(reeve({"web", "--json"}).out).value_or(Members());
   const Outcome answer = testing::run_program(
       {.argv = {"curl", "-s", "-i", "--cacert", (scratch().path() / "certificate.pem").string(), link["url"]},
@@ -250,7 +250,7 @@ TEST_F(EncryptedHost, a_browsers_cookie_is_kept_to_encrypted_ways) {
        .environment = {{"PATH", "/usr/bin:/bin"}, {"HOME", scratch().path().string()}}});
   EXPECT_THAT(answer.out, HasSubstr("303 See Other"));
   EXPECT_THAT(answer.out, HasSubstr("; Secure"));
-  // Browsers let nobody but this host set it, and only so.
+  // The __Host- prefix: browsers accept it only from this host and only over an encrypted connection.
   EXPECT_THAT(answer.out, HasSubstr("Set-Cookie: __Host-reeve_session_"));
 }
 

@@ -4,19 +4,13 @@
 #include "tests/support/files.h"
 #include "tests/support/program.h"
 
-// Files made to hurt: refused with a clear word, within bounded memory.
+// Malicious files are rejected with a clear error, within bounded memory.
 namespace reeve {
 namespace {
 
 using ::testing::HasSubstr;
 using testing::Outcome;
 using testing::ScratchFolder;
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define REEVE_SANITIZED
-#endif
-#endif
 
 struct Hostile {
   std::string name;
@@ -67,12 +61,12 @@ std::vector<Hostile> hostile_files() {
 
 class HostileFile : public ::testing::TestWithParam<Hostile> {};
 
-TEST_P(HostileFile, is_refused_within_bounds) {
+TEST_P(HostileFile, is_rejected_within_memory_and_time_limits) {
   const ScratchFolder scratch;
   scratch.write("x.yaml", GetParam().text);
   std::vector<std::string> argv = {testing::reeve_binary(), "flow", "validate", "x.yaml"};
 #ifndef REEVE_SANITIZED
-  // All of its address space, libraries included, and time that only what never ends needs: who wants more fails.
+  // Limits the address space, libraries included, and the CPU time, which only an endless loop reaches.
   argv.insert(argv.begin(), {"prlimit", "--as=200000000", "--cpu=20"});
 #endif
   const Outcome outcome = testing::run_program({.argv = argv, .folder = scratch.path()});

@@ -9,7 +9,7 @@
 #include "tests/support/files.h"
 #include "tests/support/port.h"
 
-// The daemon's port: who comes in, as whom, and for what (API, SPEC §7).
+// The daemon's port: authentication, identity and scopes (API, SPEC §7).
 namespace reeve {
 namespace {
 
@@ -26,10 +26,10 @@ using testing::RawSocket;
 using ::testing::StartsWith;
 using testing::status_of;
 
-class HttpDoor : public testing::PortTest {
+class HttpPort : public testing::PortTest {
  protected:
   static std::string question_of(const std::string& url) { return url.substr(url.find("/sign-in")); }
-  // What is said to people, without line ends.
+  // The link as printed, without line ends.
   std::string sign_in_link() const {
     const Outcome outcome = reeve({"web"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -37,7 +37,7 @@ class HttpDoor : public testing::PortTest {
   }
 };
 
-TEST_F(HttpDoor, is_closed_until_it_is_asked_for) {
+TEST_F(HttpPort, port_is_closed_until_requested) {
   EXPECT_EQ(reeve({"runs"}).code, 0);
   EXPECT_FALSE(std::filesystem::exists(state() / "http.token"));
   const Port port = open_port();
@@ -46,11 +46,11 @@ TEST_F(HttpDoor, is_closed_until_it_is_asked_for) {
   EXPECT_EQ(file.st_mode & 0777, 0600);
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs"))), 401);
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", bearer(own_token())))), 200);
-  // The same port for the next one.
+  // The next daemon uses the same port.
   EXPECT_EQ(open_port().number, port.number);
 }
 
-TEST_F(HttpDoor, only_health_is_open_to_all) {
+TEST_F(HttpPort, only_health_needs_no_token) {
   const Port port = open_port();
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/healthz"))), 200);
   for (const char* target : {"/", "/api/runs", "/api/tokens", "/metrics", "/readyz", "/api/events", "/nothing"}) {
@@ -61,7 +61,7 @@ TEST_F(HttpDoor, only_health_is_open_to_all) {
   }
 }
 
-TEST_F(HttpDoor, every_answer_forbids_browsers_what_it_does_not_need) {
+TEST_F(HttpPort, every_response_has_security_headers) {
   const Port port = open_port();
   for (const std::string& request :
        {compose(port, "GET", "/healthz"), compose(port, "GET", "/api/runs"),
@@ -78,7 +78,7 @@ TEST_F(HttpDoor, every_answer_forbids_browsers_what_it_does_not_need) {
   }
 }
 
-TEST_F(HttpDoor, tokens_are_made_listed_and_revoked) {
+TEST_F(HttpPort, tokens_are_made_listed_and_revoked) {
   const Outcome made = reeve({"token", "create", "ci", "--scope", "operate,approve", "--expires", "90d"});
   ASSERT_EQ(made.code, 0) << made.err;
   EXPECT_THAT(made.out, ContainsRegex("^reeve_[0-9a-f]{64}\n$"));
@@ -97,7 +97,7 @@ TEST_F(HttpDoor, tokens_are_made_listed_and_revoked) {
   const Port port = open_port();
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", bearer(secret)))), 200);
   EXPECT_THAT(reeve({"token", "list", "--json"}).out, HasSubstr(R"("last_used_at":"2)"));
-  // A connection that is in is asked anew each time.
+  // An open connection is authenticated again for each request.
   RawSocket peer(port);
   ASSERT_TRUE(peer.send(compose(port, "GET", "/api/runs", bearer(secret))));
   EXPECT_EQ(status_of(peer.read_answer()), 200);
@@ -106,7 +106,7 @@ TEST_F(HttpDoor, tokens_are_made_listed_and_revoked) {
   EXPECT_EQ(status_of(peer.read_answer()), 401);
   EXPECT_EQ(reeve({"token", "revoke", "ci"}).code, 0);
   EXPECT_EQ(reeve({"token", "revoke", "nobody"}).code, 3);
-  // A name stands for the same for ever.
+  // A name is never reused.
   EXPECT_EQ(reeve({"token", "create", "ci"}).code, 4);
   const std::string trail = reeve({"audit", "list", "--json"}).out;
   EXPECT_EQ(testing::count_of(trail, "\"token_created\""), 1) << trail;
@@ -115,8 +115,8 @@ TEST_F(HttpDoor, tokens_are_made_listed_and_revoked) {
   EXPECT_EQ(reeve({"audit", "verify"}).code, 0);
 }
 
-// APR-12: whose token it was, whatever the body says.
-TEST_F(HttpDoor, a_decision_has_the_name_of_the_token) {
+// APR-12: the name of the token, whatever the body says.
+TEST_F(HttpPort, decision_is_recorded_under_the_token_name) {
   const std::string approval = ApprovalsTest::ask();
   const Port port = open_port();
   const std::string anna = make_token("anna", "approve");
@@ -128,13 +128,13 @@ TEST_F(HttpDoor, a_decision_has_the_name_of_the_token) {
   finish("TR-1");
 }
 
-TEST_F(HttpDoor, a_browser_is_let_in_once_by_its_link) {
+TEST_F(HttpPort, sign_in_link_works_once) {
   const std::string link = sign_in_link();
   ASSERT_THAT(link, ContainsRegex("^http://127.0.0.1:[0-9]+/sign-in\\?code=[0-9a-f]{64}$"));
   const Port port = open_port();
   const std::string answer = ask(port, compose(port, "GET", question_of(link)));
   EXPECT_EQ(status_of(answer), 303) << answer;
-  // Behind #, where only the page sees it: the key of the session.
+  // The session key is in the fragment, which only the page can see.
   const std::string place = header_of(answer, "Location");
   EXPECT_THAT(place, ContainsRegex("^/#key=[0-9a-f]{64}$"));
   const std::string key = fmt::format("Reeve-Request: {}\r\n", place.substr(place.find('=') + 1));
@@ -147,7 +147,7 @@ TEST_F(HttpDoor, a_browser_is_let_in_once_by_its_link) {
   EXPECT_THAT(ask(port, compose(port, "GET", "/", cookie)), HasSubstr("Welcome"));
   EXPECT_THAT(reeve({"audit", "list", "--json"}).out, HasSubstr("\"sign_in\""));
 
-  // A page of another site can make the browser send its cookie, but neither of these.
+  // Another site's page can make the browser send the cookie, but neither of these headers.
   const std::string origin = fmt::format("Origin: http://127.0.0.1:{}\r\n", port.number);
   const std::string body = R"({"argv":["true"],"cwd":"/tmp"})";
   const auto start = [&](const std::string& headers) {
@@ -167,9 +167,9 @@ TEST_F(HttpDoor, a_browser_is_let_in_once_by_its_link) {
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", cookie + key))), 401);
 }
 
-// Cookies are sent to every port of a host: whatever listens at another one has it. It neither sees nor changes a
-// thing.
-TEST_F(HttpDoor, a_cookie_alone_opens_nothing_but_the_page) {
+// Cookies are sent to every port of a host, so another local server may have it. With the cookie alone it can neither
+// read nor change anything.
+TEST_F(HttpPort, cookie_without_the_session_key_opens_only_the_page) {
   const std::string link = sign_in_link();
   const std::string other_link = sign_in_link();
   const Port port = open_port();
@@ -196,14 +196,14 @@ TEST_F(HttpDoor, a_cookie_alone_opens_nothing_but_the_page) {
     }
   }
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/events", cookie + upgrade))), 403);
-  // A page says it where browsers let it: not in this header.
+  // A page sends the key where browsers allow it, not in this header.
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/events", cookie + key + upgrade))), 403);
   EXPECT_EQ(fingerprint(), before);
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", cookie + key))), 200);
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/", cookie))), 200);
 }
 
-TEST_F(HttpDoor, wrong_tokens_are_looked_at_ten_times_a_minute) {
+TEST_F(HttpPort, wrong_tokens_are_rate_limited) {
   const Port port = open_port();
   const std::string good = make_token("good", "read");
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", bearer(good)))), 200);
@@ -214,12 +214,12 @@ TEST_F(HttpDoor, wrong_tokens_are_looked_at_ten_times_a_minute) {
   const std::string refused = ask(port, compose(port, "GET", "/api/runs", bearer(wrong)));
   EXPECT_EQ(status_of(refused), 429);
   EXPECT_GT(std::stoi("0" + header_of(refused, "Retry-After")), 0);
-  // Whoever was right before is not locked out by a neighbour.
+  // A client that was authenticated before is not locked out by a neighbour.
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", bearer(good)))), 200);
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", bearer(own_token())))), 200);
 }
 
-TEST_F(HttpDoor, only_loopback_is_listened_at) {
+TEST_F(HttpPort, only_loopback_addresses_are_accepted) {
   for (const char* address : {"0.0.0.0:0", "[::]:0", "192.0.2.1:7433"}) {
     const Outcome outcome = reeve({"serve", "--http", address});
     EXPECT_EQ(outcome.code, 1) << address;
@@ -232,8 +232,8 @@ TEST_F(HttpDoor, only_loopback_is_listened_at) {
   }
 }
 
-// What is printed is where others can come from.
-TEST_F(HttpDoor, says_where_it_really_listens) {
+// The printed address is the one that clients can connect to.
+TEST_F(HttpPort, prints_the_address_it_listens_at) {
   for (const auto& [address, said] :
        {std::pair{"0.0.0.0:0", "listening at http://0.0.0.0:"}, std::pair{"[::]:0", "listening at http://[::]:"}}) {
     const auto daemon = start({"serve", "--http", address, "--behind-proxy"});
@@ -244,8 +244,8 @@ TEST_F(HttpDoor, says_where_it_really_listens) {
   }
 }
 
-// A body that is said to be packed is not read as if it were not.
-TEST_F(HttpDoor, a_packed_body_is_refused) {
+// An encoded body is not parsed as if it were plain.
+TEST_F(HttpPort, encoded_body_is_refused) {
   const Port port = open_port();
   const std::string body = R"({"argv":["true"],"cwd":"/"})";
   const auto send = [&](const std::string& coding) {
@@ -258,7 +258,7 @@ TEST_F(HttpDoor, a_packed_body_is_refused) {
   EXPECT_LT(status_of(send("Content-Encoding: identity\r\n")), 300);
 }
 
-TEST_F(HttpDoor, a_busy_port_is_told) {
+TEST_F(HttpPort, port_in_use_is_reported) {
   const Port port = open_port();
   const std::string other = (scratch().path() / "other").string();
   const Outcome outcome = reeve({"serve", "--state", other, "--http", fmt::format("127.0.0.1:{}", port.number)});
@@ -266,8 +266,8 @@ TEST_F(HttpDoor, a_busy_port_is_told) {
   EXPECT_THAT(outcome.err, HasSubstr("daemon.port_in_use"));
 }
 
-// Two state folders with one config of the user: the second goes on without.
-TEST_F(HttpDoor, a_daemon_in_the_background_goes_on_without_a_busy_port) {
+// Two state folders with one user config: the second daemon starts without the port.
+TEST_F(HttpPort, background_daemon_starts_without_a_busy_port) {
   const Port port = open_port();
   const std::string other = (scratch().path() / "other").string();
   const testing::Variables wanted = {{"REEVE_SERVER_HTTP", fmt::format("127.0.0.1:{}", port.number)}};
@@ -277,7 +277,7 @@ TEST_F(HttpDoor, a_daemon_in_the_background_goes_on_without_a_busy_port) {
   EXPECT_EQ(reeve({"stop", "--state", other}).code, 0);
 }
 
-TEST_F(HttpDoor, listens_where_it_is_told_and_knows_its_names) {
+TEST_F(HttpPort, listens_at_the_given_address_and_checks_host_names) {
   configure("server: {allowed_hosts: [reeve.example, \"other.example:8443\"], behind_proxy: true}\n");
   const auto daemon = start({"serve", "--http", "[::1]:0"});
   ASSERT_TRUE(daemon->wait_for_error("listening at http://[::1]:"));
@@ -298,8 +298,8 @@ TEST_F(HttpDoor, listens_where_it_is_told_and_knows_its_names) {
   EXPECT_EQ(status("reeve.example", "Origin: https://evil.example\r\n"), 403);
 }
 
-// The daemons come and go; what was given to others stays.
-TEST_F(HttpDoor, tokens_outlive_the_daemon) {
+// Tokens survive daemon restarts.
+TEST_F(HttpPort, tokens_survive_a_daemon_restart) {
   open_port();
   const std::string own = own_token();
   const std::string reader = make_token("reader", "read");
@@ -308,15 +308,15 @@ TEST_F(HttpDoor, tokens_outlive_the_daemon) {
   EXPECT_EQ(own_token(), own);
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", bearer(own)))), 200);
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", bearer(reader)))), 200);
-  // One that others could read is none any more.
+  // A token file that others could read is replaced.
   EXPECT_EQ(reeve({"stop"}).code, 0);
   ASSERT_EQ(::chmod((state() / "http.token").c_str(), 0644), 0);
   open_port();
   EXPECT_NE(own_token(), own);
 }
 
-// APR-11 at the port: a tool can read the file, and is known by its descent all the same.
-TEST_F(HttpDoor, a_tool_cannot_decide_with_the_daemons_token) {
+// APR-11 at the port: a tool can read the file, and is still recognised by its descent.
+TEST_F(HttpPort, a_tool_cannot_decide_with_the_daemons_token) {
   const std::string approval = ApprovalsTest::ask();
   const Port port = open_port();
   const auto curl = [&](const std::string& target) {
@@ -335,11 +335,11 @@ TEST_F(HttpDoor, a_tool_cannot_decide_with_the_daemons_token) {
   EXPECT_EQ(reeve({"reject", approval}).code, 0);
 }
 
-// APR-11: one that has asked and left; it could have been anybody.
-TEST_F(HttpDoor, who_is_gone_decides_nothing) {
+// APR-11: the client has disconnected, so its process can no longer be identified.
+TEST_F(HttpPort, disconnected_client_cannot_decide) {
   const std::string approval = ApprovalsTest::ask();
   const Port port = open_port();
-  // Stopped, so that the request is looked at only when its sender is gone.
+  // Stopped, so that the request is processed only after its sender is gone.
   pid_t daemon = 0;
   for (const testing::FoundProcess& process : processes()) {
     const bool is_daemon = process.command.contains(" serve ") && !process.command.contains(" guard ");
@@ -352,14 +352,14 @@ TEST_F(HttpDoor, who_is_gone_decides_nothing) {
     EXPECT_TRUE(peer.send(compose(port, "POST", "/api/approvals/" + approval + "/approve", bearer(own_token()), "{}")));
   }
   ASSERT_EQ(::kill(daemon, SIGCONT), 0);
-  // The next one is looked at after it.
+  // This request is processed after it.
   EXPECT_EQ(status_of(PortTest::ask(port, compose(port, "GET", "/api/runs", bearer(own_token())))), 200);
   EXPECT_EQ(sql("SELECT status FROM approvals"), "pending");
   EXPECT_EQ(reeve({"reject", approval}).code, 0);
 }
 
-// RUN-8: a tool acts on its own run alone.
-TEST_F(HttpDoor, a_tool_ends_no_run_but_its_own) {
+// RUN-8: a tool can act only on its own run.
+TEST_F(HttpPort, tool_can_cancel_only_its_own_run) {
   ASSERT_EQ(reeve({"run", "--detach", "--", "sleep", "1000"}).code, 0);
   const Outcome refused = reeve({"run", "--", testing::reeve_binary(), "cancel", "TR-1"});
   EXPECT_EQ(refused.code, 5) << refused.err;

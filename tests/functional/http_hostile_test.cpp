@@ -4,8 +4,8 @@
 
 #include "tests/support/port.h"
 
-// Requests made to hurt, at the daemon's port: each is refused with the right status, changes nothing, and the daemon
-// answers the next one (API, SPEC §7).
+// Malicious requests at the daemon's port: each is refused with the right status, changes nothing, and the daemon
+// serves the next one (API, SPEC §7).
 namespace reeve {
 namespace {
 
@@ -51,7 +51,7 @@ class HttpHostile : public testing::PortTest {
     before_ = fingerprint();
   }
 
-  // A change that would be seen: the question of AP-1 is answered.
+  // A request whose effect would be visible: it approves AP-1.
   std::string approve(const std::string& headers, const std::string& body = "{}") const {
     return compose(port_, "POST", "/api/approvals/AP-1/approve", headers, body);
   }
@@ -64,18 +64,18 @@ class HttpHostile : public testing::PortTest {
   std::string get(const std::string& target, const std::string& headers = {}) const {
     return compose(port_, "GET", target, bearer(tokens_.admin) + headers);
   }
-  // With a Host of one's own, and whatever else is to be said about it.
+  // With custom Host and other headers.
   std::string raw_approve(const std::string& headers, const std::string& body = "{}") const {
     return "POST /api/approvals/AP-1/approve HTTP/1.1\r\n" + bearer(tokens_.admin) + headers + "\r\n" + body;
   }
-  // Everything right but how the body is announced.
+  // Correct except for the way the body is announced.
   std::string framed(const std::string& headers, const std::string& body, const std::string& version = "1.1") const {
     return fmt::format(
         "POST /api/approvals/AP-1/approve HTTP/{}\r\nHost: 127.0.0.1:{}\r\n{}Content-Type: "
         "application/json\r\n{}\r\n{}",
         version, port_.number, bearer(tokens_.admin), headers, body);
   }
-  // Another request that stands in the body.
+  // Another request inside the body.
   std::string inner() const { return approve_as(tokens_.admin); }
 
   void expect_refused(const Hostile& hostile) const {
@@ -89,7 +89,7 @@ class HttpHostile : public testing::PortTest {
   void expect_refused(const std::vector<Hostile>& table) const {
     for (const Hostile& hostile : table) expect_refused(hostile);
     EXPECT_EQ(status_of(ask(port_, get("/healthz"))), 200);
-    // What was tried in vain can still be done.
+    // The refused action is still possible.
     EXPECT_EQ(status_of(ask(port_, approve_as(tokens_.approve))), 200);
   }
 
@@ -98,7 +98,7 @@ class HttpHostile : public testing::PortTest {
   std::string before_;
 };
 
-TEST_F(HttpHostile, who_may_not_come_in) {
+TEST_F(HttpHostile, foreign_hosts_origins_and_bad_tokens_are_refused) {
   const std::string type = "Content-Type: application/json\r\nContent-Length: 2\r\n";
   const std::string host = fmt::format("Host: 127.0.0.1:{}\r\n", port_.number);
   expect_refused({
@@ -140,7 +140,7 @@ TEST_F(HttpHostile, who_may_not_come_in) {
   });
 }
 
-TEST_F(HttpHostile, who_may_not_do_this) {
+TEST_F(HttpHostile, requests_without_the_scope_get_403) {
   const auto post = [&](const std::string& token, const std::string& target, const std::string& body) {
     return compose(port_, "POST", target, bearer(token), body);
   };
@@ -166,7 +166,7 @@ TEST_F(HttpHostile, who_may_not_do_this) {
   });
 }
 
-TEST_F(HttpHostile, what_is_no_request) {
+TEST_F(HttpHostile, malformed_requests_are_refused) {
   const std::string chunked = "Transfer-Encoding: chunked\r\n";
   expect_refused({
       {"two ways to end", framed("Content-Length: 2\r\n" + chunked, "0\r\n\r\n" + inner())},
@@ -209,7 +209,7 @@ TEST_F(HttpHostile, what_is_no_request) {
   });
 }
 
-TEST_F(HttpHostile, what_is_not_there) {
+TEST_F(HttpHostile, unknown_paths_methods_and_media_types_are_refused) {
   const auto post = [&](const std::string& target, const std::string& body = "{}") {
     return compose(port_, "POST", target, bearer(tokens_.admin), body);
   };
@@ -261,8 +261,8 @@ TEST_F(HttpHostile, what_is_not_there) {
   });
 }
 
-// A second request in what looks like the body of the first: one answer, and the connection ends.
-TEST_F(HttpHostile, a_smuggled_request_is_not_found) {
+// A second request inside what looks like the body of the first: one response, then the connection closes.
+TEST_F(HttpHostile, smuggled_request_is_not_processed) {
   for (const std::string& bytes :
        {framed("Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n" + inner()),
         framed("Content-Length: 0\r\nContent-Length: 2\r\n", inner()), compose(port_, "GET", "/api/runs") + inner()}) {
@@ -275,8 +275,8 @@ TEST_F(HttpHostile, a_smuggled_request_is_not_found) {
   }
 }
 
-// Requests in a row are answered in a row, each by its own credential.
-TEST_F(HttpHostile, a_pipelined_request_shows_its_own_token) {
+// Pipelined requests are answered in order, each with its own credential.
+TEST_F(HttpHostile, pipelined_requests_are_authorised_separately) {
   RawSocket peer(port_);
   ASSERT_TRUE(peer.send(get("/api/runs") + get("/healthz") + approve("")));
   EXPECT_EQ(status_of(peer.read_answer()), 200);
@@ -286,12 +286,12 @@ TEST_F(HttpHostile, a_pipelined_request_shows_its_own_token) {
   EXPECT_EQ(fingerprint(), before_);
 }
 
-TEST_F(HttpHostile, a_body_of_1_gib_is_refused_before_it_comes) {
+TEST_F(HttpHostile, announced_body_of_1_gib_gets_413) {
   const std::string announced = "Content-Length: 1073741824\r\n";
   RawSocket known(port_);
   ASSERT_TRUE(known.send(framed(announced, "")));
   EXPECT_EQ(status_of(known.read_answer()), 413);
-  // Of a stranger too, before it is told to go on; and what would be taken of others not without a credential.
+  // Also without a token, before 100 Continue; and a smaller body is not read without a credential.
   RawSocket stranger(port_);
   ASSERT_TRUE(
       stranger.send(fmt::format("POST /api/runs HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Type: "
@@ -307,7 +307,7 @@ TEST_F(HttpHostile, a_body_of_1_gib_is_refused_before_it_comes) {
   EXPECT_EQ(fingerprint(), before_);
 }
 
-TEST_F(HttpHostile, a_body_of_1_gib_is_cut_while_it_comes) {
+TEST_F(HttpHostile, chunked_body_of_1_gib_is_cut) {
   const std::string piece = fmt::format("10000\r\n{}\r\n", std::string(65'536, ' '));
   for (const bool is_known : {true, false}) {
     RawSocket peer(port_);
@@ -322,13 +322,13 @@ TEST_F(HttpHostile, a_body_of_1_gib_is_cut_while_it_comes) {
   EXPECT_EQ(status_of(ask(port_, get("/healthz"))), 200);
 }
 
-// One byte now and then holds a connection for a while only, whatever is said.
-TEST_F(HttpHostile, a_slow_request_is_ended) {
+// Sending one byte now and then holds a connection only for a limited time.
+TEST_F(HttpHostile, slow_request_gets_408) {
   RawSocket slow(port_);
   RawSocket silent(port_);
   ASSERT_TRUE(slow.send("GET /api/runs HTTP/1.1\r\nX-A: "));
   int sent = 0;
-  // Bounded by what a test may take, not by what the daemon promises.
+  // Limits the test, not the daemon.
   while (sent < 300 && !slow.is_readable(100) && slow.send("a")) ++sent;
   EXPECT_LT(sent, 300);
   EXPECT_THAT(slow.read_to_end(), HasSubstr(" 408 "));
@@ -336,8 +336,8 @@ TEST_F(HttpHostile, a_slow_request_is_ended) {
   EXPECT_EQ(fingerprint(), before_);
 }
 
-// Those who say nothing make room for those who do, the oldest first.
-TEST_F(HttpHostile, a_crowd_of_strangers_keeps_nobody_out) {
+// Idle connections make way for active clients, the oldest first.
+TEST_F(HttpHostile, idle_connections_do_not_lock_out_clients) {
   std::vector<std::unique_ptr<RawSocket>> crowd;
   for (int i = 0; i < 200; ++i) crowd.push_back(std::make_unique<RawSocket>(port_));
   EXPECT_EQ(status_of(ask(port_, get("/api/runs"))), 200);

@@ -11,7 +11,7 @@
 #include "tests/support/old_database.h"
 #include "tests/support/socket.h"
 
-// STO-2: what another program has done is taken over, shown like everything else, and never started.
+// STO-2: records of another program are imported, shown like others, and never started.
 namespace reeve {
 namespace {
 
@@ -42,13 +42,13 @@ class Import : public testing::ApprovalsTest {
   std::size_t count(const Words& words) const { return testing::parse_array(json(words)).value().size(); }
 };
 
-TEST_F(Import, tools_are_shown_like_any_other) {
+TEST_F(Import, imported_tools_are_shown_as_runs) {
   const Outcome done = reeve({"import", make_tools()});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(done.out,
             "executions\t3\t1\tunknown status `melted`\nruns\t5\t0\t\napprovals\t3\t0\t\npatches\t3\t0\t\n"
             "tasks\t3\t0\t\n");
-  EXPECT_THAT(done.err, HasSubstr("note: patches whose execution was not taken belong to EX-4"));
+  EXPECT_THAT(done.err, HasSubstr("note: patches whose execution was not imported now belong to EX-4"));
   EXPECT_EQ(count({"runs"}), 5U);
   const Members run = show("TR-1");
   EXPECT_EQ(run.at("tool_name"), "aider");
@@ -75,7 +75,7 @@ TEST_F(Import, tools_are_shown_like_any_other) {
   EXPECT_EQ(reeve({}).code, 0);
 }
 
-// ORC-6: what was imported can be looked at.
+// ORC-6
 TEST_F(Import, tasks_are_shown) {
   EXPECT_EQ(reeve({"import", make_tools()}).code, 0);
   const Members task = show("tk-2");
@@ -97,13 +97,13 @@ TEST_F(Import, tasks_are_shown) {
   EXPECT_THAT(request("GET", "/api/tasks?status=done"), AllOf(HasSubstr("TK-1"), Not(HasSubstr("TK-2"))));
   EXPECT_THAT(request("GET", "/api/tasks?status=lost"), HasSubstr("api.bad_request"));
   EXPECT_THAT(request("GET", "/api/tasks/TR-1"), HasSubstr("task.not_found"));
-  // The phase and the metadata of what was imported are its own, not only its workflow's name and its inputs.
+  // The phase and metadata of imported executions are kept, not only the workflow name and the inputs.
   const Members execution = show("EX-1");
   EXPECT_EQ(execution.at("phase_name"), "planning");
   EXPECT_EQ(execution.at("metadata"), R"({"by":"ana"})");
 }
 
-TEST_F(Import, graphs_and_pipelines_are_shown_like_any_other) {
+TEST_F(Import, imported_graphs_and_pipelines_are_shown) {
   EXPECT_EQ(reeve({"import", make("graph.db", testing::s6_tables, testing::s6_rows)}).code, 0);
   EXPECT_EQ(reeve({"import", make("pipes.db", testing::s5_tables, testing::s5_rows)}).code, 0);
   const std::string first = json({"flow", "show", "EX-1"});
@@ -124,12 +124,12 @@ TEST_F(Import, graphs_and_pipelines_are_shown_like_any_other) {
   EXPECT_THAT(json({"audit", "list"}),
               AllOf(HasSubstr(R"("kind":"imported")"), HasSubstr(R"("event":"approval_rejected")")));
   const Outcome whole = reeve({"audit", "verify"});
-  EXPECT_EQ(whole.out, "whole: 5 entries\n") << "three of theirs, and one for each import";
+  EXPECT_EQ(whole.out, "intact: 5 entries\n") << "three of theirs, and one for each import";
 }
 
-// What is over stays over, whoever asks, and whatever starts.
-// UX: what needs a person now is nothing that another program left behind, however lately it was taken over.
-TEST_F(Import, no_failure_that_was_imported_needs_anybody) {
+// Imported records stay ended, whatever is requested or started. UX: the overview lists nothing that another program
+// left behind, however recently it was imported.
+TEST_F(Import, imported_failures_do_not_appear_in_the_overview) {
   const fs::path file =
       make("left.db", testing::s1_tables,
            "INSERT INTO uet_executions VALUES ('E', 'planning', NULL, NULL, 'running', NULL);\n"
@@ -146,15 +146,15 @@ TEST_F(Import, no_failure_that_was_imported_needs_anybody) {
   EXPECT_THAT(reeve({"show", "AP-1"}).out, Not(HasSubstr("then\t"))) << "nothing follows from an answer to it";
 }
 
-// A diff under any of the names that docs/IMPORT.md has for it.
-TEST_F(Import, a_patch_has_its_diff_under_other_names_too) {
+// The diff column may have any name listed in docs/IMPORT.md.
+TEST_F(Import, diff_column_is_found_under_its_other_names) {
   const fs::path file = make("patches.db", "CREATE TABLE patch_ledger (patch_id TEXT, state TEXT, patch_content TEXT);",
                              "INSERT INTO patch_ledger VALUES ('P', 'created', 'diff --git a/x b/x');");
   EXPECT_EQ(reeve({"import", file.string()}).code, 0);
   EXPECT_THAT(show("PA-1").at("diff"), HasSubstr("diff --git a/x b/x"));
 }
 
-TEST_F(Import, nothing_that_was_imported_goes_on) {
+TEST_F(Import, imported_records_cannot_be_resumed) {
   EXPECT_EQ(reeve({"import", make_tools()}).code, 0);
   EXPECT_EQ(reeve({"import", make("pipes.db", testing::s5_tables, testing::s5_rows)}).code, 0);
   const auto all = [&] { return json({"runs"}) + json({"flow", "list"}) + json({"approvals", "--all"}); };
@@ -174,11 +174,11 @@ TEST_F(Import, nothing_that_was_imported_goes_on) {
   EXPECT_THAT(before, Not(HasSubstr(R"("status":"running")")));
 }
 
-TEST_F(Import, a_dry_run_takes_nothing_and_a_second_time_nothing_new) {
+TEST_F(Import, dry_run_changes_nothing_and_a_second_import_adds_nothing) {
   const fs::path file = make_tools();
   const Outcome dry = reeve({"import", file, "--dry-run"});
   EXPECT_EQ(dry.code, 0) << dry.err;
-  EXPECT_THAT(dry.err, HasSubstr("a dry run: nothing was imported"));
+  EXPECT_THAT(dry.err, HasSubstr("dry run: nothing was imported"));
   EXPECT_EQ(json({"runs"}), "[]\n");
   EXPECT_EQ(json({"flow", "list"}), "[]\n");
   EXPECT_EQ(json({"audit", "list"}), "[]\n");
@@ -187,15 +187,15 @@ TEST_F(Import, a_dry_run_takes_nothing_and_a_second_time_nothing_new) {
   const Outcome again = reeve({"import", file});
   EXPECT_EQ(again.code, 0);
   EXPECT_EQ(again.out, "");
-  EXPECT_THAT(again.err, AllOf(HasSubstr("imported before"), HasSubstr("nothing new")));
+  EXPECT_THAT(again.err, AllOf(HasSubstr("already imported"), HasSubstr("nothing new")));
   EXPECT_THAT(json({"import", file}), HasSubstr(R"("already_imported":true)"));
   EXPECT_THAT(json({"import", file, "--dry-run"}), HasSubstr(R"("already_imported":true)"));
   EXPECT_EQ(count({"runs"}), 5U);
   EXPECT_EQ(count({"audit", "list"}), 1U);
 }
 
-// SPEC §7: each with a code, and nothing changed.
-TEST_F(Import, what_cannot_be_imported_says_why) {
+// SPEC §7: each error has a code, and nothing is changed.
+TEST_F(Import, import_errors_name_the_reason) {
   const Outcome none = reeve({"import", "nowhere.db"});
   EXPECT_EQ(none.code, 3);
   EXPECT_THAT(none.err, AllOf(HasSubstr("import.not_found"), HasSubstr((project() / "nowhere.db").string())));
@@ -216,16 +216,16 @@ TEST_F(Import, what_cannot_be_imported_says_why) {
   EXPECT_EQ(json({"runs"}), "[]\n");
 }
 
-// The daemon reads what its person may read: a tool must not have it read that for it.
-TEST_F(Import, a_process_inside_a_run_imports_nothing) {
+// The daemon can read whatever its user can: a tool must not use it for that.
+TEST_F(Import, process_inside_a_run_cannot_import) {
   const fs::path file = make_tools();
   const Outcome inside = reeve({"run", "--", testing::reeve_binary(), "import", file});
   EXPECT_NE(inside.code, 0);
   EXPECT_EQ(count({"runs"}), 1U);
 }
 
-// While it is imported the old program may go on using its file.
-TEST_F(Import, a_file_in_use_is_read_as_it_is_at_one_moment) {
+// The old program may still use its file during the import.
+TEST_F(Import, file_in_use_is_read_consistently) {
   const fs::path file = make_tools();
   testing::write_database(file, "PRAGMA journal_mode = WAL");
   const testing::OpenDatabase program(file, "UPDATE tool_runs SET tool_name = 'late' WHERE tool_run_id = 'run-a'");
@@ -249,7 +249,7 @@ class ImportCrash : public Import {
   }
 };
 
-TEST_F(ImportCrash, a_daemon_that_dies_in_the_middle_leaves_nothing) {
+TEST_F(ImportCrash, daemon_crash_midway_imports_nothing) {
   const fs::path file = make_tools();
   {
     auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "import.before_commit"}});
@@ -267,10 +267,10 @@ TEST_F(ImportCrash, a_daemon_that_dies_in_the_middle_leaves_nothing) {
   EXPECT_THAT(done.out, HasSubstr("runs\t5\t0"));
   EXPECT_EQ(count({"runs"}), 5U);
   EXPECT_THAT(reeve({"import", file}).err, HasSubstr("nothing new"));
-  // PostgreSQL does not give numbers again that were taken in vain.
+  // PostgreSQL does not reuse numbers of rolled-back inserts.
   const std::string listed = reeve({"flow", "list"}).out;
   EXPECT_EQ(reeve({"flow", "retry", listed.substr(0, listed.find('\t'))}).code, 4) << listed;
-  EXPECT_EQ(reeve({"audit", "verify"}).out, "whole: 1 entry\n");
+  EXPECT_EQ(reeve({"audit", "verify"}).out, "intact: 1 entry\n");
 }
 
 }  // namespace

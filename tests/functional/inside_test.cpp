@@ -6,8 +6,8 @@
 
 #include "tests/support/port.h"
 
-// What a process inside a managed run may ask for, at the daemon's socket and at its port: its own, and nothing that it
-// could decide (SPEC §7, APR-11).
+// What a process inside a run may request, at the daemon's socket and at its port: its own data, and no decisions (SPEC
+// §7, APR-11).
 namespace reeve {
 namespace {
 
@@ -19,19 +19,19 @@ using testing::Outcome;
 using testing::Port;
 using testing::status_of;
 
-class Inside : public testing::PortTest {
+class InRunAccess : public testing::PortTest {
  protected:
   Outcome inside(const std::string& script) const { return reeve({"run", "--", "/bin/sh", "-c", script}); }
-  // `reeve WORDS` of this daemon, as a script says it.
+  // Shell: `reeve WORDS` for this daemon.
   std::string client(const std::string& words) const {
     return testing::reeve_binary() + " --state " + state().string() + " " + words;
   }
-  // What the daemon answers to a process inside, with its status in the end.
+  // Shell: prints the daemon's response to an in-run caller, followed by its status.
   std::string curl(const std::string& target, const std::string& options = {}) const {
     return fmt::format("curl -s -g -w ' %{{http_code}}\n' {} --unix-socket {} \"http://x{}\"", options,
                        socket().string(), target);
   }
-  // A run of somebody else, TR-1, that waits for an answer, AP-1; and an execution, EX-1, whose node asks for AP-2.
+  // A foreign run, TR-1, that waits for an answer, AP-1; and an execution, EX-1, whose node waits for AP-2.
   void prepare_others() const {
     EXPECT_EQ(ApprovalsTest::ask(), "AP-1");
     EXPECT_EQ(begin(write_workflow("other", chain("other", {{"ask", "human Go?"}, {"a", "true"}}))), "EX-1");
@@ -39,12 +39,12 @@ class Inside : public testing::PortTest {
   }
   void expect_refused(const Outcome& outcome) const {
     EXPECT_EQ(outcome.code, 5) << outcome.out << outcome.err;
-    EXPECT_THAT(outcome.err, AllOf(HasSubstr("error[api.inside_run]"), HasSubstr("a shell of your own")));
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("error[api.inside_run]"), HasSubstr("in a shell outside any run")));
   }
 };
 
-// What a tool has started itself asks: it hears no events, and is told all the same.
-TEST_F(Inside, whoever_waits_for_a_run_of_its_own_is_told_what_it_asks) {
+// A run that a tool started asks: the tool cannot subscribe to events, but still sees the question.
+TEST_F(InRunAccess, waiting_for_its_own_run_prints_the_questions) {
   const auto outer =
       start({"run", "--", "/bin/sh", "-c", client("run --pty -- " + testing::zoo_binary() + " ask-line")});
   EXPECT_TRUE(outer->wait_for_error("AP-1 asks: ")) << outer->out() << outer->err();
@@ -52,8 +52,8 @@ TEST_F(Inside, whoever_waits_for_a_run_of_its_own_is_told_what_it_asks) {
   EXPECT_NE(outer->wait(), 0);
 }
 
-// Each operation of the API, about what is somebody else's: as the table says (`x-inside`), and nothing happens.
-TEST_F(Inside, every_operation_refuses_what_is_not_its_own) {
+// Each operation of the API on foreign resources: refused as `x-inside` says, and nothing changes.
+TEST_F(InRunAccess, every_operation_refuses_foreign_resources) {
   prepare_others();
   const std::string folder = testing::source_folder().string();
   const std::string things =
@@ -68,7 +68,7 @@ TEST_F(Inside, every_operation_refuses_what_is_not_its_own) {
   EXPECT_EQ(reeve({"runs"}).code, 0) << "it is still there";
 }
 
-TEST_F(Inside, a_tool_reads_its_own_run) {
+TEST_F(InRunAccess, a_tool_reads_its_own_run) {
   const Outcome outcome =
       inside("echo printed; " + client("show $REEVE_RUN_ID") + " --json; " + client("logs $REEVE_RUN_ID") + "; " +
              curl("/api/approvals?run=$REEVE_RUN_ID") + "; " + curl("/api/runs/$REEVE_RUN_ID/wait?timeout=0s") + "; " +
@@ -79,7 +79,7 @@ TEST_F(Inside, a_tool_reads_its_own_run) {
   EXPECT_THAT(outcome.out, Not(HasSubstr("inside_run")));
 }
 
-TEST_F(Inside, a_tool_reads_the_answer_to_its_own_question) {
+TEST_F(InRunAccess, a_tool_reads_the_answer_to_its_own_question) {
   prepare_others();
   const std::string script = R"(if [ -z "$REEVE_APPROVAL_ID" ]; then
 echo '{"event":"approval_needed","question":"Mine?"}'; exit 90; fi; )" +
@@ -97,7 +97,7 @@ echo '{"event":"approval_needed","question":"Mine?"}'; exit 90; fi; )" +
   EXPECT_EQ(testing::count_of(said, " 403\n"), 3) << said;
 }
 
-TEST_F(Inside, a_task_reads_the_execution_that_it_is_a_part_of) {
+TEST_F(InRunAccess, task_can_read_its_own_execution) {
   prepare_others();
   const auto script = scratch().write(
       "look.sh", curl("/api/executions/EX-2?outputs=0") + "; " + curl("/api/executions/EX-2/nodes") + "; " +
@@ -112,8 +112,8 @@ TEST_F(Inside, a_task_reads_the_execution_that_it_is_a_part_of) {
   EXPECT_THAT(said, Not(HasSubstr(R"("workflow_id":"other")")));
 }
 
-// What is refused is said in words, and how to go on.
-TEST_F(Inside, the_commands_say_why_they_are_refused) {
+// Each refusal names the reason and the next step.
+TEST_F(InRunAccess, refused_commands_name_the_reason) {
   prepare_others();
   for (const char* words : {"runs", "", "show TR-1", "logs TR-1", "approvals", "show AP-1", "events", "flow list",
                             "flow show EX-1", "audit list", "token list", "patch list", "wait TR-1"}) {
@@ -122,21 +122,21 @@ TEST_F(Inside, the_commands_say_why_they_are_refused) {
   }
 }
 
-// A run that a tool starts is its own: it follows it, reads what it asks, and ends it.
-TEST_F(Inside, a_tool_starts_runs_of_its_own) {
+// A run that a tool starts belongs to it: the tool can follow it, read its questions and cancel it.
+TEST_F(InRunAccess, tool_can_start_and_control_its_own_runs) {
   EXPECT_EQ(inside("exec " + client("run -- echo nested")).out, "nested\n");
   EXPECT_EQ(sql("SELECT metadata FROM tool_runs WHERE tool_run_id = 'TR-2'"), R"({"parent_run_id":"TR-1"})");
   const Outcome ended = inside("id=$(" + client("run --detach -- sleep 1000") + "); " + client("cancel $id --kill") +
                                " && " + client("wait $id"));
   EXPECT_EQ(ended.code, 130) << ended.out << ended.err;
-  // Theirs is not its, also not by saying so.
+  // Claiming a foreign run as the parent does not help.
   const Outcome claimed =
       inside("exec " + client("run --meta parent_run_id=TR-1 -- sh -c '" + client("show TR-5") + "'"));
   expect_refused(claimed);
   EXPECT_EQ(sql("SELECT metadata FROM tool_runs WHERE tool_run_id = 'TR-6'"), R"({"parent_run_id":"TR-5"})");
 }
 
-TEST_F(Inside, a_tool_puts_nothing_into_an_execution_of_others) {
+TEST_F(InRunAccess, tool_cannot_add_runs_to_foreign_executions) {
   prepare_others();
   const Outcome outcome = inside("exec " + client("run --execution EX-1 -- true"));
   EXPECT_EQ(outcome.code, 5) << outcome.err;
@@ -144,8 +144,8 @@ TEST_F(Inside, a_tool_puts_nothing_into_an_execution_of_others) {
   EXPECT_EQ(sql("SELECT count(*) FROM tool_runs WHERE execution_id = 'EX-1'"), "0");
 }
 
-// At the port: whatever token it shows, whatever address it comes from, wherever its descriptor is.
-class InsideAtPort : public Inside {
+// At the port: with any token, from any address, wherever its descriptor is.
+class InRunAccessAtPort : public InRunAccess {
  protected:
   std::string curl_port(Port port, const std::string& target, const std::string& options = {}) const {
     return fmt::format(
@@ -162,7 +162,7 @@ class InsideAtPort : public Inside {
   }
 };
 
-TEST_F(InsideAtPort, a_tool_reads_its_own_alone) {
+TEST_F(InRunAccessAtPort, tool_can_read_only_its_own_run) {
   const Port port = open_port();
   const Outcome outcome = inside(curl_port(port, "/api/runs/$REEVE_RUN_ID") + "; " + curl_port(port, "/api/runs") +
                                  "; " + curl_port(port, "/api/events") + "; " + curl_port(port, "/healthz"));
@@ -172,7 +172,7 @@ TEST_F(InsideAtPort, a_tool_reads_its_own_alone) {
 }
 
 // Every address of 127.0.0.0/8 is this machine.
-TEST_F(InsideAtPort, a_tool_with_another_source_address_is_found) {
+TEST_F(InRunAccessAtPort, tool_with_another_source_address_is_recognised) {
   const std::string approval = ApprovalsTest::ask();
   const Port port = open_port();
   const std::string approve = "/api/approvals/" + approval + "/approve";
@@ -182,8 +182,8 @@ TEST_F(InsideAtPort, a_tool_with_another_source_address_is_found) {
   EXPECT_EQ(reeve({"reject", approval}).code, 0);
 }
 
-// While a descriptor is on its way through another socket no process holds it: then nobody decides.
-TEST_F(InsideAtPort, a_descriptor_in_flight_decides_nothing) {
+// While a descriptor is in flight through another socket no process owns it: then decisions are refused.
+TEST_F(InRunAccessAtPort, descriptor_in_flight_cannot_decide) {
   const std::string approval = ApprovalsTest::ask();
   const Port port = open_port();
   scratch().write("project/flight.py", R"(import array, os, socket, sys, time
@@ -207,23 +207,23 @@ print(peer.recv(65536).decode())
 )");
   const auto run = start(
       {"run", "--", "python3", "flight.py", std::to_string(port.number), approval, (state() / "http.token").string()});
-  // From here on it needs no daemon.
+  // From here on it does not need the daemon.
   ASSERT_TRUE(testing::eventually([&] { return std::filesystem::exists(project() / "ready"); }));
   const pid_t serving = daemon();
   ASSERT_GT(serving, 0);
-  // Stopped, so that it looks only when nobody holds the connection.
+  // Stopped, so that it checks only when no process owns the connection.
   ASSERT_EQ(::kill(serving, SIGSTOP), 0);
   release("go");
   const bool is_sent = testing::eventually([&] { return std::filesystem::exists(project() / "sent"); });
   ASSERT_EQ(::kill(serving, SIGCONT), 0);
   EXPECT_TRUE(is_sent);
-  // The next one is looked at after it, by the same eyes.
+  // This request is checked after it, by the same thread.
   EXPECT_EQ(
       status_of(PortTest::ask(port, compose(port, "POST", "/api/approvals/AP-99/reject", bearer(own_token()), "{}"))),
       404);
   release("back");
   EXPECT_EQ(run->wait(), 0);
-  // Gone, or hidden where there are processes that this user cannot look into.
+  // Disconnected, or hidden if there are processes that this user cannot inspect.
   EXPECT_THAT(run->out(), AllOf(HasSubstr(" 403 "), HasSubstr("api.peer_")));
   EXPECT_EQ(sql("SELECT status FROM approvals"), "pending");
   EXPECT_EQ(reeve({"reject", approval}).code, 0);

@@ -9,7 +9,7 @@
 
 #include "tests/support/daemon.h"
 
-// APR-11: what a process inside a managed run cannot do, however it hides where it comes from.
+// APR-11: what a process inside a run cannot do, however it hides its origin.
 namespace reeve {
 namespace {
 
@@ -18,10 +18,10 @@ using testing::Members;
 using testing::Outcome;
 using testing::Words;
 
-class Insider : public testing::DaemonTest {
+class InRunCaller : public testing::DaemonTest {
  protected:
-  Insider() { configure("tools:\n  asks: {command: [/bin/sh, -c]}\n"); }
-  // What a tool says and how it ends, seen from outside.
+  InRunCaller() { configure("tools:\n  asks: {command: [/bin/sh, -c]}\n"); }
+  // The output and exit code of a script that runs as a tool.
   Outcome inside(const std::string& script) const { return reeve({"run", "--", "/bin/sh", "-c", script}); }
   std::string program() const { return testing::reeve_binary() + " "; }
   std::string place() const { return " --state " + state().string(); }
@@ -49,7 +49,7 @@ class Insider : public testing::DaemonTest {
   }
 };
 
-TEST_F(Insider, a_tool_cannot_decide) {
+TEST_F(InRunCaller, a_tool_cannot_decide) {
   ask();
   for (const char* word : {"approve", "reject"}) {
     const Outcome outcome = inside(program() + word + " AP-1" + place());
@@ -63,12 +63,12 @@ TEST_F(Insider, a_tool_cannot_decide) {
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
 }
 
-// The variable that says where it is can be dropped; where it comes from cannot.
-TEST_F(Insider, descent_counts_not_what_it_says_of_itself) {
+// The environment variable can be dropped; the descent cannot.
+TEST_F(InRunCaller, caller_is_recognised_by_descent_not_environment) {
   ask();
   const std::string approve = program() + "approve AP-1" + place();
   EXPECT_EQ(inside("exec env -i PATH=/usr/bin:/bin " + approve).code, 5);
-  // Out of its group and its session, its parent gone.
+  // Outside its group and session, without a parent.
   const Outcome outcome =
       inside("env -i PATH=/usr/bin:/bin setsid sh -c '( sleep 0.1; " + approve +
              "; echo $? > code ) > /dev/null 2>&1 & exit 0'; while ! [ -s code ]; do sleep 0.05; done; cat code");
@@ -77,8 +77,8 @@ TEST_F(Insider, descent_counts_not_what_it_says_of_itself) {
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
 }
 
-// Typing an answer is deciding; and without a daemon nothing expires, stalls or is told.
-TEST_F(Insider, a_tool_neither_types_into_another_run_nor_stops_the_daemon) {
+// Typing an answer is a decision; and without a daemon nothing expires, stalls or is reported.
+TEST_F(InRunCaller, tool_cannot_type_into_other_runs_or_stop_the_daemon) {
   ASSERT_EQ(reeve({"run", "--detach", "--pty", "--", "cat"}).code, 0);
   const Outcome typed =
       inside("curl -s --unix-socket " + socket().string() +
@@ -91,8 +91,8 @@ TEST_F(Insider, a_tool_neither_types_into_another_run_nor_stops_the_daemon) {
   EXPECT_EQ(reeve({"cancel", "TR-1", "--kill"}).code, 0);
 }
 
-// One that has connected and gone: another could have its number.
-TEST_F(Insider, a_peer_that_is_gone_is_refused) {
+// A peer that has connected and exited: its pid may have been reused.
+TEST_F(InRunCaller, disconnected_peer_is_refused) {
   ask();
   const int connection = ::socket(AF_UNIX, SOCK_STREAM, 0);
   const pid_t child = ::fork();
@@ -121,8 +121,8 @@ TEST_F(Insider, a_peer_that_is_gone_is_refused) {
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
 }
 
-// DESIGN §1: known by descent, also without the variable.
-TEST_F(Insider, a_client_inside_a_run_starts_no_daemon) {
+// DESIGN §1: recognised by descent, even without the variable.
+TEST_F(InRunCaller, a_client_inside_a_run_starts_no_daemon) {
   const std::string other = (scratch().path() / "other").string();
   for (const char* how : {"", "env -u REEVE_RUN_ID "}) {
     const Outcome outcome = inside("exec " + std::string(how) + program() + "runs --state " + other);

@@ -10,7 +10,7 @@
 #include "tests/support/daemon.h"
 #include "tests/support/socket.h"
 
-// What thousands of runs leave behind: nothing but their records.
+// Thousands of runs leave nothing behind but their records.
 namespace reeve {
 namespace {
 
@@ -35,7 +35,7 @@ class ManyRuns : public testing::DaemonTest {
     }
     return 0;
   }
-  // Children that have ended and were not waited for.
+  // Children that have exited and were not waited for.
   static int count_zombies(pid_t parent) {
     int count = 0;
     for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -51,7 +51,7 @@ class ManyRuns : public testing::DaemonTest {
     return count;
   }
 
-  // One call over a connection that stays open; the body of the answer.
+  // One request over a persistent connection; returns the body of the response.
   static std::string ask(testing::RawSocket& socket, std::string& buffer, const std::string& head,
                          const std::string& body = {}) {
     std::string request = head + " HTTP/1.1\r\nHost: reeve\r\n";
@@ -86,7 +86,7 @@ class ManyRuns : public testing::DaemonTest {
   }
 };
 
-TEST_F(ManyRuns, five_thousand_leave_no_zombie_no_descriptor_and_no_memory) {
+TEST_F(ManyRuns, five_thousand_runs_leak_no_zombie_descriptor_or_memory) {
   constexpr int first = 500;
   constexpr int rest = 4'500;
   ASSERT_EQ(reeve({"run", "--", "true"}).code, 0);
@@ -105,13 +105,13 @@ TEST_F(ManyRuns, five_thousand_leave_no_zombie_no_descriptor_and_no_memory) {
   EXPECT_EQ(std::distance(fs::directory_iterator(state() / "runs"), fs::directory_iterator()), first + rest + 1);
 }
 
-// A listing that shows some says that there are more; one who chose the number knows.
-TEST_F(ManyRuns, a_listing_that_is_cut_says_so) {
+// A truncated listing says that there is more, unless the user chose the limit.
+TEST_F(ManyRuns, truncated_listing_says_so) {
   constexpr int count = 21;
   for (int i = 1; i <= count; ++i) finish(detach({}, {"exit", "0"}));
   const testing::Outcome cut = reeve({"runs"});
   EXPECT_EQ(testing::count_of(cut.out, "\n"), 20);
-  EXPECT_NE(cut.err.find("20 shown, there are more: --limit N\n"), std::string::npos) << cut.err;
+  EXPECT_NE(cut.err.find("20 shown; use --limit N to see more\n"), std::string::npos) << cut.err;
   EXPECT_EQ(testing::count_of(reeve({"runs", "--limit", "5"}).out, "\n"), 5);
   EXPECT_EQ(reeve({"runs", "--limit", "5"}).err, "");
   EXPECT_EQ(testing::count_of(reeve({"runs", "--limit", "21"}).out, "\n"), count);

@@ -32,7 +32,7 @@ struct Family {
   }
 };
 
-// A page of figures, read as strictly as the format's description has it. What is wrong with it fails the test.
+// A metrics page, parsed as strictly as the format allows. Errors fail the test.
 class Page {
  public:
   explicit Page(const std::string& text) {
@@ -44,7 +44,7 @@ class Page {
   }
 
   const std::map<std::string, Family>& families() const noexcept { return families_; }
-  // `name{label="value"}`; -1 when there is none.
+  // The value of `name{label="value"}`; -1 if missing.
   double value(const std::string& sample) const {
     const auto found = samples_.find(sample);
     return found != samples_.end() ? found->second : -1;
@@ -139,7 +139,7 @@ std::map<std::string, Family> documented() {
 class Monitor : public testing::ApprovalsTest {
  protected:
   Page metrics() const { return Page(body_of(request("GET", "/metrics"))); }
-  // Figures of the store may be a second old.
+  // Values from the store may be a second old.
   bool becomes(const std::string& sample, double value) const {
     return eventually([&] { return metrics().value(sample) == value; });
   }
@@ -147,7 +147,7 @@ class Monitor : public testing::ApprovalsTest {
     return eventually([&] { return metrics().value(sample) >= value; });
   }
 
-  // Somebody else's lock on the database, for as long as it is held.
+  // Holds a foreign lock on the database.
   auto hold_database() const {
     sqlite3* opened = nullptr;
     EXPECT_EQ(::sqlite3_open_v2((state() / "reeve.db").c_str(), &opened, SQLITE_OPEN_READWRITE, nullptr), SQLITE_OK);
@@ -159,7 +159,7 @@ class Monitor : public testing::ApprovalsTest {
 };
 
 // API, SPEC §7
-TEST_F(Monitor, every_figure_is_documented_and_every_documented_one_is_there) {
+TEST_F(Monitor, metrics_and_documentation_match) {
   reeve({"runs"});
   const std::string answer = request("GET", "/metrics");
   EXPECT_EQ(status_of(answer), 200);
@@ -167,7 +167,7 @@ TEST_F(Monitor, every_figure_is_documented_and_every_documented_one_is_there) {
   EXPECT_THAT(Page(body_of(answer)).families(), ::testing::ContainerEq(documented()));
 }
 
-TEST_F(Monitor, counts_runs_and_answers) {
+TEST_F(Monitor, counts_runs_and_decisions) {
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
   EXPECT_EQ(run({}, {"exit", "3"}).code, 3);
   EXPECT_TRUE(becomes(R"(reeve_runs_ended_total{status="completed"})", 1));
@@ -186,7 +186,7 @@ TEST_F(Monitor, counts_runs_and_answers) {
   EXPECT_TRUE(becomes(R"(reeve_runs_ended_total{status="failed"})", 2));
   EXPECT_TRUE(becomes("reeve_run_duration_seconds_count", 4));
   EXPECT_TRUE(becomes(R"(reeve_runs{status="waiting_approval"})", 0));
-  // One may come while the page is written.
+  // An event may arrive while the page is written.
   EXPECT_TRUE(eventually([&] {
     const Page now = metrics();
     const double commits = now.value("reeve_commits_total");
@@ -207,8 +207,8 @@ TEST_F(Monitor, counts_runs_and_answers) {
   EXPECT_GT(page.value("process_start_time_seconds"), 1.7e9);
 }
 
-// LOG-3: what a tool says or a person types stands in events, and counts as nothing.
-TEST_F(Monitor, words_of_others_count_for_nothing) {
+// LOG-3: text from tools and people appears in events, and is not counted.
+TEST_F(Monitor, text_in_events_is_not_counted) {
   const std::string words = R"(no","status":"approved","x":"\"status\":\"approved\")";
   const std::string id = ask();
   EXPECT_EQ(reeve({"reject", id, "--comment", words}).code, 0);
@@ -234,7 +234,7 @@ TEST_F(Monitor, counts_steps_and_executions) {
   EXPECT_TRUE(becomes(R"(reeve_executions{status="running"})", 0));
 }
 
-TEST_F(Monitor, requests_are_counted_by_the_class_of_their_status) {
+TEST_F(Monitor, requests_are_counted_by_status_class) {
   reeve({"runs"});
   const double before = metrics().value(R"(reeve_http_requests_total{door="api",code="4xx"})");
   EXPECT_EQ(status_of(request("GET", "/api/nothing")), 404);
@@ -242,7 +242,7 @@ TEST_F(Monitor, requests_are_counted_by_the_class_of_their_status) {
   EXPECT_EQ(metrics().value(R"(reeve_http_requests_total{door="api",code="4xx"})"), before + 2);
 }
 
-TEST_F(Monitor, is_ready_when_it_can_work) {
+TEST_F(Monitor, readyz_is_ok_when_all_checks_pass) {
   reeve({"runs"});
   const std::string answer = request("GET", "/readyz");
   EXPECT_EQ(status_of(answer), 200);
@@ -252,8 +252,8 @@ TEST_F(Monitor, is_ready_when_it_can_work) {
   }
 }
 
-// A store that does not answer makes nobody wait for long, and is told from figures that are true.
-TEST_F(Monitor, is_not_ready_while_the_store_does_not_answer) {
+// A store that does not respond delays no request for long, and the values show it.
+TEST_F(Monitor, readyz_fails_while_the_store_does_not_respond) {
   reeve({"runs"});
   {
     const auto held = hold_database();

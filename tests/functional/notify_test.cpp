@@ -11,7 +11,7 @@
 #include "tests/support/daemon.h"
 #include "tests/support/web_receiver.h"
 
-// SPEC §7 `notify`: commands and webhooks on what needs people. Whatever is wrong with them harms nothing else.
+// SPEC §7 `notify`: commands and webhooks for what needs people. Failures of a notifier affect nothing else.
 namespace reeve {
 namespace {
 
@@ -76,11 +76,11 @@ class Notify : public testing::DaemonTest {
   }
 };
 
-TEST_F(Notify, a_webhook_gets_the_event_signed) {
+TEST_F(Notify, webhook_gets_the_signed_event) {
   const WebReceiver receiver;
   notify(webhook(receiver, "failed", ", secret_env: HOOK_SECRET"));
   testing::Words words = run_words({"--detach"}, fails);
-  // Given to the daemon by the client that starts it.
+  // The client that starts the daemon passes it on.
   ASSERT_EQ(reeve(words, {{"HOOK_SECRET", "s3cr3t"}}).code, 0);
   const auto posts = receiver.wait_for(1);
   ASSERT_THAT(posts, SizeIs(1));
@@ -95,11 +95,11 @@ TEST_F(Notify, a_webhook_gets_the_event_signed) {
   EXPECT_EQ(event["tool_run_id"], "TR-1");
   EXPECT_EQ(event["status"], "failed");
   EXPECT_EQ(event["seq"], post.headers["reeve-sequence"]);
-  // Neither the key nor the address is shown to whoever lists processes, nor kept.
+  // Neither the key nor the URL is visible in process listings, or stored.
   EXPECT_THAT(testing::read_text(state() / "notify.json"), Not(HasSubstr("s3cr3t")));
 }
 
-TEST_F(Notify, each_entry_gets_what_it_is_on) {
+TEST_F(Notify, each_entry_gets_only_its_events) {
   const WebReceiver receiver;
   notify(webhook(receiver, "approval_needed, stalled") + ", {on: [failed], command: [" + teller() +
          ", \"{event}\", \"{id} {run}\", \"{summary}\"]}");
@@ -115,24 +115,24 @@ TEST_F(Notify, each_entry_gets_what_it_is_on) {
   EXPECT_EQ(finish("TR-3")["status"], "completed");
 }
 
-TEST_F(Notify, a_webhook_is_tried_again_until_it_is_taken) {
+TEST_F(Notify, failed_webhook_is_retried_until_delivered) {
   const WebReceiver receiver([](std::size_t number) { return number == 0 ? 500 : 200; });
-  // The daemon stays for it though nothing else is left to do.
+  // The daemon stays for the retry though it has nothing else to do.
   notify(webhook(receiver, "failed"), "supervision: {idle_exit: 200ms}\n");
   EXPECT_EQ(run({}, fails).code, 1);
   auto posts = receiver.wait_for(2);
   ASSERT_THAT(posts, SizeIs(2));
   EXPECT_EQ(posts[0].headers["reeve-sequence"], posts[1].headers["reeve-sequence"]);
   EXPECT_EQ(posts[0].body, posts[1].body);
-  EXPECT_TRUE(complains("the server answers 500; tried again"));
-  // Then it leaves, and what was taken is not sent again by the next one.
+  EXPECT_TRUE(complains("the server answered 500; will retry"));
+  // Then it exits, and the next one does not repeat what was delivered.
   EXPECT_TRUE(eventually([&] { return !fs::exists(socket()); }));
   EXPECT_EQ(run({}, fails).code, 1);
   posts = receiver.wait_for(3);
   EXPECT_NE(posts[2].headers["reeve-sequence"], posts[0].headers["reeve-sequence"]);
 }
 
-TEST_F(Notify, nobody_is_told_twice_or_not_at_all_when_the_daemon_begins_anew) {
+TEST_F(Notify, daemon_restart_delivers_each_event_once) {
   int port = 0;
   {
     const WebReceiver receiver;
@@ -141,15 +141,15 @@ TEST_F(Notify, nobody_is_told_twice_or_not_at_all_when_the_daemon_begins_anew) {
     EXPECT_EQ(run({}, fails).code, 1);
     receiver.wait_for(1);
   }
-  // Nobody listens now.
+  // No server listens now.
   EXPECT_EQ(run({}, fails).code, 1);
   EXPECT_EQ(run({}, fails).code, 1);
-  EXPECT_TRUE(complains("tried again"));
+  EXPECT_TRUE(complains("will retry"));
   ASSERT_EQ(reeve({"stop"}).code, 0);
   const WebReceiver receiver([](std::size_t) { return 200; }, port);
   ASSERT_EQ(reeve({"runs"}).code, 0);
   receiver.wait_for(2);
-  // And once more, with nothing left to be told.
+  // Again, with nothing left to deliver.
   ASSERT_EQ(reeve({"stop"}).code, 0);
   EXPECT_EQ(run({}, fails).code, 1);
   const auto posts = receiver.wait_for(3);
@@ -158,8 +158,8 @@ TEST_F(Notify, nobody_is_told_twice_or_not_at_all_when_the_daemon_begins_anew) {
   EXPECT_THAT(runs, ElementsAre("TR-2", "TR-3", "TR-4"));
 }
 
-// At least once: the number tells what came before.
-TEST_F(Notify, what_waited_is_told_after_a_crash) {
+// Delivery is at least once: the sequence number shows duplicates.
+TEST_F(Notify, pending_webhook_is_delivered_after_a_crash) {
   int port = 0;
   {
     const WebReceiver receiver;
@@ -167,17 +167,17 @@ TEST_F(Notify, what_waited_is_told_after_a_crash) {
     notify(webhook(receiver, "failed"));
   }
   EXPECT_EQ(run({}, fails).code, 1);
-  EXPECT_TRUE(complains("tried again"));
+  EXPECT_TRUE(complains("will retry"));
   const std::string killed = testing::read_text(state() / "reeve.lock");
   const WebReceiver receiver([](std::size_t) { return 200; }, port);
   ::kill(std::stoi(killed), SIGKILL);
-  // Its guard starts the next one, without anybody asking.
+  // Its guard starts the next one without a request.
   auto posts = receiver.wait_for(1);
   EXPECT_EQ(testing::parse_object(posts.front().body).value()["tool_run_id"], "TR-1");
 }
 
-// An entry that is new begins with what is new.
-TEST_F(Notify, the_past_is_not_told) {
+// A new entry gets only new events.
+TEST_F(Notify, new_entry_gets_only_new_events) {
   EXPECT_EQ(run({}, fails).code, 1);
   ASSERT_EQ(reeve({"stop"}).code, 0);
   const WebReceiver receiver;
@@ -187,29 +187,29 @@ TEST_F(Notify, the_past_is_not_told) {
   EXPECT_EQ(testing::parse_object(posts.front().body).value()["tool_run_id"], "TR-2");
 }
 
-TEST_F(Notify, gone_means_that_nobody_wants_it) {
+TEST_F(Notify, status_410_drops_the_event) {
   const WebReceiver receiver([](std::size_t number) { return number == 0 ? 410 : 200; });
   notify(webhook(receiver, "failed"));
   EXPECT_EQ(run({}, fails).code, 1);
-  EXPECT_TRUE(complains("the server answers 410"));
+  EXPECT_TRUE(complains("the server answered 410"));
   EXPECT_EQ(run({}, fails).code, 1);
   auto posts = receiver.wait_for(2);
   EXPECT_NE(posts[0].headers["reeve-sequence"], posts[1].headers["reeve-sequence"]);
 }
 
-TEST_F(Notify, nothing_is_sent_without_the_signature_that_was_asked_for) {
+TEST_F(Notify, nothing_is_sent_without_the_configured_secret) {
   const WebReceiver receiver;
   notify(webhook(receiver, "failed", ", secret_env: HOOK_SECRET"));
   EXPECT_EQ(run({}, fails).code, 1);
   EXPECT_TRUE(complains("`HOOK_SECRET` was not set when the daemon was started"));
   EXPECT_THAT(receiver.posts(), SizeIs(0));
-  // One that has it goes on where the other could not.
+  // A daemon that has the secret continues where the other could not.
   ASSERT_EQ(reeve({"stop"}).code, 0);
   ASSERT_EQ(reeve({"runs"}, {{"HOOK_SECRET", "x"}}).code, 0);
   receiver.wait_for(1);
 }
 
-// LOG-3: what tools are called, and ask, is data.
+// LOG-3: names and questions of tools are data.
 TEST_F(Notify, hostile_text_stays_one_argument) {
   const std::string name = "-n x\"; touch pwned; $(touch pwned) `touch pwned` 'q' {id}\n\033[31m";
   const fs::path tool = scratch().write("bin/" + name, "#!/bin/sh\nexit 90\n");
@@ -218,13 +218,13 @@ TEST_F(Notify, hostile_text_stays_one_argument) {
   ASSERT_EQ(reeve({"run", "--detach", "--", tool.string()}).code, 0);
   const auto lines = wait_for_told(1);
   ASSERT_THAT(lines, SizeIs(1));
-  EXPECT_EQ(lines.front(), "< -n x\"; touch pwned; $(touch pwned) `touch pwned` 'q' {id} [31m asks to go on><AP-1>");
+  EXPECT_EQ(lines.front(), "< -n x\"; touch pwned; $(touch pwned) `touch pwned` 'q' {id} [31m asks to continue><AP-1>");
   EXPECT_THAT(testing::find_processes("pwned"), SizeIs(0));
   EXPECT_FALSE(fs::exists(project() / "pwned") || fs::exists("/pwned"));
 }
 
-// What commands get of the environment, and what not.
-TEST_F(Notify, a_command_has_a_small_environment) {
+// Which environment variables commands receive.
+TEST_F(Notify, command_gets_a_minimal_environment) {
   const fs::path file = scratch().write("show", "#!/bin/sh\nenv > " + told().string() + "\n");
   fs::permissions(file, fs::perms::owner_all);
   const WebReceiver receiver;
@@ -246,7 +246,7 @@ TEST_F(Notify, a_command_has_a_small_environment) {
   EXPECT_THAT(text, Not(HasSubstr("REEVE_")));
 }
 
-TEST_F(Notify, doctor_looks_for_what_webhooks_need) {
+TEST_F(Notify, doctor_checks_for_curl) {
   EXPECT_THAT(reeve({"doctor"}).out, Not(HasSubstr("curl\t")));
   const WebReceiver receiver;
   notify(webhook(receiver, "failed"));
@@ -256,9 +256,9 @@ TEST_F(Notify, doctor_looks_for_what_webhooks_need) {
   EXPECT_THAT(testing::run_program(elsewhere).out, HasSubstr("curl\twarn\tmissing"));
 }
 
-// A missing command, one that fails, one that never ends, a server that is not there, one that says nothing, one that
-// is broken: runs go on, and the daemon ends when it is told to.
-TEST_F(Notify, what_is_wrong_with_a_notifier_harms_nothing) {
+// A missing command, one that fails, one that hangs, an unreachable server, one that does not respond, one that fails:
+// runs continue, and the daemon stops when requested.
+TEST_F(Notify, broken_notifiers_do_not_affect_runs) {
   const WebReceiver silent([](std::size_t) { return 0; });
   const WebReceiver broken([](std::size_t) { return 500; });
   const WebReceiver healthy;
@@ -275,8 +275,8 @@ TEST_F(Notify, what_is_wrong_with_a_notifier_harms_nothing) {
   EXPECT_TRUE(complains("`no-such-program`: No such file or directory"));
   EXPECT_TRUE(complains("`sh`: exit code 3: oh no"));
   EXPECT_TRUE(complains("Failed to connect"));
-  EXPECT_TRUE(complains("the server answers 500; tried again"));
-  // Who listens is told all the same, though the others hang.
+  EXPECT_TRUE(complains("the server answered 500; will retry"));
+  // A working notifier is served though the others hang.
   EXPECT_THAT(healthy.wait_for(21), SizeIs(21));
   EXPECT_EQ(run({}, {"lines", "3"}).code, 0);
   EXPECT_EQ(reeve({"stop"}).code, 0);

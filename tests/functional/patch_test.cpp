@@ -40,7 +40,7 @@ class Patches : public testing::ApprovalsTest {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return outcome.out.substr(0, outcome.out.find_last_not_of('\n') + 1);
   }
-  // As an execution leaves them behind that is over.
+  // As an execution that has ended leaves them.
   void add_execution(const std::string& base) const {
     std::array<char, 256> host{};
     ::gethostname(host.data(), host.size() - 1);
@@ -94,7 +94,7 @@ TEST_F(Patches, bad_input_is_a_clear_error) {
   EXPECT_THAT(request("GET", "/api/patches/x"), HasSubstr("patch.not_found"));
 }
 
-// ISO-3: only when it is clean, otherwise nothing is changed.
+// ISO-3: only in a clean checkout; otherwise nothing changes.
 TEST_F(Patches, are_applied_rolled_back_and_dropped) {
   write("file.txt", "dirty\n");
   const Outcome dirty = reeve({"patch", "apply", "PA-1"});
@@ -115,8 +115,8 @@ TEST_F(Patches, are_applied_rolled_back_and_dropped) {
   EXPECT_THAT(testing::read_text(state() / "logs/combined.log"), HasSubstr("patch_state_change"));
 }
 
-// ISO-3: a person's yes applies, whoever is there when it comes.
-TEST_F(Patches, a_yes_to_the_question_applies_the_branch) {
+// ISO-3: an approval applies the branch, whichever daemon receives it.
+TEST_F(Patches, approving_the_question_applies_the_branch) {
   const std::string tip = sql("SELECT commit_hash FROM patch_ledger WHERE number = 1").substr(0, 40);
   sql(fmt::format("UPDATE branches SET tip = '{}'", tip));
   sql(fmt::format("UPDATE patch_ledger SET state = 'validated', branch_commit = '{}' WHERE number = 1", tip));
@@ -135,7 +135,7 @@ TEST_F(Patches, a_yes_to_the_question_applies_the_branch) {
 }
 
 // APR-11.
-TEST_F(Patches, a_tool_cannot_apply_what_it_changed) {
+TEST_F(Patches, tool_cannot_apply_its_own_changes) {
   const Outcome inside =
       reeve({"run", "--", testing::reeve_binary(), "patch", "apply", "PA-1", "--state", state().string()});
   EXPECT_EQ(inside.code, 5) << inside.err;

@@ -7,8 +7,8 @@
 
 #include "tests/support/approval_flow.h"
 
-// Pipelines (SPEC §4, S5): steps one after the other, with a person in between. The agents are scripts that keep what
-// they were told; a file that they append to tells what really ran.
+// Pipelines (SPEC §4, S5): steps in sequence, with people in between. The agents are scripts that store their prompts;
+// a file that they append to records what really ran.
 namespace reeve {
 namespace {
 
@@ -23,7 +23,7 @@ using testing::Words;
 class Pipeline : public testing::ApprovalFlowTest {
  protected:
   Pipeline() {
-    // Its name, then what it was told.
+    // Its name, then its prompt.
     const std::string agent =
         script("agent.sh", fmt::format("printf '%s' \"$2\" > '{0}/told-'\"$1\"\n{1}\n"
                                        "[ ! -p '{0}/gate-'\"$1\" ] || read x < '{0}/gate-'\"$1\"\n"
@@ -95,7 +95,7 @@ pipelines:
     std::ifstream file(scratch().path() / ("told-" + agent));
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  // Which agents ran, in that order.
+  // The agents that ran, in order.
   std::vector<std::string> ran() const {
     std::vector<std::string> names;
     for (const std::string& line : effects()) names.push_back(line.substr(0, line.find(' ')));
@@ -111,8 +111,8 @@ pipelines:
   }
 };
 
-// ORC-3: a prompt without {input} is told about, and still tells the task, what was said before and the comment.
-TEST_F(Pipeline, a_prompt_without_input_is_told_about_and_gets_it_behind_it) {
+// ORC-3: a prompt without {input} causes a warning, and still gets the task, the earlier output and the comment.
+TEST_F(Pipeline, prompt_without_input_gets_a_warning_and_the_task_appended) {
   define(R"(
 agents:
   architect: {role: planner, prompt: "Design well."}
@@ -136,8 +136,8 @@ pipelines:
   EXPECT_THAT(reeve({"pipeline", "start", "p", "--prompt", "P", "--detach", "--json"}).err, Not(warns));
 }
 
-// PIP-1, PIP-2, PIP-3: prompt, inputs, step and what was said before reach the agents, the comment the next one alone.
-TEST_F(Pipeline, a_yes_goes_on_with_its_comment) {
+// PIP-1, PIP-2, PIP-3: prompt, inputs, step and earlier output reach the agents; the comment reaches only the next one.
+TEST_F(Pipeline, approval_continues_with_its_comment) {
   const std::string id = begin_feature();
   Members waiting = wait_for(id, "waiting_for_approval");
   EXPECT_EQ(steps_of(id), "done running pending pending");
@@ -146,7 +146,7 @@ TEST_F(Pipeline, a_yes_goes_on_with_its_comment) {
   EXPECT_EQ(waiting["pipeline"], "feature");
   EXPECT_EQ(waiting["prompt"], "Fix the {login}");
   EXPECT_EQ(waiting["inputs"], R"({"ticket":"T-{7}"})");
-  // GRF-12: the question shows what the step before said.
+  // GRF-12: the question shows the output of the previous step.
   Members asked = show(waiting["approval_id"]);
   EXPECT_EQ(asked["question"], "Is the design right?");
   EXPECT_THAT(asked["arguments"], HasSubstr("architect has done {its} part"));
@@ -158,27 +158,28 @@ TEST_F(Pipeline, a_yes_goes_on_with_its_comment) {
   EXPECT_EQ(steps_of(id), "done done done done");
   EXPECT_EQ(told("coder"),
             "Implement: Fix the {login}\n\nYour step: Write the code\n\nInputs:\nticket: T-{7}\n\n"
-            "What architect said before you:\narchitect has done {its} part\n\n"
-            "What a person said, who approved (Is the design right?):\nkeep the {old} API; $HOME");
+            "Output of the previous agent, architect:\narchitect has done {its} part\n\n"
+            "Comment of the person who approved (Is the design right?):\nkeep the {old} API; $HOME");
   EXPECT_THAT(told("checker"),
-              AllOf(HasSubstr("What coder said before you:\ncoder has done"), Not(HasSubstr("$HOME"))));
+              AllOf(HasSubstr("Output of the previous agent, coder:\ncoder has done"), Not(HasSubstr("$HOME"))));
   EXPECT_EQ(look(id)["steps"].find("\"comment\":\"keep the {old} API; $HOME\"") != std::string::npos, true);
   const std::string trail = reeve({"audit", "list", "--json"}).out;
   EXPECT_THAT(trail, AllOf(HasSubstr("approval_requested"), HasSubstr("approval_granted")));
   EXPECT_EQ(reeve({"audit", "verify"}).code, 0);
 }
 
-TEST_F(Pipeline, without_a_comment_none_is_told) {
+TEST_F(Pipeline, approval_without_a_comment_adds_nothing_to_the_prompt) {
   const std::string id = begin_feature();
   wait_for(id, "waiting_for_approval");
-  // Whoever answers the question itself answers the pipeline.
+  // Approving the question approves the pipeline.
   ASSERT_EQ(reeve({"approve", look(id)["approval_id"]}).code, 0);
   wait_for(id, "done");
-  EXPECT_THAT(told("coder"), AllOf(HasSubstr("What architect said before you"), Not(HasSubstr("What a person said"))));
+  EXPECT_THAT(told("coder"),
+              AllOf(HasSubstr("Output of the previous agent, architect"), Not(HasSubstr("Comment of the person"))));
 }
 
 // PIP-3
-TEST_F(Pipeline, a_no_is_for_good) {
+TEST_F(Pipeline, rejection_is_final) {
   const std::string id = begin_feature();
   wait_for(id, "waiting_for_approval");
   const Outcome rejected = reeve({"pipeline", "reject", id, "--comment", "too large"});
@@ -197,8 +198,8 @@ TEST_F(Pipeline, a_no_is_for_good) {
   EXPECT_THAT(reeve({"audit", "list", "--json"}).out, HasSubstr("approval_rejected"));
 }
 
-// What an agent failed at can be tried again: nobody said no.
-TEST_F(Pipeline, a_failed_agent_fails_it_and_can_be_tried_again) {
+// A failed agent can be retried: nobody has rejected it.
+TEST_F(Pipeline, failed_agent_fails_the_pipeline_and_can_be_retried) {
   const std::string id = begin("breaks");
   wait_for(id, "failed");
   EXPECT_EQ(steps_of(id), "failed pending pending");
@@ -208,8 +209,8 @@ TEST_F(Pipeline, a_failed_agent_fails_it_and_can_be_tried_again) {
   wait_for(id, "failed");
 }
 
-// PIP-3: one of two.
-TEST_F(Pipeline, an_abort_ends_that_pipeline_alone) {
+// PIP-3
+TEST_F(Pipeline, abort_ends_only_its_pipeline) {
   const Gate held = gate("coder");
   const std::string first = begin("short");
   const std::string second = begin("short");
@@ -226,14 +227,14 @@ TEST_F(Pipeline, an_abort_ends_that_pipeline_alone) {
   EXPECT_EQ(look(third)["status"], "waiting_for_approval");
   held.open();
   wait_for(second, "done");
-  // One that waits, too: what it asked needs no answer any more.
+  // Also a waiting one: its question no longer needs an answer.
   const std::string question = look(third)["approval_id"];
   ASSERT_EQ(reeve({"pipeline", "abort", third}).code, 0);
   EXPECT_EQ(show(question)["status"], "expired");
 }
 
 // PIP-4
-TEST_F(Pipeline, one_that_waits_outlives_the_daemon) {
+TEST_F(Pipeline, waiting_pipeline_survives_a_daemon_restart) {
   const std::string id = begin_feature();
   const std::string question = wait_for(id, "waiting_for_approval")["approval_id"];
   for (int i = 0; i < 2; ++i) {
@@ -249,7 +250,7 @@ TEST_F(Pipeline, one_that_waits_outlives_the_daemon) {
 }
 
 // PIP-4
-TEST_F(Pipeline, one_that_runs_goes_on_after_the_daemon_is_killed) {
+TEST_F(Pipeline, running_pipeline_survives_a_killed_daemon) {
   const Gate held = gate("coder");
   const std::string id = begin_feature();
   wait_for(id, "waiting_for_approval");
@@ -262,7 +263,7 @@ TEST_F(Pipeline, one_that_runs_goes_on_after_the_daemon_is_killed) {
   EXPECT_THAT(ran(), ElementsAre("architect", "coder", "checker"));
 }
 
-TEST_F(Pipeline, what_is_not_there_is_refused_before_anything_starts) {
+TEST_F(Pipeline, invalid_references_are_refused_before_anything_starts) {
   define(R"(
 agents: {a: {role: planer}, b: {tool: nothing}, c: {role: reviewer}}
 pipelines:
@@ -289,8 +290,7 @@ pipelines:
   EXPECT_TRUE(effects().empty());
 }
 
-// As `flow run` follows a workflow.
-TEST_F(Pipeline, start_follows_it_to_its_end) {
+TEST_F(Pipeline, start_follows_the_pipeline_to_its_end) {
   const Outcome done = reeve({"pipeline", "start", "short", "--prompt", "P"});
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("step-1"));
@@ -306,28 +306,28 @@ TEST_F(Pipeline, start_follows_it_to_its_end) {
   EXPECT_EQ(reeve({"pipeline", "start", "short", "--prompt", " "}).code, 2);
 }
 
-// PIP-2, PIP-5: also without this client.
-TEST_F(Pipeline, the_routes_answer_as_they_promise) {
+// PIP-2, PIP-5: over plain HTTP.
+TEST_F(Pipeline, http_routes_follow_their_contract) {
   reeve({"runs"});
-  const std::string wish =
+  const std::string options =
       R"({"pipeline":"asks","prompt":"P","inputs":{"n":3},"environment":{"PATH":"/usr/bin:/bin"}})";
-  Members started = post("/api/pipelines", wish, "Idempotency-Key: one\r\n");
+  Members started = post("/api/pipelines", options, "Idempotency-Key: one\r\n");
   ASSERT_EQ(started["http"], "201");
   const std::string id = started["pipeline_id"];
   EXPECT_EQ(id, "EX-1");
-  EXPECT_EQ(post("/api/pipelines", wish, "Idempotency-Key: one\r\n")["pipeline_id"], id);
+  EXPECT_EQ(post("/api/pipelines", options, "Idempotency-Key: one\r\n")["pipeline_id"], id);
   wait_for(id, "waiting_for_approval");
   const std::string path = "/api/pipelines/" + id;
   const std::string yes = R"({"comment":"go","decided_by":"ana"})";
   EXPECT_EQ(post(path + "/approve", R"({"comment":7})")["http"], "400");
   EXPECT_EQ(post(path + "/approve", yes, "Idempotency-Key: two\r\n")["http"], "200");
-  // Sent again it was decided, and not refused.
+  // A repeated request gets the decision, not a conflict.
   EXPECT_EQ(post(path + "/approve", yes, "Idempotency-Key: two\r\n")["http"], "200");
   Members late = post(path + "/approve", yes);
   EXPECT_EQ(late["http"], "409");
   EXPECT_EQ(late["code"], "pipeline.not_waiting");
   wait_for(id, "done");
-  EXPECT_THAT(told("checker"), HasSubstr("What a person said, who approved (Begin?):\ngo"));
+  EXPECT_THAT(told("checker"), HasSubstr("Comment of the person who approved (Begin?):\ngo"));
   EXPECT_EQ(post(path + "/abort", "{}")["http"], "409");
   for (const char* unknown : {"/api/pipelines/EX-9", "/api/pipelines/x"}) {
     EXPECT_EQ(status_of(request("GET", unknown)), 404) << unknown;
@@ -345,8 +345,8 @@ TEST_F(Pipeline, the_routes_answer_as_they_promise) {
   }
 }
 
-// Other executions are none; each is listed under its own words.
-TEST_F(Pipeline, only_pipelines_are_listed) {
+// Other executions are not pipelines; each is listed under its own name.
+TEST_F(Pipeline, list_shows_only_pipelines) {
   const std::string flow =
       script("w.yaml",
              "id: w\nname: W\nentry_point: a\nnodes:\n  - {id: a, type: human, human_config: {title: T}}\nedges: []");
@@ -370,7 +370,7 @@ TEST_F(Pipeline, only_pipelines_are_listed) {
 }
 
 // APR-11
-TEST_F(Pipeline, an_agent_neither_decides_nor_starts_one) {
+TEST_F(Pipeline, agent_can_neither_decide_nor_start_a_pipeline) {
   const std::string id = begin("asks");
   wait_for(id, "waiting_for_approval");
   const std::string program = testing::reeve_binary();

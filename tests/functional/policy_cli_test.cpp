@@ -23,7 +23,7 @@ class PolicyCli : public testing::DaemonTest {
   }
 };
 
-TEST_F(PolicyCli, check_says_what_holds_and_which_rule_says_so) {
+TEST_F(PolicyCli, check_prints_the_policy_and_its_rule) {
   EXPECT_EQ(reeve({"policy", "check", "git_log"}).out, "auto_approve\tdefault\n");
   EXPECT_EQ(reeve({"policy", "check", "file_read"}).out, "require_approval\tdefault: no `path`\n");
   EXPECT_EQ(reeve({"policy", "check", "git_add", "--role", "mayor"}).out,
@@ -41,8 +41,8 @@ TEST_F(PolicyCli, check_says_what_holds_and_which_rule_says_so) {
   EXPECT_EQ(reeve({"policy", "check", "file_write", "--args", "[]"}).code, 2);
 }
 
-// TOOL-1, TOOL-8: where a path leads, links and `..` behind them included.
-TEST_F(PolicyCli, check_follows_a_path_to_where_it_leads) {
+// TOOL-1, TOOL-8: paths are resolved, including symlinks and `..` after them.
+TEST_F(PolicyCli, check_resolves_paths) {
   std::filesystem::create_directories(project() / "docs");
   std::filesystem::create_directories(project() / "deep/er");
   std::filesystem::create_directory_symlink("/", project() / "docs/root");
@@ -75,7 +75,7 @@ TEST_F(PolicyCli, show_has_every_rule) {
                                HasSubstr("-\tfile_write\tauto_approve\t{\"path\":\"docs/**\"}\tconfig\n"),
                                HasSubstr("witness\tfile_write\tdeny\t-\tdefault\n"),
                                HasSubstr("-\tforce_push\tdeny\t-\tdefault\n")));
-  // A default that a rule stands before holds for nobody; one beside a rule for some calls does.
+  // A default is hidden when a rule overrides it for all calls, and listed when a rule covers only some.
   EXPECT_THAT(shown.out,
               AllOf(HasSubstr("-\tgit_push\tdeny\t-\tconfig\n"), Not(HasSubstr("-\tgit_push\trequire_approval")),
                     HasSubstr("-\tfile_write\trequire_approval\t-\tdefault\n")));

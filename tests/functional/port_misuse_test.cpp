@@ -8,7 +8,7 @@
 #include "tests/support/files.h"
 #include "tests/support/port.h"
 
-// What the port keeps from those it lets in (API, SPEC §7).
+// Restrictions on authenticated clients of the port (API, SPEC §7).
 namespace reeve {
 namespace {
 
@@ -22,7 +22,7 @@ using testing::RawSocket;
 using ::testing::StartsWith;
 using testing::status_of;
 
-// A sanitizer keeps what was freed for a while.
+// Sanitizers delay the release of freed memory.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 constexpr long most_mib = 320;
 #else
@@ -31,12 +31,13 @@ constexpr long most_mib = 128;
 
 class PortMisuse : public testing::PortTest {};
 
-// Whoever may only read finds out nothing about this machine's folders: what is there is answered as what is not.
-TEST_F(PortMisuse, a_path_tells_a_reader_nothing) {
+// A client with the read scope learns nothing about the machine's folders: existing and missing paths get the same
+// response.
+TEST_F(PortMisuse, reader_cannot_probe_paths) {
   const Port port = open_port();
   const std::string reader = make_token("reader", "read");
   const std::string approver = make_token("approver", "approve");
-  // Beside the file: a workflow that another one means.
+  // Next to the file: a workflow that the other one refers to.
   scratch().write("there/inner.yaml", chain("inner", {{"a", "true"}}));
   scratch().write("there/.reeve/workflows/inner.yaml", chain("inner", {{"a", "true"}}));
   const std::string there = (scratch().path() / "there").string();
@@ -56,7 +57,7 @@ TEST_F(PortMisuse, a_path_tells_a_reader_nothing) {
     std::string target;
     std::string body;
   };
-  // PATH stands for one that is there, then for one that is not.
+  // PATH is replaced by an existing path, then by a missing one.
   const std::vector<Case> cases = {
       {"workflows", "GET", "/api/workflows?project=PATH", ""},
       {"one workflow", "GET", "/api/workflows/inner?project=PATH", ""},
@@ -81,20 +82,20 @@ TEST_F(PortMisuse, a_path_tells_a_reader_nothing) {
       EXPECT_EQ(answer(there), answer(missing)) << one.name;
     }
   }
-  // A database is imported through the unix socket alone, whatever the token.
+  // Databases are imported only through the unix socket, whatever the token.
   const std::string import = compose(port, "POST", "/api/import", bearer(own_token()), R"({"path":"/etc/passwd"})");
   EXPECT_EQ(body_of(ask(port, import))["code"], "import.not_here");
-  // Who may start something anywhere may look there, and its owner may.
+  // A client that may start commands anywhere may also read there.
   const std::string target = "/api/workflows/inner?project=" + there;
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", target, bearer(make_token("operator", "operate"))))), 200);
   EXPECT_THAT(request("GET", target), StartsWith("HTTP/1.1 200 "));
-  // The daemon's own project is no secret.
+  // The daemon's own project is not a secret.
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/workflows?project=" + project().string(), bearer(reader)))),
             200);
 }
 
-// Two who choose the same key do not meet, and none gets the other's answer.
-TEST_F(PortMisuse, a_key_is_its_owners) {
+// Two clients that choose the same key do not share a response.
+TEST_F(PortMisuse, idempotency_key_belongs_to_its_token) {
   const Port port = open_port();
   const std::string anna = make_token("anna", "operate");
   const std::string ben = make_token("ben", "operate");
@@ -114,13 +115,13 @@ TEST_F(PortMisuse, a_key_is_its_owners) {
   for (const char* run : {"TR-1", "TR-2"}) finish(run);
 }
 
-// The head of a stream is answered at once, and the connection goes on.
-TEST_F(PortMisuse, the_head_of_a_stream_is_all_of_it) {
+// HEAD of a stream is answered at once, and the connection stays open.
+TEST_F(PortMisuse, head_of_a_stream_has_no_body) {
   const Port port = open_port();
   RawSocket peer(port);
   for (const char* accepted : {"text/event-stream", "application/x-ndjson"}) {
     for (const char* target : {"/api/events", "/api/events?follow=1", "/api/log?follow=1", "/api/log"}) {
-      // Without a body: nothing is announced.
+      // Without a body: no length is announced.
       ASSERT_TRUE(peer.send(fmt::format("HEAD {} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n{}Accept: {}\r\n\r\n", target,
                                         port.number, bearer(own_token()), accepted)));
       EXPECT_THAT(peer.read_until("\r\n\r\n"), StartsWith("HTTP/1.1 200 ")) << target << accepted;
@@ -130,16 +131,16 @@ TEST_F(PortMisuse, the_head_of_a_stream_is_all_of_it) {
   EXPECT_EQ(status_of(peer.read_answer()), 200);
 }
 
-// APR-12: a name in the audit trail is a person's or a token's, never either.
-TEST_F(PortMisuse, no_token_has_the_name_of_a_person) {
+// APR-12: a name in the audit log is either a person's or a token's.
+TEST_F(PortMisuse, token_cannot_have_the_name_of_a_user) {
   const Outcome refused = reeve({"token", "create", "root"});
   EXPECT_EQ(refused.code, 2) << refused.out;
-  EXPECT_THAT(refused.err, HasSubstr("user of this machine"));
+  EXPECT_THAT(refused.err, HasSubstr("user on this machine"));
   EXPECT_EQ(sql("SELECT count(*) FROM tokens"), "0");
 }
 
-// A log that nobody reads costs a piece of it, however often it is asked for.
-TEST_F(PortMisuse, an_unread_log_costs_little) {
+// A log that a client does not read costs one chunk of memory, however often it is requested.
+TEST_F(PortMisuse, unread_log_uses_little_memory) {
   const Port port = open_port();
   {
     std::ofstream log(state() / "logs/combined.log", std::ios::app);
@@ -166,7 +167,7 @@ TEST_F(PortMisuse, an_unread_log_costs_little) {
     EXPECT_THAT(deaf.back()->read_until("\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
   }
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", bearer(own_token())))), 200);
-  // The whole of it would be 16 MiB for each.
+  // Buffering the whole log would take 16 MiB for each.
   EXPECT_LT(resident_mib() - before, most_mib);
 }
 

@@ -13,7 +13,7 @@
 #include "tests/support/files.h"
 #include "tests/support/port.h"
 
-// APR-11 at the port, with a daemon that may not look into all processes: who decides, and who only seems to.
+// APR-11 at the port, with a daemon that cannot inspect all processes: which clients can decide.
 namespace reeve {
 namespace {
 
@@ -31,14 +31,14 @@ class PortPeers : public testing::PortTest {
  protected:
   PortPeers() { become_ordinary(); }
 
-  // Outside any run, with the rights of the daemon's user.
+  // Outside any run, as the daemon's user.
   std::unique_ptr<Session> start_outside(const Words& words) const { return start_as(as_ordinary(), words); }
   std::unique_ptr<Session> start_as(const Words& prefix, const Words& words) const {
     Launch launch{.argv = prefix, .folder = "/", .environment = {{"PATH", "/usr/bin:/bin"}, {"LANG", "C.UTF-8"}}};
     launch.argv.insert(launch.argv.end(), words.begin(), words.end());
     return std::make_unique<Session>(launch);
   }
-  // A bystander whose descriptors nobody of its user can see, as an agent for keys or the process of a browser.
+  // A process whose descriptors its own user cannot see, like a key agent or a browser process.
   std::unique_ptr<Session> start_hidden() const {
     auto hidden =
         start_outside({"python3", "-c", hide() + "import time\nprint('hidden', flush=True)\ntime.sleep(1000)\n"});
@@ -46,7 +46,7 @@ class PortPeers : public testing::PortTest {
     return hidden;
   }
   static std::string hide() { return "import ctypes\nassert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0\n"; }
-  // Opens a connection and says that the approval is granted.
+  // Connects and sends an approval.
   std::string send_yes(Port port, const std::string& approval) const {
     return fmt::format(
         "import os, socket\n"
@@ -95,9 +95,9 @@ class PortPeers : public testing::PortTest {
   }
 };
 
-// It says yes and leaves, while an innocent process hides what it holds: it may be seen, it may be gone, and at no
-// moment is it taken for the other one.
-TEST_F(PortPeers, a_tool_that_leaves_at_once_decides_nothing) {
+// The tool sends an approval and disconnects, while an unrelated process hides its descriptors: the tool may be seen or
+// gone, but it is never mistaken for the other process.
+TEST_F(PortPeers, tool_that_disconnects_at_once_cannot_decide) {
   const std::string approval = ApprovalsTest::ask();
   const Port port = open_port();
   const auto bystander = start_hidden();
@@ -109,7 +109,7 @@ TEST_F(PortPeers, a_tool_that_leaves_at_once_decides_nothing) {
             "        time.sleep(i * 0.0002)\n        os._exit(0)\n    os.wait()\n");
     const Outcome outcome = reeve({"run", "--", "python3", script, send_yes(port, approval)});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    // The next one is looked at after all of them, by the same eyes.
+    // This request is checked after all of them, by the same thread.
     const std::string last = ask(port, compose(port, "POST", "/api/approvals/AP-99/reject", bearer(own_token()), "{}"));
     EXPECT_EQ(status_of(last), 404) << last;
     EXPECT_EQ(sql("SELECT status FROM approvals"), "pending") << how;
@@ -117,8 +117,8 @@ TEST_F(PortPeers, a_tool_that_leaves_at_once_decides_nothing) {
   EXPECT_EQ(reeve({"reject", approval}).code, 0);
 }
 
-// A tool cannot hide behind others that hide: where it comes from is seen all the same.
-TEST_F(PortPeers, a_tool_that_hides_is_found) {
+// A tool cannot hide behind other hidden processes: its origin is still visible.
+TEST_F(PortPeers, hidden_tool_is_recognised) {
   const std::string approval = ApprovalsTest::ask();
   const Port port = open_port();
   const auto bystander = start_hidden();
@@ -130,7 +130,7 @@ TEST_F(PortPeers, a_tool_that_hides_is_found) {
 }
 
 // As many browsers do.
-TEST_F(PortPeers, a_person_whose_program_hides_decides) {
+TEST_F(PortPeers, hidden_program_of_a_person_can_decide) {
   const std::string approval = ApprovalsTest::ask();
   const Port port = open_port();
   const auto client =
@@ -141,8 +141,8 @@ TEST_F(PortPeers, a_person_whose_program_hides_decides) {
   finish("TR-1");
 }
 
-// `ssh -L`: the server's process for this user stands at the end of the connection.
-TEST_F(PortPeers, a_tunnel_of_ssh_decides) {
+// `ssh -L`: the server's process for this user owns the connection.
+TEST_F(PortPeers, ssh_tunnel_can_decide) {
   const std::string approval = ApprovalsTest::ask();
   const Port port = open_port();
   const auto bystander = start_hidden();
@@ -153,7 +153,7 @@ TEST_F(PortPeers, a_tunnel_of_ssh_decides) {
                    folder)});
   ASSERT_EQ(keys->wait(), 0) << keys->err();
   const std::string user = keys->out().substr(0, keys->out().find('\n'));
-  // Neither the machine's accounts nor its folders: in a view of its own the server knows this one user.
+  // The server sees a private /etc with this one user, not the machine's accounts and folders.
   scratch().write("passwd",
                   fmt::format("ann:x:{0}:{0}::{1}:/bin/sh\nsshd:x:65533:65533::/:/bin/false\n", user, folder));
   scratch().write("shadow", "ann:*:1::::::\n");
@@ -196,14 +196,14 @@ TEST_F(PortPeers, a_tunnel_of_ssh_decides) {
   finish("TR-1");
 }
 
-// Of another user where the tests may make one, of the same user elsewhere: its token counts.
-TEST_F(PortPeers, a_proxy_decides) {
+// A proxy of another user if the tests can create one, else of the same user: its token counts.
+TEST_F(PortPeers, proxy_can_decide) {
   const auto bystander = start_hidden();
   expect_proxy_decides();
 }
 
-// Two people on one machine, each with a daemon.
-TEST_F(PortPeers, runs_of_another_user_are_none_of_ours) {
+// Two users on one machine, each with a daemon.
+TEST_F(PortPeers, runs_of_another_user_do_not_interfere) {
   // A process that carries the mark of some run (os/descent_mark.h).
   Words words = {"/usr/bin/prlimit", "--locks=5000000000000000000:5000000000000000000"};
   std::ranges::copy(as_another(), std::back_inserter(words));

@@ -24,14 +24,14 @@ class ProjectConfig : public testing::FlowTest {
     FlowTest::TearDown();
   }
 
-  // With the state outside of every project.
+  // With the state folder outside every project.
   Outcome call(const fs::path& folder, Words words, const testing::Variables& more = {}) const {
     words.insert(words.end(), {"--state", (scratch().path() / "outside").string()});
     testing::Launch made = launch(words, more);
     made.folder = folder;
     return testing::run_program(made);
   }
-  // A second project beside the first, trusted.
+  // A second, trusted project.
   fs::path make_other(const std::string& yaml) const {
     const fs::path folder = scratch().path() / "other";
     scratch().write("other/.reeve/config.yaml", yaml);
@@ -40,7 +40,7 @@ class ProjectConfig : public testing::FlowTest {
   }
 };
 
-TEST_F(ProjectConfig, what_is_valid_also_starts) {
+TEST_F(ProjectConfig, valid_workflow_starts) {
   const std::string file = write_workflow("one", chain("one", {{"a", "echo hello"}}));
   EXPECT_EQ(call(project(), {"flow", "validate", file}).code, 0);
   const Outcome started = call(project(), {"flow", "run", file});
@@ -48,8 +48,8 @@ TEST_F(ProjectConfig, what_is_valid_also_starts) {
   EXPECT_EQ(call(project(), {"flow", "run", "one"}).code, 0) << "by its name";
 }
 
-// What a start refuses, the check before it refuses, too: both go by the project that one stands in.
-TEST_F(ProjectConfig, what_cannot_start_is_not_valid) {
+// What a start refuses, validate refuses too: both use the project of the current folder.
+TEST_F(ProjectConfig, workflow_that_cannot_start_is_invalid) {
   const fs::path other = make_other("tools: {t: {command: [\"true\"]}}\ngates: {g: {command: [\"true\"]}}\n");
   const std::string file = write_workflow("one", chain("one", {{"a", "echo hello"}}));
   const std::string path = (project() / file).string();
@@ -59,7 +59,7 @@ TEST_F(ProjectConfig, what_cannot_start_is_not_valid) {
   EXPECT_EQ(checked.code, started.code) << checked.err << started.err;
 }
 
-TEST_F(ProjectConfig, one_daemon_reads_that_of_each_project) {
+TEST_F(ProjectConfig, one_daemon_uses_the_config_of_each_project) {
   configure("tools: {t: {command: [echo, first], pass_env: [FAVOURITE]}}\npolicies: {tools: {git_push: deny}}\n");
   const fs::path other = make_other("tools: {t: {command: [echo, second]}}\npolicies: {tools: {git_add: deny}}\n");
   EXPECT_EQ(call(project(), {"run", "--tool", "t"}).out, "first\n");
@@ -72,7 +72,7 @@ TEST_F(ProjectConfig, one_daemon_reads_that_of_each_project) {
   EXPECT_THAT(call(other, {"policy", "show"}).out, AllOf(HasSubstr("git_add\tdeny"), Not(HasSubstr("git_push\tdeny"))));
 }
 
-TEST_F(ProjectConfig, the_views_of_the_api_are_about_the_project_that_is_named) {
+TEST_F(ProjectConfig, api_views_use_the_named_project) {
   const fs::path other = make_other("tools: {theirs: {command: [x]}}\ngates: {g: {command: [x]}}\nroles: {r: {}}\n");
   ASSERT_EQ(reeve({"runs"}).code, 0);
   for (const std::string path : {"tools", "gates", "roles"}) {
@@ -84,8 +84,7 @@ TEST_F(ProjectConfig, the_views_of_the_api_are_about_the_project_that_is_named) 
   EXPECT_THAT(request("GET", "/api/tools?project=nowhere"), HasSubstr("api.bad_request"));
 }
 
-// A project that is not trusted is not trusted there either.
-TEST_F(ProjectConfig, trust_is_asked_for_wherever_the_state_is) {
+TEST_F(ProjectConfig, trust_is_required_wherever_the_state_folder_is) {
   scratch().write("other/.reeve/config.yaml",
                   "tools: {t: {command: [/bin/sh, -c, 'echo \"[$FAVOURITE]\"'], pass_env: [FAVOURITE]}}\n"
                   "supervision: {max_parallel_runs: 3}\n");
@@ -95,7 +94,7 @@ TEST_F(ProjectConfig, trust_is_asked_for_wherever_the_state_is) {
   ASSERT_EQ(call(other, {"config", "trust", "--yes"}).code, 0);
   EXPECT_EQ(call(other, {"run", "--tool", "t"}, red).out, "[red]\n");
   EXPECT_THAT(call(other, {"config", "show", "--origin"}).out,
-              HasSubstr("supervision.max_parallel_runs\t16\tdefault (ignored: 3 of .reeve/config.yaml:2)"))
+              HasSubstr("supervision.max_parallel_runs\t16\tdefault (ignored: 3 from .reeve/config.yaml:2)"))
       << "the daemon is not the project's own";
 }
 

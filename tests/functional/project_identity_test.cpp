@@ -31,7 +31,7 @@ class ProjectIdentity : public testing::DaemonTest {
         testing::run_program({.argv = {"/bin/cp", "-a", project().string(), other().string()}, .environment = {}});
     ASSERT_EQ(copied.code, 0) << copied.err;
   }
-  // In that project, with that state folder.
+  // Runs `reeve` in that project with that state folder.
   Outcome there(const fs::path& folder, const testing::Words& words, const fs::path& state_folder) const {
     testing::Launch start = launch(words);
     start.folder = folder;
@@ -43,7 +43,7 @@ class ProjectIdentity : public testing::DaemonTest {
   Outcome there(const testing::Words& words) const { return there(other(), words, other() / ".reeve/state"); }
 };
 
-TEST_F(ProjectIdentity, a_start_gives_a_project_an_id_and_a_look_does_not) {
+TEST_F(ProjectIdentity, start_assigns_a_project_id_and_a_listing_does_not) {
   make_repository();
   const fs::path id = project() / ".git/reeve-id";
   ASSERT_EQ(reeve({"runs"}).code, 0);
@@ -56,14 +56,14 @@ TEST_F(ProjectIdentity, a_start_gives_a_project_an_id_and_a_look_does_not) {
   EXPECT_FALSE(fs::exists(project() / ".reeve/id"));
 }
 
-// One that came along with an archive says nothing.
-TEST_F(ProjectIdentity, an_id_that_is_not_registered_is_replaced) {
+// An id that came with an archive means nothing.
+TEST_F(ProjectIdentity, unregistered_id_is_replaced) {
   scratch().write("project/.reeve/id", "0123456789abcdef0123456789abcdef\n");
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   EXPECT_THAT(testing::read_text(project() / ".reeve/id"), Not(HasSubstr("0123456789abcdef0123456789abcdef")));
 }
 
-TEST_F(ProjectIdentity, nothing_is_started_in_a_copy_before_the_user_has_said_so) {
+TEST_F(ProjectIdentity, copy_starts_nothing_until_the_user_confirms) {
   make_repository();
   const fs::path shared = scratch().path() / "shared";
   ASSERT_EQ(there(project(), {"run", "--", "true"}, shared).code, 0);
@@ -75,7 +75,7 @@ TEST_F(ProjectIdentity, nothing_is_started_in_a_copy_before_the_user_has_said_so
   EXPECT_EQ(there(other(), {"runs"}, shared).code, 0);
   const Outcome moved = there(other(), {"project", "moved", other().string()}, shared);
   EXPECT_EQ(moved.code, 1) << moved.err;
-  EXPECT_THAT(moved.err, HasSubstr("is still there"));
+  EXPECT_THAT(moved.err, HasSubstr("still exists"));
   EXPECT_EQ(there(other(), {"project", "copied", other().string()}, shared).code, 0);
   EXPECT_EQ(there(other(), {"run", "--", "true"}, shared).code, 0);
   EXPECT_EQ(there(project(), {"run", "--", "true"}, shared).code, 0);
@@ -97,7 +97,7 @@ TEST_F(ProjectIdentity, a_moved_project_keeps_its_runs) {
   fs::create_directories(project() / ".reeve");
 }
 
-TEST_F(ProjectIdentity, a_copied_state_folder_begins_empty_and_leaves_the_original_alone) {
+TEST_F(ProjectIdentity, copied_state_folder_starts_empty_and_keeps_the_original) {
   const std::string id = detach({}, {"wait-file", (scratch().path() / "go").string()});
   wait_for_output(id, "waiting");
   copy();
@@ -114,7 +114,7 @@ TEST_F(ProjectIdentity, a_copied_state_folder_begins_empty_and_leaves_the_origin
   EXPECT_THAT(there({"runs", "--json"}).out, HasSubstr("[]"));
   EXPECT_EQ(there({"run", "--", "true"}).code, 0);
   EXPECT_EQ(there({"stop"}).code, 0);
-  // The original's run has not noticed anything.
+  // The original's run is not affected.
   EXPECT_EQ(show(id).at("status"), "running");
   scratch().write("go", "x");
   EXPECT_EQ(finish(id).at("status"), "completed");

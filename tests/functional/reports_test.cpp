@@ -7,8 +7,8 @@
 
 #include "tests/support/daemon.h"
 
-// A daemon that breaks is started again by its guard, and a keeper's run goes on: without a look at what they left the
-// test would pass.
+// The guard restarts a broken daemon, and the run of a broken keeper continues: without a check for reports the test
+// would pass.
 namespace reeve {
 namespace {
 
@@ -18,13 +18,13 @@ using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
-TEST(Reports, of_sanitizers_are_taken_once) {
+TEST(Reports, sanitizer_reports_are_returned_once) {
   std::ofstream(testing::reports_folder() / "reeve.17") << "WARNING: a data race";
   EXPECT_THAT(testing::take_reports(), ElementsAre(HasSubstr("reeve.17:\nWARNING: a data race")));
   EXPECT_THAT(testing::take_reports(), IsEmpty());
 }
 
-TEST(Reports, cores_and_broken_assertions_are_found) {
+TEST(Reports, core_files_and_failed_assertions_are_found) {
   const testing::ScratchFolder scratch;
   scratch.write("project/.reeve/state/logs/daemon.log", "started\nreeve: bug: a == b does not hold\n");
   scratch.write("project/core.17", "");
@@ -37,13 +37,13 @@ TEST(Reports, cores_and_broken_assertions_are_found) {
 #if __has_feature(thread_sanitizer)
 class ProgramReports : public testing::DaemonTest {};
 
-TEST_F(ProgramReports, of_client_daemon_and_keeper_are_seen) {
+TEST_F(ProgramReports, client_daemon_and_keeper_reports_are_found) {
   std::ofstream(testing::reports_folder() / "race") << "";
   ASSERT_EQ(run({}, {"lines", "1"}).code, 0);
   ASSERT_EQ(reeve({"stop"}).code, 0);
   ASSERT_TRUE(testing::eventually([&] { return processes().empty(); }));
   const std::vector<std::string> reports = testing::take_reports();
-  // Each client, the daemon, its guard and the keepers.
+  // Each client, the daemon, its guard and the keepers leave one.
   EXPECT_THAT(reports, ::testing::Contains(StartsWith("reeve-keeper.")).Times(::testing::Ge(2)));
   EXPECT_THAT(reports, ::testing::Contains(StartsWith("reeve.")).Times(::testing::Ge(3)));
   EXPECT_THAT(reports, ::testing::Each(HasSubstr("data race")));

@@ -6,7 +6,7 @@
 
 #include "tests/support/daemon.h"
 
-// What surrounds a tool: its variables, its folder, its input, its terminal.
+// The environment of a tool: its variables, folder, input and terminal.
 namespace reeve {
 namespace {
 
@@ -25,7 +25,7 @@ class RunEnvironment : public testing::DaemonTest {
   void configure_zoo(const std::string& more) const {
     configure("tools:\n  zoo: {command: [" + testing::zoo_binary() + "]" + more + "}\n");
   }
-  // What `env` says inside a run, line by line.
+  // The output of `env` inside a run, line by line.
   std::vector<std::string> environment_of(const Words& options, const Variables& caller) const {
     const Outcome outcome = reeve(run_words(options, {"env"}), caller);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -33,7 +33,7 @@ class RunEnvironment : public testing::DaemonTest {
   }
 };
 
-// Of a caller who has something of everything.
+// A caller's environment with variables of every kind.
 const Variables caller = {
     {"USER", "ana"},          {"LC_TIME", "C"},         {"TZ", "UTC"},
     {"TERM", "dumb"},         {"XDG_DATA_HOME", "/x"},  {"TMPDIR", "/tmp"},
@@ -44,7 +44,7 @@ const Variables caller = {
 };
 
 // RUN-8
-TEST_F(RunEnvironment, a_plain_command_has_the_environment_of_its_caller) {
+TEST_F(RunEnvironment, plain_command_inherits_the_callers_environment) {
   const auto seen = environment_of({}, caller);
   for (const char* entry : {"USER=ana", "FAVOURITE=blue", "EDITOR=vi", "GIT_AUTHOR_NAME=a", "PYTHONPATH=/p",
                             "HEADLESS=1", "CI=1", "REEVE_RUN_ID=TR-1", "REEVE_ATTEMPT=1"}) {
@@ -54,7 +54,7 @@ TEST_F(RunEnvironment, a_plain_command_has_the_environment_of_its_caller) {
 }
 
 // RUN-8: Reeve's own tokens, sockets and database address reach no child.
-TEST_F(RunEnvironment, what_is_reeves_own_stays_outside) {
+TEST_F(RunEnvironment, reeve_variables_are_not_passed_on) {
   for (const Words& options : {Words{}, Words{"--clean-env"}}) {
     const auto seen = environment_of(options, caller);
     for (const char* name :
@@ -66,7 +66,7 @@ TEST_F(RunEnvironment, what_is_reeves_own_stays_outside) {
 }
 
 // RUN-8
-TEST_F(RunEnvironment, a_tool_gets_the_allow_list) {
+TEST_F(RunEnvironment, tool_gets_only_the_allow_list) {
   configure_zoo("");
   for (const Words& options : {Words{"--tool", "zoo"}, Words{"--clean-env"}}) {
     const auto seen = environment_of(options, caller);
@@ -81,7 +81,7 @@ TEST_F(RunEnvironment, a_tool_gets_the_allow_list) {
 }
 
 // RUN-8
-TEST_F(RunEnvironment, a_profile_names_what_else_its_tool_needs) {
+TEST_F(RunEnvironment, profile_can_pass_and_set_variables) {
   configure_zoo(", pass_env: [FAVOURITE, ABSENT], env: {MODE: quiet, USER: bot}");
   const auto seen = environment_of({"--tool", "zoo"}, caller);
   EXPECT_THAT(seen, Contains("FAVOURITE=blue"));
@@ -92,8 +92,8 @@ TEST_F(RunEnvironment, a_profile_names_what_else_its_tool_needs) {
   EXPECT_THAT(seen, Not(Contains(StartsWith("EDITOR="))));
 }
 
-// RUN-8: what makes other programs run code is the user's own word, not a project's.
-TEST_F(RunEnvironment, a_project_cannot_hand_on_what_loads_code) {
+// RUN-8: variables that make other programs load code come only from the user's config, not from a project's.
+TEST_F(RunEnvironment, project_cannot_pass_variables_that_load_code) {
   for (const char* name : {"LD_PRELOAD", "NODE_OPTIONS", "GIT_SSH_COMMAND", "PYTHONPATH", "BASH_ENV", "PERL5OPT"}) {
     for (const std::string& more :
          {std::string(", pass_env: [") + name + "]", std::string(", env: {") + name + ": x}"}) {
@@ -106,7 +106,7 @@ TEST_F(RunEnvironment, a_project_cannot_hand_on_what_loads_code) {
 }
 
 // RUN-8
-TEST_F(RunEnvironment, the_option_is_the_last_word) {
+TEST_F(RunEnvironment, env_option_overrides_everything_but_reeves_own) {
   const auto seen = environment_of({"--env", "FAVOURITE=red", "--env", "EMPTY=", "--env", "SUM=1+1=2", "--env",
                                     "FAVOURITE=green", "--env", "REEVE_RUN_ID=TR-999", "--env", "CI=0"},
                                    caller);
@@ -118,7 +118,7 @@ TEST_F(RunEnvironment, the_option_is_the_last_word) {
   EXPECT_EQ(std::ranges::count_if(seen, [](const auto& line) { return line.starts_with("FAVOURITE="); }), 1);
 }
 
-TEST_F(RunEnvironment, a_run_starts_where_it_is_told_to) {
+TEST_F(RunEnvironment, run_starts_in_the_given_folder) {
   fs::create_directories(project() / "deep/down");
   EXPECT_EQ(run({}, {"cwd"}).out, project().string() + "\n");
   EXPECT_EQ(run({"--cwd", "deep/down"}, {"cwd"}).out, (project() / "deep/down").string() + "\n");
@@ -127,20 +127,20 @@ TEST_F(RunEnvironment, a_run_starts_where_it_is_told_to) {
   EXPECT_EQ(show("@last")["cwd"], "/");
 }
 
-TEST_F(RunEnvironment, arguments_arrive_as_they_are) {
+TEST_F(RunEnvironment, arguments_are_passed_verbatim) {
   const Words words = {"args", "", "two words", "--tool", "$HOME", "*", "a\nb", "é\"'\\", "--"};
   EXPECT_EQ(run({}, words).out, "\ntwo words\n--tool\n$HOME\n*\na\nb\né\"'\\\n--\n");
 }
 
-// §7: the words after `--` are appended to the profile's command.
-TEST_F(RunEnvironment, words_are_appended_to_the_command_of_a_tool) {
+// §7: the arguments after `--` are appended to the profile's command.
+TEST_F(RunEnvironment, arguments_are_appended_to_the_tools_command) {
   configure("tools:\n  zoo: {command: [" + testing::zoo_binary() + ", args, first]}\n");
   EXPECT_EQ(reeve({"run", "--tool", "zoo", "--", "second", "third"}).out, "first\nsecond\nthird\n");
   EXPECT_EQ(show("@last")["tool_name"], "zoo");
 }
 
 // §7: a tool whose command has no {prompt} gets it on stdin.
-TEST_F(RunEnvironment, a_prompt_comes_by_its_place_or_by_stdin) {
+TEST_F(RunEnvironment, prompt_fills_its_placeholder_or_stdin) {
   const std::string prompt = "Fix {prompt} \"it\"\nand é";
   configure("tools:\n  reads: {command: [" + testing::zoo_binary() + ", read-stdin]}\n  takes: {command: [" +
             testing::zoo_binary() + ", args, \"-p={prompt}\", \"{prompt}\"]}\n");
@@ -148,44 +148,44 @@ TEST_F(RunEnvironment, a_prompt_comes_by_its_place_or_by_stdin) {
             "stdin: " + std::to_string(prompt.size()) + " bytes\n" + prompt);
   EXPECT_EQ(reeve({"run", "--tool", "takes", "--prompt", prompt}).out, "-p=" + prompt + "\n" + prompt + "\n");
   EXPECT_EQ(run({"--prompt", "hello"}, {"read-stdin"}).out, "stdin: 5 bytes\nhello");
-  // A prompt is not kept longer than its run.
+  // A prompt file is removed at the end of its run.
   EXPECT_FALSE(fs::exists(state() / "runs/TR-1/prompt"));
   EXPECT_FALSE(fs::exists(state() / "runs/TR-1/launch"));
 }
 
 // RUN-9
-TEST_F(RunEnvironment, in_pipe_mode_there_is_nothing_to_read) {
+TEST_F(RunEnvironment, pipe_mode_has_empty_stdin) {
   EXPECT_EQ(run({}, {"read-stdin"}).out, "stdin: 0 bytes\n");
   EXPECT_EQ(reeve({"run", "--", "readlink", "/proc/self/fd/0"}).out, "/dev/null\n");
   EXPECT_EQ(run({}, {"ask-line"}).code, 1) << "RUN-10: in pipe mode EOF is what it reads";
-  // What the client reads is its own.
+  // The client's own stdin is not passed on.
   testing::Launch piped = launch(run_words({}, {"read-stdin"}));
   piped.input = "mine";
   EXPECT_EQ(testing::run_program(piped).out, "stdin: 0 bytes\n");
 }
 
 // RUN-9
-TEST_F(RunEnvironment, with_pty_there_is_a_real_terminal) {
+TEST_F(RunEnvironment, pty_option_gives_a_real_terminal) {
   const Outcome outcome = reeve(
       {"run", "--pty", "--", "sh", "-c", "test -t 0 && test -t 1 && test -t 2 && tty && stty size && echo $TERM"});
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, StartsWith("/dev/pts/"));
   EXPECT_THAT(outcome.out, HasSubstr("24 80\r\n"));
   EXPECT_THAT(outcome.out, HasSubstr("xterm-256color\r\n"));
-  // The caller's own, when it has one.
+  // The caller's TERM is used if it is set.
   EXPECT_THAT(reeve({"run", "--pty", "--", "sh", "-c", "echo $TERM"}, {{"TERM", "vt100"}}).out, HasSubstr("vt100"));
 }
 
-// RUN-9: the profile's mode holds without an option.
-TEST_F(RunEnvironment, a_profile_can_ask_for_a_terminal) {
+// RUN-9: the profile's mode applies without an option.
+TEST_F(RunEnvironment, profile_can_request_a_terminal) {
   configure("tools:\n  tty: {command: [tty], mode: pty}\n");
   EXPECT_THAT(reeve({"run", "--tool", "tty"}).out, StartsWith("/dev/pts/"));
 }
 
-// RUN-8: nothing of the daemon or the keeper is open in a tool.
+// RUN-8: no descriptor of the daemon or the keeper is open in a tool.
 TEST_F(RunEnvironment, a_tool_inherits_no_descriptors) {
   const Outcome outcome = reeve({"run", "--", "sh", "-c", "ls /proc/self/fd | wc -w"});
-  // Its three, and the one by which `ls` reads the folder.
+  // Its three, and the one that `ls` uses to read the folder.
   EXPECT_EQ(outcome.out, "4\n");
 }
 

@@ -5,7 +5,7 @@
 
 #include "tests/support/daemon.h"
 
-// How a run can end, and what its record, its exit code and the log say then.
+// How a run can end, and the record, exit code and log of each case.
 namespace reeve {
 namespace {
 
@@ -17,7 +17,7 @@ using testing::Words;
 
 class RunExit : public testing::DaemonTest {
  protected:
-  // `zoo`: the fake agents with a short grace time, and what else the profile says.
+  // `zoo`: the fake agents with a short grace time, plus these profile keys.
   void configure_zoo(const std::string& more) const {
     configure("tools:\n  zoo: {command: [" + testing::zoo_binary() + "], " + more + "}\n");
   }
@@ -32,7 +32,7 @@ struct Ending {
 };
 
 // RUN-6, §7
-TEST_F(RunExit, every_exit_has_its_status_and_code) {
+TEST_F(RunExit, every_exit_maps_to_a_status_and_code) {
   const std::vector<Ending> endings = {
       {{"lines", "2"}, 0, "completed", "null", "0"},
       {{"exit", "1"}, 1, "failed", "exit_code != 0 (1)", "1"},
@@ -60,11 +60,11 @@ TEST_F(RunExit, every_exit_has_its_status_and_code) {
   EXPECT_THAT(statuses_of("TR-2"), ElementsAre("queued", "running", "failed"));
 }
 
-// RUN-6: 90 asks the generic question, and the person who does not wait for its answer is told so.
-TEST_F(RunExit, ninety_waits_for_an_approval) {
+// RUN-6: 90 asks the generic question, and with --no-wait the client reports that.
+TEST_F(RunExit, exit_90_makes_the_run_wait_for_an_approval) {
   const Outcome outcome = run({"--no-wait"}, {"exit", "90"});
   EXPECT_EQ(outcome.code, 90);
-  EXPECT_THAT(outcome.err, HasSubstr("TR-1 waits for an approval"));
+  EXPECT_THAT(outcome.err, HasSubstr("TR-1 is waiting for an approval"));
   Members record = show("TR-1");
   EXPECT_EQ(record["status"], "waiting_approval");
   EXPECT_EQ(record["outcome"], "asked");
@@ -74,13 +74,13 @@ TEST_F(RunExit, ninety_waits_for_an_approval) {
   for (Members& line : combined_log())
     has_asked = has_asked || (line["event"] == "approval_needed" && line["tool_run_id"] == "TR-1");
   EXPECT_TRUE(has_asked);
-  // RUN-15: there is no process to end, and it can be given up all the same.
+  // RUN-15: there is no process to end, but the run can be cancelled.
   EXPECT_EQ(reeve({"cancel", "TR-1"}).code, 0);
   EXPECT_EQ(show("TR-1")["status"], "cancelled");
 }
 
 // RUN-6
-TEST_F(RunExit, a_line_that_matches_a_failure_marker_is_a_failure) {
+TEST_F(RunExit, failure_marker_fails_the_run) {
   configure_zoo("failure_markers: [\"^line 00000[3]\"]");
   EXPECT_EQ(run({"--tool", "zoo"}, {"lines", "2"}).code, 0);
   EXPECT_EQ(run({"--tool", "zoo"}, {"lines", "5"}).code, 1);
@@ -102,31 +102,31 @@ TEST_F(RunExit, the_last_error_is_kept) {
   EXPECT_EQ(show("@last")["last_error"], "null");
 }
 
-// RUN-4: it is told, and does not obey.
-TEST_F(RunExit, a_tool_that_ignores_the_end_is_killed) {
+// RUN-4: it ignores SIGTERM.
+TEST_F(RunExit, tool_that_ignores_sigterm_is_killed) {
   configure_zoo("kill_grace: 200ms, timeout: 300ms");
   const Outcome outcome = run({"--tool", "zoo"}, {"hang"});
   EXPECT_EQ(outcome.code, 124) << outcome.err;
   EXPECT_EQ(outcome.out, "ready\n");
-  EXPECT_THAT(outcome.err, HasSubstr("TR-1 timed out: timeout"));
+  EXPECT_THAT(outcome.err, HasSubstr("TR-1 exceeded its time limit"));
   Members record = show("TR-1");
   EXPECT_EQ(record["status"], "failed_timeout");
   EXPECT_EQ(record["reason"], "timeout");
   EXPECT_EQ(record["exit_code"], "null");
-  // By the clock on the wall, which is another than the limit's.
+  // By the wall clock, which differs from the clock of the limit.
   EXPECT_GE(std::stoi(record["duration_ms"]), 450);
   EXPECT_TRUE(tools().empty());
 }
 
-// RUN-4: who obeys need not wait for the grace time, and the option is nearer to the run than the profile.
-TEST_F(RunExit, a_tool_that_obeys_ends_at_once) {
+// RUN-4: a tool that obeys does not wait for the grace time, and the option overrides the profile.
+TEST_F(RunExit, tool_that_obeys_sigterm_ends_at_once) {
   configure_zoo("kill_grace: 1h, timeout: 1h");
   EXPECT_EQ(run({"--tool", "zoo", "--timeout", "200ms"}, {"silent", "1000"}).code, 124);
   EXPECT_EQ(show("TR-1")["status"], "failed_timeout");
 }
 
 // RUN-15
-TEST_F(RunExit, a_cancelled_run_says_who_and_why) {
+TEST_F(RunExit, cancelled_run_records_who_and_why) {
   const auto client = start(run_words({}, {"lines", "1000", "--pause", "100"}));
   ASSERT_TRUE(client->wait_for("line 000002\n"));
   EXPECT_EQ(reeve({"cancel", "TR-1", "--reason", "wrong branch"}).code, 0);
@@ -138,8 +138,8 @@ TEST_F(RunExit, a_cancelled_run_says_who_and_why) {
   EXPECT_EQ(reeve({"wait", "TR-1"}).code, 130);
 }
 
-// RUN-15, UX: the person who started it there ends it there.
-TEST_F(RunExit, control_c_cancels) {
+// RUN-15, UX: Ctrl-C in the client that started the run cancels it.
+TEST_F(RunExit, ctrl_c_cancels_the_run) {
   const auto client = start(run_words({}, {"lines", "1000", "--pause", "100"}));
   ASSERT_TRUE(client->wait_for("line 000001\n"));
   client->signal(SIGINT);
@@ -149,7 +149,7 @@ TEST_F(RunExit, control_c_cancels) {
 }
 
 // RUN-15
-TEST_F(RunExit, control_c_twice_kills_at_once) {
+TEST_F(RunExit, second_ctrl_c_kills_at_once) {
   configure_zoo("kill_grace: 1h");
   const auto client = start(run_words({"--tool", "zoo"}, {"hang"}));
   ASSERT_TRUE(client->wait_for("ready\n"));
@@ -162,8 +162,8 @@ TEST_F(RunExit, control_c_twice_kills_at_once) {
   EXPECT_TRUE(tools().empty());
 }
 
-// RUN-15: a terminal that is closed is no wish to end the run.
-TEST_F(RunExit, a_client_that_is_told_to_leave_leaves_the_run) {
+// RUN-15: closing the terminal does not cancel the run.
+TEST_F(RunExit, hangup_ends_the_client_and_keeps_the_run) {
   const auto client = start(run_words({}, {"wait-file", (project() / "go").string()}));
   ASSERT_TRUE(client->wait_for("waiting\n"));
   client->signal(SIGHUP);
@@ -174,7 +174,7 @@ TEST_F(RunExit, a_client_that_is_told_to_leave_leaves_the_run) {
 }
 
 // RUN-17
-TEST_F(RunExit, a_result_stands_when_the_tool_does_not_exit) {
+TEST_F(RunExit, result_counts_when_the_tool_does_not_exit) {
   configure_zoo("result_grace: 300ms, kill_grace: 200ms");
   EXPECT_EQ(run({"--tool", "zoo"}, {"result-no-exit"}).code, 0);
   Members record = show("TR-1");
@@ -183,7 +183,7 @@ TEST_F(RunExit, a_result_stands_when_the_tool_does_not_exit) {
   EXPECT_TRUE(tools().empty());
 }
 
-// §7: `wait` answers for the runs as `run` would have done.
+// §7: `wait` exits as `run` would have.
 TEST_F(RunExit, wait_gives_the_code_of_the_run) {
   const std::string good = detach({}, {"exit", "0"});
   const std::string bad = detach({}, {"exit", "7"});

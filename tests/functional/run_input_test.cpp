@@ -6,7 +6,7 @@
 #include "tests/support/daemon.h"
 #include "tests/support/socket.h"
 
-// What people get wrong: one clear line, the right code, a record where a run had begun, and no process left.
+// User errors: one clear line, the right exit code, a record if a run had begun, and no process left.
 namespace reeve {
 namespace {
 
@@ -26,7 +26,7 @@ class RunInput : public testing::DaemonTest {
     fs::permissions(file, permissions);
     return file;
   }
-  // The newest run is a failed one with that reason, and the person was told on one line.
+  // Expects the newest run to have failed with that reason, and one line on stderr.
   void expect_failed_start(const Outcome& outcome, int code, const std::string& reason) const {
     EXPECT_EQ(outcome.code, code) << outcome.err;
     EXPECT_EQ(outcome.out, "");
@@ -42,7 +42,7 @@ class RunInput : public testing::DaemonTest {
 };
 
 // §7: 127
-TEST_F(RunInput, a_command_that_is_not_there) {
+TEST_F(RunInput, missing_command_exits_127) {
   expect_failed_start(reeve({"run", "--", "no-such-command"}), 127, "command not found: no-such-command");
   expect_failed_start(reeve({"run", "--", "./no-such-command"}), 127, "command not found: ./no-such-command");
   expect_failed_start(reeve({"run", "--", "/no/such/command"}), 127, "command not found: /no/such/command");
@@ -50,13 +50,13 @@ TEST_F(RunInput, a_command_that_is_not_there) {
   expect_failed_start(reeve({"run", "--env", "PATH=/nowhere", "--", "true"}), 127, "command not found: true");
 }
 
-// LOG-3: also in the name of a command.
-TEST_F(RunInput, the_name_of_a_command_is_harmless) {
+// LOG-3: this includes the name of a command.
+TEST_F(RunInput, command_name_is_escaped) {
   expect_failed_start(reeve({"run", "--", "no\x1b[2Jsuch\ncommand"}), 127, "no\\x1b[2Jsuch\\ncommand");
 }
 
 // §7: 126
-TEST_F(RunInput, a_command_that_cannot_be_executed) {
+TEST_F(RunInput, unexecutable_command_exits_126) {
   const std::string plain = script("plain", "#!/bin/sh\n", fs::perms::owner_read);
   expect_failed_start(reeve({"run", "--", plain}), 126, "not executable: " + plain);
   expect_failed_start(reeve({"run", "--", "./plain"}), 126, "not executable: ./plain");
@@ -65,34 +65,34 @@ TEST_F(RunInput, a_command_that_cannot_be_executed) {
 }
 
 // §7: 126
-TEST_F(RunInput, a_script_without_its_interpreter) {
+TEST_F(RunInput, missing_interpreter_exits_126) {
   script("lost", "#!/no/such/interpreter\n");
   expect_failed_start(reeve({"run", "--", "./lost"}), 126, "interpreter");
   expect_failed_start(reeve({"run", "--env", "PATH=" + project().string(), "--", "lost"}), 126, "interpreter");
 }
 
 // §7: 126
-TEST_F(RunInput, a_script_without_a_first_line) {
+TEST_F(RunInput, script_without_a_shebang_exits_126) {
   script("bare", "echo hello\n");
   expect_failed_start(reeve({"run", "--", "./bare"}), 126, "Exec format error");
 }
 
 // §7: 126
-TEST_F(RunInput, a_folder_that_is_not_there) {
+TEST_F(RunInput, missing_working_folder_exits_126) {
   expect_failed_start(reeve({"run", "--cwd", "/no/such/folder", "--", "true"}), 126,
                       "cannot start in the working folder /no/such/folder");
   expect_failed_start(reeve({"run", "--cwd", "/etc/passwd", "--", "true"}), 126, "Not a directory");
 }
 
-// §7: 126. The kernel takes no word of more than 128 KiB, from Reeve neither.
-TEST_F(RunInput, a_word_that_is_too_long) {
+// §7: 126. The kernel accepts no argument of more than 128 KiB.
+TEST_F(RunInput, overlong_argument_exits_126) {
   configure("tools:\n  zoo: {command: [" + testing::zoo_binary() + ", args, \"{prompt}{prompt}\"]}\n");
   const std::string prompt(100'000, 'p');
   expect_failed_start(reeve({"run", "--tool", "zoo", "--prompt", prompt}), 126, "Argument list too long");
 }
 
-// §7: an API client can send what no command line can.
-TEST_F(RunInput, an_argument_of_three_mebibytes) {
+// §7: an API client can send arguments that no command line can.
+TEST_F(RunInput, argument_of_three_mebibytes_fails_the_run) {
   EXPECT_EQ(reeve({"runs"}).code, 0);
   const std::string body = R"({"argv":["/bin/true",")" + std::string(3UZ << 20U, 'x') + R"("],"cwd":"/"})";
   testing::RawSocket peer(socket());
@@ -115,7 +115,7 @@ struct Mistake {
 };
 
 // RUN-11, UX: refused before a run exists.
-TEST_F(RunInput, what_cannot_begin_leaves_no_record) {
+TEST_F(RunInput, refused_start_leaves_no_record) {
   configure("tools:\n  zoo: {command: [" + testing::zoo_binary() +
             "]}\n  vim: {command: [vim], headless: unsupported}\n  asks: {command: [true, \"{prompt}\"]}\n");
   const std::vector<Mistake> mistakes = {
@@ -125,14 +125,17 @@ TEST_F(RunInput, what_cannot_begin_leaves_no_record) {
        "`vim` cannot run unattended: its profile says `headless: unsupported`",
        "terminal"},
       {{"run", "--tool", "asks"}, 2, "`asks` needs a prompt", "--prompt"},
-      {{"run", "--", ""}, 2, "there is no command to run", "--"},
-      {{"run"}, 2, "there is no command to run", "reeve run -- COMMAND"},
-      {{"run", "--timeout", "soon", "--", "true"}, 2, "`soon` is not a value for `--timeout`", "90s"},
-      {{"run", "--timeout", "-1", "--", "true"}, 2, "`-1` is not a value for `--timeout`", "90s"},
-      {{"run", "--timeout", "99999999999999999d", "--", "true"}, 2, "is not a value for `--timeout`", "90s"},
-      {{"run", "--no-output-timeout", "5 min", "--", "true"}, 2, "is not a value for `--no-output-timeout`", "5m"},
-      {{"run", "--on-stall", "panic", "--", "true"}, 2, "`panic` is not a value for `--on-stall`", "mark"},
-      {{"run", "--", "\xff\xfe"}, 2, "is not UTF-8", "script"},
+      {{"run", "--", ""}, 2, "no command to run", "--"},
+      {{"run"}, 2, "no command to run", "reeve run -- COMMAND"},
+      {{"run", "--timeout", "soon", "--", "true"}, 2, "`soon` is not a valid value for `--timeout`", "90s"},
+      {{"run", "--timeout", "-1", "--", "true"}, 2, "`-1` is not a valid value for `--timeout`", "90s"},
+      {{"run", "--timeout", "99999999999999999d", "--", "true"}, 2, "is not a valid value for `--timeout`", "90s"},
+      {{"run", "--no-output-timeout", "5 min", "--", "true"},
+       2,
+       "is not a valid value for `--no-output-timeout`",
+       "5m"},
+      {{"run", "--on-stall", "panic", "--", "true"}, 2, "`panic` is not a valid value for `--on-stall`", "mark"},
+      {{"run", "--", "\xff\xfe"}, 2, "is not valid UTF-8", "script"},
   };
   for (const Mistake& mistake : mistakes) {
     const Outcome outcome = reeve(mistake.words);
@@ -146,8 +149,8 @@ TEST_F(RunInput, what_cannot_begin_leaves_no_record) {
   EXPECT_TRUE(tools().empty());
 }
 
-// SPEC §7: unknown keys are errors; a config that is wrong starts nothing, and the daemon lives on.
-TEST_F(RunInput, a_config_that_is_wrong_starts_nothing) {
+// SPEC §7: unknown keys are errors; an invalid config starts nothing, and the daemon keeps running.
+TEST_F(RunInput, invalid_config_starts_nothing) {
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
   configure("tools:\n  zoo: {comand: [true]}\n");
   const Outcome outcome = run({}, {"exit", "0"});
@@ -160,7 +163,7 @@ TEST_F(RunInput, a_config_that_is_wrong_starts_nothing) {
 }
 
 // §7: 3
-TEST_F(RunInput, ids_that_name_nothing) {
+TEST_F(RunInput, unknown_ids_exit_3) {
   for (const char* command : {"show", "logs", "attach", "cancel", "wait"}) {
     const Outcome outcome = reeve({command, "TR-999"});
     EXPECT_EQ(outcome.code, 3) << command << outcome.err;
@@ -173,20 +176,20 @@ TEST_F(RunInput, ids_that_name_nothing) {
 }
 
 // §7: 4
-TEST_F(RunInput, what_is_over_is_over) {
+TEST_F(RunInput, ended_run_cannot_be_cancelled_or_attached) {
   EXPECT_EQ(run({}, {"exit", "3"}).code, 3);
   const std::string before = reeve({"show", "TR-1", "--json"}).out;
   const Outcome cancel = reeve({"cancel", "TR-1"});
   EXPECT_EQ(cancel.code, 4);
-  EXPECT_THAT(cancel.err, HasSubstr("TR-1 is failed already. Nothing changed."));
+  EXPECT_THAT(cancel.err, HasSubstr("TR-1 is already failed. Nothing changed."));
   const Outcome attach = reeve({"attach", "tr-1"});
   EXPECT_EQ(attach.code, 4);
-  EXPECT_THAT(attach.err, HasSubstr("TR-1 is over (failed)"));
+  EXPECT_THAT(attach.err, HasSubstr("TR-1 has already ended (failed)"));
   EXPECT_EQ(reeve({"show", "TR-1", "--json"}).out, before);
 }
 
-// UX: the machine form of the same mistake.
-TEST_F(RunInput, mistakes_have_a_machine_form) {
+// UX: the same error as JSON.
+TEST_F(RunInput, errors_have_a_json_form) {
   const Outcome outcome = reeve({"cancel", "TR-999", "--json"});
   EXPECT_EQ(outcome.code, 3);
   auto problem = testing::parse_object(outcome.out);

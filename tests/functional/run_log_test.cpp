@@ -5,7 +5,7 @@
 
 #include "tests/support/daemon.h"
 
-// What the log keeps from being seen, what nobody can make it say, and how it is followed.
+// What the log hides, what cannot be forged in it, and how it is followed.
 namespace reeve {
 namespace {
 
@@ -22,7 +22,7 @@ constexpr const char* secret = "hunter2-correct-horse";
 
 class RunLog : public testing::DaemonTest {
  protected:
-  // Nowhere but in the output file and the launch, which are the owner's alone.
+  // Only the output file and the launch file contain it, and only the owner can read them.
   void expect_no_secret(const std::string& id) const {
     EXPECT_THAT(logs(id), Not(HasSubstr(secret)));
     EXPECT_THAT(reeve({"logs", id, "--json"}).out, Not(HasSubstr(secret)));
@@ -38,7 +38,7 @@ class RunLog : public testing::DaemonTest {
 };
 
 // LOG-4
-TEST_F(RunLog, a_secret_is_seen_by_nobody_but_who_runs_it) {
+TEST_F(RunLog, secret_is_shown_only_to_the_caller) {
   const Outcome outcome =
       reeve({"run", "--", "sh", "-c", "echo \"a $MY_TOKEN b\"; echo \"error: $MY_TOKEN\" >&2; exit 1"},
             {{"MY_TOKEN", secret}});
@@ -49,8 +49,8 @@ TEST_F(RunLog, a_secret_is_seen_by_nobody_but_who_runs_it) {
   expect_no_secret("TR-1");
 }
 
-// LOG-4: also when split over two writes.
-TEST_F(RunLog, a_secret_in_two_pieces_is_one) {
+// LOG-4: this includes secrets split over two writes.
+TEST_F(RunLog, secret_split_over_two_writes_is_hidden) {
   for (const Words& options : {Words{}, Words{"--pty"}}) {
     const Outcome outcome = reeve(run_words(options, {"secret-split"}), {{"MY_TOKEN", secret}});
     EXPECT_THAT(outcome.out, HasSubstr(secret));
@@ -60,8 +60,8 @@ TEST_F(RunLog, a_secret_in_two_pieces_is_one) {
   }
 }
 
-// LOG-4: JSON writes such a value in another way, and decoding brings it back.
-TEST_F(RunLog, a_secret_that_is_escaped_or_encoded_is_hidden) {
+// LOG-4: JSON escapes such a value, and decoding restores it.
+TEST_F(RunLog, escaped_or_encoded_secret_is_hidden) {
   const std::string value = "pa\"ss\\w/rd-long";
   const Outcome outcome = reeve(
       {"run", "--", "printf", R"(%s\n)", R"({"event":"progress","percent":40,"message":"is pa\"ss\\w\/rd\u002dlong."})",
@@ -88,8 +88,8 @@ TEST_F(RunLog, a_secret_that_is_escaped_or_encoded_is_hidden) {
   }
 }
 
-// LOG-4: by the patterns, and by the profile.
-TEST_F(RunLog, what_is_a_secret) {
+// LOG-4: by name patterns and by the profile.
+TEST_F(RunLog, secrets_are_found_by_name_pattern_and_profile) {
   configure("tools:\n  zoo: {command: [" + testing::zoo_binary() +
             "], secrets: [PLAIN], pass_env: [PLAIN, OTHER, API_KEY, MY_TOKEN, A_SECRET, DB_PASSWORD_2]}\n");
   const std::string value = secret;
@@ -103,14 +103,14 @@ TEST_F(RunLog, what_is_a_secret) {
 }
 
 // LOG-4: the API shows the command too.
-TEST_F(RunLog, a_secret_in_the_command_is_not_shown) {
+TEST_F(RunLog, secret_in_the_command_is_hidden) {
   const Outcome outcome =
       reeve(run_words({"--meta", std::string("note=") + secret}, {"args", secret}), {{"MY_TOKEN", secret}});
   EXPECT_THAT(outcome.out, HasSubstr(secret));
   expect_no_secret("TR-1");
 }
 
-// What a child says is a request, never a fact: it speaks for its own run alone.
+// A tool's line is a request, never a fact, and speaks only for its own run.
 TEST_F(RunLog, forged_lines_change_nothing) {
   const std::string victim = detach({}, {"wait-file", (project() / "go").string()});
   wait_for_output(victim, "waiting");
@@ -128,8 +128,8 @@ TEST_F(RunLog, forged_lines_change_nothing) {
   EXPECT_EQ(finish(victim)["status"], "completed");
 }
 
-// §1: the rest of what a tool may say about itself.
-TEST_F(RunLog, what_a_tool_says_about_itself_is_kept) {
+// §1: the other events that a tool may report.
+TEST_F(RunLog, progress_usage_and_tool_errors_are_recorded) {
   const Outcome outcome = reeve(
       {"run", "--", "printf", R"(%s\n)", R"({"event":"progress","percent":40,"message":"half way"})",
        R"({"event":"usage","input_tokens":10,"output_tokens":5,"cost_usd":0.25})",
@@ -141,8 +141,8 @@ TEST_F(RunLog, what_a_tool_says_about_itself_is_kept) {
   EXPECT_EQ(record["tool_errors"], R"([{"tool":null,"message":"no such file"}])");
 }
 
-// TOOL-6: what the agent asked for, not the agent.
-TEST_F(RunLog, a_tool_error_names_the_tool_that_was_asked_for) {
+// TOOL-6: the tool that the agent requested, not the agent.
+TEST_F(RunLog, tool_error_names_the_requested_tool) {
   const Outcome outcome =
       reeve({"run", "--", "printf", R"(%s\n)", "<tool_use_error>Error: No such tool available: Bash</tool_use_error>",
              R"({"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Edit","input":{}},)"
@@ -156,12 +156,12 @@ TEST_F(RunLog, a_tool_error_names_the_tool_that_was_asked_for) {
 }
 
 // §7
-TEST_F(RunLog, follow_goes_on_until_the_end) {
+TEST_F(RunLog, follow_continues_until_the_end) {
   const std::string id = detach({}, {"wait-file", (project() / "go").string()});
   const auto follower = start({"logs", "-f", id});
   ASSERT_TRUE(follower->wait_for("waiting\n"));
   EXPECT_FALSE(follower->is_over());
-  // Without -f only what is there.
+  // Without -f only the output so far is printed.
   EXPECT_EQ(logs(id), "waiting\n");
   scratch().write("project/go", "");
   EXPECT_EQ(follower->wait(), 0);
@@ -169,7 +169,8 @@ TEST_F(RunLog, follow_goes_on_until_the_end) {
   EXPECT_EQ(reeve({"logs", "-f", id}).out, "waiting\ngo\n");
 }
 
-// RUN-16: a question at the end of an unfinished line is seen while it is asked; what may become a secret is not.
+// RUN-16: a question at the end of an unfinished line is shown while it is asked; a possible beginning of a secret is
+// held back.
 TEST_F(RunLog, follow_shows_an_unfinished_line) {
   const std::string go = (project() / "go").string();
   ASSERT_EQ(::mkfifo(go.c_str(), 0600), 0);
@@ -189,7 +190,7 @@ TEST_F(RunLog, follow_shows_an_unfinished_line) {
   EXPECT_EQ(follower->wait(), 0);
   EXPECT_EQ(follower->out(), "Name: a *** b hunter2\n");
   EXPECT_EQ(logs(id), "Name: a *** b hunter2\n");
-  // The log has whole lines.
+  // The log has complete lines.
   std::size_t lines = 0;
   for (Members& line : combined_log()) {
     if (line["event"] != "tool_output") continue;
@@ -199,8 +200,8 @@ TEST_F(RunLog, follow_shows_an_unfinished_line) {
   EXPECT_EQ(lines, 1U);
 }
 
-// UX: who watches leaves, and says that the run goes on.
-TEST_F(RunLog, control_c_while_watching_ends_the_watching) {
+// UX: Ctrl-C ends the watching and prints that the run continues.
+TEST_F(RunLog, ctrl_c_stops_following_and_keeps_the_run) {
   const std::string id = detach({}, {"wait-file", (project() / "go").string()});
   const auto follower = start({"logs", "-f", id});
   ASSERT_TRUE(follower->wait_for("waiting\n"));
@@ -215,7 +216,7 @@ TEST_F(RunLog, control_c_while_watching_ends_the_watching) {
 // §7
 TEST_F(RunLog, all_runs_can_be_followed_at_once) {
   const auto follower = start({"logs", "--all", "-f"});
-  // From when it listens on: nobody says when that is.
+  // It prints from the moment it is subscribed, which is not reported.
   int runs = 0;
   ASSERT_TRUE(testing::eventually([&] {
     run({}, {"lines", "1"});
@@ -230,7 +231,7 @@ TEST_F(RunLog, all_runs_can_be_followed_at_once) {
   EXPECT_THAT(reeve({"logs", "--all"}).out, HasSubstr("TR-1 │ line 000001\n"));
 }
 
-// §7: a daemon that stops while somebody follows: the follower finds the next one.
+// §7: the daemon stops while a client follows: the client finds the next one.
 TEST_F(RunLog, followers_survive_a_restart_of_the_daemon) {
   const std::string id = detach({}, {"wait-file", (project() / "go").string()});
   const auto log = start({"logs", "-f", id});
@@ -238,7 +239,7 @@ TEST_F(RunLog, followers_survive_a_restart_of_the_daemon) {
   const auto events = start({"events", "-f"});
   const auto wait = start({"wait", id});
   ASSERT_TRUE(log->wait_for("waiting\n"));
-  // From when it listens on: nobody says when that is.
+  // It prints from the moment it is subscribed, which is not reported.
   ASSERT_TRUE(testing::eventually([&] {
     run({}, {"exit", "3"});
     return events->out().contains("failed");

@@ -6,7 +6,7 @@
 
 #include "tests/support/daemon.h"
 
-// What a tool prints: every byte of it to the person who runs it, every line of it in the log.
+// What a tool prints: the caller gets every byte, the log every line.
 namespace reeve {
 namespace {
 
@@ -23,7 +23,7 @@ constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
 class RunOutput : public testing::DaemonTest {
  protected:
-  // The lines that the log has of that run.
+  // The lines of that run in the log.
   std::vector<Members> output_of(const std::string& id) const {
     std::vector<Members> found;
     for (Members& line : combined_log()) {
@@ -47,7 +47,7 @@ TEST_F(RunOutput, every_byte_passes_through) {
 }
 
 // RUN-9: two streams stay two.
-TEST_F(RunOutput, standard_error_stays_apart) {
+TEST_F(RunOutput, stderr_is_kept_separate) {
   const Outcome outcome = reeve({"run", "--", "sh", "-c", "echo one; echo two >&2; echo three; exit 3"});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_EQ(outcome.out, "one\nthree\n");
@@ -59,7 +59,7 @@ TEST_F(RunOutput, standard_error_stays_apart) {
 }
 
 // RUN-16
-TEST_F(RunOutput, a_line_without_end_is_logged_in_pieces) {
+TEST_F(RunOutput, endless_line_is_logged_in_pieces) {
   constexpr std::size_t size = 64 * mib;
   configure("log: {rotate_size: 1GiB}\n");
   const Outcome outcome = run({}, {"long-line", std::to_string(size)});
@@ -77,8 +77,8 @@ TEST_F(RunOutput, a_line_without_end_is_logged_in_pieces) {
   EXPECT_EQ(logged, size);
 }
 
-// RUN-16: bytes that are not UTF-8 stay as they are in the output, and are marked in JSON.
-TEST_F(RunOutput, what_is_no_text_is_marked_in_the_log) {
+// RUN-16: bytes that are not UTF-8 are kept in the output, and replaced in JSON.
+TEST_F(RunOutput, invalid_utf8_is_marked_in_the_log) {
   const Outcome outcome = run({}, {"bad-utf8"});
   EXPECT_THAT(outcome.out, HasSubstr("lone continuation \x80 end\n"));
   EXPECT_THAT(outcome.out, HasSubstr("surrogate \xED\xA0\x80 end\n"));
@@ -93,8 +93,8 @@ TEST_F(RunOutput, what_is_no_text_is_marked_in_the_log) {
   EXPECT_EQ(lines[6].at("text"), "good é end");
 }
 
-// RUN-16, LOG-1: NUL and all that, too; and the log stays JSON (which combined_log() proves).
-TEST_F(RunOutput, the_log_stays_json_whatever_is_printed) {
+// RUN-16, LOG-1: this includes NUL bytes; combined_log() checks that the log stays JSON.
+TEST_F(RunOutput, log_stays_valid_json_for_any_output) {
   run({}, {"binary", "100000"});
   run({}, {"ansi-bomb"});
   run({}, {"drip", R"({"event":"error","message":"in pieces","x":"\u00e9"})", "1"});
@@ -104,8 +104,8 @@ TEST_F(RunOutput, the_log_stays_json_whatever_is_printed) {
   EXPECT_EQ(show("TR-3")["last_error"], "in pieces");
 }
 
-// LOG-3: on a terminal nothing of it is obeyed.
-TEST_F(RunOutput, a_bomb_of_escapes_is_harmless_on_a_terminal) {
+// LOG-3: escape sequences have no effect on a terminal.
+TEST_F(RunOutput, escape_sequences_do_not_reach_the_terminal) {
   const Outcome raw = run({}, {"ansi-bomb"});
   EXPECT_THAT(raw.out.substr(0, 100), HasSubstr("\x1b[31m")) << "the person's own run passes it through";
   for (const testing::Words& words : {testing::Words{"logs", "TR-1"}, testing::Words{"logs", "--all"}}) {
@@ -118,8 +118,8 @@ TEST_F(RunOutput, a_bomb_of_escapes_is_harmless_on_a_terminal) {
   }
 }
 
-// RUN-12: what was printed just before the end, on a terminal, is there; always.
-TEST_F(RunOutput, nothing_printed_before_the_end_is_lost) {
+// RUN-12: output printed just before the exit, on a terminal, is never lost.
+TEST_F(RunOutput, output_printed_just_before_the_exit_is_not_lost) {
   constexpr int runs = 500;
   constexpr int lines = 200;
   constexpr int clients = 4;
@@ -134,7 +134,7 @@ TEST_F(RunOutput, nothing_printed_before_the_end_is_lost) {
     while (next++ < runs) {
       const std::string id = detach({"--pty"}, {"write-then-exit", std::to_string(lines), "0"});
       std::string shown = reeve({"logs", "-f", id}).out;
-      // A terminal ends its lines with both.
+      // A terminal ends its lines with \r\n.
       std::erase(shown, '\r');
       EXPECT_TRUE(shown == expected) << id << " has " << count_of(shown, "\n") << " lines";
       good += shown == expected ? 1 : 0;
@@ -148,8 +148,8 @@ TEST_F(RunOutput, nothing_printed_before_the_end_is_lost) {
   EXPECT_EQ(good, runs);
 }
 
-// RUN-12: the same of a pipe, and of a tool that fails.
-TEST_F(RunOutput, much_at_once_just_before_a_failure) {
+// RUN-12: the same for a pipe, and for a tool that fails.
+TEST_F(RunOutput, large_output_just_before_a_failure_is_not_lost) {
   const Outcome outcome = run({}, {"write-then-exit", "100000", "9"});
   EXPECT_EQ(outcome.code, 9);
   EXPECT_EQ(count_of(outcome.out, "\n"), 100'000);
@@ -158,8 +158,8 @@ TEST_F(RunOutput, much_at_once_just_before_a_failure) {
   EXPECT_TRUE(shown == outcome.out) << count_of(shown, "\n");
 }
 
-// RUN-12: the oldest goes, the end stays, and the gap is told.
-TEST_F(RunOutput, beyond_the_cap_the_oldest_goes) {
+// RUN-12: the oldest output is dropped, the end is kept, and the gap is reported.
+TEST_F(RunOutput, output_over_the_cap_drops_the_oldest) {
   configure("tools:\n  zoo: {command: [" + testing::zoo_binary() + "], output_cap: 1MiB}\nlog: {rotate_size: 1GiB}\n");
   const std::string id = detach({"--tool", "zoo"}, {"lines", "200000"});
   Members run = finish(id);
@@ -174,15 +174,15 @@ TEST_F(RunOutput, beyond_the_cap_the_oldest_goes) {
   EXPECT_TRUE(shown.ends_with("line 199999\nline 200000\n")) << shown.substr(shown.size() - 100);
   EXPECT_GE(shown.size(), mib / 2);
   EXPECT_THAT(shown, Not(HasSubstr("line 000001\n")));
-  // What is there is whole, from the first whole line on.
+  // The remaining output is complete, from the first whole line on.
   const auto lines = lines_of(shown);
   for (std::size_t i = lines.size() - 20'000; i < lines.size(); ++i) ASSERT_TRUE(lines[i].starts_with("line ")) << i;
-  // The log had every line of it in time.
+  // The log had every line in time.
   EXPECT_EQ(output_of(id).size(), 200'000U);
 }
 
-// RUN-12: a reader that leaves early does not end the run, as `head` would end a pipeline.
-TEST_F(RunOutput, a_reader_that_leaves_is_no_reason_to_end) {
+// RUN-12: unlike in a pipeline with `head`, a reader that closes early does not end the run.
+TEST_F(RunOutput, closed_reader_does_not_end_the_run) {
   const Outcome outcome = testing::run_program(
       {.argv = {"sh", "-c", testing::reeve_binary() + " run -- " + testing::zoo_binary() + " lines 300000 | head -1"},
        .folder = project(),

@@ -6,7 +6,7 @@
 
 #include "tests/support/daemon.h"
 
-// A run is its whole tree: whatever a tool started ends with it, and nothing else does.
+// A run is its whole process tree: everything that a tool started ends with it, and nothing else does.
 namespace reeve {
 namespace {
 
@@ -20,7 +20,7 @@ using testing::Session;
 class RunTree : public testing::DaemonTest {
  protected:
   fs::path pids_file() const { return project() / "pids"; }
-  // As many as a fake agent has written down.
+  // Waits for that many pids written by a fake agent.
   std::vector<pid_t> read_pids(std::size_t count) const {
     std::vector<pid_t> pids;
     EXPECT_TRUE(testing::eventually([&] {
@@ -33,8 +33,8 @@ class RunTree : public testing::DaemonTest {
   }
 };
 
-// RUN-17: it left the group and the session, and its parent.
-TEST_F(RunTree, a_grandchild_that_got_away_ends_with_the_run) {
+// RUN-17: it left the group, the session and its parent.
+TEST_F(RunTree, daemonised_grandchild_ends_with_the_run) {
   const Outcome outcome = run({}, {"double-fork", pids_file().string()});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   const auto pids = read_pids(1);
@@ -44,7 +44,7 @@ TEST_F(RunTree, a_grandchild_that_got_away_ends_with_the_run) {
 }
 
 // RUN-17
-TEST_F(RunTree, descendants_live_on_where_the_profile_says_so) {
+TEST_F(RunTree, keep_descendants_lets_them_live) {
   configure("tools:\n  zoo: {command: [" + testing::zoo_binary() + "], keep_descendants: true}\n");
   EXPECT_EQ(run({"--tool", "zoo"}, {"double-fork", pids_file().string()}).code, 0);
   const auto pids = read_pids(1);
@@ -54,14 +54,14 @@ TEST_F(RunTree, descendants_live_on_where_the_profile_says_so) {
   ::kill(pids[0], SIGKILL);
 }
 
-// RUN-17: the run is over when its process is, not when the last holder of its output is.
-TEST_F(RunTree, a_child_that_holds_the_output_does_not_hold_the_run) {
+// RUN-17: the run ends when its process does, not when the last holder of its output does.
+TEST_F(RunTree, child_holding_the_output_does_not_delay_the_end) {
   const Outcome outcome = run({"--timeout", "20s"}, {"hold-pipe", "1000"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(tools().empty());
 }
 
-// RUN-4: the whole tree, sessions of their own included.
+// RUN-4: the whole tree, including processes in other sessions.
 TEST_F(RunTree, a_timeout_ends_every_child) {
   const Outcome outcome = run({"--timeout", "1s"}, {"spawn-children", "10", pids_file().string()});
   EXPECT_EQ(outcome.code, 124) << outcome.err;
@@ -70,7 +70,7 @@ TEST_F(RunTree, a_timeout_ends_every_child) {
   for (const pid_t pid : pids) EXPECT_FALSE(is_alive(pid)) << pid;
 }
 
-// RUN-4: one that multiplies faster than a list of its processes can be made.
+// RUN-4: processes that multiply faster than they can be listed.
 TEST_F(RunTree, a_storm_of_forks_is_ended) {
   const auto client = start(run_words({}, {"fork-storm", "20", "1000"}));
   ASSERT_TRUE(client->wait_for("ready\n"));
@@ -91,7 +91,7 @@ TEST_F(RunTree, a_stranger_of_the_same_name_survives) {
   EXPECT_TRUE(is_alive(stranger->pid()));
 }
 
-// RUN-14: one run's end is no other's.
+// RUN-14
 TEST_F(RunTree, another_run_of_the_same_tool_survives) {
   const std::string first = detach({}, {"hang"});
   const std::string second = detach({}, {"wait-file", (project() / "go").string()});
@@ -104,7 +104,7 @@ TEST_F(RunTree, another_run_of_the_same_tool_survives) {
   EXPECT_EQ(finish(second)["status"], "completed");
 }
 
-// RUN-4: a stopped process cannot obey, and ends all the same.
+// RUN-4: a stopped process cannot react to SIGTERM, and is still ended.
 TEST_F(RunTree, a_stopped_tool_can_be_cancelled) {
   const auto client = start(run_words({}, {"stop-self"}));
   ASSERT_TRUE(client->wait_for("ready\n"));

@@ -11,8 +11,8 @@
 #include "tests/support/socket.h"
 #include "tests/support/websocket_client.h"
 
-// Several daemons of one machine, each with a state folder of its own, on one PostgreSQL (tests/CMakeLists.txt): what
-// one does is seen by the others, and nobody takes the runs of another for its own.
+// Several daemons on one machine, each with its own state folder, on one PostgreSQL (tests/CMakeLists.txt): they see
+// each other's changes, and none takes over the runs of another.
 namespace reeve {
 namespace {
 
@@ -33,7 +33,7 @@ class SharedStore : public testing::ApprovalFlowTest {
     const Outcome made = testing::run_program(
         {.argv = {"createdb", "-h", server, "-U", "reeve", database}, .environment = {{"PATH", "/usr/bin:/bin"}}});
     ASSERT_EQ(made.code, 0) << made.err;
-    // Of the person: every state folder goes by it.
+    // The user's config, which every state folder uses.
     scratch().write("home/.config/reeve/config.yaml",
                     fmt::format("store: 'postgresql:///{}?host={}&user=reeve'\nsupervision: {{poll_interval: 200ms}}\n",
                                 database, server));
@@ -46,7 +46,7 @@ class SharedStore : public testing::ApprovalFlowTest {
   }
 
   fs::path folder(const std::string& name) const { return scratch().path() / name; }
-  // The daemon of the test itself is A; this is one of the others.
+  // A is the test's own daemon; this is one of the others.
   testing::Launch launch_at(const std::string& name, const Words& words) const {
     testing::Launch made = launch(words);
     for (auto& [key, value] : made.environment) {
@@ -58,7 +58,7 @@ class SharedStore : public testing::ApprovalFlowTest {
   fs::path launch_file(const std::string& run) const { return state() / "runs" / run / "launch"; }
 };
 
-// APR-7: the run is started again where its launch lies.
+// APR-7: the run is restarted where its launch file is.
 TEST_F(SharedStore, a_run_that_is_approved_elsewhere_is_started_by_its_own_daemon) {
   ASSERT_EQ(at("b", {"runs"}).code, 0);
   const std::string run = start_script(asks_then("effect"));
@@ -71,8 +71,8 @@ TEST_F(SharedStore, a_run_that_is_approved_elsewhere_is_started_by_its_own_daemo
   EXPECT_EQ(effects().size(), 1U);
 }
 
-// RUN-13: a daemon that begins recovers its own runs.
-TEST_F(SharedStore, a_daemon_that_begins_leaves_the_runs_of_others_alone) {
+// RUN-13: a starting daemon recovers only its own runs.
+TEST_F(SharedStore, starting_daemon_leaves_runs_of_others_alone) {
   const Gate gate(scratch().path() / "gate");
   const std::string run = start_script("echo begun; read line < " + gate.path() + "; " + effect_command("effect"));
   wait_for_output(run, "begun");
@@ -85,7 +85,7 @@ TEST_F(SharedStore, a_daemon_that_begins_leaves_the_runs_of_others_alone) {
   EXPECT_EQ(effects().size(), 1U);
 }
 
-// The launch holds the environment of the run.
+// The launch file contains the environment of the run.
 TEST_F(SharedStore, the_launch_of_a_run_that_was_ended_elsewhere_is_removed) {
   ASSERT_EQ(at("b", {"runs"}).code, 0);
   const std::string run = start_script(asks_then("effect"));
@@ -94,14 +94,14 @@ TEST_F(SharedStore, the_launch_of_a_run_that_was_ended_elsewhere_is_removed) {
   EXPECT_TRUE(fs::exists(launch_file(run)));
   EXPECT_EQ(at("b", {"reject", question_of(run)}).code, 0);
   EXPECT_TRUE(eventually([&] { return !fs::exists(launch_file(run)); }));
-  // One that waited when its daemon began, too.
+  // Also one that was already waiting when its daemon started.
   ASSERT_EQ(reeve({"stop"}).code, 0);
   EXPECT_EQ(show(before).at("status"), "waiting_approval");
   EXPECT_EQ(at("b", {"cancel", before}).code, 0);
   EXPECT_TRUE(eventually([&] { return !fs::exists(launch_file(before)); }));
 }
 
-TEST_F(SharedStore, what_is_decided_elsewhere_is_told_to_those_who_wait) {
+TEST_F(SharedStore, decision_made_elsewhere_wakes_waiters) {
   ASSERT_EQ(at("b", {"runs"}).code, 0);
   const std::string run = start_script(asks_then("effect"));
   wait_for_status(run, "waiting_approval");
@@ -113,13 +113,13 @@ TEST_F(SharedStore, what_is_decided_elsewhere_is_told_to_those_who_wait) {
   EXPECT_THAT(peer.read_answer(), HasSubstr(R"("status":"rejected")"));
 }
 
-// RUN-13, GRF-13: nobody renewed its lease, so that its keeper ended it. That is no failure of its own: a person is
-// asked.
-TEST_F(SharedStore, a_run_whose_keeper_gave_up_was_interrupted) {
+// RUN-13, GRF-13: no daemon renewed the lease, so its keeper ended the run. That is not a failure of the tool: a person
+// is asked.
+TEST_F(SharedStore, run_ended_by_its_keeper_counts_as_interrupted) {
   configure("supervision: {lease: 1s, adopt_grace: 2s}\n");
   const std::string run = start_script("test -e again && exec echo done; touch again; echo begun; sleep 600");
   wait_for_output(run, "begun");
-  // With the guard, which would start it again.
+  // Including the guard, which would restart it.
   for (const testing::FoundProcess& process : processes()) {
     if (process.command.contains(" guard ")) ::kill(process.pid, SIGKILL);
   }
@@ -134,22 +134,22 @@ TEST_F(SharedStore, a_run_whose_keeper_gave_up_was_interrupted) {
   EXPECT_EQ(over.at("attempt"), "2");
 }
 
-// What an execution was started with lies where it was started, with its environment.
-TEST_F(SharedStore, what_an_execution_had_is_removed_where_it_was_started_when_it_ends_elsewhere) {
+// The settings of an execution, with its environment, are stored on the host that started it.
+TEST_F(SharedStore, execution_ended_elsewhere_is_cleaned_up_at_its_start_host) {
   ASSERT_EQ(at("b", {"runs"}).code, 0);
   scratch().write("project/.reeve/workflows/ask.yaml",
                   "{id: ask, name: Ask, entry_point: ask, nodes: [{id: ask, type: human, human_config: {title: 'Go "
                   "on?'}}], edges: [], config: {isolation: none}}");
   const Outcome started = reeve({"flow", "run", "ask", "--detach"});
   ASSERT_EQ(started.code, 0) << started.err;
-  const fs::path ground = state() / "executions" / started.out.substr(0, started.out.find('\n'));
-  ASSERT_TRUE(fs::exists(ground / "open"));
+  const fs::path settings = state() / "executions" / started.out.substr(0, started.out.find('\n'));
+  ASSERT_TRUE(fs::exists(settings / "open"));
   EXPECT_EQ(at("b", {"approve", "AP-1"}).code, 0);
-  EXPECT_TRUE(eventually([&] { return !fs::exists(ground); })) << "nobody removes it";
+  EXPECT_TRUE(eventually([&] { return !fs::exists(settings); })) << "nobody removes it";
 }
 
-// §9: numbered without gaps over all daemons of a store; who listens at one hears of all.
-TEST_F(SharedStore, events_of_another_daemon_come_too_in_their_order) {
+// §9: numbered without gaps across all daemons of a store; a subscriber of one daemon gets the events of all.
+TEST_F(SharedStore, events_of_another_daemon_arrive_in_order) {
   ASSERT_EQ(reeve({"runs"}).code, 0);
   testing::WebSocketClient client(socket(), "/api/events");
   ASSERT_TRUE(client.is_open()) << client.head();
@@ -158,7 +158,7 @@ TEST_F(SharedStore, events_of_another_daemon_come_too_in_their_order) {
   ASSERT_EQ(at("b", {"run", "--", "true"}).code, 0);
   ASSERT_EQ(reeve({"run", "--", "true"}).code, 0);
   ASSERT_EQ(at("b", {"run", "--", "true"}).code, 0);
-  // Each daemon takes numbers of runs in advance, so that only the events' own say what came first.
+  // Each daemon reserves run numbers in advance, so only the event numbers give the order.
   std::vector<std::string> runs;
   for (int i = 1; i <= 9; ++i) {
     Members event = testing::parse_object(client.read_text().value_or("{}")).value_or(Members());
@@ -168,8 +168,8 @@ TEST_F(SharedStore, events_of_another_daemon_come_too_in_their_order) {
   EXPECT_EQ(runs.size(), 3U) << "three events each, one run after the other";
 }
 
-// It is stored nowhere: only who holds the run can type it.
-TEST_F(SharedStore, a_secret_is_given_where_the_run_is) {
+// The secret is not stored: only the daemon that owns the run can type it.
+TEST_F(SharedStore, secret_is_accepted_only_by_the_runs_own_daemon) {
   ASSERT_EQ(at("b", {"runs"}).code, 0);
   const std::string run =
       start_command({"bash", "-c", R"(read -s -p "Password: " a; echo; echo "it has ${#a} letters")"}, {"--pty"});
@@ -189,8 +189,8 @@ TEST_F(SharedStore, a_secret_is_given_where_the_run_is) {
   EXPECT_THAT(logs(run), HasSubstr("it has 13 letters"));
 }
 
-// The tool may reach the server as well.
-TEST_F(SharedStore, an_approval_is_advisory_also_in_a_sandbox) {
+// The tool may reach the database server as well.
+TEST_F(SharedStore, approval_is_advisory_even_in_a_sandbox) {
   configure("tools:\n  kept: {command: [/bin/sh, -c], sandbox: guard}\n");
   const std::string run = start_tool("kept", {ask_line() + "; exit 90"});
   wait_for_status(run, "waiting_approval");

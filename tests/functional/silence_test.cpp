@@ -11,8 +11,8 @@
 
 #include "tests/support/approvals.h"
 
-// Nobody waits in silence: a store that is locked, a server or a daemon that is stopped. What only looks is answered
-// where it can be; what cannot be is given up with exit 6 and a reason; what waits by nature says what it waits for.
+// No command waits silently on a locked store, a stopped server or a stopped daemon. Reads are answered where possible;
+// other requests fail with exit 6 and a reason; commands that wait print what they wait for.
 namespace reeve {
 namespace {
 
@@ -25,13 +25,13 @@ using testing::Outcome;
 using testing::Session;
 using testing::Words;
 
-// Another program that holds the database.
+// Another program that locks the database.
 class Locker {
  public:
   Locker(const std::filesystem::path& state, const char* begin) {
     EXPECT_EQ(::sqlite3_open_v2((state / "reeve.db").c_str(), &database_, SQLITE_OPEN_READWRITE, nullptr), SQLITE_OK);
     ::sqlite3_busy_timeout(database_, 20'000);
-    // Only the daemon moves its log into the database.
+    // Only the daemon checkpoints the WAL.
     ::sqlite3_exec(database_, "PRAGMA wal_autocheckpoint = 0", nullptr, nullptr, nullptr);
     EXPECT_EQ(::sqlite3_exec(database_, begin, nullptr, nullptr, nullptr), SQLITE_OK) << ::sqlite3_errmsg(database_);
   }
@@ -43,7 +43,7 @@ class Locker {
   sqlite3* database_ = nullptr;
 };
 
-// Processes that stand still as long as this lives.
+// Processes that are stopped for the lifetime of this object.
 class Stopped {
  public:
   explicit Stopped(std::vector<pid_t> pids) : pids_(std::move(pids)) {
@@ -73,7 +73,12 @@ class Silence : public testing::ApprovalsTest {
     wait_for_output(id, "waiting");
     return id;
   }
-  // All at once: each takes its time until it gives up.
+  std::string detach_script(const std::string& script) const {
+    const Outcome outcome = reeve({"run", "--detach", "--", "/bin/sh", "-c", script});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out.substr(0, outcome.out.find('\n'));
+  }
+  // All at once, because each takes a while to give up.
   std::vector<std::unique_ptr<Session>> start_all(const std::vector<Words>& commands) const {
     std::vector<std::unique_ptr<Session>> sessions;
     for (const Words& words : commands) sessions.push_back(start(words));
@@ -83,7 +88,21 @@ class Silence : public testing::ApprovalsTest {
 
 class LockedStore : public Silence, public ::testing::WithParamInterface<const char*> {};
 
-TEST_P(LockedStore, looks_are_answered_and_decisions_are_given_up_whole) {
+// A tool that reads its own decisions does not wait for a store that another program holds locked.
+TEST_P(LockedStore, a_run_reads_its_decisions_from_its_own_socket) {
+  const std::string run = detach_script(fmt::format(
+      R"(echo up; while [ ! -e '{}' ]; do sleep 0.05; done; curl -s --max-time 20 --unix-socket "$REEVE_SOCKET" http://reeve/api/decisions)",
+      go_file()));
+  wait_for_output(run, "up");
+  {
+    const Locker locker(state(), GetParam());
+    std::ofstream(go_file()) << "x";
+    EXPECT_TRUE(eventually([&] { return logs(run).contains("{}"); }));
+  }
+  EXPECT_EQ(finish(run)["status"], "completed");
+}
+
+TEST_P(LockedStore, reads_are_answered_and_decisions_fail_cleanly) {
   const std::string approval = ask();
   const std::string run = detach_waiting();
   {
@@ -95,22 +114,22 @@ TEST_P(LockedStore, looks_are_answered_and_decisions_are_given_up_whole) {
     }
     const Outcome approved = reeve({"approve", approval});
     EXPECT_EQ(approved.code, 6) << approved.err;
-    EXPECT_THAT(approved.err, HasSubstr("Waiting for the store, which another program holds locked"));
+    EXPECT_THAT(approved.err, HasSubstr("Waiting for the store, which is locked by another program"));
     EXPECT_THAT(approved.err, HasSubstr("error[store.busy]"));
     EXPECT_THAT(approved.err, HasSubstr("nothing was changed"));
     const Outcome doctor = reeve({"doctor"});
     EXPECT_EQ(doctor.code, 1);
-    EXPECT_THAT(doctor.out, HasSubstr("holds the database locked"));
+    EXPECT_THAT(doctor.out, HasSubstr("the database is locked by "));
   }
   std::ofstream(go_file()) << "x";
   EXPECT_EQ(finish(run)["status"], "completed");
-  // What was given up does not happen later.
+  // A request that was given up does not take effect later.
   const Outcome shown = reeve({"show", approval, "--json"});
   EXPECT_THAT(shown.out, HasSubstr("\"pending\""));
   EXPECT_EQ(reeve({"approve", approval}).code, 0);
 }
 
-TEST_P(LockedStore, what_waits_goes_on_when_the_lock_is_gone) {
+TEST_P(LockedStore, waiting_requests_continue_after_the_lock) {
   const std::string run = detach_waiting();
   auto locker = std::make_unique<Locker>(state(), GetParam());
   const auto started = start(run_words({"--detach"}, {"exit", "0"}));
@@ -123,12 +142,12 @@ TEST_P(LockedStore, what_waits_goes_on_when_the_lock_is_gone) {
   std::ofstream(go_file()) << "x";
   EXPECT_EQ(started->wait(), 0) << started->err();
   EXPECT_EQ(waiting->wait(), 0) << waiting->err();
-  // Asked for again and again while it was locked, and done once.
+  // Retried while the store was locked, and done once.
   EXPECT_EQ(started->out(), "TR-2\n");
   EXPECT_THAT(reeve({"runs"}).out, Not(HasSubstr("TR-3")));
 }
 
-TEST_P(LockedStore, stop_works_without_it) {
+TEST_P(LockedStore, stop_works_while_the_store_is_locked) {
   const std::string run = detach_waiting();
   const pid_t daemon = daemon_pid();
   {
@@ -136,11 +155,11 @@ TEST_P(LockedStore, stop_works_without_it) {
     const Outcome stopped = reeve({"stop"});
     EXPECT_EQ(stopped.code, 0) << stopped.err;
     EXPECT_TRUE(eventually([&] { return !testing::is_alive(daemon); }));
-    // Nor does one begin without a word about why.
+    // A failed daemon start reports the reason, too.
     const Outcome looked = reeve({"runs"});
     EXPECT_EQ(looked.code, 6);
     EXPECT_THAT(looked.err, HasSubstr("Waiting for the daemon to start"));
-    EXPECT_THAT(looked.err, HasSubstr("another program holds it locked"));
+    EXPECT_THAT(looked.err, HasSubstr("another program has locked it"));
   }
   std::ofstream(go_file()) << "x";
   const Members ended = finish(run);
@@ -151,11 +170,11 @@ TEST_P(LockedStore, stop_works_without_it) {
 INSTANTIATE_TEST_SUITE_P(Locks, LockedStore, ::testing::Values("BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"),
                          [](const auto& told) { return std::string(told.param).substr(6); });
 
-TEST_F(Silence, a_stopped_daemon_is_named_and_given_up) {
+TEST_F(Silence, stopped_daemon_is_reported_and_clients_give_up) {
   const std::string approval = ask();
   const std::string run = detach_waiting();
   const std::string other = detach({}, {"silent", "1000"});
-  const std::string name = fmt::format("Waiting for the daemon (pid {}), which is stopped", daemon_pid());
+  const std::string name = fmt::format("Waiting for the daemon (pid {}), which is suspended", daemon_pid());
   auto stopped = std::make_unique<Stopped>(std::vector<pid_t>{daemon_pid()});
   const auto given_up = start_all({{"cancel", other},
                                    {"approve", approval},
@@ -172,14 +191,14 @@ TEST_F(Silence, a_stopped_daemon_is_named_and_given_up) {
     EXPECT_THAT(session->err(), HasSubstr("error[daemon.unavailable]"));
     EXPECT_THAT(session->err(), HasSubstr("kill -CONT"));
   }
-  // It may hear that later.
-  EXPECT_THAT(given_up.front()->err(), HasSubstr("whether it was done is not known"));
+  // The daemon may still receive the request later.
+  EXPECT_THAT(given_up.front()->err(), HasSubstr("whether it was done is unknown"));
   const Outcome doctor = reeve({"doctor"});
   EXPECT_EQ(doctor.code, 1);
-  EXPECT_THAT(doctor.out, HasSubstr("is stopped"));
+  EXPECT_THAT(doctor.out, HasSubstr("is suspended"));
   const Outcome stop = reeve({"stop"});
   EXPECT_EQ(stop.code, 6);
-  EXPECT_THAT(stop.err, HasSubstr("is stopped"));
+  EXPECT_THAT(stop.err, HasSubstr("is suspended"));
   EXPECT_THAT(stop.err, HasSubstr("kill -KILL"));
   started->wait_for_error(name);
   waiting->wait_for_error(name);
@@ -189,7 +208,7 @@ TEST_F(Silence, a_stopped_daemon_is_named_and_given_up) {
   EXPECT_EQ(started->wait(), 0) << started->err();
   std::ofstream(go_file()) << "x";
   EXPECT_EQ(waiting->wait(), 0) << waiting->err();
-  // Nothing was decided by what only looked before; what was asked for and given up may have been done.
+  // Reads decided nothing; a request that was given up may have been done.
   EXPECT_EQ(reeve({"approve", approval}).code, 0);
   EXPECT_THAT(reeve({"cancel", other}).code, AnyOf(0, 4));
   EXPECT_EQ(finish(other)["status"], "cancelled");
@@ -209,7 +228,7 @@ class SilentServer : public Silence {
     scratch().write("home/.config/reeve/config.yaml",
                     fmt::format("store: 'postgresql:///{}?host={}&user=reeve'\n", database_, server_));
   }
-  // Those that serve this database: other tests use the same server.
+  // Only those of this database: other tests use the same server.
   std::vector<pid_t> backends() const {
     const Outcome listed = testing::run_program(
         {.argv = {"psql", "-h", server_, "-U", "reeve", "-d", database_, "-Atc",
@@ -225,7 +244,7 @@ class SilentServer : public Silence {
   std::string database_;
 };
 
-TEST_F(SilentServer, a_server_that_stands_still_is_named_and_given_up) {
+TEST_F(SilentServer, stalled_server_is_reported_and_clients_give_up) {
   const std::string approval = "AP-1";
   Words words = {"run", "--detach", "--"};
   for (const std::string& word : asking(R"("question":"Go on?")")) words.push_back(word);
@@ -248,8 +267,8 @@ TEST_F(SilentServer, a_server_that_stands_still_is_named_and_given_up) {
   const bool was_withdrawn = decided.contains("nothing was changed");
   const Outcome doctor = reeve({"doctor"});
   EXPECT_EQ(doctor.code, 1);
-  EXPECT_THAT(doctor.out, HasSubstr("the PostgreSQL server does not answer"));
-  started->wait_for_error("Waiting for the store: the PostgreSQL server does not answer");
+  EXPECT_THAT(doctor.out, HasSubstr("the PostgreSQL server does not respond"));
+  started->wait_for_error("Waiting for the store: the PostgreSQL server does not respond");
   EXPECT_FALSE(started->is_over());
   stopped.reset();
   EXPECT_EQ(started->wait(), 0) << started->err();
@@ -259,7 +278,7 @@ TEST_F(SilentServer, a_server_that_stands_still_is_named_and_given_up) {
   EXPECT_TRUE(code == 0 || (code == 4 && !was_withdrawn)) << code;
 }
 
-TEST_F(SilentServer, stop_works_without_it) {
+TEST_F(SilentServer, stop_works_while_the_server_is_stalled) {
   const std::string run = detach_waiting();
   {
     const Stopped stopped(backends());

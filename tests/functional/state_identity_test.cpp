@@ -9,7 +9,7 @@
 
 #include "tests/support/daemon.h"
 
-// SPEC §7: files that came with a clone are data. A state folder is used only if Reeve made it for this user, or the
+// SPEC §7: files that came with a clone are data. A state folder is used only if Reeve created it for this user, or the
 // user has accepted it.
 namespace reeve {
 namespace {
@@ -32,7 +32,7 @@ class StateIdentity : public testing::DaemonTest {
     }
     return found;
   }
-  // Every look and every start is refused alike, and changes nothing.
+  // Every read and every start is refused alike, and nothing changes.
   void expect_refused(const std::string& code, const std::string& words) const {
     const auto before = contents(project());
     for (const testing::Words& command : {testing::Words{"runs"}, {"show", "TR-1"}, {"run", "--", "true"}}) {
@@ -67,24 +67,24 @@ TEST_F(StateIdentity, an_empty_folder_becomes_a_state_folder) {
   EXPECT_EQ(fs::status(state()).permissions(), fs::perms::owner_all);
 }
 
-TEST_F(StateIdentity, a_committed_state_folder_starts_nothing) {
+TEST_F(StateIdentity, state_folder_from_a_clone_is_refused) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   stop();
-  // As a clone brings it: for this user nothing in it is known.
+  // As in a fresh clone: this user has never registered it.
   fs::remove_all(registry());
   expect_refused("state.unknown", "reeve state adopt " + state().string());
   fs::remove(state() / "id");
   expect_refused("state.unknown", "reeve state adopt " + state().string());
 }
 
-TEST_F(StateIdentity, an_id_that_is_not_registered_is_refused) {
+TEST_F(StateIdentity, unregistered_id_is_refused) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   stop();
   std::ofstream(state() / "id") << "0123456789abcdef0123456789abcdef\n";
   expect_refused("state.unknown", "reeve state adopt");
 }
 
-TEST_F(StateIdentity, a_folder_that_is_a_link_is_refused) {
+TEST_F(StateIdentity, symlinked_folder_is_refused) {
   const fs::path other = scratch().path() / "other";
   ASSERT_EQ(reeve({"run", "--state", other.string(), "--", "true"}).code, 0);
   fs::create_directory_symlink(other, state());
@@ -98,7 +98,7 @@ TEST_F(StateIdentity, a_folder_that_is_a_link_is_refused) {
   fs::remove(state());
 }
 
-TEST_F(StateIdentity, a_folder_that_others_can_enter_is_refused) {
+TEST_F(StateIdentity, folder_accessible_to_others_is_refused) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   stop();
   fs::permissions(state(), fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec);
@@ -106,7 +106,7 @@ TEST_F(StateIdentity, a_folder_that_others_can_enter_is_refused) {
   EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("chmod 700 " + state().string()));
 }
 
-TEST_F(StateIdentity, nobody_uses_the_folder_of_another_user) {
+TEST_F(StateIdentity, folder_of_another_user_is_refused) {
   if (::geteuid() != 0) {
     EXPECT_THAT(reeve({"runs", "--state", "/usr"}).err, HasSubstr("state.not_yours"));
     return;
@@ -118,7 +118,7 @@ TEST_F(StateIdentity, nobody_uses_the_folder_of_another_user) {
   ASSERT_EQ(::chown(state().c_str(), 0, 0), 0);
 }
 
-TEST_F(StateIdentity, links_in_the_folder_are_refused_and_not_written_through) {
+TEST_F(StateIdentity, symlinks_inside_are_refused_and_not_followed) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   stop();
   const fs::path victim = scratch().path() / "victim";
@@ -137,7 +137,7 @@ TEST_F(StateIdentity, links_in_the_folder_are_refused_and_not_written_through) {
       EXPECT_NE(outcome.code, 0) << name;
       EXPECT_THAT(outcome.err, AllOf(HasSubstr("state.link_inside"), HasSubstr(path.string()))) << name;
     }
-    EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("is a link")) << name;
+    EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("is a symlink")) << name;
     EXPECT_TRUE(testing::eventually([&] { return processes().empty(); })) << name;
     fs::remove(path);
     if (was_there) fs::rename(kept, path);
@@ -146,7 +146,7 @@ TEST_F(StateIdentity, links_in_the_folder_are_refused_and_not_written_through) {
   EXPECT_EQ(run({}, {"exit", "0"}).code, 0);
 }
 
-TEST_F(StateIdentity, a_folder_is_adopted_after_showing_what_is_pending) {
+TEST_F(StateIdentity, adoption_shows_what_is_pending) {
   const testing::Words ask = {"run", "--detach",
                               "--",  "sh",
                               "-c",  R"(echo '{"event":"approval_needed","question":"Shall I go on?"}'; sleep 1000)"};
@@ -156,7 +156,7 @@ TEST_F(StateIdentity, a_folder_is_adopted_after_showing_what_is_pending) {
   fs::remove_all(registry());
   const Outcome unasked = reeve({"state", "adopt", state().string()});
   EXPECT_EQ(unasked.code, 2) << unasked.err;
-  EXPECT_THAT(unasked.err, AllOf(HasSubstr("1 run, 0 executions, 1 approval"), HasSubstr("Shall I go on?"),
+  EXPECT_THAT(unasked.err, AllOf(HasSubstr("1 run, 0 executions and 1 approval"), HasSubstr("Shall I go on?"),
                                  HasSubstr("TR-1"), HasSubstr("--yes")));
   EXPECT_EQ(reeve({"runs"}).code, 6);
   const Outcome inside = reeve({"state", "adopt", state().string(), "--yes"}, {{"REEVE_RUN_ID", "TR-1"}});
@@ -170,7 +170,7 @@ TEST_F(StateIdentity, a_folder_is_adopted_after_showing_what_is_pending) {
   EXPECT_THAT(reeve({"state", "adopt", project().string(), "--yes"}).err, HasSubstr("is not a Reeve state folder"));
 }
 
-TEST_F(StateIdentity, a_folder_that_was_moved_or_restored_asks) {
+TEST_F(StateIdentity, moved_or_restored_folder_asks) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   stop();
   const fs::path moved = scratch().path() / "moved";
@@ -186,7 +186,7 @@ TEST_F(StateIdentity, a_folder_that_was_moved_or_restored_asks) {
   expect_refused("state.moved", "restored or copied?");
 }
 
-TEST_F(StateIdentity, a_missing_database_is_never_replaced_in_silence) {
+TEST_F(StateIdentity, missing_database_is_not_replaced_silently) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   stop();
   fs::remove(state() / "reeve.db");
@@ -194,8 +194,8 @@ TEST_F(StateIdentity, a_missing_database_is_never_replaced_in_silence) {
   EXPECT_EQ(outcome.code, 6);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("state.database_missing"), HasSubstr("reeve state adopt")));
   EXPECT_FALSE(fs::exists(state() / "reeve.db"));
-  EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("reeve.db` is gone"));
-  // The person may begin anew; what is left of the old runs is not mixed with that of the new ones.
+  EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("reeve.db` is missing"));
+  // The user may start over; leftovers of the old runs are kept apart from the new ones.
   const Outcome adopted = reeve({"state", "adopt", state().string(), "--yes"});
   ASSERT_EQ(adopted.code, 0) << adopted.err;
   EXPECT_FALSE(fs::exists(state() / "runs"));
@@ -212,7 +212,7 @@ TEST_F(StateIdentity, a_removed_folder_begins_empty_with_a_note) {
   EXPECT_THAT(reeve({"runs"}).err, Not(HasSubstr("was removed")));
 }
 
-TEST_F(StateIdentity, a_registry_that_is_a_link_or_open_is_refused) {
+TEST_F(StateIdentity, symlinked_or_open_registry_is_refused) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   stop();
   fs::permissions(registry(), fs::perms::all);

@@ -10,8 +10,8 @@
 
 #include "tests/support/daemon.h"
 
-// A store that refuses for a while: what Reeve wanted to write down by itself is written down when that can be done. A
-// trigger in the database refuses one kind of change of one run, so that others show how far the daemon has come.
+// A store that refuses for a while: the daemon's own writes are made once that is possible. A trigger refuses one kind
+// of change for one run, so that other runs show the daemon's progress.
 namespace reeve {
 namespace {
 
@@ -23,7 +23,7 @@ using testing::Words;
 
 class StoreTrouble : public testing::DaemonTest {
  protected:
-  // From now on, of an update of that column of the run's attempt.
+  // From now on refuses updates of that column for the run's attempt.
   void refuse(const std::string& column, int run) const {
     change(
         fmt::format("CREATE TRIGGER trouble BEFORE UPDATE OF {} ON run_attempts WHEN NEW.run = {} "
@@ -42,7 +42,7 @@ class StoreTrouble : public testing::DaemonTest {
     ASSERT_GT(daemon_pid(), 0);
     ASSERT_EQ(::kill(daemon_pid(), SIGKILL), 0);
   }
-  // Says one thing, and waits in silence for the file.
+  // Prints one line, then waits silently for the file.
   std::string detach_at_work(const fs::path& file) const {
     const std::string script =
         fmt::format(R"({} event '{{"event":"progress","percent":40}}'; until test -e {}; do sleep 0.05; done)",
@@ -71,19 +71,19 @@ class StoreTrouble : public testing::DaemonTest {
     ASSERT_EQ(::sqlite3_open_v2((state() / "reeve.db").c_str(), &opened, SQLITE_OPEN_READWRITE, nullptr), SQLITE_OK);
     const std::unique_ptr<sqlite3, decltype(&::sqlite3_close)> database(opened, ::sqlite3_close);
     ::sqlite3_busy_timeout(opened, 20'000);
-    // Only the daemon moves its log into the database.
+    // Only the daemon checkpoints the WAL.
     ASSERT_EQ(::sqlite3_exec(opened, "PRAGMA wal_autocheckpoint = 0", nullptr, nullptr, nullptr), SQLITE_OK);
     ASSERT_EQ(::sqlite3_exec(opened, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << ::sqlite3_errmsg(opened);
   }
 };
 
-// RUN-4: why it is being ended is stored first; the limit holds as soon as that can be done.
-TEST_F(StoreTrouble, a_limit_that_could_not_be_stored_holds_later) {
+// RUN-4: the reason for the end is stored first; the limit is enforced once that succeeds.
+TEST_F(StoreTrouble, limit_that_was_not_stored_is_enforced_later) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   refuse("ending", 2);
   const std::string id = detach({"--timeout", "1"}, {"silent", "1000"});
   ASSERT_EQ(id, "TR-2");
-  // Its limit comes after the other's.
+  // Its limit expires after the other's.
   EXPECT_EQ(run({"--timeout", "2"}, {"silent", "1000"}).code, 124);
   EXPECT_EQ(show(id).at("status"), "running");
   EXPECT_FALSE(tools().empty());
@@ -94,14 +94,14 @@ TEST_F(StoreTrouble, a_limit_that_could_not_be_stored_holds_later) {
   EXPECT_TRUE(eventually([&] { return tools().empty(); }));
 }
 
-// RUN-7: what it said is kept and stored later, without another word of the tool.
-TEST_F(StoreTrouble, news_that_could_not_be_stored_are_stored_later) {
+// RUN-7: the report is kept and stored later, without further output of the tool.
+TEST_F(StoreTrouble, progress_that_was_not_stored_is_stored_later) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   refuse("out_offset", 2);
   const fs::path file = scratch().path() / "go";
   const std::string id = detach_at_work(file);
   ASSERT_TRUE(eventually([&] { return count_logged(id, "percent") == 1; }));
-  // What another one says afterwards is stored.
+  // A later report of another run is stored.
   EXPECT_EQ(run({}, {"event", R"({"event":"progress","percent":70})"}).code, 0);
   EXPECT_NE(show("TR-3")["progress"].find("70"), std::string::npos);
   EXPECT_EQ(show(id)["progress"].find("40"), std::string::npos);
@@ -113,8 +113,8 @@ TEST_F(StoreTrouble, news_that_could_not_be_stored_are_stored_later) {
   EXPECT_EQ(count_logged(id, "percent"), 1);
 }
 
-// RUN-12: nor are they lost with the daemon that had them; what it has logged is not logged again.
-TEST_F(StoreTrouble, news_that_could_not_be_stored_are_read_again_by_the_next_daemon) {
+// RUN-12: a report is not lost with its daemon either, and lines are not logged twice.
+TEST_F(StoreTrouble, progress_that_was_not_stored_is_reread_by_the_next_daemon) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   refuse("out_offset", 2);
   const fs::path file = scratch().path() / "go";
@@ -130,8 +130,8 @@ TEST_F(StoreTrouble, news_that_could_not_be_stored_are_read_again_by_the_next_da
   EXPECT_EQ(testing::count_of(logs(id), "percent"), 1);
 }
 
-// RUN-13: a run whose adoption could not be stored is looked at again.
-TEST_F(StoreTrouble, an_adoption_that_could_not_be_stored_is_stored_later) {
+// RUN-13: an adoption that could not be stored is retried.
+TEST_F(StoreTrouble, adoption_that_was_not_stored_is_stored_later) {
   const fs::path first_file = scratch().path() / "first";
   const fs::path second_file = scratch().path() / "second";
   const std::string first = detach({}, {"wait-file", first_file.string()});
@@ -141,7 +141,7 @@ TEST_F(StoreTrouble, an_adoption_that_could_not_be_stored_is_stored_later) {
   refuse("daemon", 1);
   kill_daemon();
   std::ofstream(second_file) << "x";
-  // Looked at after the first one, and adopted.
+  // Checked after the first one, and adopted.
   ASSERT_TRUE(eventually([&] { return was_completed(second); }));
   std::ofstream(first_file) << "x";
   allow();
@@ -149,14 +149,14 @@ TEST_F(StoreTrouble, an_adoption_that_could_not_be_stored_is_stored_later) {
   EXPECT_EQ(testing::count_of(logs(first), "go"), 1);
 }
 
-// RUN-13: what provably never began is started, however often that could not be stored.
-TEST_F(StoreTrouble, a_start_that_could_not_be_stored_is_made_later) {
+// RUN-13: a run that provably never began is started, however often storing that failed.
+TEST_F(StoreTrouble, start_that_was_not_stored_is_made_later) {
   auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "keeper.before_marker"}});
   daemon->wait_for_error("listening");
   refuse("nonce", 1);
   const fs::path effects = scratch().path() / "effects";
   const auto client = start(run_words({}, {"effect", effects.string(), "x"}));
-  // A keeper is taken for each try, and the next one gets a seat.
+  // Each attempt uses a keeper, and the next one gets an endpoint.
   std::set<std::string> seats;
   ASSERT_TRUE(eventually([&] {
     for (const auto& entry : fs::directory_iterator(state() / "keepers")) {

@@ -9,9 +9,8 @@
 
 #include "tests/support/approval_flow.h"
 
-// RUN-10: a tool that asks at its terminal becomes a question that can be answered from anywhere, and the answer is
-// typed. What programs look like while they wait is tested beside the keeper; here it is the way from there to a person
-// and back.
+// RUN-10: a prompt on a tool's terminal becomes a question that can be answered from anywhere, and the answer is typed.
+// Prompt detection is tested next to the keeper; these tests cover the way to a person and back.
 namespace reeve {
 namespace {
 
@@ -19,7 +18,7 @@ using ::testing::HasSubstr;
 using testing::Members;
 using ::testing::Not;
 
-// A change of the database that is held open, and then made.
+// A change of the database that is held open, then committed.
 class Held {
  public:
   Held(const std::filesystem::path& path, const std::string& change) {
@@ -52,7 +51,7 @@ class TerminalPrompt : public testing::ApprovalFlowTest {
     EXPECT_EQ(started.code, 0) << started.err;
     return started.out.substr(0, started.out.find('\n'));
   }
-  // Its first keeper stands still whenever it has told of a prompt, or has refused an answer.
+  // Its first keeper pauses whenever it has reported a prompt or refused an answer.
   std::unique_ptr<testing::Session> serve_with_slow_keeper() const {
     auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "stop:keeper.prompt_news"}});
     daemon->wait_for_error("listening");
@@ -68,7 +67,7 @@ class TerminalPrompt : public testing::ApprovalFlowTest {
     file >> pid;
     return pid;
   }
-  // Whether any file of the state folder has that text.
+  // Whether any file in the state folder contains that text.
   bool is_kept(const std::string& text) const {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(state())) {
       if (!entry.is_regular_file()) continue;
@@ -80,7 +79,7 @@ class TerminalPrompt : public testing::ApprovalFlowTest {
   }
 };
 
-TEST_F(TerminalPrompt, a_yes_and_a_no_are_typed) {
+TEST_F(TerminalPrompt, approval_and_rejection_are_typed) {
   struct Case {
     const char* command;
     const char* said;
@@ -113,8 +112,8 @@ TEST_F(TerminalPrompt, a_numbered_menu_gives_its_choices) {
   EXPECT_THAT(logs(other), HasSubstr("<2>")) << "the word for no is typed";
 }
 
-// APR-3: what is not known to say no is never typed for one.
-TEST_F(TerminalPrompt, a_no_never_picks_from_a_menu_what_may_do_something) {
+// APR-3: only an option known to reject is typed for a rejection.
+TEST_F(TerminalPrompt, rejection_never_types_an_acting_menu_choice) {
   const std::string run = start_bash(R"(select x in Deploy Cancel; do echo "picked <$x>"; break; done)");
   ASSERT_EQ(reeve({"reject", asked_by(run)}).code, 0);
   finish(run);
@@ -134,15 +133,15 @@ TEST_F(TerminalPrompt, a_no_never_picks_from_a_menu_what_may_do_something) {
   EXPECT_THAT(logs(agent), HasSubstr("<1>"));
 }
 
-TEST_F(TerminalPrompt, any_text_is_given_as_the_comment) {
+TEST_F(TerminalPrompt, free_text_comes_from_the_comment) {
   const std::string run = start_bash(R"(read -p "Your name: " a; echo "hello <$a>")");
   const std::string id = asked_by(run);
-  // What a terminal would act on is left out: an answer is one line.
+  // Control characters are removed: an answer is one line.
   ASSERT_EQ(reeve({"approve", id, "--choice", "answer", "--comment", "ana\n\x03rm -rf ~"}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_THAT(logs(run), HasSubstr("hello <anarm -rf ~>"));
   const std::string other = start_bash(R"(read -p "Your name: " a; echo "hello <$a>")");
-  // What the request says of who decided is no part of it (APR-12).
+  // The decider named in the request is ignored (APR-12).
   EXPECT_THAT(request("POST", "/api/approvals/" + asked_by(other) + "/approve",
                       R"({"choice":"answer","comment":"bob","decided_by":"ana"})"),
               HasSubstr("200"));
@@ -150,15 +149,15 @@ TEST_F(TerminalPrompt, any_text_is_given_as_the_comment) {
   EXPECT_THAT(logs(other), HasSubstr("hello <bob>"));
 }
 
-TEST_F(TerminalPrompt, a_no_without_a_word_for_it_interrupts) {
+TEST_F(TerminalPrompt, rejection_without_an_option_interrupts) {
   const std::string run = start_bash(R"(read -p "Your name: " a; echo "hello <$a>")");
   ASSERT_EQ(reeve({"reject", asked_by(run)}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "failed");
   EXPECT_THAT(logs(run), Not(HasSubstr("hello")));
 }
 
-// RUN-10: never unseen, also when it takes no notice of a no.
-TEST_F(TerminalPrompt, who_ignores_an_interrupt_is_asked_about_again) {
+// RUN-10: the prompt is asked again when the tool ignores the rejection.
+TEST_F(TerminalPrompt, tool_that_ignores_the_interrupt_is_asked_again) {
   const std::string run = start_bash(R"(trap "" INT; read -p "Name: " a; echo "hello <$a>")");
   const std::string first = asked_by(run);
   ASSERT_EQ(reeve({"reject", first}).code, 0);
@@ -182,8 +181,8 @@ TEST_F(TerminalPrompt, a_secret_is_typed_and_kept_nowhere) {
   EXPECT_FALSE(is_kept(secret));
 }
 
-// Whoever cannot give the secret does not answer: an empty password is none.
-TEST_F(TerminalPrompt, a_yes_without_the_secret_types_nothing) {
+// Without the secret there is no answer: an empty password does not count.
+TEST_F(TerminalPrompt, approval_without_the_secret_types_nothing) {
   const std::string run = start_bash(R"(read -s -p "Password: " a; echo; echo "it has ${#a} letters")");
   const std::string id = asked_by(run);
   sql(fmt::format("UPDATE approvals SET status = 'approved', chosen_value = 'secret' WHERE approval_id = '{}'", id));
@@ -213,8 +212,8 @@ TEST_F(TerminalPrompt, each_prompt_is_a_question_of_its_own) {
   EXPECT_THAT(logs(run), HasSubstr("<yn>"));
 }
 
-// Somebody sits in front of it and answers there.
-TEST_F(TerminalPrompt, what_is_answered_at_the_terminal_needs_no_answer_any_more) {
+// A user types the answer at the attached terminal.
+TEST_F(TerminalPrompt, answer_typed_at_the_terminal_closes_the_question) {
   const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>"; read -p "And now? [y/N] " b)");
   const std::string id = asked_by(run);
   const auto attached = start({"attach", run}, testing::Session::Ends::terminal);
@@ -227,7 +226,7 @@ TEST_F(TerminalPrompt, what_is_answered_at_the_terminal_needs_no_answer_any_more
   finish(run);
 }
 
-TEST_F(TerminalPrompt, a_profile_may_say_fail_or_an_answer) {
+TEST_F(TerminalPrompt, on_prompt_can_fail_or_answer) {
   const std::string failing = start_bash(R"(read -p "Go on? [y/N] " a)", {"--on-prompt", "fail"});
   const Members failed = finish(failing);
   EXPECT_EQ(failed.at("status"), "failed");
@@ -238,18 +237,18 @@ TEST_F(TerminalPrompt, a_profile_may_say_fail_or_an_answer) {
   EXPECT_THAT(logs(answered), HasSubstr("got <yy>"));
 }
 
-// Neither clock counts while somebody is asked (RUN-3).
-TEST_F(TerminalPrompt, its_time_stands_still_while_it_waits) {
+// Neither timeout runs while a question is open (RUN-3).
+TEST_F(TerminalPrompt, timeout_is_paused_while_it_waits) {
   const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>")", {"--timeout", "2s"});
   const std::string id = asked_by(run);
-  // Another run of the same length tells that the time would be over.
+  // A run of the same length shows that the timeout would have expired.
   EXPECT_EQ(reeve({"run", "--timeout", "2500ms", "--", "sleep", "60"}).code, 124);
   EXPECT_EQ(show(run)["status"], "waiting_approval");
   ASSERT_EQ(reeve({"approve", id}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
 }
 
-// APR-13: whatever moment the daemon dies in, an answer is typed once.
+// APR-13: whenever the daemon dies, an answer is typed once.
 TEST_F(TerminalPrompt, a_killed_daemon_types_nothing_twice) {
   for (int round = 0; round < 5; ++round) {
     const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>"; read -t 1 b; echo "then <$b>")");
@@ -259,7 +258,7 @@ TEST_F(TerminalPrompt, a_killed_daemon_types_nothing_twice) {
     if (round % 2 == 0) ::kill(daemon, SIGKILL);
     approving->wait();
     if (round % 2 == 1) ::kill(daemon, SIGKILL);
-    // Refused only when the first try was stored.
+    // Refused only if the first attempt was stored.
     reeve({"approve", id});
     EXPECT_EQ(finish(run).at("status"), "completed");
     EXPECT_THAT(logs(run), HasSubstr("got <y>"));
@@ -267,8 +266,8 @@ TEST_F(TerminalPrompt, a_killed_daemon_types_nothing_twice) {
   }
 }
 
-// What was answered and not typed yet is typed by the next daemon, and not asked again.
-TEST_F(TerminalPrompt, an_answer_that_was_not_typed_yet_is_not_asked_for_again) {
+// The next daemon types an answer that was not typed yet, and does not ask again.
+TEST_F(TerminalPrompt, untyped_answer_is_typed_by_the_next_daemon) {
   auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "approval.after_decide"}});
   daemon->wait_for_error("listening");
   const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>")");
@@ -280,8 +279,8 @@ TEST_F(TerminalPrompt, an_answer_that_was_not_typed_yet_is_not_asked_for_again) 
   EXPECT_EQ(question_count(run), 1);
 }
 
-// The tool is stopped when its answer comes, and goes on afterwards: the answer is still for this prompt.
-TEST_F(TerminalPrompt, a_fixed_answer_is_tried_again_while_the_prompt_stands) {
+// The tool is stopped when its answer arrives and resumes afterwards: the answer still belongs to this prompt.
+TEST_F(TerminalPrompt, fixed_answer_is_retried_while_the_prompt_stays) {
   const auto server = serve_with_slow_keeper();
   const Gate gate(scratch().path() / "gate");
   const std::string run =
@@ -291,11 +290,11 @@ TEST_F(TerminalPrompt, a_fixed_answer_is_tried_again_while_the_prompt_stands) {
   const std::string text = logs(run);
   const pid_t tool = std::stoi(text.substr(text.find("pid=") + 4));
   gate.open();
-  // It has told of the prompt.
+  // The keeper has reported the prompt.
   const pid_t keeper = wait_for_stopped_keeper();
   ASSERT_EQ(::kill(tool, SIGSTOP), 0);
   ASSERT_EQ(::kill(keeper, SIGCONT), 0);
-  // It has refused the answer.
+  // The keeper has refused the answer.
   ASSERT_EQ(wait_for_stopped_keeper(), keeper);
   ASSERT_EQ(::kill(tool, SIGCONT), 0);
   ASSERT_EQ(::kill(keeper, SIGCONT), 0);
@@ -303,8 +302,8 @@ TEST_F(TerminalPrompt, a_fixed_answer_is_tried_again_while_the_prompt_stands) {
   EXPECT_THAT(logs(run), HasSubstr("got <y>"));
 }
 
-// RUN-10: a prompt that comes while something else is being asked, in vain, is not left unseen.
-TEST_F(TerminalPrompt, a_prompt_behind_a_question_that_failed_is_asked) {
+// RUN-10: a prompt that appears while another question fails is not missed.
+TEST_F(TerminalPrompt, prompt_after_a_failed_question_is_asked) {
   const auto server = serve_with_slow_keeper();
   const Gate gate(scratch().path() / "gate");
   const std::string run = start_bash(
@@ -318,7 +317,8 @@ TEST_F(TerminalPrompt, a_prompt_behind_a_question_that_failed_is_asked) {
                     "CREATE TRIGGER trouble BEFORE INSERT ON approvals WHEN NEW.question = 'In vain?' "
                     "BEGIN SELECT RAISE(ABORT, 'refused by a test'); END");
     gate.open();
-    // It tells of the prompt while the other question waits for the store; the daemon has heard it by its next answer.
+    // The keeper reports the prompt while the other question waits for the store; the daemon has processed it by its
+    // next response.
     ASSERT_EQ(::kill(wait_for_stopped_keeper(), SIGCONT), 0);
     request("GET", "/healthz");
   }
@@ -329,8 +329,8 @@ TEST_F(TerminalPrompt, a_prompt_behind_a_question_that_failed_is_asked) {
   EXPECT_THAT(logs(run), HasSubstr("got <y>"));
 }
 
-// A prompt that stood before the daemon was there is the same question afterwards.
-TEST_F(TerminalPrompt, a_question_outlives_the_daemon) {
+// A prompt from before the daemon's start is still the same question.
+TEST_F(TerminalPrompt, question_survives_a_daemon_crash) {
   const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>")");
   const std::string id = asked_by(run);
   ASSERT_EQ(::kill(daemon_pid(), SIGKILL), 0);
@@ -341,7 +341,7 @@ TEST_F(TerminalPrompt, a_question_outlives_the_daemon) {
   EXPECT_THAT(logs(run), HasSubstr("got <y>"));
 }
 
-TEST_F(TerminalPrompt, who_is_silent_without_asking_is_not_asked_about) {
+TEST_F(TerminalPrompt, silent_tool_without_a_prompt_is_not_asked_about) {
   const std::string sleeping = start_bash("sleep 3; echo done");
   const std::string busy = start_bash("end=$((SECONDS + 3)); while [ $SECONDS -lt $end ]; do :; done; echo done");
   EXPECT_EQ(finish(sleeping).at("status"), "completed");
@@ -349,7 +349,7 @@ TEST_F(TerminalPrompt, who_is_silent_without_asking_is_not_asked_about) {
   EXPECT_EQ(reeve({"approvals", "--all"}).out, "");
 }
 
-// LOG-4: what stands on the screen is shown to whoever may look.
+// LOG-4: the question shows the screen to every reader.
 TEST_F(TerminalPrompt, a_secret_on_the_screen_is_hidden_in_the_question) {
   const testing::Outcome started = reeve({"run", "--detach", "--pty", "--env", "MY_TOKEN=tok-12345678", "--", "bash",
                                           "-c", R"(read -p "Use $MY_TOKEN? [y/N] " a)"});

@@ -5,7 +5,7 @@
 #include "tests/support/approvals.h"
 #include "tests/support/websocket_client.h"
 
-// /api/runs/ID/terminal: a run's output as it was printed and what is typed into it, over a WebSocket (SPEC §7).
+// /api/runs/ID/terminal: a run's raw output and its input over a WebSocket (SPEC §7).
 namespace reeve {
 namespace {
 
@@ -18,7 +18,7 @@ using ::testing::StartsWith;
 class TerminalSocket : public testing::ApprovalsTest {
  protected:
   struct Heard {
-    // All that was printed, and where it goes on.
+    // All output, and the position to resume at.
     std::string output;
     std::string next;
     // The other messages.
@@ -28,7 +28,7 @@ class TerminalSocket : public testing::ApprovalsTest {
   Client attach(const std::string& run, const std::string& query = {}) const {
     return Client(socket(), fmt::format("/api/runs/{}/terminal{}", run, query));
   }
-  // Whether it goes on.
+  // Reads one message; false at the end.
   static bool hear(Client& client, Heard& heard) {
     const auto message = client.read_message();
     if (!message) return false;
@@ -55,7 +55,7 @@ class TerminalSocket : public testing::ApprovalsTest {
   }
 };
 
-TEST_F(TerminalSocket, gives_what_was_printed_and_how_it_ended) {
+TEST_F(TerminalSocket, delivers_output_and_exit_status) {
   EXPECT_EQ(reeve({"run", "--", "sh", "-c", "printf 'a\\001b\\377c\\n'; exit 3"}).code, 3);
   Client client = attach("TR-1");
   ASSERT_TRUE(client.is_open()) << client.head();
@@ -71,14 +71,14 @@ TEST_F(TerminalSocket, gives_what_was_printed_and_how_it_ended) {
   EXPECT_EQ(heard.said[1]["status"], "failed");
   EXPECT_EQ(heard.said[1]["exit_code"], "3");
   EXPECT_EQ(client.close_code(), 1000);
-  // From where it ended nothing comes, and the end again.
+  // Resuming at the end yields only the end message again.
   Client again = attach("TR-1", "?from=" + heard.next);
   Heard rest = hear_all(again);
   EXPECT_EQ(rest.output, "");
   EXPECT_EQ(rest.said.back()["type"], "end");
 }
 
-TEST_F(TerminalSocket, what_is_typed_reaches_a_terminal_that_lives) {
+TEST_F(TerminalSocket, typed_input_reaches_a_live_terminal) {
   const std::string id = detach({"--pty"}, {"echo-tty"});
   Client client = attach(id);
   ASSERT_TRUE(client.is_open()) << client.head();
@@ -86,7 +86,7 @@ TEST_F(TerminalSocket, what_is_typed_reaches_a_terminal_that_lives) {
   client.send({Client::binary, "lo\r"});
   Heard heard;
   hear_until(client, heard, "echo: hello\r\n");
-  // What is no message is told, and it goes on.
+  // An invalid message gets an error, and the connection stays open.
   client.send_text(R"({"type":"resize","rows":0,"columns":77})");
   client.send_text("nonsense");
   client.send({Client::binary, "quit\r"});
@@ -102,7 +102,7 @@ TEST_F(TerminalSocket, what_is_typed_reaches_a_terminal_that_lives) {
   EXPECT_EQ(heard.said[3]["exit_code"], "0");
 }
 
-TEST_F(TerminalSocket, its_size_is_that_of_whoever_looks) {
+TEST_F(TerminalSocket, size_follows_the_attached_client) {
   const std::string id = detach({"--pty"}, {"size"});
   Client client = attach(id);
   Heard heard;
@@ -115,8 +115,8 @@ TEST_F(TerminalSocket, its_size_is_that_of_whoever_looks) {
   EXPECT_EQ(heard.said.back()["status"], "completed");
 }
 
-// RUN-9: a run without a terminal takes no keys, and says so; it is none the worse for it.
-TEST_F(TerminalSocket, a_run_without_a_terminal_takes_no_keys) {
+// RUN-9: a run without a terminal refuses input with an error, and is not affected.
+TEST_F(TerminalSocket, run_without_a_terminal_refuses_input) {
   const std::string id = detach({}, {"wait-file", (project() / "go").string()});
   Client client = attach(id);
   Heard heard;
@@ -130,8 +130,8 @@ TEST_F(TerminalSocket, a_run_without_a_terminal_takes_no_keys) {
   EXPECT_EQ(heard.said.back()["type"], "end");
 }
 
-// Back-pressure: what is not taken stays in the files, and comes whole when it is.
-TEST_F(TerminalSocket, one_that_reads_slowly_gets_everything) {
+// Back-pressure: unread output stays in the files, and is delivered completely.
+TEST_F(TerminalSocket, slow_reader_gets_everything) {
   constexpr std::size_t bytes = 8UZ * 1024 * 1024;
   const std::string id = detach({}, {"binary", std::to_string(bytes)});
   Client client = attach(id);
@@ -141,8 +141,8 @@ TEST_F(TerminalSocket, one_that_reads_slowly_gets_everything) {
   EXPECT_EQ(client.close_code(), 1000);
 }
 
-// A position that was given is where it goes on: nothing twice, nothing lost.
-TEST_F(TerminalSocket, goes_on_from_a_position) {
+// Resuming at a reported position neither repeats nor loses output.
+TEST_F(TerminalSocket, resumes_from_a_position) {
   EXPECT_EQ(reeve({"run", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do echo line $i; done"}).code, 0);
   Client first = attach("TR-1");
   Heard all;
@@ -159,7 +159,7 @@ TEST_F(TerminalSocket, goes_on_from_a_position) {
   EXPECT_LE(so_far, all.output.size());
 }
 
-TEST_F(TerminalSocket, what_cannot_be_attached_to_is_refused) {
+TEST_F(TerminalSocket, invalid_attach_requests_are_refused) {
   EXPECT_EQ(reeve({"run", "--", "true"}).code, 0);
   EXPECT_THAT(attach("TR-99").head(), StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(attach("nonsense").head(), StartsWith("HTTP/1.1 404 "));
@@ -172,7 +172,7 @@ TEST_F(TerminalSocket, what_cannot_be_attached_to_is_refused) {
   EXPECT_EQ(over.close_code(), 1000);
 }
 
-// APR-11: a process inside a run sits at no terminal, not even its own.
+// APR-11: a process inside a run cannot attach to a terminal, not even its own.
 TEST_F(TerminalSocket, a_process_inside_a_run_is_refused) {
   scratch().write(
       "project/attach.py",

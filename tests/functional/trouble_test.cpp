@@ -8,7 +8,7 @@
 
 #include "tests/support/daemon.h"
 
-// Two things that go wrong at once: a limit and a death, a full place and an end, a secret and a restart.
+// Two problems at once: a limit and a crash, a full buffer and an exit, a secret and a restart.
 namespace reeve {
 namespace {
 
@@ -24,7 +24,7 @@ class Trouble : public testing::DaemonTest {
     return pid;
   }
   void kill_daemon() const { ASSERT_EQ(::kill(daemon_pid(), SIGKILL), 0); }
-  // Of runs, not those of the pool: they have the tool beneath them.
+  // Only the keepers of runs, which have a tool as child, not those of the pool.
   void signal_keepers(int number) const {
     for (const testing::FoundProcess& process : processes()) {
       if (process.command.find("reeve-keeper hold") != std::string::npos) ::kill(process.pid, number);
@@ -37,8 +37,8 @@ class Trouble : public testing::DaemonTest {
   }
 };
 
-// RUN-12: a line without an end on one stream holds nobody, however small the cap is.
-TEST_F(Trouble, an_unfinished_line_does_not_hold_the_tool) {
+// RUN-12: an unterminated line on one stream blocks nothing, however small the cap is.
+TEST_F(Trouble, unfinished_line_does_not_block_the_tool) {
   configure(
       "tools:\n"
       "  other: {command: [sh, -c, 'printf \"working \" >&2; seq 1 200000'], output_cap: 256KiB}\n"
@@ -49,8 +49,8 @@ TEST_F(Trouble, an_unfinished_line_does_not_hold_the_tool) {
   EXPECT_TRUE(testing::lines_of(logs("TR-1")).back() == "200000" || logs("TR-1").find("200000\n") != std::string::npos);
 }
 
-// RUN-13, RUN-15: what a person has cancelled is not started again, whatever its profile says.
-TEST_F(Trouble, a_cancelled_run_is_not_run_again) {
+// RUN-13, RUN-15: a cancelled run is not restarted, whatever its profile says.
+TEST_F(Trouble, cancelled_run_is_not_rerun) {
   configure(fmt::format("tools:\n  stubborn: {{command: [{}, hang], kill_grace: 30s, on_interrupted: rerun}}\n",
                         testing::zoo_binary()));
   const std::string id = detach_tool("stubborn");
@@ -64,7 +64,7 @@ TEST_F(Trouble, a_cancelled_run_is_not_run_again) {
   EXPECT_TRUE(testing::eventually([&] { return tools().empty(); }));
 }
 
-// RUN-17 over a restart.
+// RUN-17, across a restart.
 TEST_F(Trouble, a_result_is_remembered_by_the_next_daemon) {
   configure(
       fmt::format("tools:\n  clingy: {{command: [{}, result-no-exit], result_grace: 2s}}\n", testing::zoo_binary()));
@@ -76,8 +76,8 @@ TEST_F(Trouble, a_result_is_remembered_by_the_next_daemon) {
   EXPECT_EQ(run.at("outcome"), "did_not_exit");
 }
 
-// RUN-13: one keeper that does not answer keeps nobody else waiting.
-TEST_F(Trouble, a_stopped_keeper_does_not_close_the_doors) {
+// RUN-13: a keeper that does not respond blocks no other run.
+TEST_F(Trouble, stopped_keeper_does_not_block_other_runs) {
   const std::string file = (scratch().path() / "go").string();
   const std::string id = detach({}, {"wait-file", file});
   wait_for_output(id, "waiting");
@@ -89,8 +89,8 @@ TEST_F(Trouble, a_stopped_keeper_does_not_close_the_doors) {
   EXPECT_EQ(finish(id).at("status"), "completed");
 }
 
-// LOG-4: nor in what a tool says to Reeve.
-TEST_F(Trouble, secrets_are_hidden_in_everything_that_is_said) {
+// LOG-4: also in what a tool reports to Reeve.
+TEST_F(Trouble, secrets_are_hidden_in_reported_errors) {
   const testing::Variables secret = {{"MY_TOKEN", "tops3cret"}};
   const testing::Outcome outcome = reeve(
       {"run", "--", "sh", "-c",
@@ -103,7 +103,7 @@ TEST_F(Trouble, secrets_are_hidden_in_everything_that_is_said) {
   EXPECT_EQ(reeve({"runs"}).out.find("tops3cret"), std::string::npos);
 }
 
-TEST_F(Trouble, secrets_are_hidden_after_the_end_also_those_of_many_lines_and_of_before_a_restart) {
+TEST_F(Trouble, multiline_secrets_stay_hidden_after_the_end_and_a_restart) {
   const testing::Variables secret = {{"A_KEY", "first-line-of-it\nsecond-line-of-it"}, {"B_TOKEN", "another-one"}};
   const std::string file = (scratch().path() / "go").string();
   const testing::Outcome started = reeve(
@@ -122,8 +122,8 @@ TEST_F(Trouble, secrets_are_hidden_after_the_end_also_those_of_many_lines_and_of
   EXPECT_EQ(testing::count_of(text, "***"), 2) << text;
 }
 
-// DESIGN «Spawn protocol»: the environment does not lie about because a daemon died at a bad moment.
-TEST_F(Trouble, a_launch_that_was_left_is_swept) {
+// DESIGN "Spawn protocol": no environment stays on disk because a daemon died at a bad moment.
+TEST_F(Trouble, leftover_launch_file_is_removed) {
   auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "run.after_tx_exit"}});
   daemon->wait_for_error("listening");
   EXPECT_EQ(reeve({"run", "--", "true"}).code, 0);
@@ -132,7 +132,7 @@ TEST_F(Trouble, a_launch_that_was_left_is_swept) {
   EXPECT_TRUE(testing::eventually([&] { return !std::filesystem::exists(state() / "runs/TR-1/launch"); }));
 }
 
-TEST_F(Trouble, a_folder_of_other_things_is_not_made_private) {
+TEST_F(Trouble, permissions_of_a_foreign_folder_are_not_changed) {
   const std::filesystem::path folder = scratch().path() / "theirs";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "file") << "x";
@@ -143,8 +143,7 @@ TEST_F(Trouble, a_folder_of_other_things_is_not_made_private) {
   EXPECT_EQ(std::filesystem::status(folder).permissions(), std::filesystem::perms::all);
 }
 
-// A seat of a keeper that was killed is nobody's.
-TEST_F(Trouble, seats_of_killed_keepers_are_swept) {
+TEST_F(Trouble, endpoints_of_killed_keepers_are_removed) {
   ASSERT_EQ(run({}, {"exit", "0"}).code, 0);
   const pid_t pid = daemon_pid();
   for (const testing::FoundProcess& process : processes()) ::kill(process.pid, SIGKILL);

@@ -24,7 +24,7 @@ using ::testing::Not;
 using testing::Outcome;
 using testing::Session;
 
-// A port that somebody else listens at.
+// A port with a foreign listener.
 class Listener {
  public:
   Listener() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -54,7 +54,7 @@ class Listener {
 
 class Trust : public testing::ApprovalsTest {
  protected:
-  // As a clone brings it: nobody has looked at it.
+  // As a clone brings it: not trusted.
   void clone(const std::string& yaml) const { scratch().write("project/.reeve/config.yaml", yaml); }
   Outcome trust() const { return reeve({"config", "trust", "--yes"}); }
   fs::path records() const { return scratch().path() / "home/.local/state/reeve/trust"; }
@@ -64,13 +64,13 @@ class Trust : public testing::ApprovalsTest {
     }
     return {};
   }
-  // What the tool `t` sees of FAVOURITE.
+  // The value of FAVOURITE that the tool `t` sees.
   std::string seen() const { return reeve({"run", "--tool", "t"}, {{"FAVOURITE", "red"}}).out; }
   static constexpr const char* passing =
       "tools: {t: {command: [/bin/sh, -c, 'echo \"[$FAVOURITE]\"'], pass_env: [FAVOURITE]}}\n";
 };
 
-TEST_F(Trust, looking_at_a_clone_connects_to_nobody) {
+TEST_F(Trust, reading_a_clone_makes_no_connections) {
   const Listener attacker;
   clone(
       fmt::format("store: postgresql://u@127.0.0.1:{}/db?connect_timeout=2\n"
@@ -87,10 +87,10 @@ TEST_F(Trust, looking_at_a_clone_connects_to_nobody) {
   EXPECT_TRUE(fs::exists(state() / "reeve.db"));
 }
 
-TEST_F(Trust, what_is_ignored_is_named) {
+TEST_F(Trust, ignored_keys_are_listed) {
   clone("store: postgresql://u:hunter2@nowhere/db\ntools: {t: {command: [\"true\"], pass_env: [FAVOURITE]}}\n");
   const Outcome shown = reeve({"config", "show", "--origin"});
-  EXPECT_THAT(shown.out, HasSubstr("store\tsqlite\tdefault (ignored: postgresql://u:***@nowhere/db of "
+  EXPECT_THAT(shown.out, HasSubstr("store\tsqlite\tdefault (ignored: postgresql://u:***@nowhere/db from "
                                    ".reeve/config.yaml:1)\n"));
   EXPECT_THAT(shown.err, AllOf(HasSubstr("config.not_trusted"), HasSubstr("tools.t.pass_env"),
                                HasSubstr("reeve config trust"), Not(HasSubstr("hunter2"))));
@@ -107,8 +107,8 @@ TEST_F(Trust, what_is_ignored_is_named) {
   EXPECT_THAT(reeve({"run", "--", "true"}).err, Not(HasSubstr("ignored")));
 }
 
-// A change, also while the daemon lives, takes effect only after it is trusted again.
-TEST_F(Trust, a_variable_is_passed_only_while_exactly_this_is_trusted) {
+// A change takes effect only after it is trusted again, even while the daemon runs.
+TEST_F(Trust, variable_is_passed_only_while_the_exact_config_is_trusted) {
   clone(passing);
   EXPECT_EQ(seen(), "[]\n");
   ASSERT_EQ(trust().code, 0);
@@ -122,8 +122,8 @@ TEST_F(Trust, a_variable_is_passed_only_while_exactly_this_is_trusted) {
   EXPECT_EQ(seen(), "[]\n");
 }
 
-// Who gets the variable is part of what is trusted.
-TEST_F(Trust, another_command_does_not_get_what_was_meant_for_the_first) {
+// The command that gets the variable is part of what is trusted.
+TEST_F(Trust, changed_command_does_not_get_the_variable) {
   configure(passing);
   EXPECT_EQ(seen(), "[red]\n");
   clone("tools: {t: {command: [/bin/sh, -c, 'echo \"stolen [$FAVOURITE]\"'], pass_env: [FAVOURITE]}}\n");
@@ -143,12 +143,12 @@ TEST_F(Trust, even_if_denied_counts_from_the_users_config_only) {
   configure(rule);
   const Outcome denied = reeve({"policy", "check", "delete"});
   EXPECT_EQ(denied.code, 5) << denied.out;
-  EXPECT_THAT(reeve({"config", "show"}).err, HasSubstr("counts from your own config only"));
+  EXPECT_THAT(reeve({"config", "show"}).err, HasSubstr("takes effect only in your own config"));
   scratch().write("home/.config/reeve/config.yaml", rule);
   EXPECT_THAT(reeve({"policy", "check", "delete"}).out, HasSubstr("auto_approve"));
 }
 
-TEST_F(Trust, a_clone_notifies_nobody) {
+TEST_F(Trust, notifiers_of_a_clone_are_ignored) {
   const fs::path told = scratch().path() / "told";
   clone(fmt::format("notify: [{{on: [failed], command: [touch, {}]}}]\n", told.string()));
   EXPECT_NE(reeve({"run", "--", "false"}).code, 0);
@@ -159,18 +159,18 @@ TEST_F(Trust, a_clone_notifies_nobody) {
   EXPECT_TRUE(testing::eventually([&] { return fs::exists(told); }));
 }
 
-TEST_F(Trust, the_commands_of_a_clone_are_shown_before_the_first_of_them_runs) {
+TEST_F(Trust, commands_of_a_clone_are_shown_before_the_first_run) {
   clone("tools: {t: {command: [echo, hello]}}\ngates: {g: {command: [make, check]}}\n");
-  EXPECT_THAT(reeve({"run", "--", "true"}).err, Not(HasSubstr("brings these commands"))) << "none of them is started";
+  EXPECT_THAT(reeve({"run", "--", "true"}).err, Not(HasSubstr("defines these commands"))) << "none of them is started";
   EXPECT_THAT(reeve({"run", "--tool", "t"}).err,
-              AllOf(HasSubstr("brings these commands"), HasSubstr("tools.t.command: [\"echo\",\"hello\"]"),
+              AllOf(HasSubstr("defines these commands"), HasSubstr("tools.t.command: [\"echo\",\"hello\"]"),
                     HasSubstr("gates.g.command: [\"make\",\"check\"]")));
-  EXPECT_THAT(reeve({"run", "--tool", "t"}).err, Not(HasSubstr("brings these commands")));
+  EXPECT_THAT(reeve({"run", "--tool", "t"}).err, Not(HasSubstr("defines these commands")));
   clone("tools: {t: {command: [echo, other]}}\n");
   EXPECT_THAT(reeve({"run", "--tool", "t"}).err, HasSubstr("[\"echo\",\"other\"]"));
 }
 
-TEST_F(Trust, it_is_asked_for_at_a_terminal_and_needs_yes_elsewhere) {
+TEST_F(Trust, trust_asks_at_a_terminal_and_needs_yes_elsewhere) {
   clone(passing);
   const Outcome unasked = reeve({"config", "trust"});
   EXPECT_EQ(unasked.code, 2);
@@ -180,7 +180,7 @@ TEST_F(Trust, it_is_asked_for_at_a_terminal_and_needs_yes_elsewhere) {
   for (const std::string answer : {"n", "y"}) {
     const auto session = start({"config", "trust"}, Session::Ends::terminal);
     EXPECT_TRUE(session->wait_for("Trust them? [y/N]"));
-    // What is recorded is what was shown.
+    // The recorded config is the one that was shown.
     clone(std::string(passing) + "store: postgresql://u@h/d\n");
     session->type(answer + "\n");
     EXPECT_EQ(session->wait(), answer == "y" ? 0 : 1);
@@ -190,7 +190,7 @@ TEST_F(Trust, it_is_asked_for_at_a_terminal_and_needs_yes_elsewhere) {
   }
 }
 
-TEST_F(Trust, nothing_inside_a_run_trusts) {
+TEST_F(Trust, process_inside_a_run_cannot_trust) {
   clone(passing);
   for (const std::string line : {"config trust --yes", "config trust --revoke"}) {
     const Outcome inside =
@@ -201,8 +201,8 @@ TEST_F(Trust, nothing_inside_a_run_trusts) {
   EXPECT_EQ(seen(), "[]\n");
 }
 
-// The record is the user's own file, and says whose it is.
-TEST_F(Trust, a_record_that_others_could_have_made_counts_for_nothing) {
+// The record is a file of the user, and names its owner.
+TEST_F(Trust, trust_record_writable_by_others_is_ignored) {
   configure(passing);
   ASSERT_EQ(seen(), "[red]\n");
   const fs::path own = record();
@@ -224,15 +224,15 @@ TEST_F(Trust, a_record_that_others_could_have_made_counts_for_nothing) {
   fs::remove(records());
   fs::rename(moved, records());
   EXPECT_EQ(seen(), "[red]\n");
-  // It says whose it is.
+  // It names its owner.
   std::string text = testing::read_text(own);
   text.replace(text.find("/project\""), 9, "/another\"");
   std::ofstream(own) << text;
   EXPECT_EQ(seen(), "[]\n");
 }
 
-// What `reeve init` writes is trusted as it is; a config that was there before is not.
-TEST_F(Trust, what_init_writes_is_the_persons_own) {
+// A config written by `reeve init` is trusted; one that existed before is not.
+TEST_F(Trust, config_written_by_init_is_trusted) {
   fs::remove_all(project() / ".reeve");
   ASSERT_EQ(reeve({"init"}).code, 0);
   EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("trust\tok\tthe project's config is trusted"));

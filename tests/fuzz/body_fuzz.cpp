@@ -9,9 +9,9 @@
 #include "json/encode.h"
 #include "json/parse.h"
 #include "keeper/records.h"
-#include "runtime/run_plan.h"
-#include "runtime/tool_line.h"
-#include "server/api.h"
+#include "runtime/output/tool_line.h"
+#include "runtime/runs/run_plan.h"
+#include "server/routing/api.h"
 #include "wire/execution_request.h"
 #include "wire/pipeline_request.h"
 #include "wire/run_request.h"
@@ -21,7 +21,7 @@ namespace {
 using namespace reeve;
 using base::Value;
 
-// Refused with words, or taken with one meaning: what was understood, sent again, is understood in the same way.
+// Either refused with an error or accepted with one meaning: encoding and decoding the result gives the same value.
 template <class T>
 std::optional<T> check_decoded(const Value& body) {
   auto decoded = json::from_value<T>(body);
@@ -63,7 +63,7 @@ void check_run(const wire::RunRequest& request) {
   REEVE_ASSERT(json::parse(json::encode(json::to_value(runtime::make_run(*plan)))).has_value());
 }
 
-// POST /api/approvals and /api/report at a run's own socket: the body as a line that the tool would print.
+// POST /api/approvals and /api/report at the run socket: the body as a line that the tool would print.
 void check_report(Value body) {
   runtime::LineReader reader;
   const auto said = reader.read(json::encode(body));
@@ -74,7 +74,7 @@ void check_report(Value body) {
   const bool names_an_event = body.find("event") != nullptr;
   body.set("event", Value::string("approval_needed"));
   const auto asked = reader.read(json::encode(body));
-  // Two of one name are none.
+  // A duplicated name counts as missing.
   REEVE_ASSERT(!(names_an_event && asked));
   REEVE_ASSERT(!asked || std::holds_alternative<runtime::Question>(*asked));
 }
@@ -93,7 +93,7 @@ void check_texts(const Value& body) {
 
 }  // namespace
 
-// Any bytes as the body of each request that changes something.
+// Any bytes as the body of each request that makes a change.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto body = json::parse(std::string_view(reinterpret_cast<const char*>(data), size));
   if (!body || body->as_object() == nullptr) return 0;

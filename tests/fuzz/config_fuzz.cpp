@@ -9,7 +9,7 @@
 #include "spec/pipelines_file.h"
 #include "view/problem_text.h"
 
-// Any bytes as a config: refused with words, or read again from what it shows with the same meaning.
+// Any bytes as a config: refused with an error, or the displayed config parses to the same value.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace reeve;
   const auto source =

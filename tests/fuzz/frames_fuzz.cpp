@@ -22,7 +22,7 @@ namespace {
 using namespace reeve;
 using keeper::frame_header_bytes;
 
-// A folder of its own, gone with the process.
+// A temporary folder, removed with the process.
 const os::Folder& scratch() {
   struct Scratch {
     Scratch() {
@@ -44,8 +44,8 @@ std::string frame_of(std::string_view bytes, std::uint8_t stream, std::uint8_t f
   return std::string(head.data(), head.size()).append(bytes);
 }
 
-// Instructions: a byte says what the next ones are. Frames with the right sum and bytes of any kind take turns, as in a
-// file whose end a power cut has spoiled.
+// Instructions: a byte determines what the next bytes are. Frames with a valid checksum alternate with arbitrary bytes,
+// as in a file whose end was corrupted by a power failure.
 std::string build(std::string_view input) {
   std::string stream;
   while (!input.empty()) {
@@ -74,7 +74,7 @@ void read_all(keeper::OutputReader& reader, Read& into) {
   }
 }
 
-// As the daemon reads it while it grows.
+// As the daemon reads the file while it grows.
 Read read_growing(const std::string& stream, std::size_t piece) {
   const auto file = scratch().open_file(keeper::segment_name(0), O_RDWR | O_CREAT | O_TRUNC);
   REEVE_ASSERT(file.has_value());
@@ -90,8 +90,8 @@ Read read_growing(const std::string& stream, std::size_t piece) {
 
 }  // namespace
 
-// Any bytes as the output file of a run: as far as it can be read it gives the same frames however it grows, from
-// wherever it is read, and to a client that gets them in pieces.
+// Any bytes as the output file of a run: the readable part yields the same frames however the file grows, from any
+// position, and for a client that receives it in pieces.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t most_bytes = 600;
   if (size > most_bytes) return 0;
@@ -100,7 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   REEVE_ASSERT(whole.end <= stream.size());
   REEVE_ASSERT(read_growing(stream, 13) == whole);
 
-  // To the frame that holds a position, or to the end.
+  // To the frame that contains a position, or to the end.
   keeper::OutputReader seeker(scratch());
   const std::uint64_t wanted = size > 0 ? data[0] * 16U : 0;
   if (seeker.seek(wanted)) {
@@ -119,7 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     while (const auto frame = decoder.next()) told.emplace_back(frame->bytes);
   }
   REEVE_ASSERT(told == whole.frames && decoder.position() == whole.end);
-  // What is no frame is refused or waited for, within its bound.
+  // Invalid frames are refused or waited for, within the limit.
   client::FrameDecoder strict(0);
   try {
     strict.add(stream);

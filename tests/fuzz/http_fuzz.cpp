@@ -6,13 +6,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "server/http_reader.h"
+#include "server/http/http_reader.h"
 
 namespace {
 
 constexpr reeve::server::HttpServer::Limits small{.header_bytes = 512, .body_bytes = 256};
 
-// As a connection feeds it: what is not taken comes again, with more.
+// As a connection feeds it: unconsumed bytes are offered again, with more.
 reeve::server::RequestReader read_in_pieces(std::string_view text, std::size_t piece) {
   reeve::server::RequestReader reader(small);
   std::string buffer;
@@ -28,8 +28,7 @@ reeve::server::RequestReader read_in_pieces(std::string_view text, std::size_t p
 
 }  // namespace
 
-// Any bytes as a request: refused, waited for, or a request within the bounds that is the same in whatever pieces it
-// came.
+// Any bytes as a request: refused, incomplete, or a request within the limits that is the same however it was split.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace reeve;
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -18,7 +18,7 @@ template <class T>
 bool is_same(const T& one, const T& other) {
   return one == other;
 }
-// Two readers of numbers may differ in the last bit.
+// Two number parsers may differ in the last bit.
 bool is_same(const std::optional<double>& one, const std::optional<double>& other) {
   if (!one || !other) return one == other;
   constexpr double last_bits = 1e-14;
@@ -32,7 +32,7 @@ bool is_same(const model::Usage& one, const model::Usage& other) {
          is_same(one.cost_usd, other.cost_usd);
 }
 
-// What the fast way takes means the same in the other.
+// Whatever the fast reader accepts means the same to the other one.
 template <class T>
 void check_plain(std::string_view text) {
   T value{};
@@ -46,7 +46,7 @@ void check_plain(std::string_view text) {
 
 }  // namespace
 
-// Any bytes as JSON: refused, or encoded and read again with the same meaning.
+// Any bytes as JSON: refused, or encoded and parsed again to the same value.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   check_plain<std::vector<std::string>>(input);

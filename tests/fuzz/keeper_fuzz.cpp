@@ -8,14 +8,14 @@
 #include "keeper/message.h"
 #include "keeper/packing.h"
 #include "keeper/records.h"
-#include "runtime/run_plan.h"
+#include "runtime/runs/run_plan.h"
 
 namespace {
 
 using namespace reeve;
 
-// The head of a file of a run, right for whatever stands behind it: a fuzzer would never find the sum by itself, and a
-// file that is whole and wrong is the one that must be refused.
+// A valid header for arbitrary content: a fuzzer would never find the checksum, and the interesting files are those
+// with a valid checksum and invalid content.
 std::string sealed(std::uint32_t kind, std::string_view content) {
   std::uint64_t sum = 14695981039346656037ULL;
   for (const char byte : content) sum = (sum ^ static_cast<unsigned char>(byte)) * 1099511628211ULL;
@@ -28,7 +28,7 @@ constexpr std::uint32_t launch_kind = 0x314c5652;
 constexpr std::uint32_t exit_kind = 0x31455652;
 constexpr std::uint32_t marker_kind = 0x314d5652;
 
-// What is a message says the same when it is sent on.
+// A decoded message encodes to the same meaning.
 void check_messages(std::string_view bytes) {
   if (const auto message = keeper::decode_to_keeper(bytes)) {
     const std::string again = keeper::encode(*message);
@@ -64,7 +64,7 @@ void check_files(std::string_view bytes) {
     const auto decoded = keeper::decode_launch(again);
     REEVE_ASSERT(decoded && keeper::encode_launch(*decoded) == again);
   }
-  // What the daemon reads out of it after a restart.
+  // What the daemon reads from it after a restart.
   if (const auto plan = runtime::read_plan(bytes)) {
     runtime::make_run(*plan);
     const auto again = runtime::read_plan(keeper::encode_launch(runtime::make_launch(*plan)));
@@ -74,8 +74,7 @@ void check_files(std::string_view bytes) {
 
 }  // namespace
 
-// Any bytes as a message to or from a keeper, and as what stands in the small files of a run: refused, or taken with
-// the one meaning that it has.
+// Any bytes as a message to or from a keeper, and as the small files of a run: refused, or accepted with one meaning.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   check_messages(bytes);

@@ -7,13 +7,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "json/parse.h"
-#include "runtime/line_splitter.h"
-#include "runtime/log_line.h"
-#include "runtime/tool_line.h"
-#include "runtime/tool_line_failure.h"
+#include "runtime/output/line_splitter.h"
+#include "runtime/output/log_line.h"
+#include "runtime/output/tool_line.h"
+#include "runtime/output/tool_line_failure.h"
 
-// Any bytes as the output of a tool: however they are cut, each becomes part of exactly one line of the log, which is
-// JSON and gives the same text back.
+// Any bytes as the output of a tool: however they are split, each becomes part of exactly one log line, which is JSON
+// and yields the same text.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace reeve;
   const std::string_view output(reinterpret_cast<const char*>(data), size);

@@ -10,7 +10,7 @@
 
 namespace {
 
-// It is shown and stored elsewhere: well-formed, bounded, and nothing that a terminal would act on but line ends.
+// The text is shown and stored elsewhere: well-formed, bounded, and without terminal controls except line ends.
 void check_text(std::string_view text, std::size_t most) {
   using namespace reeve;
   REEVE_ASSERT(text.size() <= most && !base::find_invalid_utf8(text));
@@ -23,7 +23,7 @@ void check_text(std::string_view text, std::size_t most) {
 
 }  // namespace
 
-// Any bytes on a screen of any size, which the first two give.
+// Any bytes on a screen whose size is given by the first two.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace reeve;
   if (size < 2) return 0;

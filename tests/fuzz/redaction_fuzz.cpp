@@ -8,7 +8,7 @@
 #include "base/redaction.h"
 #include "base/text.h"
 
-// The first line holds secrets, the rest is the stream: no secret is ever shown, however the stream is cut.
+// The first line contains secrets, the rest is the stream: no secret is ever shown, however the stream is split.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace reeve;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   base::SecretSet secrets;
   std::vector<std::string_view> added;
   for (const std::string_view secret : base::split(input.substr(0, end), ',')) {
-    // A secret made of the mark's own sign could be found in the mark.
+    // A secret made of asterisks could be found in the mask.
     const bool is_starry = secret.find('*') != std::string_view::npos;
     if (!is_starry && secrets.add(secret) == base::SecretSet::Added::yes) added.push_back(secret);
   }

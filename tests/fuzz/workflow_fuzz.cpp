@@ -9,7 +9,7 @@
 #include "spec/workflow_file.h"
 #include "view/problem_text.h"
 
-// Any bytes as a workflow file: refused with words that a terminal can be shown, or drawn in every form.
+// Any bytes as a workflow file: refused with printable errors, or drawn in every format.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace reeve;
   const auto source =

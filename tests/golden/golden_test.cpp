@@ -13,7 +13,7 @@
 #include "tests/support/files.h"
 #include "view/problem_text.h"
 
-// Files that people might write, and what Reeve says to them, word for word. To accept new words: REEVE_ACCEPT=1.
+// Files as users might write them, and Reeve's exact error messages. REEVE_ACCEPT=1 accepts new ones.
 namespace reeve {
 namespace {
 
@@ -34,7 +34,7 @@ std::string test_name(const ::testing::TestParamInfo<fs::path>& info) {
   return name;
 }
 
-// The name is shown without its folder, so that the words do not depend on where the repository lies.
+// The file name is shown without its folder, so that messages do not depend on where the repository is.
 std::shared_ptr<const spec::Source> source_of(const fs::path& file) {
   return std::make_shared<const spec::Source>(file.filename().string(), testing::read_text(file));
 }
@@ -50,7 +50,7 @@ bool is_trusted(const std::string&) { return true; }
 
 class BrokenWorkflow : public ::testing::TestWithParam<fs::path> {};
 
-// A project for those that are about roles, gates and subgraphs; the others do not look at it.
+// A project for files about roles, gates and subgraphs; the others ignore it.
 const model::Config& project_config() {
   static const auto loaded = spec::parse_config(
       {.project = std::make_shared<const spec::Source>(
@@ -70,21 +70,21 @@ const spec::WorkflowCatalog& project_catalog() {
 }
 
 // GRF-1
-TEST_P(BrokenWorkflow, is_refused_with_these_words) {
-  spec::WorkflowSurroundings surroundings{.config = nullptr, .catalog = project_catalog};
-  if (GetParam().stem().string().starts_with("project-")) surroundings.config = &project_config();
-  const auto parsed = spec::parse_workflow(source_of(GetParam()), surroundings);
+TEST_P(BrokenWorkflow, errors_match_the_golden_file) {
+  spec::WorkflowContext context{.config = nullptr, .catalog = project_catalog};
+  if (GetParam().stem().string().starts_with("project-")) context.config = &project_config();
+  const auto parsed = spec::parse_workflow(source_of(GetParam()), context);
   ASSERT_FALSE(parsed);
   expect_words(GetParam(), parsed.error());
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, BrokenWorkflow, ::testing::ValuesIn(files_in("flow")), test_name);
 
-TEST(GoldenFiles, are_at_least_forty_broken_ones) { EXPECT_GE(files_in("flow").size(), 40); }
+TEST(GoldenFiles, include_at_least_forty_broken_workflows) { EXPECT_GE(files_in("flow").size(), 40); }
 
 class BrokenConfig : public ::testing::TestWithParam<fs::path> {};
 
-TEST_P(BrokenConfig, is_refused_with_these_words) {
+TEST_P(BrokenConfig, errors_match_the_golden_file) {
   const auto parsed = spec::parse_config({.project = source_of(GetParam()), .is_trusted = is_trusted});
   ASSERT_FALSE(parsed);
   expect_words(GetParam(), parsed.error());
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(Golden, BrokenConfig, ::testing::ValuesIn(files_in("con
 class BrokenPipelines : public ::testing::TestWithParam<fs::path> {};
 
 // PIP-1
-TEST_P(BrokenPipelines, are_refused_with_these_words) {
+TEST_P(BrokenPipelines, errors_match_the_golden_file) {
   const auto parsed = spec::parse_pipelines(source_of(GetParam()), &project_config());
   ASSERT_FALSE(parsed);
   expect_words(GetParam(), parsed.error());
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Golden, BrokenPipelines, ::testing::ValuesIn(files_in("
 class Drawing : public ::testing::TestWithParam<fs::path> {};
 
 // GRF-15
-TEST_P(Drawing, looks_like_this) {
+TEST_P(Drawing, output_matches_the_golden_files) {
   const auto parsed = spec::parse_workflow(source_of(GetParam()));
   ASSERT_TRUE(parsed) << view::problems_text(parsed.error(), {});
   const graph::Graph graph(parsed->workflow);

@@ -9,17 +9,17 @@
 #include "base/enum.h"
 #include "base/text.h"
 #include "model/event.h"
-#include "runtime/event_filter.h"
+#include "runtime/events/event_filter.h"
 #include "tests/support/files.h"
 
-// Checks that keep the house in order. They read the repository as text.
+// Checks of the repository's own rules. They read the sources as text.
 namespace reeve {
 namespace {
 
 namespace fs = std::filesystem;
 
 struct SourceFile {
-  // From the repository's folder.
+  // Relative to the repository.
   std::string name;
   std::string text;
 };
@@ -60,7 +60,7 @@ struct Layer {
   std::set<std::string> may_use;
 };
 
-// The table of docs/ARCHITECTURE.md.
+// The layer table of docs/ARCHITECTURE.md.
 std::map<std::string, Layer> read_layers() {
   std::map<std::string, Layer> layers;
   const std::string document = testing::read_text(testing::source_folder() / "docs/ARCHITECTURE.md");
@@ -77,6 +77,18 @@ std::map<std::string, Layer> read_layers() {
   return layers;
 }
 
+// The rooms in the order of the table.
+std::vector<std::string> read_room_order() {
+  std::vector<std::string> order;
+  const std::string document = testing::read_text(testing::source_folder() / "docs/ARCHITECTURE.md");
+  for (const std::string_view line : base::split(document, '\n')) {
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.size() != 6 || !cells[2].starts_with('`') || !cells[2].contains('/')) continue;
+    order.push_back(cells[2].substr(1, cells[2].size() - 2));
+  }
+  return order;
+}
+
 std::vector<std::string> includes_of(const SourceFile& file) {
   std::vector<std::string> includes;
   // Either spelling: `<spec/yaml.h>` finds the same file.
@@ -91,10 +103,22 @@ std::vector<std::string> includes_of(const SourceFile& file) {
 
 std::string folder_of(std::string_view path) { return std::string(path.substr(0, path.find('/'))); }
 
-TEST(House, layers_stand_on_lower_levels_only) {
+// A row for a room, a folder inside a layer: `runtime/loop`, or `cli/*` for the files directly in the layer's folder.
+bool is_room(std::string_view name) { return name.contains('/'); }
+
+// "runtime/loop" for runtime/loop/loop.h, "runtime/*" for runtime/daemon.h.
+std::string room_of(std::string_view path) {
+  const std::size_t layer = path.find('/');
+  const std::size_t room = path.find('/', layer + 1);
+  return std::string(room == std::string_view::npos ? path.substr(0, layer) : path.substr(0, room)) +
+         (room == std::string_view::npos ? "/*" : "");
+}
+
+TEST(House, layers_use_only_lower_layers) {
   const auto layers = read_layers();
   EXPECT_GE(layers.size(), 10);
   for (const auto& [name, layer] : layers) {
+    if (is_room(name)) continue;
     for (const std::string& used : layer.may_use) {
       ASSERT_TRUE(layers.contains(used)) << name << " names " << used << ", which is no layer";
       EXPECT_LT(layers.at(used).level, layer.level) << name << " → " << used;
@@ -111,7 +135,7 @@ TEST(House, layers_include_only_what_the_table_allows) {
     ASSERT_TRUE(layers.contains(layer)) << file.name << ": src/" << layer
                                         << " is not in the table of docs/ARCHITECTURE.md";
     seen.insert(layer);
-    // Tests beside the code may look at everything.
+    // Unit tests may include everything.
     if (file.name.ends_with("_test.cpp")) continue;
     for (const std::string& include : includes_of(file)) {
       const std::string used = folder_of(include);
@@ -120,21 +144,50 @@ TEST(House, layers_include_only_what_the_table_allows) {
       EXPECT_TRUE(used == layer || layers.at(layer).may_use.contains(used)) << file.name << " includes " << include;
     }
   }
-  for (const auto& [name, _] : layers) EXPECT_TRUE(seen.contains(name)) << name << " is in the table but has no code";
+  for (const auto& [name, _] : layers) {
+    EXPECT_TRUE(is_room(name) || seen.contains(name)) << name << " is in the table but has no code";
+  }
 }
 
-// DESIGN: `base` knows no Boost; only one file each knows CLI11, libfyaml and RE2.
-TEST(House, libraries_stay_where_they_belong) {
+// Within a layer, a room includes only the rooms of its row, and each of those stands above it in the table: no cycles.
+TEST(House, rooms_include_only_earlier_rooms_of_their_row) {
+  const auto layers = read_layers();
+  const std::vector<std::string> order = read_room_order();
+  std::set<std::string> seen;
+  for (const SourceFile& file : code_files()) {
+    if (!file.name.starts_with("src/")) continue;
+    const std::string_view path = std::string_view(file.name).substr(4);
+    const std::string layer = folder_of(path);
+    const std::string room = room_of(path);
+    const bool has_rooms = std::ranges::any_of(order, [&](const std::string& one) { return folder_of(one) == layer; });
+    EXPECT_TRUE(has_rooms || room == layer + "/*") << file.name << " is in a room that has no row";
+    if (!has_rooms) continue;
+    ASSERT_TRUE(layers.contains(room)) << file.name << ": " << room << " has no row in docs/ARCHITECTURE.md";
+    seen.insert(room);
+    if (file.name.ends_with("_test.cpp")) continue;
+    for (const std::string& include : includes_of(file)) {
+      if (folder_of(include) != layer || room_of(include) == room) continue;
+      const std::string used = room_of(include);
+      EXPECT_TRUE(layers.at(room).may_use.contains(used.substr(layer.size() + 1)))
+          << file.name << " includes " << include;
+      EXPECT_LT(std::ranges::find(order, used), std::ranges::find(order, room)) << room << " stands above " << used;
+    }
+  }
+  for (const std::string& room : order) EXPECT_TRUE(seen.contains(room)) << room << " is in the table but has no code";
+}
+
+// DESIGN: `base` does not use Boost; CLI11, libfyaml and RE2 are each used in one file only.
+TEST(House, libraries_are_included_only_where_allowed) {
   const std::map<std::string, std::set<std::string>> homes = {
       {"<boost/",
-       {"src/json/", "src/model/", "src/runtime/loop.cpp", "src/server/http", "src/server/tls.cpp",
+       {"src/json/", "src/model/", "src/runtime/loop/loop.cpp", "src/server/http/", "src/server/http/tls.cpp",
         "src/client/http.cpp"}},
       {"<openssl/", {"src/client/tls.cpp"}},
       {"<CLI/", {"src/cli/command_line.cpp"}},
       {"<libfyaml.h>", {"src/spec/yaml.cpp"}},
-      {"<re2/", {"src/spec/config_check.cpp", "src/runtime/tool_line"}},
-      {"<simdjson.h>", {"src/runtime/tool_line"}},
-      {"<sodium.h>", {"src/base/hash.cpp"}},
+      {"<re2/", {"src/spec/config_check.cpp", "src/runtime/output/tool_line"}},
+      {"<simdjson.h>", {"src/runtime/output/tool_line"}},
+      {"<sodium.h>", {"src/base/base64.cpp", "src/base/hash.cpp", "src/base/random.cpp"}},
       {"<vterm.h>", {"src/term/screen.cpp"}},
       {"<sqlite3.h>", {"src/store/sqlite.cpp", "src/store/foreign_file.cpp", "src/store/file_check.cpp"}},
       {"<libpq-fe.h>", {"src/store/libpq.h"}},
@@ -167,9 +220,9 @@ TEST(House, files_are_well_formed) {
   }
 }
 
-TEST(House, nothing_unfinished_is_called_done) {
+TEST(House, no_file_has_unfinished_markers) {
   for (const SourceFile& file : code_files()) {
-    // Spelled apart, so that this file does not find itself.
+    // Split, so that this file does not match itself.
     for (const std::string word : {"TO"
                                    "DO",
                                    "FIX"
@@ -181,14 +234,14 @@ TEST(House, nothing_unfinished_is_called_done) {
   }
 }
 
-// STO-2: whoever imports can read beforehand which of their columns count.
-TEST(House, every_column_that_an_import_reads_is_documented) {
+// STO-2: users can read beforehand which of their columns are imported.
+TEST(House, every_imported_column_is_documented) {
   const std::string documented = testing::read_text(testing::source_folder() / "docs/IMPORT.md");
   const std::regex pick(R"re(columns\.pick\(\{([^}]*)\}\))re");
   const std::regex name(R"re("([a-z_]+)")re");
   std::set<std::string> names;
   for (const SourceFile& file : code_files()) {
-    if (!file.name.starts_with("src/server/import_") || file.name.ends_with("_test.cpp")) continue;
+    if (!file.name.starts_with("src/import/") || file.name.ends_with("_test.cpp")) continue;
     for (std::sregex_iterator it(file.text.begin(), file.text.end(), pick), end; it != end; ++it) {
       const std::string list = (*it)[1];
       for (std::sregex_iterator word(list.begin(), list.end(), name); word != end; ++word) names.insert((*word)[1]);
@@ -200,7 +253,7 @@ TEST(House, every_column_that_an_import_reads_is_documented) {
   }
 }
 
-// `run` of `run.not_found`: everything that a failure is made with somewhere, so that a new area needs no entry here.
+// `run` of `run.not_found`: every prefix used by an error, so that a new area needs no entry here.
 std::set<std::string> areas_of_errors() {
   const std::regex failure(R"re(\b(?:Error|throw_errno|fail)\([^";]*"([a-z_]+)\.[a-z_0-9]+")re");
   std::set<std::string> areas;
@@ -226,7 +279,7 @@ std::vector<CodeInSource> codes_in_source() {
     for (std::sregex_iterator it(file.text.begin(), file.text.end(), literal), end; it != end; ++it) {
       const std::string area = (*it)[1];
       const std::string code = area + (*it)[2].str();
-      // Places where a test may let the program die are named alike.
+      // Crash points have names of the same form.
       const bool is_crash_point = it->prefix().str().ends_with("crash_point(");
       if (areas.contains(area) && !files.contains(code) && !is_crash_point) codes.push_back({code, file.name});
     }
@@ -234,8 +287,8 @@ std::vector<CodeInSource> codes_in_source() {
   return codes;
 }
 
-// Every code that a person may see is in the documentation: those in the source, and those made of an area and a word,
-// which the golden files show.
+// Every code that a user may see is documented: those in the source, and those composed of an area and a word, which
+// appear in the golden files.
 TEST(House, every_error_code_is_documented) {
   const std::string documented = testing::read_text(testing::source_folder() / "docs/ERRORS.md");
   std::set<std::string> codes;
@@ -253,8 +306,8 @@ TEST(House, every_error_code_is_documented) {
   }
 }
 
-// A subscriber is warned of names that are never sent: so they must be exactly those that nothing tells of.
-TEST(House, events_that_are_said_to_be_never_sent_are_told_nowhere) {
+// Subscribers are warned about names that are never sent, so the list must be exactly the events that no code emits.
+TEST(House, events_listed_as_never_sent_are_sent_nowhere) {
   std::set<std::string> told = {"tool_output"};
   const std::regex tell(R"re(\btell\(model::EventKind::([a-z_]+))re");
   for (const SourceFile& file : shipped_code()) {
@@ -265,15 +318,57 @@ TEST(House, events_that_are_said_to_be_never_sent_are_told_nowhere) {
   }
 }
 
-// An operation that promises a code which nothing throws sends its readers after a case that does not exist.
+// An operation must not declare a code that nothing throws.
 TEST(House, every_error_code_of_an_operation_is_thrown) {
   std::set<std::string> thrown;
   std::set<std::string> promised;
   for (const CodeInSource& found : codes_in_source()) {
-    (found.file.starts_with("src/server/operations_") ? promised : thrown).insert(found.code);
+    (found.file.starts_with("src/server/contract/operations_") ? promised : thrown).insert(found.code);
   }
   EXPECT_GE(promised.size(), 50);
   for (const std::string& code : promised) EXPECT_TRUE(thrown.contains(code)) << code << " is promised, never thrown";
+}
+
+// STYLE, "Words": the marks of prose that a reader stumbles over, in messages, help and documents.
+TEST(House, messages_and_documents_use_plain_words) {
+  const std::regex odd(
+      R"(\b(anew|whoever|whomever|is no (?!longer|more\b)[a-z`]\w*|goes on|go on with|counts no more|of its own accord|is told|are told|none of ours)\b)",
+      std::regex::icase);
+  const auto expect_plain = [&](const std::string& where, const std::string& text) {
+    std::smatch found;
+    // "There is no X" is plain; "X is no Y" is not.
+    const std::string judged = std::regex_replace(text, std::regex("[Tt]here is no "), "");
+    if (std::regex_search(judged, found, odd)) {
+      ADD_FAILURE() << where << ": \"" << found.str() << "\" in: " << text.substr(0, 160);
+    }
+  };
+  const std::regex literal(R"re("((?:[^"\\\n]|\\.)*)")re");
+  for (const SourceFile& file : shipped_code()) {
+    for (const std::string_view line : base::split(file.text, '\n')) {
+      if (base::trim(line).starts_with("//")) continue;
+      const std::string text(line);
+      for (std::sregex_iterator found(text.begin(), text.end(), literal), end; found != end; ++found) {
+        expect_plain(file.name, (*found)[1].str());
+      }
+    }
+  }
+  for (const SourceFile& file : read_sources({"docs", "examples"}, {".md"})) {
+    EXPECT_FALSE(file.text.contains("«")) << file.name << ": use straight quotes or `code`";
+    for (const std::string_view line : base::split(file.text, '\n')) expect_plain(file.name, std::string(line));
+  }
+  for (const char* name : {"README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"}) {
+    const std::string text = testing::read_text(testing::source_folder() / name);
+    for (const std::string_view line : base::split(text, '\n')) expect_plain(name, std::string(line));
+  }
+}
+
+// A newcomer reads these two first.
+TEST(House, the_first_pages_are_short) {
+  const auto lines = [](const char* name) {
+    return std::ranges::count(testing::read_text(testing::source_folder() / name), '\n');
+  };
+  EXPECT_LE(lines("README.md"), 160);
+  EXPECT_LE(lines("docs/ARCHITECTURE.md"), 200);
 }
 
 }  // namespace

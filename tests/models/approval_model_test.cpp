@@ -7,7 +7,7 @@
 #include "tests/support/files.h"
 #include "tests/support/program.h"
 
-// docs/models/approval.pml, gone through state by state (APR-2, APR-4, APR-7, APR-8, APR-10, APR-13).
+// Exhaustive verification of docs/models/approval.pml (APR-2, APR-4, APR-7, APR-8, APR-10, APR-13).
 namespace reeve {
 namespace {
 
@@ -22,7 +22,7 @@ struct Verdict {
   std::string text;
 };
 
-// The number that stands before, or behind, that mark.
+// The number before, or after, that mark.
 std::int64_t number_before(const std::string& text, const std::string& mark) {
   const std::size_t end = text.find(mark);
   if (end == std::string::npos) return -1;
@@ -41,7 +41,7 @@ std::int64_t number_behind(const std::string& text, const std::string& mark) {
 
 enum class Claim { assertions, progress };
 
-// Generates, compiles and runs the verifier of the model, with these words defined.
+// Generates, compiles and runs the verifier of the model, with these macros defined.
 Verdict verify(Claim claim, const Words& defines = {}) {
   const testing::ScratchFolder scratch;
   const auto run = [&](const Words& argv) {
@@ -68,22 +68,22 @@ Verdict verify(Claim claim, const Words& defines = {}) {
   return verdict;
 }
 
-// One effect for one decision; one decision for one question; nothing on a denial or a void grant.
-TEST(ApprovalModel, what_must_never_happen_does_not) {
+// One effect per decision, one decision per question, nothing after a rejection or a void grant.
+TEST(ApprovalModel, safety_assertions_hold) {
   const Verdict verdict = verify(Claim::assertions, {"-DMARKS"});
   EXPECT_EQ(verdict.errors, 0) << verdict.text;
-  // Fewer: something keeps the model from moving at all. More: it is not the model that was looked at in seconds.
+  // Fewer states: something blocks the model. More: it is not the model that could be verified in seconds.
   EXPECT_GT(verdict.states, 500'000) << verdict.text;
   EXPECT_LT(verdict.states, 20'000'000) << verdict.text;
   EXPECT_THAT(verdict.text, Not(HasSubstr("max search depth too small")));
-  // What it is about really comes about in it.
+  // Every marked situation is reached.
   for (int mark = 1; mark <= 19; ++mark) {
     EXPECT_THAT(verdict.text, HasSubstr("reached " + std::to_string(mark) + "\n"));
   }
 }
 
-// APR-13: in the end the run is over or somebody is asked, whatever died on the way.
-TEST(ApprovalModel, nothing_that_was_decided_is_forgotten) {
+// APR-13: in the end the run has ended or a person is asked, whichever process died.
+TEST(ApprovalModel, every_decision_leads_to_progress) {
   const Verdict verdict = verify(Claim::progress);
   EXPECT_EQ(verdict.errors, 0) << verdict.text;
   EXPECT_GT(verdict.states, 300'000) << verdict.text;
@@ -98,7 +98,7 @@ struct Break {
 
 class BrokenApprovalModel : public ::testing::TestWithParam<Break> {};
 
-TEST_P(BrokenApprovalModel, is_found_out) {
+TEST_P(BrokenApprovalModel, defect_is_detected) {
   const Verdict verdict = verify(GetParam().claim, {GetParam().define});
   EXPECT_GE(verdict.errors, 1) << verdict.text;
   EXPECT_THAT(verdict.text, HasSubstr(GetParam().found));

@@ -9,11 +9,10 @@ struct sqlite3_stmt;
 
 namespace reeve::simulation {
 
-// What must be true after every step, asked of the database itself over a connection of its own: nothing of Reeve's own
-// reading stands between.
+// Checks invariants after every step, directly in the database over a separate connection, without Reeve's own readers.
 class Invariants {
  public:
-  // A store in memory, which must outlive it.
+  // For a store in memory, which must outlive this object.
   Invariants(const std::string& memory_name, std::int64_t most_parallel_nodes);
   ~Invariants();
   Invariants(const Invariants&) = delete;
@@ -22,7 +21,7 @@ class Invariants {
   struct Findings {
     bool is_alive = false;
     std::function<void(const std::string&)> broken;
-    // A node that is over, how often it was reset, and how it ended.
+    // Called for a node that has ended, with the number of resets and its status.
     std::function<void(std::int64_t slot, std::int64_t resets, const std::string& status)> final;
   };
   void check(Findings& findings);

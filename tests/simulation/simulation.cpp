@@ -8,7 +8,7 @@
 #include "json/encode.h"
 #include "ledger/approvals.h"
 #include "ledger/attempts.h"
-#include "ledger/audit.h"
+#include "ledger/audit_check.h"
 #include "ledger/claims.h"
 #include "ledger/group_commit.h"
 #include "ledger/leases.h"
@@ -34,13 +34,13 @@ using store::Row;
 using store::Sql;
 
 constexpr base::Milliseconds lease = std::chrono::seconds(15);
-// So long after its lease the keepers of a host have given up.
+// The keepers of a host give up this long after its lease.
 constexpr base::Milliseconds adopt_grace = std::chrono::seconds(20);
 constexpr int most_steps = 20'000;
 constexpr std::uint64_t one_in_crashes = 40;
 constexpr std::size_t early_crashes = 3;
 
-// The process dies here.
+// Thrown where the process dies.
 struct Crash {};
 
 class FunctionUnit final : public Unit {
@@ -58,26 +58,26 @@ class FunctionUnit final : public Unit {
   std::function<void()> done_;
 };
 
-// What one daemon has in its memory, gone when it dies.
+// The memory of one daemon, lost when it dies.
 struct Daemon {
   std::size_t host = 0;
   std::unique_ptr<store::Session> session;
   std::unique_ptr<ledger::GroupCommit> commits;
   ledger::Executions executions;
-  ledger::Worker worker;
-  // Claimed, its process not begun; claimed and begun.
+  ledger::WorkerCapacity worker;
+  // Claimed with the process not yet started; claimed and started.
   std::vector<Claim> to_start;
   std::vector<Claim> running;
-  // Not its own any more: their processes are to be ended.
+  // No longer its own: their processes must be ended.
   std::vector<Claim> to_end;
 };
 
 class Simulation {
  public:
-  explicit Simulation(const Wishes& wishes)
-      : wishes_(wishes),
-        random_(wishes.seed * 2 + (wishes.has_crashes ? 1 : 0)),
-        place_{store::Place::Kind::memory, fmt::format("sim-{}-{}", wishes.seed, wishes.has_crashes)},
+  explicit Simulation(const SimulationOptions& options)
+      : options_(options),
+        random_(options.seed * 2 + (options.has_crashes ? 1 : 0)),
+        place_{store::Place::Kind::memory, fmt::format("sim-{}-{}", options.seed, options.has_crashes)},
         watcher_(store::open_writer(place_, clock_)) {}
 
   Report run() {
@@ -112,9 +112,9 @@ class Simulation {
   std::uint64_t draw(std::uint64_t below) { return random_.below(below); }
 
   void make_workflows() {
-    // Its own dice: with and without crashes it is the same workflow.
-    base::SeededRandom dice(wishes_.seed);
-    const bool has_races = wishes_.has_races;
+    // A separate generator, so that the workflow is the same with and without crashes.
+    base::SeededRandom dice(options_.seed);
+    const bool has_races = options_.has_races;
     const model::Workflow inner = testing::make_random_workflow(
         dice, {.depth = 1, .allows_races = has_races, .fail_fast = has_races && dice.below(2) == 0});
     model::Workflow outer = testing::make_random_workflow(dice, {.depth = static_cast<int>(3 + dice.below(2)),
@@ -145,15 +145,15 @@ class Simulation {
 
   void crash_point(std::string_view point) {
     ++report_.commits;
-    if (!wishes_.has_crashes) return;
-    // Often at first, so that short lives have their share, then now and then.
+    if (!options_.has_crashes) return;
+    // Often at first, so that short lives are covered, then occasionally.
     const bool is_early = report_.crashes < early_crashes && report_.commits % 3 == 0;
     if (draw(one_in_crashes) != 0 && !is_early) return;
     ++report_.crash_points[std::string(point)];
     throw Crash{};
   }
 
-  // Lets a daemon do something; it may die over it.
+  // Lets a daemon act; it may die meanwhile.
   void attempt(const std::string& what, std::size_t index, const std::function<void(Daemon&)>& act) {
     if (!daemons_[index]) return;
     trace(fmt::format("{} {}", index, what));
@@ -164,7 +164,7 @@ class Simulation {
       ++report_.crashes;
       if (daemons_[index]->worker.daemon != 0) dead_[index].push_back(daemons_[index]->worker.daemon);
       daemons_[index].reset();
-      // Now and then for so long that its keepers give up.
+      // Occasionally for so long that its keepers give up.
       if (draw(5) == 0) away_until_[index] = clock_.wall_now() + 2 * (lease + adopt_grace);
     }
   }
@@ -177,7 +177,7 @@ class Simulation {
 
   void start_daemon(std::size_t index) {
     auto daemon = std::make_unique<Daemon>();
-    // The schema is there since the watcher came.
+    // The watcher has created the schema.
     daemon->session = store::open_sqlite({.path = place_.where, .is_memory = true}, clock_);
     daemon->commits = std::make_unique<ledger::GroupCommit>(
         *daemon->session, ledger::GroupCommit::Hooks{
@@ -191,17 +191,17 @@ class Simulation {
       submit(
           started,
           [&](Transaction& transaction) {
-            // The lock on its state folder proves that those before it are dead.
+            // The lock on its state folder proves that its predecessors are dead.
             for (const std::int64_t dead : dead_[index]) ledger::end_lease(transaction, dead);
             number = ledger::register_daemon(transaction, {host_name(index), "boot"}, lease);
           },
-          // Its number is its own from the commit on: what was undone is given to another.
+          // The number is valid only after the commit: a rolled-back one is given to another daemon.
           [&] { started.worker = {number, draw(4)}; });
       recover(started, index);
     });
   }
 
-  // RUN-13: what its predecessors had. What never began is started, what runs or has ended is adopted.
+  // RUN-13: the work of its predecessors. What never began is started; what runs or has ended is adopted.
   void recover(Daemon& daemon, std::size_t index) {
     submit(
         daemon,
@@ -227,7 +227,7 @@ class Simulation {
           [] {});
       if (!*taken) continue;
       ++(is_own ? report_.adoptions : report_.takeovers);
-      // A daemon sees the processes of its own host alone.
+      // A daemon sees only the processes of its own host.
       const auto process = world_.processes.find(key_of(**taken));
       const bool has_begun = process != world_.processes.end() && process->second.host == index;
       (has_begun ? daemon.running : daemon.to_start).push_back(**taken);
@@ -273,7 +273,7 @@ class Simulation {
     daemon.running.push_back(claim);
   }
 
-  // The claim's own, if its daemon died before its process began; else another.
+  // The claim's own run if its daemon died before the process started; else a new one.
   static base::RunId make_run(Transaction& transaction, const Claim& claim, const std::string& node,
                               const Daemon& daemon) {
     const std::string which = fmt::format("{}.{}", claim.iteration, claim.attempt);
@@ -307,7 +307,7 @@ class Simulation {
     return std::nullopt;
   }
 
-  // What was taken from it. Now and then the store does not take the end, or the run is between two daemons' hands.
+  // Ends work that was taken from it. Occasionally the store refuses the end, or the run is between two daemons.
   void end_cancelled(Daemon& daemon) {
     const std::vector<Claim> all = std::exchange(daemon.to_end, {});
     for (const Claim& claim : all) {
@@ -318,7 +318,7 @@ class Simulation {
     }
   }
 
-  // GRF-7: what nobody holds any more.
+  // GRF-7: runs that no daemon holds.
   void sweep_orphans(Daemon& daemon) {
     auto found = std::make_shared<std::vector<ledger::Orphan>>();
     submit(
@@ -329,7 +329,7 @@ class Simulation {
         },
         [] {});
     for (const ledger::Orphan& orphan : *found) {
-      // Its keeper has ended it for want of a daemon.
+      // Its keeper has ended it without a daemon.
       world_.kill(orphan.run);
       ++(orphan.lost ? report_.lost_orphans : report_.orphans);
       if (!orphan.lost) {
@@ -369,19 +369,19 @@ class Simulation {
   engine::ExecutionEvent result_of(const Claim& claim) {
     const std::string path = path_of(claim.execution.number(), claim.node);
     const auto of_attempt = fmt::format("{}#{}.{}", path, claim.iteration, claim.attempt);
-    if (fate(wishes_.seed, of_attempt, 14) == 0) {
+    if (fate(options_.seed, of_attempt, 14) == 0) {
       return engine::NodeFailed{claim.node, model::RetryOn::failed, "broken"};
     }
     const auto of_iteration = fmt::format("{}#{}", path, claim.iteration);
     const bool is_gate = read_of(claim.execution.number(), claim.node, "type") == "gate";
-    const bool said_yes = !is_gate || fate(wishes_.seed, of_iteration + "!", 3) != 0;
+    const bool said_yes = !is_gate || fate(options_.seed, of_iteration + "!", 3) != 0;
     Value outputs = Value::object();
-    outputs.set("x", Value::integer(static_cast<std::int64_t>(fate(wishes_.seed, of_iteration, 10))));
+    outputs.set("x", Value::integer(static_cast<std::int64_t>(fate(options_.seed, of_iteration, 10))));
     outputs.set("passed", Value::boolean(said_yes));
     return engine::NodeFinished{claim.node, std::move(outputs), said_yes};
   }
 
-  // One or several results at once: they share a commit.
+  // One or several results at once, which share a commit.
   void conclude_work(Daemon& daemon) {
     ledger::Group group;
     std::size_t most = 1 + draw(3);
@@ -411,7 +411,7 @@ class Simulation {
                           [&](const Row& row) { executions.push_back(row.integer(0)); });
     if (executions.empty()) return;
     const base::ExecutionId execution(executions[draw(executions.size())]);
-    ledger::Worker roomy = daemon.worker;
+    ledger::WorkerCapacity roomy = daemon.worker;
     roomy.room = 1 + draw(3);
     auto result = std::make_shared<StepResult>();
     submit(
@@ -423,9 +423,9 @@ class Simulation {
         [=, this, &daemon] { take_work(daemon, *result); });
   }
 
-  // Where the outcome is not compared anyway: somebody cancels, or goes on at what failed.
+  // When the outcome is not compared: cancels, or retries what failed.
   bool wants_more() {
-    if (!wishes_.has_races || has_retried_) return false;
+    if (!options_.has_races || has_retried_) return false;
     has_retried_ = true;
     const std::size_t index = daemons_[0] ? 0 : 1;
     attempt("retries", index,
@@ -456,7 +456,7 @@ class Simulation {
     if (pending.empty()) return;
     const store::ApprovalRow& asked = pending[draw(pending.size())];
     const std::string path = path_of(asked.approval.execution_id->number(), static_cast<graph::NodeIndex>(*asked.node));
-    const bool says_yes = fate(wishes_.seed, fmt::format("{}#{}?", path, asked.iteration), 4) != 0;
+    const bool says_yes = fate(options_.seed, fmt::format("{}#{}?", path, asked.iteration), 4) != 0;
     const base::ApprovalId id = asked.approval.approval_id;
     auto result = std::make_shared<StepResult>();
     if (draw(4) == 0) {
@@ -505,7 +505,7 @@ class Simulation {
               *is_held = ledger::renew_lease(transaction, daemon.worker.daemon, lease);
             },
             [] {});
-        // A daemon that lost its lease begins anew: what it held may be another's.
+        // A daemon that lost its lease restarts: its claims may belong to another.
         if (!*is_held) throw Crash{};
       });
     }
@@ -514,7 +514,7 @@ class Simulation {
   void take_step(int step) {
     const std::size_t index = draw(2);
     if (!daemons_[index]) {
-      // It stays away for a while, so that the other one has to take over.
+      // It stays away for a while, so that the other daemon has to take over.
       const bool may_start = clock_.wall_now() >= away_until_[index] && draw(6) == 0;
       if (daemon_count() == 0 || may_start) start_daemon(index);
       return;
@@ -538,8 +538,8 @@ class Simulation {
         return attempt("has room", index, [&](Daemon& daemon) { offer_room(daemon); });
       default:
         if (step % 3 == 0) return pass_time();
-        // Early or not at all: a cancel must not end what would hang otherwise.
-        if (wishes_.has_races && root_ != 0 && step < 300 && draw(20) == 0) {
+        // Early or not at all: a cancel must not hide a hang.
+        if (options_.has_races && root_ != 0 && step < 300 && draw(20) == 0) {
           return attempt("cancels", index, [&](Daemon& daemon) {
             ask_execution(daemon, engine::CancelRequested{"enough"}, report_.cancels);
           });
@@ -557,9 +557,12 @@ class Simulation {
 
   void see_events(std::span<const ledger::StoredEvent> events) {
     for (const ledger::StoredEvent& event : events) {
-      // A daemon that dies between commit and publishing leaves a gap for its listeners, never in the store.
+      // A daemon that dies between commit and publishing leaves a gap for its subscribers, never in the store.
       if (event.seq <= last_event_) report_.broken.push_back(fmt::format("event {} was told twice", event.seq));
       last_event_ = event.seq;
+      if (event.facts != ledger::read_facts(event)) {
+        report_.broken.push_back(fmt::format("the facts of event {} differ from its text {}", event.seq, event.data));
+      }
     }
   }
 
@@ -586,7 +589,7 @@ class Simulation {
     }
   }
 
-  // What has ended stays as it is, unless a loop or a retry takes it back, which counts.
+  // A final state does not change unless a loop or a retry resets the node, which is counted.
   void check_final_state(const std::pair<std::int64_t, std::int64_t>& slot_and_resets, std::string_view status) {
     const auto [known, is_new] = final_.try_emplace(slot_and_resets, status);
     if (!is_new && known->second != status) {
@@ -598,7 +601,7 @@ class Simulation {
     expect_none("not over", "SELECT number FROM executions WHERE status IN ('running', 'waiting_approval')");
     expect_none("a node that is not over",
                 "SELECT slot FROM node_executions WHERE status IN ('pending', 'ready', 'running', 'waiting_approval')");
-    // GRF-7: in the store and in the world.
+    // GRF-7: in the store and in the simulated world.
     expect_none(
         "a run that outlived its execution",
         "SELECT number FROM tool_runs WHERE status NOT IN ('completed', 'failed', 'failed_timeout', 'cancelled')");
@@ -606,7 +609,7 @@ class Simulation {
       if (process.has_ended) continue;
       report_.broken.push_back(fmt::format("the process of node {} outlived EX-{}", key.node, key.execution));
     }
-    // Every command that is recorded as done was started, once.
+    // Every command recorded as done was started exactly once.
     watcher_->query_text(
         "SELECT execution, node, iteration, attempt FROM node_executions WHERE status = 'completed' AND type IN "
         "('task', "
@@ -625,7 +628,7 @@ class Simulation {
 
   // --- what is stored ---
 
-  // A crash may have hidden that it was started.
+  // A crash may have hidden the start.
   void find_root() {
     watcher_->query_text("SELECT number FROM executions WHERE parent IS NULL",
                          [&](const Row& row) { root_ = row.integer(0); });
@@ -659,7 +662,7 @@ class Simulation {
     return text;
   }
 
-  // Names what it is by where it stands, not by numbers that depend on the order of things.
+  // Identifies a node by its path in the workflow, not by numbers that depend on timing.
   const std::string& path_of(std::int64_t execution, graph::NodeIndex node) {
     std::string& path = paths_[ledger::slot_of(execution, node)];
     if (!path.empty()) return path;
@@ -678,7 +681,7 @@ class Simulation {
     return path;
   }
 
-  // Which time its node started it.
+  // The iteration of the node that started it.
   std::int64_t iteration_of(std::int64_t child) {
     std::int64_t iteration = -1;
     watcher_->query_text(
@@ -710,11 +713,11 @@ class Simulation {
     }
   }
 
-  Wishes wishes_;
+  SimulationOptions options_;
   base::SeededRandom random_;
   testing::HandClock clock_;
   store::Place place_;
-  // Sees everything and never crashes; keeps the store in memory alive.
+  // Reads everything and never crashes; keeps the store in memory alive.
   std::unique_ptr<store::Session> watcher_;
   std::optional<Invariants> invariants_;
   std::array<std::unique_ptr<Daemon>, 2> daemons_;
@@ -730,7 +733,7 @@ class Simulation {
   bool is_over_ = false;
   bool has_retried_ = false;
   std::size_t checked_commits_ = 0;
-  // What never changes, read once.
+  // Constant values, read once.
   std::map<std::int64_t, std::string> paths_;
   std::map<std::pair<std::int64_t, std::string>, std::string> columns_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> final_;
@@ -738,6 +741,6 @@ class Simulation {
 
 }  // namespace
 
-Report simulate(const Wishes& wishes) { return Simulation(wishes).run(); }
+Report simulate(const SimulationOptions& options) { return Simulation(options).run(); }
 
 }  // namespace reeve::simulation

@@ -7,24 +7,24 @@
 
 #include "model/workflow.h"
 
-// Random workflows on the real ledger and store, with simulated daemons, runs and people, a clock that is turned by
-// hand, and crashes between any two commits. One thread and one seed: the same seed gives the same trace.
+// Random workflows on the real ledger and store, with simulated daemons, runs and people, a manual clock, and crashes
+// between any two commits. One thread and one seed: the same seed gives the same trace.
 namespace reeve::simulation {
 
-struct Wishes {
+struct SimulationOptions {
   std::uint64_t seed = 0;
-  // Without crashes it is what the run with crashes is compared with.
+  // The run without crashes is the reference for the run with crashes.
   bool has_crashes = true;
-  // Races (`any`, `first`, fail_fast) make the outcome depend on the order of things: then it is not compared.
+  // Races (`any`, `first`, fail_fast) make the outcome depend on timing: then it is not compared.
   bool has_races = false;
 };
 
 struct Report {
-  // What was broken; empty when nothing was.
+  // Violations; empty if there are none.
   std::vector<std::string> broken;
   // How everything ended: executions, nodes, iterations, attempts, outputs.
   std::string outcome;
-  // Every step, for two runs of one seed to be compared.
+  // Every step, to compare two runs of one seed.
   std::string trace;
 
   std::size_t nodes = 0;
@@ -38,11 +38,11 @@ struct Report {
   std::size_t refused_late_writers = 0;
   std::size_t cancels = 0;
   std::size_t retries = 0;
-  // Runs that outlived their node and were ended by their host, or after it was gone by the other.
+  // Runs that outlived their node and were ended by their host, or by the other one after it was gone.
   std::size_t orphans = 0;
   std::size_t lost_orphans = 0;
 };
 
-Report simulate(const Wishes& wishes);
+Report simulate(const SimulationOptions& options);
 
 }  // namespace reeve::simulation

@@ -18,7 +18,7 @@ constexpr std::uint64_t default_seeds = 500;
 constexpr std::uint64_t default_seeds = 5'000;
 #endif
 #endif
-// Chunks run beside each other.
+// Chunks run in parallel.
 constexpr std::uint64_t chunks = 4;
 
 std::uint64_t seed_count() {
@@ -26,7 +26,7 @@ std::uint64_t seed_count() {
   return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : default_seeds;
 }
 
-// The seed alone when one is to be replayed: REEVE_SIMULATION_SEED=17.
+// Only this seed if one is to be replayed: REEVE_SIMULATION_SEED=17.
 std::pair<std::uint64_t, std::uint64_t> seeds_of(std::uint64_t chunk) {
   if (const char* one = std::getenv("REEVE_SIMULATION_SEED")) {
     const std::uint64_t seed = std::strtoull(one, nullptr, 10);
@@ -88,7 +88,7 @@ struct Coverage {
     return result;
   }
 
-  // DESIGN §8: what was not there was not tested.
+  // DESIGN §8: a case that did not occur was not tested.
   void expect_enough() {
     std::size_t all = 0;
     for (const auto& [_, count] : types) all += count;
@@ -114,8 +114,9 @@ std::string broken_text(const Report& report) { return fmt::format("{}", fmt::jo
 
 class Simulated : public ::testing::TestWithParam<std::uint64_t> {};
 
-// GRF-13: whatever dies, every step happens exactly once, and everything ends as it would have ended without.
-TEST_P(Simulated, crashes_change_nothing) {
+// GRF-13: whichever process dies, every step happens exactly once, and everything ends as it would have without
+// crashes.
+TEST_P(Simulated, crashes_do_not_change_the_outcome) {
   Coverage coverage;
   const auto [first, last] = seeds_of(GetParam());
   for (std::uint64_t seed = first; seed < last; ++seed) {
@@ -134,12 +135,12 @@ TEST_P(Simulated, crashes_change_nothing) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, Simulated, ::testing::Range<std::uint64_t>(0, chunks));
 
-// The seed of a failure leads to the same failure.
+// The seed of a failure reproduces it.
 TEST(Simulation, a_seed_replays_to_the_same_trace) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    const Wishes wishes{.seed = seed, .has_crashes = true, .has_races = seed % 2 == 0};
-    const Report first = simulate(wishes);
-    const Report second = simulate(wishes);
+    const SimulationOptions options{.seed = seed, .has_crashes = true, .has_races = seed % 2 == 0};
+    const Report first = simulate(options);
+    const Report second = simulate(options);
     ASSERT_EQ(first.trace, second.trace) << "seed " << seed;
     ASSERT_EQ(first.outcome, second.outcome) << "seed " << seed;
   }

@@ -10,7 +10,7 @@
 #include "tests/store/conformance.h"
 #include "tests/support/store/flows.h"
 
-// Questions of runs in the ledger: who wins, what time does, and what each answer means for the run (SPEC §2).
+// Questions of runs in the ledger: which decision wins, expiry, and what each answer means for the run (SPEC §2).
 namespace reeve::ledger {
 namespace {
 
@@ -32,7 +32,7 @@ base::RunId begin_run(Transaction& transaction) {
   return id;
 }
 
-// It has left with 90.
+// The tool has exited with 90.
 model::Run leave(Transaction& transaction, base::RunId id) {
   return move_run(transaction, id,
                   {.to = RunStatus::waiting_approval,
@@ -55,7 +55,7 @@ struct Waiting {
   base::RunId run{0};
   base::ApprovalId approval{0};
 };
-// Of a run that has left.
+// Asks, for a run whose tool has exited.
 Waiting ask_and_leave(Transaction& transaction, std::optional<base::WallTime> expires_at = {}) {
   const base::RunId run = begin_run(transaction);
   return {run, ask_after_end(transaction, leave(transaction, run), make_question(expires_at))};
@@ -79,7 +79,7 @@ class ApprovalRaceTest : public testing::Conformance {
     StepResult step;
     std::optional<base::WallTime> next;
   };
-  // As the daemon does it: each in a unit of its own.
+  // As the daemon does it: each in a separate unit.
   TimePassed pass_time(std::int64_t most) {
     const TimeDue due = ledger_->call([&](Transaction& transaction) { return find_due(transaction, most); });
     TimePassed passed{.next = due.next};
@@ -110,10 +110,10 @@ INSTANTIATE_TEST_SUITE_P(Store, ApprovalRaceTest,
                                            store::Place::Kind::postgresql),
                          [](const auto& instance) { return testing::kind_name(instance.param); });
 
-// APR-2, APR-4: somebody says yes in the millisecond in which the time is over.
-TEST_P(ApprovalRaceTest, a_yes_and_the_end_of_its_time_meet) {
+// APR-2, APR-4: an approval arrives in the millisecond of its expiry.
+TEST_P(ApprovalRaceTest, approval_and_expiry_at_once_have_one_winner) {
   constexpr int rounds = 300;
-  // On PostgreSQL each has a connection of its own, as two daemons do.
+  // On PostgreSQL each has its own connection, as two daemons do.
   std::optional<TestLedger> own;
   if (store_.is_postgresql()) own.emplace(store_);
   TestLedger& other = own ? *own : ledger_;
@@ -164,8 +164,8 @@ TEST_P(ApprovalRaceTest, a_yes_and_the_end_of_its_time_meet) {
   testing::expect_consistent(*session_);
 }
 
-// APR-4: the last millisecond counts, the next one does not.
-TEST_P(ApprovalRaceTest, the_moment_of_expiry_is_too_late) {
+// APR-4: the last millisecond counts, the next does not.
+TEST_P(ApprovalRaceTest, decision_at_the_moment_of_expiry_is_refused) {
   const auto decide = [&](base::Milliseconds left) {
     return ledger_->call([&](Transaction& transaction) {
       const Waiting asked = ledger::ask_and_leave(transaction, transaction.now() + left);
@@ -181,20 +181,20 @@ TEST_P(ApprovalRaceTest, the_moment_of_expiry_is_too_late) {
 }
 
 // APR-7
-TEST_P(ApprovalRaceTest, a_grant_is_used_once_by_its_own_run_and_attempt) {
+TEST_P(ApprovalRaceTest, grant_works_once_for_its_run_and_attempt) {
   const Waiting first = ask_and_leave();
   const Waiting second = ask_and_leave();
   ledger_.decide(first.approval, yes());
   EXPECT_EQ(begin(second.run, first.approval).refusal, engine::GrantRefusal::not_granted);
   EXPECT_EQ(begin(first.run, first.approval).attempt, 2);
-  // It asks again in its second attempt: the first answer is none to that.
+  // It asks again in its second attempt: the first answer does not count for that.
   const base::ApprovalId again = ledger_->call([&](Transaction& transaction) {
     return ask_after_end(transaction, leave(transaction, first.run), make_question());
   });
   EXPECT_EQ(begin(first.run, first.approval).refusal, engine::GrantRefusal::already_used);
   ledger_.decide(again, yes());
   EXPECT_EQ(begin(first.run, again).attempt, 3);
-  // A grant of an attempt that is past.
+  // A grant of an earlier attempt.
   ledger_.decide(second.approval, yes());
   ledger_->call([&](Transaction& transaction) {
     begin_attempt(transaction, second.run, {});
@@ -205,7 +205,7 @@ TEST_P(ApprovalRaceTest, a_grant_is_used_once_by_its_own_run_and_attempt) {
   EXPECT_EQ(column("SELECT count(*) FROM run_attempts"), "5\n");
 }
 
-// DESIGN «Time»: a clock that is set moves what waits with it; one that drifts, or another boot's, does not.
+// DESIGN "Time": setting the clock moves deadlines with it; drift or another boot does not.
 TEST_P(ApprovalRaceTest, a_jump_of_the_clock_moves_expiry_and_reminder) {
   using std::chrono::hours;
   using std::chrono::seconds;
@@ -238,14 +238,14 @@ TEST_P(ApprovalRaceTest, a_jump_of_the_clock_moves_expiry_and_reminder) {
     EXPECT_EQ(column(reminder_sql), base::format_time(reminder + step.moved) + "\n");
   }
   EXPECT_FALSE(approval_of(without_end.approval).expires_at);
-  // What is decided has no time any more.
+  // A decided approval has no deadline.
   ledger_.decide(asked.approval, yes());
   note_clock("b", hours(10));
   EXPECT_EQ(approval_of(asked.approval).expires_at, end - hours(2));
 }
 
-// APR-4: in bounds, the oldest first, and it says when to look again.
-TEST_P(ApprovalRaceTest, time_passes_in_bounds) {
+// APR-4: bounded, oldest first, and it returns the time of the next check.
+TEST_P(ApprovalRaceTest, expiry_runs_in_bounded_batches) {
   EXPECT_FALSE(pass_time(10).next);
   std::vector<Waiting> asked;
   for (int i = 0; i < 5; ++i) asked.push_back(ask_and_leave(-ms * (10 - i)));
@@ -265,8 +265,8 @@ TEST_P(ApprovalRaceTest, time_passes_in_bounds) {
             column(fmt::format("SELECT remind_at FROM approvals WHERE number = {}", later.approval.number())));
 }
 
-// APR-14: one that cannot be read, or is spelled in another way, keeps none of the others.
-TEST_P(ApprovalRaceTest, one_that_is_damaged_keeps_none_of_the_others) {
+// APR-14: an approval that is unreadable or spelled differently blocks no other.
+TEST_P(ApprovalRaceTest, damaged_approval_does_not_block_the_others) {
   const Waiting spelled = ask_and_leave(std::chrono::hours(1));
   const Waiting damaged = ask_and_leave(std::chrono::hours(1));
   const Waiting overdue = ask_and_leave(-ms);
@@ -281,8 +281,8 @@ TEST_P(ApprovalRaceTest, one_that_is_damaged_keeps_none_of_the_others) {
   EXPECT_EQ(approval_of(overdue.approval).status, model::ApprovalStatus::expired);
 }
 
-// UX: told once more at half of its time, and never again.
-TEST_P(ApprovalRaceTest, half_of_the_time_is_told_once) {
+// UX: one reminder at half of its time, never another.
+TEST_P(ApprovalRaceTest, reminder_at_half_time_is_sent_once) {
   std::vector<Waiting> asked;
   for (int i = 0; i < 3; ++i) asked.push_back(ask_and_leave(std::chrono::hours(1)));
   const auto told = [&] {
@@ -297,7 +297,7 @@ TEST_P(ApprovalRaceTest, half_of_the_time_is_told_once) {
   EXPECT_EQ(told(), "2\n");
   pass_time(100);
   EXPECT_EQ(told(), "2\n");
-  // Nobody is reminded of what is decided.
+  // Decided approvals get no reminder.
   ledger_.decide(asked[2].approval, yes());
   session_->run_script("UPDATE approvals SET remind_at = '2020-01-01T00:00:00.000Z' WHERE number = 3");
   pass_time(100);

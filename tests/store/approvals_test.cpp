@@ -18,7 +18,7 @@ constexpr const char* now = "2026-11-15T12:00:00.000Z";
 
 class ApprovalsTest : public testing::Conformance {
  protected:
-  // AP-1 … AP-6: 2 is approved, 5 expired; 1, 3, 5 are of the first run, the others of the second.
+  // AP-1 … AP-6: 2 is approved, 5 expired; 1, 3, 5 belong to the first run, the others to the second.
   ApprovalsTest() : session_(store_.open_writer()) {
     session_->begin();
     std::array runs = {add_run(), add_run()};
@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Store, ApprovalsTest,
                          ::testing::Values(Place::Kind::file, Place::Kind::memory, Place::Kind::postgresql),
                          [](const auto& instance) { return testing::kind_name(instance.param); });
 
-// PIP-5: what waits longest stands first.
+// PIP-5: the longest waiting comes first.
 TEST_P(ApprovalsTest, pending_ones_are_listed_oldest_first) {
   const std::vector pending = {ApprovalStatus::pending};
   EXPECT_THAT(list({.statuses = pending}), ElementsAre(1, 3, 4, 6));
@@ -67,7 +67,7 @@ TEST_P(ApprovalsTest, pending_ones_are_listed_oldest_first) {
   EXPECT_THAT(list({.statuses = pending, .run = base::RunId(9)}), IsEmpty());
 }
 
-TEST_P(ApprovalsTest, all_others_are_listed_newest_first) {
+TEST_P(ApprovalsTest, other_approvals_are_listed_newest_first) {
   EXPECT_THAT(list({}), ElementsAre(6, 5, 4, 3, 2, 1));
   EXPECT_THAT(list({.after = base::ApprovalId(4), .most = 2}), ElementsAre(3, 2));
   EXPECT_THAT(list({.statuses = {ApprovalStatus::approved, ApprovalStatus::expired}}), ElementsAre(5, 2));

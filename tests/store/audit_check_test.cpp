@@ -1,15 +1,13 @@
-#include "server/audit_check.h"
+#include "ledger/audit_check.h"
 
 #include <fmt/format.h>
 
 #include "tests/store/conformance.h"
 #include "tests/support/store/flows.h"
 
-namespace reeve::server {
+namespace reeve::ledger {
 namespace {
 
-using ledger::AuditVerdict;
-using ledger::Transaction;
 using testing::TestLedger;
 
 REEVE_CONFORMANCE(AuditCheckTest);
@@ -22,8 +20,8 @@ AuditVerdict check(store::Session& session) {
   return check.verdict();
 }
 
-// APR-14: found in steps it is what is found at once.
-TEST_P(AuditCheckTest, steps_find_what_is_found_at_once) {
+// APR-14: the first break is found in whichever step it lies.
+TEST_P(AuditCheckTest, finds_the_first_break_across_steps) {
   constexpr int entries = 1'203;
   TestLedger ledger(store_);
   ledger->call([](Transaction& t) {
@@ -36,24 +34,21 @@ TEST_P(AuditCheckTest, steps_find_what_is_found_at_once) {
   for (const char* trigger : {"audit_log_update", "audit_log_delete"}) {
     session->run_script(fmt::format("DROP TRIGGER {}{}", trigger, store_.is_postgresql() ? " ON audit_log" : ""));
   }
-  // From the end on, so that each is the first.
+  // From the end on, so that each break is the first.
   for (const auto& [act, broken] : {std::pair("DELETE FROM audit_log WHERE seq = 1203", 1203),
                                     {"DELETE FROM audit_log WHERE seq = 1100", 1100},
                                     {"UPDATE audit_log SET actor = 'bob' WHERE seq = 1001", 1001},
                                     {"UPDATE audit_log SET previous = 'x' WHERE seq = 501", 501},
                                     {"UPDATE audit_log SET hash = 'x' WHERE seq = 1", 1}}) {
     session->run_script(act);
-    const AuditVerdict stepped = check(*session);
-    const AuditVerdict whole = ledger::verify_audit(*session);
-    EXPECT_EQ(stepped.broken_at, broken) << act;
-    EXPECT_EQ(stepped.broken_at, whole.broken_at) << act;
-    EXPECT_EQ(stepped.reason, whole.reason) << act;
-    EXPECT_EQ(stepped.entries, whole.entries) << act;
+    const AuditVerdict verdict = check(*session);
+    EXPECT_EQ(verdict.broken_at, broken) << act;
+    EXPECT_EQ(verdict.entries, broken - 1) << act;
   }
 }
 
-// What is appended between two steps is not missing.
-TEST_P(AuditCheckTest, a_trail_that_grows_meanwhile_is_whole) {
+// Entries appended between two steps are not reported as missing.
+TEST_P(AuditCheckTest, trail_that_grows_meanwhile_is_intact) {
   TestLedger ledger(store_);
   const auto session = store_.open_bare();
   AuditCheck check;
@@ -67,4 +62,4 @@ TEST_P(AuditCheckTest, a_trail_that_grows_meanwhile_is_whole) {
 }
 
 }  // namespace
-}  // namespace reeve::server
+}  // namespace reeve::ledger

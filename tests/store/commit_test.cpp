@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "ledger/audit.h"
+#include "ledger/audit_check.h"
 #include "ledger/runs.h"
 #include "ledger/units.h"
 #include "tests/store/conformance.h"
 #include "tests/support/store/flows.h"
 
-// The group commit: a failing unit never harms its neighbours, and nothing is told before it is durable.
+// The group commit: a failing unit never affects its neighbours, and nothing is reported before it is durable.
 namespace reeve::ledger {
 namespace {
 
@@ -18,7 +18,7 @@ using testing::TestLedger;
 
 REEVE_CONFORMANCE(CommitTest);
 
-// Holds the store thread until it is let go, so that what is submitted meanwhile becomes one group.
+// Blocks the store thread until it is released, so that units submitted meanwhile form one group.
 class Held {
  public:
   explicit Held(Ledger& ledger) {
@@ -42,7 +42,7 @@ class Held {
   std::promise<void> released_;
 };
 
-// Runs a function, and keeps what became of it.
+// Runs a function and keeps its result.
 class Probe final : public Unit {
  public:
   using Told = std::promise<std::optional<base::Error>>;
@@ -70,7 +70,7 @@ TEST_P(CommitTest, a_failing_unit_does_not_harm_its_neighbours) {
   Held held(*ledger);
   std::vector<std::future<std::optional<base::Error>>> answers;
   answers.push_back(submit(*ledger, [](Transaction& t) { create(t, "first"); }));
-  // Each kind of failure: refused by the database, thrown by the unit, a bug, somebody was faster for ever.
+  // Each kind of failure: refused by the database, thrown by the unit, a bug, a permanent conflict.
   answers.push_back(submit(*ledger, [](Transaction& t) {
     create(t, "refused");
     t.session().write(store::Sql::event_insert, {{"seq", 1}, {"at", "t"}, {"kind", "nonsense"}, {"data", "{}"}});
@@ -122,8 +122,7 @@ TEST_P(CommitTest, many_units_share_one_commit) {
   testing::expect_consistent(*store_.open_bare());
 }
 
-// Units of one group that touch the same thing see each other's writes.
-TEST_P(CommitTest, units_of_one_group_follow_each_other) {
+TEST_P(CommitTest, units_of_one_group_see_each_others_writes) {
   TestLedger ledger(store_);
   const auto started = ledger.start(testing::make_execution(testing::make_fan(30)));
   const auto claims = testing::claims_of(ledger.finish(testing::claims_of(started.step).at(0)));
@@ -143,7 +142,7 @@ TEST_P(CommitTest, units_of_one_group_follow_each_other) {
   testing::expect_consistent(*store_.open_bare());
 }
 
-// The same with the units that workers submit, which get what they need early: one commit.
+// The same for units that workers submit, which read ahead: one commit.
 TEST_P(CommitTest, steps_of_one_group_share_a_commit) {
   std::size_t commits = 0;
   TestLedger ledger(store_, {.hooks = {.publish = [&](std::span<const StoredEvent>) { ++commits; }}});
@@ -153,7 +152,7 @@ TEST_P(CommitTest, steps_of_one_group_share_a_commit) {
     const auto chain = testing::claims_of(ledger.start(testing::make_execution(testing::make_chain(3))).step);
     claims.insert(claims.end(), chain.begin(), chain.end());
   }
-  // Seen before, so that their neighbours are known.
+  // Loaded before, so that their neighbours are known.
   Held held(*ledger);
   commits = 0;
   std::vector<std::future<std::size_t>> begun;
@@ -175,7 +174,7 @@ TEST_P(CommitTest, steps_of_one_group_share_a_commit) {
   testing::expect_consistent(*store_.open_bare());
 }
 
-// What another daemon holds is tried again, and whatever the unit had changed before is not left by halves.
+// A unit blocked by another daemon is retried, and its partial changes are rolled back.
 TEST_P(CommitTest, a_busy_unit_leaves_nothing_behind) {
   TestLedger ledger(store_);
   Held held(*ledger);
@@ -194,15 +193,15 @@ TEST_P(CommitTest, a_busy_unit_leaves_nothing_behind) {
   testing::expect_consistent(*session);
 }
 
-// Who waits for too long is told.
-TEST_P(CommitTest, a_unit_that_stays_busy_is_told_so) {
+// A unit that waits too long fails with an error.
+TEST_P(CommitTest, unit_that_stays_busy_gets_an_error) {
   TestLedger ledger(store_, {.hooks = {.outage_patience = base::Milliseconds(20)}});
   const auto error = submit(*ledger, [](Transaction&) { throw AggregateBusy{}; }).get();
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), "store.busy");
 }
 
-// STO-3: who is answered can find it in the store, from any connection.
+// STO-3: after the reply the change is visible from any connection.
 TEST_P(CommitTest, an_answer_comes_after_the_commit) {
   TestLedger ledger(store_);
   const auto other = store_.open_reader();
@@ -222,8 +221,8 @@ TEST_P(CommitTest, the_queue_is_bounded) {
   for (auto& answer : answers) EXPECT_FALSE(answer.get());
 }
 
-// What is submitted before the end is finished before the end.
-TEST_P(CommitTest, nothing_is_dropped_when_it_ends) {
+// Units submitted before the shutdown are completed.
+TEST_P(CommitTest, queued_units_finish_before_shutdown) {
   const auto session = store_.open_writer();
   std::vector<std::future<std::optional<base::Error>>> answers;
   {
@@ -234,8 +233,8 @@ TEST_P(CommitTest, nothing_is_dropped_when_it_ends) {
   EXPECT_EQ(read_column(*session, "SELECT count(*) FROM tool_runs"), "50\n");
 }
 
-// APR-14: the first entry that was changed, taken out or put in is named.
-TEST_P(CommitTest, the_audit_chain_names_what_was_changed) {
+// APR-14: the first entry that was changed, removed or inserted is named.
+TEST_P(CommitTest, audit_check_names_the_first_altered_entry) {
   TestLedger ledger(store_);
   for (int i = 0; i < 5; ++i) {
     ledger->call([i](Transaction& t) {
@@ -247,7 +246,7 @@ TEST_P(CommitTest, the_audit_chain_names_what_was_changed) {
   const auto session = store_.open_bare();
   EXPECT_TRUE(verify_audit(*session).is_whole());
   EXPECT_EQ(verify_audit(*session).entries, 5);
-  // As somebody would who may change the tables.
+  // As a user who may change the tables would.
   for (const char* trigger : {"audit_log_update", "audit_log_delete"}) {
     session->run_script(fmt::format("DROP TRIGGER {}{}", trigger, store_.is_postgresql() ? " ON audit_log" : ""));
   }

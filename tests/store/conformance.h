@@ -15,7 +15,7 @@ class Conformance : public ::testing::TestWithParam<store::Place::Kind> {
 
 }  // namespace reeve::testing
 
-// Names a suite of its own, and runs it on every store.
+// Declares a suite and runs it on every store.
 #define REEVE_CONFORMANCE(Suite)                                                                                     \
   class Suite : public ::reeve::testing::Conformance {};                                                             \
   INSTANTIATE_TEST_SUITE_P(Store, Suite,                                                                             \

@@ -70,7 +70,7 @@ TEST_P(ExecutionsTest, are_listed_newest_first_by_status_label_and_workflow) {
   EXPECT_TRUE(failed.nodes.empty());
 }
 
-TEST_P(ExecutionsTest, one_has_its_nodes_in_the_order_of_the_file) {
+TEST_P(ExecutionsTest, nodes_are_in_file_order) {
   TestLedger ledger(store_);
   ledger::NewExecution wanted = make_execution(make_chain(3), object("goal", "ship"));
   Value config = object("project", "/p");
@@ -94,7 +94,7 @@ TEST_P(ExecutionsTest, one_has_its_nodes_in_the_order_of_the_file) {
   EXPECT_TRUE(found->nodes[1].started_at && found->nodes[1].completed_at);
   EXPECT_FALSE(found->nodes[2].started_at);
   EXPECT_EQ(found->inputs, object("goal", "ship"));
-  // What it was frozen with stays with whoever runs it: it may be long, and names folders of the machine.
+  // The frozen config stays with the daemon that runs it: it may be long, and names folders of the machine.
   ASSERT_TRUE(found->config);
   EXPECT_EQ(*found->config->find("apply")->as_string(), "manual");
   EXPECT_EQ(found->config->find("tools"), nullptr);
@@ -109,7 +109,7 @@ TEST_P(ExecutionsTest, one_has_its_nodes_in_the_order_of_the_file) {
 }
 
 // GRF-11
-TEST_P(ExecutionsTest, a_child_names_the_node_that_started_it_and_the_node_its_child) {
+TEST_P(ExecutionsTest, parent_node_and_child_execution_link_to_each_other) {
   TestLedger ledger(store_);
   ledger::NewExecution outer = make_execution(R"(
 id: outer
@@ -146,7 +146,7 @@ edges: []
 }
 
 // GRF-5
-TEST_P(ExecutionsTest, the_history_has_what_loops_took_back_and_the_runs_in_their_order) {
+TEST_P(ExecutionsTest, history_has_earlier_iterations_and_runs_in_order) {
   TestLedger ledger(store_);
   const auto started = ledger.start(make_execution(R"(
 id: loop

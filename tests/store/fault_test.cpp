@@ -15,7 +15,7 @@
 #include "tests/support/store/faulty_disk.h"
 #include "tests/support/store/flows.h"
 
-// What the world does to a store.
+// Faults of the environment of a store.
 namespace reeve::ledger {
 namespace {
 
@@ -28,8 +28,8 @@ REEVE_CONFORMANCE(FaultTest);
 
 void create(Transaction& transaction) { create_run(transaction, {.tool_name = "t"}); }
 
-// Another program holds the database for 3 s: everybody waits, nobody is told an error.
-TEST_P(FaultTest, a_foreign_lock_is_survived) {
+// Another program locks the database for 3 s: requests wait, and none fails.
+TEST_P(FaultTest, commits_wait_for_a_foreign_lock) {
   TestLedger ledger(store_);
   const auto other = store_.open_bare();
   other->begin();
@@ -45,15 +45,15 @@ TEST_P(FaultTest, a_foreign_lock_is_survived) {
   EXPECT_EQ(read_column(*other, "SELECT count(*) FROM tool_runs"), "1\n");
 }
 
-// A disk without room: told to those who asked, nothing is lost, and it goes on when there is room again.
+// A full disk: requests fail with an error, nothing is lost, and it recovers when there is space.
 class DiskTest : public FaultTest {};
 INSTANTIATE_TEST_SUITE_P(Store, DiskTest, ::testing::Values(Place::Kind::file, Place::Kind::postgresql),
                          [](const auto& instance) { return testing::kind_name(instance.param); });
 
-TEST_P(DiskTest, a_full_disk_is_told_and_recovered_from) {
+TEST_P(DiskTest, full_disk_is_reported_and_recovered_from) {
   const auto set_full = [&](bool is_full) {
     if (!store_.is_postgresql()) return testing::FaultyDisk::fill(is_full);
-    // The server says so itself.
+    // The server reports it itself.
     const auto session = store_.open_bare();
     session->run_script(is_full ? "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE "
                                   "EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full'; END $$; "
@@ -74,7 +74,7 @@ TEST_P(DiskTest, a_full_disk_is_told_and_recovered_from) {
   testing::expect_consistent(*other);
 }
 
-// After a failed fsync nobody knows what is on disk. Only a new start reads the truth.
+// After a failed fsync the state on disk is unknown. Only a new start reads it correctly.
 TEST(FsyncTest, an_error_ends_the_process) {
   const testing::TestStore store(Place::Kind::file);
   const auto write = [&] {
@@ -84,27 +84,27 @@ TEST(FsyncTest, an_error_ends_the_process) {
     ledger.call(create);
   };
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(write(), ::testing::ExitedWithCode(74), "the next start reads the truth");
+  EXPECT_EXIT(write(), ::testing::ExitedWithCode(74), "the next start reads what is stored");
   Ledger ledger(store.open_writer(), {});
   EXPECT_EQ(code_of([&] { ledger.call(create); }), "");
 }
 
-// The same where it is easily passed over: the database's own file is synced at checkpoints only.
+// The same where it is easily missed: the database file is synced only at checkpoints.
 TEST(FsyncTest, an_error_at_a_checkpoint_ends_the_process) {
   const testing::TestStore store(Place::Kind::file);
   const auto write = [&] {
     Ledger ledger(store.open_writer({.vfs = testing::FaultyDisk::name()}), {});
     testing::FaultyDisk::set_sync(testing::FaultyDisk::Sync::breaks_at_checkpoints);
-    // Far more than the log holds before it is written back.
+    // Far more than the WAL holds before a checkpoint.
     for (int i = 0; i < 2'000; ++i) ledger.call(create);
   };
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(write(), ::testing::ExitedWithCode(74), "the next start reads the truth");
+  EXPECT_EXIT(write(), ::testing::ExitedWithCode(74), "the next start reads what is stored");
 }
 
 // --- kill -9 ---
 
-// Writes units until it is killed; after each commit it tells the number of its run.
+// Writes units until it is killed; after each commit it reports the number of its run.
 [[noreturn]] void write_until_killed(const Place& place, int told) {
   const base::SystemClock clock;
   Ledger ledger(store::open_writer(place, clock), {});
@@ -138,7 +138,7 @@ TEST(FsyncTest, an_error_at_a_checkpoint_ends_the_process) {
   }
 }
 
-// What was acknowledged is there, nothing is there by halves, and numbers have no gaps. STO-3, SPEC §9.
+// Acknowledged units are complete, others are complete or absent, and numbers have no gaps. STO-3, SPEC §9.
 void expect_whole(store::Session& session, const std::set<std::int64_t>& acknowledged) {
   std::set<std::int64_t> found;
   session.query_text("SELECT number FROM tool_runs WHERE status = 'running'",
@@ -165,7 +165,7 @@ void kill_often(const testing::TestStore& store, int times) {
     }
     ::close(ends[1]);
     const os::Fd told(ends[0]);
-    // Killed while it goes on writing, after so many acknowledgements.
+    // Killed while it keeps writing, after that many acknowledgements.
     std::uint64_t left = random.below(40);
     std::int64_t number = 0;
     bool is_killed = false;
@@ -193,9 +193,9 @@ TEST(KillTest, a_killed_writer_loses_nothing_on_postgresql) {
   kill_often(testing::TestStore(Place::Kind::postgresql), 300);
 }
 
-// --- the server goes away ---
+// --- server restarts ---
 
-// DESIGN: a commit whose answer is lost is looked up; what was acknowledged is there once.
+// DESIGN: a commit with a lost reply is looked up; acknowledged units exist once.
 TEST(ServerTest, a_restart_of_the_database_loses_and_repeats_nothing) {
   testing::PostgresqlServer server("restart");
   const base::SystemClock clock;
@@ -218,7 +218,7 @@ TEST(ServerTest, a_restart_of_the_database_loses_and_repeats_nothing) {
       }
     });
     for (int round = 0; round < 3; ++round) {
-      // It is writing before and again after.
+      // It writes before and after the restart.
       for (int seen = written, until = seen + 50; seen < until; seen = written) written.wait(seen);
       server.restart();
     }
@@ -241,12 +241,12 @@ edges:
   - {id: e1, source: review, target: ship}
 )";
 
-// Far longer than it takes, far shorter than the poll.
+// Far longer than needed, far shorter than the poll interval.
 constexpr std::chrono::seconds patience(20);
 
 class OutsideTest : public FaultTest {
  protected:
-  // Only the notice of foreign writes can be so fast, but in memory, where there is no file to watch.
+  // Only the notification of foreign writes is that fast, except in memory, where there is no file to watch.
   Ledger::Options options() {
     const bool is_memory = GetParam() == Place::Kind::memory;
     return {.outside = [this](const OutsideResult& result) { told_.set_value(result); },
@@ -258,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(Store, OutsideTest,
                          ::testing::Values(Place::Kind::file, Place::Kind::memory, Place::Kind::postgresql),
                          [](const auto& instance) { return testing::kind_name(instance.param); });
 
-// APR-6: the next step starts within milliseconds of a plain update, which is entered as made outside.
+// APR-6: the next step starts within milliseconds of a plain update, which is recorded as `outside`.
 TEST_P(OutsideTest, a_plain_update_decides) {
   TestLedger ledger(store_, options());
   for (int round = 1; round <= 5; ++round) {
@@ -285,7 +285,7 @@ TEST_P(OutsideTest, a_plain_update_decides) {
   testing::expect_consistent(*session);
 }
 
-// APR-6: one that leaves an invalid row is void, and the question is asked again.
+// APR-6: an update that leaves an invalid row is void, and the question is open again.
 TEST_P(OutsideTest, an_invalid_update_is_void) {
   TestLedger ledger(store_, options());
   ledger.start(testing::make_execution(asking));
@@ -302,14 +302,14 @@ TEST_P(OutsideTest, an_invalid_update_is_void) {
   EXPECT_EQ(read_column(*session, "SELECT status FROM approvals"), "pending\n");
   EXPECT_EQ(read_column(*session, "SELECT count(*) FROM audit_log WHERE kind = 'outside_update_voided'"), "3\n");
   EXPECT_EQ(code_of([&] { session->run_script("UPDATE approvals SET status = 'maybe'"); }), "store.refused");
-  // A person still can.
+  // A person can still decide.
   EXPECT_FALSE(ledger.decide(base::ApprovalId(1), {engine::Answer::Word::approve, {}, {}, "ana"}).refusal);
   EXPECT_EQ(code_of([&] { session->run_script("UPDATE approvals SET status = 'rejected'"); }), "store.refused")
       << "APR-2: never changed, by nobody";
   testing::expect_consistent(*session);
 }
 
-// APR-4: a plain yes after the time is over is no yes, and nobody can answer any more.
+// APR-4: a plain approval after the expiry does not count, and no other answer is accepted.
 TEST_P(OutsideTest, a_late_update_expires) {
   TestLedger ledger(store_, options());
   std::string yaml = asking;
@@ -327,8 +327,8 @@ TEST_P(OutsideTest, a_late_update_expires) {
   testing::expect_consistent(*session);
 }
 
-// What was decided while no daemon was there is found at the start.
-TEST_P(OutsideTest, an_update_without_a_daemon_waits_for_one) {
+// A decision made without a daemon is found at the start.
+TEST_P(OutsideTest, update_without_a_daemon_is_found_at_the_start) {
   const auto session = store_.open_writer();
   {
     TestLedger(store_).start(testing::make_execution(asking));

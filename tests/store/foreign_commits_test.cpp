@@ -11,7 +11,7 @@
 #include "store/file_check.h"
 #include "tests/support/store/stores.h"
 
-// Plain SQL of other programs beside the daemon's commits and checkpoints.
+// Plain SQL of other programs, concurrent with the daemon's commits and checkpoints.
 namespace reeve::store {
 namespace {
 
@@ -19,10 +19,10 @@ using testing::read_column;
 using testing::TestStore;
 
 constexpr int rounds = 1'500;
-// About twelve pages a commit, so that both sides come to a checkpoint every hundred commits or so.
+// About twelve pages a commit, so that both sides checkpoint about every hundred commits.
 constexpr const char* payload = "hex(randomblob(24000))";
 
-// Another program: its own process, SQLite's C API, default settings. Says how many commits it was told of.
+// Another program: a separate process, SQLite's C API, default settings. Reports the number of successful commits.
 [[noreturn]] void run_foreign_writer(const std::string& path, int say) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   sqlite3* database = nullptr;
@@ -37,7 +37,7 @@ constexpr const char* payload = "hex(randomblob(24000))";
   ::_exit(written == sizeof told ? 0 : 1);
 }
 
-// STO: no commit that was told of is lost, on either side, while both write and checkpoint.
+// STO: no reported commit is lost, on either side, while both write and checkpoint.
 TEST(ForeignCommits, sql_of_another_program_and_checkpoints_lose_no_commit) {
   const TestStore store(Place::Kind::file);
   const std::string path = store.place().where;

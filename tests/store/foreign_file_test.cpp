@@ -13,7 +13,7 @@
 #include "tests/support/old_database.h"
 #include "tests/support/store/stores.h"
 
-// STO-2: a file of another program is read and not trusted.
+// STO-2: a file of another program is read but not trusted.
 namespace reeve::store {
 namespace {
 
@@ -40,7 +40,7 @@ class ForeignFileTest : public ::testing::Test {
   testing::ScratchFolder scratch_;
 };
 
-TEST_F(ForeignFileTest, rows_are_read_as_they_are) {
+TEST_F(ForeignFileTest, rows_keep_their_value_types) {
   ForeignFile file(make("CREATE TABLE t (a TEXT, b INTEGER); INSERT INTO t VALUES ('x', 'not a number'), (NULL, 7), "
                         "(x'00ff', 1.5)"),
                    {});
@@ -54,7 +54,7 @@ TEST_F(ForeignFileTest, rows_are_read_as_they_are) {
   EXPECT_THAT(kinds, ElementsAre(text, text, null, integer, blob, real));
 }
 
-TEST_F(ForeignFileTest, what_is_no_database_is_told_apart) {
+TEST_F(ForeignFileTest, files_that_are_not_databases_get_specific_errors) {
   const fs::path folder = scratch_.path();
   EXPECT_EQ(open_code(folder / "none.db"), "import.not_found");
   EXPECT_EQ(open_code(folder), "import.unreadable");
@@ -66,7 +66,7 @@ TEST_F(ForeignFileTest, what_is_no_database_is_told_apart) {
   EXPECT_EQ(open_code(pipe), "import.unreadable") << "and nobody is waited for";
 }
 
-TEST_F(ForeignFileTest, a_damaged_file_is_told) {
+TEST_F(ForeignFileTest, damaged_file_is_reported) {
   std::string rows = "CREATE TABLE t (a TEXT);";
   for (int i = 0; i < 2'000; ++i) rows += "INSERT INTO t VALUES ('" + std::string(100, 'x') + "');";
   const fs::path path = make("BEGIN;" + rows + "COMMIT;");
@@ -81,8 +81,8 @@ TEST_F(ForeignFileTest, a_damaged_file_is_told) {
             "import.damaged");
 }
 
-// No view, no virtual table, no generated column is read; a trigger never runs because nothing is written.
-TEST_F(ForeignFileTest, nothing_in_the_file_is_run) {
+// Views, virtual tables and generated columns are not read; triggers never run because nothing is written.
+TEST_F(ForeignFileTest, views_triggers_and_generated_columns_are_not_used) {
   const fs::path path = make(
       "CREATE TABLE real (a TEXT, b TEXT GENERATED ALWAYS AS (a || 'computed') VIRTUAL);"
       "CREATE VIEW tool_runs AS SELECT a FROM real;"
@@ -96,7 +96,7 @@ TEST_F(ForeignFileTest, nothing_in_the_file_is_run) {
   EXPECT_THAT(file.find("real")->columns, ElementsAre("a"));
 }
 
-// The file and its folder are as they were: no log, no journal beside it.
+// The file and its folder are unchanged: no WAL, no journal.
 TEST_F(ForeignFileTest, reading_leaves_nothing_behind) {
   const fs::path path = make("PRAGMA journal_mode = WAL; CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('x')");
   const std::string before = testing::read_text(path);
@@ -110,8 +110,8 @@ TEST_F(ForeignFileTest, reading_leaves_nothing_behind) {
   EXPECT_THAT(names, ElementsAre("old.db"));
 }
 
-// What lies in the log of a program that uses the file, or that died, is read too.
-TEST_F(ForeignFileTest, what_is_in_the_log_counts) {
+// Rows in the WAL of a program that uses the file, or that died, are read too.
+TEST_F(ForeignFileTest, rows_in_the_wal_are_read) {
   const fs::path path = make("PRAGMA journal_mode = WAL; CREATE TABLE t (a TEXT)");
   const testing::ScratchFolder other;
   {
@@ -125,7 +125,7 @@ TEST_F(ForeignFileTest, what_is_in_the_log_counts) {
   EXPECT_THAT(read(left, "t"), ElementsAre("late"));
 }
 
-TEST_F(ForeignFileTest, bounds_hold) {
+TEST_F(ForeignFileTest, size_limits_are_enforced) {
   const fs::path path =
       make("CREATE TABLE t (a TEXT); CREATE TABLE u (a TEXT); INSERT INTO t VALUES (zeroblob(3000000))");
   EXPECT_EQ(open_code(path, {.file_bytes = 1'000}), "import.too_large");
@@ -137,7 +137,7 @@ TEST_F(ForeignFileTest, bounds_hold) {
             "import.too_large");
 }
 
-TEST_F(ForeignFileTest, what_takes_too_long_ends) {
+TEST_F(ForeignFileTest, slow_scan_is_interrupted) {
   std::string rows = "CREATE TABLE t (a INTEGER);";
   for (int i = 0; i < 5'000; ++i) rows += "INSERT INTO t VALUES (" + std::to_string(i) + ");";
   const fs::path path = make("BEGIN;" + rows + "COMMIT;");

@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "import/importer.h"
 #include "json/encode.h"
-#include "ledger/audit.h"
-#include "server/importer.h"
+#include "ledger/audit_check.h"
 #include "store/approvals.h"
 #include "store/executions.h"
 #include "store/patches.h"
@@ -16,8 +16,8 @@
 #include "tests/support/old_database.h"
 #include "tests/support/store/flows.h"
 
-// STO-2: databases of each of the seeds' shapes, on every store.
-namespace reeve::server {
+// STO-2: databases of every earlier program, on every store.
+namespace reeve::import {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,7 +82,7 @@ std::string reasons(const wire::ImportRecord& record) {
   return text;
 }
 
-TEST_P(ImportTest, supervised_tools_come_with_their_executions_questions_and_patches) {
+TEST_P(ImportTest, supervised_tools_include_executions_questions_and_patches) {
   const wire::ImportRecord record = import(make(testing::s1_tables, testing::s1_rows));
   EXPECT_EQ(counts(record), "executions 3/1, runs 5/0, approvals 3/0, patches 3/0, tasks 3/0");
   EXPECT_EQ(reasons(record), "1 executions: unknown status `melted`\n");
@@ -114,7 +114,7 @@ TEST_P(ImportTest, supervised_tools_come_with_their_executions_questions_and_pat
   EXPECT_EQ(column("SELECT t.title || ' ' || t.status || ' ' || e.label FROM tasks t JOIN executions e ON e.number = "
                    "t.execution ORDER BY t.number"),
             "write the plan done EXEC-1\nwrite the code failed EXEC-2\ntest it cancelled EXEC-2\n");
-  // What came in by the tables of the seeds can be read by them again.
+  // Rows imported from the legacy tables can be read through the legacy views.
   EXPECT_EQ(column("SELECT phase_name || ' ' || status || ' ' || metadata FROM uet_executions WHERE phase_name IS NOT "
                    "NULL ORDER BY execution_id"),
             "planning completed {\"by\":\"ana\"}\ncoding failed {}\nreview cancelled {}\n");
@@ -124,7 +124,7 @@ TEST_P(ImportTest, supervised_tools_come_with_their_executions_questions_and_pat
   expect_nothing_to_do();
 }
 
-// The records read as those of Reeve itself.
+// The records read like Reeve's own.
 TEST_P(ImportTest, records_are_whole) {
   import(make(testing::s1_tables, testing::s1_rows));
   const auto session = store_.open_reader();
@@ -156,8 +156,8 @@ TEST_P(ImportTest, records_are_whole) {
   EXPECT_EQ(execution->nodes[0].status, model::NodeStatus::completed);
 }
 
-// S2: an execution with a tool is a run, and its questions are the run's.
-TEST_P(ImportTest, executions_with_the_extra_columns_are_runs_too) {
+// S2: an execution with a tool is a run, and its questions belong to the run.
+TEST_P(ImportTest, executions_with_tool_columns_become_runs) {
   const wire::ImportRecord record = import(make(testing::s2_tables, testing::s2_rows));
   EXPECT_EQ(counts(record), "executions 3/0, runs 2/0, approvals 2/0");
   EXPECT_EQ(record.notes, std::vector<std::string>());
@@ -180,11 +180,11 @@ TEST_P(ImportTest, executions_with_the_extra_columns_are_runs_too) {
   expect_nothing_to_do();
 }
 
-TEST_P(ImportTest, graphs_come_with_workflows_nodes_and_loops) {
+TEST_P(ImportTest, graphs_include_workflows_nodes_and_loops) {
   const wire::ImportRecord record = import(make(testing::s6_tables, testing::s6_rows));
   EXPECT_EQ(counts(record), "workflows 2/0, executions 3/0, nodes 8/2, loop_counters 2/1");
   EXPECT_THAT(reasons(record), HasSubstr("1 nodes: its workflow has no such node"));
-  EXPECT_THAT(reasons(record), HasSubstr("1 nodes: its execution was not taken"));
+  EXPECT_THAT(reasons(record), HasSubstr("1 nodes: its execution was not imported"));
   EXPECT_THAT(reasons(record), HasSubstr("1 loop_counters: its workflow has no such loop"));
   EXPECT_EQ(record.notes.size(), 1U) << "the workflow that is none";
   EXPECT_EQ(column("SELECT w.workflow_id || ' ' || e.label || ' ' || e.status || ' ' || COALESCE(e.reason, '-') || ' ' "
@@ -216,10 +216,10 @@ TEST_P(ImportTest, graphs_come_with_workflows_nodes_and_loops) {
   expect_nothing_to_do();
 }
 
-TEST_P(ImportTest, pipelines_come_with_steps_decisions_and_audit) {
+TEST_P(ImportTest, pipelines_include_steps_decisions_and_audit) {
   const wire::ImportRecord record = import(make(testing::s5_tables, testing::s5_rows));
   EXPECT_EQ(counts(record), "pipelines 3/0, steps 7/1, approvals 3/0, audit_events 3/0");
-  EXPECT_EQ(reasons(record), "1 steps: its pipeline was not taken\n");
+  EXPECT_EQ(reasons(record), "1 steps: its pipeline was not imported\n");
   EXPECT_EQ(column("SELECT w.workflow_id || ' ' || e.status || ' ' || COALESCE(e.reason, '-') || ' ' || e.inputs FROM "
                    "executions e JOIN workflows w ON w.hash = e.workflow_hash ORDER BY e.number"),
             "pipeline:feature completed - {\"prompt\":\"add a button\"}\n"
@@ -247,8 +247,8 @@ TEST_P(ImportTest, pipelines_come_with_steps_decisions_and_audit) {
   expect_nothing_to_do();
 }
 
-// APR-14: the chain goes on, also over more entries than are held at once.
-TEST_P(ImportTest, the_audit_chain_stays_whole) {
+// APR-14: the chain continues, also over more entries than are kept in memory.
+TEST_P(ImportTest, audit_chain_stays_valid) {
   std::string rows = "BEGIN;";
   for (int i = 1; i <= 1'203; ++i) {
     rows += fmt::format("INSERT INTO audit_events VALUES ({}, NULL, NULL, 'e', NULL, {});", i, 1'764'756'000 + i);
@@ -265,7 +265,7 @@ TEST_P(ImportTest, the_audit_chain_stays_whole) {
   EXPECT_EQ(verdict.entries, 1'206);
 }
 
-// The same rows are taken once, wherever the file lies and however it is written.
+// The same rows are imported once, wherever the file is and however it is stored.
 TEST_P(ImportTest, the_same_rows_are_imported_once) {
   const fs::path file = make(testing::s1_tables, testing::s1_rows);
   const wire::ImportRecord first = import(file);
@@ -285,8 +285,8 @@ TEST_P(ImportTest, the_same_rows_are_imported_once) {
   EXPECT_FALSE(import(other).already_imported) << "another row is another database";
 }
 
-// What goes wrong at its end leaves nothing of its beginning.
-TEST_P(ImportTest, all_or_nothing) {
+// A failure at the end leaves nothing of the beginning.
+TEST_P(ImportTest, failed_import_leaves_nothing) {
   const fs::path path = make(testing::s5_tables, testing::s5_rows);
   store::ForeignFile file(path, {});
   const ImportSurvey survey = survey_import(file);
@@ -304,8 +304,8 @@ TEST_P(ImportTest, all_or_nothing) {
   EXPECT_EQ(counts(import(path)), "pipelines 3/0, steps 7/1, approvals 3/0, audit_events 3/0");
 }
 
-// Whatever lies in the cells: what can be taken is, what cannot is counted, and nothing breaks.
-TEST_P(ImportTest, hostile_cells_harm_nothing) {
+// Whatever the cells contain: valid rows are imported, invalid ones are counted, and nothing breaks.
+TEST_P(ImportTest, hostile_cells_are_skipped_and_counted) {
   const std::string rows = R"(
     CREATE TRIGGER bomb BEFORE INSERT ON approvals BEGIN SELECT RAISE(ABORT, 'no'); END;
     DROP TRIGGER bomb;
@@ -332,7 +332,7 @@ TEST_P(ImportTest, hostile_cells_harm_nothing) {
   EXPECT_EQ(reasons(record),
             "2 runs: it has no id\n1 runs: its id is too long\n1 runs: unknown status `��`\n"
             "1 approvals: unknown status `perhaps`\n");
-  EXPECT_THAT(::testing::PrintToString(record.notes), HasSubstr("times could not be read"));
+  EXPECT_THAT(::testing::PrintToString(record.notes), HasSubstr("timestamps could not be read"));
   const auto session = store_.open_reader();
   for (const model::Run& run : store::list_runs(*session, {})) {
     EXPECT_LE(run.tool_name.size(), 255U);
@@ -342,8 +342,8 @@ TEST_P(ImportTest, hostile_cells_harm_nothing) {
   expect_nothing_to_do();
 }
 
-// Tables without the keys of the seeds may say everything twice.
-TEST_P(ImportTest, rows_that_come_twice_are_taken_once) {
+// Tables without the original keys may contain duplicates.
+TEST_P(ImportTest, duplicate_rows_are_imported_once) {
   const wire::ImportRecord record = import(make(R"(
       CREATE TABLE graph_executions (id, workflow_id, graph_id, status);
       CREATE TABLE node_executions (execution_id, node_id, node_type, status);
@@ -358,14 +358,14 @@ TEST_P(ImportTest, rows_that_come_twice_are_taken_once) {
       INSERT INTO steps VALUES (1, 1, '__approval__', 'done'), (1, 1, '__approval__', 'done');
       INSERT INTO approvals VALUES (1, 1, 'approved'), (1, 1, 'rejected');)"));
   EXPECT_THAT(reasons(record), HasSubstr("1 executions: another row has the same id"));
-  EXPECT_THAT(reasons(record), HasSubstr("1 nodes: another row is of the same node"));
+  EXPECT_THAT(reasons(record), HasSubstr("1 nodes: another row describes the same node"));
   EXPECT_THAT(reasons(record), HasSubstr("1 pipelines: another row has the same id"));
   EXPECT_EQ(column("SELECT count(*) FROM approvals"), "1\n");
   EXPECT_EQ(column("SELECT count(*) FROM executions"), "2\n");
   expect_nothing_to_do();
 }
 
-TEST_P(ImportTest, what_has_nothing_for_us_is_refused) {
+TEST_P(ImportTest, file_without_known_tables_is_refused) {
   EXPECT_EQ(code_of([&] { import(make("CREATE TABLE songs (a)", "")); }), "import.no_tables");
   const fs::path own = scratch_.path() / "own.db";
   const base::SystemClock clock;
@@ -379,25 +379,25 @@ TEST_P(ImportTest, what_has_nothing_for_us_is_refused) {
   }
 }
 
-// What a later version of the old program has more is told, and does not hinder.
+// Additional columns of a later version are reported, and do not prevent the import.
 TEST_P(ImportTest, unknown_columns_and_views_are_noted) {
   const wire::ImportRecord record =
       import(make("CREATE TABLE tool_runs (tool_run_id, tool_name, status, mood); CREATE VIEW approvals AS SELECT 1",
                   "INSERT INTO tool_runs VALUES ('a', 't', 'completed', 'good')"));
   EXPECT_EQ(counts(record), "runs 1/0");
-  EXPECT_EQ(record.notes, (std::vector<std::string>{"`approvals` is no plain table and was not read",
-                                                    "`tool_runs`: columns that were not taken: `mood`"}));
+  EXPECT_EQ(record.notes, (std::vector<std::string>{"`approvals` is not an ordinary table and was not read",
+                                                    "`tool_runs`: columns not imported: `mood`"}));
 }
 
-// S4 has a question for each call of a tool, without words of its own.
-TEST_P(ImportTest, questions_about_tool_calls_are_worded) {
+// S4 has a question for each tool call, without a text.
+TEST_P(ImportTest, tool_call_questions_get_a_text) {
   import(make("CREATE TABLE approvals (id, agent_id, tool_name, arguments, requested_at, status, resolved_at)",
               R"(INSERT INTO approvals VALUES ('550e8400', 'x', 'shell', '{"command":"rm"}', '2025-12-03T10:00:00Z',
                  'Denied', '2025-12-03T10:00:05Z'))"));
   EXPECT_EQ(column("SELECT kind || ' ' || question || ' ' || status || ' ' || arguments || ' ' || decided_at FROM "
                    "approvals"),
-            "tool_call May shell be used? rejected {\"command\":\"rm\"} 2025-12-03T10:00:05.000Z\n");
+            "tool_call Allow shell? rejected {\"command\":\"rm\"} 2025-12-03T10:00:05.000Z\n");
 }
 
 }  // namespace
-}  // namespace reeve::server
+}  // namespace reeve::import

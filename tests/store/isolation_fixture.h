@@ -4,11 +4,11 @@
 
 #include <gmock/gmock.h>
 
-#include "runtime/isolation_steps.h"
+#include "runtime/isolation/isolation_steps.h"
 #include "tests/support/git_repository.h"
 #include "tests/support/store/flows.h"
 
-// What isolation does with a real repository, step by step, and with a process that may die in between.
+// Isolation with a real repository, step by step, and with a process that may die in between.
 namespace reeve::runtime {
 
 namespace fs = std::filesystem;
@@ -18,7 +18,7 @@ inline void write_text(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-// A process that was killed there.
+// Thrown where the process is killed.
 struct Killed {};
 
 class IsolationTest : public ::testing::Test {
@@ -28,19 +28,19 @@ class IsolationTest : public ::testing::Test {
         ledger_(store_),
         root_(ledger_.start(testing::make_execution(testing::make_chain(3))).execution) {
     begin_anew();
-    ground_.project = made_.root().string();
-    ground_.base_commit = made_.git({"rev-parse", "HEAD"});
-    ground_.environment = {{"PATH", "/usr/bin:/bin"}};
+    settings_.project = made_.root().string();
+    settings_.base_commit = made_.git({"rev-parse", "HEAD"});
+    settings_.environment = {{"PATH", "/usr/bin:/bin"}};
   }
 
-  // As a daemon that was started again.
+  // As a daemon after a restart.
   void begin_anew() {
     steps_.emplace(IsolationSteps::Options{
         .ledger = *ledger_, .host = "here", .scratch = made_.beside("scratch"), .crash_point = [this](const char*) {
           if (dies_in_ && --*dies_in_ == 0) throw Killed{};
         }});
   }
-  // Kills at each crash point in turn, and asks again each time, until it comes through.
+  // Kills at each crash point in turn, and repeats the action until it succeeds.
   template <class Act>
   void with_crashes(Act act) {
     for (int at = 1;; ++at) {
@@ -55,19 +55,19 @@ class IsolationTest : public ::testing::Test {
       }
     }
   }
-  NodePlace at(const std::string& node, int attempt = 1) const {
+  NodeAttemptId at(const std::string& node, int attempt = 1) const {
     return {.root = root_, .execution = root_, .node = node, .iteration = 0, .attempt = attempt, .worktree_id = {}};
   }
-  fs::path prepare(const NodePlace& place) {
-    auto folder = steps_->prepare(ground_, place);
+  fs::path prepare(const NodeAttemptId& place) {
+    auto folder = steps_->prepare(settings_, place);
     EXPECT_TRUE(folder);
     return folder.value_or("");
   }
   // A task that writes a file and is accepted.
   void work(const std::string& node, const std::string& file, const std::string& text) {
     write_text(prepare(at(node)) / file, text);
-    steps_->collect(ground_, at(node));
-    EXPECT_FALSE(steps_->accept(ground_, at(node)).is_conflict);
+    steps_->collect(settings_, at(node));
+    EXPECT_FALSE(steps_->accept(settings_, at(node)).is_conflict);
   }
   model::Patch patch(int number) {
     return ledger_->call(
@@ -86,7 +86,7 @@ class IsolationTest : public ::testing::Test {
   testing::TestStore store_;
   testing::TestLedger ledger_;
   base::ExecutionId root_;
-  IsolationGround ground_;
+  IsolationSettings settings_;
   std::optional<int> dies_in_;
   std::optional<IsolationSteps> steps_;
 };

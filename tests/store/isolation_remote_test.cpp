@@ -2,7 +2,7 @@
 #include "ledger/homes.h"
 #include "tests/store/isolation_fixture.h"
 
-// ISO-1: an execution whose branch goes by a remote, at two hosts that have a clone each and share the store.
+// ISO-1: an execution whose branch is shared through a remote, on two hosts with a clone each and one store.
 namespace reeve::runtime {
 namespace {
 
@@ -17,11 +17,11 @@ class IsolationRemote : public IsolationTest {
     made_.git({"remote", "add", "origin", bare_.string()});
     made_.git({"clone", "-q", made_.root().string(), clone_.string()});
     made_.git_in(clone_, {"remote", "set-url", "origin", bare_.string()});
-    ground_.worktree.remote = "origin";
-    guest_ground_ = ground_;
-    guest_ground_.project = clone_.string();
+    settings_.worktree.remote = "origin";
+    remote_copy_settings_ = settings_;
+    remote_copy_settings_.project = clone_.string();
     begin_anew();
-    // Nobody is at work.
+    // No daemon is working on it.
     ledger_->call([&](ledger::Transaction& transaction) { ledger::end_lease(transaction, ledger_.worker().daemon); });
   }
   void begin_anew() {
@@ -31,7 +31,7 @@ class IsolationRemote : public IsolationTest {
                                      .scratch = made_.beside("scratch-" + host),
                                      .is_shared = true,
                                      .pause = [this](base::Milliseconds) { ++pauses_; },
-                                     .complain = [this](const std::string& text) { complaints_.push_back(text); },
+                                     .log_warning = [this](const std::string& text) { complaints_.push_back(text); },
                                      .crash_point =
                                          [this](const char* point) {
                                            points_.insert(point);
@@ -64,16 +64,16 @@ class IsolationRemote : public IsolationTest {
     }
     return "none";
   }
-  void work_at(IsolationSteps& steps, const IsolationGround& ground, const std::string& node) const {
-    write_text(fs::path(steps.prepare(ground, at(node)).value_or("")) / (node + ".txt"), node + "\n");
-    steps.collect(ground, at(node));
-    EXPECT_FALSE(steps.accept(ground, at(node)).is_conflict);
+  void work_at(IsolationSteps& steps, const IsolationSettings& settings, const std::string& node) const {
+    write_text(fs::path(steps.prepare(settings, at(node)).value_or("")) / (node + ".txt"), node + "\n");
+    steps.collect(settings, at(node));
+    EXPECT_FALSE(steps.accept(settings, at(node)).is_conflict);
   }
-  bool move(IsolationSteps& steps, const IsolationGround& ground, const std::string& host) {
-    const std::string tip = steps.visit(ground, root_);
+  bool move(IsolationSteps& steps, const IsolationSettings& settings, const std::string& host) {
+    const std::string tip = steps.migrate(settings, root_);
     return ledger_->call([&](ledger::Transaction& transaction) {
-      return ledger::move_home(transaction, ledger_->executions(),
-                               {.root = root_, .host = host, .project = ground.project, .tip = tip})
+      return ledger::move_owner_host(transaction, ledger_->executions(),
+                                     {.root = root_, .host = host, .project = settings.project, .tip = tip})
           .has_value();
     });
   }
@@ -88,32 +88,32 @@ class IsolationRemote : public IsolationTest {
 
   fs::path bare_ = made_.beside("bare.git");
   fs::path clone_ = made_.beside("clone");
-  IsolationGround guest_ground_;
+  IsolationSettings remote_copy_settings_;
   std::optional<IsolationSteps> guest_;
   std::vector<std::string> complaints_;
   std::set<std::string> points_;
   int pauses_ = 0;
 };
 
-TEST_F(IsolationRemote, what_is_accepted_is_pushed_before_the_node_is_done) {
+TEST_F(IsolationRemote, accepted_commit_is_pushed_before_the_node_completes) {
   prepare(at("a"));
-  EXPECT_EQ(there(), *ground_.base_commit) << "also what it begins with may be known here alone";
-  work_at(*steps_, ground_, "a");
+  EXPECT_EQ(there(), *settings_.base_commit) << "also what it begins with may be known here alone";
+  work_at(*steps_, settings_, "a");
   EXPECT_EQ(there(), row().tip);
   EXPECT_EQ(row().pushed, row().tip);
   EXPECT_FALSE(row().sending);
-  EXPECT_NE(row().tip, *ground_.base_commit);
+  EXPECT_NE(row().tip, *settings_.base_commit);
 }
 
-TEST_F(IsolationRemote, hosts_work_in_turn_and_the_checkout_gets_all_of_it_where_it_was_started) {
-  work_at(*steps_, ground_, "a");
-  ASSERT_TRUE(move(*guest_, guest_ground_, "there"));
-  EXPECT_EQ(code_of([&] { steps_->prepare(ground_, at("b")); }), "git.elsewhere") << "it is at one place at a time";
-  work_at(*guest_, guest_ground_, "b");
+TEST_F(IsolationRemote, hosts_alternate_and_the_start_host_applies_everything) {
+  work_at(*steps_, settings_, "a");
+  ASSERT_TRUE(move(*guest_, remote_copy_settings_, "there"));
+  EXPECT_EQ(code_of([&] { steps_->prepare(settings_, at("b")); }), "git.elsewhere") << "it is at one place at a time";
+  work_at(*guest_, remote_copy_settings_, "b");
   EXPECT_TRUE(fs::exists(clone_ / ".worktrees" / root_.text() / "a.txt"));
-  ASSERT_TRUE(move(*steps_, ground_, "here"));
-  work_at(*steps_, ground_, "c");
-  ASSERT_TRUE(move(*guest_, guest_ground_, "there"));
+  ASSERT_TRUE(move(*steps_, settings_, "here"));
+  work_at(*steps_, settings_, "c");
+  ASSERT_TRUE(move(*guest_, remote_copy_settings_, "there"));
   end();
   EXPECT_EQ(guest_->apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::nothing);
   EXPECT_FALSE(fs::exists(clone_ / "a.txt")) << "that checkout is nobody's who started it";
@@ -129,8 +129,8 @@ TEST_F(IsolationRemote, hosts_work_in_turn_and_the_checkout_gets_all_of_it_where
   EXPECT_EQ(row().home, "here");
 }
 
-TEST_F(IsolationRemote, what_stays_here_stays_there) {
-  work_at(*steps_, ground_, "a");
+TEST_F(IsolationRemote, manual_apply_keeps_local_and_remote_branch) {
+  work_at(*steps_, settings_, "a");
   end();
   EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::manual).kind, Isolation::Applied::Kind::nothing);
   steps_->close(root_);
@@ -138,11 +138,11 @@ TEST_F(IsolationRemote, what_stays_here_stays_there) {
   EXPECT_EQ(there(), row().tip);
 }
 
-// A person takes it over by its name.
-TEST_F(IsolationRemote, what_was_done_elsewhere_is_on_the_local_branch_when_it_is_over) {
-  work_at(*steps_, ground_, "a");
-  ASSERT_TRUE(move(*guest_, guest_ground_, "there"));
-  work_at(*guest_, guest_ground_, "b");
+// A user takes the branch over by its name.
+TEST_F(IsolationRemote, local_branch_has_the_remote_work_at_the_end) {
+  work_at(*steps_, settings_, "a");
+  ASSERT_TRUE(move(*guest_, remote_copy_settings_, "there"));
+  work_at(*guest_, remote_copy_settings_, "b");
   end();
   EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::manual).kind, Isolation::Applied::Kind::nothing);
   steps_->close(root_);
@@ -152,21 +152,21 @@ TEST_F(IsolationRemote, what_was_done_elsewhere_is_on_the_local_branch_when_it_i
   EXPECT_EQ(made_.read("b.txt"), "b\n");
 }
 
-TEST_F(IsolationRemote, a_crash_between_any_two_steps_is_gone_on_from) {
-  with_crashes([&] { steps_->prepare(ground_, at("a")); });
+TEST_F(IsolationRemote, crash_between_any_two_steps_is_recovered) {
+  with_crashes([&] { steps_->prepare(settings_, at("a")); });
   write_text(worktree() / "a.txt", "a\n");
-  with_crashes([&] { steps_->collect(ground_, at("a")); });
-  with_crashes([&] { EXPECT_FALSE(steps_->accept(ground_, at("a")).is_conflict); });
+  with_crashes([&] { steps_->collect(settings_, at("a")); });
+  with_crashes([&] { EXPECT_FALSE(steps_->accept(settings_, at("a")).is_conflict); });
   EXPECT_EQ(there(), row().tip);
   EXPECT_EQ(patch(1).state, PatchState::validated);
-  // Two at once: the second is a merge, which is another commit each time it is made.
-  with_crashes([&] { steps_->prepare(ground_, at("b")); });
-  with_crashes([&] { steps_->prepare(ground_, at("c")); });
+  // Two at once: the second is a merge, which gets another hash each time it is made.
+  with_crashes([&] { steps_->prepare(settings_, at("b")); });
+  with_crashes([&] { steps_->prepare(settings_, at("c")); });
   write_text(worktree() / "b.txt", "b\n");
   write_text(worktree().string() + ".2/c.txt", "c\n");
   for (const char* node : {"b", "c"}) {
-    with_crashes([&] { steps_->collect(ground_, at(node)); });
-    with_crashes([&] { EXPECT_FALSE(steps_->accept(ground_, at(node)).is_conflict); });
+    with_crashes([&] { steps_->collect(settings_, at(node)); });
+    with_crashes([&] { EXPECT_FALSE(steps_->accept(settings_, at(node)).is_conflict); });
     EXPECT_EQ(there(), row().tip);
   }
   EXPECT_EQ(count_patches(), 3U);
@@ -178,52 +178,52 @@ TEST_F(IsolationRemote, a_crash_between_any_two_steps_is_gone_on_from) {
   for (const char* point : {"isolation.before_push", "isolation.after_push"}) EXPECT_TRUE(points_.contains(point));
 }
 
-// GRF-13: it died after the push and before the store had it. Another host goes on from what the store says.
-TEST_F(IsolationRemote, what_was_pushed_and_never_accepted_is_not_gone_on_from) {
+// GRF-13: the host died after the push and before the commit in the store. Another host continues from the store.
+TEST_F(IsolationRemote, pushed_but_unaccepted_commit_is_discarded) {
   write_text(prepare(at("a")) / "a.txt", "half\n");
-  steps_->collect(ground_, at("a"));
+  steps_->collect(settings_, at("a"));
   const std::string before = row().tip;
-  // Behind the push.
+  // After the push.
   points_.clear();
   for (int point = 1; !points_.contains("isolation.after_push"); ++point) {
     dies_in_ = point;
-    EXPECT_THROW(steps_->accept(ground_, at("a")), Killed);
+    EXPECT_THROW(steps_->accept(settings_, at("a")), Killed);
     dies_in_.reset();
     begin_anew();
   }
   EXPECT_NE(there(), before);
   EXPECT_EQ(row().tip, before);
-  ASSERT_TRUE(move(*guest_, guest_ground_, "there"));
-  const auto folder = guest_->prepare(guest_ground_, at("a", 2));
+  ASSERT_TRUE(move(*guest_, remote_copy_settings_, "there"));
+  const auto folder = guest_->prepare(remote_copy_settings_, at("a", 2));
   EXPECT_FALSE(fs::exists(fs::path(*folder) / "a.txt"));
   EXPECT_EQ(there(), before) << "put back";
-  // Who lost it changes nothing any more.
-  EXPECT_EQ(code_of([&] { steps_->accept(ground_, at("a")); }), "git.elsewhere");
-  EXPECT_EQ(code_of([&] { steps_->withdraw(ground_, at("a"), "late"); }), "git.elsewhere");
+  // The host that lost ownership can no longer change anything.
+  EXPECT_EQ(code_of([&] { steps_->accept(settings_, at("a")); }), "git.elsewhere");
+  EXPECT_EQ(code_of([&] { steps_->withdraw(settings_, at("a"), "late"); }), "git.elsewhere");
   EXPECT_EQ(there(), before);
-  guest_->reject(guest_ground_, at("a", 2), PatchState::quarantined, "enough");
+  guest_->reject(remote_copy_settings_, at("a", 2), PatchState::quarantined, "enough");
   end();
-  // ISO-4: what it had changed is kept where it lies.
+  // ISO-4: its changes are kept where they are.
   steps_->close(root_);
   EXPECT_EQ(count_patches(), 1U);
   EXPECT_EQ(patch(1).state, PatchState::created) << "its commit is kept";
   EXPECT_TRUE(has_ref("refs/reeve/" + root_.text() + "/PA-1"));
 }
 
-TEST_F(IsolationRemote, a_tip_that_the_store_does_not_know_is_never_used) {
-  work_at(*steps_, ground_, "a");
+TEST_F(IsolationRemote, remote_tip_unknown_to_the_store_is_never_used) {
+  work_at(*steps_, settings_, "a");
   const std::string pushed = row().tip;
-  EXPECT_EQ(guest_->visit(guest_ground_, root_), pushed);
-  made_.git_in(bare_, {"update-ref", "refs/heads/" + branch(), *ground_.base_commit});
-  EXPECT_EQ(code_of([&] { guest_->visit(guest_ground_, root_); }), "git.remote_moved")
+  EXPECT_EQ(guest_->migrate(remote_copy_settings_, root_), pushed);
+  made_.git_in(bare_, {"update-ref", "refs/heads/" + branch(), *settings_.base_commit});
+  EXPECT_EQ(code_of([&] { guest_->migrate(remote_copy_settings_, root_); }), "git.remote_moved")
       << "though it knows the right one";
   write_text(prepare(at("b")) / "b.txt", "b\n");
-  steps_->collect(ground_, at("b"));
-  EXPECT_EQ(code_of([&] { steps_->accept(ground_, at("b")); }), "git.remote_moved");
+  steps_->collect(settings_, at("b"));
+  EXPECT_EQ(code_of([&] { steps_->accept(settings_, at("b")); }), "git.remote_moved");
   EXPECT_EQ(row().tip, pushed) << "nothing half done";
-  EXPECT_EQ(there(), *ground_.base_commit) << "what somebody put there is theirs";
+  EXPECT_EQ(there(), *settings_.base_commit) << "what somebody put there is theirs";
   made_.git_in(bare_, {"update-ref", "refs/heads/" + branch(), pushed});
-  EXPECT_EQ(code_of([&] { steps_->accept(ground_, at("b")); }), "none");
+  EXPECT_EQ(code_of([&] { steps_->accept(settings_, at("b")); }), "none");
   EXPECT_EQ(there(), row().tip);
 }
 
@@ -231,59 +231,59 @@ TEST_F(IsolationRemote, a_branch_of_another_store_is_left_alone) {
   made_.git({"push", "-q", "origin", "HEAD:refs/heads/" + branch()});
   made_.write("more.txt", "more\n");
   made_.commit("more");
-  ground_.base_commit = made_.git({"rev-parse", "HEAD"});
-  EXPECT_EQ(code_of([&] { steps_->prepare(ground_, at("a")); }), "git.remote_moved");
-  EXPECT_NE(there(), *ground_.base_commit);
+  settings_.base_commit = made_.git({"rev-parse", "HEAD"});
+  EXPECT_EQ(code_of([&] { steps_->prepare(settings_, at("a")); }), "git.remote_moved");
+  EXPECT_NE(there(), *settings_.base_commit);
 }
 
-TEST_F(IsolationRemote, one_that_cannot_be_reached_is_tried_a_few_times_and_told) {
-  work_at(*steps_, ground_, "a");
+TEST_F(IsolationRemote, unreachable_remote_is_retried_then_reported) {
+  work_at(*steps_, settings_, "a");
   write_text(prepare(at("b")) / "b.txt", "b\n");
-  steps_->collect(ground_, at("b"));
+  steps_->collect(settings_, at("b"));
   fs::rename(bare_, made_.beside("away"));
   const std::string before = row().tip;
-  EXPECT_EQ(code_of([&] { steps_->accept(ground_, at("b")); }), "git.remote_failed");
+  EXPECT_EQ(code_of([&] { steps_->accept(settings_, at("b")); }), "git.remote_failed");
   EXPECT_EQ(pauses_, 4);
   EXPECT_EQ(row().tip, before);
-  steps_->reject(ground_, at("b"), PatchState::quarantined, "not pushed");
+  steps_->reject(settings_, at("b"), PatchState::quarantined, "not pushed");
   EXPECT_EQ(patch(2).state, PatchState::quarantined);
   fs::rename(made_.beside("away"), bare_);
-  work_at(*steps_, ground_, "c");
+  work_at(*steps_, settings_, "c");
   EXPECT_EQ(there(), row().tip);
 }
 
-TEST_F(IsolationRemote, a_remote_that_is_not_there_is_told_before_anything_starts) {
-  EXPECT_EQ(code_of([&] { steps_->check_remote(ground_.project, {"nope", ""}); }), "git.no_remote");
-  EXPECT_EQ(code_of([&] { steps_->check_remote(ground_.project, {"ext::sh", ""}); }), "git.unsafe_remote");
-  EXPECT_EQ(code_of([&] { steps_->check_remote(ground_.project, {"/nowhere/x.git", ""}); }), "git.remote_failed");
-  EXPECT_EQ(code_of([&] { steps_->check_remote(ground_.project, {"origin", ""}); }), "none");
+TEST_F(IsolationRemote, invalid_remote_is_reported_before_anything_starts) {
+  EXPECT_EQ(code_of([&] { steps_->check_remote(settings_.project, {"nope", ""}); }), "git.no_remote");
+  EXPECT_EQ(code_of([&] { steps_->check_remote(settings_.project, {"ext::sh", ""}); }), "git.unsafe_remote");
+  EXPECT_EQ(code_of([&] { steps_->check_remote(settings_.project, {"/nowhere/x.git", ""}); }), "git.remote_failed");
+  EXPECT_EQ(code_of([&] { steps_->check_remote(settings_.project, {"origin", ""}); }), "none");
 }
 
-// Each daemon has a clone of its own: two would take each other's worktrees for theirs.
-TEST_F(IsolationRemote, a_daemon_in_the_same_repository_does_not_go_on_with_it) {
-  work_at(*steps_, ground_, "a");
-  EXPECT_EQ(code_of([&] { guest_->visit(ground_, root_); }), "git.branch_in_use");
+// Each daemon has its own clone: two in one would mistake each other's worktrees for their own.
+TEST_F(IsolationRemote, daemon_in_the_same_repository_cannot_take_over) {
+  work_at(*steps_, settings_, "a");
+  EXPECT_EQ(code_of([&] { guest_->migrate(settings_, root_); }), "git.branch_in_use");
 }
 
-TEST_F(IsolationRemote, its_home_moves_only_with_the_commit_that_was_fetched) {
-  work_at(*steps_, ground_, "a");
-  const std::string tip = guest_->visit(guest_ground_, root_);
-  work_at(*steps_, ground_, "b");
+TEST_F(IsolationRemote, owner_host_moves_only_with_the_fetched_commit) {
+  work_at(*steps_, settings_, "a");
+  const std::string tip = guest_->migrate(remote_copy_settings_, root_);
+  work_at(*steps_, settings_, "b");
   const auto move_with = [&](const std::string& commit) {
     return ledger_->call([&](ledger::Transaction& transaction) {
-      return ledger::move_home(transaction, ledger_->executions(),
-                               {.root = root_, .host = "there", .project = clone_.string(), .tip = commit})
+      return ledger::move_owner_host(transaction, ledger_->executions(),
+                                     {.root = root_, .host = "there", .project = clone_.string(), .tip = commit})
           .has_value();
     });
   };
   EXPECT_FALSE(move_with(tip)) << "it has moved on since";
-  EXPECT_TRUE(move_with(guest_->visit(guest_ground_, root_)));
+  EXPECT_TRUE(move_with(guest_->migrate(remote_copy_settings_, root_)));
   EXPECT_FALSE(move_with(row().tip)) << "it is there already";
 }
 
-// GRF-13: whose lease holds keeps it.
-TEST_F(IsolationRemote, its_home_stays_while_somebody_is_at_work) {
-  work_at(*steps_, ground_, "a");
+// GRF-13: a host with a valid lease keeps ownership.
+TEST_F(IsolationRemote, owner_host_stays_while_a_node_is_running) {
+  work_at(*steps_, settings_, "a");
   const auto set_lease = [&](const std::string& until) {
     ledger_->call([&](ledger::Transaction& transaction) {
       transaction.session().run_script("UPDATE daemons SET lease_until = '" + until + "'");
@@ -296,27 +296,27 @@ TEST_F(IsolationRemote, its_home_stays_while_somebody_is_at_work) {
   };
   set_lease("2999-01-01T00:00:00.000Z");
   EXPECT_TRUE(find().empty());
-  EXPECT_FALSE(move(*guest_, guest_ground_, "there"));
+  EXPECT_FALSE(move(*guest_, remote_copy_settings_, "there"));
   set_lease("2001-01-01T00:00:00.000Z");
   EXPECT_EQ(find(), std::vector{root_});
-  EXPECT_TRUE(move(*guest_, guest_ground_, "there"));
+  EXPECT_TRUE(move(*guest_, remote_copy_settings_, "there"));
   EXPECT_TRUE(find().empty()) << "it is there";
 }
 
-TEST_F(IsolationRemote, one_that_is_tried_again_elsewhere_is_tidied_up_again) {
+TEST_F(IsolationRemote, retry_on_another_host_is_cleaned_up) {
   prepare(at("a"));
-  ASSERT_TRUE(move(*guest_, guest_ground_, "there"));
+  ASSERT_TRUE(move(*guest_, remote_copy_settings_, "there"));
   guest_->close(root_);
-  work_at(*guest_, guest_ground_, "b");
+  work_at(*guest_, remote_copy_settings_, "b");
   EXPECT_TRUE(fs::exists(clone_ / ".worktrees" / root_.text()));
   guest_->close(root_);
   EXPECT_FALSE(fs::exists(clone_ / ".worktrees" / root_.text()));
 }
 
-TEST_F(IsolationRemote, a_cancelled_change_goes_out_of_the_remote_too) {
-  work_at(*steps_, ground_, "a");
-  work_at(*steps_, ground_, "b");
-  steps_->withdraw(ground_, at("b"), "cancelled");
+TEST_F(IsolationRemote, cancelled_change_is_removed_from_the_remote) {
+  work_at(*steps_, settings_, "a");
+  work_at(*steps_, settings_, "b");
+  steps_->withdraw(settings_, at("b"), "cancelled");
   EXPECT_EQ(there(), row().tip);
   EXPECT_THAT(made_.git_in(bare_, {"ls-tree", "--name-only", branch()}), Not(HasSubstr("b.txt")));
 }

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "git/forward.h"
+#include "git/checkout_update_journal.h"
 #include "ledger/patches.h"
 #include "runtime/daemon.h"
 #include "store/patches.h"
@@ -14,7 +14,7 @@
 #include "tests/support/session.h"
 #include "tests/support/store/flows.h"
 
-// Isolation as the daemon has it: asked on the loop, done on a thread of its own.
+// Isolation as the daemon uses it: called on the loop, executed on its own thread.
 namespace reeve::runtime {
 namespace {
 
@@ -28,7 +28,7 @@ class IsolationThread : public ::testing::Test {
         .config = {},
         .reload = [](const std::filesystem::path&) { return model::Config(); },
         .keeper_program = (fs::path(testing::reeve_binary()).parent_path() / "reeve-keeper").string(),
-        .complain = [this](const std::string& text) { EXPECT_TRUE(may_complain_) << text; }};
+        .log_warning = [this](const std::string& text) { EXPECT_TRUE(may_complain_) << text; }};
     fs::create_directories(options.folder.root);
     daemon_ = std::make_unique<Daemon>(std::move(options));
     root_ = daemon_->ledger().call([&](ledger::Transaction& transaction) {
@@ -36,36 +36,36 @@ class IsolationThread : public ::testing::Test {
       return daemon_->ledger().executions().start(transaction, testing::make_execution(testing::make_chain(2)),
                                                   daemon_->ledger().worker(), step);
     });
-    ground_.project = made_.root().string();
-    ground_.base_commit = made_.git({"rev-parse", "HEAD"});
+    settings_.project = made_.root().string();
+    settings_.base_commit = made_.git({"rev-parse", "HEAD"});
     turning_ = std::jthread([this] { daemon_->loop().run(); });
   }
   ~IsolationThread() override {
     daemon_->loop().stop();
     turning_.join();
   }
-  NodePlace at(const std::string& node) const {
+  NodeAttemptId at(const std::string& node) const {
     return {.root = root_, .execution = root_, .node = node, .iteration = 0, .attempt = 1, .worktree_id = "shared"};
   }
-  // In a worktree of its own.
-  NodePlace alone(const std::string& node) const {
-    NodePlace place = at(node);
+  // In a separate worktree.
+  NodeAttemptId alone(const std::string& node) const {
+    NodeAttemptId place = at(node);
     place.worktree_id.reset();
     return place;
   }
-  // Each setup leaves a file in the folder that this gives, and lasts until the condition holds ($0 is the folder).
+  // Each setup leaves a file in the returned folder, and lasts until the condition holds ($0 is the folder).
   fs::path set_up_until(const std::string& condition) {
     fs::path signs = made_.beside("signs");
     fs::create_directories(signs);
-    ground_.environment = {{"PATH", "/usr/bin:/bin"}};
-    ground_.worktree.setup = {
+    settings_.environment = {{"PATH", "/usr/bin:/bin"}};
+    settings_.worktree.setup = {
         {"sh", "-c", "echo > \"$0/${PWD##*/}\"; until " + condition + "; do sleep 0.02; done", signs.string()}};
     return signs;
   }
   static int count_files(const fs::path& folder) {
     return static_cast<int>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
   }
-  // Asks on the loop; the answer can be waited for.
+  // Calls on the loop and returns a future.
   template <class T, class Ask>
   std::future<std::expected<T, base::Error>> ask(Ask act) {
     auto promise = std::make_shared<std::promise<std::expected<T, base::Error>>>();
@@ -75,19 +75,19 @@ class IsolationThread : public ::testing::Test {
     });
     return promise->get_future();
   }
-  std::future<std::expected<std::string, base::Error>> prepare(const NodePlace& place) {
+  std::future<std::expected<std::string, base::Error>> prepare(const NodeAttemptId& place) {
     return ask<std::string>(
-        [this, place](Isolation& isolation, auto answer) { isolation.prepare(ground_, place, std::move(answer)); });
+        [this, place](Isolation& isolation, auto answer) { isolation.prepare(settings_, place, std::move(answer)); });
   }
-  std::future<std::expected<void, base::Error>> reject(const NodePlace& place) {
+  std::future<std::expected<void, base::Error>> reject(const NodeAttemptId& place) {
     return ask<void>([this, place](Isolation& isolation, auto answer) {
-      isolation.reject(ground_, place, model::PatchState::quarantined, "cancelled", std::move(answer));
+      isolation.reject(settings_, place, model::PatchState::quarantined, "cancelled", std::move(answer));
     });
   }
   void begin(const std::set<base::ExecutionId>& alive) {
     ask<int>([alive](Isolation& isolation, auto answer) { isolation.begin(alive, [answer] { answer(0); }); }).get();
   }
-  // The execution is over.
+  // Ends the execution.
   void cancel() {
     daemon_->ledger().call([&](ledger::Transaction& transaction) {
       ledger::StepResult step;
@@ -105,23 +105,23 @@ class IsolationThread : public ::testing::Test {
   testing::GitRepository made_;
   std::unique_ptr<Daemon> daemon_;
   base::ExecutionId root_{0};
-  IsolationGround ground_;
+  IsolationSettings settings_;
   std::jthread turning_;
 };
 
-// ISO-1: who shares a worktree waits until it is left; the next of them gets it then.
-TEST_F(IsolationThread, whoever_shares_a_worktree_waits_their_turn) {
+// ISO-1: tasks that share a worktree wait until it is free; then the next one gets it.
+TEST_F(IsolationThread, tasks_sharing_a_worktree_take_turns) {
   const auto first = prepare(at("a")).get();
   ASSERT_TRUE(first) << first.error().message();
   auto second = prepare(at("b"));
   std::ofstream(fs::path(*first) / "a") << "a\n";
   const auto collected = ask<Isolation::Collected>([this](Isolation& isolation, auto answer) {
-                           isolation.collect(ground_, at("a"), std::move(answer));
+                           isolation.collect(settings_, at("a"), std::move(answer));
                          }).get();
   ASSERT_TRUE(collected && collected->patch);
   EXPECT_EQ(second.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   const auto accepted = ask<Isolation::Accepted>([this](Isolation& isolation, auto answer) {
-                          isolation.accept(ground_, at("a"), std::move(answer));
+                          isolation.accept(settings_, at("a"), std::move(answer));
                         }).get();
   ASSERT_TRUE(accepted && !accepted->is_conflict);
   ASSERT_EQ(second.wait_for(patience), std::future_status::ready);
@@ -129,12 +129,11 @@ TEST_F(IsolationThread, whoever_shares_a_worktree_waits_their_turn) {
   EXPECT_TRUE(fs::exists(fs::path(*first) / "a"));
 }
 
-// Those that wait hear of the end.
-TEST_F(IsolationThread, the_end_of_an_execution_answers_those_who_wait) {
+TEST_F(IsolationThread, closing_an_execution_answers_waiting_tasks) {
   ASSERT_TRUE(prepare(at("a")).get());
   auto waiting = prepare(at("b"));
   const auto closed = ask<int>([this](Isolation& isolation, auto answer) {
-                        isolation.close(ground_, root_, [answer](bool is_done) { answer(is_done ? 0 : 1); });
+                        isolation.close(settings_, root_, [answer](bool is_done) { answer(is_done ? 0 : 1); });
                       }).get();
   EXPECT_EQ(*closed, 0);
   ASSERT_EQ(waiting.wait_for(patience), std::future_status::ready);
@@ -143,15 +142,15 @@ TEST_F(IsolationThread, the_end_of_an_execution_answers_those_who_wait) {
 }
 
 // Outside git everything happens in the project's folder.
-TEST_F(IsolationThread, without_a_commit_to_begin_with_it_is_the_projects_folder) {
-  ground_.base_commit.reset();
-  EXPECT_EQ(*prepare(at("a")).get(), ground_.project);
-  EXPECT_EQ(*prepare(at("b")).get(), ground_.project);
+TEST_F(IsolationThread, without_a_base_commit_the_project_folder_is_used) {
+  settings_.base_commit.reset();
+  EXPECT_EQ(*prepare(at("a")).get(), settings_.project);
+  EXPECT_EQ(*prepare(at("b")).get(), settings_.project);
   EXPECT_FALSE(fs::exists(made_.root() / ".worktrees"));
 }
 
-// A task that was cancelled while it waited never gets the worktree: nobody would leave it.
-TEST_F(IsolationThread, a_cancelled_task_waits_no_more) {
+// A task that was cancelled while it waited never gets the worktree: it would never free it.
+TEST_F(IsolationThread, cancelled_task_stops_waiting) {
   ASSERT_TRUE(prepare(at("a")).get());
   auto ghost = prepare(at("b"));
   auto next = prepare(at("c"));
@@ -162,30 +161,29 @@ TEST_F(IsolationThread, a_cancelled_task_waits_no_more) {
   EXPECT_THROW(ghost.get(), std::future_error) << "forgotten, and never answered";
 }
 
-// A setup may take long: who is cancelled does not wait for its end, nor do the others.
+// A setup may take long: a cancelled task does not wait for its end, nor do others.
 TEST_F(IsolationThread, a_cancelled_task_ends_its_setup) {
-  ground_.environment = {{"PATH", "/usr/bin:/bin"}};
+  settings_.environment = {{"PATH", "/usr/bin:/bin"}};
   const fs::path began = made_.beside("began");
-  ground_.worktree.setup = {{"sh", "-c", "echo > \"$0\"; exec sleep 600", began.string()}};
+  settings_.worktree.setup = {{"sh", "-c", "echo > \"$0\"; exec sleep 600", began.string()}};
   auto prepared = prepare(at("a"));
   ASSERT_TRUE(testing::eventually([&] { return fs::exists(began); }));
   const auto rejected = reject(at("a"));
   ASSERT_EQ(rejected.wait_for(patience), std::future_status::ready);
   EXPECT_EQ(prepared.get().error().code(), "worktree.setup_failed");
-  ground_.worktree.setup.clear();
-  NodePlace again = at("a");
+  settings_.worktree.setup.clear();
+  NodeAttemptId again = at("a");
   again.attempt = 2;
   EXPECT_TRUE(prepare(again).get());
 }
 
-// GRF-14: what is ready starts at once. Each of these setups waits for what the other makes; nothing else waits for
-// either.
-TEST_F(IsolationThread, setups_run_at_once_and_hold_up_nobody) {
+// GRF-14: ready nodes start at once. Each of these setups waits for a file of the other; nothing else waits for either.
+TEST_F(IsolationThread, setups_run_concurrently_and_block_nothing) {
   const fs::path signs = set_up_until("[ $(ls \"$0\" | wc -l) -ge 2 ]");
   auto first = prepare(alone("a"));
   ASSERT_TRUE(testing::eventually([&] { return count_files(signs) == 1; }));
   ASSERT_TRUE(ask<Isolation::Survey>([this](Isolation& isolation, auto answer) {
-                isolation.survey(ground_.project, std::nullopt, std::move(answer));
+                isolation.survey(settings_.project, std::nullopt, std::move(answer));
               }).get());
   const auto acted = ask<model::Patch>([](Isolation& isolation, auto answer) {
                        isolation.act(base::PatchId(17), Isolation::PatchAction::apply, "me", std::move(answer));
@@ -201,14 +199,14 @@ TEST_F(IsolationThread, setups_run_at_once_and_hold_up_nobody) {
   EXPECT_NE(*one, *two);
 }
 
-// A cancelled task ends its own setup and no other; its next attempt waits for that and gets a worktree of its own.
+// A cancelled task ends only its own setup; its next attempt waits for that and gets a new worktree.
 TEST_F(IsolationThread, cancelling_ends_only_its_own_setup) {
   const fs::path signs = set_up_until("[ -e \"$0/go\" ]");
   auto cancelled = prepare(alone("a"));
   auto other = prepare(alone("b"));
   ASSERT_TRUE(testing::eventually([&] { return count_files(signs) == 2; }));
   auto rejected = reject(alone("a"));
-  NodePlace again = alone("a");
+  NodeAttemptId again = alone("a");
   again.attempt = 2;
   auto next = prepare(again);
   ASSERT_EQ(rejected.wait_for(patience), std::future_status::ready);
@@ -225,23 +223,24 @@ TEST_F(IsolationThread, cancelling_ends_only_its_own_setup) {
   EXPECT_TRUE(next.get());
 }
 
-// Whoever ends an execution waits for no setup of it.
-TEST_F(IsolationThread, the_end_of_an_execution_ends_its_setups) {
+// Closing an execution does not wait for its setups.
+TEST_F(IsolationThread, closing_an_execution_ends_its_setups) {
   const fs::path signs = set_up_until("false");
   auto prepared = prepare(alone("a"));
   ASSERT_TRUE(testing::eventually([&] { return count_files(signs) == 1; }));
-  const auto closed = ask<bool>([this](Isolation& isolation, auto answer) { isolation.close(ground_, root_, answer); });
+  const auto closed =
+      ask<bool>([this](Isolation& isolation, auto answer) { isolation.close(settings_, root_, answer); });
   ASSERT_EQ(closed.wait_for(patience), std::future_status::ready);
   EXPECT_EQ(prepared.get().error().code(), "worktree.setup_failed");
   EXPECT_FALSE(fs::exists(made_.root() / ".worktrees" / root_.text()));
 }
 
-// ISO-2: the checkout of a gate is set up beside the others too.
-TEST_F(IsolationThread, a_gate_is_set_up_beside_a_task) {
+// ISO-2: the checkout of a gate is set up in parallel too.
+TEST_F(IsolationThread, gate_checkout_is_set_up_concurrently) {
   set_up_until("[ $(ls \"$0\" | wc -l) -ge 2 ]");
   auto task = prepare(alone("a"));
   auto gate = ask<Isolation::Checkout>([this](Isolation& isolation, auto answer) {
-    isolation.checkout(ground_, alone("g"), std::nullopt, "tests", std::move(answer));
+    isolation.checkout(settings_, alone("g"), std::nullopt, "tests", std::move(answer));
   });
   ASSERT_EQ(task.wait_for(patience), std::future_status::ready);
   ASSERT_EQ(gate.wait_for(patience), std::future_status::ready);
@@ -249,8 +248,8 @@ TEST_F(IsolationThread, a_gate_is_set_up_beside_a_task) {
   EXPECT_TRUE(gate.get());
 }
 
-// What executions left behind that are over goes at the next start, in whatever project; those that live keep theirs.
-TEST_F(IsolationThread, a_start_removes_what_is_over_and_nothing_else) {
+// The next start removes leftovers of ended executions in any project; those of live ones are kept.
+TEST_F(IsolationThread, start_removes_only_leftovers_of_ended_executions) {
   const fs::path folder = *prepare(at("a")).get();
   std::ofstream(folder / "left") << "left\n";
   begin({root_});
@@ -267,15 +266,15 @@ TEST_F(IsolationThread, a_start_removes_what_is_over_and_nothing_else) {
   EXPECT_EQ(kept[0].state, model::PatchState::quarantined) << "ISO-4: it became a patch first";
 }
 
-// ISO-3: an approved apply whose daemon died is done by the next one, also when all else of it is over; then nothing of
-// it is left in the repository.
-TEST_F(IsolationThread, a_start_goes_on_with_what_was_queued_and_leaves_no_refs) {
+// ISO-3: an approved apply whose daemon died is completed by the next one, even if the execution is otherwise over;
+// afterwards no refs are left.
+TEST_F(IsolationThread, start_resumes_a_queued_apply_and_leaves_no_refs) {
   std::ofstream(fs::path(*prepare(at("a")).get()) / "new") << "new\n";
   ASSERT_TRUE(ask<Isolation::Collected>([this](Isolation& isolation, auto answer) {
-                isolation.collect(ground_, at("a"), std::move(answer));
+                isolation.collect(settings_, at("a"), std::move(answer));
               }).get());
   ASSERT_TRUE(ask<Isolation::Accepted>([this](Isolation& isolation, auto answer) {
-                isolation.accept(ground_, at("a"), std::move(answer));
+                isolation.accept(settings_, at("a"), std::move(answer));
               }).get());
   cancel();
   begin({});
@@ -289,19 +288,19 @@ TEST_F(IsolationThread, a_start_goes_on_with_what_was_queued_and_leaves_no_refs)
   EXPECT_EQ(made_.git({"for-each-ref", "refs/heads/reeve", "refs/reeve"}), "");
 }
 
-// ISO-3: what was on its way when git failed goes on at a poll, once git can.
-TEST_F(IsolationThread, an_apply_that_git_did_not_let_through_is_tried_again_at_polls) {
+// ISO-3: an apply that git refused is retried at a poll, once git can.
+TEST_F(IsolationThread, failed_apply_is_retried_at_polls) {
   std::ofstream(fs::path(*prepare(at("a")).get()) / "new") << "new\n";
   ASSERT_TRUE(ask<Isolation::Collected>([this](Isolation& isolation, auto answer) {
-                isolation.collect(ground_, at("a"), std::move(answer));
+                isolation.collect(settings_, at("a"), std::move(answer));
               }).get());
   ASSERT_TRUE(ask<Isolation::Accepted>([this](Isolation& isolation, auto answer) {
-                isolation.accept(ground_, at("a"), std::move(answer));
+                isolation.accept(settings_, at("a"), std::move(answer));
               }).get());
   may_complain_ = true;
   made_.write(".git/index.lock", "");
   const auto failed = ask<Isolation::Applied>([this](Isolation& isolation, auto answer) {
-                        isolation.apply(ground_, root_, model::ApplyWhen::on_complete, std::move(answer));
+                        isolation.apply(settings_, root_, model::ApplyWhen::on_complete, std::move(answer));
                       }).get();
   EXPECT_EQ(failed.error().code(), "git.index_locked");
   EXPECT_EQ(list_patches()[0].state, model::PatchState::queued);
@@ -313,12 +312,12 @@ TEST_F(IsolationThread, an_apply_that_git_did_not_let_through_is_tried_again_at_
   EXPECT_EQ(made_.read("new"), "new\n");
 }
 
-// A daemon that was killed with its git while that wrote into the checkout: the next one leaves nothing half done, and
-// goes on with the single patch that was on its way.
-TEST_F(IsolationThread, a_start_makes_a_half_written_checkout_whole) {
+// A daemon was killed together with the git that wrote into the checkout: the next one leaves nothing half done, and
+// completes the single patch that was in progress.
+TEST_F(IsolationThread, start_repairs_a_half_written_checkout) {
   std::ofstream(fs::path(*prepare(at("a")).get()) / "file.txt") << "new and longer\n";
   ASSERT_TRUE(ask<Isolation::Collected>([this](Isolation& isolation, auto answer) {
-                isolation.collect(ground_, at("a"), std::move(answer));
+                isolation.collect(settings_, at("a"), std::move(answer));
               }).get());
   ASSERT_TRUE(reject(at("a")).get());
   daemon_->ledger().call([&](ledger::Transaction& transaction) {
@@ -326,9 +325,9 @@ TEST_F(IsolationThread, a_start_makes_a_half_written_checkout_whole) {
     ledger::move_patch(transaction, base::PatchId(1), {.to = model::PatchState::queued});
   });
   may_complain_ = true;
-  const git::Workshop workshop(*git::find_place(made_.root()), made_.beside("state") / "git");
-  const auto forward = git::make_forward(*ground_.base_commit, list_patches()[0].commit, false);
-  git::write_forward(workshop, forward);
+  const git::GitContext context(*git::find_place(made_.root()), made_.beside("state") / "git");
+  const auto forward = git::make_journal(*settings_.base_commit, list_patches()[0].commit, false);
+  git::write_journal(context, forward);
   made_.write(".git/index.lock", forward.mark);
   made_.write("file.txt", "new and");
   begin({root_});
@@ -337,14 +336,14 @@ TEST_F(IsolationThread, a_start_makes_a_half_written_checkout_whole) {
   EXPECT_EQ(list_patches()[0].state, model::PatchState::committed);
 }
 
-// What cannot be tidied up now is to be tried again.
-TEST_F(IsolationThread, a_close_that_fails_says_so) {
+// A failed cleanup must be retried later.
+TEST_F(IsolationThread, failed_close_is_reported) {
   ASSERT_TRUE(prepare(at("a")).get());
   may_complain_ = true;
   fs::rename(made_.root() / ".worktrees", made_.root() / "elsewhere");
   fs::create_symlink("elsewhere", made_.root() / ".worktrees");
   const auto close = [this] {
-    return *ask<bool>([this](Isolation& isolation, auto answer) { isolation.close(ground_, root_, answer); }).get();
+    return *ask<bool>([this](Isolation& isolation, auto answer) { isolation.close(settings_, root_, answer); }).get();
   };
   EXPECT_FALSE(close());
   fs::remove(made_.root() / ".worktrees");

@@ -1,9 +1,9 @@
 #include "base/error.h"
-#include "git/forward.h"
-#include "runtime/isolation_names.h"
+#include "git/checkout_update_journal.h"
+#include "runtime/isolation/isolation_names.h"
 #include "tests/store/isolation_fixture.h"
 
-// What is left to do when something went another way: cancelled, removed, failed, left by another.
+// Cleaning up after unusual ends: cancelled, removed, failed, left by another daemon.
 namespace reeve::runtime {
 namespace {
 
@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// The code of what it throws.
+// The code of the error that `act` throws.
 template <class Act>
 std::string code_of(Act act) {
   try {
@@ -23,25 +23,25 @@ std::string code_of(Act act) {
   return "nothing thrown";
 }
 
-// ISO-2: a node that is cancelled after what it changed went into the branch leaves it as if it had not been.
-TEST_F(IsolationTest, what_a_cancelled_node_changed_is_taken_out_of_the_branch) {
+// ISO-2: the change of a node that is cancelled after it was accepted is removed from the branch.
+TEST_F(IsolationTest, change_of_a_cancelled_node_is_reverted_on_the_branch) {
   work("one", "one", "one\n");
   work("two", "two", "two\n");
-  steps_->withdraw(ground_, at("one"), "cancelled by a person");
+  steps_->withdraw(settings_, at("one"), "cancelled by a person");
   EXPECT_EQ(patch(1).state, PatchState::rejected);
   EXPECT_EQ(patch(1).history.back().reason, "cancelled by a person");
   EXPECT_EQ(made_.git({"ls-tree", "-r", "--name-only", branch()}), ".gitignore\nfile.txt\nfolder/inner.txt\ntwo");
-  // Again, as after a crash: the same.
+  // Again, as after a crash: same result.
   const std::string tip = made_.git({"rev-parse", branch()});
-  steps_->withdraw(ground_, at("one"), "again");
+  steps_->withdraw(settings_, at("one"), "again");
   EXPECT_EQ(made_.git({"rev-parse", branch()}), tip);
   EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied);
   EXPECT_FALSE(fs::exists(made_.root() / "one"));
   EXPECT_EQ(made_.read("two"), "two\n");
 }
 
-// A daemon that died between the two: nobody has withdrawn it.
-TEST_F(IsolationTest, what_a_cancelled_node_left_in_the_branch_is_found_before_anything_is_applied) {
+// A daemon died between the two steps: the change was not withdrawn.
+TEST_F(IsolationTest, cancelled_change_left_by_a_crash_is_reverted_before_an_apply) {
   work("n0", "one", "one\n");
   work("beside", "two", "two\n");
   ledger_.on(root_, engine::CancelRequested{"enough"});
@@ -53,7 +53,7 @@ TEST_F(IsolationTest, what_a_cancelled_node_left_in_the_branch_is_found_before_a
   EXPECT_EQ(made_.read("two"), "two\n");
 }
 
-TEST_F(IsolationTest, what_a_cancelled_node_left_in_the_branch_is_found_when_its_execution_is_over) {
+TEST_F(IsolationTest, cancelled_change_left_by_a_crash_is_reverted_at_the_close) {
   work("n0", "one", "one\n");
   work("beside", "two", "two\n");
   ledger_.on(root_, engine::CancelRequested{"enough"});
@@ -64,32 +64,32 @@ TEST_F(IsolationTest, what_a_cancelled_node_left_in_the_branch_is_found_when_its
   EXPECT_EQ(made_.git({"ls-tree", "-r", "--name-only", branch()}), ".gitignore\nfile.txt\nfolder/inner.txt\ntwo");
 }
 
-// One that failed only because the checkout was not ready keeps its place: `flow retry` goes on from there.
-TEST_F(IsolationTest, what_a_failed_node_has_in_the_branch_stays) {
+// A node that failed only because the checkout was not ready keeps its change: `flow retry` continues from there.
+TEST_F(IsolationTest, accepted_change_of_a_failed_node_stays) {
   work("one", "one", "one\n");
-  steps_->reject(ground_, at("one"), PatchState::quarantined, "your checkout is not clean");
+  steps_->reject(settings_, at("one"), PatchState::quarantined, "your checkout is not clean");
   EXPECT_EQ(patch(1).state, PatchState::validated);
   EXPECT_EQ(show("one"), "one");
 }
 
-// Where others have built on it, taking it out would break theirs: it stays, and says so.
-TEST_F(IsolationTest, a_cancelled_change_that_others_build_on_stays_and_is_noted) {
+// If later changes build on it, reverting it would break them: it stays, with a note.
+TEST_F(IsolationTest, cancelled_change_that_others_build_on_stays_with_a_note) {
   work("one", "file.txt", "one\n");
   work("two", "file.txt", "two, in the place of one\n");
-  steps_->withdraw(ground_, at("one"), "cancelled");
+  steps_->withdraw(settings_, at("one"), "cancelled");
   EXPECT_EQ(patch(1).state, PatchState::validated);
   EXPECT_THAT(patch(1).history.back().reason.value_or(""), HasSubstr("file.txt"));
   EXPECT_EQ(show("file.txt"), "two, in the place of one");
 }
 
-// What was merged is merged: that git cannot tidy up afterwards fails no task, and the next one has a worktree.
-TEST_F(IsolationTest, git_that_fails_over_tidying_up_fails_no_task) {
+// An accepted change stays accepted: a failed git cleanup fails no task, and the next one gets a worktree.
+TEST_F(IsolationTest, git_failure_during_cleanup_fails_no_task) {
   std::vector<std::string> complaints;
   bool is_broken = true;
   steps_.emplace(IsolationSteps::Options{.ledger = *ledger_,
                                          .host = "here",
                                          .scratch = made_.beside("scratch"),
-                                         .complain = [&](const std::string& text) { complaints.push_back(text); },
+                                         .log_warning = [&](const std::string& text) { complaints.push_back(text); },
                                          .crash_point =
                                              [&](const char* name) {
                                                if (is_broken && std::string_view(name) == "isolation.before_reset") {
@@ -103,51 +103,51 @@ TEST_F(IsolationTest, git_that_fails_over_tidying_up_fails_no_task) {
   EXPECT_TRUE(fs::exists(prepare(at("two")) / "one"));
 }
 
-// A task that removed the folder it worked in has not changed nothing.
-TEST_F(IsolationTest, a_worktree_that_is_gone_is_told) {
+// A task that removed its own folder must not count as unchanged.
+TEST_F(IsolationTest, missing_worktree_is_reported) {
   const fs::path folder = prepare(at("one"));
   write_text(folder / "one", "one\n");
   fs::remove_all(folder);
-  EXPECT_EQ(code_of([&] { steps_->collect(ground_, at("one")); }), "git.worktree_gone");
-  steps_->reject(ground_, at("one"), PatchState::quarantined, "its worktree is gone");
+  EXPECT_EQ(code_of([&] { steps_->collect(settings_, at("one")); }), "git.worktree_gone");
+  steps_->reject(settings_, at("one"), PatchState::quarantined, "its worktree is gone");
   EXPECT_TRUE(fs::exists(prepare(at("one", 2)) / "file.txt"));
 }
 
-// ISO-1: git keeps no more of a submodule than the name of a commit, which would be gone with the worktree.
+// ISO-1: git stores only the commit hash of a submodule, whose commit would be lost with the worktree.
 TEST_F(IsolationTest, a_submodule_at_another_commit_is_refused) {
-  made_.git({"update-index", "--add", "--cacheinfo", "160000," + *ground_.base_commit + ",sub"});
+  made_.git({"update-index", "--add", "--cacheinfo", "160000," + *settings_.base_commit + ",sub"});
   made_.git({"commit", "-q", "-m", "a submodule"});
-  ground_.base_commit = made_.git({"rev-parse", "HEAD"});
+  settings_.base_commit = made_.git({"rev-parse", "HEAD"});
   const fs::path folder = prepare(at("one"));
   made_.git_in(folder / "sub", {"init", "-q", "."});
   write_text(folder / "sub/inner", "inner\n");
   made_.git_in(folder / "sub", {"add", "."});
   made_.git_in(folder / "sub", {"commit", "-q", "-m", "inner"});
-  EXPECT_EQ(code_of([&] { steps_->collect(ground_, at("one")); }), "git.submodule_changed");
-  steps_->reject(ground_, at("one"), PatchState::quarantined, "refused");
+  EXPECT_EQ(code_of([&] { steps_->collect(settings_, at("one")); }), "git.submodule_changed");
+  steps_->reject(settings_, at("one"), PatchState::quarantined, "refused");
   EXPECT_EQ(patch(1).state, PatchState::quarantined);
 }
 
-// Before anything starts: `reeve` and `reeve/EX-9` cannot both be branches.
-TEST_F(IsolationTest, a_branch_in_the_way_of_all_others_is_told_before_anything_starts) {
+// `reeve` and `reeve/EX-9` cannot both be branches.
+TEST_F(IsolationTest, branch_that_blocks_all_names_is_reported_before_the_start) {
   made_.git({"branch", "reeve"});
-  EXPECT_EQ(code_of([&] { steps_->survey(ground_.project); }), "git.branch_in_use");
+  EXPECT_EQ(code_of([&] { steps_->survey(settings_.project); }), "git.branch_in_use");
   made_.git({"branch", "-m", "reeve", "mine"});
-  EXPECT_TRUE(steps_->survey(ground_.project).base_commit);
+  EXPECT_TRUE(steps_->survey(settings_.project).base_commit);
 }
 
-// ISO-1: a person may work in a linked worktree, and have the branch of an execution checked out in the main one.
-TEST_F(IsolationTest, a_branch_in_the_main_checkout_is_left_alone_by_a_linked_one) {
+// ISO-1: a user may work in a linked worktree, and have the execution's branch checked out in the main one.
+TEST_F(IsolationTest, branch_checked_out_in_the_main_checkout_is_left_alone) {
   const fs::path linked = made_.beside("linked");
   made_.git({"worktree", "add", "-q", "-b", "other", linked.string()});
-  ground_.project = fs::canonical(linked).string();
+  settings_.project = fs::canonical(linked).string();
   work("one", "one", "one\n");
   made_.git({"checkout", "-q", branch()});
   write_text(prepare(at("two")) / "two", "two\n");
-  steps_->collect(ground_, at("two"));
-  EXPECT_EQ(code_of([&] { steps_->accept(ground_, at("two")); }), "git.branch_in_use");
+  steps_->collect(settings_, at("two"));
+  EXPECT_EQ(code_of([&] { steps_->accept(settings_, at("two")); }), "git.branch_in_use");
   made_.git({"checkout", "-q", "main"});
-  EXPECT_FALSE(steps_->accept(ground_, at("two")).is_conflict);
+  EXPECT_FALSE(steps_->accept(settings_, at("two")).is_conflict);
   const auto applied = steps_->apply(root_, model::ApplyWhen::on_complete);
   EXPECT_EQ(applied.kind, Isolation::Applied::Kind::applied);
   EXPECT_THAT(applied.message, HasSubstr("a linked worktree of " + made_.root().string()));
@@ -155,35 +155,35 @@ TEST_F(IsolationTest, a_branch_in_the_main_checkout_is_left_alone_by_a_linked_on
   EXPECT_FALSE(fs::exists(made_.root() / "two"));
 }
 
-// LOG-4: what a tool's `secrets` names is hidden as what its name gives away.
-TEST_F(IsolationTest, a_diff_hides_what_the_config_names_as_secret) {
-  ground_.secrets = {"swordfish-42"};
+// LOG-4: variables listed in a tool's `secrets` are hidden like those with secret names.
+TEST_F(IsolationTest, diff_hides_configured_secrets) {
+  settings_.secrets = {"swordfish-42"};
   work("one", "config", "login: swordfish-42\n");
   EXPECT_THAT(patch(1).diff, HasSubstr("+login: ***"));
-  ground_.worktree.setup = {{"sh", "-c", "echo swordfish-42 is wrong; exit 3"}};
-  NodePlace place = at("two");
+  settings_.worktree.setup = {{"sh", "-c", "echo swordfish-42 is wrong; exit 3"}};
+  NodeAttemptId place = at("two");
   place.worktree_id = "another";
   try {
-    steps_->prepare(ground_, place);
+    steps_->prepare(settings_, place);
     FAIL();
   } catch (const base::Error& error) {
     EXPECT_THAT(error.message(), HasSubstr("*** is wrong"));
   }
 }
 
-// ISO-1: worktrees of a Reeve that is gone with all it knew are removed; what was in them is kept (ISO-4).
-TEST_F(IsolationTest, worktrees_of_a_reeve_that_is_gone_are_swept) {
+// ISO-1: worktrees of a deleted state folder are removed; their content is kept (ISO-4).
+TEST_F(IsolationTest, worktrees_of_a_deleted_state_folder_are_removed) {
   const auto make = [&](const std::string& scratch, const std::string& name) {
     git::Repository repository = *git::Repository::find(made_.root(), made_.beside(scratch));
     const fs::path folder = made_.root() / ".worktrees" / name;
-    repository.add_worktree(folder, *ground_.base_commit, std::nullopt, "reeve " + name);
+    repository.add_worktree(folder, *settings_.base_commit, std::nullopt, "reeve " + name);
     write_text(folder / "mine", name + "\n");
     return folder;
   };
   const fs::path dead = make("dead", "EX-1001");
   const fs::path alive = make("alive", "EX-1002");
   fs::remove_all(made_.beside("dead"));
-  steps_->survey(ground_.project);
+  steps_->survey(settings_.project);
   EXPECT_FALSE(fs::exists(dead));
   EXPECT_TRUE(fs::exists(alive / "mine")) << "another daemon may work there";
   const std::string kept = made_.git({"for-each-ref", "--format=%(refname)", "refs/reeve/left"});
@@ -191,9 +191,8 @@ TEST_F(IsolationTest, worktrees_of_a_reeve_that_is_gone_are_swept) {
   EXPECT_EQ(made_.git({"show", kept + ":mine"}), "EX-1001");
 }
 
-// ISO-3: git may fail over an apply for reasons that pass. It stays queued, says why, and goes through when asked
-// again.
-TEST_F(IsolationTest, an_apply_that_git_lets_not_through_is_noted_and_tried_again) {
+// ISO-3: git may refuse an apply temporarily. It stays queued with the reason, and succeeds when repeated.
+TEST_F(IsolationTest, failed_apply_is_noted_and_can_be_retried) {
   work("one", "one", "one\n");
   write_text(made_.root() / ".git/index.lock", "");
   EXPECT_EQ(code_of([&] { steps_->apply(root_, model::ApplyWhen::on_complete); }), "git.index_locked");
@@ -205,31 +204,32 @@ TEST_F(IsolationTest, an_apply_that_git_lets_not_through_is_noted_and_tried_agai
   EXPECT_EQ(patch(1).state, PatchState::committed);
 }
 
-// ISO-3: a daemon that was killed with its git while that wrote files: the next one takes it back, and goes on.
-TEST_F(IsolationTest, a_checkout_that_was_left_half_written_is_whole_at_the_next_start) {
+// ISO-3: a daemon was killed together with the git that wrote files: the next one rolls back and continues.
+TEST_F(IsolationTest, half_written_checkout_is_repaired_at_the_next_start) {
   work("one", "file.txt", "new and longer\n");
   ledger_->call([](ledger::Transaction& transaction) {
     ledger::move_patch(transaction, base::PatchId(1), {.to = PatchState::queued});
   });
   {
-    const git::Workshop workshop(*git::find_place(made_.root()), made_.beside("scratch"));
-    const git::Forward forward = git::make_forward(*ground_.base_commit, made_.git({"rev-parse", branch()}), false);
-    git::write_forward(workshop, forward);
+    const git::GitContext context(*git::find_place(made_.root()), made_.beside("scratch"));
+    const git::CheckoutUpdateJournal forward =
+        git::make_journal(*settings_.base_commit, made_.git({"rev-parse", branch()}), false);
+    git::write_journal(context, forward);
     write_text(made_.root() / ".git/index.lock", forward.mark);
     write_text(made_.root() / "file.txt", "new and");
   }
   begin_anew();
   steps_->recover_checkouts();
   EXPECT_EQ(made_.git({"status", "--porcelain"}), "");
-  EXPECT_EQ(made_.git({"rev-parse", "HEAD"}), *ground_.base_commit);
+  EXPECT_EQ(made_.git({"rev-parse", "HEAD"}), *settings_.base_commit);
   EXPECT_THAT(steps_->find_queued(), ElementsAre(root_));
   EXPECT_THAT(steps_->find_queued_patches(), IsEmpty());
   EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::on_approval).kind, Isolation::Applied::Kind::applied);
   EXPECT_EQ(made_.read("file.txt"), "new and longer\n");
 }
 
-// A single patch becomes another commit in the checkout: that is what keeps it from then on.
-TEST_F(IsolationTest, a_patch_that_is_in_the_checkout_leaves_no_ref) {
+// A single patch becomes another commit in the checkout, which keeps it alive from then on.
+TEST_F(IsolationTest, applied_patch_leaves_no_ref) {
   work("one", "one", "one\n");
   work("two", "two", "two\n");
   ASSERT_EQ(steps_->act(base::PatchId(2), Isolation::PatchAction::apply, "me").state, PatchState::committed);
@@ -240,8 +240,8 @@ TEST_F(IsolationTest, a_patch_that_is_in_the_checkout_leaves_no_ref) {
   EXPECT_FALSE(fs::exists(made_.root() / "two"));
 }
 
-// A single patch that a person asked for is gone on with too, and nothing else comes along.
-TEST_F(IsolationTest, a_single_patch_on_its_way_is_found_by_the_next_daemon) {
+// A single patch that a person requested is completed too, without any other.
+TEST_F(IsolationTest, queued_single_patch_is_found_by_the_next_daemon) {
   work("one", "one", "one\n");
   work("two", "two", "two\n");
   ledger_->call([](ledger::Transaction& transaction) {

@@ -27,8 +27,8 @@ using testing::TestLedger;
 
 REEVE_CONFORMANCE(LedgerTest);
 
-// GRF-13, GRF-14: one transition is one transaction; the next step begins in it.
-TEST_P(LedgerTest, a_chain_goes_from_step_to_step) {
+// GRF-13, GRF-14: one transition is one transaction; the next step starts in it.
+TEST_P(LedgerTest, chain_starts_each_next_node_in_the_same_commit) {
   TestLedger ledger(store_);
   const auto started = ledger.start(make_execution(make_chain(3)));
   auto claims = claims_of(started.step);
@@ -59,8 +59,8 @@ TEST_P(LedgerTest, a_fan_waits_for_all) {
   expect_consistent(*session);
 }
 
-// A result that comes twice, for another attempt or with an old epoch changes nothing.
-TEST_P(LedgerTest, a_late_writer_is_refused) {
+// A duplicate result, or one for another attempt or an old epoch, changes nothing.
+TEST_P(LedgerTest, stale_result_is_refused) {
   TestLedger ledger(store_);
   const auto started = ledger.start(make_execution(make_chain(2)));
   const Claim claim = claims_of(started.step).at(0);
@@ -101,8 +101,8 @@ Value passed(bool yes) {
   return value;
 }
 
-// GRF-5: what the loop takes back is kept in the history.
-TEST_P(LedgerTest, a_loop_archives_and_begins_anew) {
+// GRF-5: earlier iterations are kept in the history.
+TEST_P(LedgerTest, loop_archives_its_nodes_and_restarts) {
   TestLedger ledger(store_);
   const auto started = ledger.start(make_execution(looping));
   auto claims = claims_of(started.step);
@@ -135,7 +135,7 @@ TEST_P(LedgerTest, a_loop_ends_at_its_limit) {
 }
 
 // GRF-7, GRF-14.
-TEST_P(LedgerTest, failing_fast_and_going_on_at_what_failed) {
+TEST_P(LedgerTest, fail_fast_cancels_siblings_and_retry_resumes_them) {
   TestLedger ledger(store_);
   const auto started = ledger.start(make_execution(make_fan(3)));
   const auto claims = claims_of(ledger.finish(claims_of(started.step).at(0)));
@@ -175,7 +175,7 @@ engine::Answer yes(const std::string& who) { return {engine::Answer::Word::appro
 engine::Answer no(const std::string& who) { return {engine::Answer::Word::reject, {}, {}, who}; }
 
 // APR-1, APR-2, GRF-12: the question, its answer and the next step.
-TEST_P(LedgerTest, a_person_answers_once) {
+TEST_P(LedgerTest, question_is_answered_once) {
   TestLedger ledger(store_);
   const auto started = ledger.start(make_execution(asking));
   const auto session = store_.open_bare();
@@ -207,8 +207,8 @@ TEST_P(LedgerTest, a_rejection_fails_the_execution) {
   expect_consistent(*session);
 }
 
-// APR-4: a question of something already over is expired too.
-TEST_P(LedgerTest, a_cancelled_execution_closes_its_question) {
+// APR-4: the question of an ended execution expires too.
+TEST_P(LedgerTest, cancelled_execution_expires_its_question) {
   TestLedger ledger(store_);
   const auto started = ledger.start(make_execution(asking));
   ledger.on(started.execution, engine::CancelRequested{"enough"});
@@ -220,13 +220,13 @@ TEST_P(LedgerTest, a_cancelled_execution_closes_its_question) {
 }
 
 // APR-4.
-TEST_P(LedgerTest, silence_becomes_expired) {
+TEST_P(LedgerTest, unanswered_question_expires) {
   TestLedger ledger(store_);
   std::string yaml = asking;
   yaml.replace(yaml.find("\"Ship it?\""), 10, "\"Ship it?\", expires: 1ms");
   const auto started = ledger.start(make_execution(yaml));
   const auto expired = ledger->call([&](Transaction& transaction) {
-    // Within one transaction time stands still: ask for a later one.
+    // Time does not advance within one transaction, so ask for a later moment.
     return find_overdue(transaction.session(), transaction.now() + std::chrono::seconds(1), 10);
   });
   ASSERT_EQ(expired.size(), 1);
@@ -295,7 +295,7 @@ TEST_P(LedgerTest, a_subgraph_is_an_execution_of_its_own) {
   expect_consistent(*session);
 }
 
-TEST_P(LedgerTest, a_failed_child_fails_its_node_and_a_retry_goes_on_in_it) {
+TEST_P(LedgerTest, failed_child_fails_its_node_and_retry_resumes_it) {
   TestLedger ledger(store_);
   const auto started = ledger.start(make_outer());
   ledger.fail(claims_of(started.step).at(0), "no luck");
@@ -321,7 +321,7 @@ TEST_P(LedgerTest, cancelling_the_parent_cancels_the_child) {
   expect_consistent(*session);
 }
 
-TEST_P(LedgerTest, a_subgraph_that_is_not_there_fails_its_node) {
+TEST_P(LedgerTest, missing_subgraph_fails_its_node) {
   TestLedger ledger(store_);
   const auto started = ledger.start(make_execution(outer));
   const auto session = store_.open_bare();
@@ -333,8 +333,8 @@ TEST_P(LedgerTest, a_subgraph_that_is_not_there_fails_its_node) {
 
 // --- claims and leases ---
 
-// GRF-13: only what never began goes to another; from then on the old claim is refused.
-TEST_P(LedgerTest, a_claim_that_never_began_is_taken_over) {
+// GRF-13: only unstarted work goes to another daemon; from then on the old claim is refused.
+TEST_P(LedgerTest, unstarted_claim_is_taken_over) {
   TestLedger first(store_);
   const auto started = first.start(make_execution(make_fan(2)));
   const auto claims = claims_of(first.finish(claims_of(started.step).at(0)));
@@ -366,7 +366,7 @@ TEST_P(LedgerTest, a_claim_that_never_began_is_taken_over) {
   expect_consistent(*store_.open_bare());
 }
 
-TEST_P(LedgerTest, a_lease_is_renewed_while_it_lasts) {
+TEST_P(LedgerTest, lease_is_renewed_only_by_its_daemon) {
   TestLedger ledger(store_);
   EXPECT_TRUE(ledger->call([&](Transaction& transaction) {
     return renew_lease(transaction, ledger.worker().daemon, std::chrono::seconds(60));
@@ -378,7 +378,7 @@ TEST_P(LedgerTest, a_lease_is_renewed_while_it_lasts) {
 // --- runs and grants ---
 
 // RUN-1, RUN-2.
-TEST_P(LedgerTest, runs_move_as_they_may) {
+TEST_P(LedgerTest, run_follows_legal_transitions) {
   TestLedger ledger(store_);
   const auto id = ledger->call([](Transaction& transaction) {
     return create_run(transaction, {.tool_name = "aider", .argv = {"aider", "--yes"}, .cwd = "/tmp"});
@@ -404,8 +404,8 @@ TEST_P(LedgerTest, runs_move_as_they_may) {
   expect_consistent(*session);
 }
 
-// RUN-13: how long ago it ended, and never before it began.
-TEST_P(LedgerTest, a_run_ended_when_its_process_did) {
+// RUN-13: the end time is when the process ended, and never before the start.
+TEST_P(LedgerTest, run_end_time_is_that_of_its_process) {
   TestLedger ledger(store_);
   const auto end = [&](base::Milliseconds ago) {
     return ledger->call([&](Transaction& transaction) {
@@ -428,7 +428,7 @@ TEST_P(LedgerTest, a_run_ended_when_its_process_did) {
   EXPECT_EQ(*at_once.completed_at, then);
 }
 
-// APR-7: consuming the grant and creating the attempt are one transaction, and happen once.
+// APR-7: using the grant and creating the attempt are one transaction, and happen once.
 TEST_P(LedgerTest, a_grant_starts_one_attempt) {
   TestLedger ledger(store_);
   const auto run = ledger->call([](Transaction& transaction) {
@@ -471,7 +471,7 @@ TEST_P(LedgerTest, a_grant_starts_one_attempt) {
   expect_consistent(*session);
 }
 
-// GRF-13: a daemon that was paused while its run went to another attempt, or to another daemon, is refused.
+// GRF-13: a daemon that was paused while its run moved to another attempt or daemon is refused.
 TEST_P(LedgerTest, a_late_attempt_is_refused) {
   TestLedger ledger(store_);
   const auto run = ledger->call([](Transaction& transaction) {
@@ -490,8 +490,8 @@ TEST_P(LedgerTest, a_late_attempt_is_refused) {
   EXPECT_FALSE(fail({.attempt = 1, .epoch = 4})) << "the attempt is over";
 }
 
-// RUN-18: a run that met a usage limit waits in the queue and goes on as the next attempt.
-TEST_P(LedgerTest, a_limited_run_goes_on) {
+// RUN-18: a run that hit a usage limit waits in the queue and continues as the next attempt.
+TEST_P(LedgerTest, rate_limited_run_continues_as_the_next_attempt) {
   TestLedger ledger(store_);
   const auto attempts = ledger->call([](Transaction& transaction) {
     const base::RunId id = create_run(transaction, {.tool_name = "aider"});
@@ -511,8 +511,8 @@ base::ApprovalId ask(Transaction& transaction, base::RunId run) {
   return open_question(transaction, std::move(row));
 }
 
-// RUN-6, APR-4: a run that is over takes its questions with it.
-TEST_P(LedgerTest, a_run_that_ends_closes_its_questions) {
+// RUN-6, APR-4: the questions of an ended run expire.
+TEST_P(LedgerTest, ended_run_expires_its_questions) {
   TestLedger ledger(store_);
   ledger->call([](Transaction& transaction) {
     const base::RunId id = create_run(transaction, {.tool_name = "aider"});
@@ -525,7 +525,7 @@ TEST_P(LedgerTest, a_run_that_ends_closes_its_questions) {
   EXPECT_EQ(read_column(*session, "SELECT kind FROM audit_log ORDER BY seq"), "approval_requested\napproval_expired\n");
 }
 
-// APR-7: a grant is for its run.
+// APR-7
 TEST_P(LedgerTest, a_grant_of_one_run_starts_no_other) {
   TestLedger ledger(store_);
   const auto [first, second, grant] = ledger->call([](Transaction& transaction) {
@@ -545,8 +545,8 @@ TEST_P(LedgerTest, a_grant_of_one_run_starts_no_other) {
   EXPECT_EQ(begin(first).attempt, 2) << "it is still good for its own";
 }
 
-// GRF-13: a loop that another daemon takes makes a claim of its own: the target is nobody's from before.
-TEST_P(LedgerTest, a_loop_begins_with_a_claim_of_its_own) {
+// GRF-13: when another daemon takes a loop, its target gets a new claim.
+TEST_P(LedgerTest, loop_target_gets_a_new_claim) {
   TestLedger first(store_);
   const auto started = first.start(make_execution(looping));
   const Claim fix = claims_of(started.step).at(0);
@@ -572,18 +572,18 @@ TEST_P(LedgerTest, a_loop_begins_with_a_claim_of_its_own) {
             "1\n");
 }
 
-// GRF-2, GRF-8: what was odd is in the event of the node.
-TEST_P(LedgerTest, events_tell_what_was_doubtful) {
+// GRF-2, GRF-8: notes appear in the event of the node.
+TEST_P(LedgerTest, notes_appear_in_node_events) {
   TestLedger ledger(store_);
   const auto started = ledger.start(make_execution(looping));
   auto claims = claims_of(ledger.finish(claims_of(started.step).at(0)));
-  // No `passed` in what it says.
+  // The output has no `passed`.
   ledger.finish(claims.at(0), Value::object());
   EXPECT_NE(read_column(*store_.open_bare(), "SELECT data FROM events").find("\"notes\":["), std::string::npos);
 }
 
-// A text with a NUL byte is kept the same way everywhere.
-TEST_P(LedgerTest, a_nul_byte_harms_nothing) {
+// A NUL byte is stored the same way on every store.
+TEST_P(LedgerTest, nul_byte_is_replaced) {
   TestLedger ledger(store_);
   const auto started = ledger.start(make_execution(make_chain(1)));
   ledger.fail(claims_of(started.step).at(0), std::string("a\0b", 3));

@@ -3,17 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/isolation.h"
-#include "runtime/live_run.h"
-#include "runtime/store_task.h"
+#include "runtime/isolation/isolation.h"
+#include "runtime/loop/store_task.h"
+#include "runtime/runs/live_run.h"
 #include "tests/support/git_repository.h"
 #include "tests/support/store/stores.h"
 
-// What belongs to the loop and travels through other threads is destroyed on the loop.
+// Objects that belong to the loop and travel through other threads are destroyed on the loop.
 namespace reeve::runtime {
 namespace {
 
-// Counts those that were destroyed on another thread than the one that made them.
+// Counts objects that were destroyed on another thread than the one that made them.
 class Strays {
  public:
   std::shared_ptr<void> make() {
@@ -28,7 +28,7 @@ class Strays {
   std::atomic<int> count_ = 0;
 };
 
-TEST(LoopObjects, what_a_question_to_the_store_holds_is_destroyed_on_the_loop) {
+TEST(LoopObjects, store_request_objects_are_destroyed_on_the_loop) {
   constexpr int questions = 2'000;
   testing::TestStore store(store::Place::Kind::memory);
   Loop loop;
@@ -50,13 +50,13 @@ TEST(LoopObjects, what_a_question_to_the_store_holds_is_destroyed_on_the_loop) {
     for (int i = 0; i < questions; ++i) ask(i % 100 == 99);
     loop.run();
     EXPECT_EQ(answered, questions);
-    // Answered when the loop turns no more.
+    // Answered after the loop has stopped.
     ask(false);
   }
   EXPECT_EQ(strays.count(), 0);
 }
 
-TEST(LoopObjects, what_a_refused_question_holds_is_destroyed_on_the_loop) {
+TEST(LoopObjects, refused_request_objects_are_destroyed_on_the_loop) {
   testing::TestStore store(store::Place::Kind::memory);
   Loop loop;
   Strays strays;
@@ -73,7 +73,7 @@ TEST(LoopObjects, what_a_refused_question_holds_is_destroyed_on_the_loop) {
   EXPECT_EQ(strays.count(), 0);
 }
 
-TEST(LoopObjects, what_waits_for_git_is_destroyed_on_the_loop) {
+TEST(LoopObjects, objects_waiting_for_git_are_destroyed_on_the_loop) {
   const testing::GitRepository made;
   testing::TestStore store(store::Place::Kind::memory);
   Loop loop;
@@ -81,34 +81,34 @@ TEST(LoopObjects, what_waits_for_git_is_destroyed_on_the_loop) {
   const base::SystemClock clock;
   ledger::Ledger ledger(store.open_writer(), {});
   LogThread log({.path = made.beside("combined.log").string(),
-                 .digest = [](const Digest&) {},
-                 .complain = [](const std::string&) {}});
-  KeeperPool keepers(loop, {.program = "/nonexistent/keeper", .seats = "/nonexistent", .size = 0});
-  Surroundings around{.loop = loop,
-                      .ledger = ledger,
-                      .clock = clock,
-                      .log = log,
-                      .keepers = keepers,
-                      .folder = project::StateFolder{made.beside("state")}};
+                 .digest = [](const OutputBatch&) {},
+                 .log_warning = [](const std::string&) {}});
+  KeeperPool keepers(loop, {.program = "/nonexistent/keeper", .endpoints = "/nonexistent", .size = 0});
+  RuntimeContext context{.loop = loop,
+                         .ledger = ledger,
+                         .clock = clock,
+                         .log = log,
+                         .keepers = keepers,
+                         .folder = project::StateFolder{made.beside("state")}};
   constexpr int questions = 40;
   int answered = 0;
   const auto count = [&] {
     if (++answered == questions) loop.stop();
   };
   {
-    Isolation isolation(around);
-    IsolationGround ground{.project = made.root().string(), .base_commit = made.git({"rev-parse", "HEAD"})};
-    const NodePlace place{.root = base::ExecutionId(7), .execution = base::ExecutionId(7), .node = "a"};
+    Isolation isolation(context);
+    IsolationSettings settings{.project = made.root().string(), .base_commit = made.git({"rev-parse", "HEAD"})};
+    const NodeAttemptId place{.root = base::ExecutionId(7), .execution = base::ExecutionId(7), .node = "a"};
     for (int i = 0; i < questions / 4; ++i) {
       isolation.survey(
-          ground.project, {},
+          settings.project, {},
           [&count, held = strays.make()](const std::expected<Isolation::Survey, base::Error>&) { count(); });
       isolation.checkout(
-          ground, place, {}, "gate",
+          settings, place, {}, "gate",
           [&count, held = strays.make()](const std::expected<Isolation::Checkout, base::Error>&) { count(); });
-      isolation.reject(ground, place, model::PatchState::rejected, "no",
+      isolation.reject(settings, place, model::PatchState::rejected, "no",
                        [&count, held = strays.make()](const std::expected<void, base::Error>&) { count(); });
-      isolation.close(ground, place.root, [&count, held = strays.make()](bool) { count(); });
+      isolation.close(settings, place.root, [&count, held = strays.make()](bool) { count(); });
     }
     loop.run();
   }

@@ -8,9 +8,9 @@
 #include "os/beneath.h"
 #include "os/file.h"
 #include "os/process_stat.h"
-#include "runtime/run_files.h"
-#include "runtime/store_task.h"
-#include "runtime/supervisor.h"
+#include "runtime/loop/store_task.h"
+#include "runtime/runs/run_files.h"
+#include "runtime/runs/supervisor.h"
 #include "tests/support/files.h"
 #include "tests/support/store/stores.h"
 
@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 class LostRuns : public ::testing::Test {
  protected:
   LostRuns() {
-    around_.descriptors.max_runs = 10;
+    context_.descriptors.max_runs = 10;
     for (const auto& folder : {folder_.runs(), folder_.keepers()}) std::filesystem::create_directories(folder);
     run_ = ledger_.call([](ledger::Transaction& transaction) {
       const base::RunId id = ledger::create_run(transaction, {.tool_name = "aider", .argv = {"aider"}});
@@ -37,7 +37,7 @@ class LostRuns : public ::testing::Test {
     plan.profile.on_interrupted = model::OnInterrupted::ask;
     draft_run(folder_.runs().string(), "0a", plan);
     EXPECT_TRUE(name_run(folder_.runs().string(), "0a", run_));
-    os::replace_file(std::filesystem::path(attempt_folder(around_, run_, 1)) / keeper::marker_name,
+    os::replace_file(std::filesystem::path(attempt_folder(context_, run_, 1)) / keeper::marker_name,
                      keeper::encode_marker({.nonce = "0a", .pid = 0, .started = 0, .cgroup = ""}));
   }
   std::string status() {
@@ -55,38 +55,38 @@ class LostRuns : public ::testing::Test {
   Loop loop_;
   ledger::Ledger ledger_{store_.open_writer(), {}};
   LogThread log_{{.path = (scratch_.path() / "combined.log").string(),
-                  .digest = [](const Digest&) {},
-                  .complain = [](const std::string&) {}}};
-  KeeperPool keepers_{loop_, {.program = "/nonexistent/keeper", .seats = folder_.keepers().string(), .size = 0}};
-  Surroundings around_{.loop = loop_,
-                       .ledger = ledger_,
-                       .clock = clock_,
-                       .log = log_,
-                       .keepers = keepers_,
-                       .folder = folder_,
-                       .host = "here",
-                       .boot_id = os::boot_id()};
+                  .digest = [](const OutputBatch&) {},
+                  .log_warning = [](const std::string&) {}}};
+  KeeperPool keepers_{loop_, {.program = "/nonexistent/keeper", .endpoints = folder_.keepers().string(), .size = 0}};
+  RuntimeContext context_{.loop = loop_,
+                          .ledger = ledger_,
+                          .clock = clock_,
+                          .log = log_,
+                          .keepers = keepers_,
+                          .folder = folder_,
+                          .host = "here",
+                          .boot_id = os::boot_id()};
   base::RunId run_{0};
 };
 
-TEST_F(LostRuns, nothing_is_done_about_one_while_something_of_it_may_live) {
+TEST_F(LostRuns, run_is_not_restarted_while_its_processes_may_live) {
   std::promise<void> turned;
   auto has_turned = turned.get_future().share();
   std::atomic<int> kills = 0;
   std::string seen;
   std::string told;
   {
-    Supervisor supervisor(around_);
+    Supervisor supervisor(context_);
     supervisor.set_kill_leftovers([&](const LostAttempt& lost) -> std::vector<std::string> {
-      EXPECT_EQ(lost.attempt_folder, attempt_folder(around_, run_, 1));
-      // The loop turns meanwhile.
+      EXPECT_EQ(lost.attempt_folder, attempt_folder(context_, run_, 1));
+      // The loop keeps running meanwhile.
       EXPECT_EQ(has_turned.wait_for(30s), std::future_status::ready);
       if (++kills == 1) return {"17 stubborn"};
       return {};
     });
     supervisor.set_changed([&](const model::Run&) { loop_.stop(); });
     supervisor.recover([&] {
-      // It cannot be killed: nobody waits for that, and it is said.
+      // A process that cannot be killed: nothing waits for it, and it is reported.
       ask_store(
           ledger_, loop_, [](ledger::Transaction&) {},
           [&](const std::expected<void, base::Error>&) {
@@ -103,10 +103,27 @@ TEST_F(LostRuns, nothing_is_done_about_one_while_something_of_it_may_live) {
   EXPECT_EQ(status(), "waiting_approval 1");
 }
 
-// Nothing of an earlier boot lives.
-TEST_F(LostRuns, those_of_another_boot_left_nothing_behind) {
-  around_.boot_id = "another";
-  Supervisor supervisor(around_);
+TEST_F(LostRuns, pending_retry_ends_with_its_supervisor) {
+  std::atomic<int> kills = 0;
+  {
+    Supervisor supervisor(context_);
+    supervisor.set_kill_leftovers([&](const LostAttempt&) -> std::vector<std::string> {
+      ++kills;
+      return {"17 stubborn"};
+    });
+    supervisor.recover([&] { loop_.stop(); });
+    loop_.run();
+  }
+  // Due after the retry.
+  loop_.after(first_kill_pause, [&] { loop_.stop(); });
+  loop_.run();
+  EXPECT_EQ(kills, 1);
+}
+
+// No process survives a reboot.
+TEST_F(LostRuns, run_of_another_boot_has_no_processes_to_end) {
+  context_.boot_id = "another";
+  Supervisor supervisor(context_);
   supervisor.set_kill_leftovers([](const LostAttempt&) -> std::vector<std::string> {
     ADD_FAILURE() << "there is nothing to kill";
     return {};

@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Store, NodeWaitsTest,
                                            store::Place::Kind::postgresql),
                          [](const auto& instance) { return testing::kind_name(instance.param); });
 
-TEST_P(NodeWaitsTest, a_node_waits_and_goes_on_with_its_run_and_leaves_its_room_meanwhile) {
+TEST_P(NodeWaitsTest, waiting_node_frees_its_slot_and_resumes_with_its_run) {
   const auto started = ledger_.start(testing::make_execution(side_by_side));
   const Claim a = claims_of(started.step).at(0);
   const base::RunId run = begin(a, "a");
@@ -105,7 +105,7 @@ TEST_P(NodeWaitsTest, a_node_waits_and_goes_on_with_its_run_and_leaves_its_room_
   testing::expect_consistent(*session_);
 }
 
-TEST_P(NodeWaitsTest, what_waits_is_its_daemons_and_no_orphan) {
+TEST_P(NodeWaitsTest, waiting_run_is_not_an_orphan) {
   const auto started = ledger_.start(testing::make_execution(side_by_side));
   const Claim a = claims_of(started.step).at(0);
   const base::RunId run = begin(a, "a");
@@ -116,7 +116,7 @@ TEST_P(NodeWaitsTest, what_waits_is_its_daemons_and_no_orphan) {
     EXPECT_FALSE(is_orphan(transaction, run));
     EXPECT_THAT(find_lapsed(transaction, "host", 10), IsEmpty());
   });
-  // Its daemon dies: the next one adopts it as it is.
+  // Its daemon dies: the next one adopts the run as it is.
   call([&](Transaction& transaction) { end_lease(transaction, ledger_.worker().daemon); });
   const auto adopted = call([&](Transaction& transaction) {
     std::optional<Claim> found;
@@ -133,7 +133,7 @@ TEST_P(NodeWaitsTest, what_waits_is_its_daemons_and_no_orphan) {
   EXPECT_TRUE(held);
 }
 
-TEST_P(NodeWaitsTest, a_cancelled_execution_gives_up_what_waits) {
+TEST_P(NodeWaitsTest, cancelled_execution_ends_waiting_nodes) {
   const auto started = ledger_.start(testing::make_execution(side_by_side));
   const Claim a = claims_of(started.step).at(0);
   const base::RunId run = begin(a, "a");
@@ -151,7 +151,7 @@ TEST_P(NodeWaitsTest, a_cancelled_execution_gives_up_what_waits) {
 }
 
 // GRF-7: no run outlives its execution, on any host.
-TEST_P(NodeWaitsTest, a_run_whose_node_is_over_is_ended_by_its_host_or_once_that_is_gone_by_another) {
+TEST_P(NodeWaitsTest, run_of_an_ended_node_is_ended_by_its_host_or_a_successor) {
   const auto started = ledger_.start(testing::make_execution(side_by_side));
   const Claim a = claims_of(started.step).at(0);
   const std::int64_t daemon = ledger_.worker().daemon;
@@ -182,8 +182,8 @@ TEST_P(NodeWaitsTest, a_run_whose_node_is_over_is_ended_by_its_host_or_once_that
   EXPECT_FALSE(call([&](Transaction& transaction) { return end_lost_orphan(transaction, lost[0]); })) << "it is over";
 }
 
-// A run of an attempt before, or of nobody, moves no node.
-TEST_P(NodeWaitsTest, only_the_run_that_does_its_work_moves_a_node) {
+// A run of an earlier attempt, or without a node, moves no node.
+TEST_P(NodeWaitsTest, only_the_current_run_moves_its_node) {
   const auto started = ledger_.start(testing::make_execution(side_by_side));
   const Claim a = claims_of(started.step).at(0);
   begin(a, "a");

@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 
-#include "runtime/idempotency.h"
+#include "runtime/runs/idempotency.h"
 #include "store/executions.h"
 #include "tests/store/conformance.h"
 #include "tests/support/store/flows.h"
 
-// What the API reads page by page and keeps of its answers, on every store.
+// Paged reads and stored responses of the API, on every store.
 namespace reeve::store {
 namespace {
 
@@ -25,7 +25,7 @@ std::vector<std::int64_t> places_of(const std::vector<ListedNode>& nodes) {
   return places;
 }
 
-TEST_P(PagesTest, nodes_come_in_the_order_of_the_file_and_of_one_execution_alone) {
+TEST_P(PagesTest, nodes_are_listed_in_file_order_per_execution) {
   TestLedger ledger(store_);
   ledger.start(make_execution(make_chain(2)));
   const auto started = ledger.start(make_execution(make_chain(3)));
@@ -44,7 +44,7 @@ TEST_P(PagesTest, nodes_come_in_the_order_of_the_file_and_of_one_execution_alone
   EXPECT_EQ(list_nodes(*session, {.execution = started.execution, .after = 1}).at(0).node.status, NodeStatus::pending);
 }
 
-TEST_P(PagesTest, versions_of_a_workflow_come_newest_first) {
+TEST_P(PagesTest, workflow_versions_are_listed_newest_first) {
   TestLedger ledger(store_);
   ledger.start(make_execution(make_chain(2)));
   ledger.start(make_execution(make_chain(2)));
@@ -65,7 +65,7 @@ TEST_P(PagesTest, versions_of_a_workflow_come_newest_first) {
 }  // namespace
 }  // namespace reeve::store
 
-// UX: the same key and request get the stored answer.
+// UX: the same key and request get the stored response.
 namespace reeve::runtime {
 namespace {
 
@@ -80,7 +80,7 @@ std::optional<SentAnswer> answer_to(ledger::Transaction& transaction, const Idem
   return std::nullopt;
 }
 
-TEST_P(AnswersTest, an_answer_is_completed_once_and_forgotten_when_it_is_old) {
+TEST_P(AnswersTest, stored_response_is_completed_once_and_expires) {
   const auto session = store_.open_writer();
   const Idempotency key{.key = "k", .request_hash = "h"};
   session->begin();
@@ -95,12 +95,12 @@ TEST_P(AnswersTest, an_answer_is_completed_once_and_forgotten_when_it_is_old) {
   EXPECT_EQ(answer->status, 201);
   EXPECT_EQ(answer->body, "{\"a\":1}\n2");
   EXPECT_THROW(find_answer(transaction, Idempotency{.key = "k", .request_hash = "other"}), base::Error);
-  // Of a change that stores nothing of the key itself.
+  // For a change that does not store the key itself.
   const Idempotency other{.key = "l", .request_hash = "h"};
   complete_answer(transaction, other, {200, std::string(longest_kept_answer + 1, 'x')});
   EXPECT_EQ(answer_to(transaction, other)->status, 200);
   EXPECT_EQ(answer_to(transaction, other)->body, "") << "too long to be kept";
-  // With the change.
+  // Together with the change.
   const Idempotency started{.key = "m", .request_hash = "h", .status = 201};
   remember_answer(transaction, started, "TR-1", "{\"b\":2}");
   EXPECT_EQ(answer_to(transaction, started)->body, "{\"b\":2}");

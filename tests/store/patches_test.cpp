@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Store, PatchesTest,
                                            store::Place::Kind::postgresql),
                          [](const auto& instance) { return testing::kind_name(instance.param); });
 
-TEST_P(PatchesTest, a_patch_is_kept_with_its_files_and_its_diff) {
+TEST_P(PatchesTest, patch_is_stored_with_files_and_diff) {
   const base::PatchId id = create(make("fix"));
   EXPECT_EQ(id.text(), "PA-1");
   const model::Patch patch = get(id);
@@ -69,8 +69,8 @@ TEST_P(PatchesTest, a_patch_is_kept_with_its_files_and_its_diff) {
   EXPECT_EQ(read_column(*reader_, "SELECT patch_id FROM patch_ledger"), "PA-1\n");
 }
 
-// Collected again after a crash, it is the same patch.
-TEST_P(PatchesTest, the_same_place_is_the_same_patch) {
+// A patch collected again after a crash is the same patch.
+TEST_P(PatchesTest, repeated_create_returns_the_same_patch) {
   const base::PatchId first = create(make("fix"));
   EXPECT_EQ(create(make("fix")), first);
   EXPECT_EQ(create(make("fix", "c2")), first) << "with what has changed since";
@@ -100,7 +100,7 @@ TEST_P(PatchesTest, every_move_has_its_history_and_its_event) {
   testing::expect_consistent(*reader_);
 }
 
-// ISO-4: what may not follow is refused, and nothing is told.
+// ISO-4: illegal transitions are refused, and emit no event.
 TEST_P(PatchesTest, an_illegal_move_is_refused_and_changes_nothing) {
   const base::PatchId id = create(make("fix"));
   EXPECT_EQ(code_of([&] { move(id, PatchState::committed); }), "patch.illegal_move");
@@ -145,7 +145,7 @@ TEST_P(PatchesTest, branches_and_worktrees_are_kept) {
     store::write_worktree(session, execution_, "h",
                           {.name = "", .base_commit = "b1", .start_commit = "b1", .kept_commit = "b1"});
   });
-  const store::WorktreeHolder holder{execution_, "fix", 2, 3};
+  const store::WorktreeLease holder{execution_, "fix", 2, 3};
   in_store([&](store::Session& session) {
     store::write_worktree(session, execution_, "h",
                           {.name = "",
@@ -173,8 +173,8 @@ TEST_P(PatchesTest, branches_and_worktrees_are_kept) {
             0U);
 }
 
-// STO-2: what an older Reeve has asked keeps how its answer is delivered.
-TEST_P(PatchesTest, a_question_of_an_older_schema_keeps_its_delivery) {
+// STO-2: a question from an older schema keeps its delivery.
+TEST_P(PatchesTest, migrated_question_keeps_its_delivery) {
   testing::TestStore old(GetParam());
   const auto session = old.open_bare();
   store::migrate(*session, 2);

@@ -7,8 +7,8 @@
 #include "tests/store/conformance.h"
 #include "tests/support/store/flows.h"
 
-// Many at once. On PostgreSQL each has connections of its own, as daemons on many machines do; a SQLite file has one
-// writer, which many threads ask.
+// Many writers at once. On PostgreSQL each has its own connections, as daemons on many machines do; a SQLite file has
+// one writer, shared by many threads.
 namespace reeve::ledger {
 namespace {
 
@@ -42,8 +42,8 @@ edges:
   - {id: e1, source: review, target: ship}
 )";
 
-// APR-2: exactly one wins, and the losers are told who.
-TEST_P(RaceTest, one_of_many_decides) {
+// APR-2: exactly one wins, and the others are refused with its name.
+TEST_P(RaceTest, one_of_many_concurrent_decisions_wins) {
   constexpr std::size_t people = 8;
   constexpr int rounds = 20;
   Daemons daemons(store_, 4);
@@ -80,7 +80,7 @@ TEST_P(RaceTest, one_of_many_decides) {
   testing::expect_consistent(*store_.open_bare());
 }
 
-// GRF-13: two who finish siblings at the same moment cannot miss each other; what waits for both begins once.
+// GRF-13: two daemons that finish siblings at the same moment cannot miss each other; the merge starts once.
 TEST_P(RaceTest, siblings_that_end_together_start_the_merge_once) {
   constexpr int rounds = 1'000;
   Daemons daemons(store_, 2);
@@ -124,8 +124,8 @@ TEST_P(RaceTest, siblings_that_end_together_start_the_merge_once) {
   testing::expect_consistent(*session);
 }
 
-// A node has one owner: of many workers that want what is ready, one gets each.
-TEST_P(RaceTest, what_is_ready_is_claimed_once) {
+// A node has one owner: of many workers that claim ready nodes, one gets each.
+TEST_P(RaceTest, ready_node_is_claimed_once) {
   constexpr std::size_t workers = 4;
   Daemons daemons(store_, workers);
   auto idle = std::make_unique<TestLedger>(store_, Ledger::Options{}, 0);
@@ -133,7 +133,7 @@ TEST_P(RaceTest, what_is_ready_is_claimed_once) {
   const auto started = idle->start(make_execution(workflow));
   const auto first = claims_of(daemons[0].on(started.execution, engine::RoomOffered{}));
   ASSERT_EQ(first.size(), 1);
-  // Nobody has room when the fan opens.
+  // No worker has a free slot when the fan opens.
   idle->finish(first[0]);
   std::array<std::vector<Claim>, workers> claimed;
   std::vector<std::jthread> threads;
@@ -158,7 +158,7 @@ TEST_P(RaceTest, what_is_ready_is_claimed_once) {
   testing::expect_consistent(*store_.open_bare());
 }
 
-// Events of many writers are numbered without gaps, and whoever reads up to a number has read all before it.
+// Events of many writers are numbered without gaps, and a reader of a number has seen all before it.
 TEST_P(RaceTest, readers_never_see_a_gap) {
   Daemons daemons(store_, 3);
   std::atomic<bool> is_over = false;

@@ -3,7 +3,7 @@
 #include "tests/store/conformance.h"
 #include "tests/support/store/flows.h"
 
-// GRF-11, GRF-14: what is tried again goes on in its subgraphs, and redoes nothing that completed. On every store.
+// GRF-11, GRF-14: a retry continues inside subgraphs, and repeats nothing that completed. On every store.
 namespace reeve::ledger {
 namespace {
 
@@ -15,7 +15,7 @@ class RetryChildTest : public testing::Conformance {
  protected:
   RetryChildTest() : ledger_(store_) {}
 
-  // `other` stands beside a subgraph of two tasks, one after the other.
+  // `other` runs in parallel with a subgraph of two sequential tasks.
   TestLedger::Started start() {
     NewExecution wanted = make_execution(R"(
 id: outer
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Store, RetryChildTest,
                                            store::Place::Kind::postgresql),
                          [](const auto& instance) { return testing::kind_name(instance.param); });
 
-TEST_P(RetryChildTest, a_child_that_was_cancelled_with_its_root_goes_on_with_it) {
+TEST_P(RetryChildTest, child_cancelled_with_its_root_resumes_with_it) {
   const auto started = start();
   const StepResult second = ledger_.finish(of(started.step, child_));
   ledger_.fail(of(started.step, root_));
@@ -84,7 +84,7 @@ TEST_P(RetryChildTest, a_child_that_was_cancelled_with_its_root_goes_on_with_it)
   testing::expect_consistent(*session_);
 }
 
-TEST_P(RetryChildTest, a_child_that_failed_goes_on_at_what_failed) {
+TEST_P(RetryChildTest, failed_child_resumes_at_the_failed_node) {
   const auto started = start();
   const StepResult second = ledger_.finish(of(started.step, child_));
   ledger_.fail(of(second, child_));
@@ -98,8 +98,8 @@ TEST_P(RetryChildTest, a_child_that_failed_goes_on_at_what_failed) {
   testing::expect_consistent(*session_);
 }
 
-// A person ended the child alone: its node failed with it.
-TEST_P(RetryChildTest, a_child_that_a_person_cancelled_goes_on_with_its_root) {
+// A person cancelled only the child: its node failed with it.
+TEST_P(RetryChildTest, child_cancelled_by_a_person_resumes_with_its_root) {
   const auto started = start();
   ledger_.on(child_, engine::CancelRequested{"enough"});
   EXPECT_EQ(status(root_), "failed");
@@ -108,8 +108,7 @@ TEST_P(RetryChildTest, a_child_that_a_person_cancelled_goes_on_with_its_root) {
   EXPECT_EQ(of(retried, child_).attempt, 2);
 }
 
-// By itself it stays as it is.
-TEST_P(RetryChildTest, what_is_cancelled_is_not_tried_again_by_itself) {
+TEST_P(RetryChildTest, cancelled_execution_cannot_be_retried_alone) {
   start();
   ledger_.on(child_, engine::CancelRequested{"enough"});
   EXPECT_TRUE(ledger_.on(child_, engine::RetryRequested{}).is_stale);

@@ -5,12 +5,13 @@
 
 #include "ledger/approvals.h"
 #include "ledger/expiry.h"
-#include "runtime/run_end.h"
+#include "runtime/runs/run_end.h"
 #include "store/runs.h"
 #include "tests/store/conformance.h"
 #include "tests/support/store/flows.h"
 
-// What asking and answering mean for a run, by whether its process lives and how the answer reaches it (APR-5, APR-8).
+// What asking and answering mean for a run, depending on whether its process lives and how the answer reaches it
+// (APR-5, APR-8).
 namespace reeve::ledger {
 namespace {
 
@@ -78,8 +79,8 @@ INSTANTIATE_TEST_SUITE_P(Store, RunQuestionsTest,
                                            store::Place::Kind::postgresql),
                          [](const auto& instance) { return testing::kind_name(instance.param); });
 
-// APR-1, APR-9, RUN-3: the run waits, its clock stands, and there is one question at a time.
-TEST_P(RunQuestionsTest, one_question_holds_the_run_and_its_clock) {
+// APR-1, APR-9, RUN-3: the run waits, its timeout is paused, and there is one question at a time.
+TEST_P(RunQuestionsTest, question_pauses_the_run_and_its_timeout) {
   const base::RunId run = begin_run();
   const Asked first = ask(run);
   ASSERT_TRUE(first.run && first.approval);
@@ -92,11 +93,11 @@ TEST_P(RunQuestionsTest, one_question_holds_the_run_and_its_clock) {
   EXPECT_TRUE(second.run);
   EXPECT_FALSE(second.approval);
   EXPECT_EQ(column("SELECT count(*) FROM approvals"), "1\n");
-  // Another run asks for itself.
+  // Another run can ask.
   EXPECT_TRUE(ask(begin_run()).approval);
 }
 
-TEST_P(RunQuestionsTest, an_attempt_that_is_past_asks_nothing) {
+TEST_P(RunQuestionsTest, stale_attempt_cannot_ask) {
   const base::RunId run = begin_run();
   EXPECT_FALSE(ask(run, Delivery::rerun, {}, {.attempt = 1, .epoch = 3}).run) << "another daemon has it";
   EXPECT_FALSE(ask(run, Delivery::rerun, {}, {.attempt = 2, .epoch = 4}).run);
@@ -106,7 +107,7 @@ TEST_P(RunQuestionsTest, an_attempt_that_is_past_asks_nothing) {
 }
 
 // APR-5, APR-8: the table.
-TEST_P(RunQuestionsTest, an_answer_means_what_the_table_says) {
+TEST_P(RunQuestionsTest, answer_follows_the_transition_table) {
   enum class Said { yes, no, silence };
   struct Case {
     Delivery delivery;
@@ -156,15 +157,15 @@ TEST_P(RunQuestionsTest, an_answer_means_what_the_table_says) {
       EXPECT_EQ(run_of(run).outcome == model::Outcome::denied, one.said == Said::no);
     }
     if (one.kind == Kind::end_process) {
-      // Why it is being ended outlives the daemon.
+      // The reason for the end survives the daemon.
       EXPECT_THAT(column(fmt::format("SELECT ending FROM run_attempts WHERE run = {}", run.number())),
                   ::testing::HasSubstr("approval expired"));
     }
   }
 }
 
-// APR-13: what was granted and has not begun is found, however the answer was to reach it.
-TEST_P(RunQuestionsTest, granted_and_not_begun_is_found) {
+// APR-13: a granted run that has not started is found, however the answer is delivered.
+TEST_P(RunQuestionsTest, granted_but_unstarted_run_is_found) {
   const auto granted = [&] {
     std::vector<std::int64_t> runs;
     for (const GrantedRun& one : find_granted(*session_, "", 100)) runs.push_back(one.run.number());
@@ -173,11 +174,11 @@ TEST_P(RunQuestionsTest, granted_and_not_begun_is_found) {
   const base::RunId left = begin_run();
   const base::ApprovalId first = ask(left).approval.value().approval_id;
   leave(left);
-  // One that stayed, asked, and left before the answer.
+  // A tool that asked while running, and exited before the answer.
   const base::RunId live = begin_run();
   const base::ApprovalId second = ask(live, Delivery::live).approval.value().approval_id;
   leave(live);
-  // Its process lives: it is not started a second time.
+  // Its process lives, so it is not started again.
   const base::RunId alive = begin_run();
   const base::ApprovalId third = ask(alive).approval.value().approval_id;
   EXPECT_THAT(granted(), ::testing::IsEmpty());
@@ -190,8 +191,8 @@ TEST_P(RunQuestionsTest, granted_and_not_begun_is_found) {
   EXPECT_THAT(granted(), ::testing::IsEmpty());
 }
 
-// APR-7: a run that is over leaves no grant that could be used.
-TEST_P(RunQuestionsTest, the_end_of_a_run_voids_its_grants) {
+// APR-7: an ended run leaves no usable grant.
+TEST_P(RunQuestionsTest, ended_run_voids_its_grants) {
   const base::RunId run = begin_run();
   const base::ApprovalId id = ask(run).approval.value().approval_id;
   decide(id, Word::approve);
@@ -202,8 +203,8 @@ TEST_P(RunQuestionsTest, the_end_of_a_run_voids_its_grants) {
   testing::expect_consistent(*session_);
 }
 
-// RUN-13: an interruption is a question of its own; an older yes is none to it.
-TEST_P(RunQuestionsTest, an_interrupted_run_is_not_started_on_an_older_yes) {
+// RUN-13: an interruption asks a separate question; an earlier approval does not answer it.
+TEST_P(RunQuestionsTest, earlier_approval_does_not_restart_an_interrupted_run) {
   const base::RunId run = begin_run();
   const base::ApprovalId older = ask(run).approval.value().approval_id;
   decide(older, Word::approve);
@@ -216,8 +217,8 @@ TEST_P(RunQuestionsTest, an_interrupted_run_is_not_started_on_an_older_yes) {
   EXPECT_THAT(find_granted(*session_, "", 100), ::testing::IsEmpty());
 }
 
-// RUN-13, APR-9: what is run again by itself asks anew; what its lost attempt had asked is nobody's.
-TEST_P(RunQuestionsTest, a_run_that_is_run_again_may_ask_again) {
+// RUN-13, APR-9: an automatic rerun can ask again; the question of its lost attempt expires.
+TEST_P(RunQuestionsTest, rerun_attempt_can_ask_again) {
   const base::RunId run = begin_run();
   const base::ApprovalId lost = ask(run).approval.value().approval_id;
   const auto attempt = call([&](Transaction& transaction) {
@@ -229,8 +230,8 @@ TEST_P(RunQuestionsTest, a_run_that_is_run_again_may_ask_again) {
   EXPECT_TRUE(ask(run, Delivery::rerun, {}, {.attempt = 2, .epoch = 5}).approval);
 }
 
-// RUN-10: somebody typed, or the tool went on.
-TEST_P(RunQuestionsTest, a_withdrawn_question_lets_the_run_run) {
+// RUN-10: a user typed, or the tool continued.
+TEST_P(RunQuestionsTest, withdrawn_question_resumes_the_run) {
   const base::RunId run = begin_run();
   const base::ApprovalId id = ask(run, Delivery::terminal, 7).approval.value().approval_id;
   const auto withdraw = [&] {
@@ -246,15 +247,15 @@ TEST_P(RunQuestionsTest, a_withdrawn_question_lets_the_run_run) {
   EXPECT_FALSE(approval_of(id).decided_by);
   EXPECT_FALSE(withdraw());
   EXPECT_EQ(decide(id, Word::approve).refusal, engine::Refusal::already_resolved);
-  // Decided in the same moment: the decision stands.
+  // Decided at the same moment: the decision counts.
   const base::ApprovalId other = ask(run, Delivery::terminal, 8).approval.value().approval_id;
   decide(other, Word::reject);
   EXPECT_FALSE(call([&](Transaction& transaction) { return withdraw_question(transaction, other, "gone"); }));
   EXPECT_EQ(approval_of(other).status, ApprovalStatus::rejected);
 }
 
-// Where many share a store: what another daemon let expire, or ended, is ended where its process is.
-TEST_P(RunQuestionsTest, what_others_closed_is_found) {
+// With a shared store: a run that another daemon expired or ended is ended on its own host.
+TEST_P(RunQuestionsTest, question_closed_by_another_daemon_is_found) {
   const auto find = [&](base::RunId waiting) {
     return call([&](Transaction& transaction) { return find_answered(transaction, {waiting}); });
   };
@@ -270,7 +271,7 @@ TEST_P(RunQuestionsTest, what_others_closed_is_found) {
 }
 
 // APR-7, RUN-10
-TEST_P(RunQuestionsTest, what_was_typed_is_used_and_what_was_not_is_void) {
+TEST_P(RunQuestionsTest, typed_answer_is_used_and_untyped_answer_is_void) {
   const auto type = [&](base::ApprovalId id, bool is_typed) {
     call([&](Transaction& transaction) { record_typed(transaction, id, is_typed); });
     return approval_of(id).use;

@@ -40,7 +40,7 @@ TEST_P(SessionTest, every_statement_can_be_prepared) {
   EXPECT_GT(prepared, 50);
 }
 
-TEST_P(SessionTest, what_is_written_can_be_read) {
+TEST_P(SessionTest, written_values_are_read_back) {
   const auto session = store_.open_writer();
   session->begin();
   const std::string odd = "a'b\"c\\ \xc3\xa4 \n";
@@ -57,8 +57,8 @@ TEST_P(SessionTest, what_is_written_can_be_read) {
   EXPECT_EQ(session->query(Sql::workflow_find, {{"hash", "none"}}, [](const Row&) {}), 0);
 }
 
-// A compare-and-set that finds something else is told before anything is committed.
-TEST_P(SessionTest, a_write_that_finds_something_else_is_a_conflict) {
+// A failed compare-and-set is reported before anything is committed.
+TEST_P(SessionTest, failed_compare_and_set_is_a_conflict) {
   const auto session = store_.open_writer();
   session->begin();
   EXPECT_EQ(code_of([&] {
@@ -70,7 +70,7 @@ TEST_P(SessionTest, a_write_that_finds_something_else_is_a_conflict) {
   EXPECT_EQ(testing::read_column(*session, "SELECT count(*) FROM daemons"), "0\n");
 }
 
-TEST_P(SessionTest, a_rolled_back_transaction_leaves_nothing_and_the_session_goes_on) {
+TEST_P(SessionTest, rollback_leaves_nothing_and_the_session_stays_usable) {
   const auto session = store_.open_writer();
   const auto insert = [&] {
     return session->insert(Sql::daemon_insert, "daemons",
@@ -94,8 +94,7 @@ TEST_P(SessionTest, a_rolled_back_transaction_leaves_nothing_and_the_session_goe
   EXPECT_EQ(testing::read_column(*session, "SELECT count(*) FROM daemons"), "1\n");
 }
 
-// A reader looks at one moment and keeps nobody waiting.
-// A store in memory has one lock for all; its readers are short and take turns.
+// A reader sees one snapshot and blocks nothing. A store in memory has one lock; its readers are short and take turns.
 class ReaderTest : public SessionTest {};
 INSTANTIATE_TEST_SUITE_P(Store, ReaderTest, ::testing::Values(Place::Kind::file, Place::Kind::postgresql),
                          [](const auto& instance) { return testing::kind_name(instance.param); });
@@ -111,7 +110,7 @@ TEST_P(ReaderTest, readers_see_only_what_is_committed) {
   EXPECT_NE(code_of([&] { reader->run_script("DELETE FROM daemons"); }), "");
 }
 
-// A reader that takes its time looks at one moment, and keeps nobody from writing.
+// A slow reader keeps its snapshot, and blocks no writer.
 TEST_P(ReaderTest, a_slow_reader_blocks_nobody) {
   const auto writer = store_.open_writer();
   const auto reader = store_.open_reader();
@@ -130,7 +129,7 @@ TEST_P(ReaderTest, a_slow_reader_blocks_nobody) {
 
 // --- migrations ---
 
-// STO-2: what was released is never edited. A new migration adds a line.
+// STO-2: released migrations are never edited. A new migration adds a line.
 TEST(Migrations, are_never_edited) {
   const std::vector<std::pair<std::string, std::string>> hashes = {
 #include "tests/store/migration_hashes.inc"
@@ -175,7 +174,7 @@ template <class E>
 void expect_words(Session& session, const std::string& table, const std::string& column) {
   std::set<std::string> allowed;
   if (session.engine() == Engine::sqlite) {
-    // The CHECK's own text names them.
+    // The text of the CHECK names them.
     const std::string sql = testing::read_column(session, "SELECT sql FROM sqlite_schema WHERE name = '" + table + "'");
     const std::size_t start = sql.find("CHECK (" + column + " = '");
     ASSERT_NE(start, std::string::npos) << table << "." << column << "\n" << sql;
@@ -196,7 +195,7 @@ void expect_words(Session& session, const std::string& table, const std::string&
   EXPECT_EQ(allowed, known) << table << "." << column;
 }
 
-TEST_P(SessionTest, checks_name_exactly_the_words_of_the_model) {
+TEST_P(SessionTest, check_constraints_match_the_model_enums) {
   const auto session = store_.open_writer();
   expect_words<model::RunStatus>(*session, "tool_runs", "status");
   expect_words<model::Outcome>(*session, "tool_runs", "outcome");
@@ -216,7 +215,7 @@ TEST_P(SessionTest, checks_name_exactly_the_words_of_the_model) {
   expect_words<model::AuditKind>(*session, "audit_log", "kind");
 }
 
-// RUN-2, APR-2, APR-7: an illegal move is refused by the store itself. Every pair is tried.
+// RUN-2, APR-2, APR-7: the store itself refuses illegal transitions. Every pair is tried.
 template <class E>
 void expect_moves(Session& session, const std::string& table, const std::string& column,
                   const std::function<std::string(std::string_view)>& insert,
@@ -236,7 +235,7 @@ void expect_moves(Session& session, const std::string& table, const std::string&
 
 TEST_P(SessionTest, illegal_moves_are_refused_by_the_store) {
   const auto session = store_.open_writer();
-  // SQLite makes the ids that people see from the numbers, on PostgreSQL they are written.
+  // SQLite derives the displayed ids from the numbers; on PostgreSQL they are written.
   const auto insert = [&](const std::string& table, const std::string& id, const std::string& columns,
                           const std::string& values) {
     const bool writes_id = session->engine() == Engine::postgresql && !id.empty();
@@ -264,7 +263,7 @@ TEST_P(SessionTest, illegal_moves_are_refused_by_the_store) {
   expect_moves<model::ExecutionStatus>(
       *session, "executions", "status",
       [&](std::string_view status) {
-        // Of a subgraph: what its own execution may do, and that its parent may not, is looked at below.
+        // In a subgraph: a cancelled root execution may not resume, which is tested below.
         return insert("executions", "execution_id",
                       "workflow_hash, status, started_at, completed_at, parent, parent_node",
                       "'h', " + quoted(status) + ", 't', " + over(status) + ", 1, 0");
@@ -319,7 +318,7 @@ TEST_P(SessionTest, illegal_moves_are_refused_by_the_store) {
   EXPECT_NE(code_of([&] { session->run_script("UPDATE tool_runs SET status = 'queued'"); }), "");
 }
 
-// APR-14, SPEC §9: what is written there stays.
+// APR-14, SPEC §9
 TEST_P(SessionTest, events_and_audit_are_append_only) {
   const auto session = store_.open_writer();
   session->run_script("INSERT INTO events (seq, at, kind, data) VALUES (1, 't', 'policy_denied', '{}')");
@@ -333,7 +332,7 @@ TEST_P(SessionTest, events_and_audit_are_append_only) {
   }
 }
 
-TEST(NumberedSql, names_become_numbers) {
+TEST(NumberedSql, named_parameters_become_numbers) {
   const NumberedSql sql =
       number_parameters("SELECT ':no', a::text -- :nor\n, :b FROM t WHERE x = :a_1 AND y = :b AND z = ':'");
   EXPECT_EQ(sql.text, "SELECT ':no', a::text -- :nor\n, $1 FROM t WHERE x = $2 AND y = $1 AND z = ':'");

@@ -1,4 +1,4 @@
-#include "runtime/store_watch.h"
+#include "runtime/metrics/store_watch.h"
 
 #include <future>
 #include <latch>
@@ -8,7 +8,7 @@
 #include "store/runs.h"
 #include "tests/store/conformance.h"
 
-// What the daemon asks of its store for those who watch it (docs/METRICS.md).
+// Store queries for monitoring (docs/METRICS.md).
 namespace reeve::runtime {
 namespace {
 
@@ -22,7 +22,7 @@ void add_runs(ledger::Ledger& ledger, int count) {
   });
 }
 
-// Keeps the store thread at one unit until it goes.
+// Blocks the store thread in one unit until destroyed.
 class Hindrance {
  public:
   explicit Hindrance(ledger::Ledger& ledger) {
@@ -47,7 +47,7 @@ class Hindrance {
   std::future<void> held_;
 };
 
-// One question, and what is said to it.
+// One query and its result.
 Answer ask_once(Loop& loop, StoreWatch& watch) {
   std::optional<Answer> told;
   watch.ask([&](const Answer& answer) {
@@ -59,7 +59,7 @@ Answer ask_once(Loop& loop, StoreWatch& watch) {
   return *told;
 }
 
-// A busy machine may take longer than it would be waited for.
+// A busy machine may take longer than the query's timeout.
 Answer ask_until_answered(Loop& loop, StoreWatch& watch) {
   constexpr int most = 30;
   Answer answer = ask_once(loop, watch);
@@ -70,7 +70,7 @@ Answer ask_until_answered(Loop& loop, StoreWatch& watch) {
 }
 
 // API, SPEC §7
-TEST_P(StoreWatchTest, tells_what_the_store_holds) {
+TEST_P(StoreWatchTest, reports_the_counts_in_the_store) {
   Loop loop;
   ledger::Ledger ledger(store_.open_writer(), {});
   add_runs(ledger, 3);
@@ -84,8 +84,8 @@ TEST_P(StoreWatchTest, tells_what_the_store_holds) {
   EXPECT_EQ(told->oldest_pending.count(), 0);
 }
 
-// A scraper cannot burden the store, nor can a hundred of them.
-TEST_P(StoreWatchTest, many_who_ask_are_one_question) {
+// Monitoring cannot overload the store, even with a hundred scrapers.
+TEST_P(StoreWatchTest, concurrent_requests_share_one_query) {
   Loop loop;
   ledger::Ledger ledger(store_.open_writer(), {});
   StoreWatch watch(loop, ledger);
@@ -105,7 +105,7 @@ TEST_P(StoreWatchTest, many_who_ask_are_one_question) {
   EXPECT_EQ(answered, askers);
 }
 
-TEST_P(StoreWatchTest, nobody_waits_for_a_store_that_does_not_answer) {
+TEST_P(StoreWatchTest, unresponsive_store_is_reported_without_waiting) {
   Loop loop;
   ledger::Ledger ledger(store_.open_writer(), {});
   StoreWatch watch(loop, ledger);
@@ -115,7 +115,7 @@ TEST_P(StoreWatchTest, nobody_waits_for_a_store_that_does_not_answer) {
     ASSERT_FALSE(told);
     EXPECT_EQ(told.error().code(), "store.unavailable");
   }
-  // It is asked again, and answers.
+  // The next query succeeds.
   EXPECT_TRUE(ask_until_answered(loop, watch));
 }
 

@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(Store, TokensTest,
                          ::testing::Values(Place::Kind::file, Place::Kind::memory, Place::Kind::postgresql),
                          [](const auto& instance) { return testing::kind_name(instance.param); });
 
-TEST_P(TokensTest, are_found_by_hash_and_name_as_they_were_stored) {
+TEST_P(TokensTest, are_found_by_hash_and_name) {
   Token token = make("ci");
   token.expires_at = *base::parse_time("2030-01-01T00:00:00.000Z");
   const std::string hash(64, 'a');
@@ -51,7 +51,7 @@ TEST_P(TokensTest, are_found_by_hash_and_name_as_they_were_stored) {
   EXPECT_EQ(call([&](Transaction& t) { return count_tokens(t.session()); }), 2);
 }
 
-TEST_P(TokensTest, a_name_and_a_hash_are_taken_once) {
+TEST_P(TokensTest, name_and_hash_are_unique) {
   call([&](Transaction& t) { insert_token(t.session(), make("ci"), std::string(64, 'a')); });
   EXPECT_THROW(call([&](Transaction& t) { insert_token(t.session(), make("ci"), std::string(64, 'b')); }), base::Error);
   EXPECT_THROW(call([&](Transaction& t) { insert_token(t.session(), make("other"), std::string(64, 'a')); }),
@@ -59,7 +59,7 @@ TEST_P(TokensTest, a_name_and_a_hash_are_taken_once) {
   EXPECT_EQ(call([&](Transaction& t) { return count_tokens(t.session()); }), 1);
 }
 
-TEST_P(TokensTest, use_and_revocation_are_kept) {
+TEST_P(TokensTest, last_use_and_revocation_are_stored) {
   const std::string hash(64, 'a');
   call([&](Transaction& t) { insert_token(t.session(), make("ci"), hash); });
   call([&](Transaction& t) { write_token_used(t.session(), hash, "2026-02-03T04:05:06.789Z"); });
@@ -67,7 +67,7 @@ TEST_P(TokensTest, use_and_revocation_are_kept) {
   const auto found = call([&](Transaction& t) { return find_token(t.session(), "ci"); });
   EXPECT_EQ(found->last_used_at, base::parse_time("2026-02-03T04:05:06.789Z"));
   EXPECT_EQ(found->revoked_at, base::parse_time("2026-03-04T05:06:07.890Z"));
-  // The trail knows the words for it.
+  // The audit log accepts these kinds.
   for (const auto kind :
        {model::AuditKind::token_created, model::AuditKind::token_revoked, model::AuditKind::sign_in}) {
     call([&](Transaction& t) { t.record(kind, "anna", base::Value::object()); });

@@ -5,7 +5,7 @@
 #include "tests/store/conformance.h"
 #include "tests/support/store/flows.h"
 
-// The tables of the seeds as views, and what executions and tasks carry of them, on every store.
+// The legacy tables as views, and their values for executions and tasks, on every store.
 namespace reeve::store {
 namespace {
 
@@ -18,7 +18,7 @@ using testing::TestLedger;
 
 REEVE_CONFORMANCE(ViewsTest);
 
-// What the first column of these rows would be called: a view has exactly the columns of its table in the seeds.
+// The column names of a view, which are exactly those of the legacy table.
 std::string columns_of(Session& session, const std::string& view) {
   return read_column(session, session.engine() == Engine::sqlite
                                   ? "SELECT group_concat(name, ' ') FROM pragma_table_info('" + view + "')"
@@ -27,7 +27,7 @@ std::string columns_of(Session& session, const std::string& view) {
                                         view + "'");
 }
 
-TEST_P(ViewsTest, have_the_columns_of_the_seeds) {
+TEST_P(ViewsTest, have_the_legacy_columns) {
   const auto session = store_.open_writer();
   // S6
   EXPECT_EQ(columns_of(*session, "graph_workflows"), "id name definition version created_at updated_at\n");
@@ -40,7 +40,7 @@ TEST_P(ViewsTest, have_the_columns_of_the_seeds) {
             "task_id execution_id name description role priority status created_at completed_at\n");
 }
 
-TEST_P(ViewsTest, executions_are_shown_by_the_names_of_the_seeds) {
+TEST_P(ViewsTest, executions_appear_under_the_legacy_names) {
   TestLedger ledger(store_);
   ledger::NewExecution wanted = make_execution(make_chain(1));
   wanted.label = "nightly";
@@ -64,7 +64,7 @@ TEST_P(ViewsTest, executions_are_shown_by_the_names_of_the_seeds) {
                         "SELECT count(*) FROM uet_executions e JOIN graph_executions g ON g.id = "
                         "e.execution_id JOIN graph_workflows w ON w.id = g.graph_id"),
             "2\n");
-  // The same in the record, alone and in the listing; a later start without them has none.
+  // The same in the record and in the listing; a later start without them has none.
   const auto record = find_execution(*session, first.execution, NodeDetail::none);
   ASSERT_TRUE(record);
   EXPECT_EQ(record->phase_name, "coding");
@@ -78,7 +78,7 @@ TEST_P(ViewsTest, executions_are_shown_by_the_names_of_the_seeds) {
   EXPECT_EQ(listed[0].phase_name, std::nullopt);
 }
 
-TEST_P(ViewsTest, a_workflow_is_its_newest_version) {
+TEST_P(ViewsTest, workflow_shows_its_newest_version) {
   const auto session = store_.open_writer();
   session->run_script(
       "INSERT INTO workflows (hash, workflow_id, name, version, definition, created_at) VALUES "
@@ -94,7 +94,7 @@ TEST_P(ViewsTest, a_workflow_is_its_newest_version) {
             "w New 3 2026-01-01T00:00:00.000Z 2026-01-03T00:00:00.000Z\n");
 }
 
-TEST_P(ViewsTest, an_execution_has_the_facts_of_its_newest_run) {
+TEST_P(ViewsTest, execution_shows_the_values_of_its_newest_run) {
   TestLedger ledger(store_);
   ledger.start(make_execution(make_chain(1)));
   const auto session = store_.open_bare();
@@ -114,7 +114,7 @@ TEST_P(ViewsTest, an_execution_has_the_facts_of_its_newest_run) {
             "tool9 o9 h9 e9\n");
 }
 
-TEST_P(ViewsTest, are_only_read) {
+TEST_P(ViewsTest, are_read_only) {
   TestLedger ledger(store_);
   ledger.start(make_execution(make_chain(1)));
   const auto session = store_.open_bare();
@@ -134,7 +134,7 @@ TEST_P(ViewsTest, are_only_read) {
 }
 
 // ORC-6
-TEST_P(ViewsTest, tasks_are_listed_page_by_page_and_one_by_one) {
+TEST_P(ViewsTest, tasks_are_paged_and_found_by_id) {
   const auto session = store_.open_writer();
   const bool is_sqlite = session->engine() == Engine::sqlite;
   for (int i = 1; i <= 3; ++i) {

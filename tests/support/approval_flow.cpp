@@ -14,7 +14,7 @@ namespace reeve::testing {
 ApprovalFlowTest::Gate::Gate(const std::filesystem::path& path) : path_(path) {
   std::filesystem::remove(path_);
   EXPECT_EQ(::mkfifo(path_.c_str(), 0600), 0);
-  // For both directions: opening it waits for nobody, and what is written stays until it is read.
+  // Opened for reading and writing: opening does not block, and written data stays until it is read.
   end_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
   EXPECT_GE(end_, 0);
 }

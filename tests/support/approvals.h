@@ -7,21 +7,21 @@
 
 namespace reeve::testing {
 
-// Tools that ask and leave with 90, and people who answer.
+// Tools that ask and exit with 90, and people who answer.
 class ApprovalsTest : public DaemonTest {
  protected:
-  // A run that asks this (one JSON object, without `event`) and leaves; started again with the answer it says what it
-  // got. The id of its approval.
+  // Starts a run that asks this (one JSON object, without `event`) and exits; restarted with the answer it prints what
+  // it got. Returns the id of its approval.
   std::string ask(const std::string& question) const;
-  // The same with a yes and a no.
+  // The same with the default question.
   std::string ask() const { return ask(R"("question":"Go on?")"); }
   // The command of such a run.
   static Words asking(const std::string& question);
 
-  // One statement on the daemon's own database, as a person with a shell would. What it gives, its rows one a line.
+  // Executes one statement on the daemon's own database, as a user with a shell would. Returns its rows, one per line.
   std::string sql(const std::string& statement) const;
 
-  // A request to the daemon: head and body of the answer.
+  // Sends a request to the daemon; returns head and body of the response.
   std::string request(const std::string& method, const std::string& target, const std::string& body = {},
                       const std::string& headers = {}) const;
 };

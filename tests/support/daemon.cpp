@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::chrono::seconds leave_time{15};
 
-// As far as it goes: a process may leave while its files are read.
+// Best effort: a process may exit while its files are read.
 std::string read_quietly(const fs::path& path) {
   std::string text;
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -54,7 +54,7 @@ std::vector<FoundProcess> find_processes(const std::string& text) {
     std::string command = read_quietly(entry.path() / "cmdline");
     if (!command.contains(text) && !read_quietly(entry.path() / "environ").contains(text)) continue;
     std::ranges::replace(command, '\0', ' ');
-    // One that is over and only waits to be collected has neither.
+    // A zombie has neither.
     if (is_alive(pid)) found.push_back({pid, command});
   }
   return found;
@@ -132,7 +132,7 @@ Launch DaemonTest::launch(const Words& words, const Variables& more) const {
                         {"PATH", "/usr/bin:/bin"},
                         {"LANG", "C.UTF-8"},
                         {"REEVE_STATE", state().string()}};
-  // What its daemon answers is held against the description of the API afterwards (tests/contract).
+  // The responses are checked against the description of the API afterwards (tests/contract).
   if (const char* folder = std::getenv("REEVE_RECORD_EXCHANGES")) {
     launch.environment.emplace_back("REEVE_RECORD_EXCHANGES", folder);
   }
@@ -155,7 +155,7 @@ Words DaemonTest::run_words(const Words& options, const Words& zoo_words) {
   Words words = {"run"};
   words.insert(words.end(), options.begin(), options.end());
   words.emplace_back("--");
-  // A tool's command is the zoo already.
+  // The command of a tool is the zoo already.
   if (std::ranges::find(options, "--tool") == options.end()) words.push_back(zoo_binary());
   words.insert(words.end(), zoo_words.begin(), zoo_words.end());
   return words;
@@ -209,7 +209,7 @@ void DaemonTest::wait_for_output(const std::string& id, const std::string& text)
 std::vector<Members> DaemonTest::combined_log() const {
   std::vector<Members> all;
   std::string text = read_text(state() / "logs/combined.log");
-  // A line may be on its way while the daemon lives.
+  // The last line may be incomplete while the daemon runs.
   text.resize(text.rfind('\n') + 1);
   for (const std::string& line : lines_of(text)) {
     auto members = parse_object(line);
@@ -223,7 +223,7 @@ std::vector<Members> DaemonTest::combined_log() const {
 std::vector<std::string> DaemonTest::statuses_of(const std::string& id) const {
   const std::string present = show(id)["status"];
   std::vector<std::string> statuses;
-  // The log is written behind the store.
+  // The log lags behind the store.
   EXPECT_TRUE(eventually([&] {
     statuses.clear();
     for (Members& line : combined_log()) {

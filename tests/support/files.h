@@ -6,12 +6,12 @@
 
 namespace reeve::testing {
 
-// A file of the repository, whole. Fails the test when it is not there.
+// Reads a whole file of the repository. Fails the test if it is missing.
 std::string read_text(const std::filesystem::path& path);
 // The repository's folder.
 std::filesystem::path source_folder();
 
-// A folder of its own for one test, gone when the test is over.
+// A temporary folder for one test, removed at its end.
 class ScratchFolder {
  public:
   ScratchFolder();
@@ -20,7 +20,7 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
   const std::filesystem::path& path() const noexcept { return path_; }
-  // Writes a file beneath it, with the folders on the way.
+  // Writes a file in it, creating parent folders.
   std::filesystem::path write(const std::filesystem::path& name, std::string_view text) const;
 
  private:

@@ -6,26 +6,26 @@
 
 namespace reeve::testing {
 
-// Workflows whose tasks are shell scripts: the only tool is a shell, the task's template is what it runs. `$1`, as a
-// file of the project, lets a script wait for the test: see held_until().
+// Workflows whose tasks are shell scripts: the only tool is a shell, and the task's template is the script. A script
+// can wait for the test through a file of the project: see held_until().
 class FlowTest : public ApprovalsTest {
  protected:
   FlowTest();
 
-  // One node after the other, each a script; `human` as the script of a node that asks, with the question behind it.
+  // A sequence of nodes, each a script; `human QUESTION` as the script makes a human node.
   struct Step {
     std::string id;
     std::string script;
   };
   static std::string chain(const std::string& id, const std::vector<Step>& steps);
-  // Into .reeve/workflows; its path from the project.
+  // Writes to .reeve/workflows; returns the path relative to the project.
   std::string write_workflow(const std::string& name, const std::string& yaml) const;
-  // A script that ends when the file is there.
+  // A script that ends once the file exists.
   static std::string held_until(const std::string& file);
   void release(const std::string& file) const { scratch().write("project/" + file, ""); }
-  // `flow run --detach`: its id.
+  // `flow run --detach`; returns the id.
   std::string begin(const std::string& file, const Words& more = {}) const;
-  // Waits for its end: the exit code of `reeve wait`.
+  // Waits for the end; returns the exit code of `reeve wait`.
   int wait_for(const std::string& id) const { return reeve({"wait", id}).code; }
 };
 

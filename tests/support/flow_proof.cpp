@@ -61,7 +61,7 @@ std::string FlowProofTest::insist(const Site& at, const std::string& target) con
   std::optional<std::string> answer;
   EXPECT_TRUE(eventually([&] {
     answer = ask(at, "GET", target);
-    // The store may be away for a moment.
+    // The store may be unavailable for a moment.
     return answer && !member(parse_object(*answer).value_or(Members()), "status").starts_with("5");
   })) << "nobody answers at "
       << at;
@@ -216,7 +216,7 @@ void FlowProofTest::wait_until_over(const Site& at) const {
 }
 
 void FlowProofTest::expect_proved(const Site& at) const {
-  // GRF-7: an execution that was cancelled is over at once, its runs when their processes have left.
+  // GRF-7: a cancelled execution ends at once, its runs when their processes have exited.
   std::vector<StoredExecution> all;
   eventually([&] {
     all = read_all(at);

@@ -17,52 +17,51 @@
 
 namespace reeve::testing {
 
-// How much a proof does, by REEVE_PROOF_EXECUTIONS, REEVE_PROOF_KILLS, REEVE_PROOF_RESTARTS and REEVE_PROOF_SEED.
+// The size of a proof, from REEVE_PROOF_EXECUTIONS, REEVE_PROOF_KILLS, REEVE_PROOF_RESTARTS and REEVE_PROOF_SEED.
 struct ProofSize {
   int executions = 0;
   int kills = 0;
-  // Of the database.
+  // Restarts of the database.
   int restarts = 0;
   unsigned seed = 0;
 };
 ProofSize proof_size(ProofSize otherwise);
 
-// Executions of every shape under daemons that are killed, with people who answer, cancel and try again, and a ledger
-// of effects that only the tools write (`reeve_zoo step`). Everything is asked through the API, so that it holds on
-// either store; who loses its daemon asks again.
+// Executions of every shape under daemons that are killed, with people who answer, cancel and retry, and a ledger of
+// effects that only the tools write (`reeve_zoo step`). Everything goes through the API, so that it works on either
+// store; a client that loses its daemon retries.
 class FlowProofTest : public DaemonTest {
  protected:
   FlowProofTest() = default;
 
-  // A daemon, by its state folder.
+  // A daemon, identified by its state folder.
   using Site = std::filesystem::path;
   Site site(const std::string& name) const { return name == "a" ? state() : scratch().path() / name; }
   void TearDown() override;
 
-  // Tools, roles, gates and workflows; `head` are the first lines of the config. One project, whatever the site.
+  // Tools, roles, gates and workflows; `head` is prepended to the config. One project for all sites.
   void write_project(const std::string& head) const;
   std::filesystem::path ledger_path() const { return scratch().path() / "steps"; }
   std::vector<LedgerLine> ledger() const { return read_ledger(ledger_path()); }
 
-  // What the daemon there answers, its body; nothing when there is none, or it leaves while it is asked.
+  // The body of the daemon's response; nothing if no daemon runs, or it exits meanwhile.
   std::optional<std::string> ask(const Site& at, const std::string& method, const std::string& target,
                                  const std::string& body = {}, const std::string& headers = {}) const;
-  // Asks until it is answered.
+  // Retries until there is a response.
   std::string insist(const Site& at, const std::string& target) const;
   Outcome reeve_at(const Site& at, const Words& words) const;
   pid_t daemon_pid(const Site& at) const;
-  // Starts the daemon there unless somebody did; the next command does, or its guard.
+  // Starts the daemon there unless it runs; with a command, or by waiting for its guard.
   void revive(const Site& at, std::mt19937& random) const;
 
-  // The names of the shapes, and how an execution of each ends.
+  // The shapes, and how an execution of each ends.
   static const std::map<std::string, std::string>& shapes();
-  // Starts one: its id. Tries again for as long as nobody answers, under one key.
+  // Starts an execution and returns its id. Retries with one key until there is a response.
   std::string start_flow(const Site& at, const std::string& shape, const std::string& label) const;
-  // Every execution there is, subgraphs too.
+  // All executions, including subgraphs.
   std::vector<StoredExecution> read_all(const Site& at) const;
 
-  // People: answer what is asked, cancel what is to be cancelled, try again what failed and may be mended. One thread
-  // until it is told to end.
+  // People who answer questions, cancel, and retry failures that may be fixed. One thread until stopped.
   struct People {
     std::atomic<bool> must_end = false;
     std::atomic<int> answered = 0;
@@ -72,27 +71,28 @@ class FlowProofTest : public DaemonTest {
   };
   void act(People& people, const std::vector<Site>& sites, unsigned seed) const;
 
-  // Executions are started and daemons killed, all at once, until as many were as `size` says; then everything is over,
-  // or stuck, and is held against the ledger.
+  // Starts executions and kills daemons concurrently until the counts of `size` are reached; then waits until
+  // everything has ended or is stuck, and compares the store with the ledger.
   struct Disturbance {
     std::vector<Site> sites;
     ProofSize size;
-    // As after a crash; `size.restarts` times.
+    // As after a crash; called `size.restarts` times.
     std::function<void()> restart_database = [] {};
-    // How long a daemon stands still, now and then, instead of being killed; none: never.
+    // How long a daemon is occasionally paused instead of killed; zero: never.
     std::chrono::milliseconds pause{0};
   };
   void prove(const Disturbance& disturbance) const;
 
-  // Waits until all are over. Fails the test when nothing moves for two seconds though no tool is at work: it is stuck.
+  // Waits until all have ended. Fails the test if nothing changes for two seconds though no tool is running: it is
+  // stuck.
   void wait_until_over(const Site& at) const;
-  // What the store says holds against what the tools have written, and every shape has ended as it must.
+  // The store matches what the tools have written, and every shape ended as it must.
   void expect_proved(const Site& at) const;
 
-  // Executions that are not over, one a line with what is at work in them; what a person will try again is not.
+  // Unfinished executions, one per line with their running work; failures that a person will retry count as unfinished.
   std::vector<std::string> list_unfinished(const Site& at) const;
   bool is_step_alive() const;
-  // One that holds a step at work; false when there is none.
+  // Kills a keeper with a running step; false if there is none.
   bool kill_a_keeper(std::mt19937& random) const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace reeve::testing {
 
-// What was done, for those who read it and for the check that it was enough.
+// What was done, for the output and to check that it was enough.
 struct FlowProofTest::Tale {
   std::atomic<int> started = 0;
   std::atomic<int> kills = 0;
@@ -19,7 +19,7 @@ struct FlowProofTest::Tale {
   int restarts = 0;
 };
 
-// So many in all at least, and some at work until the last kill.
+// At least that many in all, and some running until the last kill.
 void FlowProofTest::keep_starting(const Disturbance& disturbance, Tale& tale) const {
   constexpr std::size_t at_work = 8;
   std::mt19937 random(disturbance.size.seed + 2);
@@ -86,7 +86,7 @@ void FlowProofTest::prove(const Disturbance& disturbance) const {
       size.seed, tale.started.load(), ledger().size() / 2, tale.kills.load(), tale.with_work, tale.keepers, tale.pauses,
       tale.restarts, people.answered.load(), people.interruptions.load(), people.cancelled.load(),
       people.retried.load());
-  // It proves nothing unless something was at work.
+  // The proof is worthless unless something was running.
   EXPECT_GE(tale.started, size.executions);
   EXPECT_GE(tale.with_work, size.kills / 4);
   EXPECT_GE(tale.restarts, size.restarts - 1);

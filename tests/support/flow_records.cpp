@@ -47,7 +47,7 @@ bool is_final(const StoredRun& run) {
          run.status == "cancelled";
 }
 
-// What the ledger has of one attempt of a run.
+// One attempt of a run, according to the ledger.
 struct Effect {
   int begun = 0;
   int ended = 0;
@@ -91,10 +91,10 @@ void check_node(const StoredExecution& execution, const StoredNode& node) {
     const bool is_its =
         run.node == node.id && run.iteration == node.iteration && (run.gate.empty() || node.type == "gate");
     if (is_its && run.node_attempt == node.attempt) own.push_back(&run);
-    // GRF-14: those before were tried again because they went wrong.
+    // GRF-14: earlier attempts were retried because they failed.
     if (is_its && run.node_attempt < node.attempt) EXPECT_NE(run.status, "completed") << where << " " << run.id;
   }
-  // A built-in task has none, its gates may have.
+  // A built-in task has no run; its gates may have.
   const auto is_gate = [&](const StoredRun& run) { return run.id == node.run && !run.gate.empty(); };
   if (own.empty() && (node.run.empty() || std::ranges::any_of(execution.runs, is_gate))) return;
   ASSERT_FALSE(own.empty()) << where << " completed without a run";

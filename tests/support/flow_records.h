@@ -7,7 +7,7 @@
 
 #include "tests/support/json_line.h"
 
-// Executions as the API tells them, and the ledger of effects that only the tools write.
+// Executions as the API returns them, and the ledger of effects that only the tools write.
 namespace reeve::testing {
 
 // A line of `reeve_zoo step`.
@@ -18,7 +18,7 @@ struct LedgerLine {
   std::string node;
   std::string run;
   int attempt = 0;
-  // Of an end.
+  // For an end line.
   int code = 0;
 };
 std::vector<LedgerLine> read_ledger(const std::filesystem::path& path);
@@ -30,11 +30,11 @@ struct StoredRun {
   std::string reason;
   std::string exit_code;
   int attempt = 0;
-  // Of its node, and which round of its gates.
+  // Of its node, and the round of its gates.
   int iteration = 0;
   int node_attempt = 1;
   int round = 0;
-  // Empty: the task's own.
+  // Empty for the task's own run.
   std::string gate;
 };
 
@@ -54,7 +54,7 @@ struct StoredExecution {
   std::string label;
   std::string status;
   std::string reason;
-  // Those of loops, archived, before those that stand.
+  // Archived iterations of loops before the current nodes.
   std::vector<StoredNode> nodes;
   std::vector<StoredRun> runs;
 
@@ -64,14 +64,13 @@ struct StoredExecution {
 // From the record and the history of the API.
 StoredExecution read_execution(const std::string& record, const std::string& history);
 
-// The text of a member; empty when it is null or missing.
+// The text of a member; empty if it is null or missing.
 std::string member(const Members& members, const std::string& key);
 // The objects of an array.
 std::vector<Members> objects(const std::string& array);
 
-// GRF-13, GRF-14: each attempt of a node began once, and each attempt of a run had its effect once; what is said to
-// have completed has happened, and nothing happened that the store does not know. Fails the test where that does not
-// hold.
+// GRF-13, GRF-14: each attempt of a node began once, and each attempt of a run had its effect once; completed steps
+// really happened, and nothing happened that the store does not know. Fails the test otherwise.
 void expect_agreement(const std::vector<StoredExecution>& executions, const std::vector<LedgerLine>& ledger);
 
 }  // namespace reeve::testing

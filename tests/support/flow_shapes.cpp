@@ -2,7 +2,7 @@
 
 #include "tests/support/flow_proof.h"
 
-// The shapes of executions that a proof goes through.
+// The shapes of executions in a proof.
 namespace reeve::testing {
 
 namespace {
@@ -172,7 +172,7 @@ edges:
   - {id: e3, source: bad, target: join}
   - {id: e4, source: long, target: join}
 )"},
-    // A person tries it again.
+    // A person retries it.
     {"mended", "completed", R"(
 entry_point: a
 nodes:
@@ -243,7 +243,7 @@ void FlowProofTest::write_project(const std::string& head) const {
   config += fmt::format("  third: {{{}}}\n", step("third", ", --fail, '2'"));
   config +=
       fmt::format("  second: {{{}, on_fail: retry_with_feedback}}\n", step("second", ", --pause, '20', --fail, '1'"));
-  // Of the person: every state folder goes by it.
+  // The user's config, which every state folder uses.
   scratch().write("home/.config/reeve/config.yaml", config);
 }
 

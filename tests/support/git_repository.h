@@ -10,8 +10,8 @@
 
 namespace reeve::testing {
 
-// A repository in a folder of its own, made and changed with plain git. While it lives, the home folder of this process
-// lies there too: nothing of the person who runs the tests shines through.
+// A repository in a temporary folder, made and changed with plain git. While it exists, the home folder of this process
+// is there too, so that the user's own git config has no influence.
 class GitRepository {
  public:
   // With one commit: file.txt, folder/inner.txt and a .gitignore for *.log.
@@ -24,16 +24,16 @@ class GitRepository {
   GitRepository& operator=(const GitRepository&) = delete;
 
   const std::filesystem::path& root() const noexcept { return root_; }
-  // Beside the checkout: for whatever must not be part of it.
+  // Next to the checkout: for files that must not be part of it.
   std::filesystem::path beside(const std::filesystem::path& name) const { return scratch_.path() / name; }
   std::filesystem::path home() const { return beside("home"); }
   std::filesystem::path write(const std::filesystem::path& name, std::string_view text) const;
   std::string read(const std::filesystem::path& name) const { return read_text(root_ / name); }
 
-  // What it prints, without the last line break. Fails the test when git does.
+  // The output without the last line break. Fails the test if git fails.
   std::string git(std::vector<std::string> words) const { return git_in(root_, std::move(words)); }
   std::string git_in(const std::filesystem::path& folder, std::vector<std::string> words) const;
-  // Everything that is there; its hash.
+  // Commits all files; returns the hash.
   std::string commit(const std::string& message) const;
 
  private:

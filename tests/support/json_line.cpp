@@ -26,7 +26,7 @@ void append_utf8(std::string& text, std::uint32_t point) {
   }
 }
 
-// The length of the UTF-8 sequence that the text begins with; 0 when it is none.
+// The length of the UTF-8 sequence at the start of the text; 0 if it is invalid.
 std::size_t sequence_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(i < text.size() ? text[i] : 0); };
   const unsigned first = byte(0);
@@ -40,7 +40,7 @@ std::size_t sequence_length(std::string_view text) {
   return is_overlong || is_no_character ? 0 : length;
 }
 
-// Strict: what a lenient reader would forgive is what a test is there to find.
+// Strict: tests must find what a lenient parser would accept.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}

@@ -242,7 +242,7 @@ CREATE TABLE loop_counters (
 );
 )";
 
-// As the old program writes a workflow: every member, null or not.
+// As the old program stores a workflow: every member, null or not.
 const std::string_view s6_rows = R"(
 INSERT INTO graph_workflows (id, name, definition, version) VALUES ('debug-workflow', 'Debug with Retry Loop',
 '{"id":"debug-workflow","name":"Debug with Retry Loop","description":null,"version":"1.0.0","nodes":[

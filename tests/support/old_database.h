@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-// Databases of the programs that Reeve takes over from (STO-2): the tables as the seeds have them.
+// Databases of the programs that Reeve imports from (STO-2), with their original tables.
 namespace reeve::testing {
 
 // S1: supervised tools.
@@ -17,16 +17,16 @@ extern const std::string_view s5_tables;
 // S6: the graph engine.
 extern const std::string_view s6_tables;
 
-// A few rows of each, among them some that were not over.
+// A few rows of each, some of them unfinished.
 extern const std::string_view s1_rows;
 extern const std::string_view s2_rows;
 extern const std::string_view s5_rows;
 extern const std::string_view s6_rows;
 
-// Makes the file by these statements, or runs them on the one that is there.
+// Creates the file with these statements, or runs them on an existing one.
 void write_database(const std::filesystem::path& file, std::string_view sql);
 
-// A program that has the file open, after these statements.
+// A program that keeps the file open, after these statements.
 class OpenDatabase {
  public:
   OpenDatabase(const std::filesystem::path& file, std::string_view sql);

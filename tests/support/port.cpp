@@ -54,7 +54,7 @@ std::string PortTest::compose(Port port, const std::string& method, const std::s
 
 std::string PortTest::ask(Port port, const std::string& bytes) {
   RawSocket peer(port);
-  // Who is refused early need not read all of it.
+  // A client that is refused early need not send all of it.
   peer.send(bytes);
   return peer.read_answer();
 }

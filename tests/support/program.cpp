@@ -41,7 +41,7 @@ struct Pipe {
   }
 };
 
-// Writes what the program reads and reads what it writes until it has closed both its outputs.
+// Writes the program's input and reads its outputs until it has closed both.
 void exchange(const Launch& launch, Pipe& in, Pipe& out, Pipe& err, Outcome& outcome) {
   std::size_t written = 0;
   while (out.read >= 0 || err.read >= 0) {

@@ -7,7 +7,7 @@
 
 namespace reeve::testing {
 
-// What a program did.
+// The result of a program.
 struct Outcome {
   std::string out;
   std::string err;
@@ -15,17 +15,17 @@ struct Outcome {
   int code = -1;
 };
 
-// How to start it. The environment is exactly this one: nothing of the person who runs the tests shines through.
+// How to start it. The environment is exactly this one, independent of the user who runs the tests.
 struct Launch {
   std::vector<std::string> argv;
   std::filesystem::path folder = "/";
   std::string input = {};
   std::vector<std::pair<std::string, std::string>> environment = {};
-  // Where standard output goes instead of a pipe.
+  // A file for standard output instead of a pipe.
   std::filesystem::path out_file = {};
 };
 
-// Runs it to its end. Fails the test when it cannot be started.
+// Runs it to its end. Fails the test if it cannot be started.
 Outcome run_program(const Launch& launch);
 
 // The built `reeve`.

@@ -29,7 +29,7 @@ class Judge : public ::testing::EmptyTestEventListener {
   }
 };
 
-// In every program of tests, before the first of them.
+// In every test program, before the first test.
 const bool is_judged = [] {
   ::testing::UnitTest::GetInstance()->listeners().Append(new Judge);
   return true;
@@ -50,7 +50,7 @@ std::vector<std::string> take_reports() {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(reports_folder(), error)) files.push_back(entry.path());
   for (const fs::path& file : files) {
-    // Of a test that asks for it.
+    // A test creates this file to request a race report.
     if (file.filename() != "race") {
       found.push_back(file.filename().string() + ":\n" + read_quietly(file).substr(0, most_shown));
     }
@@ -64,7 +64,7 @@ std::vector<std::string> settings_of(const Launch& launch) {
 #ifdef REEVE_SANITIZED
   const bool is_sanitized = true;
 #else
-  // Tests may be those of another build than the programs.
+  // The tests may be from another build than the programs.
   const bool is_sanitized = std::getenv("REEVE_TEST_SANITIZED") != nullptr;
 #endif
   if (is_sanitized) settings.push_back("REEVE_SANITIZER_REPORTS=" + reports_folder().string());

@@ -6,21 +6,21 @@
 
 #include "tests/support/program.h"
 
-// What the programs that a test starts leave behind when they break: reports of sanitizers, which go into a folder of
-// their own (src/apps/sanitizer.cpp). A daemon is started again by its guard, so that nobody else would notice. After
-// each test of this process the folder is looked into, and a report fails the test.
+// Reports that broken programs leave behind: those of sanitizers, in a separate folder (src/apps/sanitizer.cpp). The
+// guard restarts a broken daemon, so that a test would not notice otherwise. After each test the folder is checked, and
+// a report fails the test.
 namespace reeve::testing {
 
-// Made with the first; gone with the process.
+// Created with the first report; removed with the process.
 const std::filesystem::path& reports_folder();
 
-// Those there are, each with its name; they are gone then.
+// Returns the reports with their names, and removes them.
 std::vector<std::string> take_reports();
 
-// The environment as a program gets it; in sanitizer builds with the name of that folder.
+// The environment of a program; in sanitizer builds with the path of that folder.
 std::vector<std::string> settings_of(const Launch& launch);
 
-// Cores beneath it, and lines of a daemon's log that say that something is broken.
+// Core files in it, and lines of a daemon's log that report a failed assertion.
 std::vector<std::string> find_breaks(const std::filesystem::path& folder);
 
 }  // namespace reeve::testing

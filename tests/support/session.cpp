@@ -28,7 +28,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-// One end for the program, one for the test, which never waits at it.
+// One end for the program, one for the test, which is non-blocking.
 std::array<int, 2> make_pipe() {
   std::array<int, 2> ends{};
   EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
@@ -41,7 +41,7 @@ void close_end(int& fd) {
   if (fd >= 0) ::close(std::exchange(fd, -1));
 }
 
-// Whether the end of it was reached.
+// Reads all available bytes; true at the end of the stream.
 bool drain(int fd, std::string& text) {
   std::array<char, 65'536> buffer{};
   while (true) {
@@ -69,7 +69,7 @@ Session::Session(const Launch& launch, Ends ends) {
   sigemptyset(&defaults);
   sigaddset(&defaults, SIGPIPE);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
-  // A session of its own: only so the terminal that it opens becomes its own.
+  // In a new session, so that the terminal it opens becomes its controlling terminal.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
   std::array<int, 3> given = {-1, -1, -1};
   if (ends == Ends::terminal) {
@@ -127,7 +127,7 @@ void Session::read(std::chrono::milliseconds time) {
   std::array<pollfd, 3> ends = {{{out_, POLLIN, 0}, {err_, POLLIN, 0}, {has_ended_ ? -1 : pidfd_, POLLIN, 0}}};
   if (::poll(ends.data(), ends.size(), static_cast<int>(time.count())) <= 0) return;
   if (ends[2].revents != 0 && ::waitpid(pid_, &status_, WNOHANG) == pid_) has_ended_ = true;
-  // Also at its end, when whoever else holds the pipe decides nothing.
+  // Also at its end, even if another process keeps the pipe open.
   if (out_ >= 0 && drain(out_, out_text_)) close_end(out_);
   if (err_ >= 0 && drain(err_, err_text_)) close_end(err_);
 }

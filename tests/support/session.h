@@ -10,14 +10,14 @@
 
 namespace reeve::testing {
 
-// How long anything may take before a test calls it a hang.
+// How long anything may take before a test treats it as a hang.
 constexpr std::chrono::seconds patience{30};
 
-// Looks again and again until it holds; false when it never did.
+// Polls until it holds; false if it never does.
 template <class Condition>
 bool eventually(Condition holds, std::chrono::milliseconds limit = patience);
 
-// A program in the background that a test talks to, on pipes or at a terminal of its own. Killed when it is left alone.
+// A program in the background, on pipes or at its own terminal. Killed by the destructor.
 class Session {
  public:
   enum class Ends { pipes, terminal };
@@ -26,16 +26,15 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Whether that text has come on standard output (or the terminal) after what was waited for last. Fails the test when
-  // it does not come.
+  // Waits for that text on standard output (or the terminal) after the last match. Fails the test if it does not come.
   bool wait_for(std::string_view text);
-  // The same of standard error.
+  // The same for standard error.
   bool wait_for_error(std::string_view text);
-  // Its end: the exit code, or 128 + the signal. All that it printed has been read.
+  // Waits for the end: the exit code, or 128 + the signal. All output has been read.
   int wait();
   bool is_over();
 
-  // What came so far; on a terminal everything is in `out`.
+  // The output so far; on a terminal all of it is in `out`.
   const std::string& out();
   const std::string& err();
 
@@ -44,12 +43,12 @@ class Session {
   void resize(int rows, int columns);
   void signal(int number) const;
   pid_t pid() const noexcept { return pid_; }
-  // Of its terminal: now, and before the program began.
+  // The modes of its terminal: now, and before the program started.
   termios modes() const;
   const termios& first_modes() const noexcept { return first_modes_; }
 
  private:
-  // Takes what has come, waiting for it a moment.
+  // Reads available output, waiting a moment for it.
   void read(std::chrono::milliseconds time);
   bool wait_in(const std::string& text, std::size_t& seen, std::string_view wanted);
   void close_ends();
@@ -59,7 +58,7 @@ class Session {
   int in_ = -1;
   int out_ = -1;
   int err_ = -1;
-  // Held, so that the modes can be asked for after the program has left.
+  // Kept open, so that the modes can be read after the program has exited.
   int slave_ = -1;
   termios first_modes_{};
   int status_ = 0;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int patience_milliseconds = 60'000;
 
-// Calls with the address, through the folder's descriptor when the path is too long for one.
+// Calls with the address, through the folder's descriptor if the path is too long for one.
 template <class Act>
 int with_address(const std::filesystem::path& path, Act act) {
   const int folder = ::open(path.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);

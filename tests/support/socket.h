@@ -8,11 +8,11 @@
 
 namespace reeve::testing {
 
-// A unix socket that listens there, however long the path is; the caller closes it.
+// A listening unix socket, however long the path is; the caller closes it.
 int listen_at(const std::filesystem::path& path);
 
-// Says that to whoever listens there and reads one answer with a Content-Length. Nothing when nobody listens, or the
-// answer does not come whole: that fails no test.
+// Sends a request and reads one response with a Content-Length. Returns nothing, without failing the test, if no server
+// listens or the response is incomplete.
 std::optional<std::string> try_request(const std::filesystem::path& path, std::string_view bytes);
 
 // A port of 127.0.0.1.
@@ -20,12 +20,12 @@ struct Port {
   std::uint16_t number = 0;
 };
 
-// One end of a connection that says exactly what it is told to. Waits for at most a minute, then the test fails.
+// One end of a connection that sends exactly the given bytes. Waits for at most a minute, then fails the test.
 class RawSocket {
  public:
   explicit RawSocket(const std::filesystem::path& path);
   explicit RawSocket(Port port);
-  // Takes a connection from a listener.
+  // Accepts a connection from a listener.
   explicit RawSocket(int listener);
   ~RawSocket();
   RawSocket(const RawSocket&) = delete;
@@ -33,25 +33,25 @@ class RawSocket {
 
   // Whether all of it could be sent.
   bool send(std::string_view bytes) const;
-  // No more comes from here; what the other side says can still be read.
+  // Half-closes the connection; the other side can still be read.
   void finish_sending() const;
   void close();
 
-  // What has come, waiting for it; empty at the end.
+  // Waits for data and returns it; empty at the end.
   std::string read_some() const;
   std::string read_to_end();
-  // Up to and with that mark, or to the end.
+  // Up to and including that mark, or to the end.
   std::string read_until(std::string_view mark);
-  // What was read behind the mark.
+  // The bytes read after the mark.
   std::string take_rest();
-  // One answer with a Content-Length: head and body.
+  // One response with a Content-Length: head and body.
   std::string read_answer();
   // Whether something can be read within that time.
   bool is_readable(int milliseconds) const;
 
  private:
   int fd_ = -1;
-  // Read and not yet given out.
+  // Read but not yet returned.
   std::string rest_;
 };
 

@@ -30,7 +30,7 @@ struct WebReceiver::Core {
 
   void run();
   void serve(int connection);
-  // False when it is to stop.
+  // False when it should stop.
   bool wait(int fd) const;
 };
 

@@ -11,15 +11,15 @@ namespace reeve::testing {
 struct ReceivedPost {
   // "POST /hook HTTP/1.1"
   std::string line;
-  // Names in lower case.
+  // Lower-case names.
   std::map<std::string, std::string> headers;
   std::string body;
 };
 
-// A web server on the loopback that keeps what is posted to it, in a thread of its own.
+// A web server on the loopback that keeps posted requests, in its own thread.
 class WebReceiver {
  public:
-  // What the request of that number (from 0) is answered with; 0: never.
+  // The status for the request of that number (from 0); 0: never respond.
   using Answer = std::function<int(std::size_t)>;
   // Port 0: any.
   explicit WebReceiver(Answer answer = [](std::size_t) { return 200; }, int port = 0);
@@ -29,9 +29,9 @@ class WebReceiver {
 
   int port() const noexcept;
   std::string address() const;
-  // What has come so far.
+  // The requests so far.
   std::vector<ReceivedPost> posts() const;
-  // Waits until so many have come; fails the test when they do not.
+  // Waits for that many requests; fails the test if they do not come.
   std::vector<ReceivedPost> wait_for(std::size_t count) const;
 
  private:

@@ -11,7 +11,8 @@
 
 namespace reeve::testing {
 
-// A WebSocket client that says exactly what it is told to, also what no client should. Nothing is answered by itself.
+// A WebSocket client that sends exactly what it is told to, including invalid frames. Nothing is answered
+// automatically.
 class WebSocketClient {
  public:
   enum Opcode : unsigned char { more = 0x0, text = 0x1, binary = 0x2, close = 0x8, ping = 0x9, pong = 0xA };
@@ -20,21 +21,21 @@ class WebSocketClient {
     std::string payload = {};
     bool is_final = true;
     bool is_masked = true;
-    // As the header claims it, when that is another than the payload's.
+    // The length in the header, if it differs from the payload's.
     std::optional<std::size_t> length = {};
   };
 
-  // Connects and asks for a WebSocket there.
+  // Connects and requests a WebSocket.
   WebSocketClient(const std::filesystem::path& socket, const std::string& target);
-  // The same with other headers; `behind` comes in one go with the request.
+  // The same with other headers; `behind` is sent together with the request.
   using Headers = std::vector<std::pair<std::string, std::string>>;
   WebSocketClient(const std::filesystem::path& socket, const std::string& target, const Headers& headers,
                   const std::string& behind = {});
-  // At a port; `headers` with the right Host.
+  // At a port; `headers` must include the right Host.
   WebSocketClient(Port port, const std::string& target, const Headers& headers);
   static Headers right_headers();
 
-  // The answer's head; and whether it is a WebSocket now.
+  // The head of the response, and whether the upgrade succeeded.
   const std::string& head() const noexcept { return head_; }
   bool is_open() const { return head_.starts_with("HTTP/1.1 101"); }
 
@@ -43,15 +44,15 @@ class WebSocketClient {
   bool send_text(std::string_view payload) const { return send({text, std::string(payload)}); }
   bool send_raw(std::string_view bytes) const { return socket_.send(bytes); }
 
-  // The next frame as it is; nothing at the end of the connection.
+  // The next frame as received; nothing at the end of the connection.
   std::optional<Frame> read_frame();
-  // The next text message, pings answered; nothing when a close or the end comes instead.
+  // The next text message, answering pings; nothing if a close or the end comes instead.
   std::optional<std::string> read_text();
-  // The same of text or binary.
+  // The same for text or binary.
   std::optional<Frame> read_message();
-  // Reads on until a close frame or the end of the connection: the code, 0 without one.
+  // Reads until a close frame or the end of the connection: the code, 0 without one.
   int read_close();
-  // Of the last close frame that came.
+  // From the last close frame.
   int close_code() const noexcept { return close_code_; }
   const std::string& close_reason() const noexcept { return close_reason_; }
   bool is_readable(int milliseconds) const { return !rest_.empty() || socket_.is_readable(milliseconds); }

@@ -2,7 +2,7 @@
 
 #include "tests/zoo/mode.h"
 
-// What a tool may tell its supervisor, truly or not.
+// What a tool may report to its supervisor, true or not.
 namespace reeve::zoo {
 
 namespace {

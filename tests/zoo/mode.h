@@ -7,17 +7,17 @@
 #include <string_view>
 #include <vector>
 
-// Fake agents. Each mode misbehaves, or behaves, in one way that a supervisor must get right.
+// Fake agents. Each mode behaves or misbehaves in one way that a supervisor must handle.
 namespace reeve::zoo {
 
-// What stands behind the mode's name.
+// The arguments after the mode's name.
 using Words = std::vector<std::string>;
 
 struct Mode {
   std::string_view name;
   std::string_view arguments;
   std::string_view what;
-  // Gives the exit code.
+  // Returns the exit code.
   int (*run)(const Words& words);
 };
 
@@ -32,18 +32,18 @@ class WrongUsage : public std::runtime_error {
 
 const std::string& word_at(const Words& words, std::size_t index);
 std::int64_t number_at(const Words& words, std::size_t index);
-// The number behind `--name`, or nothing said: `otherwise`.
+// The number after `--name`, else `otherwise`.
 std::int64_t option(const Words& words, std::string_view name, std::int64_t otherwise);
 bool has_option(const Words& words, std::string_view name);
 
-// Everything, in as few writes as the kernel allows, past all buffers of the library.
+// Writes everything in as few writes as the kernel allows, bypassing the library's buffers.
 void write_all(int fd, std::string_view bytes);
 void say(std::string_view line);
 // The file appears with its whole text or not at all.
 void write_file(const std::string& path, std::string_view text);
 void pause_ms(std::int64_t milliseconds);
 [[noreturn]] void sleep_for_ever();
-// Seconds by a clock that never jumps.
+// Seconds of a monotonic clock.
 double seconds_now();
 [[noreturn]] void fail(std::string_view doing);
 

@@ -91,11 +91,11 @@ int ansi_bomb(const Words&) {
       "\x1b]0;a title\x07",          // title
       "\x1b]52;c;cm0gLXJmIC8=\x07",  // clipboard
       "\x1b]8;;http://example.invalid\x1b\\link\x1b]8;;\x1b\\",
-      "\x1bP+q544e\x1b\\",  // asks the terminal, which types its answer
+      "\x1bP+q544e\x1b\\",  // requests a reply, which the terminal types
       "\x1b[6n",            // the same
       "\x1b[99999;99999H",
       "\x9b"
-      "31m",  // one-byte CSI, no UTF-8
+      "31m",  // one-byte CSI, not UTF-8
       "\x07\x07\x07",
       "\r\x1b[K\x1b[1A",
   };
@@ -104,7 +104,7 @@ int ansi_bomb(const Words&) {
     bomb += sequences[i % sequences.size()];
     if (i % 100 == 99) bomb += '\n';
   }
-  // A string that never ends swallows all that a naive terminal shows after it.
+  // An unterminated string hides all later output on a naive terminal.
   write_all(STDOUT_FILENO, bomb + "\x1b]0;" + std::string(100'000, 't') + "\n\x1bPno end\nend of bomb\n");
   return 0;
 }
@@ -161,7 +161,7 @@ int read_stdin(const Words&) {
   return 0;
 }
 
-// One line for each time that the effect really happened.
+// One line for each time that the effect happened.
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "-" : value;
@@ -179,7 +179,7 @@ int effect(const Words& words) {
   return 0;
 }
 
-// Lines of the ledger that begin so.
+// The number of ledger lines that start with `beginning`.
 std::int64_t count_lines(const std::string& path, const std::string& beginning) {
   std::ifstream file(path);
   std::int64_t count = 0;
@@ -196,8 +196,8 @@ void append_line(const std::string& path, const std::string& line) {
   ::close(fd);
 }
 
-// A step of a workflow that tells an independent ledger when it begins and how it ends. Its name is no argument: what a
-// command names is part of what a person approves, and this file changes (APR-10).
+// A workflow step that records its start and end in an independent ledger. The ledger's path is not an argument: files
+// named in a command are part of what a person approves, and this one changes (APR-10).
 int step(const Words& words) {
   const std::string path = variable("STEP_LEDGER");
   const std::string node =
@@ -211,7 +211,7 @@ int step(const Words& words) {
   return must_fail ? 1 : 0;
 }
 
-// What it says depends on what it is and what it was told, never on when or where.
+// The result depends on the node and its inputs, never on time or place.
 int fate(const Words& words) {
   std::string told = word_at(words, 0) + ' ' + variable("REEVE_NODE_ID") + ' ';
   if (!has_option(words, "--gate")) told.append(std::istreambuf_iterator<char>(std::cin), {});

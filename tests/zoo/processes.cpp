@@ -53,7 +53,8 @@ int double_fork(const Words& words) {
   if (const pid_t child = fork_or_fail(); child > 0) {
     ::close(written[1]);
     ::waitpid(child, nullptr, 0);
-    // Its end says that the pid is in the file: whoever supervises may end the grandchild as soon as this one leaves.
+    // End of file means that the pid is in the file: the supervisor may end the grandchild as soon as this process
+    // exits.
     char byte = 0;
     while (::read(written[0], &byte, 1) < 0 && errno == EINTR) {
     }
@@ -68,8 +69,8 @@ int double_fork(const Words& words) {
   sleep_for_ever();
 }
 
-// A line of descent: each process leaves as soon as it has a child, so that whoever kills by a list of pids comes too
-// late. Every second one begins a session of its own.
+// A chain of processes: each exits as soon as it has a child, so that killing by a list of pids is too late. Every
+// second one starts a new session.
 [[noreturn]] void descend(double end) {
   for (unsigned generation = 0; seconds_now() < end; ++generation) {
     const pid_t child = ::fork();
@@ -82,7 +83,7 @@ int double_fork(const Words& words) {
 
 int fork_storm(const Words& words) {
   const double end = seconds_now() + static_cast<double>(number_at(words, 1));
-  // Each line has two alive while one takes over; one more is this process.
+  // Each chain has two processes alive during a handover; this process is one more.
   const std::int64_t descents = (number_at(words, 0) - 1) / 2;
   for (std::int64_t i = 0; i < descents; ++i) {
     if (fork_or_fail() == 0) descend(end);

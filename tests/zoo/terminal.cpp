@@ -14,7 +14,7 @@ namespace reeve::zoo {
 
 namespace {
 
-// Nothing at the end of input. Byte by byte: what follows the line is not taken.
+// Nothing at the end of input. Reads byte by byte, so that nothing after the line is consumed.
 std::optional<std::string> read_line() {
   std::string line;
   while (true) {

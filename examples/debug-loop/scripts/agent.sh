@@ -1,12 +1,12 @@
-# Plays the agents of this example. A real one gets the same prompt as its argument and works in the same folder.
+# Plays the agents of this example. A real one receives the same prompt as its argument and works in the same folder.
 set -eu
 case $REEVE_NODE_ID in
   analyze)
-    # The prompt of a second round has in it what the tests said; this one asks them itself.
+    # In the second round the prompt contains the test output; this script runs the tests itself.
     echo "the cause: $(sh test.sh | head -n 1)"
     ;;
   fix)
-    # One bug at a time, as people do: the tests will find the second.
+    # Fixes one bug at a time: the tests will find the second.
     if grep -q ' - ' sum.sh; then
       sed 's/ - / + /' sum.sh >sum.new
       echo "the sign was wrong"

@@ -1,4 +1,4 @@
-# Plays the agents of this example. A real one gets the same prompt as its argument.
+# Plays the agents of this example. A real one receives the same prompt as its argument.
 set -eu
 case $REEVE_NODE_ID in
   part*)

@@ -1,4 +1,4 @@
-# Plays the writer of this example. A real agent gets the same prompt as its argument.
+# Plays the writer of this example. A real agent receives the same prompt as its argument.
 set -eu
 case $REEVE_NODE_ID in
   draft)

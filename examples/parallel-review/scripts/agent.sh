@@ -1,9 +1,9 @@
-# Plays the implementer of this example. A real agent gets the same prompt as its argument.
+# Plays the implementer of this example. A real agent receives the same prompt as its argument.
 set -eu
 case $REEVE_NODE_ID in
   implement)
     cat >greet.sh <<'END'
-# Greets somebody, or the world.
+# Greets a person by name, or the world.
 echo "Hello, ${1:-world}!"
 END
     cat >greet_test.sh <<'END'

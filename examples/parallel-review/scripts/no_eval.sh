@@ -1,4 +1,4 @@
-# A check for security: no script of the project may evaluate text as code.
+# Security check: no script in the project may evaluate text as code.
 if grep -n 'eval' ./*.sh; then
   echo "eval is not allowed"
   exit 1

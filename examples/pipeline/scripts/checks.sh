@@ -1,2 +1,2 @@
-# The checker: a plain command, no agent.
+# The checker: a plain command, not an agent.
 [ "$(sh feature.sh)" = done ] && echo "1 check passes"

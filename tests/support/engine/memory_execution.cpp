@@ -96,7 +96,7 @@ void MemoryExecution::apply(const engine::ExecutionDecision& decision) {
   notes_.insert(notes_.end(), decision.notes.begin(), decision.notes.end());
 }
 
-// The counts that the engine keeps are those of the nodes.
+// The engine's counters match the nodes.
 void MemoryExecution::check_tally() const {
   engine::Tally counted;
   for (NodeIndex node = 0; node < nodes_.size(); ++node) {

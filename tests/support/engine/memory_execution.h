@@ -8,8 +8,8 @@
 
 namespace reeve::testing {
 
-// An execution kept in memory: a view for the engine, and a place where its decisions are applied. Every change is
-// checked as the store would check it.
+// An execution in memory: a view for the engine that applies its decisions. Every change is checked as the store would
+// check it.
 class MemoryExecution final : public engine::ExecutionView {
  public:
   explicit MemoryExecution(const engine::CompiledWorkflow& workflow, base::Value seeds = {});
@@ -26,10 +26,10 @@ class MemoryExecution final : public engine::ExecutionView {
   std::vector<graph::NodeIndex> ready_nodes(base::WallTime now, std::size_t most) const override;
   void expect(std::span<const graph::NodeIndex> /*nodes*/) const override {}
 
-  // What decisions are made with from now on.
+  // The context of decisions from now on.
   engine::Moment& moment() noexcept { return moment_; }
 
-  // Decides and applies. Fails the test when a change does not fit what is stored.
+  // Decides and applies. Fails the test if a change does not match the stored state.
   engine::ExecutionDecision on(const engine::ExecutionEvent& event);
 
   // By name, for tests.

@@ -10,7 +10,7 @@ namespace {
 using model::Node;
 using model::NodeType;
 
-// A part of the graph with one way in and one way out.
+// A part of the graph with one entry and one exit.
 struct Block {
   std::string entry;
   std::string exit;
@@ -18,14 +18,14 @@ struct Block {
 
 class Builder {
  public:
-  Builder(base::Random& random, const WorkflowWishes& wishes) : random_(random), wishes_(wishes) {}
+  Builder(base::Random& random, const WorkflowShape& options) : random_(random), options_(options) {}
 
   model::Workflow build() {
     workflow_.id = workflow_.name = "random";
-    const Block whole = block(wishes_.depth);
+    const Block whole = block(options_.depth);
     workflow_.entry_point = whole.entry;
     workflow_.exit_points = {whole.exit};
-    workflow_.config.fail_fast = wishes_.fail_fast;
+    workflow_.config.fail_fast = options_.fail_fast;
     workflow_.config.max_parallel_nodes = static_cast<std::int64_t>(1 + draw(6));
     return std::move(workflow_);
   }
@@ -81,7 +81,7 @@ class Builder {
     return {first.entry, second.exit};
   }
 
-  // The two sides come together in a task that takes whichever was chosen.
+  // The two branches join in a task that waits for whichever was chosen.
   Block fork(int depth) {
     const std::string branch = branch_on_x();
     const Block yes = block(depth - 1);
@@ -105,10 +105,10 @@ class Builder {
     Node& merge = add(NodeType::merge);
     const std::string merge_id = merge.id;
     merge.merge_config = model::MergeConfig{
-        .wait_for = wishes_.allows_races && draw(4) == 0 ? model::WaitFor::any : model::WaitFor::all,
+        .wait_for = options_.allows_races && draw(4) == 0 ? model::WaitFor::any : model::WaitFor::all,
         .merge_strategy = draw(3) == 0 ? model::MergeStrategy::intersection : model::MergeStrategy::union_};
     model::ParallelConfig config;
-    if (wishes_.allows_races) config.wait_for = static_cast<model::ParallelWait>(draw(3));
+    if (options_.allows_races) config.wait_for = static_cast<model::ParallelWait>(draw(3));
     for (const Block& branch : branches) {
       config.branches.push_back(branch.entry);
       connect(split, branch.entry);
@@ -132,12 +132,12 @@ class Builder {
 
   Block call_subgraph() {
     Node& node = add(NodeType::subgraph);
-    node.subgraph_config = model::SubgraphConfig{.workflow_name = wishes_.subgraphs[draw(wishes_.subgraphs.size())]};
+    node.subgraph_config = model::SubgraphConfig{.workflow_name = options_.subgraphs[draw(options_.subgraphs.size())]};
     return {node.id, node.id};
   }
 
   Block block(int depth) {
-    if (depth <= 0 && !wishes_.subgraphs.empty() && draw(6) == 0) return call_subgraph();
+    if (depth <= 0 && !options_.subgraphs.empty() && draw(6) == 0) return call_subgraph();
     if (depth <= 0) {
       const std::uint64_t kind = draw(6);
       return single(kind == 0 ? NodeType::gate : kind == 1 ? NodeType::human : NodeType::task);
@@ -155,14 +155,14 @@ class Builder {
   }
 
   base::Random& random_;
-  const WorkflowWishes& wishes_;
+  const WorkflowShape& options_;
   model::Workflow workflow_;
 };
 
 }  // namespace
 
-model::Workflow make_random_workflow(base::Random& random, const WorkflowWishes& wishes) {
-  return Builder(random, wishes).build();
+model::Workflow make_random_workflow(base::Random& random, const WorkflowShape& options) {
+  return Builder(random, options).build();
 }
 
 }  // namespace reeve::testing

@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "keeper/holder.h"
 #include "keeper/output_reader.h"
+#include "keeper/run_keeper.h"
 #include "os/unix_socket.h"
 
 namespace reeve::testing {
@@ -26,9 +26,9 @@ bool become(User user) {
 }
 
 KeptRun::KeptRun(const Argv& argv, Setting setting)
-    : attempt_((scratch_.path() / "run/1").string()), seats_((scratch_.path() / "keepers").string()) {
+    : attempt_((scratch_.path() / "run/1").string()), endpoints_((scratch_.path() / "keepers").string()) {
   fs::create_directories(attempt_);
-  fs::create_directories(seats_);
+  fs::create_directories(endpoints_);
   keeper::Launch launch{.argv = argv, .environment = std::move(setting.environment)};
   launch.folder = scratch_.path().string();
   launch.environment.insert(launch.environment.end(),
@@ -44,7 +44,7 @@ KeptRun::KeptRun(const Argv& argv, Setting setting)
   keeper_ = ::fork();
   if (keeper_ == 0) {
     pair.ours = os::Fd();
-    ::_exit(become(setting.user) ? keeper::hold_run(std::move(pair.theirs), seats_) : 99);
+    ::_exit(become(setting.user) ? keeper::hold_run(std::move(pair.theirs), endpoints_) : 99);
   }
   pair.theirs = os::Fd();
   socket_ = std::move(pair.ours);
@@ -73,7 +73,7 @@ void KeptRun::receive() {
   const auto message = keeper::decode_from_keeper({bytes.data(), static_cast<std::size_t>(count)});
   ASSERT_TRUE(message);
   if (const auto* hello = std::get_if<keeper::Hello>(&*message)) {
-    seat_ = keeper::seat_name(hello->pid, hello->started);
+    endpoint_ = keeper::endpoint_name(hello->pid, hello->started);
   } else if (const auto* grew = std::get_if<keeper::Grew>(&*message)) {
     read_output();
     send(keeper::Consumed{grew->position});
@@ -139,7 +139,7 @@ std::optional<bool> KeptRun::answer(std::uint64_t number, std::uint32_t serial, 
 
 bool KeptRun::reconnect() {
   prompts_.clear();
-  auto socket = os::connect_to(seats_ + "/" + seat_ + ".sock", os::SocketKind::packets);
+  auto socket = os::connect_to(endpoints_ + "/" + endpoint_ + ".sock", os::SocketKind::packets);
   if (!socket) return false;
   socket_ = std::move(*socket);
   return true;

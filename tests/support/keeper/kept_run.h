@@ -17,20 +17,20 @@
 
 namespace reeve::testing {
 
-// Root hides refusals: what is asked of the kernel is asked as somebody else too.
+// Root bypasses permission checks: kernel interfaces are tested as another user too.
 enum class User { own, nobody };
 inline constexpr uid_t nobody_id = 65'534;
-// Does that; true when this process is that user now, or never was root.
+// Switches to that user; true if it succeeded, or the process was never root.
 bool become(User user);
 
-// A run held by a keeper, without a daemon: the test says what a daemon would say.
+// A run held by a keeper, without a daemon: the test sends what a daemon would send.
 class KeptRun {
  public:
   using Argv = std::vector<std::string>;
   struct Setting {
     User user = User::own;
     keeper::Assign::Mode mode = keeper::Assign::Mode::pty;
-    // Beside PATH, TERM and HOME (the folder of the run).
+    // In addition to PATH, TERM and HOME (the folder of the run).
     std::vector<std::string> environment = {};
   };
   explicit KeptRun(const Argv& argv, Setting setting);
@@ -39,17 +39,17 @@ class KeptRun {
   KeptRun(const KeptRun&) = delete;
   KeptRun& operator=(const KeptRun&) = delete;
 
-  // The next one; nothing when none came in time.
+  // The next prompt; nothing if none came in time.
   std::optional<keeper::Prompt> wait_for_prompt(std::chrono::milliseconds most = std::chrono::seconds(20));
   bool wait_for_over(std::uint32_t serial);
   bool wait_for_output(std::string_view text);
   std::optional<keeper::ExitRecord> wait_for_exit();
-  // Whether it was taken; nothing when the keeper does not say.
+  // Whether it was accepted; nothing if the keeper does not reply.
   std::optional<bool> answer(std::uint64_t number, std::uint32_t serial, std::string_view bytes);
   void send(const keeper::ToKeeper& message);
   const std::string& output() const noexcept { return output_; }
 
-  // Leaves the keeper alone and connects to its socket, as the next daemon does.
+  // Disconnects from the keeper and connects to its socket, as the next daemon does.
   bool reconnect();
 
  private:
@@ -60,10 +60,10 @@ class KeptRun {
 
   ScratchFolder scratch_;
   std::string attempt_;
-  std::string seats_;
+  std::string endpoints_;
   pid_t keeper_ = -1;
   os::Fd socket_;
-  std::string seat_;
+  std::string endpoint_;
   bool has_exited_ = false;
   std::string output_;
   std::deque<keeper::Prompt> prompts_;

@@ -9,14 +9,14 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/loop.h"
-#include "server/http.h"
+#include "runtime/loop/loop.h"
+#include "server/http/http.h"
 #include "tests/support/files.h"
 #include "tests/support/socket.h"
 
 namespace reeve::testing {
 
-// Something that happens on the loop's thread and is waited for here.
+// An event on the loop's thread that the test waits for.
 class Event {
  public:
   void happen() { promise_.set_value(); }
@@ -29,7 +29,7 @@ class Event {
   std::future<void> future_ = promise_.get_future();
 };
 
-// A server on a loop of its own, at a socket in a folder of its own.
+// A server on its own loop, at a socket in a temporary folder.
 class Service {
  public:
   explicit Service(server::Handler handle, server::HttpServer::Limits limits = {})
@@ -50,7 +50,7 @@ class Service {
   void stop() {
     on_loop([this] { server_.reset(); });
   }
-  // On the loop's thread, to its end.
+  // Runs the task on the loop's thread and waits for it.
   void on_loop(const std::function<void()>& task) {
     Event done;
     loop_.post([&] {

@@ -13,7 +13,7 @@ namespace {
 std::atomic<bool> is_full = false;
 std::atomic<FaultyDisk::Sync> sync_state = FaultyDisk::Sync::works;
 
-// An open file: ours first, the real one behind it in the same memory.
+// An open file: our header, followed by the real file in the same memory.
 struct FaultyFile {
   sqlite3_file base;
   sqlite3_io_methods methods;

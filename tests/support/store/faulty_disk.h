@@ -4,14 +4,14 @@
 
 namespace reeve::testing {
 
-// A file layer for SQLite that passes everything on to the real one until it is told to fail.
+// A SQLite VFS that forwards everything to the real one until told to fail.
 class FaultyDisk {
  public:
   // Its name, for store::OpenOptions::vfs.
   static std::string name();
-  // From now on no write fits; what is read is as it was.
+  // From now on every write fails with a full disk; reads still work.
   static void fill(bool is_full);
-  // From now on no fsync succeeds: of any file, or of the database's own alone, which only a checkpoint writes.
+  // From now on every fsync fails: for any file, or only for the database file, which only a checkpoint writes.
   enum class Sync { works, breaks, breaks_at_checkpoints };
   static void set_sync(Sync sync);
 };

@@ -1,9 +1,12 @@
 #include "tests/support/store/flows.h"
 
+#include <span>
+#include <utility>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "ledger/audit.h"
+#include "ledger/audit_check.h"
 #include "ledger/leases.h"
 #include "spec/workflow_file.h"
 #include "view/problem_text.h"
@@ -77,6 +80,10 @@ TestLedger::TestLedger(const TestStore& store, ledger::Ledger::Options options, 
   worker_ = {ledger::register_daemon(transaction, {"host", "boot"}, std::chrono::seconds(15)), room};
   session->commit();
   options.worker = worker_;
+  options.hooks.publish = [publish = std::move(options.hooks.publish)](std::span<const ledger::StoredEvent> events) {
+    for (const ledger::StoredEvent& event : events) EXPECT_TRUE(event.facts == ledger::read_facts(event)) << event.data;
+    if (publish) publish(events);
+  };
   ledger_ = std::make_unique<ledger::Ledger>(std::move(session), std::move(options));
 }
 
@@ -151,7 +158,7 @@ void expect_consistent(store::Session& session) {
   EXPECT_EQ(read_column(session, "SELECT value FROM counters WHERE name = 'events'"), fmt::format("{}\n", expected));
   const ledger::AuditVerdict verdict = ledger::verify_audit(session);
   EXPECT_TRUE(verdict.is_whole()) << "audit entry " << verdict.broken_at.value_or(0) << ": " << verdict.reason;
-  // What an execution counts is what its nodes are.
+  // The counters of an execution match its nodes.
   EXPECT_EQ(read_column(session, R"(
     SELECT e.number FROM executions e WHERE
       nodes_ready <> (SELECT count(*) FROM node_executions n WHERE n.execution = e.number AND n.status = 'ready') OR

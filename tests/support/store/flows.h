@@ -12,18 +12,19 @@ namespace reeve::testing {
 ledger::NewExecution make_execution(const std::string& yaml, base::Value inputs = base::Value::object());
 ledger::NewExecution make_execution(const model::Workflow& workflow, base::Value inputs = base::Value::object());
 
-// n tasks in a row; one task, n tasks side by side, one task.
+// n tasks in sequence; one task, n tasks in parallel, one task.
 model::Workflow make_chain(int length);
 model::Workflow make_fan(int width);
 
-// A ledger on a store, with a daemon of its own, and what the tests ask of it. Waits for every commit.
+// A ledger on a store, with its own daemon, and helpers for tests. Waits for every commit, and fails the test if the
+// facts of a published event differ from its text.
 class TestLedger {
  public:
   explicit TestLedger(const TestStore& store, ledger::Ledger::Options options = {}, std::size_t room = 100);
 
   ledger::Ledger& operator*() noexcept { return *ledger_; }
   ledger::Ledger* operator->() noexcept { return ledger_.get(); }
-  const ledger::Worker& worker() const noexcept { return worker_; }
+  const ledger::WorkerCapacity& worker() const noexcept { return worker_; }
 
   struct Started {
     base::ExecutionId execution{0};
@@ -38,16 +39,16 @@ class TestLedger {
 
  private:
   std::unique_ptr<ledger::Ledger> ledger_;
-  ledger::Worker worker_;
+  ledger::WorkerCapacity worker_;
 };
 
-// The claims of the work that begins.
+// The claims of started work.
 std::vector<ledger::Claim> claims_of(const ledger::StepResult& step);
 
-// "completed", and "node status node status …" in the order of the file.
+// "completed", and "node status node status …" in file order.
 std::string execution_status(store::Session& session, base::ExecutionId execution);
 std::string node_statuses(store::Session& session, base::ExecutionId execution);
-// Fails the test when event numbers have gaps, the audit chain is broken, or counts and nodes do not agree.
+// Fails the test if event numbers have gaps, the audit chain is broken, or counters and nodes disagree.
 void expect_consistent(store::Session& session);
 
 }  // namespace reeve::testing

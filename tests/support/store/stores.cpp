@@ -45,7 +45,7 @@ PostgresqlServer::PostgresqlServer(const std::string& name) { start(name); }
 void PostgresqlServer::start(const std::string& name) {
   folder_ = fmt::format("/tmp/reeve-postgresql-{}-{}", name, ::getpid());
   is_ours_ = true;
-  // No disk fails in these tests but where they say so.
+  // Only tests that inject disk faults need fsync.
   run_script("start", folder_, {"fsync=off"});
 }
 
@@ -54,7 +54,7 @@ PostgresqlServer::~PostgresqlServer() {
   try {
     run_script("stop", folder_, {});
   } catch (const std::exception&) {
-    // Left for the next to clean.
+    // Left for the next run to clean.
   }
 }
 

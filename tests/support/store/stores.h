@@ -11,7 +11,7 @@
 
 namespace reeve::testing {
 
-// Time that stands still until a test turns it.
+// A clock that stands still until a test advances it.
 class HandClock final : public base::Clock {
  public:
   base::WallTime wall_now() const override { return wall_; }
@@ -22,14 +22,14 @@ class HandClock final : public base::Clock {
   base::WallTime wall_{std::chrono::seconds(1'800'000'000)};
 };
 
-// The server that all tests of a run share when ctest has started one, else one of this process.
+// The server shared by all tests if ctest has started one, else one of this process.
 class PostgresqlServer {
  public:
   static PostgresqlServer& shared();
-  // One of its own, for a test that does something to it.
+  // A separate server, for a test that disturbs it.
   explicit PostgresqlServer(const std::string& name);
   ~PostgresqlServer();
-  // A new, empty database: its address.
+  // Creates an empty database; returns its address.
   std::string create_database();
   // As after a crash of the server.
   void restart();
@@ -41,7 +41,7 @@ class PostgresqlServer {
   bool is_ours_ = false;
 };
 
-// One empty store of a kind, gone with this object.
+// One empty store of a kind, removed with this object.
 class TestStore {
  public:
   explicit TestStore(store::Place::Kind kind);
@@ -51,7 +51,7 @@ class TestStore {
   const base::Clock& clock() const noexcept { return clock_; }
   std::unique_ptr<store::Session> open_writer(const store::OpenOptions& options = {}) const;
   std::unique_ptr<store::Session> open_reader() const;
-  // Without bringing the schema up to date.
+  // Without migrating the schema.
   std::unique_ptr<store::Session> open_bare() const;
 
  private:
@@ -63,10 +63,10 @@ class TestStore {
 // "file", "memory", "postgresql": names of the parameterised tests.
 std::string kind_name(store::Place::Kind kind);
 
-// The code of the error that it throws, "conflict" for a conflict, else nothing.
+// The code of the error that it throws, "conflict" for a conflict, else empty.
 std::string code_of(const std::function<void()>& act);
 
-// What a query of one column gives, one value a line.
+// The values of a one-column query, one per line.
 std::string read_column(store::Session& session, const std::string& sql);
 
 }  // namespace reeve::testing

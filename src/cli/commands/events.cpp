@@ -1,0 +1,127 @@
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "cli/live/interrupt_message.h"
+#include "client/lines.h"
+#include "json/fields.h"
+#include "view/event_text.h"
+
+namespace reeve::cli {
+
+namespace {
+
+using base::Value;
+
+std::string text_of(const Value& event, std::string_view key) { return base::visible(json::text_of(event, key)); }
+
+std::int64_t number_of(const Value& event) { return json::integer_of(event, "seq").value_or(0); }
+
+// "node_status_change" → "node": the line itself says what has changed.
+std::string_view kind_of(std::string_view name) {
+  for (const std::string_view ending : {"_status_change", "_state_change"}) {
+    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
+  }
+  return name;
+}
+
+void print_event(const Call& call, const Value& event) {
+  const std::array<std::string, 6> cells = {
+      fmt::format("{}", number_of(event)), text_of(event, "timestamp"), text_of(event, "event"),
+      view::event_subject(event),          view::event_status(event),   view::event_note(event)};
+  if (!call.out_is_terminal) {
+    fmt::print("{}\n", fmt::join(cells, "\t"));
+    return;
+  }
+  // "2026-11-15T06:07:52.123Z" → the time of day.
+  const std::string time = cells[1].size() > 19 ? cells[1].substr(11, 8) : cells[1];
+  // A question may be long; `--json` has all of it.
+  constexpr std::size_t most_columns = 300;
+  const std::string rest = fmt::format("{:<15}  {:<10}  {}{}{}", kind_of(cells[2]), cells[3], cells[4],
+                                       cells[4].empty() || cells[5].empty() ? "" : ": ", cells[5]);
+  fmt::print("{}  {}\n", call.out.paint(view::Tint::dim, fmt::format("{:>6}  {}", cells[0], time)),
+             base::fit_width(rest, most_columns, call.out.ascii));
+}
+
+std::optional<std::int64_t> parse_number(std::string_view word) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  const bool is_number = error == std::errc() && end == word.data() + word.size() && number >= 0;
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+std::optional<std::int64_t> since_of(const Call& call) {
+  const auto word = call.arguments.value("--since");
+  if (!word) return std::nullopt;
+  const auto number = parse_number(*word);
+  if (!number) {
+    throw base::Error("cli.usage", fmt::format("{} is not a valid event number", base::quoted(*word)),
+                      "use 0 for all, or the number of the last event you have");
+  }
+  return number;
+}
+
+ExitCode run(const Call& call) {
+  const bool follows = call.arguments.has("--follow");
+  std::optional<std::int64_t> since = since_of(call);
+  client::Daemon daemon(patient_place(call));
+  const InterruptMessage watching("stopped watching");
+  JsonListing listing(follows ? JsonListing::Form::lines : JsonListing::Form::array);
+  client::JsonLines lines;
+  const auto question = [&] {
+    const std::string from = since ? fmt::format("since={}&", *since) : std::string();
+    return client::Request{.target = fmt::format("/api/events?{}follow={}", from, follows ? 1 : 0)};
+  };
+  const auto begin = [&](const client::Response& head) {
+    lines.clear();
+    const auto began = head.header("Reeve-Since");
+    if (!since && began) since = parse_number(*began);
+  };
+  const auto take = [&](std::string_view bytes) {
+    lines.add(bytes);
+    while (const auto event = lines.next()) {
+      since = number_of(*event);
+      if (call.is_json) {
+        listing.add(*event);
+      } else {
+        print_event(call, *event);
+      }
+    }
+    return std::fflush(stdout) == 0;
+  };
+  daemon.follow({.question = question, .begin = begin, .take = take});
+  if (call.is_json) listing.end();
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Command make_events() {
+  return {
+      .name = "events",
+      .summary = "List events in order",
+      .about =
+          R"(Every status change is an event with a number, without gaps. `-f` follows new events; `--since N` starts
+after event N, so that a script misses nothing and sees nothing twice. When piped, each line has these
+tab-separated fields: number, time, event, subject, status, and details: who, what was asked or answered, why.
+
+With `--json`, prints one array; with `-f` as well, one document per line.
+
+Exit codes: 0 done, 4 no event has that number yet (is this another store?), 130 Ctrl-C.)",
+      .examples = {{"reeve events -f", "follow new events"},
+                   {"reeve events --since 0 --json", "everything, for a script"}},
+      .positionals = {},
+      .options = {{.name = "--follow", .help = "follow new events", .brief = "-f"},
+                  {.name = "--since", .value = "N", .help = "start after event N"}},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

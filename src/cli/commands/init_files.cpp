@@ -1,0 +1,118 @@
+#include "cli/commands/init_files.h"
+
+namespace reeve::cli {
+
+namespace {
+
+constexpr std::string_view config =
+    R"(# Reeve's config for this project. Everything is optional; commented-out lines show the default or an example.
+# `reeve config show --origin` shows the effective values and where they come from. Unknown keys are errors.
+# Durations: 90 (seconds), 500ms, 90s, 5m, 2h, 3d; `off` or `never` for no limit.
+# Keys that allow more than your own config (`pass_env`, `policies`, `worktree`), and `store`, `server`, `log`,
+# `notify` and `supervision`, apply only after `reeve config trust` has shown them to you; a change needs it again.
+
+# Command-line programs that Reeve may start, each with its settings. The words of the command are passed unchanged,
+# never through a shell; {prompt} is one argument. A command without {prompt} gets the prompt on its standard input.
+# tools:
+#   claude:
+#     command: [claude, -p, "{prompt}"]
+#     mode: pipe                  # pipe, pty (a real terminal), stream (stdin stays open for replies)
+#     timeout: 30m                # after it, the whole process tree is ended
+#     no_output_timeout: 5m       # stalled after this long without output, heartbeat or activity
+#     on_stall: mark              # or kill
+#     on_prompt: approve          # a question at the terminal becomes an approval; or fail, answer=TEXT
+#     pass_env: [ANTHROPIC_API_KEY]
+#     secrets: [ANTHROPIC_API_KEY]  # shown as *** wherever output is shown
+
+# Roles of workflow tasks: a role is a tool with a prompt.
+# roles:
+#   implementer:
+#     tool: claude
+#     prompt: "Implement this: {input}"
+#     timeout: 1h
+
+# Checks that pass or fail by their exit code.
+# gates:
+#   test_gate:
+#     command: [pytest, -q]
+#     timeout: 10m
+#     on_fail: block              # retry_with_feedback, warn
+#     sandbox: guard              # none; default: the strictest of the tasks
+
+# What agents may do without asking: auto_approve, require_approval, deny.
+# policies:
+#   tools:
+#     file_write: require_approval
+#   roles:
+#     mayor: {git_commit: auto_approve}
+
+# store: sqlite                   # or postgresql://user@host/database, for many machines
+# supervision:
+#   max_parallel_runs: 16
+#   approval_expiry: {question: 24h, tool_call: 24h, human: never}
+#   resume_attempts: 3            # restarts of a run that could not start, before it fails
+# notify:
+#   - {on: [approval_needed, stalled, failed], command: [notify-send, "{summary}"]}
+)";
+
+constexpr std::string_view workflow =
+    R"(# A first workflow: plan, implement, ask a person, and try again if the answer is no.
+# Draw it with `reeve flow graph .reeve/workflows/example.yaml`.
+id: example
+name: Plan, implement, ask
+entry_point: plan
+exit_points: [finish]
+
+nodes:
+  - id: plan
+    type: task
+    task_config:
+      role: planner
+      task_template: "Plan how to do this: {input}"
+
+  - id: implement
+    type: task
+    task_config:
+      role: implementer
+      task_template: "Do what the plan says. Plan and remarks: {input}"
+
+  - id: ask
+    type: human
+    human_config:
+      title: "Is this what you wanted?"
+
+  - id: again
+    type: branch
+    branch_config:
+      condition: { field: approved, operator: "==", value: true, max_iterations: 3 }
+      on_true: finish
+      on_false: implement
+
+  - id: finish
+    type: task
+    task_config:
+      role: reviewer
+      task_template: "Sum up what was done: {input}"
+
+edges:
+  - { id: e1, source: plan, target: implement }
+  - { id: e2, source: implement, target: ask }
+  - { id: e3, source: ask, target: again }
+  - { id: e4, source: again, target: finish }
+  - { id: e5, source: again, target: implement, is_loop_edge: true }
+)";
+
+constexpr std::string_view gitignore = "state/\nid\n";
+
+}  // namespace
+
+const std::vector<InitFile>& init_files() {
+  static const std::vector<InitFile> files = {
+      {"config.yaml", "the config, commented", config},
+      {"workflows/example.yaml", "a first workflow", workflow},
+      {".gitignore", "keeps the state folder out of git", gitignore},
+  };
+  return files;
+}
+
+}  // namespace reeve::cli

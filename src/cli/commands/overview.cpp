@@ -1,0 +1,169 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/advice.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "cli/help.h"
+#include "client/approvals.h"
+#include "client/executions.h"
+#include "client/patches.h"
+#include "client/runs.h"
+#include "project/project.h"
+#include "view/run_text.h"
+
+namespace reeve::cli {
+
+namespace {
+
+// Older failures are not shown.
+constexpr auto failure_is_news = std::chrono::hours(24);
+constexpr std::size_t failures_shown = 10;
+constexpr std::size_t failures_looked_at = 200;
+constexpr std::size_t live_shown = 500;
+
+// Imported records are history, however recent the import.
+bool is_imported(const model::Execution& execution) {
+  return execution.config && execution.config->find("imported_from") != nullptr;
+}
+bool is_imported(const model::Patch& patch) {
+  return !patch.history.empty() && patch.history.front().reason.value_or("").starts_with("imported from ");
+}
+
+// A failed run of a node is handled by its workflow, which retries it, takes another branch, or fails and is shown
+// itself.
+bool is_news(const model::Run& run, base::WallTime now) {
+  const bool is_old = run.completed_at && now - *run.completed_at > failure_is_news;
+  return !is_old && !run.metadata.contains("imported_from") && !(run.execution_id && run.node_id);
+}
+
+std::vector<client::RunRecord> find_runs(client::Daemon& daemon, base::WallTime now) {
+  auto records = client::list_runs(daemon, {"waiting_approval", "stalled", "running", "queued"}, live_shown);
+  std::size_t count = 0;
+  for (client::RunRecord& record : client::list_runs(daemon, {"failed", "failed_timeout"}, failures_looked_at)) {
+    if (count == failures_shown) break;
+    if (!is_news(record.run, now)) continue;
+    records.push_back(std::move(record));
+    ++count;
+  }
+  return records;
+}
+
+// A waiting execution is represented by its questions or those of its subgraphs; without any question it is listed
+// itself.
+std::vector<client::ExecutionRecord> find_executions(client::Daemon& daemon,
+                                                     const std::vector<model::Approval>& approvals,
+                                                     base::WallTime now) {
+  std::vector<client::ExecutionRecord> records;
+  if (approvals.empty()) records = client::list_executions(daemon, {.statuses = {"waiting_approval"}}, live_shown);
+  for (client::ExecutionRecord& record : client::list_executions(daemon, {.statuses = {"failed"}}, failures_shown)) {
+    const auto& completed = record.execution.completed_at;
+    const bool is_old = completed && now - *completed > failure_is_news;
+    // A failure of a subgraph is shown once, by its root execution.
+    if (is_old || record.execution.parent) continue;
+    // Listings do not include the origin.
+    if (is_imported(client::get_execution(daemon, record.execution.execution_id, client::NodeText::brief).execution)) {
+      continue;
+    }
+    records.push_back(std::move(record));
+  }
+  return records;
+}
+
+// Patches that could not be applied and are still unapplied.
+std::vector<client::PatchRecord> find_patches(client::Daemon& daemon, base::WallTime now) {
+  auto records = client::list_patches(daemon, {.states = {"conflicted", "apply_failed"}}, failures_shown);
+  std::erase_if(records, [&](const client::PatchRecord& record) {
+    const auto& history = record.patch.history;
+    return (!history.empty() && now - history.back().at > failure_is_news) || is_imported(record.patch);
+  });
+  return records;
+}
+
+// A failed run of a listed execution is not shown separately.
+bool is_told(const model::Run& run, const std::vector<model::Execution>& executions) {
+  const bool has_failed = run.status == model::RunStatus::failed || run.status == model::RunStatus::failed_timeout;
+  return has_failed && run.execution_id && std::ranges::any_of(executions, [&](const model::Execution& execution) {
+           return execution.execution_id == *run.execution_id;
+         });
+}
+
+// `daemon` tells zero counts of a running daemon from zero counts without one.
+base::Value make_document(const view::NewsCounts& counts, base::Value::Array items, bool has_daemon) {
+  const auto number = [](std::size_t count) { return base::Value::integer(static_cast<std::int64_t>(count)); };
+  base::Value told = base::Value::object();
+  told.set("waiting_approval", number(counts.waiting_approval));
+  told.set("stalled", number(counts.stalled));
+  told.set("failed", number(counts.failed));
+  told.set("running", number(counts.running));
+  told.set("queued", number(counts.queued));
+  told.set("not_applied", number(counts.not_applied));
+  base::Value document = base::Value::object();
+  document.set("daemon", base::Value::boolean(has_daemon));
+  document.set("counts", std::move(told));
+  document.set("items", base::Value::array(std::move(items)));
+  return document;
+}
+
+std::optional<client::Daemon> find_daemon(const Call& call) {
+  try {
+    client::DaemonPlace place = daemon_place(call);
+    place.no_start = "`reeve` alone does not start one";
+    client::Daemon daemon(std::move(place));
+    if (daemon.is_running()) return daemon;
+  } catch (const base::Error& error) {
+    // Without a state folder there is no daemon either.
+    if (error.code() != "cli.no_state_folder") throw;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ExitCode show_overview(const Call& call) {
+  auto daemon = find_daemon(call);
+  if (!daemon) {
+    if (call.is_json) {
+      print_json(call, make_document({}, {}, false));
+    } else {
+      fmt::print("{}", welcome(project::find_project(".").has_value(), call.out));
+    }
+    return ExitCode::done;
+  }
+  const base::WallTime now = base::SystemClock().wall_now();
+  view::News news;
+  base::Value::Array wire;
+  for (client::ApprovalRecord& record : client::list_approvals(*daemon, {}, live_shown)) {
+    news.approvals.push_back(std::move(record.approval));
+    wire.push_back(std::move(record.wire));
+  }
+  for (client::ExecutionRecord& record : find_executions(*daemon, news.approvals, now)) {
+    news.executions.push_back(std::move(record.execution));
+    wire.push_back(std::move(record.wire));
+  }
+  for (client::RunRecord& record : find_runs(*daemon, now)) {
+    // A waiting run is represented by its question.
+    if (view::waits_for(record.run, news.approvals) || is_told(record.run, news.executions)) continue;
+    news.runs.push_back(std::move(record.run));
+    wire.push_back(std::move(record.wire));
+  }
+  for (client::PatchRecord& record : find_patches(*daemon, now)) {
+    news.patches.push_back(std::move(record.patch));
+    wire.push_back(std::move(record.wire));
+  }
+  if (call.is_json) {
+    print_json(call, make_document(view::count_news(news), std::move(wire), true));
+  } else if (!call.out_is_terminal) {
+    fmt::print("{}", view::overview_table(news, call.out).for_pipe());
+  } else {
+    const view::Overview overview = view::make_overview(news, call.out, now);
+    fmt::print("{}\n", overview.text);
+    print_advice(call, news.approvals);
+    print_next(call, overview.next.empty() ? "reeve runs" : overview.next);
+  }
+  return ExitCode::done;
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,104 @@
+#include "cli/commands/project_moved.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/commands/stop_daemon.h"
+#include "cli/connect.h"
+#include "project/state_folder.h"
+
+namespace reeve::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using project::FoundPlace;
+using project::KnownPlace;
+
+ExitCode run(const Call& call) {
+  const std::vector<FoundPlace> places = find_named_places(call, "project moved");
+  for (const FoundPlace& place : places) {
+    if (!place.has_original) continue;
+    throw base::Error("project.not_moved",
+                      fmt::format("{} still exists: {} is a copy of it", base::quoted(place.known->path.string()),
+                                  base::quoted(place.path.string())),
+                      fmt::format("reeve project copied {}", call.arguments.positional(0)));
+  }
+  for (const FoundPlace& place : places) project::note_moved(place);
+  print_places(call, places, "moved");
+  return ExitCode::done;
+}
+
+}  // namespace
+
+std::vector<FoundPlace> find_named_places(const Call& call, std::string_view command) {
+  refuse_host(call, command);
+  if (is_inside_run()) {
+    throw base::Error("project.denied", "a process inside a run cannot register a moved or copied project",
+                      "run it in your own shell");
+  }
+  const fs::path folder = call.arguments.positional(0);
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    throw base::Error("file.not_found", fmt::format("folder {} does not exist", base::quoted(folder.string())));
+  }
+  std::vector<FoundPlace> places = project::find_places(folder);
+  for (const FoundPlace& place : places) {
+    if (place.kind != KnownPlace::Kind::state) continue;
+    const auto holder = find_holder({.folder = place.path, .socket = project::StateFolder{place.path}.socket()});
+    if (!holder) continue;
+    throw base::Error("daemon.already_running",
+                      fmt::format("a daemon (pid {}) is running in {}", *holder, base::quoted(place.path.string())),
+                      fmt::format("reeve stop --state {}", place.path.string()));
+  }
+  const bool is_known = std::ranges::any_of(places, [](const FoundPlace& place) { return place.known.has_value(); });
+  if (!is_known) {
+    throw base::Error("state.unknown", fmt::format("nothing in {} is known to Reeve", base::quoted(folder.string())),
+                      "to accept a state folder: reeve state adopt DIR");
+  }
+  std::erase_if(places, [](const FoundPlace& place) { return !place.known || place.is_here; });
+  return places;
+}
+
+void print_places(const Call& call, const std::vector<FoundPlace>& places, std::string_view what) {
+  base::Value list = base::Value::array();
+  for (const FoundPlace& place : places) {
+    base::Value record = base::Value::object();
+    const std::string_view kind = place.kind == KnownPlace::Kind::project ? "project" : "state folder";
+    record.set("kind", base::Value::string(kind));
+    record.set("path", base::Value::string(place.path.string()));
+    record.set("before", base::Value::string(place.known->path.string()));
+    list.as_array()->push_back(std::move(record));
+    if (!call.is_json) fmt::print("{} {}: {}\n", kind, what, base::visible(place.path.string()));
+  }
+  if (call.is_json) {
+    print_json(call, list);
+  } else if (places.empty()) {
+    fmt::print("nothing to do: the path has not changed\n");
+  }
+}
+
+Command make_project_moved() {
+  return {
+      .name = "project moved",
+      .summary = "Tell Reeve that a project or a state folder was moved",
+      .about =
+          R"(Reeve identifies projects and state folders by a random id and remembers the path of each. One that appears
+at another path, or was restored from a backup, is not used until you say whether it was moved (this command)
+or copied (`reeve project copied`). PATH is the project folder at its new path, or a state folder.
+
+Exit codes: 0 recorded; 1 the original still exists; 3 no such folder; 4 a daemon is running there; 5 called
+from inside a run; 6 nothing there is known to Reeve.)",
+      .examples = {{"reeve project moved ~/work/app", "after mv"}},
+      .positionals = {{.name = "PATH", .help = "the folder at its new path"}},
+      .options = {},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

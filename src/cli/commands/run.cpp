@@ -1,0 +1,198 @@
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "cli/environment.h"
+#include "cli/exit_code.h"
+#include "cli/live/controls.h"
+#include "cli/live/follow.h"
+#include "cli/live/trust_notice.h"
+#include "os/terminal.h"
+
+namespace reeve::cli {
+
+namespace {
+
+using base::Value;
+
+[[noreturn]] void refuse_value(std::string_view option, std::string_view value, std::string_view expected) {
+  throw base::Error("cli.usage", fmt::format("{} is not a valid value for `{}`", base::quoted(value), option),
+                    std::string(expected));
+}
+
+// JSON carries only text, so other bytes in a command are refused instead of being changed.
+void require_text(std::string_view what, const std::string& word) {
+  if (base::find_invalid_utf8(word)) {
+    throw base::Error("cli.usage", fmt::format("{} {} is not valid UTF-8", what, base::quoted(word)),
+                      "put it into a script: reeve run -- ./script");
+  }
+}
+
+void set_limits(const Call& call, Value& request) {
+  for (const auto& [option, key] : {std::pair("--timeout", "timeout"), {"--no-output-timeout", "no_output_timeout"}}) {
+    const auto value = call.arguments.value(option);
+    if (!value) continue;
+    if (!base::parse_time_limit(*value)) refuse_value(option, *value, fmt::format("{}, or off", base::duration_forms));
+    request.set(key, Value::string(*value));
+  }
+  for (const auto& [option, key] : {std::pair("--on-stall", "on_stall"), {"--liveness", "liveness"}}) {
+    if (const auto value = call.arguments.value(option)) request.set(key, Value::string(*value));
+  }
+  if (const auto value = call.arguments.value("--on-prompt")) {
+    const bool is_known = *value == "approve" || *value == "fail" || value->starts_with("answer=");
+    if (!is_known) refuse_value("--on-prompt", *value, "one of: approve, fail, answer=TEXT");
+    request.set("on_prompt", Value::string(*value));
+  }
+}
+
+// The body of POST /api/runs.
+enum class Place { here, elsewhere };
+
+Value make_run_request(const Call& call, Place place) {
+  const std::vector<std::string>& argv = call.arguments.positionals();
+  const auto tool = call.arguments.value("--tool");
+  if (argv.empty() && !tool) {
+    throw base::Error("cli.usage", "no command to run", "reeve run -- COMMAND, or reeve run --tool NAME");
+  }
+  Value request = Value::object();
+  Value::Array words;
+  for (const std::string& word : argv) {
+    require_text("the argument", word);
+    words.push_back(Value::string(word));
+  }
+  request.set("argv", Value::array(std::move(words)));
+  if (tool) request.set("tool", Value::string(*tool));
+  if (const auto prompt = call.arguments.value("--prompt")) request.set("prompt", Value::string(*prompt));
+  const auto folder = call.arguments.value("--cwd");
+  // The current folder and environment mean nothing on another machine.
+  if (place == Place::elsewhere && !(folder && folder->starts_with('/'))) {
+    throw base::Error("cli.usage", "the daemon may be on another machine, so the working folder must be given",
+                      "add --cwd with the folder on that machine");
+  }
+  const auto cwd = std::filesystem::absolute(folder.value_or(".")).lexically_normal();
+  require_text("the folder", cwd.string());
+  // Without the trailing slash that "." leaves.
+  request.set("cwd", Value::string((cwd.has_filename() ? cwd : cwd.parent_path()).string()));
+  request.set("environment", place == Place::here ? own_environment() : Value::object());
+  request.set("env", read_pairs(call, "--env"));
+  request.set("clean_env", Value::boolean(call.arguments.has("--clean-env")));
+  set_limits(call, request);
+  // Otherwise the profile decides.
+  if (call.arguments.has("--pty")) request.set("mode", Value::string("pty"));
+  if (const auto word = call.arguments.value("--execution")) {
+    const auto id = base::ExecutionId::parse(*word);
+    if (!id) refuse_value("--execution", *word, "ids of executions look like EX-9");
+    request.set("execution_id", Value::string(id->text()));
+  }
+  request.set("metadata", read_pairs(call, "--meta"));
+  const auto size = os::terminal_size(STDIN_FILENO).value_or(os::TerminalSize{});
+  request.set("rows", Value::integer(size.rows));
+  request.set("columns", Value::integer(size.columns));
+  return request;
+}
+
+ExitCode run(const Call& call) {
+  client::Daemon daemon(patient_place(call));
+  Value request = make_run_request(call, is_elsewhere(daemon.place()) ? Place::elsewhere : Place::here);
+  if (!is_elsewhere(daemon.place())) {
+    // Otherwise the project that encloses the run's folder.
+    const auto project = project_here(daemon.place());
+    if (project) request.set("project", Value::string(*project));
+    tell_trust(project ? *project : *request.find("cwd")->as_string(),
+               call.arguments.has("--tool") ? Brings::commands : Brings::nothing);
+  }
+  if (call.arguments.has("--detach")) {
+    const client::RunRecord record = client::create_run(daemon, request);
+    if (call.is_json) {
+      print_json(call, record.wire);
+    } else {
+      fmt::print("{}\n", record.run.tool_run_id.text());
+      print_next(call, fmt::format("reeve logs -f {}", record.run.tool_run_id.text()));
+    }
+    return ExitCode::done;
+  }
+  // A closed pipe is reported by write() instead.
+  std::signal(SIGPIPE, SIG_IGN);
+  const bool is_typed = call.arguments.has("--pty") && !call.is_json;
+  std::optional<Controls> controls(std::in_place, call, daemon.place(), Controls::Interrupt::cancels,
+                                   is_typed ? Controls::Input::keys : Controls::Input::none);
+  const client::RunRecord created = client::create_run(daemon, request);
+  controls->begin(created.run.tool_run_id);
+  RunFollower follower(call, daemon, created.run.tool_run_id, {.attempt = created.run.attempt});
+  const client::RunRecord record =
+      follower.follow(call.arguments.has("--no-wait") ? client::Until::final_or_waiting : client::Until::final);
+  controls.reset();
+  print_ending(call, record.run);
+  if (call.is_json) print_json(call, record.wire);
+  const ExitCode code = exit_code_of(record.run);
+  return code == ExitCode::done && follower.has_failed() ? ExitCode::failed : code;
+}
+
+constexpr std::string_view about =
+    R"(Runs the command under supervision: its output is passed through byte for byte, the time limits of the
+config or of these options apply, and it continues if this terminal or the daemon dies. Only `--tool`
+selects a profile of the config; the words after `--` are then appended to the profile's command.
+
+Ctrl-C cancels the run (SIGTERM to its whole process tree, SIGKILL after a grace time); a second Ctrl-C
+kills it. Closing the terminal leaves it running; `reeve attach` reconnects to it. With `--pty`, the run has
+its own terminal and keys are forwarded to it as they are pressed, including Ctrl-C; Ctrl-P Ctrl-Q detaches.
+
+With `--json`, no output is passed through, and the record is printed at the end.
+
+Exit codes: 0 completed; the tool's own code when it failed; 1 failed for another reason; 90 waiting for an
+approval (`--no-wait`); 124 timed out; 126 the command cannot be executed; 127 it was not found; 128+N
+ended by signal N; 130 cancelled; 2 wrong usage; 5 denied by policy; 6 no daemon could be started.)";
+
+}  // namespace
+
+Command make_run() {
+  return {
+      .name = "run",
+      .summary = "Run a tool under supervision",
+      .about = about,
+      .examples = {{"reeve run -- pytest -q", "supervise a command, with its output"},
+                   {"reeve run --tool claude --prompt \"Fix the build\"", "a tool of the config"},
+                   {"reeve run --timeout 2h --on-stall kill -- make", "with its own limits"},
+                   {"reeve run --pty -- codex", "with a terminal; Ctrl-P Ctrl-Q detaches"},
+                   {"reeve run --detach -- ./nightly.sh", "print its id and return"}},
+      .positionals = {{.name = "CMD",
+                       .help = "the command and its arguments",
+                       .is_required = false,
+                       .is_repeatable = true,
+                       .is_foreign = true}},
+      .options =
+          {{.name = "--tool", .value = "NAME", .help = "a tool of the config"},
+           {.name = "--prompt", .value = "TEXT", .help = "what the tool should do"},
+           {.name = "--timeout", .value = "TIME", .help = "time limit: 90s, 30m, off"},
+           {.name = "--no-output-timeout", .value = "T", .help = "stalled after this long silent and idle"},
+           {.name = "--on-stall",
+            .value = "WHAT",
+            .help = "when stalled: mark it or kill it",
+            .choices = {"mark", "kill"}},
+           {.name = "--liveness",
+            .value = "SIGN",
+            .help = "what counts as a sign of life: activity (CPU, I/O, output) or output",
+            .choices = {"activity", "output"}},
+           {.name = "--pty", .help = "give it its own terminal"},
+           {.name = "--on-prompt", .value = "WHAT", .help = "when it prompts there: approve, fail, answer=TEXT"},
+           {.name = "--cwd", .value = "DIR", .help = "working folder"},
+           {.name = "--env", .value = "NAME=VALUE", .help = "set an environment variable", .is_repeatable = true},
+           {.name = "--clean-env", .help = "pass only the allow-listed part of your environment"},
+           {.name = "--execution", .value = "EX", .help = "the execution it belongs to"},
+           {.name = "--meta", .value = "NAME=VALUE", .help = "metadata to keep with the record", .is_repeatable = true},
+           {.name = "--detach", .help = "print its id and return at once"},
+           {.name = "--no-wait", .help = "exit with code 90 when an approval is needed"}},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,165 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/commands/flow_show.h"
+#include "cli/commands/show_patch.h"
+#include "cli/connect.h"
+#include "client/approvals.h"
+#include "client/patches.h"
+#include "client/runs.h"
+#include "client/tasks.h"
+#include "view/approval_text.h"
+#include "view/patch_text.h"
+#include "view/run_text.h"
+#include "view/task_text.h"
+
+namespace reeve::cli {
+
+namespace {
+
+std::string next_for(const model::Run& run, const std::vector<model::Approval>& asked) {
+  const std::string id = run.tool_run_id.text();
+  if (!asked.empty()) return fmt::format("reeve approve {0}, or reeve reject {0}", asked.front().approval_id.text());
+  return model::is_final(run.status) ? "reeve logs " + id : "reeve logs -f " + id;
+}
+
+// The pending questions of the run, oldest first.
+std::vector<model::Approval> find_asked(client::Daemon& daemon, const model::Run& run) {
+  constexpr std::size_t most = 20;
+  std::vector<model::Approval> asked;
+  if (run.status != model::RunStatus::waiting_approval) return asked;
+  for (client::ApprovalRecord& record : client::list_approvals(daemon, {.run = run.tool_run_id}, most)) {
+    if (record.approval.status == model::ApprovalStatus::pending) asked.push_back(std::move(record.approval));
+  }
+  return asked;
+}
+
+ExitCode show_run(const Call& call, client::Daemon& daemon, const std::string& word) {
+  const auto record = client::get_run(daemon, find_run(daemon, word));
+  if (call.is_json) {
+    print_json(call, record.wire);
+    return ExitCode::done;
+  }
+  const std::vector<model::Approval> asked = find_asked(daemon, record.run);
+  if (!call.out_is_terminal) {
+    fmt::print("{}", view::run_details(record.run, asked, call.out, {}));
+  } else {
+    fmt::print("{}\n", view::run_details(record.run, asked, call.out, base::SystemClock().wall_now()));
+    print_next(call, next_for(record.run, asked));
+  }
+  return ExitCode::done;
+}
+
+// GRF-12: the changes so far, next to the question. A question about the branch itself already lists them.
+std::vector<model::Patch> find_changes(client::Daemon& daemon, const model::Approval& approval) {
+  constexpr std::size_t most = 200;
+  std::vector<model::Patch> patches;
+  const bool is_about_work = approval.execution_id && approval.status == model::ApprovalStatus::pending &&
+                             approval.delivery != model::Delivery::apply;
+  if (!is_about_work) return patches;
+  const client::PatchSelection selection{.states = {"created", "validated", "queued"},
+                                         .execution = approval.execution_id};
+  for (client::PatchRecord& record : client::list_patches(daemon, selection, most)) {
+    patches.push_back(std::move(record.patch));
+  }
+  std::ranges::reverse(patches);
+  return patches;
+}
+
+void print_changes(const Call& call, const std::vector<model::Patch>& patches) {
+  if (!patches.empty() && call.out_is_terminal) {
+    fmt::print("\n{}\n", call.out.paint(view::Tint::bold, "Changed so far"));
+  }
+  for (const model::Patch& patch : patches) {
+    const std::string id = patch.patch_id.text();
+    const std::string node = base::visible(patch.node_id);
+    if (!call.out_is_terminal) {
+      fmt::print("patch\t{} {} {} {}\n", id, base::spell(patch.state), node, view::size_text(patch.files));
+      continue;
+    }
+    fmt::print("  {}  {}  {}   reeve patch show {}\n", id, node, view::status_text(patch.state, call.out), id);
+    for (const std::string& line : view::file_lines(patch.files, call.out)) fmt::print("    {}\n", line);
+  }
+}
+
+ExitCode show_approval(const Call& call, client::Daemon& daemon, base::ApprovalId id) {
+  const auto record = client::get_approval(daemon, id);
+  if (call.is_json) {
+    print_json(call, record.wire);
+    return ExitCode::done;
+  }
+  // What would run is in the record of the asking run.
+  std::optional<model::Run> run;
+  if (record.approval.tool_run_id) run = client::get_run(daemon, *record.approval.tool_run_id).run;
+  const std::vector<model::Patch> changes = find_changes(daemon, record.approval);
+  if (!call.out_is_terminal) {
+    fmt::print("{}", view::approval_details(record.approval, run, call.out, {}));
+    print_changes(call, changes);
+    return ExitCode::done;
+  }
+  fmt::print("{}", view::approval_details(record.approval, run, call.out, base::SystemClock().wall_now()));
+  print_changes(call, changes);
+  fmt::print("\n");
+  const bool is_pending = record.approval.status == model::ApprovalStatus::pending;
+  if (is_pending) {
+    print_next(call, fmt::format("reeve approve {}", id.text()));
+  } else if (run) {
+    print_next(call, fmt::format("reeve show {}", run->tool_run_id.text()));
+  }
+  return ExitCode::done;
+}
+
+ExitCode show_task(const Call& call, client::Daemon& daemon, base::TaskId id) {
+  const auto record = client::get_task(daemon, id);
+  if (call.is_json) {
+    print_json(call, record.wire);
+  } else if (!call.out_is_terminal) {
+    fmt::print("{}", view::task_details(record.task, call.out, {}));
+  } else {
+    fmt::print("{}\n", view::task_details(record.task, call.out, base::SystemClock().wall_now()));
+    if (record.task.execution_id) print_next(call, "reeve show " + record.task.execution_id->text());
+  }
+  return ExitCode::done;
+}
+
+ExitCode run(const Call& call) {
+  client::Daemon daemon(daemon_place(call));
+  const std::string word = call.arguments.positional(0);
+  if (const auto id = base::ApprovalId::parse(word)) return show_approval(call, daemon, *id);
+  if (const auto id = base::ExecutionId::parse(word)) return show_execution(call, daemon, *id);
+  if (const auto id = base::PatchId::parse(word)) return show_patch(call, daemon, *id);
+  if (const auto id = base::TaskId::parse(word)) return show_task(call, daemon, *id);
+  return show_run(call, daemon, word);
+}
+
+}  // namespace
+
+Command make_show() {
+  return {
+      .name = "show",
+      .summary = "Show one run, approval, execution, patch or task in full",
+      .about = R"(When piped, each line has a field name and its value, separated by a tab; fields that do not apply are
+omitted. With `--json`, prints the record as the API returns it.
+
+A waiting run is shown with its question. An approval is shown with what would run if approved (command,
+folder, digest) or, if a workflow asks, with what its nodes have changed so far. A patch is shown with its
+history and diff. Tasks are those created by `reeve import`.
+
+Exit codes: 0 done, 3 no such record.)",
+      .examples = {{"reeve show TR-17", ""},
+                   {"reeve show AP-4", "the full question and what would run"},
+                   {"reeve show EX-9", "same as reeve flow show"},
+                   {"reeve show PA-3", "a patch and its history"},
+                   {"reeve show TK-5", "an imported task"},
+                   {"reeve show @last --json", "the newest run, for a script"}},
+      .positionals = {{.name = "ID", .help = "TR-17, AP-4, EX-9, PA-3, TK-5, or @last for the newest run"}},
+      .options = {},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,139 @@
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "cli/exit_code.h"
+#include "cli/live/flow_follow.h"
+#include "cli/live/interrupt_message.h"
+#include "cli/live/question_notifier.h"
+#include "client/executions.h"
+#include "client/runs.h"
+#include "view/execution_text.h"
+#include "view/run_text.h"
+
+namespace reeve::cli {
+
+namespace {
+
+constexpr base::Milliseconds long_wait = std::chrono::seconds(30);
+
+using Id = std::variant<base::RunId, base::ExecutionId>;
+
+Id find_id(client::Daemon& daemon, const std::string& word) {
+  if (const auto id = base::ExecutionId::parse(word)) return *id;
+  return find_run(daemon, word);
+}
+
+void add_subject(Subjects& subjects, base::RunId id) { subjects.runs.push_back(id); }
+void add_subject(Subjects& subjects, base::ExecutionId id) { subjects.executions.push_back(id); }
+
+// The final records, in the order given.
+class Waited {
+ public:
+  explicit Waited(client::Daemon& daemon) : daemon_(daemon) {}
+
+  void wait_for(base::RunId id) {
+    auto record = client::wait_run(daemon_, id, client::Until::final, long_wait);
+    while (!model::is_final(record.run.status)) {
+      record = client::wait_run(daemon_, id, client::Until::final, long_wait);
+    }
+    note(exit_code_of(record.run));
+    runs_.push_back(std::move(record.run));
+    wire_.push_back(std::move(record.wire));
+  }
+
+  void wait_for(base::ExecutionId id) {
+    auto record = client::wait_execution(daemon_, id, client::Until::final, long_wait);
+    while (!model::is_over(record.execution.status)) {
+      record = client::wait_execution(daemon_, id, client::Until::final, long_wait);
+    }
+    note(exit_code_of(record.execution));
+    executions_.push_back(std::move(record.execution));
+    wire_.push_back(std::move(record.wire));
+  }
+
+  ExitCode print(const Call& call) {
+    const base::WallTime now = base::SystemClock().wall_now();
+    if (call.is_json) {
+      print_json(call, base::Value::array(std::move(wire_)));
+    } else if (!call.out_is_terminal) {
+      fmt::print("{}{}", view::runs_table(runs_, call.out, {}).for_pipe(),
+                 view::executions_table(executions_, call.out, {}).for_pipe());
+    } else {
+      if (!runs_.empty()) fmt::print("{}", view::runs_table(runs_, call.out, now).for_terminal(call.out));
+      if (!executions_.empty()) {
+        fmt::print("{}", view::executions_table(executions_, call.out, now).for_terminal(call.out));
+      }
+    }
+    return code_;
+  }
+
+ private:
+  void note(ExitCode code) {
+    if (code_ == ExitCode::done) code_ = code;
+  }
+
+  client::Daemon& daemon_;
+  std::vector<model::Run> runs_;
+  std::vector<model::Execution> executions_;
+  base::Value::Array wire_;
+  ExitCode code_ = ExitCode::done;
+};
+
+// Shows progress on a terminal and lets the user answer questions (UX).
+ExitCode watch(const Call& call, client::Daemon& daemon, base::ExecutionId id) {
+  // Subscribe before reading, so that no change is missed.
+  client::EventFeed feed(daemon);
+  model::Execution execution = client::get_execution(daemon, id, client::NodeText::brief).execution;
+  if (!model::is_over(execution.status)) {
+    execution = follow_execution(call, daemon, feed, std::move(execution), client::Until::final);
+  }
+  print_ending(call, execution);
+  return exit_code_of(execution);
+}
+
+ExitCode run(const Call& call) {
+  client::Daemon daemon(patient_place(call));
+  std::vector<Id> ids;
+  for (const std::string& word : call.arguments.positionals()) ids.push_back(find_id(daemon, word));
+  const auto* execution = std::get_if<base::ExecutionId>(ids.data());
+  if (ids.size() == 1 && execution != nullptr && call.out_is_terminal && !call.is_json) {
+    return watch(call, daemon, *execution);
+  }
+  const InterruptMessage watching("stopped waiting; runs and executions continue; to cancel one: reeve cancel ID");
+  Subjects subjects;
+  for (const Id& id : ids) std::visit([&](auto one) { add_subject(subjects, one); }, id);
+  const QuestionNotifier notifier(call, daemon.place(), std::move(subjects));
+  Waited waited(daemon);
+  for (const Id& id : ids) std::visit([&](auto one) { waited.wait_for(one); }, id);
+  return waited.print(call);
+}
+
+}  // namespace
+
+Command make_wait() {
+  return {
+      .name = "wait",
+      .summary = "Wait for runs or executions to end",
+      .about =
+          R"(Keeps waiting across approvals; questions are printed on stderr with the command that answers them. Lists
+all of them when the last one has ended, runs first. Ctrl-C stops waiting; they continue. On a terminal, a
+single execution is shown as by `reeve flow run`, and its questions can be answered there.
+
+Exit codes: that of the first argument that did not complete, as for `reeve run` or `reeve flow run`, else
+0; 3 no such id.)",
+      .examples = {{"reeve wait TR-17 && ./deploy.sh", "continue only if it completed"},
+                   {"reeve wait EX-9", "watch a workflow until it ends"},
+                   {"reeve wait TR-17 TR-18 --json", "the records when both have ended"}},
+      .positionals = {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run", .is_repeatable = true}},
+      .options = {},
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli

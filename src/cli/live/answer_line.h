@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/approvals.h"
+#include "view/style.h"
+
+namespace reeve::cli {
+
+// The input line at the bottom of a live screen: the number or value of an option, an optional comment, Enter. Keys
+// pressed before the question could be read are ignored (UX).
+class AnswerLine {
+ public:
+  // Sets the current question; a different one, or none, discards the typed text.
+  void ask(const std::optional<model::Approval>& question, base::BootTime now);
+
+  struct Answer {
+    base::ApprovalId approval{0};
+    client::Verdict verdict;
+  };
+  struct Pressed {
+    std::optional<Answer> answer = {};
+    // Ctrl-C.
+    bool leaves = false;
+  };
+  Pressed press(std::string_view keys, base::BootTime now);
+
+  // The question, its options and the typed text, in at most `rows` rows (at least 5); empty without a question.
+  std::vector<std::string> lines(const view::Style& style, std::size_t columns, std::size_t rows = 24) const;
+
+ private:
+  std::optional<Answer> read() const;
+
+  std::optional<model::Approval> question_;
+  base::BootTime asked_at_;
+  std::string typed_;
+  // The error in the last answer.
+  std::string complaint_;
+};
+
+}  // namespace reeve::cli

@@ -1,0 +1,121 @@
+#include "cli/live/answer_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace reeve::cli {
+namespace {
+
+using client::Verdict;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr base::BootTime start{std::chrono::seconds(100)};
+constexpr base::BootTime later = start + std::chrono::milliseconds(500);
+
+model::Approval question(std::int64_t number) {
+  model::Approval approval;
+  approval.approval_id = base::ApprovalId(number);
+  approval.question = "Ship it?";
+  approval.options = {{.value = "staging", .label = "Only staging"}, {.value = "reject", .label = "No"}};
+  return approval;
+}
+
+// UX: a key pressed before a question was on screen for half a second decides nothing.
+TEST(AnswerLine, early_keys_do_not_answer) {
+  AnswerLine line;
+  line.ask(question(1), start);
+  EXPECT_FALSE(line.press("1\r", start + std::chrono::milliseconds(499)).answer);
+  EXPECT_FALSE(line.press("\r", later).answer);
+  const auto pressed = line.press("1\r", later);
+  ASSERT_TRUE(pressed.answer);
+  EXPECT_EQ(pressed.answer->approval, base::ApprovalId(1));
+  EXPECT_EQ(pressed.answer->verdict.choice, "staging");
+  EXPECT_EQ(pressed.answer->verdict.word, Verdict::Word::approve);
+}
+
+TEST(AnswerLine, new_question_discards_typed_input) {
+  AnswerLine line;
+  line.ask(question(1), start);
+  line.press("1", later);
+  line.ask(question(2), later);
+  EXPECT_FALSE(line.press("\r", later + std::chrono::seconds(1)).answer);
+  line.ask(std::nullopt, later);
+  EXPECT_THAT(line.lines({}, 80), IsEmpty());
+  EXPECT_FALSE(line.press("1\r", later + std::chrono::seconds(1)).answer);
+}
+
+TEST(AnswerLine, text_after_the_number_is_the_comment) {
+  AnswerLine line;
+  line.ask(question(1), start);
+  const auto pressed = line.press("2  not \xC3\xBCx\x7F today \r", later);
+  ASSERT_TRUE(pressed.answer);
+  EXPECT_EQ(pressed.answer->verdict.word, Verdict::Word::reject);
+  EXPECT_EQ(pressed.answer->verdict.choice, "reject");
+  EXPECT_EQ(pressed.answer->verdict.comment, "not \xC3\xBC today");
+  EXPECT_EQ(line.press("staging\r", later).answer->verdict.comment, std::nullopt);
+}
+
+TEST(AnswerLine, unknown_option_is_reported_and_escape_keys_are_ignored) {
+  AnswerLine line;
+  line.ask(question(1), start);
+  EXPECT_FALSE(line.press("3\r", later).answer);
+  EXPECT_THAT(line.lines({}, 80).at(3), HasSubstr("`3` is not one of the options"));
+  line.press("\x1b[A", later);
+  EXPECT_EQ(line.lines({}, 80).back(), "> ");
+  EXPECT_TRUE(line.press("1\x03", later).leaves);
+}
+
+// UX: none of what can be chosen is out of sight, and a no is known as one.
+TEST(AnswerLine, long_options_get_one_line_each) {
+  model::Approval long_one = question(19);
+  long_one.options = {{.value = "all", .label = "Roll it out to every region tonight"},
+                      {.value = "one", .label = "Roll it out to one region first"},
+                      {.value = "dry", .label = "Only show what would be done"},
+                      {.value = "later", .label = "Not before the freeze is over", .approves = false}};
+  AnswerLine line;
+  line.ask(long_one, start);
+  const auto lines = line.lines({}, 80);
+  ASSERT_EQ(lines.size(), 8U);
+  EXPECT_EQ(lines[2], "  1  all    Roll it out to every region tonight");
+  EXPECT_EQ(lines[5], "  4  later  Not before the freeze is over  (rejects)");
+  EXPECT_THAT(line.lines({}, 40).at(5), ::testing::EndsWith("(rejects)"));
+  EXPECT_EQ(line.lines({}, 40).at(6), "  full text: reeve show AP-19");
+}
+
+TEST(AnswerLine, long_question_is_cut_to_three_lines_with_a_hint) {
+  model::Approval long_one = question(19);
+  for (int i = 0; i < 40; ++i) long_one.question += " Is the migration safe?";
+  long_one.arguments = base::Value::object();
+  long_one.arguments->set("description", base::Value::string("Look at the plan.\nThen at the cost."));
+  AnswerLine line;
+  line.ask(long_one, start);
+  const auto lines = line.lines({}, 80);
+  ASSERT_EQ(lines.size(), 8U);
+  for (const std::string& text : lines) EXPECT_LT(base::display_width(text), 80U) << text;
+  EXPECT_THAT(lines[3], HasSubstr("Is the"));
+  EXPECT_EQ(lines[4], "  Look at the plan. Then at the cost.");
+  EXPECT_THAT(lines[6], HasSubstr("full text: reeve show AP-19"));
+  // A low window has room for what can be chosen.
+  EXPECT_EQ(line.lines({}, 80, 5).size(), 5U);
+  EXPECT_THAT(line.lines({}, 80, 5).at(2), HasSubstr("1 Only staging"));
+}
+
+// LOG-3: what a tool asks cannot write on the person's terminal.
+TEST(AnswerLine, question_text_cannot_control_the_terminal) {
+  model::Approval evil = question(1);
+  evil.question = "really?\x1b[2J\x1b]0;x\x07";
+  evil.options[0].label = "yes\x1b[31m";
+  AnswerLine line;
+  line.ask(evil, start);
+  line.press("\xc2\x9b", later);
+  for (const std::string& text : line.lines({}, 40)) {
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+    EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace reeve::cli

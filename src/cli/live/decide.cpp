@@ -1,0 +1,175 @@
+#include "cli/live/decide.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/connect.h"
+#include "cli/exit_code.h"
+#include "cli/live/ask_person.h"
+#include "client/refusal.h"
+#include "view/approval_text.h"
+#include "view/problem_text.h"
+#include "view/status.h"
+#include "wire/problem.h"
+
+namespace reeve::cli {
+
+namespace {
+
+using base::Error;
+using client::Verdict;
+using model::Approval;
+
+// The secret that the question asks for; never taken from the command line.
+std::string find_secret(const Approval& approval) {
+  const std::string id = approval.approval_id.text();
+  if (!can_ask()) {
+    throw Error("approval.secret_needed", fmt::format("{} asks for a secret", id),
+                fmt::format("type it at a terminal, or pipe it: reeve approve {} --secret-stdin", id));
+  }
+  print_aside("{}\n", view::question_line(approval));
+  auto secret = ask_secret(fmt::format("Secret for {}: ", id));
+  if (!secret) throw Error("cli.given_up", fmt::format("cancelled; {} was not answered", id));
+  return std::move(*secret);
+}
+
+// Asks at the terminal for what is still missing for an approval. Without a terminal, the daemon reports what it needs.
+void complete(const Call& call, const Approval& approval, Verdict& verdict) {
+  if (verdict.word != Verdict::Word::approve || approval.status != model::ApprovalStatus::pending) return;
+  const bool has_several = std::ranges::count_if(approval.options, model::approves) > 1;
+  if (!verdict.choice && has_several && can_ask()) {
+    verdict.choice = ask_choice(call, approval);
+    if (!verdict.choice) {
+      throw Error("cli.given_up", fmt::format("cancelled; {} was not answered", approval.approval_id.text()));
+    }
+  }
+  if (approval.secret && !verdict.secret) verdict.secret = find_secret(approval);
+}
+
+// Suggests the most similar id among the pending ones.
+Error with_meant(client::Daemon& daemon, base::ApprovalId id, const client::Refusal& refusal) {
+  std::vector<std::string> waiting;
+  for (const auto& record : client::list_approvals(daemon, {}, 100)) {
+    waiting.push_back(record.approval.approval_id.text());
+  }
+  const auto meant = base::find_closest(id.text(), waiting);
+  if (!meant) return refusal;
+  return {refusal.code(), refusal.message(), fmt::format("did you mean `{}`?", *meant)};
+}
+
+void print_decided(const Call& call, const Approval& approval) {
+  const std::string id = approval.approval_id.text();
+  const std::string chosen = base::visible(approval.chosen_value.value_or(""));
+  if (!call.out_is_terminal) {
+    fmt::print("{}\t{}\t{}\n", id, base::spell(approval.status), chosen);
+    return;
+  }
+  const view::Look look = view::look_of(approval.status);
+  const bool says_more = !chosen.empty() && chosen != "approve" && chosen != "reject";
+  fmt::print("{} {} {}{}\n", call.out.paint(look.tint, call.out.pick(look.sign, look.ascii)), id,
+             base::spell(approval.status), says_more ? ": " + chosen : "");
+}
+
+// The command that shows the effect of the answer; empty if it is visible anyway.
+std::string next_for(const Approval& approval) {
+  const bool is_of_change = approval.delivery == model::Delivery::apply && approval.execution_id;
+  if (is_of_change) return fmt::format("reeve patch list {}", approval.execution_id->text());
+  return approval.tool_run_id ? fmt::format("reeve logs -f {}", approval.tool_run_id->text()) : std::string();
+}
+
+void print_refused(const Call& call, const Error& error) {
+  // Not an error: the question was already decided or has expired.
+  const bool is_late = error.code() == "approval.already_resolved" || error.code() == "approval.expired";
+  if (!is_late) return print_aside("{}", view::error_text(error, call.err));
+  const view::Look look = view::look_of(model::ApprovalStatus::rejected);
+  print_aside("{} {}\n", call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)),
+              call.err.words(base::visible(error.message())));
+}
+
+class Decider {
+ public:
+  Decider(const Call& call, Verdict verdict) : call_(call), daemon_(daemon_place(call)), verdict_(std::move(verdict)) {}
+
+  void decide(const std::string& word) {
+    try {
+      const base::ApprovalId id = find_approval(daemon_, word);
+      try {
+        Verdict verdict = verdict_;
+        // A plain rejection needs nothing from the record.
+        if (verdict.word == Verdict::Word::approve) look_before(id, verdict);
+        take(client::decide(daemon_, id, verdict));
+      } catch (const client::Refusal& refusal) {
+        if (refusal.code() != "approval.not_found") throw;
+        refuse(with_meant(daemon_, id, refusal));
+      }
+    } catch (const client::Refusal& refusal) {
+      refuse(refusal, refusal.document());
+    } catch (const Error& error) {
+      // Without a daemon the remaining ids cannot be decided either.
+      if (error.code() == "daemon.unavailable") throw;
+      refuse(error);
+    }
+  }
+
+  ExitCode finish() {
+    if (call_.is_json) {
+      print_json(call_, wire_.size() == 1 ? std::move(wire_.front()) : base::Value::array(std::move(wire_)));
+    } else if (!next_.empty() && code_ == ExitCode::done && call_.out_is_terminal) {
+      print_next(call_, next_);
+    }
+    return code_;
+  }
+
+ private:
+  void look_before(base::ApprovalId id, Verdict& verdict) {
+    try {
+      complete(call_, client::get_approval(daemon_, id).approval, verdict);
+    } catch (const client::Refusal& refusal) {
+      // A caller that may not read may not decide either; the decision itself reports that.
+      if (refusal.code() != "api.inside_run") throw;
+    }
+  }
+  void take(client::ApprovalRecord record) {
+    next_ = next_for(record.approval);
+    if (!call_.is_json) print_decided(call_, record.approval);
+    wire_.push_back(std::move(record.wire));
+  }
+  void refuse(const Error& error) { refuse(error, wire::problem_document(error)); }
+  void refuse(const Error& error, base::Value document) {
+    if (code_ == ExitCode::done) code_ = exit_code_of(error);
+    if (!call_.is_json) print_refused(call_, error);
+    wire_.push_back(std::move(document));
+  }
+
+  const Call& call_;
+  client::Daemon daemon_;
+  Verdict verdict_;
+  ExitCode code_ = ExitCode::done;
+  base::Value::Array wire_;
+  std::string next_;
+};
+
+}  // namespace
+
+ExitCode decide_all(const Call& call, Verdict::Word word) {
+  Verdict verdict{
+      .word = word, .choice = call.arguments.value("--choice"), .comment = call.arguments.value("--comment")};
+  if (call.arguments.has("--secret-stdin")) verdict.secret = read_secret();
+  Decider decider(call, std::move(verdict));
+  for (const std::string& name : call.arguments.positionals()) decider.decide(name);
+  return decider.finish();
+}
+
+std::vector<Positional> decision_positionals() {
+  return {{.name = "ID", .help = "AP-4, or @last for the newest", .is_repeatable = true}};
+}
+
+Option comment_option() {
+  return {.name = "--comment", .value = "TEXT", .help = "comment to keep with the decision; the tool can read it"};
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,119 @@
+#include "cli/live/follow.h"
+
+#include <cerrno>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/live/controls.h"
+#include "cli/live/question_notifier.h"
+#include "client/refusal.h"
+#include "os/write.h"
+#include "view/status.h"
+
+namespace reeve::cli {
+
+namespace {
+
+using client::Until;
+using model::RunStatus;
+
+// The interval between checks for the next attempt.
+constexpr base::Milliseconds poll_interval = std::chrono::seconds(2);
+constexpr base::Milliseconds long_wait = std::chrono::seconds(30);
+
+std::string fix_for(const model::Run& run) {
+  const std::string reason = run.reason.value_or("");
+  const std::string id = run.tool_run_id.text();
+  if (run.status == RunStatus::failed_timeout) return fmt::format("see `reeve logs {}`, or raise the limit", id);
+  if (reason.starts_with("command not found")) return "check that it is installed and in PATH";
+  if (reason.starts_with("not executable")) return "make it executable: chmod +x";
+  if (reason.starts_with("no program")) return "is its #! line missing?";
+  if (reason.find("working folder") != std::string::npos) return "use a folder that exists: --cwd DIR";
+  if (reason.find("rgument list too long") != std::string::npos) return "pass it in a file, or with --prompt";
+  if (reason.find("interpreter") != std::string::npos) return "install it, or correct the #! line";
+  if (reason.find("stdin") != std::string::npos) return "answer it live: reeve run --pty, or see --on-prompt";
+  return fmt::format("see its output: reeve logs {}", id);
+}
+
+// The stored reason, with the option that decided the outcome.
+std::string shown_reason(const model::Run& run) {
+  const std::string reason = run.reason.value_or("");
+  if (reason == "blocked on stdin") return "asked a question and nobody could answer (--on-prompt fail)";
+  const bool is_silent = run.status == RunStatus::failed_timeout && reason.starts_with("no output");
+  return base::visible(reason) + (is_silent ? " (--no-output-timeout)" : "");
+}
+
+}  // namespace
+
+client::RunRecord RunFollower::follow(Until until) {
+  std::optional<QuestionNotifier> notifier;
+  if (until == Until::final) notifier.emplace(call_, daemon_.place(), Subjects{.runs = {id_}});
+  while (true) {
+    const bool passes_by = has_readers_ && !call_.is_json;
+    if (passes_by) follow_attempt();
+    auto record = client::wait_run(daemon_, id_, Until::final_or_waiting, passes_by ? poll_interval : long_wait);
+    if (record.run.attempt > place_.attempt) {
+      place_ = {.attempt = place_.attempt + 1};
+      continue;
+    }
+    if (model::is_final(record.run.status)) return record;
+    if (record.run.status != RunStatus::waiting_approval) continue;
+    if (until == Until::final_or_waiting) return record;
+    client::wait_run(daemon_, id_, Until::final, poll_interval);
+  }
+}
+
+void RunFollower::follow_attempt() {
+  const auto write = [this](model::Stream stream, std::string_view bytes) { return write_out(stream, bytes); };
+  const auto gap = [this](std::uint64_t bytes) {
+    print_beside(call_, fmt::format("… {} bytes of older output are no longer available", bytes));
+  };
+  try {
+    client::follow_output(daemon_, id_, place_, write, gap);
+  } catch (const client::Refusal& refusal) {
+    // An attempt that never printed has no output; one that cannot be read from its end is shown from the start.
+    if (refusal.status() == 404) return;
+    if (place_.offset >= 0) throw;
+    place_.offset = 0;
+    follow_attempt();
+  }
+}
+
+bool RunFollower::write_out(model::Stream stream, std::string_view bytes) {
+  if (os::write_all(stream == model::Stream::out ? STDOUT_FILENO : STDERR_FILENO, bytes)) return true;
+  const int error = errno;
+  // As in a shell pipeline whose reader exited; the run continues.
+  has_readers_ = false;
+  if (error != EPIPE) {
+    failure_ = error;
+    print_beside(call_, fmt::format("error[cli.output]: cannot write the output of {}: {}", id_.text(),
+                                    std::generic_category().message(error)));
+  }
+  return false;
+}
+
+void print_ending(const Call& call, const model::Run& run) {
+  const std::string reason = run.reason.value_or("");
+  const bool is_own_code = run.status == RunStatus::failed && run.exit_code.value_or(0) != 0 &&
+                           (reason.empty() || reason.starts_with("exit_code"));
+  if (run.status == RunStatus::completed || is_own_code || call.is_json) return;
+  const view::Look look = view::look_of(run.status);
+  const bool is_overdue = run.status == RunStatus::failed_timeout && reason == "timeout";
+  std::string_view word = run.status == RunStatus::failed_timeout ? "killed" : base::spell(run.status);
+  if (is_overdue) word = "exceeded its time limit";
+  if (run.status == RunStatus::waiting_approval) word = "is waiting for an approval";
+  std::string text = fmt::format("{} {} {}", call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)),
+                                 run.tool_run_id.text(), word);
+  const bool says_why = !reason.empty() && !is_overdue && run.status != RunStatus::waiting_approval;
+  if (says_why) text += ": " + shown_reason(run);
+  print_beside(call, text);
+  if (run.status == RunStatus::waiting_approval) print_next(call, "reeve approvals");
+  const bool has_failed = run.status == RunStatus::failed || run.status == RunStatus::failed_timeout;
+  if (has_failed) print_beside(call, "  = fix: " + fix_for(run));
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "engine/decision.h"
+#include "ledger/approvals.h"
+#include "runtime/executions/execution_driver.h"
+#include "runtime/loop/coalesced.h"
+#include "runtime/runs/supervisor.h"
+
+namespace reeve::runtime {
+
+// Manages approvals (SPEC §2): decides and expires them, sends reminders, and resumes the runs that asked. All state is
+// recovered from the store after a crash (APR-13). Lives on the loop.
+class Approvals {
+ public:
+  Approvals(RuntimeContext& context, Supervisor& supervisor, ExecutionDriver& worker);
+  Approvals(const Approvals&) = delete;
+  Approvals& operator=(const Approvals&) = delete;
+
+  struct Decision {
+    engine::Answer answer;
+    // For a question that asks for a secret: typed into the terminal, never stored.
+    std::optional<std::string> secret = {};
+    // A repeated request with the same key gets the decision made by the first one.
+    std::optional<Idempotency> idempotency = {};
+  };
+  using Answered = std::function<void(std::expected<model::Approval, base::Error>)>;
+  // APR-2, APR-3. Errors: `approval.not_found`, `approval.already_resolved` (with who decided what),
+  // `approval.expired`, `approval.unknown_choice`, `approval.choice_needed`, `approval.contradiction`,
+  // `approval.secret_needed`, `run.not_here` (a secret for a run that this daemon does not manage).
+  void decide(base::ApprovalId id, Decision decision, Answered answered);
+
+  // Calls `over` once, when the approval is decided or expires; soon if that has already happened. Errors:
+  // `approval.not_found`. Destroying the hold ends the wait.
+  [[nodiscard]] Loop::Hold wait(base::ApprovalId id, Answered over);
+
+  // APR-4: expires overdue approvals, sends reminders at half of their time, and sets the timer for the next of either.
+  void expire_due();
+  // APR-13: acts on decisions made while no daemon was running, and expires overdue approvals.
+  void begin();
+  // Acts on decisions made by a plain SQL update (APR-6).
+  void take_outside(const ledger::OutsideResult& result);
+  // A question was asked: its expiry and reminder are scheduled.
+  void note_opened(const model::Approval& approval);
+  // An approval was closed: notifies the callers waiting for it.
+  void look_at_waiters();
+  // Called when a branch may be applied to the checkout (ISO-3), and at each poll.
+  void set_may_apply(std::function<void()> may_apply) { may_apply_ = std::move(may_apply); }
+  // The fallback behind all events (APR-6): called when the store was polled or another process wrote to it.
+  void look();
+
+ private:
+  void act(const ledger::StepResult& step, const std::optional<std::string>& secret);
+  void tell(const model::Approval& approval);
+  void set_timer(std::optional<base::WallTime> due);
+  void look_at_clock();
+  void go_on_with_granted();
+  void look_at_waiting();
+  void expire(base::ApprovalId id);
+  void remind(base::ApprovalId id);
+
+  RuntimeContext& context_;
+  Supervisor& supervisor_;
+  ExecutionDriver& driver_;
+  std::function<void()> may_apply_ = [] {};
+  HoldMap<base::ApprovalId, Answered> waiters_{context_.loop};
+  // The next known expiry or reminder.
+  std::optional<base::WallTime> due_;
+  Loop::Hold timer_;
+  bool is_looking_ = false;
+  base::BootTime looked_at_;
+  // Reading approvals with waiters from the store.
+  Coalesced reading_;
+  // Wall time minus BOOTTIME, as last observed; a change means that the wall clock jumped.
+  std::optional<base::Milliseconds> clock_offset_;
+};
+
+}  // namespace reeve::runtime

@@ -1,0 +1,432 @@
+#include "runtime/executions/node_executor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "engine/inputs.h"
+#include "ledger/claims.h"
+#include "runtime/loop/store_task.h"
+#include "runtime/runs/run_outputs.h"
+#include "runtime/settings/gate_results.h"
+#include "store/patches.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+using base::Error;
+using base::Value;
+using model::Run;
+using model::RunStatus;
+
+// Metadata that ties a run to a node, for people and for the next daemon.
+constexpr const char* round_key = "round";
+constexpr const char* iteration_key = "iteration";
+constexpr const char* attempt_key = "node_attempt";
+constexpr auto store_pause = std::chrono::seconds(1);
+
+std::string describe_failure(const Run& run) {
+  std::string text = fmt::format("{} {}", run.tool_run_id.text(), base::spell(run.status));
+  if (run.reason) text += ": " + *run.reason;
+  if (run.exit_code && *run.exit_code != 0) text += fmt::format(" (exit code {})", *run.exit_code);
+  if (run.last_error && run.last_error != run.reason) text += ": " + *run.last_error;
+  return text;
+}
+
+}  // namespace
+
+NodeAttemptId place_of(const Run& run, base::ExecutionId root) {
+  const auto number = [&](const char* key, int fallback) {
+    const std::string word = find_word(run, key);
+    return word.empty() ? fallback : std::atoi(word.c_str());
+  };
+  return {.root = root,
+          .execution = run.execution_id.value_or(root),
+          .node = run.node_id.value_or(""),
+          .iteration = number(iteration_key, 0),
+          .attempt = number(attempt_key, 1),
+          .worktree_id = {}};
+}
+
+NodeExecutor::NodeExecutor(Helpers helpers, Start start, Events events)
+    : helpers_(helpers), start_(std::move(start)), events_(std::move(events)) {}
+
+const model::Node& NodeExecutor::node() const { return start_.work.workflow->workflow.nodes[claim().node]; }
+
+bool NodeExecutor::is_isolated() const {
+  if (!start_.settings->base_commit) return false;
+  if (node().gate_config) return node().gate_config->requires_worktree;
+  const auto role = start_.settings->roles.find(task()->role);
+  return role == start_.settings->roles.end() || role->second.isolation != model::Isolation::none;
+}
+
+IsolationSettings NodeExecutor::isolation_settings() const { return make_isolation_settings(*start_.settings); }
+
+NodeAttemptId NodeExecutor::place() const {
+  return {.root = start_.root,
+          .execution = claim().execution,
+          .node = node().id,
+          .iteration = claim().iteration,
+          .attempt = claim().attempt,
+          .worktree_id = task() != nullptr ? task()->worktree_id : std::nullopt};
+}
+
+void NodeExecutor::begin() {
+  const bool has_run = task() != nullptr && task()->role != noop_role;
+  const bool may_be_done = has_run && node().apply && is_isolated() && claim().attempt > 1;
+  if (may_be_done) return begin_where_it_failed();
+  if (has_run) return prepare();
+  begin_gates();
+}
+
+// Continues from the last run after a crash. Gates that have given a result since are not run again.
+void NodeExecutor::resume(const std::vector<Run>& runs) {
+  const auto find = [](const Run& run, const char* key, std::string fallback) {
+    const auto found = run.metadata.find(key);
+    return found != run.metadata.end() ? found->second : fallback;
+  };
+  past_gates_.clear();
+  is_preparing_ = false;
+  const Run* last_task = nullptr;
+  for (const Run& run : runs) {
+    const bool is_ours = find(run, iteration_key, "0") == std::to_string(claim().iteration) &&
+                         find(run, attempt_key, "1") == std::to_string(claim().attempt);
+    if (!is_ours) continue;
+    if (run.metadata.contains(gate_key)) {
+      past_gates_.insert_or_assign(find(run, gate_key, ""), run);
+    } else {
+      last_task = &run;
+      past_gates_.clear();
+    }
+  }
+  if (last_task == nullptr) return begin();
+  round_ = std::atoi(find(*last_task, round_key, "0").c_str());
+  folder_ = moved_folder_.value_or(last_task->cwd);
+  if (is_final(last_task->status)) return see_task_end(*last_task);
+  run_ = last_task->tool_run_id;
+  is_waiting_ = last_task->status == RunStatus::waiting_approval;
+  events_.changed();
+}
+
+// The changes may already be in the branch, with only the user's checkout not ready for them; the task is not repeated
+// then.
+void NodeExecutor::begin_where_it_failed() {
+  struct Before {
+    bool is_accepted = false;
+    std::vector<Run> runs;
+  };
+  const store::PatchPlace before{start_.root, claim().execution, node().id, claim().iteration, claim().attempt - 1};
+  ask_store(
+      helpers_.context.ledger, helpers_.context.loop,
+      [before](ledger::Transaction& transaction) {
+        const auto patch = store::find_patch(transaction.session(), before);
+        return Before{patch && patch->patch.branch_commit,
+                      ledger::find_runs(transaction, before.execution, before.node_id)};
+      },
+      guarded<Before>([](NodeExecutor& self, const Before& found) {
+        const auto is_task = [](const Run& run) { return !run.metadata.contains(gate_key); };
+        const auto last = std::find_if(found.runs.rbegin(), found.runs.rend(), is_task);
+        if (!found.is_accepted || last == found.runs.rend()) return self.prepare();
+        self.task_run_ = *last;
+        self.apply();
+      }));
+}
+
+void NodeExecutor::take_over(const Run& last, std::function<void(NodeExecutor&)> done) {
+  if (is_isolated()) return take_over_isolated(last, std::move(done));
+  if (is_final(last.status)) return done(*this);
+  const auto gate = last.metadata.find(gate_key);
+  auto plan = gate != last.metadata.end()
+                  ? plan_gate(*start_.settings, gate->second, start_.settings->project)
+                  : plan_task(*start_.settings, node(), start_.work.inputs, {.folder = start_.settings->project});
+  if (!plan) return fail(plan.error());
+  take_over_run(last, std::move(*plan), std::move(done));
+}
+
+void NodeExecutor::take_over_run(const Run& last, RunPlan plan, std::function<void(NodeExecutor&)> done) {
+  plan.execution = claim().execution;
+  helpers_.supervisor.take_over(last, std::move(plan), [weak = weak_from_this(), done = std::move(done)] {
+    const auto self = weak.lock();
+    if (self && !self->is_over_) done(*self);
+  });
+}
+
+// Its changes were lost with the host, unless they were already in the branch (ISO-1).
+void NodeExecutor::take_over_isolated(const Run& last, std::function<void(NodeExecutor&)> done) {
+  const bool is_own_run = task() != nullptr && !last.metadata.contains(gate_key);
+  const bool is_done = is_final(last.status);
+  // Work without changes lost nothing, and a finished gate keeps its result.
+  const bool changes_nothing = task() == nullptr || task()->role == noop_role;
+  if (!start_.settings->worktree.remote || changes_nothing) {
+    if (is_done) return done(*this);
+    return fail(Failure{.error = fmt::format("{} began on another host; that host is gone, and its worktree with it",
+                                             last.tool_run_id.text()),
+                        .is_final = true});
+  }
+  if (is_own_run && !is_done) {
+    return helpers_.isolation.prepare(isolation_settings(), place(),
+                                      guarded<std::string>([last, done](NodeExecutor& self, const std::string& folder) {
+                                        auto plan = plan_task(*self.start_.settings, self.node(),
+                                                              self.start_.work.inputs, {.folder = folder});
+                                        if (!plan) return self.fail(plan.error());
+                                        self.moved_folder_ = folder;
+                                        self.take_over_run(last, std::move(*plan), done);
+                                      }));
+  }
+  const store::PatchPlace place{start_.root, claim().execution, node().id, claim().iteration, claim().attempt};
+  ask_store(
+      helpers_.context.ledger, helpers_.context.loop,
+      [place](ledger::Transaction& transaction) {
+        const auto patch = store::find_patch(transaction.session(), place);
+        return patch && patch->patch.branch_commit;
+      },
+      guarded<bool>([last, done](NodeExecutor& self, bool is_accepted) {
+        if (is_accepted) return done(self);
+        self.fail(
+            Failure{.error = fmt::format("{} ended on another host, which is gone, before its changes were merged into "
+                                         "the branch",
+                                         last.tool_run_id.text())});
+      }));
+}
+
+void NodeExecutor::see(const Run& run) {
+  if (is_over_ || run.tool_run_id != run_) return;
+  const bool was_waiting = is_waiting_;
+  is_waiting_ = run.status == RunStatus::waiting_approval;
+  if (is_final(run.status)) return see_end(run);
+  if (was_waiting != is_waiting_) events_.changed();
+}
+
+void NodeExecutor::cancel(const std::string& reason, std::function<void()> done) {
+  if (std::exchange(is_over_, true)) return done();
+  // Also without changes: a gate's checkout may be in preparation.
+  const bool has_task = task() != nullptr && task()->role != noop_role;
+  const bool has_place = is_isolated() && (has_task || gate_ < gates_.size());
+  // Changes are collected once no process can modify them.
+  const auto give_back = [helpers = helpers_, settings = isolation_settings(), place = place(), reason, has_place,
+                          gate_folder = gate_folder_, done = std::move(done)] {
+    if (!gate_folder.empty()) helpers.isolation.discard(settings, gate_folder);
+    if (!has_place) return done();
+    helpers.isolation.withdraw(settings, place, reason, [done](const auto&) { done(); });
+  };
+  if (launching_) {
+    *launching_ = give_back;
+    return;
+  }
+  if (!run_) return give_back();
+  helpers_.supervisor.cancel_and_wait(*run_, {.by = "reeve", .reason = reason}, give_back);
+}
+
+void NodeExecutor::prepare() {
+  if (!is_isolated()) return start_task(start_.settings->project);
+  is_preparing_ = true;
+  // Posted, because the caller has not finished starting it.
+  helpers_.context.loop.post([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && !self->is_over_) self->events_.changed();
+  });
+  helpers_.isolation.prepare(isolation_settings(), place(),
+                             guarded<std::string>([](NodeExecutor& self, const std::string& folder) {
+                               self.events_.placed([weak = self.weak_from_this(), folder] {
+                                 const auto work = weak.lock();
+                                 if (!work || work->is_over_) return;
+                                 work->is_preparing_ = false;
+                                 work->start_task(folder);
+                               });
+                             }));
+}
+
+void NodeExecutor::start_task(const std::string& folder) {
+  folder_ = folder;
+  is_at_gate_ = false;
+  auto plan = plan_task(*start_.settings, node(), start_.work.inputs, {.folder = folder, .feedback = feedback_});
+  if (!plan) return fail(plan.error());
+  if (round_ > 0) plan->metadata.emplace(round_key, std::to_string(round_));
+  start_run(std::move(*plan));
+}
+
+void NodeExecutor::start_run(RunPlan plan) {
+  plan.execution = claim().execution;
+  plan.node = node().id;
+  if (claim().iteration > 0) plan.metadata.emplace(iteration_key, std::to_string(claim().iteration));
+  if (claim().attempt > 1) plan.metadata.emplace(attempt_key, std::to_string(claim().attempt));
+  if (plan.profile.sandbox != model::Sandbox::guard) return launch(std::move(plan));
+  helpers_.sandbox.ask(plan.cwd, [weak = weak_from_this(), plan](const std::optional<Error>& error) {
+    const auto self = weak.lock();
+    if (!self || self->is_over_) return;
+    if (error) return self->fail(*error);
+    self->launch(plan);
+  });
+}
+
+void NodeExecutor::launch(RunPlan plan) {
+  helpers_.context.crash_point("node.before_start");
+  // The node records the task's run; gate runs refer to it.
+  const auto named = is_at_gate_ && task_run_ ? std::optional(task_run_->tool_run_id) : std::nullopt;
+  const auto along = [claim = claim(), named](ledger::Transaction& transaction, base::RunId run) {
+    if (!ledger::mark_spawned(transaction, claim, named.value_or(run))) {
+      throw Error("execution.claim_lost", fmt::format("this daemon no longer owns {}", claim.execution.text()));
+    }
+  };
+  launching_ = std::make_shared<std::function<void()>>();
+  helpers_.supervisor.start(
+      plan, along,
+      [weak = weak_from_this(), plan, &supervisor = helpers_.supervisor,
+       cancelled = launching_](std::expected<Run, Error> run) {
+        const auto self = weak.lock();
+        if (!self || self->is_over_) {
+          const auto after = [cancelled] {
+            if (*cancelled) (*cancelled)();
+          };
+          if (!run) return after();
+          return supervisor.cancel_and_wait(run->tool_run_id, {.by = "reeve", .reason = "its node has ended"}, after);
+        }
+        self->launching_ = nullptr;
+        if (run) {
+          self->run_ = run->tool_run_id;
+          self->events_.changed();
+        } else if (run.error().code() == "execution.claim_lost") {
+          self->is_over_ = true;
+          self->events_.lost();
+        } else if (run.error().code().starts_with("store.") || run.error().code() == "run.no_descriptors") {
+          self->launch_later(plan, run.error());
+        } else {
+          self->fail(run.error());
+        }
+      });
+}
+
+// The store refused, or there was no capacity: nothing has begun or failed, so it is retried.
+void NodeExecutor::launch_later(RunPlan plan, const Error& error) {
+  helpers_.context.log_warning(
+      fmt::format("cannot start {} of {} yet: {}", base::quoted(node().id), claim().execution.text(), error.message()));
+  Loop& loop = helpers_.context.loop;
+  pause_ = loop.at(loop.now() + store_pause, [weak = weak_from_this(), plan = std::move(plan)] {
+    const auto self = weak.lock();
+    if (self && !self->is_over_) self->launch(plan);
+  });
+}
+
+void NodeExecutor::begin_later(const Error& error) {
+  helpers_.context.log_warning(fmt::format("cannot continue {} of {} yet: {}", base::quoted(node().id),
+                                           claim().execution.text(), error.message()));
+  Loop& loop = helpers_.context.loop;
+  pause_ = loop.at(loop.now() + store_pause, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self || self->is_over_) return;
+    ask_store(
+        self->helpers_.context.ledger, self->helpers_.context.loop,
+        [execution = self->claim().execution, node = self->node().id](ledger::Transaction& transaction) {
+          return ledger::find_runs(transaction, execution, node);
+        },
+        self->guarded<std::vector<Run>>([](NodeExecutor& work, const std::vector<Run>& runs) { work.resume(runs); }));
+  });
+}
+
+void NodeExecutor::see_end(const Run& run) {
+  run_.reset();
+  is_waiting_ = false;
+  if (is_at_gate_) return see_gate_end(run);
+  see_task_end(run);
+}
+
+void NodeExecutor::see_task_end(const Run& run) {
+  task_run_ = run;
+  if (run.status == RunStatus::completed) return collect();
+  // A person has refused or not answered; a retry would not be an answer.
+  const bool is_refused =
+      run.status == RunStatus::cancelled || run.outcome == model::Outcome::denied || run.reason == "approval expired";
+  fail(
+      Failure{.error = describe_failure(run),
+              .kind = run.status == RunStatus::failed_timeout ? model::RetryOn::failed_timeout : model::RetryOn::failed,
+              .is_final = is_refused});
+}
+
+void NodeExecutor::collect() {
+  if (!is_isolated()) return begin_gates();
+  helpers_.isolation.collect(
+      isolation_settings(), place(),
+      guarded<Isolation::Collected>([](NodeExecutor& self, const Isolation::Collected& collected) {
+        self.commit_ = collected.commit;
+        self.patch_ = collected.patch;
+        self.files_.clear();
+        for (const model::PatchFile& file : collected.files) self.files_.push_back(file.path);
+        self.left_out_ = collected.left_out;
+        self.begin_gates();
+      }));
+}
+
+void NodeExecutor::finish(bool said_yes, const std::string& why_no) {
+  const graph::NodeIndex index = claim().node;
+  if (task() == nullptr) {
+    Value outputs = verdicts_.back().outputs;
+    if (verdicts_.back().is_warning) outputs.set("warning", Value::boolean(true));
+    return end([index, outputs, said_yes, why_no](ledger::Transaction&) -> engine::ExecutionEvent {
+      return engine::NodeFinished{index, outputs, said_yes, why_no};
+    });
+  }
+  Value own = Value::object();
+  if (patch_) own.set("patch", Value::string(patch_->text()));
+  if (is_isolated()) {
+    Value::Array files;
+    for (const std::string& file : files_) files.push_back(Value::string(file));
+    own.set("files", Value::array(std::move(files)));
+    Value::Array left_out;
+    for (const std::string& file : left_out_) left_out.push_back(Value::string(file));
+    if (!left_out.empty()) own.set("left_out", Value::array(std::move(left_out)));
+  }
+  if (!verdicts_.empty()) {
+    Value gates = Value::object();
+    for (const Verdict& verdict : verdicts_) gates.set(verdict.gate, verdict.outputs);
+    own.set("gates", std::move(gates));
+  }
+  if (applied_) own.set("applied", Value::string(*applied_));
+  std::vector<std::string> secrets;
+  if (task_run_) {
+    const auto plan = plan_task(*start_.settings, node(), start_.work.inputs, {.folder = folder_});
+    if (plan) secrets = find_secrets(*plan);
+  }
+  end([&context = helpers_.context, index, run = task_run_, inputs = start_.work.inputs, secrets,
+       own](ledger::Transaction& transaction) -> engine::ExecutionEvent {
+    Value outputs = inputs;
+    if (run) {
+      const auto result = ledger::find_result(transaction, run->tool_run_id, run->attempt);
+      outputs = make_task_outputs(run_folder(context, run->tool_run_id), *run, {result, secrets});
+    }
+    if (outputs.as_object() == nullptr) outputs = Value::object();
+    return engine::NodeFinished{index, engine::with_fields(std::move(outputs), own)};
+  });
+}
+
+void NodeExecutor::fail(const Failure& failure) {
+  const graph::NodeIndex index = claim().node;
+  const bool is_spent = task() != nullptr && task()->retry && tries() >= task()->retry->attempts;
+  const bool is_final = failure.is_final || is_spent;
+  const Event event = [index, failure, is_final](ledger::Transaction&) -> engine::ExecutionEvent {
+    return engine::NodeFailed{index, failure.kind, failure.error, is_final};
+  };
+  const bool has_place = is_isolated() && task() != nullptr && task()->role != noop_role;
+  if (!has_place) return end(event);
+  helpers_.isolation.reject(isolation_settings(), place(), failure.patch, failure.error,
+                            [weak = weak_from_this(), event](const std::expected<void, Error>&) {
+                              const auto self = weak.lock();
+                              if (self && !self->is_over_) self->end(event);
+                            });
+}
+
+void NodeExecutor::fail(const Error& error) {
+  std::string text = error.message();
+  if (!error.fix().empty()) text += " (" + error.fix() + ")";
+  fail(Failure{.error = std::move(text)});
+}
+
+void NodeExecutor::end(Event event) {
+  is_over_ = true;
+  run_.reset();
+  events_.over(std::move(event));
+}
+
+}  // namespace reeve::runtime

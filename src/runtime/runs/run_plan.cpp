@@ -1,0 +1,256 @@
+#include "runtime/runs/run_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "json/decode.h"
+#include "json/describe.h"
+#include "json/encode.h"
+#include "json/parse.h"
+
+namespace reeve::runtime {
+
+namespace {
+
+using base::Error;
+using Environment = std::map<std::string, std::string>;
+
+constexpr std::string_view prompt_place = "{prompt}";
+constexpr int most_rows = 1'000;
+
+// Reeve's own variables reach a child only through attempt_environment.
+bool is_ours(std::string_view name) { return name.starts_with("REEVE_"); }
+
+bool is_variable(std::string_view name, std::string_view value) {
+  return !name.empty() && name.find('=') == std::string_view::npos && name.find('\0') == std::string_view::npos &&
+         value.find('\0') == std::string_view::npos;
+}
+
+Environment make_environment(const wire::RunRequest& request, const model::ToolProfile& profile) {
+  const bool is_whole = !request.tool && !request.clean_env;
+  Environment made;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (!is_ours(name) && is_variable(name, value)) made.insert_or_assign(name, value);
+  };
+  for (const auto& [name, value] : request.environment) {
+    const bool is_passed = std::ranges::find(profile.pass_env, name) != profile.pass_env.end();
+    if (is_whole || is_for_tools(name) || is_passed) add(name, value);
+  }
+  for (const auto& [name, value] : profile.env) add(name, value);
+  for (const auto& [name, value] : request.env) add(name, value);
+  made.insert_or_assign("HEADLESS", "1");
+  made.insert_or_assign("CI", "1");
+  if (profile.mode == model::RunMode::pty) made.try_emplace("TERM", "xterm-256color");
+  return made;
+}
+
+// Replaces each known `{name}` in one pass: inserted text is not expanded again.
+std::string fill_in(std::string_view word, const PlanNames& names) {
+  std::string result;
+  while (true) {
+    const std::size_t open = word.find('{');
+    result.append(word.substr(0, open));
+    if (open == std::string_view::npos) return result;
+    word.remove_prefix(open);
+    const std::size_t close = word.find('}');
+    const auto found = close != std::string_view::npos ? names.find(word.substr(1, close - 1)) : names.end();
+    if (found == names.end()) {
+      result += '{';
+      word.remove_prefix(1);
+    } else {
+      result += found->second;
+      word.remove_prefix(close + 1);
+    }
+  }
+}
+
+}  // namespace
+
+bool is_for_tools(std::string_view name) {
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "COLORTERM", "TMPDIR"});
+  return std::ranges::find(names, name) != names.end() || name.starts_with("LC_") || name.starts_with("XDG_");
+}
+
+std::expected<model::ToolProfile, Error> find_profile(const std::map<std::string, model::ToolProfile>& tools,
+                                                      const std::string& tool) {
+  const auto found = tools.find(tool);
+  if (found == tools.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, _] : tools) names.push_back(name);
+    const auto closest = base::find_closest(tool, names);
+    std::string fix = closest         ? fmt::format("did you mean {}?", base::quoted(*closest))
+                      : names.empty() ? "the config defines no tools; add one under `tools:`"
+                                      : fmt::format("the config defines {}", base::join(names, ", "));
+    return std::unexpected(
+        Error("run.unknown_tool", fmt::format("there is no tool {}", base::quoted(tool)), std::move(fix)));
+  }
+  if (found->second.headless == model::Headless::unsupported) {
+    return std::unexpected(
+        Error("run.headless_unsupported",
+              fmt::format("{} cannot run unattended: its profile says `headless: unsupported`", base::quoted(tool)),
+              "run it yourself in a terminal, or choose another tool"));
+  }
+  return found->second;
+}
+
+namespace {
+
+void apply_request(model::ToolProfile& profile, const wire::RunRequest& request) {
+  if (request.mode) profile.mode = *request.mode;
+  if (request.timeout) profile.timeout = *request.timeout;
+  if (request.no_output_timeout) profile.no_output_timeout = *request.no_output_timeout;
+  if (request.on_stall) profile.on_stall = *request.on_stall;
+  if (request.liveness) profile.liveness = *request.liveness;
+  if (request.on_prompt) profile.on_prompt = *request.on_prompt;
+}
+
+std::expected<void, Error> check_request(const wire::RunRequest& request) {
+  const auto refuse = [](std::string message, std::string fix) {
+    return std::unexpected(Error("run.bad_request", std::move(message), std::move(fix)));
+  };
+  if (!request.cwd.starts_with('/')) return refuse("`cwd` is not an absolute path", "give a path that begins with /");
+  if (request.rows < 1 || request.rows > most_rows || request.columns < 1 || request.columns > most_rows) {
+    return refuse("`rows` and `columns` must be between 1 and 1000", "give the size of your terminal");
+  }
+  for (const std::string& word : request.argv) {
+    if (word.find('\0') != std::string::npos) return refuse("an argument of the command contains a NUL byte", "");
+  }
+  if (request.cwd.find('\0') != std::string::npos) return refuse("`cwd` contains a NUL byte", "");
+  return {};
+}
+
+}  // namespace
+
+std::expected<RunPlan, Error> make_plan(const model::Config& config, const wire::RunRequest& request) {
+  if (!request.tool) return make_plan(model::ToolProfile(), request, {});
+  auto profile = find_profile(config.tools, *request.tool);
+  if (!profile) return std::unexpected(profile.error());
+  return make_plan(std::move(*profile), request, {});
+}
+
+std::expected<RunPlan, Error> make_plan(model::ToolProfile profile, const wire::RunRequest& request,
+                                        const PlanNames& names) {
+  if (auto checked = check_request(request); !checked) return std::unexpected(checked.error());
+  RunPlan plan{.profile = std::move(profile)};
+  apply_request(plan.profile, request);
+  PlanNames all = names;
+  all.insert_or_assign("prompt", request.prompt.value_or(""));
+  bool has_place = false;
+  for (const std::string& word : plan.profile.command) {
+    has_place = has_place || word.find(prompt_place) != std::string::npos;
+    plan.argv.push_back(fill_in(word, all));
+  }
+  if (has_place && !request.prompt) {
+    return std::unexpected(Error("run.bad_request", fmt::format("{} needs a prompt", base::quoted(*request.tool)),
+                                 "give one with --prompt"));
+  }
+  plan.argv.insert(plan.argv.end(), request.argv.begin(), request.argv.end());
+  if (plan.argv.empty() || plan.argv.front().empty()) {
+    return std::unexpected(Error("run.no_command", "there is no command to run", "put it after `--`"));
+  }
+  plan.tool = request.tool ? *request.tool : std::filesystem::path(plan.argv.front()).filename().string();
+  if (plan.tool.empty()) plan.tool = plan.argv.front();
+  plan.tool = std::string(base::truncate_utf8(base::replace_invalid_utf8(plan.tool), base::limits::name_bytes));
+  if (!has_place && request.prompt) plan.prompt = request.prompt;
+  plan.cwd = request.cwd;
+  plan.environment = make_environment(request, plan.profile);
+  plan.rows = request.rows;
+  plan.columns = request.columns;
+  plan.execution = request.execution_id;
+  plan.metadata = request.metadata;
+  return plan;
+}
+
+std::vector<std::string> attempt_environment(base::RunId run, const std::optional<base::ExecutionId>& execution,
+                                             const std::optional<std::string>& node, int attempt,
+                                             const std::string& attempt_folder) {
+  std::vector<std::string> entries = {fmt::format("REEVE_RUN_ID={}", run.text()),
+                                      fmt::format("REEVE_ATTEMPT={}", attempt),
+                                      fmt::format("REEVE_OUTPUT={}/{}", attempt_folder, keeper::result_name)};
+  if (execution) entries.push_back(fmt::format("REEVE_EXECUTION_ID={}", execution->text()));
+  if (node) entries.push_back(fmt::format("REEVE_NODE_ID={}", *node));
+  return entries;
+}
+
+keeper::Launch make_launch(const RunPlan& plan) {
+  keeper::Launch launch{.argv = plan.argv, .folder = plan.cwd, .has_prompt = plan.prompt.has_value()};
+  for (const auto& [name, value] : plan.environment) launch.environment.push_back(name + "=" + value);
+  base::Value settings = base::Value::object();
+  settings.set("tool", base::Value::string(plan.tool));
+  settings.set("profile", json::to_value(plan.profile));
+  settings.set("rows", base::Value::integer(plan.rows));
+  settings.set("columns", base::Value::integer(plan.columns));
+  if (!plan.may_ask) settings.set("may_ask", base::Value::boolean(false));
+  launch.settings = json::encode(settings);
+  return launch;
+}
+
+std::optional<RunPlan> read_plan(std::string_view bytes) {
+  const auto launch = keeper::decode_launch(bytes);
+  if (!launch) return std::nullopt;
+  const auto settings = json::parse(launch->settings);
+  if (!settings) return std::nullopt;
+  const base::Value* profile = settings->find("profile");
+  const base::Value* tool = settings->find("tool");
+  if (profile == nullptr || tool == nullptr || tool->as_string() == nullptr) return std::nullopt;
+  auto decoded = json::from_value<model::ToolProfile>(*profile);
+  if (!decoded) return std::nullopt;
+  RunPlan plan{.tool = *tool->as_string(), .profile = std::move(*decoded), .argv = launch->argv, .cwd = launch->folder};
+  for (const std::string& entry : launch->environment) {
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string::npos) plan.environment.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  const auto size = [&](std::string_view name, int fallback) {
+    const base::Value* found = settings->find(name);
+    const std::int64_t* number = found != nullptr ? found->as_integer() : nullptr;
+    return number != nullptr ? static_cast<int>(*number) : fallback;
+  };
+  plan.rows = size("rows", plan.rows);
+  plan.columns = size("columns", plan.columns);
+  plan.may_ask = settings->find("may_ask") == nullptr;
+  return plan;
+}
+
+std::vector<std::string> find_secrets(const RunPlan& plan) {
+  std::vector<std::string> values;
+  for (const auto& [name, value] : plan.environment) {
+    const bool is_named = std::ranges::find(plan.profile.secrets, name) != plan.profile.secrets.end();
+    if (is_named || base::names_secret(name)) values.push_back(value);
+  }
+  return values;
+}
+
+std::shared_ptr<const base::SecretSet> prepare_secrets(const std::vector<std::string>& values) {
+  auto set = std::make_shared<base::SecretSet>();
+  for (const std::string& value : values) {
+    set->add(value);
+    // Output is redacted line by line, so a multi-line secret is masked line by line.
+    if (value.find('\n') == std::string::npos) continue;
+    for (const std::string_view line : base::split(value, '\n')) set->add_part(line);
+  }
+  set->prepare();
+  return set;
+}
+
+model::Run make_run(const RunPlan& plan) {
+  const auto secrets = prepare_secrets(find_secrets(plan));
+  const auto hide = [&](const std::string& text) {
+    base::Redactor redactor(*secrets);
+    return redactor.feed(text) + redactor.finish();
+  };
+  model::Run run;
+  run.tool_name = hide(plan.tool);
+  run.execution_id = plan.execution;
+  run.node_id = plan.node;
+  for (const std::string& word : plan.argv) run.argv.push_back(hide(word));
+  run.cwd = plan.cwd;
+  for (const auto& [name, value] : plan.metadata) run.metadata.emplace(name, hide(value));
+  return run;
+}
+
+}  // namespace reeve::runtime

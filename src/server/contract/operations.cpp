@@ -1,0 +1,128 @@
+#include "server/contract/operations.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace reeve::server {
+
+using base::Value;
+
+namespace {
+
+Value integer_schema(std::int64_t least, std::int64_t most) {
+  Value schema = Value::object();
+  schema.set("type", Value::string("integer"));
+  schema.set("minimum", Value::integer(least));
+  if (most != std::numeric_limits<std::int64_t>::max()) schema.set("maximum", Value::integer(most));
+  return schema;
+}
+
+Contract make_contract() {
+  Contract made;
+  for (const auto make : {run_operations, approval_operations, execution_operations, pipeline_operations,
+                          patch_operations, task_operations, workflow_operations, setting_operations, record_operations,
+                          daemon_operations, access_operations}) {
+    for (Operation& operation : make(made.schemas)) {
+      // Unknown members are rejected (check_body).
+      if (!operation.body.is_null()) operation.body = made.schemas.closed(operation.body);
+      made.operations.push_back(std::move(operation));
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+const Contract& contract() {
+  static const Contract made = make_contract();
+  return made;
+}
+
+std::string route_path(const Operation& operation) {
+  std::string path;
+  bool is_inside = false;
+  for (const char c : operation.path) {
+    if (c == '{') path += '*';
+    is_inside = c == '{' || (is_inside && c != '}');
+    if (!is_inside && c != '}') path += c;
+  }
+  return path;
+}
+
+const Operation* find_operation(std::string_view method, std::string_view path) {
+  for (const Operation& operation : contract().operations) {
+    if (operation.method == method && route_path(operation) == path) return &operation;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> error_codes(const Operation& operation) {
+  std::vector<std::string> codes = {"api.bad_request", "api.forbidden", "store.busy", "store.unavailable"};
+  if (operation.method != "GET") {
+    codes.emplace_back("api.unsupported_media_type");
+    codes.emplace_back("store.unknown_outcome");
+    codes.emplace_back("store.files_removed");
+  }
+  if (operation.inside != InRunAccess::anyone) {
+    // Reported attempts have their own code.
+    if (operation.inside != InRunAccess::reported) codes.emplace_back("api.inside_run");
+    codes.emplace_back("api.peer_gone");
+    codes.emplace_back("api.peer_hidden");
+  }
+  if (operation.idempotency != IdempotencyMode::none) {
+    codes.emplace_back("api.key_reused");
+    codes.emplace_back("api.key_in_progress");
+    codes.emplace_back("api.precondition_failed");
+  }
+  for (const std::string_view code : operation.errors) {
+    if (std::ranges::find(codes, code) == codes.end()) codes.emplace_back(code);
+  }
+  return codes;
+}
+
+Parameter limit_parameter() {
+  Parameter made = integer_parameter("limit", 1, max_listed, "maximum number of items per page");
+  made.schema.set("default", Value::integer(listed_by_default));
+  return made;
+}
+
+Parameter cursor_parameter() { return text_parameter("cursor", "`next_cursor` of the previous page"); }
+
+Parameter project_parameter() {
+  return text_parameter("project", "absolute path of a project folder; default: the daemon's project");
+}
+
+Parameter flag_parameter(std::string_view name, std::string_view about) {
+  return {name, json::word_schema({"0", "1", "false", "true"}), about};
+}
+
+Parameter text_parameter(std::string_view name, std::string_view about) { return {name, json::string_schema(), about}; }
+
+Parameter integer_parameter(std::string_view name, std::int64_t least, std::int64_t most, std::string_view about) {
+  return {name, integer_schema(least, most), about};
+}
+
+Parameter duration_parameter(std::string_view name, std::string_view about) {
+  return {name, json::string_schema("^[0-9]+(ms|s|m|h|d)?$"), about};
+}
+
+Parameter words_parameter(std::string_view name, const std::vector<std::string>& words, std::string_view about) {
+  const std::string one = fmt::format("({})", fmt::join(words, "|"));
+  return {name, json::string_schema(fmt::format("^({0}(,{0})*)?$", one)), about};
+}
+
+Value page_of(json::Schemas& schemas, std::string_view name, Value item) {
+  return schemas.add(name, json::object_schema({{"next_cursor", json::nullable_schema(json::string_schema())},
+                                                {"items", json::array_schema(std::move(item))}},
+                                               {"next_cursor", "items"}));
+}
+
+Value optional_members(Value::Object properties) {
+  for (base::Member& member : properties) member.value = json::nullable_schema(std::move(member.value));
+  return json::object_schema(std::move(properties), {});
+}
+
+}  // namespace reeve::server

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+
+#include "runtime/events/event_hub.h"
+#include "server/routing/api.h"
+
+// Shared by the transports of /api/events.
+namespace reeve::server {
+
+// Queue limits for one client; the limit for output is lower, so that events still fit.
+inline constexpr std::size_t most_waiting_events = 256UZ * 1024;
+inline constexpr std::size_t most_waiting_output = 128UZ * 1024;
+
+// The number of the newest event, read after all earlier commits; calls back on the loop's thread.
+void ask_last_event(runtime::Daemon& daemon, std::function<void(std::expected<std::int64_t, base::Error>)> done);
+// Returns `events.since_ahead` for an event number that does not exist yet: it is from another store, or invented.
+std::optional<base::Error> check_since(std::int64_t since, std::int64_t last);
+
+// Warnings for requested names that are never sent: [{"event":"agent_spawned","message":…}]; empty if there are none.
+base::Value make_warnings(const runtime::EventFilter& filter);
+
+// Handles a request for a WebSocket.
+void open_event_socket(const SharedExchange& exchange);
+
+}  // namespace reeve::server

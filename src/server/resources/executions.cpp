@@ -1,0 +1,366 @@
+#include "store/executions.h"
+
+#include <filesystem>
+#include <ranges>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/limits.h"
+#include "base/text.h"
+#include "json/decode.h"
+#include "json/describe.h"
+#include "project/workflows.h"
+#include "runtime/executions/execution_driver.h"
+#include "runtime/loop/store_task.h"
+#include "server/access/in_run_caller.h"
+#include "server/request/long_poll.h"
+#include "server/resources/listing.h"
+#include "server/resources/own_project.h"
+#include "server/resources/pipelines.h"
+#include "server/routing/api.h"
+#include "store/patches.h"
+#include "wire/execution_request.h"
+
+// /api/executions
+namespace reeve::server {
+
+namespace {
+
+using base::Error;
+using base::ExecutionId;
+using base::Value;
+using model::Execution;
+using store::NodeDetail;
+
+constexpr auto finish_pause = std::chrono::milliseconds(20);
+constexpr std::int64_t most_patches = 10'000;
+constexpr std::size_t longest_label = 255;
+constexpr std::size_t longest_reason = 4'096;
+
+NodeDetail detail_of(const Exchange& exchange) {
+  return exchange.query("outputs").value_or("1") == "0" ? NodeDetail::brief : NodeDetail::all;
+}
+
+Execution get_execution(ledger::Transaction& transaction, ExecutionId id, NodeDetail detail) {
+  auto found = store::find_execution(transaction.session(), id, detail);
+  if (!found) {
+    throw Error("execution.not_found", fmt::format("there is no execution {}", id.text()),
+                "`reeve flow list` lists them");
+  }
+  return std::move(*found);
+}
+
+// The current record, with additional members.
+void send_record(SharedExchange exchange, ExecutionId id, int status, std::optional<base::Member> more = {}) {
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id, detail = detail_of(*exchange)](ledger::Transaction& transaction) {
+        return get_execution(transaction, id, detail);
+      },
+      [exchange, status, more = std::move(more)](std::expected<Execution, Error> execution) {
+        if (!execution) return exchange->refuse(execution.error());
+        Value record = json::to_value(*execution);
+        if (more) record.set(more->key, more->value);
+        exchange->send(status, record);
+      });
+}
+
+auto answer_with(SharedExchange exchange, int status) {
+  return [exchange, status](std::expected<ExecutionId, Error> id) {
+    if (!id) return exchange->refuse(id.error());
+    send_record(exchange, *id, status);
+  };
+}
+
+void check_metadata(const std::map<std::string, std::string>& metadata) {
+  constexpr std::size_t most = 64;
+  if (metadata.size() > most) {
+    throw Error("api.bad_request", fmt::format("`metadata` can have at most {} members", most));
+  }
+  for (const auto& [key, value] : metadata) {
+    const bool has_nul = key.find('\0') != std::string::npos || value.find('\0') != std::string::npos;
+    if (key.empty() || key.size() > longest_label || value.size() > longest_reason || has_nul) {
+      throw Error("api.bad_request",
+                  fmt::format("names in `metadata` must be 1 to {} bytes and values at most {}, without NUL bytes",
+                              longest_label, longest_reason));
+    }
+  }
+}
+
+wire::ExecutionRequest decode_request(const Exchange& exchange) {
+  auto decoded = json::from_value<wire::ExecutionRequest>(exchange.body());
+  if (!decoded) throw Error("api.bad_request", decoded.error());
+  wire::ExecutionRequest request = std::move(*decoded);
+  if (request.source.has_value() == request.workflow.has_value()) {
+    throw Error("api.bad_request", "exactly one of `source` and `workflow` is required",
+                "send the text of a workflow, or the name of one in the project");
+  }
+  if (request.inputs && request.inputs->as_object() == nullptr) {
+    throw Error("api.bad_request", fmt::format("`inputs` must be an object, not {}", request.inputs->kind()));
+  }
+  std::error_code error;
+  if (!std::filesystem::path(request.project).is_absolute() || !std::filesystem::is_directory(request.project, error)) {
+    throw Error("api.bad_request",
+                fmt::format("`project` must be the absolute path of a folder: {}", base::quoted(request.project)));
+  }
+  if (request.file && !std::filesystem::path(*request.file).is_absolute()) {
+    throw Error("api.bad_request", "`file` must be an absolute path");
+  }
+  if (request.source && request.source->size() > base::limits::spec_file_bytes) {
+    throw Error("api.bad_request", "`source` exceeds the size limit for workflows");
+  }
+  const std::string& label = request.label.value_or("");
+  if (label.size() > longest_label || label.find('\0') != std::string::npos) {
+    throw Error("api.bad_request", fmt::format("`label` must be at most {} bytes, without NUL bytes", longest_label));
+  }
+  const std::string& phase = request.phase_name.value_or("");
+  if (phase.size() > longest_label || phase.find('\0') != std::string::npos) {
+    throw Error("api.bad_request",
+                fmt::format("`phase_name` must be at most {} bytes, without NUL bytes", longest_label));
+  }
+  check_metadata(request.metadata);
+  return request;
+}
+
+project::WorkflowPlace place_of(const wire::ExecutionRequest& request) {
+  const std::filesystem::path project = request.project;
+  if (request.workflow) return project::find_workflow(project, *request.workflow);
+  project::WorkflowPlace place{
+      .source = std::make_shared<const spec::Source>(request.file.value_or("<workflow>"), *request.source),
+      .project = project,
+      .folder = {}};
+  if (request.file) place.folder = std::filesystem::path(*request.file).parent_path();
+  return place;
+}
+
+void create(SharedExchange exchange) {
+  refuse_from_inside(exchange, "start a workflow");
+  const wire::ExecutionRequest request = decode_request(*exchange);
+  const model::Config config = load_config_around(*exchange, request.project);
+  auto gathered = project::gather_workflow(place_of(request), config);
+  if (!gathered) return exchange->refuse("flow.invalid", "the workflow is not valid", gathered.error());
+  admit_folder(request.project);
+  runtime::ExecutionDriver::Start start{
+      .execution = {.workflow = std::move(gathered->file.workflow), .hash = gathered->file.content_hash},
+      .settings = runtime::make_settings(config, request.project),
+      .idempotency = exchange->key};
+  for (auto& [name, file] : gathered->subgraphs) {
+    start.execution.subgraphs.emplace(
+        name, ledger::NewExecution::Subgraph{.hash = file.content_hash, .workflow = std::move(file.workflow)});
+  }
+  if (request.inputs) start.execution.inputs = *request.inputs;
+  start.execution.label = request.label;
+  start.execution.phase_name = request.phase_name;
+  start.execution.metadata = request.metadata;
+  start.settings.apply = start.execution.workflow.config.apply;
+  start.settings.environment = request.environment;
+  using Started = runtime::ExecutionDriver::Started;
+  exchange->daemon.driver().start(std::move(start), [exchange](std::expected<Started, Error> started) {
+    if (!started) return exchange->refuse(started.error());
+    // Uncommitted changes are not included, and the caller must know that.
+    send_record(exchange, started->execution, 201, base::Member{"dirty", json::to_value(started->dirty)});
+  });
+}
+
+// Without the members that only single records have.
+Value list_item(const Execution& execution) {
+  Value item = json::to_value(execution);
+  std::erase_if(*item.as_object(), [](const base::Member& member) {
+    return member.key == "nodes" || member.key == "inputs" || member.key == "config";
+  });
+  return item;
+}
+
+void list(SharedExchange exchange) {
+  send_page(
+      exchange,
+      store::ExecutionFilter{
+          .statuses = parse_words<model::ExecutionStatus>(exchange->query("status"), "status", "statuses"),
+          .label = exchange->query("label"),
+          .workflow = exchange->query("workflow"),
+          .before = parse_cursor<ExecutionId>(*exchange),
+          .most = exchange->query_integer("limit", listed_by_default, 1, max_listed)},
+      Listing{store::list_executions, [](const Execution& execution) { return execution.execution_id; }, list_item});
+}
+
+void show(SharedExchange exchange) { send_record(exchange, exchange->execution_id(), 200); }
+
+struct WholeHistory {
+  store::ExecutionHistory history;
+  // Newest first.
+  std::vector<model::Patch> patches;
+};
+
+// Without the diff, as in the list of patches, because it can be large.
+Value describe_without_diff(const model::Patch& patch) {
+  Value document = json::to_value(patch);
+  std::erase_if(*document.as_object(), [](const base::Member& member) { return member.key == "diff"; });
+  return document;
+}
+
+void history(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id](ledger::Transaction& transaction) {
+        get_execution(transaction, id, NodeDetail::none);
+        return WholeHistory{store::read_execution_history(transaction.session(), id),
+                            store::list_patches(transaction.session(), {.execution = id, .most = most_patches})};
+      },
+      [exchange](std::expected<WholeHistory, Error> found) {
+        if (!found) return exchange->refuse(found.error());
+        Value::Array iterations;
+        for (const store::ArchivedNode& archived : found->history.nodes) {
+          Value record = json::to_value(archived.node);
+          record.set("archived_at", json::to_value(archived.archived_at));
+          iterations.push_back(std::move(record));
+        }
+        Value document = Value::object();
+        document.set("iterations", Value::array(std::move(iterations)));
+        document.set("runs", json::to_value(found->history.runs));
+        document.set("approvals", json::to_value(found->history.approvals));
+        Value::Array patches;
+        // In order of creation, like everything else here.
+        for (const model::Patch& patch : found->patches | std::views::reverse) {
+          patches.push_back(describe_without_diff(patch));
+        }
+        document.set("patches", Value::array(std::move(patches)));
+        exchange->send(200, document);
+      });
+}
+
+void workflow(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id](ledger::Transaction& transaction) {
+        get_execution(transaction, id, NodeDetail::none);
+        return store::find_execution_workflow(transaction.session(), id).value();
+      },
+      [exchange](std::expected<store::StoredWorkflow, Error> found) {
+        if (!found) return exchange->refuse(found.error());
+        Value document = Value::object();
+        document.set("content_hash", Value::string(found->hash));
+        document.set("workflow", std::move(found->definition));
+        exchange->send(200, document);
+      });
+}
+
+void cancel(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  refuse_from_inside(exchange, fmt::format("cancel {}", id.text()));
+  const Value& body = exchange->body();
+  std::string reason = fmt::format("cancelled by {}", exchange->actor());
+  if (const Value* why = body.find("reason"); why != nullptr && !why->is_null()) {
+    if (why->as_string() == nullptr) throw Error("api.bad_request", "`reason` must be a string");
+    const std::string_view words = base::truncate_utf8(*why->as_string(), longest_reason);
+    if (!words.empty()) reason += fmt::format(": {}", words);
+  }
+  exchange->daemon.driver().cancel(id, std::move(reason), answer_with(exchange, 200));
+}
+
+// STO-2: another program ran it, with unknown tools and files.
+void refuse_imported(const Execution& execution) {
+  const Value* origin = execution.config ? execution.config->find("imported_from") : nullptr;
+  if (origin == nullptr || origin->as_string() == nullptr) return;
+  throw Error("execution.imported",
+              fmt::format("{} was imported from {} and cannot be retried", execution.execution_id.text(),
+                          base::quoted(*origin->as_string())),
+              "start it again with `reeve flow run` or `reeve pipeline start`");
+}
+
+void retry(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  refuse_from_inside(exchange, fmt::format("retry {}", id.text()));
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id](ledger::Transaction& transaction) {
+        const Execution execution = get_execution(transaction, id, NodeDetail::brief);
+        refuse_imported(execution);
+        refuse_rejected_pipeline(execution);
+        return id;
+      },
+      [exchange](std::expected<ExecutionId, Error> checked) {
+        if (!checked) return exchange->refuse(checked.error());
+        exchange->daemon.driver().retry(*checked, answer_with(exchange, 200));
+      });
+}
+
+// A client waiting for the end of an execution. Reads the record when it may have changed, one read at a time.
+struct ExecutionWait : std::enable_shared_from_this<ExecutionWait> {
+  SharedExchange exchange;
+  ExecutionId id;
+  bool through_approvals;
+  std::shared_ptr<LongPoll> poll;
+  bool is_reading = false;
+  bool must_read_again = false;
+
+  ExecutionWait(SharedExchange asked, ExecutionId execution, bool through)
+      : exchange(std::move(asked)),
+        id(execution),
+        through_approvals(through),
+        poll(LongPoll::begin(exchange->daemon.loop(), *exchange->responder)) {}
+
+  void begin(base::Milliseconds timeout) {
+    // Subscribe before reading, so that a change in between is not missed.
+    poll->keep(exchange->daemon.follow_execution(id, [self = shared_from_this()] { self->read(); }));
+    poll->expire_after(timeout, [exchange = exchange] { show(exchange); });
+    read();
+  }
+
+  void read() {
+    if (poll->is_over()) return;
+    must_read_again = is_reading;
+    if (is_reading) return;
+    is_reading = true;
+    runtime::ask_store(
+        exchange->daemon.ledger(), exchange->daemon.loop(),
+        [id = id](ledger::Transaction& transaction) { return get_execution(transaction, id, NodeDetail::none).status; },
+        [self = shared_from_this()](std::expected<model::ExecutionStatus, Error> status) {
+          self->on_read(std::move(status));
+        });
+  }
+
+  void on_read(std::expected<model::ExecutionStatus, Error> status) {
+    is_reading = false;
+    if (poll->is_over()) return;
+    if (!status) {
+      poll->end();
+      return exchange->refuse(status.error());
+    }
+    const bool waits = *status == model::ExecutionStatus::waiting_approval;
+    const bool is_finished = model::is_over(*status) && !exchange->daemon.driver().is_finishing(id);
+    if (is_finished || (waits && !through_approvals)) {
+      poll->end();
+      return show(exchange);
+    }
+    if (must_read_again) return read();
+    // The work that follows the end is done shortly, but no notification is sent for it.
+    if (model::is_over(*status)) poll->read_after(finish_pause, [self = shared_from_this()] { self->read(); });
+  }
+};
+
+void wait(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  const base::Milliseconds timeout = parse_poll_timeout(exchange->request);
+  if (timeout.count() == 0) return show(exchange);
+  const bool through = exchange->query("through_approvals").value_or("1") != "0";
+  std::make_shared<ExecutionWait>(exchange, id, through)->begin(timeout);
+}
+
+}  // namespace
+
+std::vector<Route> execution_routes() {
+  return {{"POST", "/api/executions", create},
+          {"GET", "/api/executions", list},
+          {"GET", "/api/executions/*", show},
+          {"GET", "/api/executions/*/history", history},
+          {"GET", "/api/executions/*/workflow", workflow},
+          {"GET", "/api/executions/*/wait", wait},
+          {"POST", "/api/executions/*/cancel", cancel},
+          {"POST", "/api/executions/*/retry", retry}};
+}
+
+}  // namespace reeve::server

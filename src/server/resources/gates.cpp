@@ -1,0 +1,35 @@
+#include "server/resources/named_page.h"
+#include "server/resources/own_project.h"
+#include "server/routing/api.h"
+#include "wire/settings.h"
+
+// /api/gates: the gates of the effective config.
+namespace reeve::server {
+
+namespace {
+
+base::Value show_record(const model::Config& config, const std::string& name, const model::Gate& value) {
+  wire::GateRecord record{{value}, name};
+  mask_secrets(record.env, config);
+  return json::to_value(record);
+}
+
+auto make_show(const model::Config& config) {
+  return [&config](const std::string& name, const model::Gate& value) { return show_record(config, name, value); };
+}
+
+void list(SharedExchange exchange) {
+  const model::Config config = load_config(*exchange);
+  send_names(exchange, config.gates, make_show(config));
+}
+
+void show(SharedExchange exchange) {
+  const model::Config config = load_config(*exchange);
+  send_named(exchange, config.gates, "gate", make_show(config));
+}
+
+}  // namespace
+
+std::vector<Route> gate_routes() { return {{"GET", "/api/gates", list}, {"GET", "/api/gates/*", show}}; }
+
+}  // namespace reeve::server

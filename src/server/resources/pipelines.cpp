@@ -1,0 +1,241 @@
+#include "server/resources/pipelines.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+#include "json/decode.h"
+#include "json/describe.h"
+#include "json/encode.h"
+#include "project/pipelines.h"
+#include "runtime/executions/execution_driver.h"
+#include "runtime/loop/store_task.h"
+#include "server/access/in_run_caller.h"
+#include "server/resources/listing.h"
+#include "server/resources/own_project.h"
+#include "server/routing/api.h"
+#include "spec/pipeline_graph.h"
+#include "spec/workflow_file.h"
+#include "store/executions.h"
+#include "wire/pipeline_record.h"
+#include "wire/pipeline_request.h"
+
+// /api/pipelines (PIP-2)
+namespace reeve::server {
+
+namespace {
+
+using base::Error;
+using base::ExecutionId;
+using base::Value;
+using engine::Answer;
+using model::Execution;
+using model::PipelineStatus;
+using store::NodeDetail;
+using wire::PipelineRecord;
+
+// Agents get it inside one command-line argument, after other text of their prompt.
+constexpr std::size_t longest_prompt = 64UL * 1024;
+
+Error not_found(std::string_view name) {
+  return {"pipeline.not_found", fmt::format("there is no pipeline {}", name),
+          "`reeve pipeline list` lists started pipelines; ids look like EX-9"};
+}
+
+ExecutionId pipeline_id(const Exchange& exchange) {
+  const auto id = ExecutionId::parse(exchange.parts.at(0));
+  if (!id) throw not_found(base::quoted(exchange.parts.at(0)));
+  return *id;
+}
+
+// An execution that is not a pipeline does not count, whatever its id.
+Execution get_pipeline(ledger::Transaction& transaction, ExecutionId id, NodeDetail detail) {
+  auto found = store::find_execution(transaction.session(), id, detail);
+  if (!found || !spec::is_pipeline(found->workflow_id)) throw not_found(id.text());
+  return std::move(*found);
+}
+
+PipelineRecord read_record(ledger::Transaction& transaction, ExecutionId id) {
+  const Execution execution = get_pipeline(transaction, id, NodeDetail::all);
+  const auto stored = store::find_execution_workflow(transaction.session(), id);
+  const auto workflow = stored ? json::from_value<model::Workflow>(stored->definition) : model::Workflow();
+  if (!workflow) throw Error("store.damaged", fmt::format("the graph of {} cannot be read", id.text()));
+  return wire::make_pipeline_record(execution, *workflow);
+}
+
+// The current record, with additional members.
+void send_record(SharedExchange exchange, ExecutionId id, int status, std::optional<base::Member> more = {}) {
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id](ledger::Transaction& transaction) { return read_record(transaction, id); },
+      [exchange, status, more = std::move(more)](std::expected<PipelineRecord, Error> record) {
+        if (!record) return exchange->refuse(record.error());
+        Value document = json::to_value(*record);
+        if (more) document.set(more->key, more->value);
+        exchange->send(status, document);
+      });
+}
+
+wire::PipelineRequest decode_request(const Exchange& exchange) {
+  auto decoded = json::from_value<wire::PipelineRequest>(exchange.body());
+  if (!decoded) throw Error("api.bad_request", decoded.error());
+  wire::PipelineRequest request = std::move(*decoded);
+  if (request.pipeline.empty())
+    throw Error("api.bad_request", "`pipeline` is required", "name one from pipelines.yaml");
+  if (base::trim(request.prompt).empty()) throw Error("api.bad_request", "`prompt` is required: the task to perform");
+  const bool has_nul = request.prompt.find('\0') != std::string::npos;
+  if (request.prompt.size() > longest_prompt || has_nul) {
+    throw Error("api.bad_request", fmt::format("`prompt` must be at most {} bytes, without NUL bytes", longest_prompt));
+  }
+  if (!request.inputs) request.inputs = Value::object();
+  if (request.inputs->as_object() == nullptr) {
+    throw Error("api.bad_request", fmt::format("`inputs` must be an object, not {}", request.inputs->kind()));
+  }
+  if (request.inputs->find(spec::pipeline_prompt) != nullptr) {
+    throw Error("api.bad_request", "an input cannot be named `prompt`: every pipeline has one");
+  }
+  if (!request.project) request.project = own_project(exchange.daemon).string();
+  std::error_code error;
+  if (!std::filesystem::path(*request.project).is_absolute() ||
+      !std::filesystem::is_directory(*request.project, error)) {
+    throw Error("api.bad_request",
+                fmt::format("`project` must be the absolute path of a folder: {}", base::quoted(*request.project)));
+  }
+  return request;
+}
+
+void create(SharedExchange exchange) {
+  refuse_from_inside(exchange, "start a pipeline");
+  const wire::PipelineRequest request = decode_request(*exchange);
+  const model::Config config = load_config_around(*exchange, *request.project);
+  const auto pipelines = project::load_pipelines(*request.project, &config, request.pipeline);
+  if (!pipelines) return exchange->refuse("pipeline.invalid", "the pipelines are not valid", pipelines.error());
+  spec::PipelineGraph graph = spec::compile_pipeline(
+      *pipelines, config, {.name = request.pipeline, .prompt = request.prompt, .inputs = *request.inputs});
+  admit_folder(*request.project);
+  runtime::ExecutionDriver::Start start{.execution = {.workflow = std::move(graph.workflow), .hash = {}},
+                                        .settings = runtime::make_settings(config, *request.project),
+                                        .idempotency = exchange->key};
+  start.execution.hash = spec::hash_content(start.execution.workflow);
+  start.execution.inputs = std::move(graph.seeds);
+  start.settings.roles.merge(graph.roles);
+  start.settings.environment = request.environment;
+  using Started = runtime::ExecutionDriver::Started;
+  exchange->daemon.driver().start(std::move(start), [exchange](std::expected<Started, Error> started) {
+    if (!started) return exchange->refuse(started.error());
+    send_record(exchange, started->execution, 201, base::Member{"dirty", json::to_value(started->dirty)});
+  });
+}
+
+Value list_item(const Execution& execution) {
+  Value item = json::to_value(wire::make_pipeline_summary(execution));
+  std::erase_if(*item.as_object(), [](const base::Member& member) {
+    return member.key == "steps" || member.key == "prompt" || member.key == "inputs" || member.key == "approval_id";
+  });
+  return item;
+}
+
+void list(SharedExchange exchange) {
+  store::ExecutionFilter filter{.workflow_start = std::string(spec::pipeline_id_start),
+                                .before = parse_cursor<ExecutionId>(*exchange),
+                                .most = exchange->query_integer("limit", listed_by_default, 1, max_listed)};
+  for (const PipelineStatus status : parse_words<PipelineStatus>(exchange->query("status"), "status", "statuses")) {
+    filter.statuses.push_back(wire::execution_status(status));
+  }
+  if (const auto name = exchange->query("pipeline")) filter.workflow = spec::pipeline_workflow_id(*name);
+  send_page(
+      exchange, std::move(filter),
+      Listing{store::list_executions, [](const Execution& execution) { return execution.execution_id; }, list_item});
+}
+
+void show(SharedExchange exchange) { send_record(exchange, pipeline_id(*exchange), 200); }
+
+// The approval of the step at which the pipeline waits.
+base::ApprovalId get_question(const PipelineRecord& pipeline) {
+  if (pipeline.approval_id) return *pipeline.approval_id;
+  const std::string id = pipeline.pipeline_id.text();
+  const bool waits = pipeline.status == PipelineStatus::waiting_for_approval;
+  throw Error("pipeline.not_waiting",
+              waits ? fmt::format("{} is waiting for an answer to one of its agents, not at an approval step", id)
+                    : fmt::format("{} is {} and not waiting at an approval step", id, base::spell(pipeline.status)),
+              waits ? "`reeve approvals` lists open questions"
+              : pipeline.status == PipelineStatus::running
+                  ? fmt::format("`reeve pipeline show {}` shows its steps; wait until it asks", id)
+                  : "");
+}
+
+// The only entry point for decisions about a pipeline: that of its approval (APR-2, APR-12).
+void decide(SharedExchange exchange, Answer::Word word) {
+  const ExecutionId id = pipeline_id(*exchange);
+  deny_in_run_caller(exchange, fmt::format("decide about {}", id.text()));
+  const Value& body = exchange->body();
+  runtime::Approvals::Decision decision;
+  decision.answer.word = word;
+  decision.answer.comment = find_text(body, "comment", longest_text);
+  decision.answer.decided_by = exchange->actor();
+  decision.answer.note = find_text(body, "decided_by", longest_name);
+  decision.idempotency = exchange->key;
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id, idempotency = decision.idempotency](ledger::Transaction& transaction) -> std::optional<base::ApprovalId> {
+        const PipelineRecord pipeline = read_record(transaction, id);
+        if (runtime::find_answer(transaction, idempotency)) return std::nullopt;
+        return get_question(pipeline);
+      },
+      [exchange, id, decision](std::expected<std::optional<base::ApprovalId>, Error> question) {
+        if (!question) return exchange->refuse(question.error());
+        // A repeated request: it was decided the first time.
+        if (!*question) return send_record(exchange, id, 200);
+        exchange->daemon.approvals().decide(**question, decision,
+                                            [exchange, id](const std::expected<model::Approval, Error>& decided) {
+                                              if (!decided) return exchange->refuse(decided.error());
+                                              send_record(exchange, id, 200);
+                                            });
+      });
+}
+
+void approve(SharedExchange exchange) { decide(std::move(exchange), Answer::Word::approve); }
+void reject(SharedExchange exchange) { decide(std::move(exchange), Answer::Word::reject); }
+
+void abort(SharedExchange exchange) {
+  const ExecutionId id = pipeline_id(*exchange);
+  refuse_from_inside(exchange, fmt::format("abort {}", id.text()));
+  std::string reason = fmt::format("aborted by {}", exchange->actor());
+  if (const auto why = find_text(exchange->body(), "comment", longest_text); why && !why->empty()) {
+    reason += fmt::format(": {}", *why);
+  }
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id](ledger::Transaction& transaction) { return get_pipeline(transaction, id, NodeDetail::none).execution_id; },
+      [exchange, reason](std::expected<ExecutionId, Error> found) {
+        if (!found) return exchange->refuse(found.error());
+        exchange->daemon.driver().cancel(*found, reason, [exchange](std::expected<ExecutionId, Error> cancelled) {
+          if (!cancelled) return exchange->refuse(cancelled.error());
+          send_record(exchange, *cancelled, 200);
+        });
+      });
+}
+
+}  // namespace
+
+void refuse_rejected_pipeline(const Execution& execution) {
+  if (!spec::is_pipeline(execution.workflow_id)) return;
+  const bool was_rejected = std::ranges::any_of(execution.nodes, [](const model::NodeExecution& node) {
+    return node.type == model::NodeType::human && node.status == model::NodeStatus::failed;
+  });
+  if (!was_rejected) return;
+  throw Error("pipeline.rejected", fmt::format("{} was rejected and cannot be retried", execution.execution_id.text()),
+              "start it again: reeve pipeline start NAME --prompt P");
+}
+
+std::vector<Route> pipeline_routes() {
+  return {{"POST", "/api/pipelines", create},          {"GET", "/api/pipelines", list},
+          {"GET", "/api/pipelines/*", show},           {"POST", "/api/pipelines/*/approve", approve},
+          {"POST", "/api/pipelines/*/reject", reject}, {"POST", "/api/pipelines/*/abort", abort}};
+}
+
+}  // namespace reeve::server

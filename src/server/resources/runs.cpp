@@ -1,0 +1,256 @@
+#include "store/runs.h"
+
+#include <charconv>
+#include <csignal>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/base64.h"
+#include "base/text.h"
+#include "json/decode.h"
+#include "json/describe.h"
+#include "json/write.h"
+#include "runtime/loop/store_task.h"
+#include "server/access/in_run_caller.h"
+#include "server/access/in_run_policy.h"
+#include "server/request/long_poll.h"
+#include "server/resources/listing.h"
+#include "server/resources/own_project.h"
+#include "server/resources/terminal.h"
+#include "server/routing/api.h"
+#include "wire/run_request.h"
+
+// /api/runs
+namespace reeve::server {
+
+namespace {
+
+using base::Error;
+using base::Value;
+using model::Run;
+
+template <class T>
+T decode_body(const Exchange& exchange) {
+  auto decoded = json::from_value<T>(exchange.body());
+  if (!decoded) throw Error("api.bad_request", decoded.error());
+  return std::move(*decoded);
+}
+
+auto answer_with(SharedExchange exchange, int status) {
+  return [exchange, status](std::expected<Run, Error> run) {
+    if (run) {
+      exchange->send(status, json::to_value(*run));
+    } else {
+      exchange->refuse(run.error());
+    }
+  };
+}
+
+// A run started from inside another always belongs to that run, so that the starter can read it.
+void make_child(const Exchange& exchange, wire::RunRequest& request) {
+  const InRunCaller& in_run_caller = *exchange.in_run_caller;
+  const runtime::LiveRun* parent =
+      in_run_caller.held ? exchange.daemon.supervisor().find(*in_run_caller.held) : nullptr;
+  const auto own = parent != nullptr ? parent->record().execution_id : std::nullopt;
+  if (request.execution_id && request.execution_id != own) {
+    throw Error("run.inside_run",
+                fmt::format("a process inside {} cannot start runs in another execution", in_run_caller.run),
+                "omit the execution");
+  }
+  request.metadata.erase(parent_run_key);
+  request.metadata.erase(parent_keeper_key);
+  if (in_run_caller.held) {
+    request.metadata.emplace(parent_run_key, in_run_caller.held->text());
+  } else if (!in_run_caller.keeper.empty()) {
+    request.metadata.emplace(parent_keeper_key, in_run_caller.keeper);
+  }
+}
+
+void create(SharedExchange exchange) {
+  refuse_sandboxed(exchange);
+  auto request = decode_body<wire::RunRequest>(*exchange);
+  if (exchange->in_run_caller) make_child(*exchange, request);
+  std::filesystem::path folder = named_project(*exchange, request.project);
+  if (folder.empty()) folder = request.cwd;
+  const model::Config config = load_config_around(*exchange, folder);
+  auto plan = runtime::make_plan(config, request);
+  if (!plan) throw plan.error();
+  const bool is_guarded = plan->profile.sandbox == model::Sandbox::guard;
+  const std::string cwd = plan->cwd;
+  admit_folder(cwd);
+  const auto start = [exchange, plan = std::move(*plan)] {
+    exchange->daemon.supervisor().start(plan, exchange->key, answer_with(exchange, 201));
+  };
+  if (!is_guarded) return start();
+  // Checked before the run exists: a run that cannot be sandboxed is not created.
+  exchange->daemon.sandbox().ask(cwd, [exchange, start](const std::optional<Error>& error) {
+    if (error) return exchange->refuse(*error);
+    start();
+  });
+}
+
+void list(SharedExchange exchange) {
+  send_page(exchange,
+            store::RunFilter{.statuses = parse_words<model::RunStatus>(exchange->query("status"), "status", "statuses"),
+                             .before = parse_cursor<base::RunId>(*exchange),
+                             .most = exchange->query_integer("limit", listed_by_default, 1, max_listed)},
+            Listing{store::list_runs, [](const Run& run) { return run.tool_run_id; },
+                    [](std::string& json, const Run& run) { json::append(json, run); }});
+}
+
+// Loads the stored run for `then`; calls `otherwise` if there is none.
+template <class Then, class Otherwise>
+void load(SharedExchange exchange, Then then, Otherwise otherwise) {
+  const base::RunId id = exchange->run_id();
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id](ledger::Transaction& transaction) {
+        auto found = store::find_run(transaction.session(), id);
+        if (!found) {
+          throw Error("run.not_found", fmt::format("there is no run {}", id.text()), "`reeve runs` lists them");
+        }
+        return std::move(found->run);
+      },
+      [exchange, then, otherwise](std::expected<Run, Error> run) {
+        if (run) return then(std::move(*run));
+        otherwise();
+        exchange->refuse(run.error());
+      });
+}
+
+template <class Then>
+void load(SharedExchange exchange, Then then) {
+  load(std::move(exchange), std::move(then), [] {});
+}
+
+void show(SharedExchange exchange) {
+  load(exchange, [exchange](Run run) { exchange->send(200, json::to_value(run)); });
+}
+
+void cancel(SharedExchange exchange) {
+  const Value& body = exchange->body();
+  runtime::Supervisor::Cancellation cancellation{.by = exchange->actor()};
+  if (const Value* reason = body.find("reason"); reason != nullptr && !reason->is_null()) {
+    if (reason->as_string() == nullptr) throw Error("api.bad_request", "`reason` must be a string");
+    cancellation.reason = std::string(base::truncate_utf8(*reason->as_string(), 4'096));
+  }
+  if (const Value* kill = body.find("kill")) cancellation.kill = kill->as_bool() != nullptr && *kill->as_bool();
+  exchange->daemon.supervisor().cancel(exchange->run_id(), std::move(cancellation), answer_with(exchange, 200));
+}
+
+// The live run of this daemon; otherwise refuses with its status.
+void with_live(SharedExchange exchange, const std::function<void(runtime::LiveRun&)>& act) {
+  if (runtime::LiveRun* live = exchange->daemon.supervisor().find(exchange->run_id())) {
+    act(*live);
+    return;
+  }
+  load(exchange, [exchange](const Run& run) {
+    exchange->refuse(Error("run.not_running", fmt::format("{} is {} and has no process", run.tool_run_id.text(),
+                                                          base::spell(run.status))));
+  });
+}
+
+void send_nothing(const SharedExchange& exchange) { exchange->send(200, Value::object()); }
+
+void input(SharedExchange exchange) {
+  // Typing an answer is a decision.
+  deny_in_run_caller(exchange, fmt::format("type into {}", exchange->run_id().text()));
+  if (!may_type(*exchange)) {
+    throw Error("api.forbidden",
+                "sending input needs the scopes `operate` and `approve`, because it can answer a prompt",
+                "reeve token create NAME --scope operate,approve");
+  }
+  const Value& body = exchange->body();
+  const Value* text = body.find("text");
+  const Value* encoded = body.find("base64");
+  std::string bytes;
+  if (text != nullptr && text->as_string() != nullptr) {
+    bytes = *text->as_string();
+  } else if (encoded != nullptr && encoded->as_string() != nullptr) {
+    auto decoded = base::decode_base64(*encoded->as_string());
+    if (!decoded) throw Error("api.bad_request", "`base64` is not valid base64");
+    bytes = std::move(*decoded);
+  } else {
+    throw Error("api.bad_request", "`text` or `base64` is required");
+  }
+  with_live(exchange, [&](runtime::LiveRun& live) {
+    live.input(std::move(bytes), [exchange](bool is_taken) {
+      if (is_taken) return send_nothing(exchange);
+      exchange->refuse(Error("run.no_input",
+                             "the tool takes no input: its standard input is closed, or too much input is pending",
+                             "start it with --pty to type into it"));
+    });
+  });
+}
+
+void resize(SharedExchange exchange) {
+  struct Size {
+    int rows = 0;
+    int columns = 0;
+  };
+  const Value& body = exchange->body();
+  const auto number = [&](std::string_view name) {
+    const Value* found = body.find(name);
+    const std::int64_t* value = found != nullptr ? found->as_integer() : nullptr;
+    if (value == nullptr || *value < 1 || *value > 1'000) {
+      throw Error("api.bad_request", fmt::format("`{}` must be a whole number from 1 to 1000", name));
+    }
+    return static_cast<int>(*value);
+  };
+  const Size size{number("rows"), number("columns")};
+  with_live(exchange, [&](runtime::LiveRun& live) {
+    live.resize(size.rows, size.columns);
+    send_nothing(exchange);
+  });
+}
+
+void signal(SharedExchange exchange) {
+  static const std::map<std::string, int, std::less<>> names = {
+      {"HUP", SIGHUP},   {"INT", SIGINT},   {"QUIT", SIGQUIT}, {"KILL", SIGKILL}, {"USR1", SIGUSR1},  {"USR2", SIGUSR2},
+      {"TERM", SIGTERM}, {"STOP", SIGSTOP}, {"CONT", SIGCONT}, {"TSTP", SIGTSTP}, {"WINCH", SIGWINCH}};
+  const Value& body = exchange->body();
+  const Value* wanted = body.find("signal");
+  std::string name = wanted != nullptr && wanted->as_string() != nullptr ? *wanted->as_string() : "";
+  if (name.starts_with("SIG")) name.erase(0, 3);
+  const auto found = names.find(name);
+  if (found == names.end()) {
+    throw Error("api.bad_request",
+                "`signal` must be one of HUP, INT, QUIT, KILL, USR1, USR2, TERM, STOP, CONT, TSTP, WINCH");
+  }
+  with_live(exchange, [&](runtime::LiveRun& live) {
+    live.signal(found->second);
+    send_nothing(exchange);
+  });
+}
+
+void wait(SharedExchange exchange) {
+  const base::RunId id = exchange->run_id();
+  const bool through = exchange->query("through_approvals").value_or("1") != "0";
+  const base::Milliseconds timeout = parse_poll_timeout(exchange->request);
+  const auto poll = LongPoll::begin(exchange->daemon.loop(), *exchange->responder);
+  const auto finish = poll->once([exchange](const Run& run) { exchange->send(200, json::to_value(run)); });
+  // Subscribe before reading, so that a change in between is not missed.
+  poll->keep(exchange->daemon.supervisor().wait({id, through}, finish));
+  load(
+      exchange,
+      [exchange, poll, finish, through, timeout](const Run& run) {
+        const bool is_over = is_final(run.status) || (!through && run.status == model::RunStatus::waiting_approval);
+        if (is_over || timeout.count() == 0) return finish(run);
+        poll->expire_after(timeout, [exchange] { show(exchange); });
+      },
+      // There is no such run, so nothing would ever end this wait.
+      [poll] { poll->end(); });
+}
+
+}  // namespace
+
+std::vector<Route> run_routes() {
+  return {{"POST", "/api/runs", create},          {"GET", "/api/runs", list},
+          {"GET", "/api/runs/*", show},           {"POST", "/api/runs/*/cancel", cancel},
+          {"POST", "/api/runs/*/input", input},   {"POST", "/api/runs/*/resize", resize},
+          {"POST", "/api/runs/*/signal", signal}, {"GET", "/api/runs/*/wait", wait}};
+}
+
+}  // namespace reeve::server

@@ -1,0 +1,214 @@
+#include "store/tokens.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/hash.h"
+#include "base/quantity.h"
+#include "base/text.h"
+#include "json/describe.h"
+#include "os/user.h"
+#include "runtime/loop/store_task.h"
+#include "server/access/in_run_caller.h"
+#include "server/access/secret.h"
+#include "server/access/tcp_endpoint.h"
+#include "server/resources/listing.h"
+#include "server/routing/api.h"
+
+// /api/tokens
+namespace reeve::server {
+
+namespace {
+
+using base::Error;
+using base::Value;
+using model::Token;
+
+constexpr std::int64_t most_tokens = 1'000;
+constexpr auto longest_life = std::chrono::hours(24 * 3'650);
+
+Value record_of(const Token& token, base::WallTime now) {
+  Value record = json::to_value(token);
+  const bool is_over = token.expires_at && *token.expires_at <= now;
+  record.set("status", Value::string(token.revoked_at ? "revoked" : is_over ? "expired" : "active"));
+  return record;
+}
+
+void list(SharedExchange exchange) {
+  store::TokenFilter filter{.before = exchange->query("cursor").value_or("")};
+  if (!filter.before.empty() && !model::is_token_name(filter.before)) {
+    throw Error("api.bad_request", "invalid `cursor`");
+  }
+  const std::int64_t asked = exchange->query_integer("limit", listed_by_default, 1, max_listed);
+  // Fetches one more than requested, to know whether there are more.
+  filter.most = asked + 1;
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [filter, asked](ledger::Transaction& transaction) {
+        std::vector<Token> tokens = store::list_tokens(transaction.session(), filter);
+        const bool has_more = static_cast<std::int64_t>(tokens.size()) > asked;
+        if (has_more) tokens.pop_back();
+        Value document = Value::object();
+        document.set("next_cursor", has_more ? Value::string(tokens.back().name) : Value());
+        Value::Array items;
+        for (const Token& token : tokens) items.push_back(record_of(token, transaction.now()));
+        document.set("items", Value::array(std::move(items)));
+        return document;
+      },
+      [exchange](std::expected<Value, Error> page) {
+        if (!page) return exchange->refuse(page.error());
+        exchange->send(200, *page);
+      });
+}
+
+std::vector<model::Scope> parse_scopes(const Value& body) {
+  const Value* found = body.find("scopes");
+  if (found == nullptr || found->is_null()) return {model::Scope::read};
+  const std::string allowed = fmt::format("valid scopes: {}", fmt::join(base::spellings<model::Scope>(), ", "));
+  const Value::Array* words = found->as_array();
+  if (words == nullptr || words->empty()) throw Error("api.bad_request", "`scopes` must be a list of words", allowed);
+  std::vector<model::Scope> scopes;
+  for (const Value& word : *words) {
+    const auto scope = word.as_string() != nullptr ? base::find_enum<model::Scope>(*word.as_string()) : std::nullopt;
+    if (!scope) throw Error("api.bad_request", "unknown scope", allowed);
+    if (std::ranges::find(scopes, *scope) == scopes.end()) scopes.push_back(*scope);
+  }
+  std::ranges::sort(scopes);
+  return scopes;
+}
+
+std::optional<base::Milliseconds> parse_life(const Value& body) {
+  const auto text = find_text(body, "expires_in", longest_name);
+  if (!text) return std::nullopt;
+  const auto life = base::parse_duration(*text);
+  if (!life || life->count() <= 0 || *life > longest_life) {
+    throw Error("api.bad_request", fmt::format("`expires_in` must be {}, and at most ten years", base::duration_forms));
+  }
+  return life;
+}
+
+struct TokenRequest {
+  Token token;
+  std::optional<base::Milliseconds> life;
+  std::string hash;
+};
+
+Token create_token(ledger::Transaction& transaction, TokenRequest asked_for) {
+  store::Session& session = transaction.session();
+  Token& token = asked_for.token;
+  if (const auto other = store::find_token(session, token.name)) {
+    throw Error(
+        "token.already_exists",
+        fmt::format("the token {} already exists{}", base::quoted(token.name), other->revoked_at ? " (revoked)" : ""),
+        "token names are never reused; choose another");
+  }
+  if (store::count_tokens(session) >= most_tokens) {
+    throw Error("token.too_many", fmt::format("the limit of {} tokens is reached", most_tokens),
+                "use an existing token");
+  }
+  token.created_at = transaction.now();
+  if (asked_for.life) token.expires_at = token.created_at + *asked_for.life;
+  store::insert_token(session, token, asked_for.hash);
+  Value data = Value::object();
+  data.set("name", Value::string(token.name));
+  data.set("scopes", json::to_value(token.scopes));
+  data.set("expires_at", json::to_value(token.expires_at));
+  transaction.record(model::AuditKind::token_created, token.created_by, data);
+  return token;
+}
+
+void create(SharedExchange exchange) {
+  deny_in_run_caller(exchange, "create a token");
+  const Value& body = exchange->body();
+  const std::string name = find_text(body, "name", longest_name).value_or("");
+  if (!model::is_token_name(name)) {
+    throw Error("api.bad_request", fmt::format("{} is not a valid token name", base::quoted(name)),
+                "up to 64 letters, digits and . _ @ -, starting with a letter or digit; not an id such as TR-1");
+  }
+  // Deciders are identified by name alone (APR-12), so a token must not look like a user of this machine.
+  if (os::is_person(name)) {
+    throw Error("api.bad_request", fmt::format("{} is the name of a user on this machine", base::quoted(name)),
+                fmt::format("name it after what uses it: {}-laptop", name));
+  }
+  const std::string secret = std::string(token_prefix) + make_secret();
+  TokenRequest asked_for{.token = {.name = name, .scopes = parse_scopes(body), .created_by = exchange->actor()},
+                         .life = parse_life(body),
+                         .hash = base::sha256_hex(secret)};
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [asked_for](ledger::Transaction& transaction) { return create_token(transaction, asked_for); },
+      [exchange, secret](std::expected<Token, Error> token) {
+        if (!token) return exchange->refuse(token.error());
+        Value record = record_of(*token, token->created_at);
+        // Returned only here.
+        record.set("token", Value::string(secret));
+        exchange->send(201, record);
+      });
+}
+
+void revoke(SharedExchange exchange) {
+  const std::string name = exchange->parts.at(0);
+  deny_in_run_caller(exchange, "revoke a token");
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [name, actor = exchange->actor()](ledger::Transaction& transaction) {
+        store::Session& session = transaction.session();
+        auto token = model::is_token_name(name) ? store::find_token(session, name) : std::nullopt;
+        if (!token) {
+          throw Error("token.not_found", fmt::format("there is no token {}", base::quoted(name)),
+                      "`reeve token list` lists them");
+        }
+        // Repeated: return the token unchanged.
+        if (!token->revoked_at) {
+          store::write_token_revoked(session, name, transaction.now_text());
+          token->revoked_at = transaction.now();
+          Value data = Value::object();
+          data.set("name", Value::string(name));
+          transaction.record(model::AuditKind::token_revoked, actor, data);
+        }
+        return record_of(*token, transaction.now());
+      },
+      [exchange, name](std::expected<Value, Error> record) {
+        if (!record) return exchange->refuse(record.error());
+        if (exchange->tcp_endpoint != nullptr) exchange->tcp_endpoint->forget_token(name);
+        exchange->send(200, *record);
+      });
+}
+
+// The daemon's own token has no name to revoke: it is replaced in its file.
+void renew_own(SharedExchange exchange) {
+  deny_in_run_caller(exchange, "renew the daemon's own token");
+  if (exchange->tcp_endpoint == nullptr) throw Error("api.no_route", "this daemon has no TCP endpoint");
+  const std::string file = exchange->daemon.options().folder.http_token().string();
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [actor = exchange->actor()](ledger::Transaction& transaction) {
+        Value data = Value::object();
+        data.set("name", Value::string("http.token"));
+        data.set("renewed", Value::boolean(true));
+        transaction.record(model::AuditKind::token_revoked, actor, data);
+      },
+      [exchange, file](const std::expected<void, Error>& recorded) {
+        if (!recorded) return exchange->refuse(recorded.error());
+        exchange->go_on([&] {
+          exchange->tcp_endpoint->renew_own_token();
+          Value document = Value::object();
+          document.set("file", Value::string(base::replace_invalid_utf8(file)));
+          exchange->send(200, document);
+        });
+      });
+}
+
+}  // namespace
+
+std::vector<Route> token_routes() {
+  return {{"GET", "/api/tokens", list},
+          {"POST", "/api/tokens", create},
+          {"DELETE", "/api/tokens/*", revoke},
+          {"POST", "/api/tokens/*/revoke", revoke},
+          {"POST", "/api/daemon/token", renew_own}};
+}
+
+}  // namespace reeve::server

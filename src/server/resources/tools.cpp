@@ -1,0 +1,36 @@
+#include "server/resources/named_page.h"
+#include "server/resources/own_project.h"
+#include "server/routing/api.h"
+#include "wire/settings.h"
+
+// /api/tools: the tool profiles of the effective config.
+namespace reeve::server {
+
+namespace {
+
+base::Value show_record(const model::Config& config, const std::string& name, const model::ToolProfile& value) {
+  wire::ToolRecord record{{value}, name};
+  mask_secrets(record.env, config);
+  return json::to_value(record);
+}
+
+auto make_show(const model::Config& config) {
+  return
+      [&config](const std::string& name, const model::ToolProfile& value) { return show_record(config, name, value); };
+}
+
+void list(SharedExchange exchange) {
+  const model::Config config = load_config(*exchange);
+  send_names(exchange, config.tools, make_show(config));
+}
+
+void show(SharedExchange exchange) {
+  const model::Config config = load_config(*exchange);
+  send_named(exchange, config.tools, "tool", make_show(config));
+}
+
+}  // namespace
+
+std::vector<Route> tool_routes() { return {{"GET", "/api/tools", list}, {"GET", "/api/tools/*", show}}; }
+
+}  // namespace reeve::server

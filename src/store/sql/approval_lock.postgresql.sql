@@ -1,5 +1,0 @@
--- Never waits: somebody may have left a plain update open for hours.
-SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
-  default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
-FROM approvals WHERE number = :approval FOR NO KEY UPDATE SKIP LOCKED

@@ -1,6 +1,0 @@
--- What the attempt asked last of those who answer by starting it again or by its socket.
-SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
-  default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
-FROM approvals WHERE run = :run AND attempt = :attempt AND kind = 'question' AND (delivery = 'rerun' OR delivery = 'live')
-ORDER BY number DESC LIMIT 1

@@ -1,1 +1,0 @@
-UPDATE approvals SET remind_at = NULL WHERE number = :approval AND remind_at IS NOT NULL

@@ -1,1 +1,0 @@
-SELECT number FROM approvals WHERE run = :run AND status = 'pending' ORDER BY number

@@ -1,1 +1,0 @@
-SELECT host FROM run_attempts WHERE run = :run AND attempt = :attempt

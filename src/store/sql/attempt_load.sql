@@ -1,1 +1,0 @@
-SELECT state, epoch, approval FROM run_attempts WHERE run = :run AND attempt = :attempt

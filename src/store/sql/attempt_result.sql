@@ -1,1 +1,0 @@
-SELECT result FROM run_attempts WHERE run = :run AND attempt = :attempt

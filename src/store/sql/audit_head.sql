@@ -1,1 +1,0 @@
-SELECT hash FROM audit_log ORDER BY seq DESC LIMIT 1

@@ -1,2 +1,0 @@
-INSERT INTO audit_log (seq, at, kind, actor, data, previous, hash)
-VALUES (:seq, :at, :kind, :actor, :data, :previous, :hash)

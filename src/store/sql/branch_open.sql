@@ -1,1 +1,0 @@
-UPDATE branches SET is_open = :is_open WHERE root = :root

@@ -1,1 +1,0 @@
-DELETE FROM branch_places WHERE root = :root AND host = :host

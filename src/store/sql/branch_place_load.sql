@@ -1,1 +1,0 @@
-SELECT project FROM branch_places WHERE root = :root AND host = :host

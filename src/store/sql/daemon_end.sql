@@ -1,1 +1,0 @@
-UPDATE daemons SET ended_at = :now, lease_until = :now WHERE number = :daemon AND ended_at IS NULL

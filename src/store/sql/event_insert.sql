@@ -1,1 +1,0 @@
-INSERT INTO events (seq, at, kind, data) VALUES (:seq, :at, :kind, :data)

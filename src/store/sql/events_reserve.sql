@@ -1,1 +1,0 @@
-UPDATE counters SET value = value + :count WHERE name = 'events' RETURNING value

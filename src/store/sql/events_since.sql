@@ -1,1 +1,0 @@
-SELECT seq, at, kind, data FROM events WHERE seq > :after ORDER BY seq LIMIT :most

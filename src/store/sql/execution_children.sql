@@ -1,1 +1,0 @@
-SELECT number, status FROM executions WHERE parent = :parent

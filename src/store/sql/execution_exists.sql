@@ -1,1 +1,0 @@
-SELECT 1 FROM executions WHERE number = :execution

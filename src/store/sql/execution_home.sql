@@ -1,1 +1,0 @@
-UPDATE executions SET home = :host WHERE number = :execution

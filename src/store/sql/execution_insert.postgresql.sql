@@ -1,4 +1,0 @@
-INSERT INTO executions (number, execution_id, workflow_hash, subgraphs, label, phase_name, metadata, parent, parent_node, depth, status,
-  inputs, config, home, started_at)
-VALUES (:number, 'EX-' || :number::bigint,
-  :workflow_hash, :subgraphs, :label, :phase_name, :metadata, :parent, :parent_node, :depth, 'running', :inputs, :config, :home, :now)

@@ -1,2 +1,0 @@
-SELECT node_id, type, status, attempt, iteration, error, run, approval, child, started_at, completed_at, not_before
-FROM node_executions WHERE slot BETWEEN :first AND :last ORDER BY slot

@@ -1,1 +1,0 @@
-SELECT status, COUNT(*) FROM executions WHERE status = 'running' OR status = 'waiting_approval' GROUP BY status

@@ -1,1 +1,0 @@
-SELECT request_hash, response FROM idempotency_keys WHERE key = :key

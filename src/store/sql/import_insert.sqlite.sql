@@ -1,3 +1,0 @@
-INSERT INTO imports (number, content_hash, path, imported_by, imported_at)
-VALUES (:number, :hash, :path, :by, :now)
-RETURNING number

@@ -1,1 +1,0 @@
-UPDATE imports SET summary = :summary WHERE number = :import

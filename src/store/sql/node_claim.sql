@@ -1,1 +1,0 @@
-SELECT status, iteration, attempt, epoch, spawned FROM node_executions WHERE slot = :slot

@@ -1,3 +1,0 @@
-SELECT node, status, attempt, iteration, version, resets, edges_decided, edges_taken, edges, inputs, outputs, not_before,
-  daemon, epoch, spawned, run, approval, child
-FROM node_executions WHERE slot IN (SELECT value FROM json_each(:slots))

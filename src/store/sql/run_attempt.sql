@@ -1,1 +1,0 @@
-UPDATE tool_runs SET attempt = :attempt, version = version + 1 WHERE number = :run

@@ -1,2 +1,0 @@
-INSERT INTO tokens (name, hash, scopes, created_at, created_by, expires_at)
-VALUES (:name, :hash, :scopes, :now, :created_by, :expires_at)

@@ -1,1 +1,0 @@
-UPDATE tokens SET last_used_at = :now WHERE hash = :hash

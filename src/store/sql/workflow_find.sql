@@ -1,1 +1,0 @@
-SELECT definition FROM workflows WHERE hash = :hash

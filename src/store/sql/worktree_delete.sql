@@ -1,1 +1,0 @@
-DELETE FROM worktrees WHERE root = :root AND host = :host AND name = :name

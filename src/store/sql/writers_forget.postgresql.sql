@@ -1,2 +1,0 @@
--- Sessions that have long been over.
-DELETE FROM writers WHERE at < :before
