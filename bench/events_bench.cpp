@@ -63,8 +63,8 @@ class Listener {
   std::size_t bytes() const noexcept { return bytes_; }
   void read() {
     pollfd state{fd(), POLLIN, 0};
-    constexpr int patience_ms = 60'000;
-    if (::poll(&state, 1, patience_ms) <= 0) fail("nothing came");
+    constexpr int timeout_ms = 60'000;
+    if (::poll(&state, 1, timeout_ms) <= 0) fail("nothing came");
     std::array<char, 65'536> buffer{};
     const ssize_t got = ::recv(fd(), buffer.data(), buffer.size(), 0);
     if (got <= 0) fail("the connection was closed");

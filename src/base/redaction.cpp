@@ -270,9 +270,9 @@ void SecretMatcher::wake(SecretSet::State state, std::uint64_t position) {
 
 std::optional<SecretMatcher::Span> SecretMatcher::feed(const SecretSet& secrets, DecodedByte in) {
   // No match begins further back than the automaton's depth.
-  constexpr std::size_t most_kept = 1'024;
+  constexpr std::size_t max_kept = 1'024;
   const std::uint32_t depth = secrets.nodes_[state_].depth;
-  if (starts_.size() > most_kept && starts_.size() > std::size_t{2} * depth) {
+  if (starts_.size() > max_kept && starts_.size() > std::size_t{2} * depth) {
     starts_.erase(starts_.begin(), starts_.end() - static_cast<std::ptrdiff_t>(depth));
   }
   starts_.push_back(in.start);

@@ -124,9 +124,9 @@ TEST(Redaction, hides_a_secret_in_base64) {
         std::ranges::replace(text, '/', alphabet[1]);
         const std::string shown = redact(secrets, "Basic " + text);
         // At either end a character may be shared with the neighbouring text.
-        const std::size_t most_left = encode_base64(before).size() + encode_base64(after).size() + 8;
+        const std::size_t max_left = encode_base64(before).size() + encode_base64(after).size() + 8;
         EXPECT_THAT(shown, ::testing::HasSubstr("***")) << text;
-        EXPECT_LE(shown.size(), std::string("Basic ***").size() + most_left) << shown;
+        EXPECT_LE(shown.size(), std::string("Basic ***").size() + max_left) << shown;
         EXPECT_TRUE(secrets.may_occur_in(text)) << text;
       }
     }

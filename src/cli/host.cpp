@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Error;
 
-constexpr std::size_t most_bytes = 64UZ * 1024;
+constexpr std::size_t max_bytes = 64UZ * 1024;
 
 // Reads a file that holds secrets; refuses one that others can read, because its secrets are exposed already.
 std::string read_private(const fs::path& file) {
@@ -32,7 +32,7 @@ std::string read_private(const fs::path& file) {
                   fmt::format("restrict it: chmod 600 {}", file.string()));
     }
   }
-  return os::read_file(file, most_bytes);
+  return os::read_file(file, max_bytes);
 }
 
 std::optional<fs::path> token_list() {

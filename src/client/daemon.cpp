@@ -109,11 +109,11 @@ bool Daemon::is_running() {
 }
 
 Connection Daemon::connect() {
-  Connection connection = connect_until(now() + place_.patience);
+  Connection connection = connect_until(now() + place_.timeout);
   // The owner reads a stream, so silence is normal.
   const auto place = std::make_shared<const DaemonPlace>(place_);
-  const auto patience = std::make_shared<Patience>(*place, Request{.target = "/?follow=1"});
-  connection.set_waiting([place, patience](Milliseconds waited) { patience->look(waited); });
+  const auto wait = std::make_shared<ReplyWait>(*place, Request{.target = "/?follow=1"});
+  connection.set_waiting([place, wait](Milliseconds waited) { wait->look(waited); });
   return connection;
 }
 
@@ -168,20 +168,20 @@ Connection Daemon::connect_until(BootTime deadline) {
 Response Daemon::ask(const Request& question) {
   // The timeout starts with a lost connection: the response itself may take as long as requested.
   std::optional<BootTime> deadline;
-  Patience patience(place_, question);
+  ReplyWait wait(place_, question);
   while (true) {
     std::string why;
     try {
-      if (!connection_) connection_ = connect_until(deadline.value_or(now() + place_.patience));
-      connection_->set_waiting([&patience](Milliseconds waited) { patience.look(waited); });
+      if (!connection_) connection_ = connect_until(deadline.value_or(now() + place_.timeout));
+      connection_->set_waiting([&wait](Milliseconds waited) { wait.look(waited); });
       Response answer = connection_->ask(question);
       connection_->set_waiting({});
       if (!says_later(answer)) return answer;
       const bool is_late =
-          blames_store(answer) ? patience.waited() + last_try >= place_.patience : deadline && now() >= *deadline;
-      const bool may_wait = blames_store(answer) && patience.keeps_waiting() && is_repeatable(question);
+          blames_store(answer) ? wait.waited() + last_try >= place_.timeout : deadline && now() >= *deadline;
+      const bool may_wait = blames_store(answer) && wait.keeps_waiting() && is_repeatable(question);
       if (is_late && !may_wait) return answer;
-      if (may_wait) patience.look(patience.waited());
+      if (may_wait) wait.look(wait.waited());
     } catch (const base::Error&) {
       connection_.reset();
       throw;
@@ -191,7 +191,7 @@ Response Daemon::ask(const Request& question) {
       if (!is_repeatable(question)) throw unavailable(place_, why + "; whether the request was carried out is unknown");
       if (deadline && now() >= *deadline) throw unavailable(place_, why);
     }
-    if (!deadline) deadline = now() + place_.patience;
+    if (!deadline) deadline = now() + place_.timeout;
     pause();
   }
 }
@@ -222,10 +222,10 @@ void Daemon::follow(const Stream& stream) {
     try {
       Connection connection = connect();
       const Request question = stream.question();
-      const auto patience = std::make_shared<Patience>(place_, question);
-      connection.set_waiting([patience](Milliseconds waited) { patience->look(waited); });
+      const auto wait = std::make_shared<ReplyWait>(place_, question);
+      connection.set_waiting([wait](Milliseconds waited) { wait->look(waited); });
       const Response head = connection.begin(question);
-      const bool is_later = says_later(head) && (!lost_at || now() - *lost_at < place_.patience ||
+      const bool is_later = says_later(head) && (!lost_at || now() - *lost_at < place_.timeout ||
                                                  (blames_store(head) && place_.keeps_waiting));
       if (!is_later) {
         if (head.status != 200) throw make_refusal(head);
@@ -240,7 +240,7 @@ void Daemon::follow(const Stream& stream) {
       if (!lost_at) lost_at = now();
     } catch (const ConnectionLost& lost) {
       if (!lost_at) lost_at = now();
-      if (now() - *lost_at >= place_.patience) throw unavailable(place_, lost.what);
+      if (now() - *lost_at >= place_.timeout) throw unavailable(place_, lost.what);
     }
     pause();
   }

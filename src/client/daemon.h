@@ -32,7 +32,7 @@ struct DaemonPlace {
   // Names of variables to pass to a started daemon; called only then.
   std::function<std::vector<std::string>()> variables = [] { return std::vector<std::string>(); };
   // The total time to wait for a daemon that does not respond.
-  base::Milliseconds patience = std::chrono::seconds(5);
+  base::Milliseconds timeout = std::chrono::seconds(5);
   // Waits indefinitely: the work continues meanwhile, or is started only once.
   bool keeps_waiting = false;
   // Called with the reason after two seconds of waiting, and repeatedly.

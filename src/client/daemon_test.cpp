@@ -32,7 +32,7 @@ std::string frame(std::string_view bytes) {
   return text.append(bytes);
 }
 
-// Thinks about it for longer than a patience of 100 ms, and then is gone.
+// Thinks about it for longer than a timeout of 100 ms, and then is gone.
 constexpr std::string_view late_and_lost = "late and lost";
 
 class DaemonTest : public ::testing::Test {
@@ -68,7 +68,7 @@ class DaemonTest : public ::testing::Test {
             .socket = folder / "reeve.sock",
             .programs = {.reeve = "/opt/reeve", .keeper = keeper},
             .prepare = [folder] { std::filesystem::create_directories(folder); },
-            .patience = std::chrono::seconds(2)};
+            .timeout = std::chrono::seconds(2)};
   }
 
   testing::ScratchFolder scratch_;
@@ -102,7 +102,7 @@ TEST_F(DaemonTest, change_is_retried_with_the_same_idempotency_key) {
 TEST_F(DaemonTest, retry_timeout_starts_when_the_connection_is_lost) {
   play({std::string(late_and_lost), answer(200, "{}")});
   DaemonPlace wanted = place();
-  wanted.patience = std::chrono::milliseconds(100);
+  wanted.timeout = std::chrono::milliseconds(100);
   EXPECT_NO_THROW(Daemon(wanted).get("/api/runs/TR-1/wait?timeout=30s"));
 }
 
@@ -205,7 +205,7 @@ TEST_F(DaemonTest, lost_start_uses_the_other_daemon) {
 
 TEST_F(DaemonTest, gives_up_on_a_daemon_that_never_starts) {
   DaemonPlace wanted = place_with_keeper("exit 0\n");
-  wanted.patience = std::chrono::milliseconds(150);
+  wanted.timeout = std::chrono::milliseconds(150);
   EXPECT_THROW(Daemon(wanted).connect(), base::Error);
 }
 

@@ -21,7 +21,7 @@ EventFeed::EventFeed(Daemon& daemon) : daemon_(daemon) { open(); }
 
 void EventFeed::open() {
   lines_.clear();
-  constexpr int most_tries = 5;
+  constexpr int max_tries = 5;
   for (int i = 0;; ++i) {
     connection_.emplace(daemon_.connect());
     try {
@@ -31,7 +31,7 @@ void EventFeed::open() {
       if (!since_) since_ = parse_number(head.header("Reeve-Since").value_or(""));
       return;
     } catch (const ConnectionLost& lost) {
-      if (i == most_tries) throw base::Error("daemon.unavailable", "the daemon keeps disconnecting: " + lost.what);
+      if (i == max_tries) throw base::Error("daemon.unavailable", "the daemon keeps disconnecting: " + lost.what);
     }
   }
 }

@@ -19,7 +19,7 @@ std::optional<Frame> FrameDecoder::next() {
   std::size_t length = 0;
   for (std::size_t i = 4; i > 0; --i) length = length << 8U | byte(i - 1);
   const unsigned stream = byte(4);
-  if (length > most_bytes || stream > 1) {
+  if (length > max_bytes || stream > 1) {
     throw base::Error("daemon.bad_answer", fmt::format("the output of the run is damaged at offset {}", position_),
                       "read it with `reeve logs`");
   }

@@ -22,7 +22,7 @@ class FrameDecoder {
  public:
   static constexpr std::size_t header_bytes = 16;
   // Far more than a keeper writes at once.
-  static constexpr std::size_t most_bytes = 64 * 1024 * 1024;
+  static constexpr std::size_t max_bytes = 64 * 1024 * 1024;
 
   // Where the next frame begins in the run's output.
   explicit FrameDecoder(std::uint64_t position) noexcept : position_(position) {}

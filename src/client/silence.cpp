@@ -86,7 +86,7 @@ Silence find_silence(const DaemonPlace& place) {
   return {Kind::working, fmt::format("{}, which is working on it", name), ""};
 }
 
-Patience::Patience(const DaemonPlace& place, const Request& question)
+ReplyWait::ReplyWait(const DaemonPlace& place, const Request& question)
     : place_(place),
       waits_by_nature_(question.target.contains("/wait") || question.target.contains("follow=1")),
       keeps_waiting_(place.keeps_waiting || waits_by_nature_),
@@ -94,14 +94,14 @@ Patience::Patience(const DaemonPlace& place, const Request& question)
       begun_(now()),
       next_look_(begun_) {}
 
-Milliseconds Patience::waited() const { return std::chrono::duration_cast<Milliseconds>(now() - begun_); }
+Milliseconds ReplyWait::waited() const { return std::chrono::duration_cast<Milliseconds>(now() - begun_); }
 
-void Patience::look(Milliseconds waited) {
+void ReplyWait::look(Milliseconds waited) {
   // For a request that waits by design, each silence counts separately; otherwise the total counts.
   if (!waits_by_nature_) waited = std::max(waited, this->waited());
   if (waited < first_word || now() < next_look_) return;
   const Silence silence = find_silence(place_);
-  const bool is_over = !keeps_waiting_ && waited >= place_.patience && silence.kind != Kind::working;
+  const bool is_over = !keeps_waiting_ && waited >= place_.timeout && silence.kind != Kind::working;
   if (is_over) {
     throw base::Error("daemon.unavailable",
                       fmt::format("gave up after {} s of waiting for {}{}",

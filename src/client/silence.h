@@ -24,10 +24,10 @@ Silence find_silence(const DaemonPlace& place);
 int find_daemon_pid(const DaemonPlace& place);
 
 // Decides when to report a wait for a response, and when to give up.
-class Patience {
+class ReplyWait {
  public:
   // `place` must outlive it.
-  Patience(const DaemonPlace& place, const Request& question);
+  ReplyWait(const DaemonPlace& place, const Request& question);
 
   // Called periodically with the time waited while nothing arrives. Throws `daemon.unavailable`.
   void look(base::Milliseconds waited);

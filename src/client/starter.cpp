@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t most_text = 64 * 1024;
+constexpr std::size_t max_text = 64 * 1024;
 
 // The variables that a daemon needs from the client that starts it, and none that concern only that client.
 std::vector<std::string> daemon_environment(const std::vector<std::string>& more) {
@@ -87,7 +87,7 @@ void Starter::wait(base::Milliseconds time) {
   if (got < 0 && errno == EINTR) return;
   if (got <= 0) {
     output_ = os::Fd();
-  } else if (text_.size() < most_text) {
+  } else if (text_.size() < max_text) {
     text_.append(buffer.data(), static_cast<std::size_t>(got));
   }
 }

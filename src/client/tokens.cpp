@@ -46,9 +46,9 @@ MadeToken create_token(Daemon& daemon, const NewToken& request) {
 
 std::vector<TokenRecord> list_tokens(Daemon& daemon) {
   // The daemon's limit.
-  constexpr std::size_t most_tokens = 1'000;
+  constexpr std::size_t max_tokens = 1'000;
   std::vector<TokenRecord> records;
-  read_pages(daemon, "/api/tokens?", most_tokens,
+  read_pages(daemon, "/api/tokens?", max_tokens,
              [&](const Value& item) { records.push_back(make_record(require_object(item))); });
   return records;
 }

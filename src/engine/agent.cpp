@@ -22,10 +22,10 @@ std::optional<std::vector<model::AgentTransition>> decide(AgentState from, Agent
 }
 
 std::optional<base::Milliseconds> recovery_pause(int failures, double jitter) {
-  constexpr int most_recoveries = 3;
+  constexpr int max_recoveries = 3;
   constexpr base::Milliseconds first = std::chrono::seconds(2);
   constexpr base::Milliseconds longest = std::chrono::seconds(60);
-  if (failures < 1 || failures > most_recoveries) return std::nullopt;
+  if (failures < 1 || failures > max_recoveries) return std::nullopt;
   const base::Milliseconds full = std::min(longest, first * (1 << (failures - 1)));
   const double share = 1.0 - 0.25 * std::clamp(jitter, 0.0, 1.0);
   return base::Milliseconds(static_cast<std::int64_t>(static_cast<double>(full.count()) * share));

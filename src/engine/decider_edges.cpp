@@ -8,7 +8,7 @@ using model::EdgeState;
 namespace {
 
 // How many nodes may end within one decision: more than a workflow has, so that only a loop gets there.
-constexpr std::size_t most_settled = 5 * base::limits::workflow_nodes;
+constexpr std::size_t max_settled = 5 * base::limits::workflow_nodes;
 
 }  // namespace
 
@@ -41,7 +41,7 @@ bool Decider::is_taken(EdgeIndex index) {
 void Decider::propagate() {
   for (std::size_t done = 0; !ended_.empty() && !model::is_over(status_); ++done) {
     // A loop of nodes that need no work would repeat within one decision up to its limit.
-    if (done >= most_settled) {
+    if (done >= max_settled) {
       return end(ExecutionStatus::failed,
                  "a loop repeats without doing any work: it needs a task, a gate or a human node");
     }

@@ -23,7 +23,7 @@ using model::NodeStatus;
 using model::NodeType;
 
 constexpr std::uint64_t seeds = 1'500;
-constexpr int most_steps = 20'000;
+constexpr int max_steps = 20'000;
 
 struct Habits {
   // One in this many nodes fails, and one in this many gates and people rejects; 0 for none.
@@ -39,7 +39,7 @@ std::uint64_t fate(std::uint64_t seed, const std::string& id, int iteration, int
 
 // Runs an execution to its end, picking any live node next.
 void go_on(testing::MemoryExecution& execution, std::uint64_t seed, base::Random& order, const Habits& habits) {
-  for (int step = 0; step < most_steps && !model::is_over(execution.status()); ++step) {
+  for (int step = 0; step < max_steps && !model::is_over(execution.status()); ++step) {
     const auto live = execution.live_nodes();
     ASSERT_FALSE(live.empty()) << "an unfinished execution has live nodes";
     const auto node = live[order.below(live.size())];

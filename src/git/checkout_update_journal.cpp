@@ -22,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* marker_name = "forward";
-constexpr std::size_t most_marker_bytes = 16 * base::limits::kib;
-constexpr std::size_t most_compared_bytes = 64 * base::limits::mib;
-constexpr auto lock_patience = std::chrono::seconds(3);
+constexpr std::size_t max_marker_bytes = 16 * base::limits::kib;
+constexpr std::size_t max_compared_bytes = 64 * base::limits::mib;
+constexpr auto lock_timeout = std::chrono::seconds(3);
 constexpr int lock_pause_milliseconds = 20;
 
 fs::path lock_of(const GitContext& context) { return context.place().own / "index.lock"; }
@@ -35,7 +35,7 @@ class IndexLock {
   IndexLock(const GitContext& context, const std::string& mark) : path_(lock_of(context)) {
     const fs::path unlinked = path_.string() + ".reeve";
     os::replace_file(unlinked, mark);
-    const auto until = std::chrono::steady_clock::now() + lock_patience;
+    const auto until = std::chrono::steady_clock::now() + lock_timeout;
     while (::link(unlinked.c_str(), path_.c_str()) != 0) {
       const int error = errno;
       if (error == EEXIST && std::chrono::steady_clock::now() < until) {
@@ -146,14 +146,14 @@ class Leftover {
  private:
   std::string ask(std::vector<std::string> words) const {
     Call call = index_.call(context_, journal_.from, std::move(words));
-    call.most_output = most_compared_bytes;
+    call.max_output = max_compared_bytes;
     return run(call).output;
   }
   std::string content_of(const std::string& hash) const { return ask({"cat-file", "blob", hash}); }
   bool is_beginning(const fs::path& path, const std::string& name) const {
     std::error_code error;
-    if (fs::file_size(path, error) > most_compared_bytes || error) return false;
-    const std::string written = os::read_file(path, most_compared_bytes);
+    if (fs::file_size(path, error) > max_compared_bytes || error) return false;
+    const std::string written = os::read_file(path, max_compared_bytes);
     // Compared as checked out: line ends may differ from the stored blob.
     return written.empty() || ask({"cat-file", "--filters", journal_.to + ":" + name}).starts_with(written);
   }
@@ -183,7 +183,7 @@ std::optional<CheckoutUpdateJournal> find_journal(const GitContext& context) {
   std::error_code error;
   const fs::path path = context.folder() / marker_name;
   if (!fs::exists(path, error)) return std::nullopt;
-  const std::string text = os::read_file(path, most_marker_bytes);
+  const std::string text = os::read_file(path, max_marker_bytes);
   const auto lines = base::split(text, '\n');
   if (lines.size() < 5) return std::nullopt;
   return CheckoutUpdateJournal{.from = std::string(lines[0]),
@@ -210,7 +210,7 @@ std::vector<fs::path> list_forwards(const fs::path& scratch) {
     const fs::path marker = entry.path() / marker_name;
     std::error_code missing;
     if (!fs::is_regular_file(marker, missing)) continue;
-    const std::string text = os::read_file(marker, most_marker_bytes);
+    const std::string text = os::read_file(marker, max_marker_bytes);
     // The path is the rest of the file, which may contain line breaks.
     std::size_t at = 0;
     for (int line = 0; line < 4 && at != std::string::npos; ++line) {
@@ -275,7 +275,7 @@ void remove_stale_lock(const GitContext& context, const CheckoutUpdateJournal& j
   fs::remove(lock.string() + ".reeve", error);
   if (!fs::is_regular_file(fs::symlink_status(lock, error))) return;
   if (fs::file_size(lock, error) != journal.mark.size() || error) return;
-  if (os::read_file(lock, most_marker_bytes) == journal.mark) fs::remove(lock, error);
+  if (os::read_file(lock, max_marker_bytes) == journal.mark) fs::remove(lock, error);
 }
 
 }  // namespace reeve::git

@@ -23,8 +23,8 @@ namespace reeve::git {
 
 namespace {
 
-constexpr std::size_t most_error_bytes = 16 * base::limits::kib;
-constexpr std::size_t most_said_bytes = 500;
+constexpr std::size_t max_error_bytes = 16 * base::limits::kib;
+constexpr std::size_t max_said_bytes = 500;
 
 // Override the repository's own config, which git always reads. Settings that can run programs and are not listed here
 // do not affect the commands that see that config (GitContext::theirs()); all others see a config written by Reeve.
@@ -148,7 +148,7 @@ os::FileLock open_said(const Call& call, std::chrono::steady_clock::time_point d
 }
 
 std::string read_said(const os::Fd& file) {
-  std::string text(most_error_bytes, '\0');
+  std::string text(max_error_bytes, '\0');
   const ssize_t count = ::pread(file.get(), text.data(), text.size(), 0);
   text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   return text;
@@ -195,7 +195,7 @@ std::string find_reason(std::string_view error) {
     reason = words;
     if (words.starts_with("fatal:") || words.starts_with("error:")) break;
   }
-  return base::visible(base::truncate_utf8(reason, most_said_bytes));
+  return base::visible(base::truncate_utf8(reason, max_said_bytes));
 }
 
 std::string name_of(const Call& call) { return "`git " + call.words.front() + "`"; }
@@ -225,7 +225,7 @@ Outcome run(const Call& call) {
   const os::FileLock lock = open_said(call, deadline);
   const os::Fd& said = lock.file();
   os::Pipe pipe = os::make_pipe();
-  Stream output(std::move(pipe.read), call.most_output);
+  Stream output(std::move(pipe.read), call.max_output);
   os::Process process = start(call, input, pipe.write, said);
   pipe.write = os::Fd();
 
@@ -269,7 +269,7 @@ std::string demand(const Call& call) {
 void fail(const Call& call, const Outcome& outcome) {
   if (outcome.is_cut) {
     throw base::Error("git.failed",
-                      fmt::format("{} wrote more than {} MiB", name_of(call), call.most_output / base::limits::mib));
+                      fmt::format("{} wrote more than {} MiB", name_of(call), call.max_output / base::limits::mib));
   }
   std::string message = outcome.code < 0 ? fmt::format("{} was killed by a signal", name_of(call))
                                          : fmt::format("{} failed with code {}", name_of(call), outcome.code);

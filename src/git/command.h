@@ -42,7 +42,7 @@ struct Call {
   std::function<bool()> gives_up = {};
   base::Milliseconds limit = std::chrono::seconds(60);
   // Limit for standard output. Further output is cut off, and git is killed.
-  std::size_t most_output = 64 * base::limits::mib;
+  std::size_t max_output = 64 * base::limits::mib;
 };
 
 struct Outcome {

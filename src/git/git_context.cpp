@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_attribute_bytes = base::limits::mib;
+constexpr std::size_t max_attribute_bytes = base::limits::mib;
 constexpr std::string_view unfinished = ".new-";
 
 // The target may have moved since the last start: an outdated link is replaced.
@@ -97,7 +97,7 @@ void GitContext::read_settings() {
       R"(^(user\.(name|email)|core\.(autocrlf|eol|filemode|symlinks|ignorecase|excludesfile|sparsecheckout|sparsecheckoutcone)|extensions\.objectformat)$)";
   Call call = in_repository({"config", "--includes", "-z", "--get-regexp", std::string(wanted)});
   call.config = ConfigOf::person;
-  call.most_output = base::limits::mib;
+  call.max_output = base::limits::mib;
   const Outcome outcome = run(call);
   // 1 means no match.
   if (outcome.code != 0 && outcome.code != 1) fail(call, outcome);
@@ -180,7 +180,7 @@ Call GitContext::sandboxed_like(const std::string& commit, std::vector<std::stri
 // Only those of the top folder, where they nearly always are.
 void GitContext::write_attributes(const std::string& commit) const {
   Call call = sandboxed({"cat-file", "blob", commit + ":.gitattributes"});
-  call.most_output = most_attribute_bytes;
+  call.max_output = max_attribute_bytes;
   const Outcome found = run(call);
   os::replace_file(folder_ / "attributes" / ".gitattributes", found.code == 0 ? found.output : "");
 }

@@ -271,7 +271,7 @@ TEST_F(GitHostile, output_is_bounded) {
   Call call{.words = {"cat-file", "blob", blob},
             .git_folder = made.root() / ".git",
             .said = made.beside("said"),
-            .most_output = 1'000'000};
+            .max_output = 1'000'000};
   const Outcome outcome = run(call);
   EXPECT_TRUE(outcome.is_cut);
   EXPECT_EQ(outcome.output.size(), 1'000'000);

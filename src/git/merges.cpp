@@ -11,7 +11,7 @@ namespace reeve::git {
 
 namespace {
 
-constexpr std::size_t most_diff_bytes = 4 * base::limits::mib;
+constexpr std::size_t max_diff_bytes = 4 * base::limits::mib;
 
 struct MergedTree {
   std::string tree;
@@ -154,14 +154,14 @@ Repository::Diff Repository::diff(const std::string& from, const std::string& to
                           .removed = to_number(std::string_view(line).substr(first + 1, second - first - 1))});
   }
   Call call = context_->sandboxed_like(to, diff_words({"-p"}, from, to));
-  call.most_output = most_diff_bytes;
+  call.max_output = max_diff_bytes;
   call.settings.emplace_back("core.quotePath=false");
   Outcome outcome = run(call);
   if (outcome.code != 0 && !outcome.is_cut) fail(call, outcome);
   made.text = base::replace_invalid_utf8(outcome.output);
   made.is_cut = outcome.is_cut;
-  if (made.text.size() > most_diff_bytes) {
-    made.text.resize(base::truncate_utf8(made.text, most_diff_bytes).size());
+  if (made.text.size() > max_diff_bytes) {
+    made.text.resize(base::truncate_utf8(made.text, max_diff_bytes).size());
     made.is_cut = true;
   }
   if (made.is_cut) made.text.resize(made.text.rfind('\n') + 1);

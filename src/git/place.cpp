@@ -76,7 +76,7 @@ std::optional<Place> look_at(const fs::path& root) {
 std::optional<Place> find_place(const fs::path& folder) {
   auto at = find_canonical(folder);
   while (at) {
-    // InRunAccess a git folder there is no checkout.
+    // Inside a git folder there is no checkout.
     if (at->filename() != ".git") {
       if (auto place = look_at(*at)) return place;
     }

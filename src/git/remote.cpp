@@ -21,7 +21,7 @@ using base::Error;
 
 constexpr base::Milliseconds short_limit = std::chrono::seconds(30);
 constexpr base::Milliseconds long_limit = std::chrono::seconds(120);
-constexpr std::size_t most_answer = base::limits::mib;
+constexpr std::size_t max_answer = base::limits::mib;
 constexpr std::size_t longest_url = 4'096;
 constexpr const char* fetched_ref = "refs/fetched/tip";
 
@@ -72,7 +72,7 @@ std::string resolve_name(const GitContext& context, const std::string& name) {
   if (is_clean(name)) {
     Call call = context.in_repository({"remote", "get-url", "--push", "--", name});
     call.config = ConfigOf::person;
-    call.most_output = most_answer;
+    call.max_output = max_answer;
     const Outcome outcome = run(call);
     if (outcome.code == 0 && !outcome.is_cut) {
       const std::string_view first = base::split(outcome.output, '\n').front();
@@ -150,7 +150,7 @@ void Remote::read_person() {
   Call call =
       context_->in_repository({"config", "--global", "--includes", "-z", "--get-regexp", R"(^(credential|http)\..*)"});
   call.config = ConfigOf::person;
-  call.most_output = most_answer;
+  call.max_output = max_answer;
   const Outcome outcome = run(call);
   if (outcome.code != 0 || outcome.is_cut) return;
   int count = 0;
@@ -182,7 +182,7 @@ Call Remote::call(std::vector<std::string> words) const {
   call.reach = Reach::remotes;
   call.gives_up = access_.gives_up;
   call.limit = long_limit;
-  call.most_output = most_answer;
+  call.max_output = max_answer;
   return call;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_inner_files = 200'000;
+constexpr std::size_t max_inner_files = 200'000;
 
 // Collects all files of a worktree in one index. Commands that would look into submodules with the submodules' own
 // config (`add`, `commit`, plain `status`) are not used.
@@ -83,10 +83,10 @@ class Collection {
           names.push_back(at + name);
         }
       }
-      if (names.size() > most_inner_files) {
+      if (names.size() > max_inner_files) {
         throw base::Error("git.failed",
                           fmt::format("{} is a nested repository of more than {} files in the worktree",
-                                      base::quoted(folder), most_inner_files),
+                                      base::quoted(folder), max_inner_files),
                           "add it to .gitignore");
       }
     }

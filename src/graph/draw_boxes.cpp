@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t longest_line = 32;
 constexpr std::size_t longest_label = 24;
 // With more nodes the list is easier to read.
-constexpr std::size_t most_nodes = 120;
+constexpr std::size_t max_nodes = 120;
 
 class BoxDrawing {
  public:
@@ -221,7 +221,7 @@ class BoxDrawing {
 }  // namespace
 
 std::optional<std::string> draw_boxes(const Graph& graph, const Levels& levels, const DrawOptions& options) {
-  if (graph.node_count() > most_nodes) return std::nullopt;
+  if (graph.node_count() > max_nodes) return std::nullopt;
   return BoxDrawing(graph, levels, options).draw();
 }
 

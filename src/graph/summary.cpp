@@ -45,8 +45,8 @@ Summary summarize(const Graph& graph) {
     const std::int64_t limit = find_loop_limit(graph, edge, body);
     const auto size = static_cast<std::int64_t>(body.size());
     // Limits the size of the summary for workflows with thousands of loops and nodes.
-    constexpr std::size_t most_named = 100;
-    body.resize(std::min(body.size(), most_named));
+    constexpr std::size_t max_named = 100;
+    body.resize(std::min(body.size(), max_named));
     summary.loops.push_back({loop.id, loop.source, loop.target, limit, size, names_of(graph, body)});
   }
   return summary;

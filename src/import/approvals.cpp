@@ -19,7 +19,7 @@ using model::ApprovalStatus;
 using store::ForeignTable;
 using store::Sql;
 
-constexpr std::size_t most_options = 32;
+constexpr std::size_t max_options = 32;
 
 struct ApprovalColumns {
   explicit ApprovalColumns(Columns& columns)
@@ -55,7 +55,7 @@ std::vector<ApprovalOption> read_options(const OldRow& row, Column column) {
   const auto* list = json ? json->as_array() : nullptr;
   if (list == nullptr) return model::default_options();
   for (const Value& item : *list) {
-    if (options.size() >= most_options) break;
+    if (options.size() >= max_options) break;
     const std::string* value = item.as_string() != nullptr ? item.as_string() : find_string(item, "value");
     if (value == nullptr || value->empty()) continue;
     const std::string* label = find_string(item, "label");

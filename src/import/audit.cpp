@@ -43,8 +43,8 @@ void take_event(ImportContext& context, const ForeignTable& table, const EventCo
   context.remember(OldKind::audit_event, *id, 0);
   context.take("audit_events");
   // Flushed in batches, to bound memory.
-  constexpr std::size_t most_held = 500;
-  if (transaction.audit().size() < most_held) return;
+  constexpr std::size_t max_held = 500;
+  if (transaction.audit().size() < max_held) return;
   ledger::append_audit(transaction);
   transaction.audit().clear();
 }

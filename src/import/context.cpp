@@ -25,9 +25,9 @@ using store::Sql;
 constexpr auto order_of_kinds =
     std::to_array<std::string_view>({"workflows", "executions", "nodes", "loop_counters", "pipelines", "steps", "runs",
                                      "approvals", "patches", "tasks", "audit_events"});
-constexpr std::size_t most_reasons = 20;
-constexpr std::size_t most_notes = 100;
-constexpr std::size_t most_named = 12;
+constexpr std::size_t max_reasons = 20;
+constexpr std::size_t max_notes = 100;
+constexpr std::size_t max_named = 12;
 constexpr std::int64_t nodes_per_execution = 1 << 20;
 
 std::string_view word_of(OldKind kind) {
@@ -90,7 +90,7 @@ void ImportContext::skip(std::string_view kind, std::string_view reason, std::in
   auto found = std::ranges::find(counted.reasons, reason, &wire::ImportSkip::reason);
   if (found == counted.reasons.end()) {
     // A file may have as many reasons as rows.
-    const bool is_last = counted.reasons.size() + 1 >= most_reasons;
+    const bool is_last = counted.reasons.size() + 1 >= max_reasons;
     const std::string_view told = is_last ? "other reasons" : reason;
     found = std::ranges::find(counted.reasons, told, &wire::ImportSkip::reason);
     if (found == counted.reasons.end()) {
@@ -101,15 +101,15 @@ void ImportContext::skip(std::string_view kind, std::string_view reason, std::in
 }
 
 void ImportContext::note(std::string text) {
-  if (notes_.size() < most_notes && std::ranges::find(notes_, text) == notes_.end()) notes_.push_back(std::move(text));
+  if (notes_.size() < max_notes && std::ranges::find(notes_, text) == notes_.end()) notes_.push_back(std::move(text));
 }
 
 void ImportContext::note_unused(const store::ForeignTable& table, const Columns& columns) {
   std::vector<std::string> names;
   for (const std::string& name : columns.unused()) names.push_back(base::quoted(name.substr(0, longest_old_id)));
   if (names.empty()) return;
-  const bool is_cut = names.size() > most_named;
-  if (is_cut) names.resize(most_named);
+  const bool is_cut = names.size() > max_named;
+  if (is_cut) names.resize(max_named);
   note(fmt::format("{}: columns not imported: {}{}", base::quoted(table.name), fmt::join(names, ", "),
                    is_cut ? ", …" : ""));
 }

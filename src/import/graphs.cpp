@@ -102,9 +102,9 @@ class GraphImport {
         if (!plan) plan = take_old_workflow(context_, *workflows_.picked, OldRow(row));
       });
     }
-    constexpr std::size_t most_plans = 64;
+    constexpr std::size_t max_plans = 64;
     if (plan) nodes_kept_ += plan->workflow.nodes.size();
-    if (plans_.size() >= most_plans || nodes_kept_ > 2 * base::limits::workflow_nodes) {
+    if (plans_.size() >= max_plans || nodes_kept_ > 2 * base::limits::workflow_nodes) {
       plans_.clear();
       nodes_kept_ = plan ? plan->workflow.nodes.size() : 0;
     }
@@ -177,8 +177,8 @@ class GraphImport {
       if (plan != nullptr && !plan->positions.contains(node->node_id)) {
         return context_.skip("nodes", "its workflow has no such node");
       }
-      constexpr std::size_t most_loose = 1'000;
-      if (plan == nullptr && order.size() >= most_loose) return context_.skip("nodes", "its workflow is not known");
+      constexpr std::size_t max_loose = 1'000;
+      if (plan == nullptr && order.size() >= max_loose) return context_.skip("nodes", "its workflow is not known");
       const std::string name = node->node_id;
       if (!nodes.emplace(name, std::move(*node)).second) {
         return context_.skip("nodes", "another row describes the same node");

@@ -29,8 +29,8 @@ constexpr auto known_tables = std::to_array<std::string_view>(
     {"uet_executions", "uet_tasks", "tool_runs", "approvals", "approval", "patch_ledger", "graph_workflows",
      "graph_executions", "node_executions", "loop_counters", "pipelines", "pipeline", "steps", "step", "audit_events",
      "audit_event"});
-constexpr std::int64_t most_rows = 1'000'000;
-constexpr std::size_t most_named = 20;
+constexpr std::int64_t max_rows = 1'000'000;
+constexpr std::size_t max_named = 20;
 
 bool is_known(std::string_view name) {
   return std::ranges::find(known_tables, base::to_ascii_lower(name)) != known_tables.end();
@@ -39,9 +39,9 @@ bool is_known(std::string_view name) {
 std::string list_names(const std::vector<std::string>& names) {
   std::vector<std::string> shown;
   for (const std::string& name : names) {
-    if (shown.size() < most_named) shown.push_back(base::quoted(base::truncate_utf8(name, longest_old_id)));
+    if (shown.size() < max_named) shown.push_back(base::quoted(base::truncate_utf8(name, longest_old_id)));
   }
-  return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > most_named ? ", …" : "");
+  return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > max_named ? ", …" : "");
 }
 
 void refuse_own(const store::ForeignFile& file) {
@@ -128,8 +128,8 @@ ImportSurvey survey_import(store::ForeignFile& file) {
     hash = base::sha256_hex(head);
     std::string bytes;
     file.scan(table, [&](const store::ForeignRow& row) {
-      if (++total > most_rows) {
-        throw Error("import.too_large", fmt::format("the file has more than {} rows", most_rows),
+      if (++total > max_rows) {
+        throw Error("import.too_large", fmt::format("the file has more than {} rows", max_rows),
                     "delete unneeded rows from a copy and import that");
       }
       ++rows;

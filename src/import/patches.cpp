@@ -18,7 +18,7 @@ using base::Value;
 using store::ForeignTable;
 using store::Sql;
 
-constexpr std::size_t most_files = 1'000;
+constexpr std::size_t max_files = 1'000;
 
 struct PatchColumns {
   explicit PatchColumns(Columns& columns)
@@ -44,7 +44,7 @@ std::vector<model::PatchFile> read_files(const OldRow& row, Column column) {
   const auto add = [&](const Value& item) {
     const Value* path = item.find("path");
     const std::string* text = path != nullptr ? path->as_string() : item.as_string();
-    const bool is_path = text != nullptr && !text->empty() && files.size() < most_files;
+    const bool is_path = text != nullptr && !text->empty() && files.size() < max_files;
     if (is_path) files.push_back({.path = std::string(base::truncate_utf8(*text, 4'096)), .added = 0, .removed = 0});
   };
   const auto* list = json->as_array();

@@ -20,7 +20,7 @@ using store::ForeignValue;
 
 // The agent name that S5 uses for approval steps.
 constexpr std::string_view approval_agent = "__approval__";
-constexpr std::size_t most_steps = 1'000;
+constexpr std::size_t max_steps = 1'000;
 
 struct PipelineColumns {
   explicit PipelineColumns(Columns& columns)
@@ -173,7 +173,7 @@ class PipelineImport {
     }
     context_.file().scan(*steps_, selection, [&](const store::ForeignRow& row) {
       ++seen_steps_;
-      if (steps.size() >= most_steps) return context_.skip("steps", "its pipeline has too many steps");
+      if (steps.size() >= max_steps) return context_.skip("steps", "its pipeline has too many steps");
       if (auto step = read_step(OldRow(row), whole, step_id(steps.size()))) {
         steps.push_back(std::move(*step));
         context_.take("steps");
@@ -226,7 +226,7 @@ class PipelineImport {
       const auto word = row.name(approval_->status);
       const auto status = word ? find_old_decision(*word) : std::nullopt;
       if (!status) return context_.skip("approvals", describe_unknown(word));
-      if (step.approvals.size() >= most_steps) return context_.skip("approvals", "its step has too many approvals");
+      if (step.approvals.size() >= max_steps) return context_.skip("approvals", "its step has too many approvals");
       OldApproval approval;
       approval.kind = model::ApprovalKind::human;
       approval.delivery = model::Delivery::node;

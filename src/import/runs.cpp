@@ -18,7 +18,7 @@ using store::ForeignTable;
 using store::Sql;
 
 constexpr std::string_view only_node = "work";
-constexpr std::size_t most_metadata = 64;
+constexpr std::size_t max_metadata = 64;
 
 struct OldRun {
   std::string tool_name;
@@ -78,7 +78,7 @@ std::map<std::string, std::string> read_metadata(const OldRow& row, Column colum
   std::map<std::string, std::string> metadata;
   if (const auto object = row.object(column)) {
     for (const base::Member& member : *object->as_object()) {
-      if (metadata.size() >= most_metadata) break;
+      if (metadata.size() >= max_metadata) break;
       const std::string* text = member.value.as_string();
       metadata.insert_or_assign(member.key, text != nullptr ? *text : json::encode(member.value));
     }

@@ -17,7 +17,7 @@ inline constexpr int sandbox_fd = 9;
 // because that would kill the tool without its grace period: bubblewrap starts with all such signals ignored. Returns
 // an exit code on failure.
 int confine(const char* status_file, char** command);
-// InRunAccess the sandbox: restores signal handling, records the entry and becomes `command`; with an empty command,
+// Inside the sandbox: restores signal handling, records the entry and becomes `command`; with an empty command,
 // only records.
 int enter_sandbox(char** command);
 

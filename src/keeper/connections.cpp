@@ -28,7 +28,7 @@ void Connections::listen(const std::string& path) {
 
 void Connections::add(os::Fd socket) { all_.push_back({.socket = std::move(socket)}); }
 
-std::size_t Connections::watch(std::span<pollfd, most_ends> ends) const noexcept {
+std::size_t Connections::watch(std::span<pollfd, max_ends> ends) const noexcept {
   ends[0] = {all_.size() < most ? listener_.get() : -1, POLLIN, 0};
   std::size_t count = 1;
   for (const Connection& connection : all_) ends[count++] = {connection.socket.get(), POLLIN, 0};

@@ -18,7 +18,7 @@ class Connections {
  public:
   static constexpr std::size_t most = 8;
   // The listening socket, and each connection.
-  static constexpr std::size_t most_ends = 1 + most;
+  static constexpr std::size_t max_ends = 1 + most;
 
   // Accepts processes of the same user that are not descendants of this process.
   void listen(const std::string& path);
@@ -27,7 +27,7 @@ class Connections {
   bool is_empty() const noexcept { return all_.empty(); }
   std::size_t size() const noexcept { return all_.size(); }
   // Fills the poll() set: the listener first, then each connection. Returns the number of entries.
-  std::size_t watch(std::span<pollfd, most_ends> ends) const noexcept;
+  std::size_t watch(std::span<pollfd, max_ends> ends) const noexcept;
 
   // Returns the index of a new connection, if any.
   std::optional<std::size_t> accept();

@@ -38,11 +38,11 @@ using std::chrono::seconds;
 // Output of a killed tree is in the pipes at once; only a process that cannot be killed keeps them open longer.
 constexpr std::int64_t drain_ns = nanoseconds(seconds(2)).count();
 constexpr std::int64_t retry_ns = nanoseconds(milliseconds(200)).count();
-constexpr auto kill_patience = seconds(10);
+constexpr auto kill_timeout = seconds(10);
 
 // The poll() set begins with signals, the timer and the tool.
 constexpr std::size_t own_ends = 3;
-constexpr std::size_t most_ends = own_ends + ToolStreams::ends + Connections::most_ends;
+constexpr std::size_t max_ends = own_ends + ToolStreams::ends + Connections::max_ends;
 
 class RunKeeper {
  public:
@@ -136,7 +136,7 @@ int RunKeeper::run() {
 
 bool RunKeeper::wait_for_go() {
   while (!connections_.is_empty()) {
-    std::array<pollfd, Connections::most_ends> ends{};
+    std::array<pollfd, Connections::max_ends> ends{};
     connections_.watch(ends);
     // Only the first connection is polled before there is a run to keep.
     if (::poll(&ends[1], 1, -1) < 0) continue;
@@ -199,10 +199,10 @@ void RunKeeper::start() {
 }
 
 void RunKeeper::turn() {
-  std::array<pollfd, most_ends> ends{};
+  std::array<pollfd, max_ends> ends{};
   const std::span all(ends);
   const auto streams = all.subspan<own_ends, ToolStreams::ends>();
-  const auto peers = all.subspan<own_ends + ToolStreams::ends, Connections::most_ends>();
+  const auto peers = all.subspan<own_ends + ToolStreams::ends, Connections::max_ends>();
   set_timer();
   ends[0] = {signals_.get(), POLLIN, 0};
   ends[1] = {alarm_.fd(), POLLIN, 0};
@@ -234,7 +234,7 @@ void RunKeeper::see_trouble() noexcept {
 }
 
 void RunKeeper::give_up() {
-  if (tool_ && !is_reaped_) tree_->kill(kill_patience, 0);
+  if (tool_ && !is_reaped_) tree_->kill(kill_timeout, 0);
   is_reaped_ = has_ended_ = true;
   streams_.reset();
 }
@@ -313,7 +313,7 @@ void RunKeeper::see_exit() {
   if (watch_) tell_news(watch_->end());
   streams_->output().lift_cap();
   if (!assign_->keep_descendants) {
-    ToolTree::End end = tree_->kill(kill_patience, 0);
+    ToolTree::End end = tree_->kill(kill_timeout, 0);
     record_.descendants = std::move(end.names);
     record_.is_tree_gone = end.is_gone;
   }
@@ -337,7 +337,7 @@ void RunKeeper::check_clock() {
   if (now >= lease_ && !has_daemon()) stop(EndedBy::lease, assign_->kill_grace_ms);
   if (now >= deadline_ && !has_daemon()) stop(EndedBy::deadline, assign_->kill_grace_ms);
   if (now >= kill_at_) {
-    tree_->kill(kill_patience, is_reaped_ ? 0 : tool_->pid());
+    tree_->kill(kill_timeout, is_reaped_ ? 0 : tool_->pid());
     see_exit();
     // The tree cannot be killed: retry indefinitely.
     if (!has_ended_) kill_at_ = now + nanoseconds(seconds(1)).count();

@@ -18,7 +18,7 @@ constexpr int frames_per_turn = 16;
 // For a tool that prints faster than it is read; a stream that never fills its pipe keeps the kernel's 64 KiB, because
 // pipe pages are limited per user.
 constexpr int busy_pipe_bytes = 512 * 1024;
-constexpr std::size_t most_input = 256UL * 1024;
+constexpr std::size_t max_input = 256UL * 1024;
 constexpr std::size_t terminal_bytes = 4'096;
 
 void make_nonblocking(int fd) noexcept { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
@@ -118,7 +118,7 @@ bool ToolStreams::is_drained() const noexcept {
 }
 
 bool ToolStreams::take_input(std::string_view bytes) {
-  const bool has_place = (pty_ || input_) && pending_input_.size() + bytes.size() <= most_input;
+  const bool has_place = (pty_ || input_) && pending_input_.size() + bytes.size() <= max_input;
   if (!has_place) return false;
   pending_input_ += bytes;
   typed_ += bytes.size();

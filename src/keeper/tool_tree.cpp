@@ -46,7 +46,7 @@ void ToolTree::terminate() {
 
 bool ToolTree::is_empty() const { return !os::has_children() || os::find_descendants(::getpid()).empty(); }
 
-ToolTree::End ToolTree::kill(std::chrono::milliseconds patience, pid_t keep) {
+ToolTree::End ToolTree::kill(std::chrono::milliseconds timeout, pid_t keep) {
   End end;
   os::collect_children(keep);
   if (!os::has_children() && (!group_ || group_->is_empty())) return end;
@@ -54,9 +54,9 @@ ToolTree::End ToolTree::kill(std::chrono::milliseconds patience, pid_t keep) {
     if (id.pid != keep) end.names.push_back(describe(id));
   }
   if (group_) group_->kill();
-  const os::TreeEnd walked = os::kill_descendants(patience, keep);
+  const os::TreeEnd walked = os::kill_descendants(timeout, keep);
   end.is_gone = walked.is_gone;
-  if (group_ && !group_->wait_empty(patience)) end.is_gone = false;
+  if (group_ && !group_->wait_empty(timeout)) end.is_gone = false;
   return end;
 }
 

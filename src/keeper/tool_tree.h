@@ -30,7 +30,7 @@ class ToolTree {
     std::vector<std::string> names;
     bool is_gone = true;
   };
-  End kill(std::chrono::milliseconds patience, pid_t keep);
+  End kill(std::chrono::milliseconds timeout, pid_t keep);
   // Empty if there is none.
   std::string cgroup() const { return group_ ? group_->path() : std::string(); }
 

@@ -151,9 +151,9 @@ std::vector<model::Run> find_gate_runs(Transaction& transaction, base::Execution
 }
 
 void note_execution(Transaction& transaction, base::ExecutionId root, const std::optional<std::string>& reason) {
-  constexpr std::size_t most_reason = 4096;
+  constexpr std::size_t max_reason = 4096;
   std::optional<std::string> words;
-  if (reason) words = base::truncate_utf8(*reason, most_reason);
+  if (reason) words = base::truncate_utf8(*reason, max_reason);
   transaction.session().write_any(Sql::execution_note, {{"execution", root.number()}, {"reason", words}});
 }
 

@@ -136,8 +136,8 @@ void Executions::open_new(Transaction& transaction, std::int64_t number, StoredE
 
 StoredExecution* Executions::remember(std::unique_ptr<StoredExecution> execution) {
   const std::int64_t number = execution->number();
-  constexpr std::size_t most_remembered = 4'096;
-  if (seen_.size() >= most_remembered) seen_.clear();
+  constexpr std::size_t max_remembered = 4'096;
+  if (seen_.size() >= max_remembered) seen_.clear();
   seen_.try_emplace(number, execution->loaded());
   return open_.emplace(number, std::move(execution)).first->second.get();
 }

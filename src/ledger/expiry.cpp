@@ -14,7 +14,7 @@ using store::Sql;
 namespace {
 
 constexpr auto jump = std::chrono::seconds(60);
-constexpr std::int64_t most_shifted = 1'000;
+constexpr std::int64_t max_shifted = 1'000;
 
 std::optional<base::WallTime> find_next(Transaction& transaction) {
   std::optional<base::WallTime> next;
@@ -65,7 +65,7 @@ bool note_clock(Transaction& transaction, const std::string& host, const std::st
     std::vector<Timed> timed;
     std::int64_t last = 0;
     std::int64_t count = 0;
-    transaction.session().query(Sql::approvals_timed, {{"after", after}, {"most", most_shifted}}, [&](const Row& row) {
+    transaction.session().query(Sql::approvals_timed, {{"after", after}, {"most", max_shifted}}, [&](const Row& row) {
       const auto expires_at = store::read_foreign_time(row.text(1));
       if (expires_at) timed.push_back({row.integer(0), *expires_at, row.find_time(2)});
       last = row.integer(0);
@@ -77,7 +77,7 @@ bool note_clock(Transaction& transaction, const std::string& host, const std::st
                                                         {"remind_at", remind_at},
                                                         {"approval", one.number}});
     }
-    if (count < most_shifted) return true;
+    if (count < max_shifted) return true;
     after = last;
   }
 }

@@ -18,7 +18,7 @@ using store::Sql;
 namespace {
 
 // How often a unit is decided again after a conflict. With the aggregate locked, conflicts are very rare.
-constexpr int most_conflicts = 20;
+constexpr int max_conflicts = 20;
 constexpr base::Milliseconds outage_pause(50);
 
 std::optional<base::Error> withdrawn() {
@@ -53,7 +53,7 @@ Group GroupCommit::run(Group group) {
   std::erase_if(group, [](const std::unique_ptr<Unit>& unit) { return !prepare(*unit); });
   Group busy;
   if (group.size() > 1 && try_together(group, busy)) return busy;
-  const auto give_up = std::chrono::steady_clock::now() + hooks_.outage_patience;
+  const auto give_up = std::chrono::steady_clock::now() + hooks_.outage_timeout;
   std::optional<base::Error> outage;
   for (std::unique_ptr<Unit>& unit : group) {
     if (outage) {
@@ -177,7 +177,7 @@ std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Gr
       return std::nullopt;
     } catch (const store::Conflict& conflict) {
       session_.rollback();
-      if (attempt < most_conflicts) continue;
+      if (attempt < max_conflicts) continue;
       error.emplace("store.conflict",
                     fmt::format("{} found something else each time", text_of(conflict.statement).name), "try again");
     } catch (const base::Error& failure) {

@@ -29,7 +29,7 @@ class GroupCommit {
     // A point at which tests may kill the process.
     std::function<void(std::string_view)> crash_point = {};
     // How long to retry after losing the database server.
-    base::Milliseconds outage_patience = std::chrono::seconds(30);
+    base::Milliseconds outage_timeout = std::chrono::seconds(30);
   };
 
   // The session and the propagation must outlive it. Without an propagation, run changes are not propagated to nodes.

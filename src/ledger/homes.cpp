@@ -13,10 +13,10 @@ using store::Sql;
 namespace {
 
 // The owner's daemon may return for its started work until its keepers give up, plus a margin.
-base::Milliseconds patience(base::Milliseconds grace) { return grace + grace / 4; }
+base::Milliseconds timeout(base::Milliseconds grace) { return grace + grace / 4; }
 
 bool is_at_work(Transaction& transaction, const LapsedClaim& claim, base::Milliseconds grace) {
-  const base::WallTime over = claim.is_spawned ? claim.lapsed_at + patience(grace) : claim.lapsed_at;
+  const base::WallTime over = claim.is_spawned ? claim.lapsed_at + timeout(grace) : claim.lapsed_at;
   return over > transaction.now();
 }
 
@@ -36,7 +36,7 @@ std::vector<base::ExecutionId> find_adrift(Transaction& transaction, const std::
   transaction.session().query(Sql::work_adrift,
                               {{"host", host},
                                {"now", transaction.now_text()},
-                               {"given_up", base::format_time(transaction.now() - patience(grace))},
+                               {"given_up", base::format_time(transaction.now() - timeout(grace))},
                                {"most", most}},
                               [&](const Row& row) { found.emplace_back(row.integer(0)); });
   return found;

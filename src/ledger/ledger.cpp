@@ -23,7 +23,7 @@ constexpr Milliseconds longest_pause(128);
 constexpr Milliseconds busy_pause(1);
 constexpr std::size_t max_tasks = 64;
 // How many direct SQL updates are processed together.
-constexpr std::int64_t most_outside = 256;
+constexpr std::int64_t max_outside = 256;
 
 class OutsideUnit final : public Unit {
  public:
@@ -54,7 +54,7 @@ Ledger::Ledger(std::unique_ptr<store::Session> session, Options options, std::un
       // Polls at once, for decisions made while no daemon was running.
       next_poll_(steady_clock::now()) {
   if (!wake_) base::throw_errno("os.failed", "cannot make an eventfd", errno);
-  if (reader) reader_ = std::make_unique<Reader>(std::move(reader), options_.most_waiting);
+  if (reader) reader_ = std::make_unique<Reader>(std::move(reader), options_.max_waiting);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -83,7 +83,7 @@ bool Ledger::submit(std::unique_ptr<Unit> unit) {
   bool was_empty = false;
   {
     const std::lock_guard lock(mutex_);
-    if (queue_.size() >= options_.most_waiting || is_ending_) return false;
+    if (queue_.size() >= options_.max_waiting || is_ending_) return false;
     was_empty = queue_.empty();
     queue_.push_back(std::move(unit));
   }
@@ -153,7 +153,7 @@ Group Ledger::take_group(Group& retries) {
   Group group = std::move(retries);
   retries.clear();
   const std::lock_guard lock(mutex_);
-  while (!queue_.empty() && group.size() < options_.most_in_group) {
+  while (!queue_.empty() && group.size() < options_.max_in_group) {
     group.push_back(std::move(queue_.front()));
     queue_.pop_front();
   }
@@ -191,7 +191,7 @@ Group Ledger::keep_busy(Group busy) const {
   Group kept;
   for (std::unique_ptr<Unit>& unit : busy) {
     if (!unit->busy_since) unit->busy_since = now;
-    if (now - *unit->busy_since < options_.hooks.outage_patience) {
+    if (now - *unit->busy_since < options_.hooks.outage_timeout) {
       kept.push_back(std::move(unit));
     } else {
       unit->finish(
@@ -225,14 +225,14 @@ void Ledger::look_outside() {
   Group group;
   try {
     if (!must_look(now)) return;
-    for (const base::ApprovalId id : find_outside(*session_, most_outside)) {
+    for (const base::ApprovalId id : find_outside(*session_, max_outside)) {
       group.push_back(std::make_unique<OutsideUnit>(id, executions_, worker(), options_.outside));
     }
   } catch (const base::Error&) {
     // The store cannot be read right now: the next poll tries again.
     return;
   }
-  const bool is_more = std::ssize(group) == most_outside;
+  const bool is_more = std::ssize(group) == max_outside;
   const bool is_busy = !group.empty() && !commits_.run(std::move(group)).empty();
   if (is_more || is_busy) next_poll_ = now + busy_pause;
   options_.looked();

@@ -33,8 +33,8 @@ class Ledger {
     std::function<void()> looked = [] {};
     // Direct SQL updates are normally noticed at once; polling is the fallback.
     base::Milliseconds poll = std::chrono::seconds(5);
-    std::size_t most_waiting = 65'536;
-    std::size_t most_in_group = 512;
+    std::size_t max_waiting = 65'536;
+    std::size_t max_in_group = 512;
   };
 
   // `reader` serves read-only requests; without it they wait for the store thread like all others.

@@ -14,7 +14,7 @@ using model::PatchState;
 
 namespace {
 
-constexpr std::size_t most_reason = 4096;
+constexpr std::size_t max_reason = 4096;
 
 void tell_patch(Transaction& transaction, const Patch& patch, const std::optional<PatchState>& from) {
   std::int64_t added = 0;
@@ -48,7 +48,7 @@ store::PatchRow get_row(Transaction& transaction, base::PatchId id) {
 // Nothing if the last note has the same reason.
 std::optional<Patch> add_note(Transaction& transaction, base::PatchId id, const std::string& reason) {
   store::PatchRow row = get_row(transaction, id);
-  const std::string words(base::truncate_utf8(reason, most_reason));
+  const std::string words(base::truncate_utf8(reason, max_reason));
   if (row.patch.history.back().reason == words) return std::nullopt;
   row.patch.history.push_back({row.patch.state, transaction.now(), words});
   store::write_patch_move(transaction.session(), row);
@@ -87,7 +87,7 @@ Patch move_patch(Transaction& transaction, base::PatchId id, const PatchMove& mo
   }
   patch.state = move.to;
   std::optional<std::string> reason = move.reason;
-  if (reason) reason = base::truncate_utf8(*reason, most_reason);
+  if (reason) reason = base::truncate_utf8(*reason, max_reason);
   patch.history.push_back({move.to, transaction.now(), std::move(reason)});
   if (move.branch_commit) patch.branch_commit = move.branch_commit;
   if (move.applied_commit) patch.applied_commit = move.applied_commit;

@@ -29,8 +29,8 @@ model::AuditKind audit_kind(ApprovalStatus status) {
 }
 
 // Limits for the inputs shown with a question: per input, and in total.
-constexpr std::size_t most_of_input = 16UL * 1024;
-constexpr std::size_t most_of_inputs = 64UL * 1024;
+constexpr std::size_t max_of_input = 16UL * 1024;
+constexpr std::size_t max_of_inputs = 64UL * 1024;
 
 Value shown_inputs(const Value& inputs) {
   Value shown = Value::object();
@@ -39,10 +39,10 @@ Value shown_inputs(const Value& inputs) {
   for (const base::Member& member : *inputs.as_object()) {
     if (member.key.find('.') != std::string::npos) continue;
     const std::string* text = member.value.as_string();
-    Value value = text != nullptr ? Value::string(base::truncate_utf8(*text, most_of_input)) : member.value;
+    Value value = text != nullptr ? Value::string(base::truncate_utf8(*text, max_of_input)) : member.value;
     const std::size_t length = member.key.size() + json::encode(value).size();
     // Escaping may lengthen the text.
-    const bool fits = (text != nullptr || length <= most_of_input) && size + length <= most_of_inputs;
+    const bool fits = (text != nullptr || length <= max_of_input) && size + length <= max_of_inputs;
     if (!fits) continue;
     size += length;
     shown.set(member.key, std::move(value));

@@ -13,8 +13,8 @@ constexpr std::chrono::seconds rest_pause(5);
 
 }  // namespace
 
-Reader::Reader(std::unique_ptr<store::Session> session, std::size_t most_waiting)
-    : session_(std::move(session)), most_waiting_(most_waiting), thread_([this] { run(); }) {}
+Reader::Reader(std::unique_ptr<store::Session> session, std::size_t max_waiting)
+    : session_(std::move(session)), max_waiting_(max_waiting), thread_([this] { run(); }) {}
 
 Reader::~Reader() {
   {
@@ -28,7 +28,7 @@ Reader::~Reader() {
 bool Reader::submit(std::unique_ptr<Unit>& unit) {
   {
     const std::lock_guard lock(mutex_);
-    if (queue_.size() >= most_waiting_ || is_ending_) return false;
+    if (queue_.size() >= max_waiting_ || is_ending_) return false;
     queue_.push_back(std::move(unit));
   }
   wake_.notify_one();

@@ -14,7 +14,7 @@ namespace reeve::ledger {
 // everything that was committed before it began.
 class Reader {
  public:
-  Reader(std::unique_ptr<store::Session> session, std::size_t most_waiting);
+  Reader(std::unique_ptr<store::Session> session, std::size_t max_waiting);
   // Finishes all submitted units.
   ~Reader();
   Reader(const Reader&) = delete;
@@ -28,7 +28,7 @@ class Reader {
   void perform(Unit& unit);
 
   std::unique_ptr<store::Session> session_;
-  std::size_t most_waiting_;
+  std::size_t max_waiting_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::unique_ptr<Unit>> queue_;

@@ -28,7 +28,7 @@ using store::Sql;
 namespace {
 
 // The maximum number of executions that one step may affect: nested children, and back up.
-constexpr std::size_t most_follow_ups = 100'000;
+constexpr std::size_t max_follow_ups = 100'000;
 
 std::string list_nodes(const model::Workflow& workflow) {
   Value::Array nodes;
@@ -133,7 +133,7 @@ bool StepWriter::step(std::int64_t execution, const ExecutionEvent& event, const
 
 void StepWriter::follow() {
   for (std::size_t done = 0; !follow_ups_.empty(); ++done) {
-    if (done >= most_follow_ups) {
+    if (done >= max_follow_ups) {
       throw base::Error("execution.endless", "this step affects too many executions",
                         "add a task, gate or human node to subgraphs in loops, or lower max_iterations");
     }

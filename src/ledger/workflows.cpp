@@ -22,7 +22,7 @@ std::shared_ptr<const LoadedWorkflow> Workflows::get(store::Session& session, co
   auto workflow = store::decode_stored<model::Workflow>(definition);
   recent_.push_front({hash, std::make_shared<const LoadedWorkflow>(std::move(workflow))});
   by_hash_.emplace(hash, recent_.begin());
-  if (recent_.size() > most_kept) {
+  if (recent_.size() > max_kept) {
     by_hash_.erase(recent_.back().hash);
     recent_.pop_back();
   }

@@ -31,7 +31,7 @@ class Workflows {
                   const std::string& now);
 
  private:
-  static constexpr std::size_t most_kept = 256;
+  static constexpr std::size_t max_kept = 256;
   struct Entry {
     std::string hash;
     std::shared_ptr<const LoadedWorkflow> workflow;

@@ -26,7 +26,7 @@ namespace reeve::os {
 namespace {
 
 // Limit for a poll or select set; a process with more descriptors is a server.
-constexpr std::size_t most_watched = 1'024;
+constexpr std::size_t max_watched = 1'024;
 constexpr std::size_t epoll_bytes = 64UL * 1024;
 
 struct Place {
@@ -86,7 +86,7 @@ std::size_t read_memory(const Place& at, std::uint64_t from, T* to, std::size_t 
 }
 
 bool polls_terminal(const Place& at, std::uint64_t set, std::uint64_t count) {
-  std::vector<pollfd> ends(std::min<std::uint64_t>(count, most_watched));
+  std::vector<pollfd> ends(std::min<std::uint64_t>(count, max_watched));
   ends.resize(read_memory(at, set, ends.data(), ends.size()));
   return std::ranges::any_of(ends, [&](const pollfd& end) {
     return end.fd >= 0 && (end.events & (POLLIN | POLLRDNORM)) != 0 &&
@@ -96,7 +96,7 @@ bool polls_terminal(const Place& at, std::uint64_t set, std::uint64_t count) {
 
 bool selects_terminal(const Place& at, std::uint64_t count, std::uint64_t set) {
   if (set == 0) return false;
-  std::array<unsigned char, most_watched / 8> bits{};
+  std::array<unsigned char, max_watched / 8> bits{};
   const std::size_t bytes = std::min<std::size_t>((count + 7) / 8, bits.size());
   const std::size_t length = read_memory(at, set, bits.data(), bytes);
   for (std::size_t fd = 0; fd < std::min<std::size_t>(count, length * 8); ++fd) {

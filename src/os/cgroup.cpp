@@ -74,7 +74,7 @@ bool Cgroup::remove() noexcept { return ::rmdir(path_.c_str()) == 0; }
 
 bool Cgroup::is_empty() const { return !is_populated(read_pseudo_file((path_ + "/cgroup.events").c_str())); }
 
-bool Cgroup::wait_empty(std::chrono::milliseconds patience) const {
+bool Cgroup::wait_empty(std::chrono::milliseconds timeout) const {
   const Fd events(::open((path_ + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
   if (!events) return true;
   while (true) {
@@ -82,7 +82,7 @@ bool Cgroup::wait_empty(std::chrono::milliseconds patience) const {
     const ssize_t count = ::pread(events.get(), text.data(), text.size(), 0);
     if (count <= 0 || !is_populated(std::string_view(text).substr(0, static_cast<std::size_t>(count)))) return true;
     pollfd changed{events.get(), POLLPRI, 0};
-    if (::poll(&changed, 1, static_cast<int>(patience.count())) == 0) return false;
+    if (::poll(&changed, 1, static_cast<int>(timeout.count())) == 0) return false;
   }
 }
 

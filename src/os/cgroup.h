@@ -28,7 +28,7 @@ class Cgroup {
   bool kill() noexcept;
   bool is_empty() const;
   // Waits until the cgroup is empty; returns whether it is.
-  bool wait_empty(std::chrono::milliseconds patience) const;
+  bool wait_empty(std::chrono::milliseconds timeout) const;
   // Only an empty cgroup can be removed.
   bool remove() noexcept;
   const std::string& path() const noexcept { return path_; }

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t deepest = 4'096;
 constexpr std::size_t environment_bytes = 4UL << 20U;
 // Ancestors may end while they are read, but no new ones can appear.
-constexpr int most_looks = 64;
+constexpr int max_looks = 64;
 
 struct Link {
   ProcessId id;
@@ -44,7 +44,7 @@ std::optional<std::vector<Link>> read_links(pid_t pid) {
 
 std::vector<ProcessId> find_lineage(const ProcessId& id) {
   std::optional<std::vector<Link>> before;
-  for (int i = 0; i < most_looks; ++i) {
+  for (int i = 0; i < max_looks; ++i) {
     const auto first = read_process_stat(id.pid);
     // A zombie may already have been reparented.
     if (!first || first->id != id || first->state == 'Z' || first->state == 'X') return {};

@@ -66,13 +66,13 @@ using ByEnds = std::unordered_map<std::string, std::vector<std::size_t>>;
 // Fields: number, local and remote end, state, queues, timer, retransmissions, user, timeout, inode. Read line by line,
 // because the table of a busy machine is long.
 void read_table(const char* table, const ByEnds& ends, std::vector<Wanted>& wanted) {
-  constexpr int most_lines = 500'000;
+  constexpr int max_lines = 500'000;
   constexpr std::uint64_t established = 1;
   if (ends.empty()) return;
   const std::unique_ptr<std::FILE, decltype([](std::FILE* file) { std::fclose(file); })> file(std::fopen(table, "re"));
   if (!file) return;
   std::array<char, 512> line{};
-  for (int i = 0; i < most_lines && std::fgets(line.data(), line.size(), file.get()) != nullptr; ++i) {
+  for (int i = 0; i < max_lines && std::fgets(line.data(), line.size(), file.get()) != nullptr; ++i) {
     std::string_view text(line.data());
     take_word(text);
     std::string both(take_word(text));

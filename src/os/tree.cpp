@@ -152,8 +152,8 @@ std::size_t signal_descendants(pid_t root, int number) {
   return reached;
 }
 
-TreeEnd kill_found(const std::function<std::vector<ProcessId>()>& find, std::chrono::milliseconds patience) {
-  const auto give_up = monotonic_now() + patience;
+TreeEnd kill_found(const std::function<std::vector<ProcessId>()>& find, std::chrono::milliseconds timeout) {
+  const auto give_up = monotonic_now() + timeout;
   TreeEnd end;
   while (true) {
     const std::vector<ProcessId> found = find();
@@ -178,8 +178,8 @@ bool has_children() noexcept {
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 || errno != ECHILD;
 }
 
-TreeEnd kill_descendants(std::chrono::milliseconds patience, pid_t keep) {
-  const auto give_up = monotonic_now() + patience;
+TreeEnd kill_descendants(std::chrono::milliseconds timeout, pid_t keep) {
+  const auto give_up = monotonic_now() + timeout;
   return kill_found(
       [keep, give_up] {
         while (true) {
@@ -191,7 +191,7 @@ TreeEnd kill_descendants(std::chrono::milliseconds patience, pid_t keep) {
           pause_briefly();
         }
       },
-      patience);
+      timeout);
 }
 
 TreeActivity measure_activity(pid_t root) {

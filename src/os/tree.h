@@ -30,16 +30,16 @@ std::size_t signal_descendants(pid_t root, int number);
 struct TreeEnd {
   // All processes that were killed, in the order found.
   std::vector<ProcessId> ended;
-  // False if a process was left after `patience`: it cannot be killed (uninterruptible sleep).
+  // False if a process was left after `timeout`: it cannot be killed (uninterruptible sleep).
   bool is_gone = true;
 };
 
 // Kills the processes that `find` returns: stops them first, so that they cannot fork, then kills them, repeatedly
 // until none is found.
-TreeEnd kill_found(const std::function<std::vector<ProcessId>()>& find, std::chrono::milliseconds patience);
+TreeEnd kill_found(const std::function<std::vector<ProcessId>()>& find, std::chrono::milliseconds timeout);
 
 // Kills all descendants of this process, which must be a subreaper. Reaps its children meanwhile, except `keep`.
-TreeEnd kill_descendants(std::chrono::milliseconds patience, pid_t keep = 0);
+TreeEnd kill_descendants(std::chrono::milliseconds timeout, pid_t keep = 0);
 
 // Reaps children of this process that have ended, except `keep`, which other code waits for.
 void collect_children(pid_t keep) noexcept;

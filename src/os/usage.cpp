@@ -45,7 +45,7 @@ Usage read_own_usage() {
   // The listing includes the descriptor used to read it but omits 0, so the count is right.
   usage.open_files = std::ssize(list_numbers("/proc/self/fd"));
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) usage.most_open_files = static_cast<std::int64_t>(limit.rlim_cur);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) usage.max_open_files = static_cast<std::int64_t>(limit.rlim_cur);
   return usage;
 }
 

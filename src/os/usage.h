@@ -13,7 +13,7 @@ struct Usage {
   double cpu_seconds = 0;
   std::int64_t threads = 0;
   std::int64_t open_files = 0;
-  std::int64_t most_open_files = 0;
+  std::int64_t max_open_files = 0;
 };
 
 Usage read_own_usage();

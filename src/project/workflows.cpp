@@ -128,9 +128,9 @@ WorkflowPlace find_workflow(const fs::path& project, const std::string& name) {
   const auto meant = base::find_closest(name, catalog.names());
   std::string fix = fmt::format("did you mean `{}`?", meant.value_or(""));
   if (!meant) {
-    constexpr std::size_t most_named = 10;
+    constexpr std::size_t max_named = 10;
     std::vector<std::string> names;
-    for (const fs::path& file : os::list_files(workflow_folder(project), {".yaml", ".yml"}, most_named)) {
+    for (const fs::path& file : os::list_files(workflow_folder(project), {".yaml", ".yml"}, max_named)) {
       names.push_back(base::visible(file.stem().string()));
     }
     fix = names.empty() ? "give a file, or put one in .reeve/workflows/"

@@ -27,8 +27,8 @@ namespace {
 using store::Sql;
 
 // If the log was deleted, only the last events are written again.
-constexpr std::int64_t most_missed = 10'000;
-constexpr std::size_t most_swept = 100'000;
+constexpr std::int64_t max_missed = 10'000;
+constexpr std::size_t max_swept = 100'000;
 
 namespace fs = std::filesystem;
 
@@ -180,7 +180,7 @@ std::unique_ptr<store::Session> Daemon::open_reader(const store::Place& place) c
   constexpr base::Milliseconds reader_timeout = std::chrono::seconds(1);
   if (place.kind != store::Place::Kind::file) return nullptr;
   try {
-    return store::open_reader(place, clock_, {.patience = reader_timeout});
+    return store::open_reader(place, clock_, {.timeout = reader_timeout});
   } catch (const base::Error& error) {
     options_.log_warning(
         fmt::format("no separate read connection, so reads share the store thread: {}", error.message()));
@@ -190,7 +190,7 @@ std::unique_ptr<store::Session> Daemon::open_reader(const store::Place& place) c
 
 // Removes endpoints of killed keepers, which nothing else removes.
 void Daemon::remove_stale_endpoints() const {
-  for (const auto& file : os::list_files(options_.folder.keepers(), {".lock"}, most_swept)) {
+  for (const auto& file : os::list_files(options_.folder.keepers(), {".lock"}, max_swept)) {
     if (os::FileLock::query(file.string()) == os::FileLock::State::held) continue;
     fs::path socket = file;
     socket.replace_extension(".sock");
@@ -371,7 +371,7 @@ void Daemon::write_missed_events(store::Session& session) {
   const std::int64_t seen = log_->last_event().value_or(0);
   const std::int64_t last = session.query_number(Sql::events_last, {});
   std::string lines;
-  session.query(Sql::events_since, {{"after", std::max(seen, last - most_missed)}, {"most", most_missed}},
+  session.query(Sql::events_since, {{"after", std::max(seen, last - max_missed)}, {"most", max_missed}},
                 [&](const store::Row& row) { lines += event_line(ledger::read_event(row)); });
   if (!lines.empty()) log_->write(std::move(lines));
 }

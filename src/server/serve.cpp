@@ -47,13 +47,13 @@ namespace fs = std::filesystem;
 
 using base::Error;
 
-constexpr auto close_patience = std::chrono::seconds(2);
-constexpr auto dying_patience = std::chrono::seconds(5);
+constexpr auto close_timeout = std::chrono::seconds(2);
+constexpr auto dying_timeout = std::chrono::seconds(5);
 // How long a stopping daemon waits for a store that does not answer.
 constexpr auto stalled_timeout = std::chrono::seconds(3);
 // After this long, the reason for a slow start is printed.
 constexpr auto silent_start = std::chrono::milliseconds(1'500);
-constexpr auto foreign_patience = std::chrono::milliseconds(500);
+constexpr auto foreign_timeout = std::chrono::milliseconds(500);
 // A socket that keeps being removed is recreated only so often: each time costs a descriptor.
 constexpr int max_sockets = 100;
 
@@ -138,11 +138,11 @@ std::optional<os::Claim> take_claim(const project::StateFolder& folder) {
     // A killed daemon keeps the name until its last thread has ended, slightly after the process.
     const bool is_dying = holder && holder->pid != 0 && !is_living(holder->pid);
     const auto waited = clock.boot_now() - begun;
-    if (holder && (!is_dying || waited > dying_patience)) {
+    if (holder && (!is_dying || waited > dying_timeout)) {
       refuse_taken(folder, holder->pid != 0 ? std::to_string(holder->pid) : "");
     }
     // The name may be bound but not listening yet.
-    if (!holder && waited > foreign_patience) return std::nullopt;
+    if (!holder && waited > foreign_timeout) return std::nullopt;
     ::poll(nullptr, 0, 5);
   }
 }
@@ -158,7 +158,7 @@ void write_pid(const os::FileLock& lock, const project::StateFolder& folder) {
 
 os::FileLock take_lock(const project::StateFolder& folder) {
   const base::SystemClock clock;
-  const base::BootTime give_up = clock.boot_now() + dying_patience;
+  const base::BootTime give_up = clock.boot_now() + dying_timeout;
   std::optional<os::FileLock> lock;
   while (!(lock = os::FileLock::try_take(folder.lock().string()))) {
     const std::string holder = os::read_pseudo_file(folder.lock().c_str(), 32);
@@ -410,7 +410,7 @@ class Server {
     // While the lock is held, so that this cannot be the socket of a successor.
     ::unlink(options_.folder.socket().c_str());
     leave_without_store();
-    http_.close(close_patience, [this] { daemon_.loop().stop(); });
+    http_.close(close_timeout, [this] { daemon_.loop().stop(); });
   }
 
   // In case the store blocks the exit: pending work was not confirmed to any client, and the next daemon recovers from

@@ -31,8 +31,8 @@ base::Problem& Binder::report_unknown(const YamlNode& node, std::string_view cod
   if (problems_.is_full()) return report(node, code, {});
   base::Problem& problem = report(node, code, fmt::format("unknown {} {}", noun, base::quoted(name)));
   if (const auto meant = suggest(name, known)) problem.hint = fmt::format("did you mean `{}`?", *meant);
-  constexpr std::size_t most_shown = 24;
-  if (!known.empty() && known.size() <= most_shown) problem.allowed = base::join(known, ", ");
+  constexpr std::size_t max_shown = 24;
+  if (!known.empty() && known.size() <= max_shown) problem.allowed = base::join(known, ", ");
   return problem;
 }
 

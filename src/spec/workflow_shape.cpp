@@ -171,13 +171,13 @@ class ShapeCheck {
   }
 
   std::string spell_cycle(const std::vector<NodeIndex>& cycle) const {
-    constexpr std::size_t most_shown = 12;
+    constexpr std::size_t max_shown = 12;
     std::string text;
-    for (std::size_t i = 0; i < cycle.size() && i < most_shown; ++i) {
+    for (std::size_t i = 0; i < cycle.size() && i < max_shown; ++i) {
       text += graph_.node(cycle[i]).id;
       text += " → ";
     }
-    if (cycle.size() > most_shown) text += fmt::format("… ({} more) → ", cycle.size() - most_shown);
+    if (cycle.size() > max_shown) text += fmt::format("… ({} more) → ", cycle.size() - max_shown);
     return text + graph_.node(cycle.front()).id;
   }
 

@@ -37,7 +37,7 @@ constexpr std::size_t header_bytes = 100;
 constexpr int wal_version = 2;
 // How many steps of SQLite's virtual machine run between two checks for a stop.
 constexpr int steps_between = 10'000;
-constexpr int lock_patience_ms = 5'000;
+constexpr int lock_timeout_ms = 5'000;
 
 std::string quote_name(std::string_view name) {
   std::string quoted = "\"";
@@ -188,7 +188,7 @@ class ForeignFile::Core {
   void harden() {
     sqlite3* database = database_.get();
     ::sqlite3_extended_result_codes(database, 1);
-    ::sqlite3_busy_timeout(database, lock_patience_ms);
+    ::sqlite3_busy_timeout(database, lock_timeout_ms);
     for (const auto& [name, value] : std::to_array<std::pair<int, int>>({{SQLITE_DBCONFIG_DEFENSIVE, 1},
                                                                          {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
                                                                          {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
@@ -197,9 +197,9 @@ class ForeignFile::Core {
                                                                          {SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0}})) {
       ::sqlite3_db_config(database, name, value, nullptr);
     }
-    constexpr int most_sql = 1 << 20;
+    constexpr int max_sql = 1 << 20;
     for (const auto& [name, value] : std::to_array<std::pair<int, int>>({{SQLITE_LIMIT_LENGTH, limits_.row_bytes},
-                                                                         {SQLITE_LIMIT_SQL_LENGTH, most_sql},
+                                                                         {SQLITE_LIMIT_SQL_LENGTH, max_sql},
                                                                          {SQLITE_LIMIT_ATTACHED, 0},
                                                                          {SQLITE_LIMIT_EXPR_DEPTH, 100},
                                                                          {SQLITE_LIMIT_TRIGGER_DEPTH, 0},

@@ -206,7 +206,7 @@ class PostgresqlSession final : public Session {
   // Determines the outcome of a commit whose response was lost. First, the backend that may still be working on it must
   // be gone.
   bool was_committed() {
-    const auto until = std::chrono::steady_clock::now() + options_.patience;
+    const auto until = std::chrono::steady_clock::now() + options_.timeout;
     constexpr base::Milliseconds pause(50);
     const std::string lost = pipeline_.backend();
     std::string why = "the lost session is still open";

@@ -16,7 +16,7 @@ struct PostgresqlOptions {
   // Whether it listens for other sessions' writes: the writer does.
   bool listens = false;
   // How long to try to reconnect when the connection is lost during a commit, to determine its outcome.
-  base::Milliseconds patience = std::chrono::seconds(30);
+  base::Milliseconds timeout = std::chrono::seconds(30);
 };
 
 // READ COMMITTED, with pipelined statements. A commit whose response is lost is looked up by its transaction id.

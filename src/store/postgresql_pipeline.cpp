@@ -91,9 +91,9 @@ std::int64_t read_rows(const PGresult* result, const RowReader& read) {
 
 ConnectionHandle open_connection(const PostgresqlOptions& options) {
   // Placed before the URL, whose own settings take precedence.
-  const std::string patience = std::to_string(options.patience.count());
+  const std::string timeout = std::to_string(options.timeout.count());
   const std::array<const char*, 4> names = {"connect_timeout", "tcp_user_timeout", "dbname", nullptr};
-  const std::array<const char*, 4> values = {"10", patience.c_str(), options.url.c_str(), nullptr};
+  const std::array<const char*, 4> values = {"10", timeout.c_str(), options.url.c_str(), nullptr};
   ConnectionHandle connection(libpq().PQconnectdbParams(names.data(), values.data(), 1));
   if (!connection || libpq().PQstatus(connection.get()) != CONNECTION_OK) {
     throw base::Error("store.unavailable",
@@ -127,7 +127,7 @@ void Pipeline::connect() {
   sent_ = done_ = flushed_ = 0;
   for (Statement& statement : statements_) statement.state = {};
   connection_ = open_connection(options_);
-  const std::string patience = fmt::format("SET lock_timeout = {}", options_.patience.count());
+  const std::string timeout = fmt::format("SET lock_timeout = {}", options_.timeout.count());
   for (const std::string& setting : {
            std::string("SET client_encoding = 'UTF8'"),
            std::string("SET synchronous_commit = on"),
@@ -138,7 +138,7 @@ void Pipeline::connect() {
            std::string("SET plan_cache_mode = force_generic_plan"),
            std::string("SET jit = off"),
            // A session that leaves a row locked must not block others forever.
-           patience,
+           timeout,
            fmt::format("PREPARE {} AS SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", clock_name),
            std::string(options_.is_read_only ? "SET default_transaction_read_only = on"
                                              : "SET default_transaction_isolation = 'read committed'"),

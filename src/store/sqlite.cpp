@@ -140,7 +140,7 @@ class SqliteSession final : public Session {
     database_.reset(opened);
     if (status != SQLITE_OK) fail(fmt::format("cannot open {}", base::quoted(options.path)));
     ::sqlite3_extended_result_codes(database_.get(), 1);
-    ::sqlite3_busy_timeout(database_.get(), static_cast<int>(options.patience.count()));
+    ::sqlite3_busy_timeout(database_.get(), static_cast<int>(options.timeout.count()));
     configure();
     prepared_.resize(sql_texts().size());
     begin_ = make("BEGIN IMMEDIATE");
@@ -231,8 +231,8 @@ class SqliteSession final : public Session {
   // once a later fsync reports success.
   static int checkpoint(void* /*unused*/, sqlite3* database, const char* name, int pages) {
     // Small enough for short checkpoints, large enough for rare ones.
-    constexpr int most_pages = 1'000;
-    if (pages < most_pages) return SQLITE_OK;
+    constexpr int max_pages = 1'000;
+    if (pages < max_pages) return SQLITE_OK;
     const int status = ::sqlite3_wal_checkpoint_v2(database, name, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     if (is_lost_sync(status)) end_process("at a checkpoint");
     // Other errors leave the log as it is; the next commit tries again.

@@ -15,7 +15,7 @@ struct SqliteOptions {
   bool is_memory = false;
   bool is_read_only = false;
   // How long to wait for a lock that another program holds.
-  base::Milliseconds patience = std::chrono::seconds(30);
+  base::Milliseconds timeout = std::chrono::seconds(30);
   // The name of a SQLite VFS; empty for the default.
   std::string vfs;
 };

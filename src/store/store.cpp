@@ -29,12 +29,12 @@ std::unique_ptr<Session> open(const Place& place, const base::Clock& clock, cons
                               bool is_read_only) {
   if (place.kind == Place::Kind::postgresql) {
     return open_postgresql(
-        {.url = place.where, .is_read_only = is_read_only, .listens = !is_read_only, .patience = options.patience});
+        {.url = place.where, .is_read_only = is_read_only, .listens = !is_read_only, .timeout = options.timeout});
   }
   return open_sqlite({.path = place.where,
                       .is_memory = place.kind == Place::Kind::memory,
                       .is_read_only = is_read_only,
-                      .patience = options.patience,
+                      .timeout = options.timeout,
                       .vfs = options.vfs},
                      clock);
 }

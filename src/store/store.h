@@ -20,7 +20,7 @@ struct Place {
 std::optional<Place> parse_place(std::string_view text, const std::string& state_folder);
 
 struct OpenOptions {
-  base::Milliseconds patience = std::chrono::seconds(30);
+  base::Milliseconds timeout = std::chrono::seconds(30);
   // The name of a SQLite VFS, for tests.
   std::string vfs = {};
 };

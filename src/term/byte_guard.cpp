@@ -10,7 +10,7 @@ namespace reeve::term {
 namespace {
 
 constexpr char escape = '\x1b';
-constexpr std::size_t most_digits = 4;
+constexpr std::size_t max_digits = 4;
 // Longer ones are not control sequences.
 constexpr std::size_t longest_sequence = 256;
 
@@ -47,7 +47,7 @@ void ByteGuard::take(char byte, std::string& out) {
     // Control characters such as line ends take effect immediately, even inside a sequence.
     if (is_control(byte)) {
       out += byte;
-    } else if (digits_ <= most_digits && sequence_.size() < longest_sequence) {
+    } else if (digits_ <= max_digits && sequence_.size() < longest_sequence) {
       sequence_ += byte;
     }
     return;
@@ -72,7 +72,7 @@ void ByteGuard::end_sequence(char byte, std::string& out) {
   const std::string_view number = std::string_view(sequence_).substr(2);
   std::from_chars(number.data(), number.data() + number.size(), count);
   if (base::find_invalid_utf8(last_)) return;
-  for (std::size_t i = 0; i < std::min(std::max<std::size_t>(count, 1), most_repeats_); ++i) out += last_;
+  for (std::size_t i = 0; i < std::min(std::max<std::size_t>(count, 1), max_repeats_); ++i) out += last_;
 }
 
 }  // namespace reeve::term

@@ -11,7 +11,7 @@ namespace reeve::term {
 // passes unchanged.
 class ByteGuard {
  public:
-  explicit ByteGuard(std::size_t most_repeats) : most_repeats_(most_repeats) {}
+  explicit ByteGuard(std::size_t max_repeats) : max_repeats_(max_repeats) {}
 
   std::string pass(std::string_view bytes);
 
@@ -21,7 +21,7 @@ class ByteGuard {
 
   enum class State { text, escape, sequence };
   State state_ = State::text;
-  std::size_t most_repeats_;
+  std::size_t max_repeats_;
   // The unfinished sequence, including its ESC.
   std::string sequence_;
   std::size_t digits_ = 0;

@@ -10,7 +10,7 @@ namespace reeve::term {
 
 namespace {
 
-constexpr std::size_t most_choices = 26;
+constexpr std::size_t max_choices = 26;
 constexpr std::size_t longest_word = 20;
 constexpr std::size_t longest_default = 200;
 
@@ -111,7 +111,7 @@ LineChoices make_list(const std::vector<std::string_view>& parts) {
   const bool are_keys = words.size() > 2 && !std::ranges::all_of(words, is_number) &&
                         std::ranges::all_of(words, [](std::string_view word) { return word.size() == 1; });
   const bool are_answers = are_keys || std::ranges::any_of(words, is_answer);
-  if (words.size() < 2 || words.size() > most_choices || !are_answers) return {};
+  if (words.size() < 2 || words.size() > max_choices || !are_answers) return {};
   LineChoices found;
   const auto capital = find_capital(words);
   for (const std::string_view word : words) {
@@ -158,7 +158,7 @@ std::vector<Choice> find_lettered(std::string_view line, const std::vector<Group
     if (group.content.size() != 1 || !base::is_ascii_letter(group.content.front())) continue;
     std::size_t end = group.end;
     while (end < line.size() && base::is_ascii_letter(line[end])) ++end;
-    if (end == group.end || choices.size() == most_choices) continue;
+    if (end == group.end || choices.size() == max_choices) continue;
     end = std::min(line.find_first_of("([,/|;:?!", end), line.size());
     std::string_view rest = base::trim(line.substr(group.end, end - group.end));
     if (rest.ends_with(" or")) rest = base::trim(rest.substr(0, rest.size() - 3));
@@ -255,7 +255,7 @@ std::vector<MenuItem> find_menu_items(std::string_view line) {
   std::vector<MenuItem> items;
   const bool is_marked = strip_marker(line);
   auto number = read_number(line);
-  while (number && items.size() < most_choices) {
+  while (number && items.size() < max_choices) {
     std::string_view label = base::trim(line.substr(number->second));
     // Another column begins after two blanks and a number.
     std::optional<std::pair<std::string, std::size_t>> next;

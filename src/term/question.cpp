@@ -10,11 +10,11 @@ namespace reeve::term {
 
 namespace {
 
-constexpr int most_lines = 10;
-constexpr std::size_t most_bytes = 4'096;
-constexpr std::size_t most_output = 256UL * 1024;
+constexpr int max_lines = 10;
+constexpr std::size_t max_bytes = 4'096;
+constexpr std::size_t max_output = 256UL * 1024;
 // Lines below a menu: "Enter to confirm", the lower border of a box.
-constexpr int most_footer = 4;
+constexpr int max_footer = 4;
 
 // A line of the screen without the box around it.
 struct Row {
@@ -90,7 +90,7 @@ Page read_page(const Screen& screen) {
     // A row that is filled to its last column continues in the next, unless it is the edge of a box.
     Row whole = read_row(line);
     const bool goes_on = row + 1 < screen.rows() && base::display_width(part) >= columns && !whole.has_border &&
-                         !whole.is_edge && line.size() < most_bytes;
+                         !whole.is_edge && line.size() < max_bytes;
     if (goes_on) continue;
     page.rows.push_back(std::move(whole));
     line.clear();
@@ -135,11 +135,11 @@ Menu find_menu(const Page& page) {
   Menu menu;
   int row = page.cursor;
   // The cursor may be on any item, or on the question above.
-  while (row + 1 < static_cast<int>(page.rows.size()) && row < page.cursor + most_lines * 2 &&
+  while (row + 1 < static_cast<int>(page.rows.size()) && row < page.cursor + max_lines * 2 &&
          !row_of(page, row + 1).is_blank()) {
     ++row;
   }
-  const int lowest = std::max(page.last, row) - most_footer;
+  const int lowest = std::max(page.last, row) - max_footer;
   std::vector<std::vector<MenuItem>> found;
   for (; row >= 0; --row) {
     auto items = find_menu_items(row_of(page, row).text);
@@ -172,7 +172,7 @@ std::string read_paragraph(const Page& page, int row) {
   std::vector<std::string> lines;
   while (row >= 0 && row_of(page, row).is_blank()) --row;
   const bool is_boxed = row >= 0 && row_of(page, row).has_border;
-  for (int count = 0; row >= 0 && count < most_lines; --row, ++count) {
+  for (int count = 0; row >= 0 && count < max_lines; --row, ++count) {
     const Row& line = row_of(page, row);
     const bool belongs = is_boxed ? line.has_border : !line.is_blank();
     if (!belongs || line.is_edge) break;
@@ -181,7 +181,7 @@ std::string read_paragraph(const Page& page, int row) {
   std::ranges::reverse(lines);
   const std::string joined = base::join(lines, "\n");
   std::string_view text = joined;
-  if (text.size() > most_bytes) text = text.substr(text.size() - most_bytes);
+  if (text.size() > max_bytes) text = text.substr(text.size() - max_bytes);
   while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xc0U) == 0x80U) text.remove_prefix(1);
   const std::size_t begin = text.find_first_not_of(" \n");
   if (begin == std::string_view::npos) return {};
@@ -217,7 +217,7 @@ ScreenQuestion read_secret(const Page& page) {
   result.looks_like_question = is_at_cursor ? ends_like_prompt(line) : line.ends_with('?') || line.ends_with(':');
   // Stars that echo typed characters.
   line = line.substr(0, line.find_last_not_of('*') + 1);
-  result.question = std::string(base::truncate_utf8(base::trim(line), most_bytes));
+  result.question = std::string(base::truncate_utf8(base::trim(line), max_bytes));
   return result;
 }
 
@@ -259,7 +259,7 @@ ScreenQuestion read_question(const Screen& screen, bool is_secret) {
 
 ScreenQuestion read_question(std::string_view last_output, int rows, int columns, bool is_secret) {
   Screen screen(rows, columns);
-  if (last_output.size() > most_output) last_output.remove_prefix(last_output.size() - most_output);
+  if (last_output.size() > max_output) last_output.remove_prefix(last_output.size() - max_output);
   screen.feed(last_output);
   return read_question(screen, is_secret);
 }

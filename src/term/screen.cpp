@@ -45,8 +45,8 @@ bool is_character(std::uint32_t c) noexcept {
 void Screen::Free::operator()(VTerm* terminal) const noexcept { ::vterm_free(terminal); }
 
 Screen::Screen(int rows, int columns)
-    : rows_(std::clamp(rows, fewest, most_rows)),
-      columns_(std::clamp(columns, fewest, most_columns)),
+    : rows_(std::clamp(rows, fewest, max_rows)),
+      columns_(std::clamp(columns, fewest, max_columns)),
       guard_(static_cast<std::size_t>(columns_)),
       terminal_(::vterm_new(rows_, columns_)) {
   REEVE_ASSERT(terminal_ != nullptr);

@@ -13,8 +13,8 @@ namespace reeve::term {
 // The visible screen of a terminal after it has received these bytes. Bounded for any input.
 class Screen {
  public:
-  static constexpr int most_rows = 500;
-  static constexpr int most_columns = 1'000;
+  static constexpr int max_rows = 500;
+  static constexpr int max_columns = 1'000;
 
   // Sizes out of range are clamped.
   Screen(int rows, int columns);

@@ -73,8 +73,8 @@ TEST(Screen, repeat_sequences_are_bounded) {
 
 TEST(Screen, is_bounded) {
   const Screen huge(1'000'000, 1'000'000);
-  EXPECT_EQ(huge.rows(), Screen::most_rows);
-  EXPECT_EQ(huge.columns(), Screen::most_columns);
+  EXPECT_EQ(huge.rows(), Screen::max_rows);
+  EXPECT_EQ(huge.columns(), Screen::max_columns);
   Screen tiny(0, -5);
   tiny.feed("some text\r\nthat does not fit\x1b[99;99H\x1b[1000A\x1b[1000Dx");
   EXPECT_EQ(tiny.rows(), 2);

@@ -38,7 +38,7 @@ struct Row {
 // The predecessors that the node waits for.
 std::string awaited_by(const graph::Graph& graph, graph::NodeIndex node,
                        const std::map<std::string_view, const NodeExecution*>& states) {
-  constexpr std::size_t most_named = 3;
+  constexpr std::size_t max_named = 3;
   std::vector<std::string> names;
   for (const graph::EdgeIndex edge : graph.incoming(node)) {
     if (graph.is_loop(edge)) continue;
@@ -48,7 +48,7 @@ std::string awaited_by(const graph::Graph& graph, graph::NodeIndex node,
     if (std::ranges::find(names, source) == names.end()) names.push_back(source);
   }
   if (names.empty()) return {};
-  const std::size_t hidden = names.size() > most_named ? names.size() - most_named : 0;
+  const std::size_t hidden = names.size() > max_named ? names.size() - max_named : 0;
   names.resize(names.size() - hidden);
   return fmt::format("after {}{}", base::join(names, ", "), hidden > 0 ? fmt::format(" and {} more", hidden) : "");
 }

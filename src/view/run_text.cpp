@@ -396,12 +396,12 @@ NewsCounts count_news(const News& news) {
 
 Overview make_overview(const News& news, const Style& style, WallTime now) {
   // Only the head of a long queue; the listing has the rest.
-  constexpr std::size_t most_questions = 20;
+  constexpr std::size_t max_questions = 20;
   Overview overview;
   HeadLine head(style);
   std::vector<NeedyRow> rows;
   for (const model::Approval& approval : news.approvals) {
-    if (rows.size() == most_questions) break;
+    if (rows.size() == max_questions) break;
     rows.push_back(needy_row(approval, now));
   }
   const std::size_t hidden = news.approvals.size() - rows.size();

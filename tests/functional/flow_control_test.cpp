@@ -168,7 +168,7 @@ TEST_F(FlowControl, max_parallel_nodes_limits_one_execution) {
     gate.open();
   }
   EXPECT_EQ(end_of(id).at("status"), "completed");
-  EXPECT_EQ(most_at_once(), 3);
+  EXPECT_EQ(max_at_once(), 3);
   EXPECT_EQ(effect_count("+"), 7);
 }
 
@@ -186,7 +186,7 @@ TEST_F(FlowControl, max_parallel_runs_limits_all_executions) {
   }
   EXPECT_EQ(end_of(first).at("status"), "completed");
   EXPECT_EQ(end_of(second).at("status"), "completed");
-  EXPECT_EQ(most_at_once(), 2);
+  EXPECT_EQ(max_at_once(), 2);
 }
 
 // RUN-14: runs that wait for an approval do not count, and a user's own run is not delayed.

@@ -100,7 +100,7 @@ TEST_F(FlowRoom, waiting_for_a_shared_worktree_uses_no_slot) {
   ASSERT_TRUE(eventually([&] { return effect_count("+") == 2; }));
   gate.open();
   EXPECT_EQ(end_of(id).at("status"), "completed");
-  EXPECT_EQ(most_at_once(), 1);
+  EXPECT_EQ(max_at_once(), 1);
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ using testing::status_of;
 
 // Sanitizers delay the release of freed memory.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr long most_mib = 320;
+constexpr long max_mib = 320;
 #else
-constexpr long most_mib = 128;
+constexpr long max_mib = 128;
 #endif
 
 class PortMisuse : public testing::PortTest {};
@@ -168,7 +168,7 @@ TEST_F(PortMisuse, unread_log_uses_little_memory) {
   }
   EXPECT_EQ(status_of(ask(port, compose(port, "GET", "/api/runs", bearer(own_token())))), 200);
   // Buffering the whole log would take 16 MiB for each.
-  EXPECT_LT(resident_mib() - before, most_mib);
+  EXPECT_LT(resident_mib() - before, max_mib);
 }
 
 }  // namespace

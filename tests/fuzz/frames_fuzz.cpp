@@ -93,8 +93,8 @@ Read read_growing(const std::string& stream, std::size_t piece) {
 // Any bytes as the output file of a run: the readable part yields the same frames however the file grows, from any
 // position, and for a client that receives it in pieces.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  constexpr std::size_t most_bytes = 600;
-  if (size > most_bytes) return 0;
+  constexpr std::size_t max_bytes = 600;
+  if (size > max_bytes) return 0;
   const std::string stream = build({reinterpret_cast<const char*>(data), size});
   const Read whole = read_growing(stream, stream.size() + 1);
   REEVE_ASSERT(whole.end <= stream.size());

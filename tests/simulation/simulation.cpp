@@ -36,7 +36,7 @@ using store::Sql;
 constexpr base::Milliseconds lease = std::chrono::seconds(15);
 // The keepers of a host give up this long after its lease.
 constexpr base::Milliseconds adopt_grace = std::chrono::seconds(20);
-constexpr int most_steps = 20'000;
+constexpr int max_steps = 20'000;
 constexpr std::uint64_t one_in_crashes = 40;
 constexpr std::size_t early_crashes = 3;
 
@@ -97,7 +97,7 @@ class Simulation {
             take_work(daemon, *result);
           });
     });
-    for (int step = 0; step < most_steps && report_.broken.empty(); ++step) {
+    for (int step = 0; step < max_steps && report_.broken.empty(); ++step) {
       if (root_ == 0) find_root();
       if (is_over_ && !wants_more() && !has_live_run()) break;
       take_step(step);

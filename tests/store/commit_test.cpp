@@ -195,7 +195,7 @@ TEST_P(CommitTest, a_busy_unit_leaves_nothing_behind) {
 
 // A unit that waits too long fails with an error.
 TEST_P(CommitTest, unit_that_stays_busy_gets_an_error) {
-  TestLedger ledger(store_, {.hooks = {.outage_patience = base::Milliseconds(20)}});
+  TestLedger ledger(store_, {.hooks = {.outage_timeout = base::Milliseconds(20)}});
   const auto error = submit(*ledger, [](Transaction&) { throw AggregateBusy{}; }).get();
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), "store.busy");
@@ -212,7 +212,7 @@ TEST_P(CommitTest, an_answer_comes_after_the_commit) {
 }
 
 TEST_P(CommitTest, the_queue_is_bounded) {
-  TestLedger ledger(store_, {.most_waiting = 3});
+  TestLedger ledger(store_, {.max_waiting = 3});
   Held held(*ledger);
   std::vector<std::future<std::optional<base::Error>>> answers;
   for (int i = 0; i < 3; ++i) answers.push_back(submit(*ledger, [](Transaction& t) { create(t, "t"); }));

@@ -242,7 +242,7 @@ edges:
 )";
 
 // Far longer than needed, far shorter than the poll interval.
-constexpr std::chrono::seconds patience(20);
+constexpr std::chrono::seconds timeout(20);
 
 class OutsideTest : public FaultTest {
  protected:
@@ -270,7 +270,7 @@ TEST_P(OutsideTest, a_plain_update_decides) {
         fmt::format("UPDATE approvals SET status = 'approved', chosen_value = 'approve', decided_at = "
                     "'2026-01-01T00:00:00.000Z' WHERE approval_id = 'AP-{}' AND status = 'pending'",
                     round));
-    ASSERT_EQ(answer.wait_for(patience), std::future_status::ready);
+    ASSERT_EQ(answer.wait_for(timeout), std::future_status::ready);
     const auto took = std::chrono::steady_clock::now() - start;
     RecordProperty(fmt::format("noticed_us_{}", round),
                    static_cast<int>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
@@ -295,7 +295,7 @@ TEST_P(OutsideTest, an_invalid_update_is_void) {
     std::promise<OutsideResult>().swap(told_);
     auto answer = told_.get_future();
     store_.open_bare()->run_script(fmt::format("UPDATE approvals SET {}, decided_at = 'now' WHERE number = 1", set));
-    ASSERT_EQ(answer.wait_for(patience), std::future_status::ready) << set;
+    ASSERT_EQ(answer.wait_for(timeout), std::future_status::ready) << set;
     EXPECT_EQ(answer.get().kind, OutsideResult::Kind::voided) << set;
   }
   const auto session = store_.open_bare();
@@ -319,7 +319,7 @@ TEST_P(OutsideTest, a_late_update_expires) {
   auto answer = told_.get_future();
   store_.open_bare()->run_script(
       "UPDATE approvals SET status = 'approved', chosen_value = 'approve', decided_at = '2099-01-01T00:00:00.000Z'");
-  ASSERT_EQ(answer.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(answer.wait_for(timeout), std::future_status::ready);
   EXPECT_EQ(answer.get().kind, OutsideResult::Kind::voided);
   const auto session = store_.open_bare();
   EXPECT_EQ(read_column(*session, "SELECT status FROM approvals"), "expired\n");
@@ -337,7 +337,7 @@ TEST_P(OutsideTest, update_without_a_daemon_is_found_at_the_start) {
   std::promise<OutsideResult>().swap(told_);
   auto answer = told_.get_future();
   TestLedger ledger(store_, options());
-  ASSERT_EQ(answer.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(answer.wait_for(timeout), std::future_status::ready);
   EXPECT_EQ(answer.get().kind, OutsideResult::Kind::settled);
   EXPECT_EQ(read_column(*session, "SELECT status FROM executions"), "failed\n");
 }

@@ -99,7 +99,7 @@ class IsolationThread : public ::testing::Test {
     return daemon_->ledger().call(
         [](ledger::Transaction& transaction) { return store::list_patches(transaction.session(), {}); });
   }
-  static constexpr auto patience = std::chrono::seconds(60);
+  static constexpr auto timeout = std::chrono::seconds(60);
 
   std::atomic<bool> may_complain_ = false;
   testing::GitRepository made_;
@@ -124,7 +124,7 @@ TEST_F(IsolationThread, tasks_sharing_a_worktree_take_turns) {
                           isolation.accept(settings_, at("a"), std::move(answer));
                         }).get();
   ASSERT_TRUE(accepted && !accepted->is_conflict);
-  ASSERT_EQ(second.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(second.wait_for(timeout), std::future_status::ready);
   EXPECT_EQ(*second.get(), *first);
   EXPECT_TRUE(fs::exists(fs::path(*first) / "a"));
 }
@@ -136,7 +136,7 @@ TEST_F(IsolationThread, closing_an_execution_answers_waiting_tasks) {
                         isolation.close(settings_, root_, [answer](bool is_done) { answer(is_done ? 0 : 1); });
                       }).get();
   EXPECT_EQ(*closed, 0);
-  ASSERT_EQ(waiting.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(waiting.wait_for(timeout), std::future_status::ready);
   EXPECT_EQ(waiting.get().error().code(), "execution.over");
   EXPECT_FALSE(fs::exists(made_.root() / ".worktrees" / root_.text()));
 }
@@ -156,7 +156,7 @@ TEST_F(IsolationThread, cancelled_task_stops_waiting) {
   auto next = prepare(at("c"));
   ASSERT_TRUE(reject(at("b")).get());
   ASSERT_TRUE(reject(at("a")).get());
-  ASSERT_EQ(next.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(next.wait_for(timeout), std::future_status::ready);
   EXPECT_TRUE(next.get());
   EXPECT_THROW(ghost.get(), std::future_error) << "forgotten, and never answered";
 }
@@ -169,7 +169,7 @@ TEST_F(IsolationThread, a_cancelled_task_ends_its_setup) {
   auto prepared = prepare(at("a"));
   ASSERT_TRUE(testing::eventually([&] { return fs::exists(began); }));
   const auto rejected = reject(at("a"));
-  ASSERT_EQ(rejected.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(rejected.wait_for(timeout), std::future_status::ready);
   EXPECT_EQ(prepared.get().error().code(), "worktree.setup_failed");
   settings_.worktree.setup.clear();
   NodeAttemptId again = at("a");
@@ -191,8 +191,8 @@ TEST_F(IsolationThread, setups_run_concurrently_and_block_nothing) {
   EXPECT_EQ(acted.error().code(), "patch.not_found");
   EXPECT_EQ(first.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   auto second = prepare(alone("b"));
-  ASSERT_EQ(first.wait_for(patience), std::future_status::ready);
-  ASSERT_EQ(second.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(first.wait_for(timeout), std::future_status::ready);
+  ASSERT_EQ(second.wait_for(timeout), std::future_status::ready);
   const auto one = first.get();
   const auto two = second.get();
   ASSERT_TRUE(one && two);
@@ -209,7 +209,7 @@ TEST_F(IsolationThread, cancelling_ends_only_its_own_setup) {
   NodeAttemptId again = alone("a");
   again.attempt = 2;
   auto next = prepare(again);
-  ASSERT_EQ(rejected.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(rejected.wait_for(timeout), std::future_status::ready);
   EXPECT_TRUE(rejected.get());
   const auto answer = cancelled.get();
   ASSERT_FALSE(answer);
@@ -217,8 +217,8 @@ TEST_F(IsolationThread, cancelling_ends_only_its_own_setup) {
   EXPECT_EQ(answer.error().fix(), "") << "nothing is to be mended";
   EXPECT_EQ(other.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   std::ofstream(signs / "go") << "go";
-  ASSERT_EQ(other.wait_for(patience), std::future_status::ready);
-  ASSERT_EQ(next.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(other.wait_for(timeout), std::future_status::ready);
+  ASSERT_EQ(next.wait_for(timeout), std::future_status::ready);
   EXPECT_TRUE(other.get());
   EXPECT_TRUE(next.get());
 }
@@ -230,7 +230,7 @@ TEST_F(IsolationThread, closing_an_execution_ends_its_setups) {
   ASSERT_TRUE(testing::eventually([&] { return count_files(signs) == 1; }));
   const auto closed =
       ask<bool>([this](Isolation& isolation, auto answer) { isolation.close(settings_, root_, answer); });
-  ASSERT_EQ(closed.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(closed.wait_for(timeout), std::future_status::ready);
   EXPECT_EQ(prepared.get().error().code(), "worktree.setup_failed");
   EXPECT_FALSE(fs::exists(made_.root() / ".worktrees" / root_.text()));
 }
@@ -242,8 +242,8 @@ TEST_F(IsolationThread, gate_checkout_is_set_up_concurrently) {
   auto gate = ask<Isolation::Checkout>([this](Isolation& isolation, auto answer) {
     isolation.checkout(settings_, alone("g"), std::nullopt, "tests", std::move(answer));
   });
-  ASSERT_EQ(task.wait_for(patience), std::future_status::ready);
-  ASSERT_EQ(gate.wait_for(patience), std::future_status::ready);
+  ASSERT_EQ(task.wait_for(timeout), std::future_status::ready);
+  ASSERT_EQ(gate.wait_for(timeout), std::future_status::ready);
   EXPECT_TRUE(task.get());
   EXPECT_TRUE(gate.get());
 }

@@ -60,7 +60,7 @@ TEST(LoopObjects, refused_request_objects_are_destroyed_on_the_loop) {
   testing::TestStore store(store::Place::Kind::memory);
   Loop loop;
   Strays strays;
-  ledger::Ledger ledger(store.open_writer(), {.most_waiting = 0});
+  ledger::Ledger ledger(store.open_writer(), {.max_waiting = 0});
   std::optional<std::string> code;
   ask_store(
       ledger, loop, [held = strays.make()](ledger::Transaction&) {},

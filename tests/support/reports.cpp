@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t most_shown = 6'000;
+constexpr std::size_t max_shown = 6'000;
 std::atomic<bool> is_made = false;
 
 std::string read_quietly(const fs::path& path) {
@@ -52,7 +52,7 @@ std::vector<std::string> take_reports() {
   for (const fs::path& file : files) {
     // A test creates this file to request a race report.
     if (file.filename() != "race") {
-      found.push_back(file.filename().string() + ":\n" + read_quietly(file).substr(0, most_shown));
+      found.push_back(file.filename().string() + ":\n" + read_quietly(file).substr(0, max_shown));
     }
     fs::remove(file, error);
   }

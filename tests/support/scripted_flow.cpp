@@ -234,7 +234,7 @@ int ScriptedFlowTest::effect_count(const std::string& line) const {
   return static_cast<int>(std::ranges::count(effects(), line));
 }
 
-int ScriptedFlowTest::most_at_once() const {
+int ScriptedFlowTest::max_at_once() const {
   int now = 0;
   int most = 0;
   for (const std::string& line : effects()) {

@@ -66,7 +66,7 @@ class ScriptedFlowTest : public ApprovalFlowTest {
   static std::string mark(const std::string& word) { return "echo " + word + " >>$EFFECTS"; }
   int effect_count(const std::string& line) const;
   // The maximum number of "+" lines without their "-".
-  int most_at_once() const;
+  int max_at_once() const;
   std::filesystem::path effects_file() const { return scratch().path() / "effects"; }
 };
 

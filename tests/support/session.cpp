@@ -133,7 +133,7 @@ void Session::read(std::chrono::milliseconds time) {
 }
 
 bool Session::wait_in(const std::string& text, std::size_t& seen, std::string_view wanted) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   std::size_t from = seen;
   while (true) {
     const std::size_t found = text.find(wanted, from);
@@ -164,7 +164,7 @@ bool Session::is_over() {
 }
 
 int Session::wait() {
-  const auto deadline = std::chrono::steady_clock::now() + 2 * patience;
+  const auto deadline = std::chrono::steady_clock::now() + 2 * timeout;
   while (!has_ended_ && std::chrono::steady_clock::now() < deadline) read(std::chrono::milliseconds(100));
   if (!has_ended_) {
     ADD_FAILURE() << "it does not end. It said:\n"

@@ -11,11 +11,11 @@
 namespace reeve::testing {
 
 // How long anything may take before a test treats it as a hang.
-constexpr std::chrono::seconds patience{30};
+constexpr std::chrono::seconds timeout{30};
 
 // Polls until it holds; false if it never does.
 template <class Condition>
-bool eventually(Condition holds, std::chrono::milliseconds limit = patience);
+bool eventually(Condition holds, std::chrono::milliseconds limit = timeout);
 
 // A program in the background, on pipes or at its own terminal. Killed by the destructor.
 class Session {

@@ -18,7 +18,7 @@ namespace reeve::testing {
 
 namespace {
 
-constexpr int patience_milliseconds = 60'000;
+constexpr int timeout_milliseconds = 60'000;
 
 // Calls with the address, through the folder's descriptor if the path is too long for one.
 template <class Act>
@@ -54,8 +54,7 @@ std::optional<std::string> try_request(const std::filesystem::path& path, std::s
     while (!whole || answer.size() < *whole) {
       pollfd state{fd, POLLIN, 0};
       std::array<char, 65'536> buffer{};
-      const ssize_t got =
-          ::poll(&state, 1, patience_milliseconds) > 0 ? ::recv(fd, buffer.data(), buffer.size(), 0) : 0;
+      const ssize_t got = ::poll(&state, 1, timeout_milliseconds) > 0 ? ::recv(fd, buffer.data(), buffer.size(), 0) : 0;
       if (got <= 0) break;
       answer.append(buffer.data(), static_cast<std::size_t>(got));
       const std::size_t head = answer.find("\r\n\r\n");
@@ -106,7 +105,7 @@ bool RawSocket::is_readable(int milliseconds) const {
 }
 
 std::string RawSocket::read_some() const {
-  if (!is_readable(patience_milliseconds)) {
+  if (!is_readable(timeout_milliseconds)) {
     ADD_FAILURE() << "nothing came";
     return {};
   }

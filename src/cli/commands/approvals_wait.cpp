@@ -39,12 +39,12 @@ std::optional<client::ApprovalRecord> wait_for(client::Daemon& daemon, const std
   const auto now = [] { return base::SystemClock().boot_now(); };
   const auto deadline = timeout ? std::optional(now() + *timeout) : std::nullopt;
   while (true) {
-    Milliseconds patience = long_wait;
+    Milliseconds poll_timeout = long_wait;
     if (deadline) {
       const auto left = std::chrono::ceil<Milliseconds>(*deadline - now());
-      patience = std::clamp(left, Milliseconds(0), long_wait);
+      poll_timeout = std::clamp(left, Milliseconds(0), long_wait);
     }
-    auto record = client::wait_approval(daemon, name, patience);
+    auto record = client::wait_approval(daemon, name, poll_timeout);
     if (record.approval.status != ApprovalStatus::pending) return record;
     if (deadline && now() >= *deadline) return std::nullopt;
   }
@@ -54,7 +54,7 @@ ExitCode run(const Call& call) {
   const auto timeout = timeout_of(call);
   client::DaemonPlace place = patient_place(call);
   std::string name = call.arguments.positional(0);
-  // InRunAccess a run its own socket is used, which also accepts the name that the tool gave the question (RUN-8).
+  // Inside a run, the run's own socket is used, which also accepts the name that the tool gave the question (RUN-8).
   const auto own = project::variable("REEVE_SOCKET");
   if (own) {
     place.socket = *own;

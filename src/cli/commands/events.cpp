@@ -43,11 +43,11 @@ void print_event(const Call& call, const Value& event) {
   // "2026-11-15T06:07:52.123Z" → the time of day.
   const std::string time = cells[1].size() > 19 ? cells[1].substr(11, 8) : cells[1];
   // A question may be long; `--json` has all of it.
-  constexpr std::size_t most_columns = 300;
+  constexpr std::size_t max_columns = 300;
   const std::string rest = fmt::format("{:<15}  {:<10}  {}{}{}", kind_of(cells[2]), cells[3], cells[4],
                                        cells[4].empty() || cells[5].empty() ? "" : ": ", cells[5]);
   fmt::print("{}  {}\n", call.out.paint(view::Tint::dim, fmt::format("{:>6}  {}", cells[0], time)),
-             base::fit_width(rest, most_columns, call.out.ascii));
+             base::fit_width(rest, max_columns, call.out.ascii));
 }
 
 std::optional<std::int64_t> parse_number(std::string_view word) {

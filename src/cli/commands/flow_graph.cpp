@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t default_columns = 120;
 constexpr std::size_t least_columns = 40;
-constexpr std::size_t most_columns = 10'000;
+constexpr std::size_t max_columns = 10'000;
 
 std::size_t find_columns(const Call& call) {
   const auto given = call.arguments.value("--columns");
@@ -29,8 +29,8 @@ std::size_t find_columns(const Call& call) {
   std::size_t columns = 0;
   const auto [end, error] = std::from_chars(given->data(), given->data() + given->size(), columns);
   if (error != std::errc() || end != given->data() + given->size() || columns < least_columns ||
-      columns > most_columns) {
-    throw base::Error("cli.usage", fmt::format("--columns must be {} to {}", least_columns, most_columns));
+      columns > max_columns) {
+    throw base::Error("cli.usage", fmt::format("--columns must be {} to {}", least_columns, max_columns));
   }
   return columns;
 }

@@ -16,12 +16,12 @@ namespace reeve::cli {
 namespace {
 
 // The daemon finishes pending requests first.
-constexpr auto patience = std::chrono::seconds(15);
+constexpr auto timeout = std::chrono::seconds(15);
 
 // A client that follows a run starts the next daemon as soon as this one has exited; waits only for the process meant.
 void wait_until_gone(const client::DaemonPlace& place, const std::optional<std::string>& meant) {
   const base::SystemClock clock;
-  const base::BootTime deadline = clock.boot_now() + patience;
+  const base::BootTime deadline = clock.boot_now() + timeout;
   const base::BootTime first_word = clock.boot_now() + std::chrono::seconds(2);
   while (meant && find_holder(place) == meant) {
     if (clock.boot_now() > first_word) {
@@ -63,7 +63,7 @@ void ask_to_stop(client::Daemon& daemon) {
 bool stop_elsewhere(client::Daemon& daemon) {
   if (!daemon.is_running()) return false;
   const base::SystemClock clock;
-  const base::BootTime deadline = clock.boot_now() + patience;
+  const base::BootTime deadline = clock.boot_now() + timeout;
   const auto begun = [](client::Daemon& one) {
     const base::Value health = one.get("/healthz");
     const base::Value* found = health.find("started_at");

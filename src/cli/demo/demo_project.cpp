@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 
 using base::Value;
 
-constexpr std::size_t most_bytes = 64UL * 1024;
+constexpr std::size_t max_bytes = 64UL * 1024;
 // The time for runs to end and for keepers to exit.
-constexpr base::Milliseconds patience = std::chrono::seconds(10);
+constexpr base::Milliseconds timeout = std::chrono::seconds(10);
 
 constexpr std::string_view config = R"(# The demo's project: three tools, each a shell script in this folder.
 tools:
@@ -233,10 +233,10 @@ const std::vector<std::string>& DemoProject::changed_files() {
 }
 
 std::string DemoProject::read_present(const std::string& file) const {
-  return os::find_file(folder_ / file, most_bytes).value_or("");
+  return os::find_file(folder_ / file, max_bytes).value_or("");
 }
 std::string DemoProject::read_staged(const std::string& file) const {
-  return os::find_file(folder_ / "staged" / file, most_bytes).value_or("");
+  return os::find_file(folder_ / "staged" / file, max_bytes).value_or("");
 }
 
 void DemoProject::end_everything() {
@@ -250,7 +250,7 @@ void DemoProject::end_everything() {
   }
   for (const auto& record : client::list_runs(daemon, {"queued", "running", "stalled", "waiting_approval"}, 10)) {
     client::cancel_run(daemon, record.run.tool_run_id, {.reason = "the demo is over", .kill = true});
-    client::wait_run(daemon, record.run.tool_run_id, client::Until::final, patience);
+    client::wait_run(daemon, record.run.tool_run_id, client::Until::final, timeout);
   }
   stop_daemon(place);
 }
@@ -269,7 +269,7 @@ void DemoProject::remove() {
     trouble = std::current_exception();
   }
   const base::SystemClock clock;
-  const base::BootTime deadline = clock.boot_now() + patience;
+  const base::BootTime deadline = clock.boot_now() + timeout;
   std::error_code error;
   // An exiting keeper may still create a file.
   while (fs::remove_all(folder_, error), error && clock.boot_now() < deadline) {

@@ -145,7 +145,7 @@ Check check_store(const client::DaemonPlace& place, const std::optional<base::Va
 Check check_daemon(client::DaemonPlace place, std::optional<base::Value>& told) {
   const std::string name = "daemon";
   place.no_start = "`reeve doctor` does not start one";
-  place.patience = std::chrono::seconds(2);
+  place.timeout = std::chrono::seconds(2);
   place.tell = [](const client::Silence&) {};
   client::Daemon daemon(place);
   if (!daemon.is_running()) return ok(name, "not running; the next command that needs one starts it");
@@ -273,15 +273,15 @@ std::optional<Check> check_trust() {
     const auto found = project::load_config(project, {});
     if (!found.has_project_file || !found.loaded) return std::nullopt;
     const spec::ProjectTrust& trust = found.loaded->project_trust();
-    constexpr std::size_t most_named = 20;
+    constexpr std::size_t max_named = 20;
     std::vector<std::string> names;
     for (const spec::IgnoredValue& value : trust.ignored) {
-      if (names.size() < most_named) names.push_back(value.path);
+      if (names.size() < max_named) names.push_back(value.path);
     }
     const std::string state =
         trust.is_trusted ? "the project's config is trusted" : "the project's config is not trusted";
     if (names.empty()) return ok(name, state + "; nothing is ignored");
-    const std::string rest = trust.ignored.size() > most_named ? ", ..." : "";
+    const std::string rest = trust.ignored.size() > max_named ? ", ..." : "";
     return warn(name, fmt::format("{}; ignored: {}{}", state, base::join(names, ", "), rest),
                 trust.is_trusted ? "to use them, put them into your own config" : "reeve config trust");
   } catch (const base::Error&) {

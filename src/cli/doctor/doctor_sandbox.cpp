@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int patience_ms = 10'000;
-constexpr std::size_t most_text = 64UZ * 1024;
+constexpr int timeout_ms = 10'000;
+constexpr std::size_t max_text = 64UZ * 1024;
 
 // A temporary project with a state folder, and a folder outside of it.
 class Decoy {
@@ -100,7 +100,7 @@ Tried try_all(const std::vector<std::string>& argv) {
   Tried tried;
   std::array<char, 4'096> part{};
   pollfd end{pipe.read.get(), POLLIN, 0};
-  while (tried.text.size() < most_text && ::poll(&end, 1, patience_ms) > 0) {
+  while (tried.text.size() < max_text && ::poll(&end, 1, timeout_ms) > 0) {
     const ssize_t count = ::read(pipe.read.get(), part.data(), part.size());
     if (count <= 0) break;
     tried.text.append(part.data(), static_cast<std::size_t>(count));

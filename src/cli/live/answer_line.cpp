@@ -17,8 +17,8 @@ namespace {
 constexpr std::chrono::milliseconds time_to_read{500};
 constexpr std::size_t longest_answer = 2'000;
 
-constexpr std::size_t most_of_question = 3;
-constexpr std::size_t most_of_description = 2;
+constexpr std::size_t max_of_question = 3;
+constexpr std::size_t max_of_description = 2;
 
 const model::ApprovalOption* find_option(const std::vector<model::ApprovalOption>& options, std::string_view word) {
   // A numeric word that is itself an option's value means that value.
@@ -176,13 +176,13 @@ std::vector<std::string> AnswerLine::lines(const view::Style& style, std::size_t
   std::string sign = style.paint(look.tint, style.pick(look.sign, look.ascii)) + " ";
   const std::string question =
       fmt::format("{} {} asks: {}", id, view::asker_text(*question_), view::question_line(*question_));
-  for (std::string& line : room.wrap(question, std::min(most_of_question, left - options.size()))) {
+  for (std::string& line : room.wrap(question, std::min(max_of_question, left - options.size()))) {
     lines.push_back(std::exchange(sign, "  ") + line);
   }
   const std::size_t used = lines.size() - 1 + options.size();
   const std::string description = description_of(*question_);
   if (!description.empty()) {
-    for (std::string& line : room.wrap(description, std::min(most_of_description, left - std::min(used, left)))) {
+    for (std::string& line : room.wrap(description, std::min(max_of_description, left - std::min(used, left)))) {
       lines.push_back("  " + style.paint(view::Tint::dim, line));
     }
   }

@@ -32,7 +32,7 @@ bool waits_on_branch(const Patch& patch) {
 
 // The command that applies the patches on the branch; empty if there are none.
 std::string way_out(const std::vector<Patch>& patches) {
-  constexpr std::size_t most_named = 5;
+  constexpr std::size_t max_named = 5;
   std::vector<std::string> ids;
   const Patch* last = nullptr;
   bool is_dirty = false;
@@ -50,7 +50,7 @@ std::string way_out(const std::vector<Patch>& patches) {
   std::string text = fmt::format("not applied to your checkout; it is on branch {}: {}", branch,
                                  is_dirty ? "commit or stash, then " : "");
   // Conflicts need a manual merge, and a long list of ids is not worth typing.
-  const bool can_apply = !is_conflicted && ids.size() <= most_named;
+  const bool can_apply = !is_conflicted && ids.size() <= max_named;
   if (can_apply) text += fmt::format("reeve patch apply {}, or ", base::join(ids, " "));
   return text + "git merge " + branch;
 }

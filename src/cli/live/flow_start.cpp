@@ -121,13 +121,13 @@ client::ExecutionRecord wait_for(const Call& call, client::Daemon& daemon, base:
 
 // Starts it and reports uncommitted changes, which it does not see.
 client::ExecutionRecord create(const Call& call, client::Daemon& daemon, const StartTerms& terms) {
-  constexpr std::size_t most_named = 3;
+  constexpr std::size_t max_named = 3;
   client::StartedExecution started = terms.create(daemon);
   const std::size_t count = started.dirty.size();
   if (count > 0 && !call.is_json) {
-    started.dirty.resize(std::min(count, most_named));
+    started.dirty.resize(std::min(count, max_named));
     print_aside("note: {} uncommitted change{} will not be included: {}{}\n", count, count == 1 ? "" : "s",
-                base::visible(base::join(started.dirty, ", ")), count > most_named ? ", ..." : "");
+                base::visible(base::join(started.dirty, ", ")), count > max_named ? ", ..." : "");
   }
   return std::move(started.record);
 }

@@ -71,8 +71,8 @@ void FlowWatch::refresh(view::FlowPicture& picture) {
 }
 
 void FlowWatch::refresh_progress() {
-  constexpr int most_asked = 8;
-  int budget = most_asked;
+  constexpr int max_asked = 8;
+  int budget = max_asked;
   refresh_progress(picture_, budget);
   note_questions(picture_);
 }

@@ -16,13 +16,13 @@ namespace reeve::cli {
 
 namespace {
 
-constexpr std::size_t most_named = 20;
+constexpr std::size_t max_named = 20;
 
 void tell_ignored(const spec::ProjectTrust& trust) {
   std::vector<std::string> names;
   for (const spec::IgnoredValue& value : trust.ignored) names.push_back(base::visible(value.path));
   if (names.empty()) return;
-  const std::size_t more = names.size() - std::min(names.size(), most_named);
+  const std::size_t more = names.size() - std::min(names.size(), max_named);
   names.resize(names.size() - more);
   const std::string rest = more > 0 ? fmt::format(", and {} more", more) : std::string();
   if (trust.is_trusted) {

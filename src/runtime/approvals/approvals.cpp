@@ -19,7 +19,7 @@ using base::Error;
 using ledger::Transaction;
 using model::Approval;
 
-constexpr std::int64_t most_at_once = 100;
+constexpr std::int64_t max_at_once = 100;
 constexpr auto look_pause = std::chrono::seconds(1);
 
 Error not_found(base::ApprovalId id) {
@@ -250,7 +250,7 @@ void Approvals::expire_due() {
   look_at_clock();
   ask_store(
       context_.ledger, context_.loop,
-      [](Transaction& transaction) { return ledger::find_due(transaction, most_at_once); },
+      [](Transaction& transaction) { return ledger::find_due(transaction, max_at_once); },
       [this](std::expected<ledger::TimeDue, Error> due) {
         is_looking_ = false;
         if (!due) {
@@ -325,7 +325,7 @@ void Approvals::go_on_with_granted() {
   ask_store(
       context_.ledger, context_.loop,
       [host = context_.host](Transaction& transaction) {
-        return ledger::find_granted(transaction.session(), host, most_granted);
+        return ledger::find_granted(transaction.session(), host, max_granted);
       },
       [this](std::expected<std::vector<ledger::GrantedRun>, Error> granted) {
         if (!granted) return;

@@ -139,8 +139,8 @@ std::expected<EventFilter, Error> EventFilter::parse(std::span<const std::string
     return std::unexpected(
         Error("events.no_names", "no event names were given", "use \"*\" for all; known: " + known_event_names()));
   }
-  if (names.size() > most_names) {
-    return std::unexpected(Error("events.too_many_names", fmt::format("at most {} event names are allowed", most_names),
+  if (names.size() > max_names) {
+    return std::unexpected(Error("events.too_many_names", fmt::format("at most {} event names are allowed", max_names),
                                  "use \"*\" for all"));
   }
   EventFilter filter;

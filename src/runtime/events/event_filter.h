@@ -21,7 +21,7 @@ class EventFilter {
   // Accepts the names of SPEC §9: event names, their aliases, `run.failed`, `run.*`, `phase_start:coding`, `*`. Errors:
   // `events.no_names`, `events.too_many_names`, `events.unknown_name` (lists the known names).
   static std::expected<EventFilter, base::Error> parse(std::span<const std::string> names);
-  static constexpr std::size_t most_names = 100;
+  static constexpr std::size_t max_names = 100;
 
   // The requested names under which this version never sends an event, each once.
   const std::vector<std::string>& never_sent() const noexcept { return never_sent_; }

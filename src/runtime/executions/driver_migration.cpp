@@ -16,7 +16,7 @@ namespace {
 using base::Error;
 using ledger::Transaction;
 
-constexpr std::int64_t most_adrift = 64;
+constexpr std::int64_t max_adrift = 64;
 constexpr base::Milliseconds longest_pause = std::chrono::minutes(5);
 
 }  // namespace
@@ -40,7 +40,7 @@ void ExecutionDriver::find_migratable() {
   ask_store(
       context_.ledger, context_.loop,
       [host = context_.host, grace = context_.supervision.adopt_grace](Transaction& transaction) {
-        return ledger::find_adrift(transaction, host, grace, most_adrift);
+        return ledger::find_adrift(transaction, host, grace, max_adrift);
       },
       [this](const std::expected<std::vector<base::ExecutionId>, Error>& adrift) {
         is_migrating_ = false;

@@ -19,10 +19,10 @@ namespace {
 using base::Error;
 using ledger::Transaction;
 
-constexpr std::int64_t most_lapsed = 10'000;
-constexpr std::int64_t most_orphans = 10'000;
+constexpr std::int64_t max_lapsed = 10'000;
+constexpr std::int64_t max_orphans = 10'000;
 // Executions checked per poll.
-constexpr std::size_t most_swept = 1'000;
+constexpr std::size_t max_swept = 1'000;
 constexpr auto look_pause = std::chrono::seconds(1);
 // With a shared store, other daemons may announce work at any time.
 constexpr base::Milliseconds shared_pause(20);
@@ -95,7 +95,7 @@ void ExecutionDriver::adopt(std::function<void()> done) {
        &ledger = context_.ledger](Transaction& transaction) {
         if (is_first) ledger::end_leases_of(transaction, worker.host, worker.daemon);
         std::vector<Found> all;
-        for (const ledger::LapsedClaim& lapsed : ledger::find_lapsed(transaction, worker.host, most_lapsed)) {
+        for (const ledger::LapsedClaim& lapsed : ledger::find_lapsed(transaction, worker.host, max_lapsed)) {
           const bool is_own = lapsed.host == worker.host;
           // Begun on another host: its own daemon may return until its keepers have given up, plus a margin.
           const bool is_given_up = lapsed.lapsed_at + grace + grace / 4 <= transaction.now();
@@ -189,7 +189,7 @@ void ExecutionDriver::find_orphans(Answer<std::vector<ledger::Orphan>> then) {
   ask_store(
       context_.ledger, context_.loop,
       [host = context_.host, grace](Transaction& transaction) {
-        return ledger::find_orphans(transaction, host, transaction.now() - grace - grace / 4, most_orphans);
+        return ledger::find_orphans(transaction, host, transaction.now() - grace - grace / 4, max_orphans);
       },
       std::move(then));
 }
@@ -394,7 +394,7 @@ void ExecutionDriver::sweep_settings() {
   is_sweeping_ = true;
   std::vector<base::ExecutionId> some;
   auto next = open_.upper_bound(swept_to_);
-  for (; next != open_.end() && some.size() < most_swept; ++next) some.push_back(*next);
+  for (; next != open_.end() && some.size() < max_swept; ++next) some.push_back(*next);
   swept_to_ = next != open_.end() ? some.back() : base::ExecutionId(0);
   ask_store(
       context_.ledger, context_.loop, [some](Transaction& transaction) { return ledger::find_over(transaction, some); },

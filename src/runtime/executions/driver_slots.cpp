@@ -14,8 +14,8 @@ using ledger::StepResult;
 using ledger::Transaction;
 
 // Executions offered slots in one pass.
-constexpr std::int64_t most_offered = 64;
-constexpr int most_pages = 64;
+constexpr std::int64_t max_offered = 64;
+constexpr int max_pages = 64;
 // Nodes whose working folders may be prepared at once, however few may run.
 constexpr std::size_t least_preparing = 4;
 
@@ -28,13 +28,11 @@ std::size_t count_begun(const StepResult& step) {
 
 std::size_t ExecutionDriver::room() const noexcept {
   if (!may_prepare()) return 0;
-  return most_runs() - std::min(most_runs(), busy_.size() + waiting_.size() + placed_.size());
+  return max_runs() - std::min(max_runs(), busy_.size() + waiting_.size() + placed_.size());
 }
 
 // Bounded, because each gets a worktree.
-bool ExecutionDriver::may_prepare() const noexcept {
-  return preparing_.size() < std::max(most_runs(), least_preparing);
-}
+bool ExecutionDriver::may_prepare() const noexcept { return preparing_.size() < std::max(max_runs(), least_preparing); }
 
 ledger::WorkerCapacity ExecutionDriver::capacity(std::size_t freed) const {
   return {context_.daemon, room() + freed, context_.host};
@@ -47,12 +45,12 @@ void ExecutionDriver::note_room() {
 
 // Nodes with a prepared folder come first, because others may wait for that folder.
 void ExecutionDriver::start_waiting() {
-  while (!placed_.empty() && busy_.size() < most_runs()) {
+  while (!placed_.empty() && busy_.size() < max_runs()) {
     const Placed next = std::move(placed_.front());
     placed_.pop_front();
     give_room(next.claim, next.go);
   }
-  while (!waiting_.empty() && busy_.size() < most_runs() && may_prepare()) {
+  while (!waiting_.empty() && busy_.size() < max_runs() && may_prepare()) {
     const ledger::StartWork work = std::move(waiting_.front());
     waiting_.pop_front();
     hold(work, [](NodeExecutor& node) { node.begin(); });
@@ -60,7 +58,7 @@ void ExecutionDriver::start_waiting() {
 }
 
 void ExecutionDriver::give_room(const ledger::Claim& claim, std::function<void()> go) {
-  if (busy_.size() >= most_runs()) {
+  if (busy_.size() >= max_runs()) {
     placed_.push_back({claim, std::move(go)});
     return note_room();
   }
@@ -126,13 +124,13 @@ void ExecutionDriver::offer_room() {
         Offered offered;
         // Executions at their own limit are skipped.
         base::ExecutionId after(0);
-        for (int page = 0; page < most_pages && count_begun(offered.step) < worker.room; ++page) {
-          const auto ready = ledger::find_ready(transaction, worker.host, after, most_offered);
+        for (int page = 0; page < max_pages && count_begun(offered.step) < worker.room; ++page) {
+          const auto ready = ledger::find_ready(transaction, worker.host, after, max_offered);
           for (const base::ExecutionId execution : ready) {
             if (count_begun(offered.step) >= worker.room) break;
             ledger.executions().step(transaction, execution, engine::RoomOffered{}, worker, offered.step);
           }
-          if (std::ssize(ready) < most_offered) break;
+          if (std::ssize(ready) < max_offered) break;
           after = ready.back();
         }
         offered.next = ledger::find_next_ready(transaction);

@@ -117,7 +117,7 @@ class ExecutionDriver {
   void drop(const ledger::CancelWork& cancel);
   void start_waiting();
   void give_room(const ledger::Claim& claim, std::function<void()> go);
-  std::size_t most_runs() const noexcept { return static_cast<std::size_t>(context_.supervision.max_parallel_runs); }
+  std::size_t max_runs() const noexcept { return static_cast<std::size_t>(context_.supervision.max_parallel_runs); }
   bool may_prepare() const noexcept;
   // If the outcome of a transaction is unknown, nodes claimed in it would never be started. The exception ends the
   // daemon, and the next one reads the actual state.

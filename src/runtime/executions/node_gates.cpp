@@ -19,7 +19,7 @@ using base::Value;
 using model::Run;
 
 // How often `retry_with_feedback` sends a task back if its `retry` does not say.
-constexpr std::int64_t most_rounds = 3;
+constexpr std::int64_t max_rounds = 3;
 constexpr std::size_t feedback_bytes = 8UL * 1024;
 
 }  // namespace
@@ -110,7 +110,7 @@ void NodeExecutor::see_gate_end(const Run& run) {
 
 bool NodeExecutor::may_try_again(const std::string& gate) const {
   const bool is_sent_back = start_.settings->gates.at(gate).on_fail == model::OnGateFail::retry_with_feedback;
-  const std::int64_t most = task()->retry ? task()->retry->attempts : most_rounds;
+  const std::int64_t most = task()->retry ? task()->retry->attempts : max_rounds;
   return is_sent_back && task()->role != noop_role && tries() < most;
 }
 

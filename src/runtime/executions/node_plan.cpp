@@ -25,7 +25,7 @@ using base::Value;
 
 // Limit of one argument (the kernel's MAX_ARG_STRLEN).
 constexpr std::size_t longest_word = 128UL * 1024 - 1;
-constexpr std::size_t most_named = 20;
+constexpr std::size_t max_named = 20;
 
 // Strings as they are, other values as JSON.
 std::string show(const Value& value) {
@@ -37,7 +37,7 @@ std::string list_names(const Value& inputs) {
   std::vector<std::string> names = {"{input}"};
   if (const Value::Object* object = inputs.as_object()) {
     for (const base::Member& member : *object) {
-      if (names.size() < most_named && model::is_template_name(member.key)) {
+      if (names.size() < max_named && model::is_template_name(member.key)) {
         names.push_back(fmt::format("{{{}}}", member.key));
       }
     }

@@ -17,7 +17,7 @@ using git::Repository;
 
 namespace {
 
-constexpr auto lock_patience = std::chrono::seconds(10);
+constexpr auto lock_timeout = std::chrono::seconds(10);
 constexpr auto lock_pause = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -26,7 +26,7 @@ os::FileLock lock_checkout(const Repository& repository) {
   const auto folder = repository.root() / worktrees_folder;
   os::create_folders(folder);
   os::create_file(folder / ".gitignore", "*\n");
-  const auto until = std::chrono::steady_clock::now() + lock_patience;
+  const auto until = std::chrono::steady_clock::now() + lock_timeout;
   for (;;) {
     if (auto lock = os::FileLock::try_take((folder / ".lock").string())) return std::move(*lock);
     if (std::chrono::steady_clock::now() > until) {

@@ -27,8 +27,8 @@ using store::Sql;
 
 namespace {
 
-constexpr std::int64_t most_queued = 10'000;
-constexpr std::size_t most_shown = std::size_t{64} << 10U;
+constexpr std::int64_t max_queued = 10'000;
+constexpr std::size_t max_shown = std::size_t{64} << 10U;
 
 std::string by_hand(base::ExecutionId root) {
   return fmt::format("`git merge {}` applies it manually", branch_name(root));
@@ -84,7 +84,7 @@ store::ApprovalRow make_question(base::ExecutionId root, const std::string& tip,
   for (const PatchRow& one : patches) ids.push_back(Value::string(one.patch.patch_id.text()));
   arguments.set("patches", Value::array(std::move(ids)));
   arguments.set("files", json::to_value(diff.files));
-  arguments.set("diff", Value::string(base::truncate_utf8(diff.text, most_shown)));
+  arguments.set("diff", Value::string(base::truncate_utf8(diff.text, max_shown)));
   approval.arguments = std::move(arguments);
   return row;
 }
@@ -286,7 +286,7 @@ IsolationSteps::Landing IsolationSteps::write_checkout(Site& site, const Target&
 }
 
 Applied IsolationSteps::hold_back(base::ExecutionId root, const std::string& why) {
-  constexpr std::size_t most_named = 5;
+  constexpr std::size_t max_named = 5;
   const std::vector<std::string> ids = call([&](Transaction& transaction) {
     std::vector<std::string> held;
     // Changes of a cancelled execution are not held for a later attempt.
@@ -305,7 +305,7 @@ Applied IsolationSteps::hold_back(base::ExecutionId root, const std::string& why
   });
   options_.crash_point("isolation.after_held");
   if (auto site = find_site(root)) forget_commit(*site, kept_ref(root, "apply-" + site->branch.tip));
-  const std::string again = ids.empty() || ids.size() > most_named
+  const std::string again = ids.empty() || ids.size() > max_named
                                 ? std::string()
                                 : fmt::format("`reeve patch apply {}` tries again, ", base::join(ids, " "));
   return {.kind = Applied::Kind::held,
@@ -341,7 +341,7 @@ std::vector<base::PatchId> IsolationSteps::find_queued_patches() {
   return in_store([&](store::Session& session) {
     std::vector<base::PatchId> ids;
     for (const model::Patch& patch :
-         store::list_patches(session, {.states = {PatchState::queued}, .most = most_queued})) {
+         store::list_patches(session, {.states = {PatchState::queued}, .most = max_queued})) {
       const auto branch = store::find_branch(session, patch.root_id);
       const bool is_here = branch && is_ours(*branch);
       const bool comes_with_others = std::ranges::find(roots, patch.root_id) != roots.end() && patch.branch_commit;
@@ -373,7 +373,7 @@ std::vector<base::ExecutionId> IsolationSteps::find_queued() {
     std::set<base::ExecutionId> seen;
     std::vector<base::ExecutionId> roots;
     for (const model::Patch& patch :
-         store::list_patches(session, {.states = {PatchState::queued}, .most = most_queued})) {
+         store::list_patches(session, {.states = {PatchState::queued}, .most = max_queued})) {
       if (!patch.branch_commit || !seen.insert(patch.root_id).second) continue;
       const auto branch = store::find_branch(session, patch.root_id);
       const bool is_here = branch && is_ours(*branch);
@@ -390,7 +390,7 @@ std::vector<base::ExecutionId> IsolationSteps::find_queued() {
 std::vector<base::ExecutionId> IsolationSteps::find_granted() {
   return in_store([&](store::Session& session) {
     std::vector<base::ExecutionId> roots;
-    session.query(Sql::approvals_to_apply, {{"host", options_.host}, {"most", most_queued}},
+    session.query(Sql::approvals_to_apply, {{"host", options_.host}, {"most", max_queued}},
                   [&](const store::Row& row) { roots.emplace_back(row.integer(1)); });
     std::erase_if(roots, [&](base::ExecutionId root) {
       const auto branch = store::find_branch(session, root);

@@ -264,7 +264,7 @@ class Isolation::Core {
   void submit(std::function<void()> work, const std::function<void(Error)>& refuse) {
     {
       const std::scoped_lock lock(mutex_);
-      if (queue_.size() < most_waiting) {
+      if (queue_.size() < max_waiting) {
         queue_.push_back(std::move(work));
         ++unfinished_;
         wake_.notify_one();
@@ -306,7 +306,7 @@ class Isolation::Core {
   }
 
  private:
-  static constexpr std::size_t most_waiting = 65'536;
+  static constexpr std::size_t max_waiting = 65'536;
 
   // Converts any exception: std::filesystem throws its own types.
   static Error as_error(const std::exception& failure) {

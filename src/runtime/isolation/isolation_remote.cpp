@@ -20,7 +20,7 @@ using model::PatchState;
 
 namespace {
 
-constexpr int most_tries = 5;
+constexpr int max_tries = 5;
 constexpr base::Milliseconds first_pause = std::chrono::seconds(1);
 
 [[noreturn]] void throw_moved(const Remote& remote, const store::BranchRow& branch,
@@ -56,7 +56,7 @@ void IsolationSteps::with_tries(const std::function<void()>& act) {
       return act();
     } catch (const Error& error) {
       const bool may_pass = error.code() == "git.remote_failed" || error.code() == "git.timeout";
-      if (!may_pass || tried == most_tries || options_.gives_up()) throw;
+      if (!may_pass || tried == max_tries || options_.gives_up()) throw;
     }
     options_.pause(pause);
     pause *= 2;

@@ -94,7 +94,7 @@ void SetupThreads::go_on() {
     if (is_ended) given_up.push_back(setup);
     return is_ended;
   });
-  while (!waiting_.empty() && running_.size() < most_at_once) {
+  while (!waiting_.empty() && running_.size() < max_at_once) {
     const auto next = std::move(waiting_.front());
     waiting_.pop_front();
     start(next);

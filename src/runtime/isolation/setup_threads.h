@@ -25,7 +25,7 @@ class SetupThreads {
   // Called without an error on success.
   using Done = std::function<void(std::optional<base::Error>)>;
   // Further setups wait, in order.
-  static constexpr std::size_t most_at_once = 16;
+  static constexpr std::size_t max_at_once = 16;
 
   // `come_back` runs work on the owning thread; it is called from any thread.
   explicit SetupThreads(std::function<void(Work)> come_back) : come_back_(std::move(come_back)) {}

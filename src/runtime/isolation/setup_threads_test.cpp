@@ -73,7 +73,7 @@ class SetupThreadsTest : public ::testing::Test {
 
 // GRF-14: setups start at once, up to a limit.
 TEST_F(SetupThreadsTest, concurrency_is_limited_and_queued_work_follows) {
-  constexpr int most = static_cast<int>(SetupThreads::most_at_once);
+  constexpr int most = static_cast<int>(SetupThreads::max_at_once);
   for (int number = 0; number < most + 2; ++number) begin(number);
   turn_until([&] { return count_begun() == most; });
   setups_.cancel(at(most));

@@ -28,8 +28,8 @@ namespace {
 using base::Error;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t most_copied = std::size_t{64} << 20U;
-constexpr std::size_t most_said = 4'096;
+constexpr std::size_t max_copied = std::size_t{64} << 20U;
+constexpr std::size_t max_said = 4'096;
 constexpr const char* cancelled = "was cancelled";
 constexpr auto look_pause = std::chrono::milliseconds(200);
 
@@ -47,7 +47,7 @@ std::string read_all(const os::Fd& file, const std::string& name) {
     if (count < 0) throw_copy(name, std::generic_category().message(errno));
     if (count == 0) return content;
     content.append(block.data(), static_cast<std::size_t>(count));
-    if (content.size() > most_copied) throw_copy(name, "it is larger than 64 MiB");
+    if (content.size() > max_copied) throw_copy(name, "it is larger than 64 MiB");
   }
 }
 
@@ -94,7 +94,7 @@ void read_output(const os::Fd& pipe, std::string& output) {
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return;
     output.append(block.data(), static_cast<std::size_t>(count));
-    if (output.size() > 2 * most_said) output.erase(0, output.size() - most_said);
+    if (output.size() > 2 * max_said) output.erase(0, output.size() - max_said);
   }
 }
 
@@ -186,9 +186,9 @@ void run_one(const SetupPlan& plan, const os::Fd& lock, const std::vector<std::s
 }  // namespace
 
 os::FileLock end_setup(const std::filesystem::path& lock) {
-  constexpr auto patience = std::chrono::seconds(10);
+  constexpr auto timeout = std::chrono::seconds(10);
   os::create_folders(lock.parent_path());
-  for (const auto until = Clock::now() + patience;;) {
+  for (const auto until = Clock::now() + timeout;;) {
     if (auto taken = os::FileLock::try_take(lock.string())) return std::move(*taken);
     if (Clock::now() > until) {
       throw Error("worktree.setup_failed", "an earlier worktree setup is still running",

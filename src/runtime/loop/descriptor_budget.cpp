@@ -34,7 +34,7 @@ DescriptorBudget divide_descriptors(std::uint64_t limit, std::uint64_t in_use) {
 
 DescriptorBudget divide_own_descriptors() {
   const os::Usage usage = os::read_own_usage();
-  return divide_descriptors(static_cast<std::uint64_t>(usage.most_open_files),
+  return divide_descriptors(static_cast<std::uint64_t>(usage.max_open_files),
                             static_cast<std::uint64_t>(usage.open_files));
 }
 

@@ -48,16 +48,16 @@ class CountersBy {
   std::uint64_t get(E word) const noexcept { return counters_[static_cast<std::size_t>(word)].get(); }
 
  private:
-  static constexpr std::size_t most_words = 16;
-  std::array<Counter, most_words> counters_;
+  static constexpr std::size_t max_words = 16;
+  std::array<Counter, max_words> counters_;
 };
 
 // Counts values in buckets with fixed bounds.
 class Histogram {
  public:
-  static constexpr std::size_t most_bounds = 20;
+  static constexpr std::size_t max_bounds = 20;
 
-  // Ascending, at most `most_bounds`; must outlive the histogram.
+  // Ascending, at most `max_bounds`; must outlive the histogram.
   explicit Histogram(std::span<const double> bounds) noexcept : bounds_(bounds) {}
 
   void record(double value) noexcept {
@@ -78,7 +78,7 @@ class Histogram {
 
  private:
   std::span<const double> bounds_;
-  std::array<Counter, most_bounds + 1> counts_;
+  std::array<Counter, max_bounds + 1> counts_;
   std::atomic<double> sum_ = 0;
 };
 

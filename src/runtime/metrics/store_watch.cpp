@@ -37,7 +37,7 @@ void StoreWatch::ask(Told told) {
     return;
   }
   const std::uint64_t number = next_waiting_++;
-  waiting_.emplace(number, Waiting{std::move(told), loop_.at(loop_.now() + patience, [this, number] {
+  waiting_.emplace(number, Waiting{std::move(told), loop_.at(loop_.now() + timeout, [this, number] {
                                      // Removed together with its timer, which is making this call.
                                      const auto late = waiting_.extract(number);
                                      late.mapped().told(std::unexpected(base::Error(

@@ -28,13 +28,13 @@ struct StoreFigures {
 class StoreWatch {
  public:
   static constexpr base::Milliseconds fresh_for = std::chrono::seconds(1);
-  static constexpr base::Milliseconds patience = std::chrono::seconds(2);
+  static constexpr base::Milliseconds timeout = std::chrono::seconds(2);
 
   StoreWatch(Loop& loop, ledger::Ledger& ledger) : loop_(loop), ledger_(ledger) {}
   StoreWatch(const StoreWatch&) = delete;
   StoreWatch& operator=(const StoreWatch&) = delete;
 
-  // `store.unavailable` after `patience`; otherwise figures at most a second old. Never calls back before it returns.
+  // `store.unavailable` after `timeout`; otherwise figures at most a second old. Never calls back before it returns.
   using Told = std::function<void(const std::expected<StoreFigures, base::Error>&)>;
   void ask(Told told);
 

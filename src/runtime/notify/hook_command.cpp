@@ -20,8 +20,8 @@ namespace reeve::runtime {
 
 namespace {
 
-constexpr std::size_t most_output = 4'096;
-constexpr std::size_t most_words = 500;
+constexpr std::size_t max_output = 4'096;
+constexpr std::size_t max_words = 500;
 
 // A memfd: holds input of any size without a writer, and disappears with its last reader.
 os::Fd make_input(const std::string& text) {
@@ -43,7 +43,7 @@ std::string HookCommand::End::why() const {
   } else if (status.code) {
     text = fmt::format("exit code {}", *status.code);
   }
-  const std::string said = base::visible(base::trim(base::truncate_utf8(output, most_words)));
+  const std::string said = base::visible(base::trim(base::truncate_utf8(output, max_words)));
   return said.empty() ? text : text + ": " + said;
 }
 
@@ -95,7 +95,7 @@ bool HookCommand::read_output() {
     output_ = {};
     return false;
   }
-  const std::size_t room = most_output - end_.output.size();
+  const std::size_t room = max_output - end_.output.size();
   end_.output.append(block.data(), std::min(room, static_cast<std::size_t>(count)));
   return room > 0;
 }

@@ -27,13 +27,13 @@ using store::Sql;
 using Kind = WebhookVerdict::Kind;
 
 // Per entry, so that one hanging delivery does not delay other entries.
-constexpr int most_active = 4;
-constexpr std::size_t most_waiting = 1'000;
+constexpr int max_active = 4;
+constexpr std::size_t max_waiting = 1'000;
 // How many of the events missed while no daemon was running are considered.
-constexpr std::int64_t most_missed = 10'000;
+constexpr std::int64_t max_missed = 10'000;
 constexpr std::size_t longest_file = 1UL << 20U;
 
-constexpr int most_tries = 8;
+constexpr int max_tries = 8;
 constexpr auto longest_trying = std::chrono::hours(1);
 constexpr base::Milliseconds first_pause = std::chrono::seconds(1);
 constexpr base::Milliseconds longest_pause = std::chrono::seconds(60);
@@ -124,11 +124,11 @@ void Notifier::save_positions() {
 std::vector<Notice> Notifier::find_missed(std::int64_t last) {
   std::int64_t after = last;
   for (const Entry& entry : entries_) after = std::min(after, entry.seq);
-  after = std::max(after, last - most_missed);
+  after = std::max(after, last - max_missed);
   if (after >= last) return {};
   return ledger_.call([&](ledger::Transaction& transaction) {
     std::vector<Notice> missed;
-    transaction.session().query(Sql::events_since, {{"after", after}, {"most", most_missed}},
+    transaction.session().query(Sql::events_since, {{"after", after}, {"most", max_missed}},
                                 [&](const store::Row& row) {
                                   if (const auto notice = find_notice(ledger::read_event(row)))
                                     missed.push_back(*notice);
@@ -151,7 +151,7 @@ void Notifier::queue(Entry& entry, const Notice& notice) {
   if (!is_wanted || is_known) return;
   entry.open.insert(notice.seq);
   entry.waiting.push_back({notice});
-  if (entry.waiting.size() <= most_waiting) return;
+  if (entry.waiting.size() <= max_waiting) return;
   const Delivery oldest = entry.waiting.front();
   entry.waiting.pop_front();
   close(entry, oldest.notice.seq);
@@ -167,7 +167,7 @@ bool Notifier::is_busy() const noexcept {
 
 // Commands run in parallel; a webhook gets one event at a time.
 bool Notifier::may_start(const Entry& entry) noexcept {
-  const int most = entry.settings.webhook ? 1 : most_active;
+  const int most = entry.settings.webhook ? 1 : max_active;
   return entry.active < most && !entry.waiting.empty() && !entry.pause;
 }
 
@@ -258,7 +258,7 @@ void Notifier::conclude(Number number, const WebhookVerdict& verdict) {
 
 void Notifier::retry(Entry& entry, Delivery delivery, const std::string& why) {
   ++delivery.tries;
-  const bool is_over = delivery.tries >= most_tries || loop_.now() - delivery.first_try > longest_trying;
+  const bool is_over = delivery.tries >= max_tries || loop_.now() - delivery.first_try > longest_trying;
   // Logs the first and the last failure; those in between would say the same.
   if (is_over || delivery.tries == 1) {
     complain_of(entry, delivery, fmt::format("{}{}", why, is_over ? "; giving up" : "; will retry"));

@@ -25,14 +25,14 @@ namespace {
 // Read from one run before the next gets its turn.
 constexpr std::size_t turn_bytes = 1UL << 20U;
 // Limit on output read but not stored, which the next daemon must read and compare again after a crash.
-constexpr std::uint64_t most_unstored = 4ULL << 20U;
+constexpr std::uint64_t max_unstored = 4ULL << 20U;
 constexpr std::size_t tail_bytes = 64UL << 20U;
 // How far an unterminated line may lag behind the read position.
-constexpr std::uint64_t most_pending = 1ULL << 20U;
+constexpr std::uint64_t max_pending = 1ULL << 20U;
 // A nice value: about a third of a tool's CPU share when both compete.
 constexpr int politeness = 5;
-constexpr std::size_t most_questions = 64;
-constexpr std::size_t most_tool_errors = 64;
+constexpr std::size_t max_questions = 64;
+constexpr std::size_t max_tool_errors = 64;
 constexpr std::chrono::milliseconds retry_pause(200);
 
 std::size_t index_of(model::Stream stream) { return stream == model::Stream::out ? 0 : 1; }
@@ -44,7 +44,7 @@ void merge_event(OutputBatch& digest, ToolEvent event) {
     digest.last_error = std::move(error->message);
     digest.has_failure_marker = digest.has_failure_marker || error->fatal;
   } else if (auto* question = std::get_if<Question>(&event)) {
-    if (digest.questions.size() < most_questions) {
+    if (digest.questions.size() < max_questions) {
       digest.questions.push_back(std::move(*question));
     } else {
       ++digest.more_questions;
@@ -60,7 +60,7 @@ void merge_event(OutputBatch& digest, ToolEvent event) {
   } else if (auto* report = std::get_if<Report>(&event)) {
     digest.report = std::move(*report);
   } else if (auto* tool_error = std::get_if<ToolUseError>(&event)) {
-    if (digest.tool_errors.size() < most_tool_errors) digest.tool_errors.push_back(std::move(*tool_error));
+    if (digest.tool_errors.size() < max_tool_errors) digest.tool_errors.push_back(std::move(*tool_error));
   }
 }
 
@@ -121,7 +121,7 @@ struct LogThread::OutputFeed {
         stored(std::min(start.out_offset, start.err_offset)) {}
 
   std::uint64_t position() const { return std::min(offsets[0], offsets[1]); }
-  bool must_wait() const { return !output_end && position() > stored + most_unstored; }
+  bool must_wait() const { return !output_end && position() > stored + max_unstored; }
   void note_secrets();
 };
 
@@ -366,7 +366,7 @@ bool LogThread::read_some(OutputFeed& feed) {
     feed.digest.is_final = true;
     feed.is_done = true;
   }
-  const std::uint64_t longest_wait = std::min(most_pending, feed.start.output_cap / 4);
+  const std::uint64_t longest_wait = std::min(max_pending, feed.start.output_cap / 4);
   for (std::size_t i = 0; i < 2; ++i) {
     const std::uint64_t begun = feed.splitters[i]->consumed();
     const bool waits_long = begun != 0 && begun < feed.fed[i] && begun + longest_wait < feed.reader.position();

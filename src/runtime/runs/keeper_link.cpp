@@ -8,7 +8,7 @@ namespace reeve::runtime {
 
 namespace {
 
-constexpr std::size_t most_waiting = 256;
+constexpr std::size_t max_waiting = 256;
 constexpr std::chrono::milliseconds pause(5);
 
 }  // namespace
@@ -29,7 +29,7 @@ void KeeperLink::set_events(Events events) {
 }
 
 void KeeperLink::send(const keeper::ToKeeper& message) {
-  const bool may_wait = queue_.size() < most_waiting || std::holds_alternative<keeper::Stop>(message) ||
+  const bool may_wait = queue_.size() < max_waiting || std::holds_alternative<keeper::Stop>(message) ||
                         std::holds_alternative<keeper::Deadline>(message);
   if (is_gone_ || !may_wait) return;
   queue_.push_back(keeper::encode(message));

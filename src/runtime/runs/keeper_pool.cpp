@@ -15,7 +15,7 @@ namespace reeve::runtime {
 namespace {
 
 // After this many consecutive keepers without a hello, no more are started.
-constexpr int most_failures = 3;
+constexpr int max_failures = 3;
 // A keeper that was taken but never began is replaced after this pause.
 constexpr base::Milliseconds longest_pause{100};
 
@@ -53,11 +53,11 @@ void KeeperPool::close() {
 // Starting a keeper blocks the loop for about a millisecond, so start one at a time, after tasks that are due.
 void KeeperPool::fill() {
   const std::size_t wanted = options_.size + waiting_.size();
-  if (!is_closed_ && failures_ < most_failures && idle_.size() + starting_.size() < wanted) {
+  if (!is_closed_ && failures_ < max_failures && idle_.size() + starting_.size() < wanted) {
     try_start();
     if (idle_.size() + starting_.size() < wanted) fill_later();
   }
-  while (failures_ >= most_failures && !waiting_.empty()) {
+  while (failures_ >= max_failures && !waiting_.empty()) {
     const Taken taken = std::move(waiting_.front());
     waiting_.pop_front();
     taken(std::unexpected(base::Error("daemon.no_keeper", fmt::format("cannot start {}{}", options_.program, failure_),

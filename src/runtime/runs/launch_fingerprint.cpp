@@ -47,10 +47,10 @@ using engine::LaunchFingerprint;
 using engine::ScriptContent;
 
 // Larger files are identified by inode: hashing them would block the daemon.
-constexpr std::int64_t most_hashed = 4LL << 20U;
+constexpr std::int64_t max_hashed = 4LL << 20U;
 // Limit for all files of one command together.
-constexpr std::int64_t most_hashed_of_all = 8LL << 20U;
-constexpr std::size_t most_files = 64;
+constexpr std::int64_t max_hashed_of_all = 8LL << 20U;
+constexpr std::size_t max_files = 64;
 
 std::string identify(const struct stat& status) {
   return fmt::format("file:{}:{}:{}:{}.{:09}", status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
@@ -81,7 +81,7 @@ std::optional<std::string> describe_file(const std::string& path, std::int64_t& 
   const os::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status{};
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  const bool is_large = status.st_size > std::min(most_hashed, left);
+  const bool is_large = status.st_size > std::min(max_hashed, left);
   if (is_large || is_machine_code(file.get())) return identify(status);
   left -= status.st_size;
   const auto bytes = read_whole(file.get(), status.st_size);
@@ -108,17 +108,17 @@ std::string place_of(const RunPlan& plan, std::size_t position) {
 
 LaunchFingerprint take_fingerprint(const RunPlan& plan, const std::string& run_folder) {
   LaunchFingerprint fingerprint{.tool = plan.tool, .argv = plan.argv, .cwd = {}, .environment = plan.environment};
-  std::int64_t left = most_hashed_of_all;
+  std::int64_t left = max_hashed_of_all;
   struct stat status{};
   if (::stat(plan.cwd.c_str(), &status) == 0) fingerprint.cwd = {status.st_dev, status.st_ino};
-  for (std::size_t i = 0; i < plan.argv.size() && fingerprint.scripts.size() < most_files; ++i) {
+  for (std::size_t i = 0; i < plan.argv.size() && fingerprint.scripts.size() < max_files; ++i) {
     const std::string& word = plan.argv[i];
     if (word.empty() || word.size() > 4'096) continue;
     auto content = describe_file(place_of(plan, i), left);
     if (content) fingerprint.scripts.push_back(ScriptContent{word, std::move(*content)});
   }
   // The prompt is part of the command.
-  std::int64_t of_prompt = most_hashed;
+  std::int64_t of_prompt = max_hashed;
   fingerprint.arguments = describe_file(run_folder + "/" + keeper::prompt_name, of_prompt).value_or("");
   return fingerprint;
 }

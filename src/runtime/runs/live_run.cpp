@@ -219,8 +219,8 @@ void LiveRun::stop(base::Milliseconds grace) {
 }
 
 void LiveRun::input(std::string bytes, std::function<void(bool)> done) {
-  constexpr std::size_t most_tickets = 64;
-  const bool has_place = link_ && !exit_ && tickets_.size() < most_tickets && bytes.size() <= keeper::input_bytes;
+  constexpr std::size_t max_tickets = 64;
+  const bool has_place = link_ && !exit_ && tickets_.size() < max_tickets && bytes.size() <= keeper::input_bytes;
   if (!has_place) {
     done(false);
     return;

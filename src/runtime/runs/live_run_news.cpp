@@ -19,8 +19,8 @@ constexpr auto news_pause = seconds(1);
 constexpr std::uint64_t news_bytes = 1ULL << 20U;
 // The first output is read at once, a continuous stream in batches, because each acknowledgement wakes three threads.
 constexpr auto answer_pause = std::chrono::milliseconds(4);
-constexpr std::size_t most_tool_errors = 100;
-constexpr std::size_t most_questions = 64;
+constexpr std::size_t max_tool_errors = 100;
+constexpr std::size_t max_questions = 64;
 
 // Questions printed since the last time, asked in the transaction that stores the read position (APR-1, APR-9).
 struct PrintedQuestions {
@@ -74,14 +74,14 @@ void LiveRun::take(OutputBatch digest) {
   if (start_.plan.may_ask) dropped_questions_ += digest.more_questions;
   for (Question& question : digest.questions) {
     if (!start_.plan.may_ask) break;
-    if (questions_.size() < most_questions) {
+    if (questions_.size() < max_questions) {
       questions_.push_back(std::move(question));
     } else {
       ++dropped_questions_;
     }
   }
   for (const ToolUseError& error : digest.tool_errors) {
-    if (start_.record.tool_errors.size() >= most_tool_errors) break;
+    if (start_.record.tool_errors.size() >= max_tool_errors) break;
     start_.record.tool_errors.push_back({error.tool, error.message});
     news_.tool_errors = start_.record.tool_errors;
   }

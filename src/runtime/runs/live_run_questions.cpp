@@ -22,7 +22,7 @@ using model::RunStatus;
 // The end of the output, from which the screen is reconstructed.
 constexpr std::uint64_t tail_bytes = 256ULL * 1024;
 constexpr auto type_pause = std::chrono::milliseconds(100);
-constexpr int most_tries = 20;
+constexpr int max_tries = 20;
 constexpr auto look_pause = std::chrono::seconds(1);
 
 Error one_at_a_time(base::RunId run) {
@@ -365,7 +365,7 @@ void LiveRun::store_typed(base::ApprovalId id, bool is_typed) {
 void LiveRun::see_typed(std::uint64_t number, bool is_typed) {
   // The tool may just have been busy: while the prompt is still there, try again.
   const bool may_stand = !is_typed && answer_ && answer_->answer.number == number && prompt_ &&
-                         prompt_->serial == answer_->answer.serial && ++answer_->tries < most_tries;
+                         prompt_->serial == answer_->answer.serial && ++answer_->tries < max_tries;
   if (may_stand) {
     prompt_timer_ = context_.loop.at(context_.loop.now() + type_pause, [this] {
       if (link_ && answer_) link_->send(answer_->answer);

@@ -30,7 +30,7 @@ using base::Error;
 using model::Run;
 
 // Other work is queued behind this, so slower kills are retried.
-constexpr auto kill_patience = std::chrono::seconds(1);
+constexpr auto kill_timeout = std::chrono::seconds(1);
 constexpr base::Milliseconds longest_kill_pause = std::chrono::minutes(1);
 // How often `on_interrupted: rerun` restarts a run that is lost each time; then a person is asked.
 constexpr int max_reruns = 3;
@@ -87,10 +87,10 @@ std::vector<std::string> kill_leftovers(const LostAttempt& lost) {
     const std::filesystem::path path = attempt.marker->cgroup;
     os::Cgroup group = os::Cgroup::at(path.parent_path().string(), path.filename().string());
     group.kill();
-    if (!group.wait_empty(kill_patience)) left.push_back(fmt::format("the control group {}", path.string()));
+    if (!group.wait_empty(kill_timeout)) left.push_back(fmt::format("the control group {}", path.string()));
     group.remove();
   }
-  if (!os::kill_found([&] { return find_leftovers(attempt); }, kill_patience).is_gone) {
+  if (!os::kill_found([&] { return find_leftovers(attempt); }, kill_timeout).is_gone) {
     for (const os::ProcessId& id : find_leftovers(attempt)) left.push_back(fmt::format("{}", id.pid));
   }
   // Without descriptors /proc lists nothing, which proves nothing.
@@ -378,9 +378,9 @@ void Supervisor::end_leftovers(Found found, std::function<void()> done, Act act,
 }
 
 void Supervisor::tell_leftovers(const Found& found, const std::vector<std::string>& left) {
-  constexpr std::size_t most_named = 10;
+  constexpr std::size_t max_named = 10;
   std::vector<std::string> named(left.begin(),
-                                 left.begin() + static_cast<std::ptrdiff_t>(std::min(most_named, left.size())));
+                                 left.begin() + static_cast<std::ptrdiff_t>(std::min(max_named, left.size())));
   if (named.size() < left.size()) named.emplace_back("…");
   const std::string reason = fmt::format("interrupted; waiting until the processes it left behind are gone: {}",
                                          base::visible(base::replace_invalid_utf8(base::join(named, ", "))));

@@ -162,7 +162,7 @@ void Supervisor::fail_resume(base::RunId run, base::ApprovalId grant) {
   ask_store(
       context_.ledger, context_.loop,
       [run, grant, host = context_.host](ledger::Transaction& transaction) -> std::optional<Run> {
-        const auto granted = ledger::find_granted(transaction.session(), host, most_granted);
+        const auto granted = ledger::find_granted(transaction.session(), host, max_granted);
         const bool is_ours = std::ranges::any_of(
             granted, [&](const ledger::GrantedRun& one) { return one.run == run && one.approval == grant; });
         if (!is_ours) return std::nullopt;

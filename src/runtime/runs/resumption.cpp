@@ -15,13 +15,13 @@ namespace {
 
 using base::Value;
 
-constexpr std::int64_t most_decisions = 100;
+constexpr std::int64_t max_decisions = 100;
 // Limits for a variable or argument: the kernel allows 128 KiB each and 2 MiB in total.
-constexpr std::size_t most_value = 16UL * 1024;
-constexpr std::size_t most_text = 64UL * 1024;
+constexpr std::size_t max_value = 16UL * 1024;
+constexpr std::size_t max_text = 64UL * 1024;
 
 std::string one_word(std::string_view text) {
-  std::string word(base::truncate_utf8(text, most_value));
+  std::string word(base::truncate_utf8(text, max_value));
   // NUL bytes cannot be passed in the environment or arguments.
   std::erase(word, '\0');
   return word;
@@ -65,7 +65,7 @@ Value describe_decisions(const std::vector<model::Approval>& approvals) {
     decision.set("chosen_value", json::to_value(approval.chosen_value));
     decision.set("comment", json::to_value(approval.comment));
     size += json::encode(decision).size() + name.size();
-    if (size > most_text) break;
+    if (size > max_text) break;
     decisions.set(name, std::move(decision));
   }
   return decisions;
@@ -87,7 +87,7 @@ std::optional<Resumption> find_resumption(ledger::Transaction& transaction, base
   if (!grant) return std::nullopt;
   const model::Approval& approval = *grant;
   Resumption resumption;
-  const Value decisions = describe_decisions(ledger::find_approvals_of(transaction.session(), run, most_decisions));
+  const Value decisions = describe_decisions(ledger::find_approvals_of(transaction.session(), run, max_decisions));
   resumption.environment = {fmt::format("AUTO_APPROVAL={}", one_word(approval.chosen_value.value_or(""))),
                             fmt::format("REEVE_APPROVAL_ID={}", approval.approval_id.text()),
                             fmt::format("REEVE_DECISIONS={}", json::encode(decisions))};

@@ -46,11 +46,11 @@ void withdraw_prompts(ledger::Transaction& transaction, base::RunId run) {
 
 // RUN-17: names the processes that outlived the tool.
 std::string describe_descendants(const keeper::ExitRecord& record) {
-  constexpr std::size_t most_named = 10;
+  constexpr std::size_t max_named = 10;
   if (record.descendants.empty()) return {};
   std::vector<std::string> named(
       record.descendants.begin(),
-      record.descendants.begin() + static_cast<std::ptrdiff_t>(std::min(most_named, record.descendants.size())));
+      record.descendants.begin() + static_cast<std::ptrdiff_t>(std::min(max_named, record.descendants.size())));
   if (named.size() < record.descendants.size()) named.emplace_back("…");
   const std::string names = base::visible(base::replace_invalid_utf8(base::join(named, ", ")));
   return fmt::format("left behind and {}: {}", record.is_tree_gone ? "killed" : "not all killed", names);

@@ -20,7 +20,7 @@ using base::Error;
 using Environment = std::map<std::string, std::string>;
 
 constexpr std::string_view prompt_place = "{prompt}";
-constexpr int most_rows = 1'000;
+constexpr int max_rows = 1'000;
 
 // Reeve's own variables reach a child only through attempt_environment.
 bool is_ours(std::string_view name) { return name.starts_with("REEVE_"); }
@@ -114,7 +114,7 @@ std::expected<void, Error> check_request(const wire::RunRequest& request) {
     return std::unexpected(Error("run.bad_request", std::move(message), std::move(fix)));
   };
   if (!request.cwd.starts_with('/')) return refuse("`cwd` is not an absolute path", "give a path that begins with /");
-  if (request.rows < 1 || request.rows > most_rows || request.columns < 1 || request.columns > most_rows) {
+  if (request.rows < 1 || request.rows > max_rows || request.columns < 1 || request.columns > max_rows) {
     return refuse("`rows` and `columns` must be between 1 and 1000", "give the size of your terminal");
   }
   for (const std::string& word : request.argv) {

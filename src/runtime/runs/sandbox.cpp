@@ -22,7 +22,7 @@ namespace {
 using base::Error;
 
 constexpr std::size_t status_bytes = 4'096;
-constexpr auto probe_patience = std::chrono::seconds(10);
+constexpr auto probe_timeout = std::chrono::seconds(10);
 
 Error unavailable(std::string_view why) {
   return {"run.sandbox_unavailable",
@@ -97,7 +97,7 @@ void SandboxProbe::ask(const std::string& working_folder, Answer answer) {
   }
   ::fcntl(complaints_.get(), F_SETFL, O_NONBLOCK);
   watch_ = loop_.watch(process_->fd(), [this] { see_end(); });
-  timer_ = loop_.at(loop_.now() + probe_patience, [this] { process_->signal(SIGKILL); });
+  timer_ = loop_.at(loop_.now() + probe_timeout, [this] { process_->signal(SIGKILL); });
 }
 
 void SandboxProbe::see_end() {

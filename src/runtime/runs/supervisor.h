@@ -19,7 +19,7 @@
 namespace reeve::runtime {
 
 // Approved but not started runs handled in one pass; approvals made while no daemon is running can pile up.
-inline constexpr std::int64_t most_granted = 10'000;
+inline constexpr std::int64_t max_granted = 10'000;
 
 // Pause before killing leftover processes is retried; doubles each time.
 inline constexpr base::Milliseconds first_kill_pause = std::chrono::seconds(1);

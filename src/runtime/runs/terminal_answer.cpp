@@ -16,7 +16,7 @@ using base::Value;
 // In canonical mode the terminal turns it into a newline; in raw mode programs read it as the Enter key.
 constexpr char enter = '\r';
 constexpr char interrupt = '\x03';
-constexpr std::size_t most_typed = 4'000;
+constexpr std::size_t max_typed = 4'000;
 
 constexpr std::string_view choice_word = "choices";
 constexpr std::string_view text_word = "text";
@@ -111,7 +111,7 @@ model::Approval make_terminal_question(const std::string& tool, const term::Scre
 }
 
 std::string one_line(std::string_view text) {
-  std::string line(base::truncate_utf8(text, most_typed));
+  std::string line(base::truncate_utf8(text, max_typed));
   std::erase_if(line, [](char byte) { return static_cast<unsigned char>(byte) < 0x20 || byte == '\x7f'; });
   return line;
 }

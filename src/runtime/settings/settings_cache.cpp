@@ -23,7 +23,7 @@ SettingsCache::Shared SettingsCache::share(ExecutionSettings settings) {
 }
 
 const SettingsCache::Place& SettingsCache::put(base::ExecutionId execution, Place place) {
-  if (places_.size() >= most_places) places_.clear();
+  if (places_.size() >= max_places) places_.clear();
   return places_.insert_or_assign(execution, std::move(place)).first->second;
 }
 

@@ -26,7 +26,7 @@ class SettingsCache {
   const Place* find(base::ExecutionId execution) const;
   void erase(base::ExecutionId execution) { places_.erase(execution); }
 
-  static constexpr std::size_t most_places = 1'024;
+  static constexpr std::size_t max_places = 1'024;
   static constexpr std::size_t max_settings = 16;
 
  private:

@@ -15,7 +15,7 @@ void AuthFailureLimiter::count(const os::TcpAddress& from, base::BootTime now) {
   const Key key = key_of(from);
   auto found = entries_.find(key);
   if (found == entries_.end()) {
-    if (entries_.size() >= most_addresses) make_room(now);
+    if (entries_.size() >= max_addresses) make_room(now);
     found = entries_.emplace(key, Entry{now, 0}).first;
   }
   Entry& entry = found->second;
@@ -34,7 +34,7 @@ std::optional<std::chrono::seconds> AuthFailureLimiter::find_pause(const os::Tcp
 
 void AuthFailureLimiter::make_room(base::BootTime now) {
   std::erase_if(entries_, [&](const auto& one) { return now - one.second.since >= window; });
-  if (entries_.size() < most_addresses) return;
+  if (entries_.size() < max_addresses) return;
   entries_.erase(std::ranges::min_element(entries_, {}, [](const auto& one) { return one.second.since; }));
 }
 

@@ -16,7 +16,7 @@ class AuthFailureLimiter {
  public:
   static constexpr int most = 10;
   static constexpr std::chrono::seconds window{60};
-  static constexpr std::size_t most_addresses = 1'024;
+  static constexpr std::size_t max_addresses = 1'024;
 
   void count(const os::TcpAddress& from, base::BootTime now);
   // How long credentials from the address stay blocked; nothing if they are accepted.

@@ -39,7 +39,7 @@ TEST(AuthFailureLimiter, the_table_is_bounded) {
   AuthFailureLimiter failures;
   for (int i = 0; i < 5'000; ++i) {
     failures.count(address(fmt::format("10.0.{}.{}:1", i / 256, i % 256)), start + 1ms * i);
-    EXPECT_LE(failures.addresses(), AuthFailureLimiter::most_addresses);
+    EXPECT_LE(failures.addresses(), AuthFailureLimiter::max_addresses);
   }
 }
 

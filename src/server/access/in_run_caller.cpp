@@ -82,9 +82,9 @@ std::vector<pid_t> numbers_of(const std::vector<os::ProcessId>& lineage) {
 }
 
 PeerProcess trace(const os::ProcessId& id) {
-  constexpr int most_looks = 16;
+  constexpr int max_looks = 16;
   PeerProcess suspect{.pid = id.pid};
-  for (int i = 0; i < most_looks; ++i) {
+  for (int i = 0; i < max_looks; ++i) {
     const auto lineage = os::find_lineage(id);
     suspect.lineage = numbers_of(lineage);
     suspect.is_marked = std::ranges::any_of(suspect.lineage, is_mark) || is_taken_in(suspect.lineage);

@@ -16,7 +16,7 @@ struct PeerProcess {
   pid_t pid = 0;
   // The process and its ancestors, nearest first; empty if it was gone.
   std::vector<pid_t> lineage;
-  // InRunAccess a run, by its cgroup, its limits, or the environment or program of an ancestor.
+  // Inside a run, by its cgroup, its limits, or the environment or program of an ancestor.
   bool is_marked = false;
   // As in InRunCaller.
   std::string keeper = {};

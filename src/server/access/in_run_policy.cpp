@@ -137,9 +137,9 @@ class InRunPolicy::SocketOwnerScanner {
 
   // False if too many requests are waiting.
   bool ask(const os::TcpConnection& connection, Take take) {
-    constexpr std::size_t most_waiting = 256;
+    constexpr std::size_t max_waiting = 256;
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() >= most_waiting) return false;
+    if (waiting_.size() >= max_waiting) return false;
     waiting_.push_back({connection, std::move(take)});
     asked_.notify_one();
     return true;
@@ -173,7 +173,7 @@ class InRunPolicy::SocketOwnerScanner {
 
   void work(const std::stop_token& stop) {
     // Hidden processes come and go, for example those of a browser.
-    constexpr int most_looks = 4;
+    constexpr int max_looks = 4;
     while (true) {
       std::vector<Task> tasks;
       {
@@ -185,7 +185,7 @@ class InRunPolicy::SocketOwnerScanner {
       for (const Task& task : tasks) connections.push_back(task.connection);
       std::vector<PortPeers> all = look(connections);
       for (std::size_t i = 0; i < tasks.size(); ++i) {
-        for (int again = 0; again < most_looks && all[i].has_lost_a_suspect() && !all[i].is_gone; ++again) {
+        for (int again = 0; again < max_looks && all[i].has_lost_a_suspect() && !all[i].is_gone; ++again) {
           all[i] = look(std::span(&connections[i], 1)).front();
         }
         // Callbacks must be released on the loop's thread.

@@ -18,7 +18,7 @@ void SignIns::drop_old(Entries& entries, base::BootTime now, std::size_t most) {
 }
 
 std::string SignIns::make_code(Caller caller, base::BootTime now) {
-  drop_old(codes_, now, most_codes);
+  drop_old(codes_, now, max_codes);
   std::string code = make_secret();
   codes_.emplace(hash_of(code), Entry{std::move(caller), now, now + code_time});
   return code;
@@ -34,7 +34,7 @@ std::optional<Caller> SignIns::take_code(const std::string& code, base::BootTime
 }
 
 SignIns::Session SignIns::open(Caller caller, base::BootTime now) {
-  drop_old(sessions_, now, most_sessions);
+  drop_old(sessions_, now, max_sessions);
   Session session{.cookie = make_secret(), .key = make_secret()};
   caller.session = hash_of(session.cookie);
   const std::string name = caller.session;
@@ -79,8 +79,8 @@ void SignIns::forget_token(const std::string& token) {
 }
 
 bool SignIns::is_used(base::BootTime now) {
-  drop_old(codes_, now, most_codes + 1);
-  drop_old(sessions_, now, most_sessions + 1);
+  drop_old(codes_, now, max_codes + 1);
+  drop_old(sessions_, now, max_sessions + 1);
   return !codes_.empty() || !sessions_.empty();
 }
 

@@ -17,8 +17,8 @@ class SignIns {
   // Idle and total lifetime of a session.
   static constexpr std::chrono::hours idle_time{12};
   static constexpr std::chrono::hours longest_time{24 * 7};
-  static constexpr std::size_t most_codes = 16;
-  static constexpr std::size_t most_sessions = 32;
+  static constexpr std::size_t max_codes = 16;
+  static constexpr std::size_t max_sessions = 32;
 
   std::string make_code(Caller caller, base::BootTime now);
   // The caller it was made for; a code works once.

@@ -43,13 +43,13 @@ TEST(SignIns, session_expires_when_idle_and_at_its_maximum_age) {
 TEST(SignIns, oldest_session_and_code_are_evicted) {
   SignIns sign_ins;
   std::vector<std::string> cookies;
-  for (std::size_t i = 0; i <= SignIns::most_sessions; ++i)
+  for (std::size_t i = 0; i <= SignIns::max_sessions; ++i)
     cookies.push_back(sign_ins.open(anna(), start + 1s * i).cookie);
   EXPECT_FALSE(sign_ins.find(cookies.front(), start + 1min));
   EXPECT_TRUE(sign_ins.find(cookies[1], start + 1min));
   EXPECT_TRUE(sign_ins.find(cookies.back(), start + 1min));
   std::vector<std::string> codes;
-  for (std::size_t i = 0; i <= SignIns::most_codes; ++i) codes.push_back(sign_ins.make_code(anna(), start + 1s * i));
+  for (std::size_t i = 0; i <= SignIns::max_codes; ++i) codes.push_back(sign_ins.make_code(anna(), start + 1s * i));
   EXPECT_FALSE(sign_ins.take_code(codes.front(), start + 1min));
   EXPECT_TRUE(sign_ins.take_code(codes.back(), start + 1min));
 }

@@ -19,7 +19,7 @@ namespace reeve::server {
 namespace {
 
 constexpr std::size_t secret_length = 64;
-constexpr std::size_t most_entries = 1'000;
+constexpr std::size_t max_entries = 1'000;
 constexpr std::chrono::seconds belief_time{1};
 constexpr std::chrono::minutes use_step{1};
 
@@ -132,7 +132,7 @@ void TokenBook::find_over(std::set<std::string> hashes, std::function<void(Over)
 }
 
 void TokenBook::remember(const std::string& hash, const model::Token& token) {
-  if (entries_.size() >= most_entries) entries_.clear();
+  if (entries_.size() >= max_entries) entries_.clear();
   entries_.insert_or_assign(hash,
                             Entry{Caller{token.name, token.scopes, hash}, token.expires_at, daemon_.loop().now()});
 }

@@ -160,7 +160,7 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
 
   // Posted, so that the callback may destroy everything.
   void tell_closed() {
-    patience = {};
+    timeout = {};
     loop.post([weak = weak_from_this()] {
       const auto self = weak.lock();
       if (self && self->closed) std::exchange(self->closed, nullptr)();
@@ -186,7 +186,7 @@ struct HttpServer::Core final : Host, std::enable_shared_from_this<Core> {
   std::list<Stranger> strangers;
   std::unordered_map<Connection*, std::shared_ptr<Connection>> connections;
   os::Fd spare;
-  runtime::Loop::Hold patience;
+  runtime::Loop::Hold timeout;
   std::function<void()> closed;
 };
 
@@ -195,7 +195,7 @@ HttpServer::HttpServer(runtime::Loop& loop, Handler handle, Limits limits)
 
 HttpServer::~HttpServer() {
   core_->listeners.clear();
-  core_->patience = {};
+  core_->timeout = {};
   core_->closed = nullptr;
   core_->for_each(&Connection::drop);
 }
@@ -221,14 +221,14 @@ void HttpServer::review(const Judge& judge) {
 
 void HttpServer::count_in(runtime::HttpMeters& meters) { core_->meters = &meters; }
 
-void HttpServer::close(base::Milliseconds patience, std::function<void()> closed) {
+void HttpServer::close(base::Milliseconds timeout, std::function<void()> closed) {
   REEVE_ASSERT(!core_->is_closing);
   core_->is_closing = true;
   core_->listeners.clear();
   core_->closed = std::move(closed);
   if (core_->connections.empty()) return core_->tell_closed();
   Core& core = *core_;
-  core.patience = core.loop.at(core.loop.now() + patience, [&core] { core.for_each(&Connection::cut); });
+  core.timeout = core.loop.at(core.loop.now() + timeout, [&core] { core.for_each(&Connection::cut); });
   core.for_each(&Connection::finish);
 }
 

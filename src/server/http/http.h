@@ -162,8 +162,8 @@ class HttpServer {
   // end, WebSockets are closed with 4401, and unanswered reads get a 401. Changes that have begun are still answered.
   void review(const Judge& judge);
   // Accepts no new connections or requests; finishes open responses and ends streams. Calls back when all connections
-  // are gone, after `patience` at the latest.
-  void close(base::Milliseconds patience, std::function<void()> closed);
+  // are gone, after `timeout` at the latest.
+  void close(base::Milliseconds timeout, std::function<void()> closed);
 
  private:
   struct Core;

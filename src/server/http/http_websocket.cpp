@@ -36,7 +36,7 @@ constexpr int kernel_bytes = 64 * 1024;
 // Bytes written before other connections get their turn.
 constexpr std::size_t turn_bytes = 1024UZ * 1024;
 constexpr std::size_t frames_at_once = 64;
-constexpr int most_silent = 3;
+constexpr int max_silent = 3;
 
 // The stream that Beast uses as its socket. Reads come from the real socket; writes (handshake, pongs, close frames) go
 // to the common queue, so that there is only one writer.
@@ -466,7 +466,7 @@ void WebSocketConnection::tick() {
   // While reading is paused, silence proves nothing.
   if (std::exchange(has_received_, false) || is_paused_) silent_ = 0;
   if (std::exchange(has_sent_, false) && is_backed_up) silent_ = std::min(silent_, 1);
-  if (silent_ >= most_silent) return end();
+  if (silent_ >= max_silent) return end();
   if (!is_backed_up) push(std::make_shared<const std::string>(ping_frame()));
   set_timer(limits_.ping_time, &WebSocketConnection::tick);
 }

@@ -21,8 +21,8 @@ using base::Error;
 
 constexpr std::size_t longest_key = 255;
 // Limits for the responses kept in memory.
-constexpr std::size_t most_kept = 4'096;
-constexpr std::size_t most_kept_bytes = 16UL << 20U;
+constexpr std::size_t max_kept = 4'096;
+constexpr std::size_t max_kept_bytes = 16UL << 20U;
 constexpr auto kept_for = std::chrono::hours(24 * 7);
 constexpr auto forget_pause = std::chrono::hours(6);
 
@@ -67,7 +67,7 @@ struct IdempotencyKeys::Table {
     bytes += answer.body.size();
     found->second.answer = std::move(answer);
     answered.push_back(key);
-    while (answered.size() > most_kept || bytes > most_kept_bytes) {
+    while (answered.size() > max_kept || bytes > max_kept_bytes) {
       const auto oldest = entries.find(answered.front());
       bytes -= oldest->second.answer->body.size();
       entries.erase(oldest);

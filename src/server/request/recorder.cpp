@@ -22,8 +22,8 @@ namespace {
 using base::Value;
 
 // Limits for one response, and for everything that one process records.
-constexpr std::size_t most_body = 256UL * 1024;
-constexpr std::size_t most_file = 8UL << 20U;
+constexpr std::size_t max_body = 256UL * 1024;
+constexpr std::size_t max_file = 8UL << 20U;
 
 // Used only on the loop's thread.
 class Recording {
@@ -34,11 +34,11 @@ class Recording {
     const std::string name = fmt::format("{}/{}-{}.jsonl", *folder, ::getpid(), ::time(nullptr));
     file_ = os::Fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   }
-  bool is_on() const { return static_cast<bool>(file_) && written_ < most_file; }
+  bool is_on() const { return static_cast<bool>(file_) && written_ < max_file; }
   void add(const Value& exchange) {
     const std::string line = json::encode(exchange) + "\n";
     written_ += line.size();
-    if (::write(file_.get(), line.data(), line.size()) < 0) written_ = most_file;
+    if (::write(file_.get(), line.data(), line.size()) < 0) written_ = max_file;
   }
 
  private:
@@ -74,12 +74,12 @@ struct Recorded {
     add(response.body);
   }
   void add(std::string_view bytes) {
-    if (body.size() <= most_body) body += bytes;
+    if (body.size() <= max_body) body += bytes;
   }
   void write() {
     if (std::exchange(is_written, true) || !recording().is_on()) return;
     // A truncated response proves nothing.
-    if (body.size() <= most_body) exchange.set("body", Value::string(base::replace_invalid_utf8(body)));
+    if (body.size() <= max_body) exchange.set("body", Value::string(base::replace_invalid_utf8(body)));
     recording().add(exchange);
   }
 };

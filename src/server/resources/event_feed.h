@@ -9,8 +9,8 @@
 namespace reeve::server {
 
 // Queue limits for one client; the limit for output is lower, so that events still fit.
-inline constexpr std::size_t most_waiting_events = 256UZ * 1024;
-inline constexpr std::size_t most_waiting_output = 128UZ * 1024;
+inline constexpr std::size_t max_waiting_events = 256UZ * 1024;
+inline constexpr std::size_t max_waiting_output = 128UZ * 1024;
 
 // The number of the newest event, read after all earlier commits; calls back on the loop's thread.
 void ask_last_event(runtime::Daemon& daemon, std::function<void(std::expected<std::int64_t, base::Error>)> done);

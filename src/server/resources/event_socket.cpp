@@ -74,8 +74,8 @@ class EventSocket final : public runtime::EventListener, public std::enable_shar
     });
   }
 
-  bool has_room() const override { return !socket_->is_closed() && socket_->waiting() < most_waiting_events; }
-  bool has_output_room() const override { return !socket_->is_closed() && socket_->waiting() < most_waiting_output; }
+  bool has_room() const override { return !socket_->is_closed() && socket_->waiting() < max_waiting_events; }
+  bool has_output_room() const override { return !socket_->is_closed() && socket_->waiting() < max_waiting_output; }
   void take(const runtime::EventText& text) override { socket_->send(text); }
   void take_gap(std::uint64_t lines) override {
     socket_->send_text(fmt::format(R"({{"type":"gap","dropped":{}}})", lines));

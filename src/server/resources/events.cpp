@@ -29,7 +29,7 @@ using runtime::EventHub;
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-constexpr std::size_t most_waiting_log = 4UZ << 20U;
+constexpr std::size_t max_waiting_log = 4UZ << 20U;
 constexpr std::size_t longest_tail = 16UL << 20U;
 constexpr off_t tail_piece = 256L << 10U;
 constexpr base::Milliseconds ping_time = std::chrono::seconds(15);
@@ -57,8 +57,8 @@ class StreamListener final : public runtime::EventListener, public std::enable_s
     });
   }
 
-  bool has_room() const override { return !stream_->is_closed() && stream_->waiting() < most_waiting_events; }
-  bool has_output_room() const override { return !stream_->is_closed() && stream_->waiting() < most_waiting_output; }
+  bool has_room() const override { return !stream_->is_closed() && stream_->waiting() < max_waiting_events; }
+  bool has_output_room() const override { return !stream_->is_closed() && stream_->waiting() < max_waiting_output; }
   void take(const runtime::EventText& text) override { stream_->write(*text); }
   void take_gap(std::uint64_t lines) override {
     stream_->write(fmt::format("event: gap\ndata: {{\"dropped\":{}}}\n\n", lines));
@@ -255,7 +255,7 @@ void log(SharedExchange exchange) {
   auto hold = std::make_shared<runtime::Loop::Hold>();
   auto skipped = std::make_shared<bool>(false);
   *hold = exchange->daemon.follow_log([stream, skipped](const std::string& lines) {
-    if (stream->waiting() >= most_waiting_log) {
+    if (stream->waiting() >= max_waiting_log) {
       *skipped = true;
       return;
     }

@@ -35,7 +35,7 @@ using model::Execution;
 using store::NodeDetail;
 
 constexpr auto finish_pause = std::chrono::milliseconds(20);
-constexpr std::int64_t most_patches = 10'000;
+constexpr std::int64_t max_patches = 10'000;
 constexpr std::size_t longest_label = 255;
 constexpr std::size_t longest_reason = 4'096;
 
@@ -207,7 +207,7 @@ void history(SharedExchange exchange) {
       [id](ledger::Transaction& transaction) {
         get_execution(transaction, id, NodeDetail::none);
         return WholeHistory{store::read_execution_history(transaction.session(), id),
-                            store::list_patches(transaction.session(), {.execution = id, .most = most_patches})};
+                            store::list_patches(transaction.session(), {.execution = id, .most = max_patches})};
       },
       [exchange](std::expected<WholeHistory, Error> found) {
         if (!found) return exchange->refuse(found.error());

@@ -161,7 +161,7 @@ void write_process(MetricsText& text, runtime::Daemon& daemon, const Sight& sigh
   text.gauge("process_virtual_memory_bytes", "Address space in use.", static_cast<double>(usage.virtual_bytes));
   text.counter("process_cpu_seconds_total", "Processor time used.", usage.cpu_seconds);
   text.gauge("process_open_fds", "Open descriptors.", static_cast<double>(usage.open_files));
-  text.gauge("process_max_fds", "Limit of open descriptors.", static_cast<double>(usage.most_open_files));
+  text.gauge("process_max_fds", "Limit of open descriptors.", static_cast<double>(usage.max_open_files));
   text.gauge("process_start_time_seconds", "Start time of the daemon, in seconds since 1970.",
              seconds(daemon.started_at().time_since_epoch()));
 }

@@ -25,7 +25,7 @@ namespace {
 using base::Error;
 using base::Value;
 
-constexpr std::size_t most_waiting = 1UL << 20U;
+constexpr std::size_t max_waiting = 1UL << 20U;
 constexpr std::size_t piece_bytes = 256UL << 10U;
 
 // Where to resume: a position for each stream, which differ when one of them is inside a line.
@@ -113,7 +113,7 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
 
  private:
   void pump() {
-    while (!is_ended_ && !stream_->is_closed() && stream_->waiting() < most_waiting) {
+    while (!is_ended_ && !stream_->is_closed() && stream_->waiting() < max_waiting) {
       // Checked before reading, so that everything printed before the end is read.
       const bool is_over = is_over_now();
       bool is_at_end = false;
@@ -149,10 +149,10 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
 
   // An unterminated line is soon sent as a partial line, because it may be a prompt (RUN-16).
   void watch_unfinished() {
-    constexpr base::Milliseconds patience(100);
+    constexpr base::Milliseconds timeout(100);
     if (start_.is_frames || !start_.follows || is_watching_ || !has_unfinished()) return;
     is_watching_ = true;
-    glance_ = daemon_.loop().at(daemon_.loop().now() + patience, [self = weak_from_this()] {
+    glance_ = daemon_.loop().at(daemon_.loop().now() + timeout, [self = weak_from_this()] {
       if (const auto alive = self.lock()) alive->show_unfinished();
     });
   }
@@ -167,7 +167,7 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
 
   void show_unfinished() {
     is_watching_ = false;
-    if (is_ended_ || stream_->is_closed() || stream_->waiting() >= most_waiting) return;
+    if (is_ended_ || stream_->is_closed() || stream_->waiting() >= max_waiting) return;
     for (const auto& splitter : splitters_) splitter->flush();
     if (!piece_.empty()) stream_->write(std::exchange(piece_, {}));
   }

@@ -30,7 +30,7 @@ void show(SharedExchange exchange) {
 // Resolves an absolute path like the kernel: `..` after a link is relative to its target, and dangling links are
 // followed. Empty if that is not possible.
 std::string follow_links(const std::string& path) {
-  constexpr int most_links = 40;
+  constexpr int max_links = 40;
   fs::path at = "/";
   std::deque<fs::path> rest;
   const auto put_first = [&](const fs::path& parts) { rest.insert(rest.begin(), parts.begin(), parts.end()); };
@@ -51,7 +51,7 @@ std::string follow_links(const std::string& path) {
       continue;
     }
     const fs::path target = fs::read_symlink(at / part, error);
-    if (error || ++links > most_links) return {};
+    if (error || ++links > max_links) return {};
     if (target.is_absolute()) at = "/";
     put_first(target.relative_path());
   }
@@ -61,14 +61,14 @@ std::string follow_links(const std::string& path) {
 // Applies to paths that are written as if inside the project; others are not resolved.
 engine::CallPlace look_at_paths(const fs::path& project, const base::Value& arguments) {
   // Enough for the paths of a call; any beyond count as outside.
-  constexpr std::size_t most_looked_at = 64;
+  constexpr std::size_t max_looked_at = 64;
   engine::CallPlace place{.folder = project.string(), .real_folder = {}, .real_paths = {}};
   const auto paths = engine::find_paths(arguments);
   if (project.empty() || !paths) return place;
   place.real_folder = follow_links(project.string());
   for (const std::string& path : *paths) {
     if (!engine::locate_path(place, path).beneath) continue;
-    const bool looks = place.real_paths.size() < most_looked_at && path.size() < PATH_MAX;
+    const bool looks = place.real_paths.size() < max_looked_at && path.size() < PATH_MAX;
     const std::string written = path.starts_with('/') ? path : project.string() + "/" + path;
     place.real_paths.emplace(path, looks ? follow_links(written) : std::string());
   }

@@ -26,7 +26,7 @@ using model::Run;
 
 constexpr json::ParseLimits message_limits{.bytes = 4'096, .depth = 4, .values = 20};
 // Bytes queued for the client; the rest stays in the files until they are sent.
-constexpr std::size_t most_waiting = 256UZ * 1024;
+constexpr std::size_t max_waiting = 256UZ * 1024;
 constexpr std::size_t piece_bytes = 64UZ * 1024;
 constexpr WebSocketLimits terminal_limits{
     .messages_per_second = 500, .messages_at_once = 2'000, .takes_binary = true, .waiting_bytes = 1024UZ * 1024};
@@ -109,7 +109,7 @@ class TerminalSocket : public std::enable_shared_from_this<TerminalSocket> {
   void pump() {
     // The next attempt may have started before the end of this one was received.
     if (is_ended_ && !is_told_ && live() == nullptr) return ask_end();
-    while (!is_ended_ && !socket_->is_closed() && socket_->waiting() < most_waiting) {
+    while (!is_ended_ && !socket_->is_closed() && socket_->waiting() < max_waiting) {
       // Checked before reading, so that everything printed before the end is read.
       const runtime::LiveRun* run = live();
       const bool is_over = run == nullptr || run->output_end().has_value();

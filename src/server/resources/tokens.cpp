@@ -26,7 +26,7 @@ using base::Error;
 using base::Value;
 using model::Token;
 
-constexpr std::int64_t most_tokens = 1'000;
+constexpr std::int64_t max_tokens = 1'000;
 constexpr auto longest_life = std::chrono::hours(24 * 3'650);
 
 Value record_of(const Token& token, base::WallTime now) {
@@ -104,8 +104,8 @@ Token create_token(ledger::Transaction& transaction, TokenRequest asked_for) {
         fmt::format("the token {} already exists{}", base::quoted(token.name), other->revoked_at ? " (revoked)" : ""),
         "token names are never reused; choose another");
   }
-  if (store::count_tokens(session) >= most_tokens) {
-    throw Error("token.too_many", fmt::format("the limit of {} tokens is reached", most_tokens),
+  if (store::count_tokens(session) >= max_tokens) {
+    throw Error("token.too_many", fmt::format("the limit of {} tokens is reached", max_tokens),
                 "use an existing token");
   }
   token.created_at = transaction.now();
