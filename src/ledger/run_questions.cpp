@@ -156,7 +156,7 @@ std::optional<RunConsequence> follow_answer(Transaction& transaction, const stor
   }
   if (is_expired) {
     // An expired question never means approval: the waiting process is ended (APR-8).
-    const Ending ending{RunStatus::failed, "approval expired", std::nullopt};
+    const model::RunEnding ending{RunStatus::failed, "approval expired", std::nullopt};
     transaction.session().write(
         Sql::attempt_ending, {{"ending", encode_ending(ending)}, {"run", id.number()}, {"attempt", asked.run.attempt}});
     consequence.kind = Kind::end_process;

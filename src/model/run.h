@@ -59,6 +59,16 @@ REEVE_DESCRIBE_ENUM(Headless, safe, unsupported)
 enum class Sandbox { none, guard };
 REEVE_DESCRIBE_ENUM(Sandbox, none, guard)
 
+// Why an attempt is ended from outside. Stored before anything is done to the process, so that the next daemon knows
+// what its end means.
+struct RunEnding {
+  RunStatus status = RunStatus::cancelled;
+  std::string reason;
+  std::optional<Outcome> outcome;
+  friend bool operator==(const RunEnding&, const RunEnding&) = default;
+};
+BOOST_DESCRIBE_STRUCT(RunEnding, (), (status, reason, outcome))
+
 struct Progress {
   std::optional<double> percent;
   std::optional<std::string> message;

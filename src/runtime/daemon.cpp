@@ -59,10 +59,10 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   os::create_folders(options_.folder.runs());
   os::create_folders(options_.folder.keepers());
   LogThread::Options log{.path = (options_.folder.logs() / "combined.log").string(), .settings = options_.config.log};
-  log.digest = [this](OutputBatch digest) {
-    auto shared = std::make_shared<OutputBatch>(std::move(digest));
+  log.batch_read = [this](OutputBatch batch) {
+    auto shared = std::make_shared<OutputBatch>(std::move(batch));
     loop_.post([this, shared] {
-      if (supervisor_) supervisor_->take(std::move(*shared));
+      if (supervisor_) supervisor_->on_output(std::move(*shared));
     });
   };
   log.log_warning = options_.log_warning;

@@ -81,7 +81,7 @@ TEST(LoopObjects, objects_waiting_for_git_are_destroyed_on_the_loop) {
   const base::SystemClock clock;
   ledger::Ledger ledger(store.open_writer(), {});
   LogThread log({.path = made.beside("combined.log").string(),
-                 .digest = [](const OutputBatch&) {},
+                 .batch_read = [](const OutputBatch&) {},
                  .log_warning = [](const std::string&) {}});
   KeeperPool keepers(loop, {.program = "/nonexistent/keeper", .endpoints = "/nonexistent", .size = 0});
   RuntimeContext context{.loop = loop,

@@ -55,7 +55,7 @@ class LostRuns : public ::testing::Test {
   Loop loop_;
   ledger::Ledger ledger_{store_.open_writer(), {}};
   LogThread log_{{.path = (scratch_.path() / "combined.log").string(),
-                  .digest = [](const OutputBatch&) {},
+                  .batch_read = [](const OutputBatch&) {},
                   .log_warning = [](const std::string&) {}}};
   KeeperPool keepers_{loop_, {.program = "/nonexistent/keeper", .endpoints = folder_.keepers().string(), .size = 0}};
   RuntimeContext context_{.loop = loop_,

@@ -37,30 +37,30 @@ constexpr std::chrono::milliseconds retry_pause(200);
 
 std::size_t index_of(model::Stream stream) { return stream == model::Stream::out ? 0 : 1; }
 
-void merge_event(OutputBatch& digest, ToolEvent event) {
+void merge_event(OutputBatch& batch, ToolEvent event) {
   if (std::holds_alternative<Heartbeat>(event)) {
-    digest.has_heartbeat = true;
+    batch.has_heartbeat = true;
   } else if (auto* error = std::get_if<ErrorReport>(&event)) {
-    digest.last_error = std::move(error->message);
-    digest.has_failure_marker = digest.has_failure_marker || error->fatal;
+    batch.last_error = std::move(error->message);
+    batch.has_failure_marker = batch.has_failure_marker || error->fatal;
   } else if (auto* question = std::get_if<Question>(&event)) {
-    if (digest.questions.size() < max_questions) {
-      digest.questions.push_back(std::move(*question));
+    if (batch.questions.size() < max_questions) {
+      batch.questions.push_back(std::move(*question));
     } else {
-      ++digest.more_questions;
+      ++batch.more_questions;
     }
   } else if (auto* progress = std::get_if<model::Progress>(&event)) {
-    digest.progress = std::move(*progress);
+    batch.progress = std::move(*progress);
   } else if (const auto* usage = std::get_if<model::Usage>(&event)) {
-    model::Usage sum = digest.usage.value_or(model::Usage{});
+    model::Usage sum = batch.usage.value_or(model::Usage{});
     sum.input_tokens += usage->input_tokens;
     sum.output_tokens += usage->output_tokens;
     if (usage->cost_usd) sum.cost_usd = sum.cost_usd.value_or(0) + *usage->cost_usd;
-    digest.usage = sum;
+    batch.usage = sum;
   } else if (auto* report = std::get_if<Report>(&event)) {
-    digest.report = std::move(*report);
+    batch.report = std::move(*report);
   } else if (auto* tool_error = std::get_if<ToolUseError>(&event)) {
-    if (digest.tool_errors.size() < max_tool_errors) digest.tool_errors.push_back(std::move(*tool_error));
+    if (batch.tool_errors.size() < max_tool_errors) batch.tool_errors.push_back(std::move(*tool_error));
   }
 }
 
@@ -101,7 +101,7 @@ struct LogThread::OutputFeed {
   bool has_noted_secrets = false;
   ToolCalls calls;
 
-  OutputBatch digest;
+  OutputBatch batch;
   std::string text;
   std::string timestamp;
   std::uint64_t stored = 0;
@@ -289,7 +289,7 @@ void LogThread::open_feed(Command& command) {
     const auto logged = logged_.find({run.number(), self.start.attempt, static_cast<int>(i)});
     if (logged != logged_.end()) self.logged[i] = logged->second + 1;
     self.splitters[i] = std::make_unique<LineSplitter>([this, &self, stream, i](const Line& line) {
-      OutputBatch& digest = self.digest;
+      OutputBatch& batch = self.batch;
       // A partial line may contain part of a secret; a whole line can be checked quickly.
       const bool has_secrets =
           line.is_whole() ? self.start.secrets->may_occur_in(line.text) : !self.start.secrets->empty();
@@ -307,16 +307,16 @@ void LogThread::open_feed(Command& command) {
           // The tool's name is in earlier lines.
           if (auto* error = std::get_if<ToolUseError>(&*event)) error->tool = self.calls.find_tool(*error);
           redact_event(*event, *self.start.secrets);
-          merge_event(digest, std::move(*event));
+          merge_event(batch, std::move(*event));
         }
         self.calls.note(told.text);
       }
-      if (self.markers.match(line.text)) digest.has_failure_marker = true;
+      if (self.markers.match(line.text)) batch.has_failure_marker = true;
       if (stream == model::Stream::err && !told.text.empty()) {
         constexpr std::size_t longest = 4'096;
         std::string text = base::replace_invalid_utf8(base::truncate_utf8(told.text, longest));
-        if (looks_like_error(told.text)) digest.error_line = text;
-        digest.last_stderr_line = std::move(text);
+        if (looks_like_error(told.text)) batch.error_line = text;
+        batch.last_stderr_line = std::move(text);
       }
       if (line.position >= self.logged[i]) self.writer.append(self.text, self.timestamp, stream, told);
     });
@@ -329,7 +329,7 @@ void LogThread::open_feed(Command& command) {
 // Returns whether there may be more to read now.
 bool LogThread::read_some(OutputFeed& feed) {
   if (!feed.is_asked || feed.is_done || feed.must_wait()) return false;
-  feed.digest = {.run = feed.start.run, .feed = feed.start.number, .attempt = feed.start.attempt};
+  feed.batch = {.run = feed.start.run, .feed = feed.start.number, .attempt = feed.start.attempt};
   std::size_t read = 0;
   bool is_at_end = false;
   while (read < turn_bytes) {
@@ -354,7 +354,7 @@ bool LogThread::read_some(OutputFeed& feed) {
     }
     const auto at =
         base::WallTime(std::chrono::duration_cast<base::Milliseconds>(std::chrono::nanoseconds(frame->header.unix_ns)));
-    feed.digest.last_output_at = at;
+    feed.batch.last_output_at = at;
     feed.timestamp = base::format_time(at);
     feed.fed[i] = position + bytes.size();
     feed.splitters[i]->feed(position, bytes);
@@ -363,7 +363,7 @@ bool LogThread::read_some(OutputFeed& feed) {
   const bool is_over = is_at_end && feed.output_end;
   if (is_over) {
     for (const auto& splitter : feed.splitters) splitter->finish();
-    feed.digest.is_final = true;
+    feed.batch.is_final = true;
     feed.is_done = true;
   }
   const std::uint64_t longest_wait = std::min(max_pending, feed.start.output_cap / 4);
@@ -376,13 +376,13 @@ bool LogThread::read_some(OutputFeed& feed) {
     const bool has_pending = !is_over && consumed != 0 && consumed < feed.fed[i];
     feed.offsets[i] = has_pending ? consumed : std::max(feed.offsets[i], feed.reader.position());
   }
-  feed.digest.out_offset = feed.offsets[0];
-  feed.digest.err_offset = feed.offsets[1];
-  feed.digest.position = feed.position();
+  feed.batch.out_offset = feed.offsets[0];
+  feed.batch.err_offset = feed.offsets[1];
+  feed.batch.position = feed.position();
   if (!feed.text.empty()) append(feed.text);
   feed.text.clear();
   if (options_.crash_point && read > 0) options_.crash_point("output.after_log_before_tx");
-  options_.digest(std::move(feed.digest));
+  options_.batch_read(std::move(feed.batch));
   return !is_at_end;
 }
 

@@ -83,7 +83,7 @@ class LogThread {
     std::string path;
     model::LogSettings settings = {};
     // Called on the log thread.
-    std::function<void(OutputBatch)> digest;
+    std::function<void(OutputBatch)> batch_read;
     std::function<void(const std::string& complaint)> log_warning;
     // Called with whole lines after they were written to the log.
     std::function<void(std::string_view)> wrote = [](std::string_view) {};

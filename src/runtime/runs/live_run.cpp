@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "os/file.h"
-#include "runtime/loop/store_task.h"
+#include "os/tree.h"
 #include "runtime/runs/run_private_dir.h"
 #include "runtime/runs/sandbox.h"
 
@@ -16,20 +16,85 @@ namespace reeve::runtime {
 namespace {
 
 using base::BootTime;
-using model::RunStatus;
 
 std::int64_t ns_of(BootTime time) { return time.time_since_epoch().count(); }
 
+engine::RunState make_state(const LiveRun::Start& start, BootTime now) {
+  const model::ToolProfile& profile = start.plan.profile;
+  engine::RunState state;
+  state.terms = {.no_output_timeout = profile.no_output_timeout,
+                 .liveness = profile.liveness,
+                 .on_stall = profile.on_stall,
+                 .on_prompt = profile.on_prompt.action,
+                 .kill_grace = profile.kill_grace,
+                 .result_grace = profile.result_grace};
+  // A small cap fills quickly: output must be stored before there is room again.
+  state.terms.unstored_bytes = std::min<std::uint64_t>(state.terms.unstored_bytes, profile.output_cap.bytes / 4);
+  state.status = start.record.status;
+  if (start.ending) state.phase = engine::Stopping{*start.ending};
+  if (start.time_left) {
+    state.clock = engine::Paused{*start.time_left};
+  } else if (start.deadline) {
+    state.clock = engine::Ticking{*start.deadline};
+  }
+  state.silence.since = now;
+  state.news.position = state.news.stored_position = std::min(start.out_offset, start.err_offset);
+  state.news.stored_at = now;
+  return state;
+}
+
+keeper::Assign::Mode mode_of(model::RunMode mode) {
+  switch (mode) {
+    case model::RunMode::pty:
+      return keeper::Assign::Mode::pty;
+    case model::RunMode::stream:
+      return keeper::Assign::Mode::stream;
+    case model::RunMode::pipe:
+      break;
+  }
+  return keeper::Assign::Mode::pipe;
+}
+
+// The last question as far as it concerns this attempt.
+std::optional<engine::RunAdopted::LastQuestion> find_last_question(const LiveRun::Start& start) {
+  if (!start.question || start.question->attempt != start.claim.attempt) return std::nullopt;
+  const model::Approval& question = *start.question;
+  const bool is_typed = question.delivery == model::Delivery::terminal;
+  const bool is_pending = question.status == model::ApprovalStatus::pending;
+  engine::RunAdopted::LastQuestion last{.id = question.approval_id, .is_pending = is_pending};
+  last.must_be_typed = is_typed && !is_pending && !question.secret && question.status != model::ApprovalStatus::expired;
+  if (is_typed && start.prompt) last.prompt = static_cast<std::uint32_t>(*start.prompt);
+  return last;
+}
+
 }  // namespace
 
-LiveRun::LiveRun(RuntimeContext& context, Start start, Events events)
-    : context_(context), start_(std::move(start)), events_(std::move(events)) {
-  secrets_ = prepare_secrets(find_secrets(start_.plan));
-  news_.out_offset = static_cast<std::int64_t>(start_.out_offset);
-  news_.err_offset = static_cast<std::int64_t>(start_.err_offset);
-  position_ = stored_position_ = std::min(start_.out_offset, start_.err_offset);
-  news_stored_at_ = context_.loop.now();
-  silence_.since = context_.loop.now();
+LiveRun::LiveRun(RuntimeContext& context, Start start, Reporter report)
+    : context_(context),
+      start_(std::move(start)),
+      report_(std::move(report)),
+      secrets_(prepare_secrets(find_secrets(start_.plan))),
+      state_(make_state(start_, context_.loop.now())),
+      news_({.out_offset = start_.out_offset,
+             .err_offset = start_.err_offset,
+             .has_failure_marker = start_.has_failure_marker,
+             .may_ask = start_.plan.may_ask}) {}
+
+void LiveRun::handle(engine::RunEvent event) {
+  events_.add(std::move(event), [this](const engine::RunEvent& next) {
+    for (const engine::RunAction& action : engine::decide(state_, next, context_.loop.now())) {
+      std::visit([this](const auto& one) { perform(one); }, action);
+    }
+  });
+}
+
+void LiveRun::send(const keeper::ToKeeper& message) {
+  if (link_) link_->send(message);
+}
+
+void LiveRun::set_status(const model::Run& stored) {
+  start_.record.status = stored.status;
+  start_.record.reason = stored.reason;
 }
 
 void LiveRun::open_feed() {
@@ -53,28 +118,24 @@ void LiveRun::open_feed() {
 }
 
 KeeperLink::Events LiveRun::link_events() {
-  return {.message = [this](const keeper::FromKeeper& message) { hear(message); }, .gone = [this] { see_gone(); }};
+  return {.message = [this](const keeper::FromKeeper& message) { on_keeper_message(message); },
+          .gone = [this] { on_keeper_gone(); }};
 }
 
-void LiveRun::begin(Loop::Own<KeeperLink> link) {
+keeper::Assign LiveRun::make_assignment() const {
   const base::RunId id = record().tool_run_id;
   const model::ToolProfile& profile = start_.plan.profile;
-  open_feed();
-  link_ = std::move(link);
-  link_->set_events(link_events());
   keeper::Assign assign{.run_folder = run_folder(context_, id),
                         .attempt_folder = attempt_folder(context_, id, claim().attempt),
                         .nonce = start_.nonce};
-  assign.mode = profile.mode == model::RunMode::pty      ? keeper::Assign::Mode::pty
-                : profile.mode == model::RunMode::stream ? keeper::Assign::Mode::stream
-                                                         : keeper::Assign::Mode::pipe;
+  assign.mode = mode_of(profile.mode);
   assign.rows = static_cast<std::uint16_t>(start_.plan.rows);
   assign.columns = static_cast<std::uint16_t>(start_.plan.columns);
   assign.kill_grace_ms = static_cast<std::uint32_t>(profile.kill_grace.count());
   assign.keep_descendants = profile.keep_descendants;
   assign.output_cap = profile.output_cap.bytes;
   if (start_.deadline) assign.deadline_ns = ns_of(*start_.deadline);
-  assign.lease_ns = lease_end_ns();
+  assign.lease_ns = context_.lease ? ns_of(context_.loop.now() + context_.supervision.adopt_grace) : 0;
   assign.environment =
       attempt_environment(id, record().execution_id, record().node_id, claim().attempt, assign.attempt_folder);
   if (start_.resumption) {
@@ -86,74 +147,67 @@ void LiveRun::begin(Loop::Own<KeeperLink> link) {
   assign_private_dir(context_, start_.plan, id, assign);
   assign.open_files = context_.open_files;
   assign.cgroup_parent = context_.cgroup_parent.value_or("");
-  link_->send(assign);
+  return assign;
+}
+
+void LiveRun::begin(Loop::Own<KeeperLink> link) {
+  open_feed();
+  link_ = std::move(link);
+  link_->set_events(link_events());
+  send(make_assignment());
   context_.crash_point("run.after_assign");
-  link_->send(keeper::Go{});
+  send(keeper::Go{});
   context_.keepers.note_begun();
-  set_deadline_timer();
-  renew_silence();
+  handle(engine::RunBegun{});
 }
 
 void LiveRun::adopt(os::Fd socket) {
   open_feed();
   link_ = context_.loop.make<KeeperLink>(context_.loop, std::move(socket), link_events());
   context_.log.grew(record().tool_run_id);
-  if (context_.lease) renew_lease();
-  const bool waits = record().status == RunStatus::waiting_approval;
-  if (waits) {
-    hold_clock();
-  } else if (start_.time_left) {
-    // The question was answered, but the previous daemon died before it restarted the clock.
-    resume_clock();
-  } else {
-    set_deadline_timer();
-    renew_silence();
-  }
-  continue_questions();
-  if (start_.has_result) await_exit_after_result();
-  // The previous daemon died while ending this run.
-  if (start_.ending) stop(start_.plan.profile.kill_grace);
+  renew_lease();
+  const auto last = find_last_question(start_);
+  if (last && last->must_be_typed) terminal_.decision = start_.question;
+  handle(engine::RunAdopted{.question = last, .has_result = start_.has_result});
 }
 
 void LiveRun::conclude(keeper::ExitRecord exit) {
   open_feed();
   exit_ = std::move(exit);
-  finish_feed();
+  handle(engine::ProcessExited{});
 }
 
-void LiveRun::hear(const keeper::FromKeeper& message) {
-  const base::RunId id = record().tool_run_id;
+void LiveRun::on_keeper_message(const keeper::FromKeeper& message) {
   if (std::holds_alternative<keeper::Grew>(message)) {
-    context_.log.grew(id);
-    events_.output();
+    context_.log.grew(record().tool_run_id);
+    report_(OutputGrew{});
   } else if (const auto* prompt = std::get_if<keeper::Prompt>(&message)) {
-    see_prompt(*prompt);
+    handle(engine::PromptShown{{.serial = prompt->serial,
+                                .is_certain = prompt->certainty == keeper::Prompt::Certainty::certain,
+                                .is_secret = prompt->is_secret,
+                                .position = prompt->position}});
   } else if (const auto* over = std::get_if<keeper::PromptOver>(&message)) {
-    see_prompt_over(over->serial);
+    handle(engine::PromptGone{over->serial});
   } else if (const auto* typed = std::get_if<keeper::AnswerTaken>(&message)) {
-    see_typed(typed->number, typed->is_taken);
+    handle(engine::AnswerTyped{typed->number, typed->is_taken});
   } else if (const auto* taken = std::get_if<keeper::InputTaken>(&message)) {
-    const auto ticket = tickets_.find(taken->ticket);
-    if (ticket == tickets_.end()) return;
-    const auto done = std::move(ticket->second);
-    tickets_.erase(ticket);
-    done(taken->is_taken);
+    inputs_.confirm(taken->ticket, taken->is_taken);
   } else if (const auto* trouble = std::get_if<keeper::Trouble>(&message)) {
-    warn(fmt::format("cannot write its output ({}): the tool is blocked until this succeeds",
-                     std::generic_category().message(trouble->error_number)));
+    perform(engine::StoreWarning{fmt::format("cannot write its output ({}): the tool is blocked until this succeeds",
+                                             std::generic_category().message(trouble->error_number))});
   } else if (std::holds_alternative<keeper::Exited>(message)) {
-    if (!exit_ && read_exit_record()) finish_feed();
+    if (!exit_ && read_exit_record()) handle(engine::ProcessExited{});
   }
 }
 
-void LiveRun::see_gone() {
-  for (auto& [_, done] : std::exchange(tickets_, {})) done(false);
+void LiveRun::on_keeper_gone() {
+  inputs_.refuse_all();
   if (exit_) return;
   if (read_exit_record()) {
-    finish_feed();
-    return;
+    handle(engine::ProcessExited{});
+  } else {
+    handle(engine::KeeperLost{});
   }
-  events_.interrupted();
 }
 
 bool LiveRun::read_exit_record() {
@@ -166,84 +220,85 @@ bool LiveRun::read_exit_record() {
   return true;
 }
 
-void LiveRun::finish_feed() {
-  deadline_timer_ = {};
-  silence_timer_ = {};
-  result_timer_ = {};
+void LiveRun::on_output(OutputBatch batch) {
+  if (batch.feed != feed_) return;
+  const bool is_final = batch.is_final;
+  handle(news_.merge(std::move(batch), start_.record, context_.clock.wall_now()));
+  if (!is_final) report_(OutputGrew{});
+}
+
+void LiveRun::end(model::RunEnding ending, base::Milliseconds grace, Done done) {
+  if (engine::has_exited(state_)) {
+    done(std::unexpected(base::Error("run.not_running", fmt::format("{} has ended", record().tool_run_id.text()))));
+    return;
+  }
+  const bool is_first = engine::is_alive(state_);
+  if (is_first) ended_ = std::move(done);
+  handle(engine::EndRequested{std::move(ending), grace});
+  // It is already being ended, for another reason.
+  if (!is_first) done(record());
+}
+
+void LiveRun::input(std::string bytes, std::function<void(bool)> done) {
+  if (!link_ || exit_ || bytes.size() > keeper::input_bytes) return done(false);
+  // Kept for the refusal: add() takes it only with a ticket.
+  auto shared = std::make_shared<std::function<void(bool)>>(std::move(done));
+  const auto ticket = inputs_.add([shared](bool is_taken) { (*shared)(is_taken); });
+  if (!ticket) return (*shared)(false);
+  link_->send(keeper::Input{*ticket, std::move(bytes)});
+}
+
+void LiveRun::renew_lease() {
+  if (context_.lease) send(keeper::Lease{ns_of(context_.loop.now() + context_.supervision.adopt_grace)});
+}
+
+void LiveRun::resize(int rows, int columns) {
+  send(keeper::Resize{static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)});
+}
+
+void LiveRun::signal(int number) { send(keeper::Signal{number}); }
+
+void LiveRun::on_timer(engine::RunTimer timer) {
+  engine::TimerFired fired{.timer = timer};
+  if (timer == engine::RunTimer::silence && engine::needs_activity(state_, context_.loop.now())) {
+    const os::TreeActivity activity = os::measure_activity(start_.keeper_pid);
+    fired.activity = {activity.cpu, activity.io_bytes};
+  }
+  handle(fired);
+}
+
+void LiveRun::perform(const engine::SetTimer& action) {
+  timers_[static_cast<std::size_t>(action.timer)] =
+      context_.loop.at(action.when, [this, timer = action.timer] { on_timer(timer); });
+}
+
+void LiveRun::perform(const engine::ClearTimer& action) { timers_[static_cast<std::size_t>(action.timer)] = {}; }
+
+void LiveRun::perform(const engine::StopProcess& action) {
+  send(keeper::Stop{static_cast<std::uint32_t>(action.grace.count())});
+}
+
+void LiveRun::perform(const engine::SendDeadline& action) {
+  send(keeper::Deadline{action.deadline ? ns_of(*action.deadline) : 0});
+}
+
+void LiveRun::perform(const engine::Acknowledge&) { send(keeper::Consumed{state_.news.stored_position}); }
+
+void LiveRun::perform(const engine::ReadRest&) {
   if (start_.plan.profile.sandbox == model::Sandbox::guard) {
     settle_sandboxed_exit(*exit_, attempt_folder(context_, record().tool_run_id, claim().attempt));
   }
-  output_end_ = exit_->output_end;
-  if (*output_end_ > 0) {
-    context_.log.finish(record().tool_run_id, *output_end_);
+  if (exit_->output_end > 0) {
+    context_.log.finish(record().tool_run_id, exit_->output_end);
   } else {
     // There is no output, so the log thread is not needed for a final batch.
     OutputBatch nothing{.run = record().tool_run_id, .feed = feed_, .attempt = claim().attempt};
     nothing.is_final = true;
-    take(std::move(nothing));
+    on_output(std::move(nothing));
   }
-  events_.output();
+  report_(OutputGrew{});
 }
 
-void LiveRun::end(Ending ending, base::Milliseconds grace, Done done) {
-  if (exit_) {
-    done(std::unexpected(base::Error("run.not_running", fmt::format("{} has ended", record().tool_run_id.text()))));
-    return;
-  }
-  if (start_.ending) {
-    // It is already being ended; the first reason is kept, and only the grace period may shrink.
-    if (grace.count() == 0) stop(grace);
-    done(record());
-    return;
-  }
-  start_.ending = ending;
-  ask_store(
-      context_.ledger, context_.loop,
-      [id = record().tool_run_id, claim = claim(), text = encode_ending(ending)](ledger::Transaction& transaction) {
-        return ledger::record_ending(transaction, id, claim, text);
-      },
-      [this, alive = std::weak_ptr(alive_), grace, done](std::expected<bool, base::Error> stored) {
-        if (alive.expired()) return;
-        if (!stored) {
-          start_.ending.reset();
-          done(std::unexpected(stored.error()));
-          return;
-        }
-        stop(grace);
-        done(record());
-      });
-}
-
-void LiveRun::stop(base::Milliseconds grace) {
-  if (link_) link_->send(keeper::Stop{static_cast<std::uint32_t>(grace.count())});
-}
-
-void LiveRun::input(std::string bytes, std::function<void(bool)> done) {
-  constexpr std::size_t max_tickets = 64;
-  const bool has_place = link_ && !exit_ && tickets_.size() < max_tickets && bytes.size() <= keeper::input_bytes;
-  if (!has_place) {
-    done(false);
-    return;
-  }
-  const std::uint32_t ticket = next_ticket_++;
-  tickets_.emplace(ticket, std::move(done));
-  link_->send(keeper::Input{ticket, std::move(bytes)});
-}
-
-std::int64_t LiveRun::lease_end_ns() const {
-  return context_.lease ? ns_of(context_.loop.now() + context_.supervision.adopt_grace) : 0;
-}
-
-void LiveRun::renew_lease() {
-  if (link_) link_->send(keeper::Lease{lease_end_ns()});
-}
-
-void LiveRun::resize(int rows, int columns) {
-  if (link_) link_->send(keeper::Resize{static_cast<std::uint16_t>(rows), static_cast<std::uint16_t>(columns)});
-}
-
-void LiveRun::signal(int number) {
-  if (link_) link_->send(keeper::Signal{number});
-}
+void LiveRun::perform(const engine::Recover&) { report_(Lost{}); }
 
 }  // namespace reeve::runtime

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "os/beneath.h"
 #include "os/cgroup.h"
 #include "runtime/loop/store_task.h"
 #include "runtime/runs/fingerprint_mismatch.h"

@@ -15,7 +15,6 @@ namespace reeve::runtime {
 
 using ledger::decode_ending;
 using ledger::encode_ending;
-using ledger::Ending;
 
 struct AttemptEnd {
   base::RunId run{0};
@@ -23,7 +22,7 @@ struct AttemptEnd {
   keeper::ExitRecord record;
   // RUN-13: the attempt may have ended while no daemon was running.
   base::Milliseconds ended_ago{0};
-  std::optional<Ending> ending;
+  std::optional<model::RunEnding> ending;
   bool has_failure_marker = false;
   bool may_ask = true;
   // The tool received the answer while it was running.

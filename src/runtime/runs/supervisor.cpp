@@ -150,24 +150,30 @@ void Supervisor::start_with(RunPlan plan, StartTerms terms, IdleKeeper keeper, R
 
 LiveRun& Supervisor::add(LiveRun::Start start) {
   const base::RunId id = start.record.tool_run_id;
-  LiveRun::Events events;
-  events.changed = [this](const Run& run) { tell_changed(run); };
-  events.output = [this, id] { tell_followers(id); };
-  events.over = [this, id] { forget(id); };
-  events.asked = [this](const model::Approval& approval) { asked_(approval); };
-  events.granted = [this, id](base::ApprovalId grant) {
-    // Posted, so that its last attempt is removed first.
-    context_.loop.post([this, id, grant] { resume(id, grant); });
-  };
-  events.interrupted = [this, id] {
-    // Posted, because its own link calls this.
-    context_.loop.post([this, id] { lose(id); });
-  };
-  events.given_up = [this, id] { context_.loop.post([this, id] { take_given_up(id); }); };
-  auto live = std::make_unique<LiveRun>(context_, std::move(start), std::move(events));
+  auto live = std::make_unique<LiveRun>(context_, std::move(start),
+                                        [this, id](const LiveRun::Report& report) { on_report(id, report); });
   LiveRun& added = *runs_.insert_or_assign(id, std::move(live)).first->second;
   lifetime_hooks_.open(id);
   return added;
+}
+
+void Supervisor::on_report(base::RunId id, const LiveRun::Report& report) {
+  if (std::holds_alternative<LiveRun::Changed>(report)) {
+    tell_changed(find(id)->record());
+  } else if (std::holds_alternative<LiveRun::OutputGrew>(report)) {
+    tell_followers(id);
+  } else if (const auto* asked = std::get_if<LiveRun::Asked>(&report)) {
+    asked_(asked->approval);
+  } else if (const auto* granted = std::get_if<LiveRun::Granted>(&report)) {
+    // Posted like the rest: they remove the run that reports.
+    context_.loop.post([this, id, grant = granted->grant] { resume(id, grant); });
+  } else if (std::holds_alternative<LiveRun::Over>(report)) {
+    context_.loop.post([this, id] { forget(id); });
+  } else if (std::holds_alternative<LiveRun::Lost>(report)) {
+    context_.loop.post([this, id] { lose(id); });
+  } else if (std::holds_alternative<LiveRun::GivenUp>(report)) {
+    context_.loop.post([this, id] { take_given_up(id); });
+  }
 }
 
 // Its keeper disappeared: examine it as after a restart.
@@ -200,9 +206,9 @@ std::optional<base::RunId> Supervisor::find_held_by(pid_t keeper) const noexcept
   return std::nullopt;
 }
 
-void Supervisor::take(OutputBatch digest) {
-  LiveRun* live = find(digest.run);
-  if (live != nullptr && live->claim().attempt == digest.attempt) live->take(std::move(digest));
+void Supervisor::on_output(OutputBatch batch) {
+  LiveRun* live = find(batch.run);
+  if (live != nullptr && live->claim().attempt == batch.attempt) live->on_output(std::move(batch));
 }
 
 void Supervisor::renew_leases() {
@@ -266,13 +272,10 @@ std::vector<base::RunId> Supervisor::find_runs_of_nodes() const {
 }
 
 void Supervisor::forget(base::RunId run) {
-  // Posted, because one of the run's own functions calls this.
-  context_.loop.post([this, run] {
-    lifetime_hooks_.close(run);
-    runs_.erase(run);
-    starts_.erase(run);
-    tell_followers(run);
-  });
+  lifetime_hooks_.close(run);
+  runs_.erase(run);
+  starts_.erase(run);
+  tell_followers(run);
 }
 
 void Supervisor::after(base::Milliseconds pause, Loop::Task task) {

@@ -102,7 +102,7 @@ class Supervisor {
   // Called for each question that a run asks.
   void set_asked(std::function<void(const model::Approval&)> asked) { asked_ = std::move(asked); }
 
-  void take(OutputBatch digest);
+  void on_output(OutputBatch batch);
   void renew_leases();
   // Removes files that are needed only while a run may still be started.
   void clean_up(base::RunId run);
@@ -142,6 +142,7 @@ class Supervisor {
   void start(RunPlan plan, StartTerms terms, RunAnswer answer);
   void start_with(RunPlan plan, StartTerms terms, IdleKeeper keeper, RunAnswer answer);
   LiveRun& add(LiveRun::Start start);
+  void on_report(base::RunId id, const LiveRun::Report& report);
   void tell_changed(const model::Run& run);
   void tell_followers(base::RunId run);
   void forget(base::RunId run);

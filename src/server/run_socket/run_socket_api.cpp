@@ -109,7 +109,7 @@ void report(const RunSocketRequest& call) {
     throw Error("api.bad_request", "the body is not a valid report",
                 R"(heartbeat, progress, error, usage or result, as in {"event": "progress", "percent": 40})");
   }
-  live_run(call).report(*event);
+  live_run(call).on_tool_event(*event);
   call.exchange->send(202, Value::object());
 }
 
@@ -138,7 +138,7 @@ void show(const RunSocketRequest& call, const std::string& word) {
 // Records that the tool received the answer, if it still runs.
 void note_read(const RunSocketRequest& call, const Approval& approval) {
   runtime::LiveRun* live = call.exchange->daemon.supervisor().find(call.run);
-  if (live != nullptr) live->note_read(approval);
+  if (live != nullptr) live->on_answer_read(approval);
 }
 
 // The response is the decision, so the tool has read it.
