@@ -5,30 +5,16 @@
 
 #include <fmt/format.h>
 
-namespace reeve::runtime {
+#include "runtime/isolation/attempt.h"
 
-namespace {
+namespace reeve::runtime {
 
 using base::Error;
 
-// std::filesystem throws its own exceptions.
-template <class Act>
-ApplyQueue::Result attempt(const Act& act) {
-  try {
-    return act();
-  } catch (const Error& error) {
-    return std::unexpected(error);
-  } catch (const std::exception& failure) {
-    return std::unexpected(Error("os.failed", failure.what()));
-  }
-}
-
-}  // namespace
-
 void ApplyQueue::add(Job job) {
-  for (auto& [_, line] : lines_) {
-    const auto same = std::ranges::find_if(line, [&](const Waiting& one) { return one.job.name == job.name; });
-    if (same == line.end()) continue;
+  for (auto& [_, queue] : queues_) {
+    const auto same = std::ranges::find_if(queue, [&](const QueuedJob& one) { return one.job.name == job.name; });
+    if (same == queue.end()) continue;
     for (auto& done : job.done) same->job.done.push_back(std::move(done));
     return;
   }
@@ -39,21 +25,21 @@ void ApplyQueue::add(Job job) {
     return;
   }
   const std::string checkout = job.checkout;
-  Line& line = lines_[checkout];
-  line.push_back({.job = std::move(job)});
+  Queue& queue = queues_[checkout];
+  queue.push_back({.job = std::move(job)});
   ++size_;
-  if (line.size() == 1) advance(checkout);
+  if (queue.size() == 1) advance(checkout);
 }
 
 bool ApplyQueue::contains(base::ExecutionId root) const {
-  return std::ranges::any_of(lines_, [root](const auto& entry) {
-    return std::ranges::any_of(entry.second, [root](const Waiting& one) { return one.job.root == root; });
+  return std::ranges::any_of(queues_, [root](const auto& entry) {
+    return std::ranges::any_of(entry.second, [root](const QueuedJob& one) { return one.job.root == root; });
   });
 }
 
 void ApplyQueue::cancel(base::ExecutionId root) {
-  for (auto& [_, line] : lines_) {
-    for (Waiting& one : line) {
+  for (auto& [_, queue] : queues_) {
+    for (QueuedJob& one : queue) {
       if (one.job.root != root) continue;
       one.is_cancelled = true;
       if (one.rounds > 0) hooks_.cancel_gates(one.job.name);
@@ -72,9 +58,9 @@ ApplyQueue::Result ApplyQueue::hold(const Job& job, const std::string& why) {
 
 void ApplyQueue::advance(const std::string& checkout) {
   for (;;) {
-    Line& line = lines_[checkout];
-    if (line.empty()) break;
-    Waiting& first = line.front();
+    Queue& queue = queues_[checkout];
+    if (queue.empty()) break;
+    QueuedJob& first = queue.front();
     if (first.is_cancelled) {
       finish(checkout, hold(first.job, "its execution was cancelled"));
       continue;
@@ -92,11 +78,11 @@ void ApplyQueue::advance(const std::string& checkout) {
     ++first.rounds;
     return hooks_.ask_gates(*result->check, [this, checkout](const auto& verdict) { on_verdict(checkout, verdict); });
   }
-  lines_.erase(checkout);
+  queues_.erase(checkout);
 }
 
 void ApplyQueue::on_verdict(const std::string& checkout, const std::expected<Isolation::GateVerdict, Error>& verdict) {
-  const Waiting& first = lines_.at(checkout).front();
+  const QueuedJob& first = queues_.at(checkout).front();
   if (!verdict) {
     finish(checkout, std::unexpected(verdict.error()));
   } else if (verdict->refusal) {
@@ -106,11 +92,11 @@ void ApplyQueue::on_verdict(const std::string& checkout, const std::expected<Iso
 }
 
 void ApplyQueue::finish(const std::string& checkout, const Result& result) {
-  Line& line = lines_.at(checkout);
-  const Job job = std::move(line.front().job);
-  line.pop_front();
+  Queue& queue = queues_.at(checkout);
+  const Job job = std::move(queue.front().job);
+  queue.pop_front();
   --size_;
-  hooks_.over(job, result);
+  hooks_.finished(job, result);
   for (const auto& done : job.done) done(result);
   std::deque<Deferred> deferred = std::exchange(deferred_, {});
   for (Deferred& one : deferred) {

@@ -43,7 +43,7 @@ class ApplyQueue {
         ask_gates;
     std::function<void(const std::string& name)> cancel_gates;
     // Called when a job is finished and out of the queue.
-    std::function<void(const Job&, const Result&)> over;
+    std::function<void(const Job&, const Result&)> finished;
   };
   explicit ApplyQueue(Hooks hooks) : hooks_(std::move(hooks)) {}
   ApplyQueue(const ApplyQueue&) = delete;
@@ -62,12 +62,12 @@ class ApplyQueue {
   // How often the gates run again because the checkout moved while they were running.
   static constexpr int max_rounds = 5;
   static constexpr std::size_t max_jobs = 10'000;
-  struct Waiting {
+  struct QueuedJob {
     Job job;
     int rounds = 0;
     bool is_cancelled = false;
   };
-  using Line = std::deque<Waiting>;
+  using Queue = std::deque<QueuedJob>;
 
   void advance(const std::string& checkout);
   void on_verdict(const std::string& checkout, const std::expected<Isolation::GateVerdict, base::Error>& verdict);
@@ -76,7 +76,8 @@ class ApplyQueue {
   static Result hold(const Job& job, const std::string& why);
 
   Hooks hooks_;
-  std::map<std::string, Line> lines_;
+  // By checkout.
+  std::map<std::string, Queue> queues_;
   struct Deferred {
     base::ExecutionId root{0};
     std::function<void()> work;

@@ -42,7 +42,7 @@ class ApplyQueueTest : public ::testing::Test {
   ApplyQueue queue_{{.ask_gates = [this](const Isolation::GateCheck& check,
                                          auto answer) { log_.push_back("ask " + check.name), answer_ = answer; },
                      .cancel_gates = [this](const std::string& name) { log_.push_back("cancel " + name); },
-                     .over = [](const ApplyQueue::Job&, const ApplyQueue::Result&) {}}};
+                     .finished = [](const ApplyQueue::Job&, const ApplyQueue::Result&) {}}};
 };
 
 TEST_F(ApplyQueueTest, job_without_gates_completes_immediately) {

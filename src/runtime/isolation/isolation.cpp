@@ -1,200 +1,371 @@
 #include "runtime/isolation/isolation.h"
 
-#include "runtime/isolation/isolation_core.h"
+#include <atomic>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "ledger/ledger.h"
+#include "runtime/isolation/apply_schedule.h"
+#include "runtime/isolation/attempt.h"
+#include "runtime/isolation/git_thread.h"
+#include "runtime/isolation/isolation_steps.h"
+#include "runtime/isolation/setup_threads.h"
+#include "runtime/isolation/worktree_requests.h"
+#include "runtime/loop/loop.h"
+#include "runtime/loop/runtime_context.h"
+#include "runtime/settings/execution_settings.h"
 
 namespace reeve::runtime {
 
 using base::Error;
 
+namespace {
+
+enum class BranchKind { local, shared };
+
+std::shared_ptr<const base::SecretSet> find_secrets(const RuntimeContext& context, base::ExecutionId root) {
+  const auto found = read_settings(context.folder, root);
+  if (!found) return nullptr;
+  const IsolationSettings settings = make_isolation_settings(*found);
+  return make_secrets(settings.environment, settings.secrets);
+}
+
+std::string find_ssh_agent(const RuntimeContext& context, base::ExecutionId root) {
+  const auto found = read_settings(context.folder, root);
+  const auto& environment = found ? found->environment : context.environment;
+  const auto agent = environment.find("SSH_AUTH_SOCK");
+  return agent != environment.end() ? agent->second : "";
+}
+
+IsolationSteps::Options make_options(RuntimeContext& context, BranchKind kind, GitThread& thread) {
+  return {.ledger = context.ledger,
+          .host = context.host,
+          // Each thread has its own scratch folder.
+          .scratch = context.folder.root / (kind == BranchKind::shared ? "git-shared" : "git"),
+          .expiry = context.supervision.approval_expiry.question,
+          .find_secrets = [&context](base::ExecutionId root) { return find_secrets(context, root); },
+          .is_shared = kind == BranchKind::shared,
+          .find_ssh_agent = [&context](base::ExecutionId root) { return find_ssh_agent(context, root); },
+          .gives_up = [&thread] { return thread.is_stopping(); },
+          .pause = [&thread](base::Milliseconds pause) { thread.pause(pause); },
+          .log_warning = [&context](const std::string& text) { context.log_warning(text); },
+          .crash_point = context.crash_point};
+}
+
+}  // namespace
+
+// Everything except `thread`, `setups.cancel()` and `is_polling` belongs to the git thread.
+struct Isolation::Lane {
+  Lane(RuntimeContext& runtime, BranchKind kind, ApplySchedule::Hooks hooks)
+      : context(runtime),
+        git(make_options(runtime, kind, thread)),
+        setups([this](GitThread::Work work) { thread.push(std::move(work)); }),
+        requests(git, setups),
+        applies(runtime, git, std::move(hooks)) {}
+  ~Lane() {
+    thread.stop();
+    setups.stop();
+  }
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  bool is_busy() const noexcept { return !thread.is_idle() || !setups.is_idle() || !applies.queue().is_empty(); }
+  void begin(const std::set<base::ExecutionId>& alive);
+  void close(base::ExecutionId root, const Answer<bool>& answer);
+
+  RuntimeContext& context;
+  GitThread thread;
+  IsolationSteps git;
+  SetupThreads setups;
+  WorktreeRequests requests;
+  ApplySchedule applies;
+  // Whether a poll is waiting for the thread.
+  std::atomic<bool> is_polling = false;
+};
+
+void Isolation::Lane::begin(const std::set<base::ExecutionId>& alive) {
+  applies.resume();
+  attempt_or_log(context.log_warning, "cannot clean up after ended executions", [&] {
+    for (const base::ExecutionId root : git.find_left()) {
+      if (alive.contains(root) || !setups.is_free(root) || applies.queue().contains(root)) continue;
+      attempt_or_log(context.log_warning, "cannot remove the worktrees of " + root.text(), [&] { git.close(root); });
+    }
+  });
+}
+
+// The execution has ended, so its pending setups are cancelled.
+void Isolation::Lane::close(base::ExecutionId root, const Answer<bool>& answer) {
+  requests.refuse_all(root);
+  const auto status = attempt([&] { return git.find_status(root); });
+  if (status && *status == model::ExecutionStatus::cancelled) applies.queue().cancel(root);
+  // Gates of a pending apply still use its worktrees.
+  applies.queue().when_free(root, [this, root, answer] {
+    setups.cancel_all(root);
+    setups.when_free(root, [this, root, answer] {
+      requests.refuse_all(root);
+      answer(applies.close(root));
+    });
+  });
+}
+
 Isolation::Isolation(RuntimeContext& context)
-    : core_(std::make_unique<Core>(context, Core::Branches::local)),
-      shared_(std::make_unique<Core>(context, Core::Branches::shared)) {}
-Isolation::~Isolation() = default;
+    : context_(context),
+      gates_{.ask =
+                 [](const GateCheck& check, const Answer<GateVerdict>& answer) {
+                   answer(GateVerdict{fmt::format("nothing runs the gate {}", check.gates.front())});
+                 },
+             .cancel = [](const std::string&) {}} {
+  const auto make_lane = [this](BranchKind kind, std::unique_ptr<Lane>& lane) {
+    lane = std::make_unique<Lane>(
+        context_, kind,
+        ApplySchedule::Hooks{
+            .ask_gates = [this, &lane](const GateCheck& check,
+                                       auto answer) { ask_gates(*lane, check, std::move(answer)); },
+            .cancel_gates = [this](const std::string& name) { post([this, name] { gates_.cancel(name); }); },
+            .asked = [this](const model::Approval& approval) { post([this, approval] { asked_(approval); }); }});
+  };
+  make_lane(BranchKind::local, local_);
+  make_lane(BranchKind::shared, shared_);
+}
+
+Isolation::~Isolation() { *is_alive_ = false; }
+
+void Isolation::post(std::function<void()> task) {
+  context_.loop.post([is_alive = is_alive_, task = std::move(task)] {
+    if (*is_alive) task();
+  });
+}
+
+template <class T>
+Isolation::Answer<T> Isolation::deliver_on_loop(Answer<T> answer) {
+  std::shared_ptr<Answer<T>> kept = context_.loop.make<Answer<T>>(std::move(answer));
+  return
+      [this, kept](std::expected<T, Error> result) { post([kept, result = std::move(result)] { (*kept)(result); }); };
+}
+
+template <class T, class Work>
+void Isolation::perform(Lane& lane, Answer<T> answer, Work work) {
+  const Answer<T> reply = deliver_on_loop(std::move(answer));
+  const auto accepted = lane.thread.submit([&lane, reply, work = std::move(work)] {
+    if constexpr (std::is_invocable_v<const Work&, Lane&, const Answer<T>&>) {
+      work(lane, reply);
+    } else {
+      reply(attempt([&] { return work(lane.git); }));
+    }
+  });
+  if (!accepted) reply(std::unexpected(accepted.error()));
+}
+
+void Isolation::ask_gates(Lane& lane, const GateCheck& check, Answer<GateVerdict> answer) {
+  post([this, &lane, check, answer = std::move(answer)] {
+    gates_.ask(check, [&lane, answer](const std::expected<GateVerdict, Error>& verdict) {
+      lane.thread.push([answer, verdict] { answer(verdict); });
+    });
+  });
+}
 
 void Isolation::survey(std::string project, std::optional<RemoteOptions> remote, Answer<Survey> answer) {
-  Core& core = remote ? *shared_ : *core_;
-  core.ask<Survey>(
-      [project = std::move(project), remote = std::move(remote)](IsolationSteps& steps) {
-        Survey survey = steps.survey(project);
-        if (survey.base_commit && remote) steps.check_remote(project, *remote);
-        return survey;
-      },
-      std::move(answer));
+  Lane& lane = remote ? *shared_ : *local_;
+  perform<Survey>(lane, std::move(answer),
+                  [project = std::move(project), remote = std::move(remote)](IsolationSteps& git) {
+                    Survey survey = git.survey(project);
+                    if (survey.base_commit && remote) git.check_remote(project, *remote);
+                    return survey;
+                  });
 }
 
 void Isolation::share(const IsolationSettings& settings, base::ExecutionId root) {
-  shared_->ask<void>(
-      [this, settings, root](IsolationSteps& steps) {
-        shared_->try_to(root.text() + " is not pushed yet", [&] { steps.share(settings, root); });
-      },
-      [](const std::expected<void, Error>&) {});
+  perform<void>(
+      *shared_, [](const std::expected<void, Error>&) {},
+      [this, settings, root](IsolationSteps& git) {
+        attempt_or_log(context_.log_warning, root.text() + " is not pushed yet", [&] { git.share(settings, root); });
+      });
 }
 
 void Isolation::migrate(const IsolationSettings& settings, base::ExecutionId root, Answer<std::string> answer) {
-  shared_->ask<std::string>([settings, root](IsolationSteps& steps) { return steps.migrate(settings, root); },
-                            std::move(answer));
+  perform<std::string>(*shared_, std::move(answer),
+                       [settings, root](IsolationSteps& git) { return git.migrate(settings, root); });
 }
 
 void Isolation::prepare(const IsolationSettings& settings, NodeAttemptId place, Answer<std::string> answer) {
-  if (!settings.base_commit) return core_of(settings).post([answer, project = settings.project] { answer(project); });
-  core_of(settings).prepare(settings, place, std::move(answer));
+  if (!settings.base_commit) return post([answer, project = settings.project] { answer(project); });
+  perform<std::string>(lane_of(settings), std::move(answer),
+                       [settings, place = std::move(place)](Lane& lane, const Answer<std::string>& reply) {
+                         lane.requests.prepare({settings, place, reply});
+                       });
 }
 
 void Isolation::collect(const IsolationSettings& settings, NodeAttemptId place, Answer<Collected> answer) {
-  if (!settings.base_commit) return core_of(settings).post([answer] { answer(Collected{}); });
-  core_of(settings).ask<Collected>(
-      [settings, place = std::move(place)](IsolationSteps& steps) { return steps.collect(settings, place); },
-      std::move(answer));
+  if (!settings.base_commit) return post([answer] { answer(Collected{}); });
+  perform<Collected>(lane_of(settings), std::move(answer), [settings, place = std::move(place)](IsolationSteps& git) {
+    return git.collect(settings, place);
+  });
+}
+
+template <class Begin>
+void Isolation::make_checkout(Lane& lane, NodeAttemptId place, Answer<Checkout> answer, Begin begin) {
+  perform<Checkout>(lane, std::move(answer),
+                    [place = std::move(place), begin = std::move(begin)](Lane& its, const Answer<Checkout>& reply) {
+                      its.setups.when_free(place, [&its, place, begin, reply] {
+                        its.requests.checkout(place, [&] { return begin(its.git); }, reply);
+                      });
+                    });
 }
 
 void Isolation::checkout(const IsolationSettings& settings, NodeAttemptId place, std::optional<std::string> commit,
                          std::string name, Answer<Checkout> answer) {
   if (!settings.base_commit) {
-    return core_of(settings).post(
+    return post(
         [answer, project = settings.project] { answer(Checkout{.folder = project, .commit = {}, .tree = {}}); });
   }
-  const auto begin = [settings, place, commit = std::move(commit), name = std::move(name)](IsolationSteps& steps) {
-    return steps.begin_checkout(settings, place, commit, name);
-  };
-  Core& core = core_of(settings);
-  const Answer<Checkout> bound = core.bind(std::move(answer));
-  core.work_on<Checkout>(place, [&core, place, begin, bound] { core.checkout(place, begin, bound); }, bound);
+  make_checkout(lane_of(settings), place, std::move(answer),
+                [settings, place, commit = std::move(commit), name = std::move(name)](IsolationSteps& git) {
+                  return git.begin_checkout(settings, place, commit, name);
+                });
 }
 
 void Isolation::check_out_merge(const IsolationSettings& settings, const GateCheck& check, std::string gate,
                                 Answer<Checkout> answer) {
   const NodeAttemptId place{
       .root = check.root, .execution = check.root, .node = check.name, .iteration = 0, .attempt = 0, .worktree_id = {}};
-  const auto begin = [settings, check, gate = std::move(gate)](IsolationSteps& steps) {
-    return steps.begin_merge_checkout(settings, check, gate);
-  };
-  Core& core = core_of(settings);
-  const Answer<Checkout> bound = core.bind(std::move(answer));
-  core.work_on<Checkout>(place, [&core, place, begin, bound] { core.checkout(place, begin, bound); }, bound);
+  make_checkout(lane_of(settings), place, std::move(answer),
+                [settings, check, gate = std::move(gate)](IsolationSteps& git) {
+                  return git.begin_merge_checkout(settings, check, gate);
+                });
 }
 
 void Isolation::renew_checkout(const IsolationSettings& settings, base::ExecutionId root, const Checkout& checkout,
                                Answer<Checkout> answer) {
   const NodeAttemptId place{
       .root = root, .execution = root, .node = checkout.folder, .iteration = 0, .attempt = 0, .worktree_id = {}};
-  const auto begin = [settings, root, checkout](IsolationSteps& steps) {
-    return steps.begin_renewal(settings, root, checkout);
-  };
-  Core& core = core_of(settings);
-  const Answer<Checkout> bound = core.bind(std::move(answer));
-  core.work_on<Checkout>(place, [&core, place, begin, bound] { core.checkout(place, begin, bound); }, bound);
-}
-
-void Isolation::set_back(const IsolationSettings& settings, NodeAttemptId place, Answer<void> answer) {
-  if (!settings.base_commit) return core_of(settings).post([answer] { answer({}); });
-  core_of(settings).ask<void>(
-      [settings, place = std::move(place)](IsolationSteps& steps) { steps.set_back(settings, place); },
-      std::move(answer));
-}
-
-void Isolation::set_gates(GateHooks hooks) {
-  core_->gates_ = hooks;
-  shared_->gates_ = std::move(hooks);
+  make_checkout(lane_of(settings), place, std::move(answer), [settings, root, checkout](IsolationSteps& git) {
+    return git.begin_renewal(settings, root, checkout);
+  });
 }
 
 void Isolation::discard(const IsolationSettings& settings, std::string folder) {
   if (!settings.base_commit) return;
-  core_of(settings).ask<void>(
-      [core = &core_of(settings), settings, folder = std::move(folder)](IsolationSteps& steps) {
-        core->try_to("cannot remove the checkout of a gate", [&] { steps.discard(settings, folder); });
-      },
-      [](const std::expected<void, Error>&) {});
+  perform<void>(
+      lane_of(settings), [](const std::expected<void, Error>&) {},
+      [this, settings, folder = std::move(folder)](IsolationSteps& git) {
+        attempt_or_log(context_.log_warning, "cannot remove the checkout of a gate",
+                       [&] { git.discard(settings, folder); });
+      });
+}
+
+void Isolation::set_back(const IsolationSettings& settings, NodeAttemptId place, Answer<void> answer) {
+  if (!settings.base_commit) return post([answer] { answer({}); });
+  perform<void>(lane_of(settings), std::move(answer),
+                [settings, place = std::move(place)](IsolationSteps& git) { git.set_back(settings, place); });
 }
 
 void Isolation::accept(const IsolationSettings& settings, NodeAttemptId place, Answer<Accepted> answer) {
-  if (!settings.base_commit) return core_of(settings).post([answer] { answer(Accepted{}); });
-  core_of(settings).ask<Accepted>(
-      [core = &core_of(settings), settings, place = std::move(place)](IsolationSteps& steps) {
-        Accepted accepted = steps.accept(settings, place);
-        core->serve_waiting(place.root);
-        return accepted;
-      },
-      std::move(answer));
+  if (!settings.base_commit) return post([answer] { answer(Accepted{}); });
+  perform<Accepted>(lane_of(settings), std::move(answer),
+                    [settings, place = std::move(place)](Lane& lane, const Answer<Accepted>& reply) {
+                      reply(attempt([&] {
+                        Accepted accepted = lane.git.accept(settings, place);
+                        lane.requests.on_released(place.root);
+                        return accepted;
+                      }));
+                    });
+}
+
+template <class End>
+void Isolation::end_attempt(Lane& lane, NodeAttemptId place, Answer<void> answer, End end) {
+  lane.setups.cancel(place);
+  perform<void>(lane, std::move(answer),
+                [place = std::move(place), end = std::move(end)](Lane& its, const Answer<void>& reply) {
+                  its.setups.when_free(place, [&its, place, end, reply] {
+                    its.setups.forget(place);
+                    its.requests.remove(place);
+                    const auto result = attempt([&] { end(its.git); });
+                    its.requests.on_released(place.root);
+                    reply(result);
+                  });
+                });
 }
 
 void Isolation::reject(const IsolationSettings& settings, NodeAttemptId place, model::PatchState state,
                        std::string reason, Answer<void> answer) {
-  if (!settings.base_commit) return core_of(settings).post([answer] { answer({}); });
-  core_of(settings).leave(place, std::move(answer),
-                          [settings, place, state, reason = std::move(reason)](IsolationSteps& steps) {
-                            steps.reject(settings, place, state, reason);
-                          });
+  if (!settings.base_commit) return post([answer] { answer({}); });
+  end_attempt(lane_of(settings), place, std::move(answer),
+              [settings, place, state, reason = std::move(reason)](IsolationSteps& git) {
+                git.reject(settings, place, state, reason);
+              });
 }
 
 void Isolation::withdraw(const IsolationSettings& settings, NodeAttemptId place, std::string reason,
                          Answer<void> answer) {
-  if (!settings.base_commit) return core_of(settings).post([answer] { answer({}); });
-  core_of(settings).leave(place, std::move(answer),
-                          [settings, place, reason = std::move(reason)](IsolationSteps& steps) {
-                            steps.withdraw(settings, place, reason);
-                          });
+  if (!settings.base_commit) return post([answer] { answer({}); });
+  end_attempt(
+      lane_of(settings), place, std::move(answer),
+      [settings, place, reason = std::move(reason)](IsolationSteps& git) { git.withdraw(settings, place, reason); });
 }
 
 void Isolation::apply(const IsolationSettings& settings, base::ExecutionId root, model::ApplyWhen mode,
                       Answer<Applied> answer) {
-  if (!settings.base_commit) return core_of(settings).post([answer] { answer(Applied{}); });
-  Core& core = core_of(settings);
-  const Answer<Applied> bound = core.bind(std::move(answer));
-  core.submit([&core, root, mode, bound] { core.apply(root, mode, bound); },
-              [bound](Error error) { bound(std::unexpected(std::move(error))); });
+  if (!settings.base_commit) return post([answer] { answer(Applied{}); });
+  perform<Applied>(lane_of(settings), std::move(answer),
+                   [root, mode](Lane& lane, const Answer<Applied>& reply) { lane.applies.apply(root, mode, reply); });
 }
 
 void Isolation::close(const IsolationSettings& settings, base::ExecutionId root, std::function<void(bool)> done) {
-  if (!settings.base_commit) return core_of(settings).post([done = std::move(done)] { done(true); });
-  Core& core = core_of(settings);
-  const Answer<bool> answer = core.bind<bool>(
-      [done = std::move(done)](const std::expected<bool, Error>& is_done) { done(is_done.value_or(false)); });
-  core.submit([&core, root, answer] { core.close(root, answer); },
-              [answer](Error error) { answer(std::unexpected(std::move(error))); });
+  if (!settings.base_commit) return post([done = std::move(done)] { done(true); });
+  perform<bool>(
+      lane_of(settings),
+      [done = std::move(done)](const std::expected<bool, Error>& is_done) { done(is_done.value_or(false)); },
+      [root](Lane& lane, const Answer<bool>& reply) { lane.close(root, reply); });
 }
 
 void Isolation::begin(std::set<base::ExecutionId> alive, std::function<void()> done) {
   const auto left = std::make_shared<int>(2);
-  for (Core* core : {core_.get(), shared_.get()}) {
-    core->ask<void>([core, alive](IsolationSteps&) { core->begin(alive); },
-                    [left, done](const std::expected<void, Error>&) {
-                      if (--*left == 0) done();
-                    });
+  for (Lane* lane : {local_.get(), shared_.get()}) {
+    perform<void>(
+        *lane,
+        [left, done](const std::expected<void, Error>&) {
+          if (--*left == 0) done();
+        },
+        [alive](Lane& its, const Answer<void>& reply) { reply(attempt([&] { its.begin(alive); })); });
   }
 }
 
-bool Isolation::is_busy() const noexcept { return core_->is_busy() || shared_->is_busy(); }
+bool Isolation::is_busy() const noexcept { return local_->is_busy() || shared_->is_busy(); }
+
 void Isolation::apply_granted() {
-  core_->apply_granted();
-  shared_->apply_granted();
+  for (Lane* lane : {local_.get(), shared_.get()}) {
+    if (lane->is_polling.exchange(true)) continue;
+    const auto accepted = lane->thread.submit([lane] {
+      lane->is_polling = false;
+      lane->applies.poll();
+    });
+    if (!accepted) lane->is_polling = false;
+  }
 }
-void Isolation::set_asked(std::function<void(const model::Approval&)> asked) {
-  core_->asked_ = asked;
-  shared_->asked_ = std::move(asked);
-}
+
+void Isolation::set_gates(GateHooks hooks) { gates_ = std::move(hooks); }
+void Isolation::set_asked(std::function<void(const model::Approval&)> asked) { asked_ = std::move(asked); }
 
 void Isolation::act(base::PatchId patch, PatchAction action, std::string by, Answer<model::Patch> answer) {
-  core_->ask<bool>([patch](IsolationSteps& steps) { return steps.is_of_shared(patch); },
-                   [this, patch, action, by = std::move(by), answer](const std::expected<bool, Error>& is_shared) {
-                     if (!is_shared) return answer(std::unexpected(is_shared.error()));
-                     act_in(*is_shared ? *shared_ : *core_, patch, action, by, answer);
-                   });
-}
-
-void Isolation::act_in(Core& core, base::PatchId patch, PatchAction action, const std::string& by,
-                       const Answer<model::Patch>& answer) {
-  if (action == PatchAction::apply) {
-    const Answer<model::Patch> bound = core.bind(answer);
-    return core.submit([&core, patch, by, bound] { core.apply_patch(patch, by, bound); },
-                       [bound](Error error) { bound(std::unexpected(std::move(error))); });
-  }
-  core.ask<model::Patch>(
-      [&core, patch, action, by](IsolationSteps& steps) {
-        const model::Patch done = steps.act(patch, action, by);
-        core.forget_settings(done.root_id);
+  const auto act_in = [this, patch, action, by = std::move(by), answer](Lane& lane) {
+    perform<model::Patch>(lane, answer, [patch, action, by](Lane& its, const Answer<model::Patch>& reply) {
+      if (action == PatchAction::apply) return its.applies.apply_patch(patch, by, reply);
+      reply(attempt([&] {
+        model::Patch done = its.git.act(patch, action, by);
+        its.applies.forget_settings(done.root_id);
         return done;
+      }));
+    });
+  };
+  perform<bool>(
+      *local_,
+      [this, act_in, answer](const std::expected<bool, Error>& is_shared) {
+        if (!is_shared) return answer(std::unexpected(is_shared.error()));
+        act_in(*is_shared ? *shared_ : *local_);
       },
-      answer);
+      [patch](IsolationSteps& git) { return git.is_of_shared(patch); });
 }
 
 }  // namespace reeve::runtime

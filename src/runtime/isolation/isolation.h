@@ -33,7 +33,7 @@ class Isolation {
   using Answer = std::function<void(std::expected<T, base::Error>)>;
 
   explicit Isolation(RuntimeContext& context);
-  // Ends the thread after its current step. No further answers are delivered.
+  // Ends the threads after their current step. No further answers are delivered.
   ~Isolation();
   Isolation(const Isolation&) = delete;
   Isolation& operator=(const Isolation&) = delete;
@@ -179,13 +179,35 @@ class Isolation {
   void act(base::PatchId patch, PatchAction action, std::string by, Answer<model::Patch> answer);
 
  private:
-  class Core;
-  static void act_in(Core& core, base::PatchId patch, PatchAction action, const std::string& by,
-                     const Answer<model::Patch>& answer);
-  Core& core_of(const IsolationSettings& settings) { return settings.worktree.remote ? *shared_ : *core_; }
-  std::unique_ptr<Core> core_;
+  // A git thread with its queues.
+  struct Lane;
+  Lane& lane_of(const IsolationSettings& settings) { return settings.worktree.remote ? *shared_ : *local_; }
+
+  // Runs `work` on the git thread and delivers its result, or its error, on the loop. `work` is called either with the
+  // git operations, and returns the result, or with the lane and an answer that it may call later.
+  template <class T, class Work>
+  void perform(Lane& lane, Answer<T> answer, Work work);
+  // Callbacks own objects of the loop, but are copied on the git thread. Returns one that is safe there, and that
+  // calls `answer` on the loop.
+  template <class T>
+  Answer<T> deliver_on_loop(Answer<T> answer);
+  // Runs the task on the loop, unless this object has been destroyed by then.
+  void post(std::function<void()> task);
+
+  template <class Begin>
+  void make_checkout(Lane& lane, NodeAttemptId place, Answer<Checkout> answer, Begin begin);
+  // The attempt is done: cancels its setup, then lets waiting tasks have its worktree.
+  template <class End>
+  void end_attempt(Lane& lane, NodeAttemptId place, Answer<void> answer, End end);
+  void ask_gates(Lane& lane, const GateCheck& check, Answer<GateVerdict> answer);
+
+  RuntimeContext& context_;
+  std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
+  GateHooks gates_;
+  std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
+  std::unique_ptr<Lane> local_;
   // For executions whose branch is on a remote.
-  std::unique_ptr<Core> shared_;
+  std::unique_ptr<Lane> shared_;
 };
 
 }  // namespace reeve::runtime

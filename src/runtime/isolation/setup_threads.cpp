@@ -33,8 +33,9 @@ void SetupThreads::begin(const NodeAttemptId& place, SetupPlan plan, Done done) 
   setup->place = place;
   setup->plan = std::move(plan);
   setup->done = std::move(done);
+  ++unfinished_;
   waiting_.push_back(std::move(setup));
-  go_on();
+  start_waiting();
 }
 
 void SetupThreads::cancel(const NodeAttemptId& place) {
@@ -68,10 +69,10 @@ void SetupThreads::start(const std::shared_ptr<Setup>& setup) {
   try {
     setup->thread = std::thread([this, setup] {
       const auto failure = try_setup(setup->plan, [&] { return is_ending(*setup); });
-      come_back_([this, setup, failure] { end(setup, failure); });
+      run_on_owner_([this, setup, failure] { end(setup, failure); });
     });
   } catch (const std::system_error& failure) {
-    come_back_([this, setup, why = std::string(failure.what())] {
+    run_on_owner_([this, setup, why = std::string(failure.what())] {
       end(setup, Error("os.failed", "cannot start a thread for the setup of a worktree: " + why));
     });
   }
@@ -80,14 +81,15 @@ void SetupThreads::start(const std::shared_ptr<Setup>& setup) {
 void SetupThreads::end(const std::shared_ptr<Setup>& setup, const std::optional<Error>& failure) {
   if (setup->thread.joinable()) setup->thread.join();
   std::erase(running_, setup);
+  --unfinished_;
   setup->done(failure);
   // Deferred work may start further setups.
   std::deque<Deferred> deferred = std::exchange(deferred_, {});
   for (Deferred& one : deferred) when_free(one.scope, std::move(one.work));
-  go_on();
+  start_waiting();
 }
 
-void SetupThreads::go_on() {
+void SetupThreads::start_waiting() {
   std::vector<std::shared_ptr<Setup>> given_up;
   std::erase_if(waiting_, [&](const std::shared_ptr<Setup>& setup) {
     const bool is_ended = is_ending(*setup);
@@ -102,7 +104,7 @@ void SetupThreads::go_on() {
   for (const auto& setup : given_up) {
     // Reported later, after the caller has continued. Until then it counts as running.
     running_.push_back(setup);
-    come_back_([this, setup] {
+    run_on_owner_([this, setup] {
       end(setup, Error("worktree.setup_failed", "the setup of the worktree was not started: its task was cancelled"));
     });
   }
@@ -118,7 +120,7 @@ void SetupThreads::when_free(const Scope& scope, Work work) {
   if (is_taken(scope)) {
     deferred_.push_back({scope, std::move(work)});
     // A cancelled setup that was waiting ends now.
-    return go_on();
+    return start_waiting();
   }
   work();
 }

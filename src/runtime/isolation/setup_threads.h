@@ -18,7 +18,7 @@
 namespace reeve::runtime {
 
 // Runs worktree setups, each on its own thread (GRF-14), so that a slow setup delays only its own task. Belongs to one
-// thread, which starts setups and receives their results; only cancel() may be called from elsewhere.
+// thread, which starts setups and receives their results; only cancel() and is_idle() may be called from elsewhere.
 class SetupThreads {
  public:
   using Work = std::function<void()>;
@@ -27,8 +27,8 @@ class SetupThreads {
   // Further setups wait, in order.
   static constexpr std::size_t max_at_once = 16;
 
-  // `come_back` runs work on the owning thread; it is called from any thread.
-  explicit SetupThreads(std::function<void(Work)> come_back) : come_back_(std::move(come_back)) {}
+  // `run_on_owner` runs work on the owning thread; it is called from any thread.
+  explicit SetupThreads(std::function<void(Work)> run_on_owner) : run_on_owner_(std::move(run_on_owner)) {}
   ~SetupThreads() { stop(); }
   SetupThreads(const SetupThreads&) = delete;
   SetupThreads& operator=(const SetupThreads&) = delete;
@@ -45,6 +45,9 @@ class SetupThreads {
   void when_free(const NodeAttemptId& place, Work work);
   void when_free(base::ExecutionId root, Work work);
   bool is_free(base::ExecutionId root) const;
+
+  // Whether no setup is running or waiting.
+  bool is_idle() const noexcept { return unfinished_ == 0; }
 
   // Ends all setups and waits for them. Afterwards nothing is reported, and nothing may be started.
   void stop();
@@ -75,13 +78,14 @@ class SetupThreads {
   bool is_ending(const Setup& setup);
   void start(const std::shared_ptr<Setup>& setup);
   void end(const std::shared_ptr<Setup>& setup, const std::optional<base::Error>& failure);
-  void go_on();
+  void start_waiting();
 
-  std::function<void(Work)> come_back_;
+  std::function<void(Work)> run_on_owner_;
   std::vector<std::shared_ptr<Setup>> running_;
   std::deque<std::shared_ptr<Setup>> waiting_;
   std::deque<Deferred> deferred_;
   std::atomic<bool> is_stopping_ = false;
+  std::atomic<std::size_t> unfinished_ = 0;
   std::mutex mutex_;
   // Guarded by the mutex.
   std::vector<NodeAttemptId> cancelled_;

@@ -1,0 +1,190 @@
+#include "runtime/isolation/apply_schedule.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "runtime/isolation/attempt.h"
+#include "runtime/loop/runtime_context.h"
+#include "runtime/settings/execution_settings.h"
+
+namespace reeve::runtime {
+
+using base::Error;
+
+ApplySchedule::ApplySchedule(RuntimeContext& context, IsolationSteps& steps, Hooks hooks)
+    : context_(context),
+      steps_(steps),
+      asked_(std::move(hooks.asked)),
+      queue_({.ask_gates = std::move(hooks.ask_gates),
+              .cancel_gates = std::move(hooks.cancel_gates),
+              .finished = [this](const ApplyQueue::Job& job, const Result& result) { on_finished(job, result); }}) {}
+
+void ApplySchedule::apply(base::ExecutionId root, model::ApplyWhen mode, const Answer<Applied>& answer) {
+  add(root, mode, [this, root, answer](const Result& result) {
+    if (!result) retries_.emplace(root, Retry{.at = std::chrono::steady_clock::now() + Retry().pause});
+    answer(result);
+  });
+}
+
+void ApplySchedule::apply_patch(base::PatchId id, const std::string& by, const Answer<model::Patch>& answer) {
+  const auto done = [this, id, answer](const Result& result) {
+    answer(attempt([&] { return get_applied(id, result); }));
+  };
+  const auto patch = attempt([&] { return steps_.get_patch(id); });
+  if (!patch) return answer(std::unexpected(patch.error()));
+  const bool goes_with_others = patch->state == model::PatchState::queued && patch->branch_commit &&
+                                attempt([&] { return steps_.is_queued(patch->root_id); }).value_or(false);
+  if (goes_with_others) return add(patch->root_id, model::ApplyWhen::on_approval, done);
+  add(*patch, by, done);
+}
+
+void ApplySchedule::resume() {
+  attempt_or_log(context_.log_warning, "cannot apply approved changes", [&] {
+    steps_.recover_checkouts();
+    for (const base::PatchId id : steps_.find_queued_patches()) {
+      attempt_or_log(context_.log_warning, "cannot apply " + id.text(), [&] { resume(id); });
+    }
+    for (const base::ExecutionId root : steps_.find_queued()) {
+      attempt_or_log(context_.log_warning, "cannot apply " + root.text(), [&] { resume(root); });
+    }
+    for (const base::ExecutionId root : steps_.find_granted()) apply_if_due(root);
+  });
+}
+
+void ApplySchedule::resume(base::ExecutionId root) {
+  const auto refusal = steps_.find_refusal(root, root.text());
+  if (!refusal) return apply_if_due(root);
+  steps_.hold_back(root, *refusal);
+}
+
+void ApplySchedule::resume(base::PatchId id) {
+  const model::Patch patch = steps_.get_patch(id);
+  const auto refusal = steps_.find_refusal(patch.root_id, id.text());
+  if (refusal) {
+    steps_.hold_back(id, *refusal);
+    return;
+  }
+  add(patch, "Reeve, after a restart", [this, id](const Result& result) { log_result(id.text(), result); });
+}
+
+void ApplySchedule::poll() {
+  attempt_or_log(context_.log_warning, "cannot apply approved changes", [&] {
+    for (const base::ExecutionId root : steps_.find_granted()) apply_if_due(root);
+    retry_queued();
+  });
+}
+
+void ApplySchedule::apply_if_due(base::ExecutionId root) {
+  constexpr base::Milliseconds max_pause = std::chrono::minutes(5);
+  if (queue_.contains(root)) return;
+  Retry& retry = retries_[root];
+  const auto now = std::chrono::steady_clock::now();
+  if (now < retry.at) return;
+  retry.at = now + retry.pause;
+  retry.pause = std::min(2 * retry.pause, max_pause);
+  add(root, model::ApplyWhen::on_approval, [this, root](const Result& result) {
+    if (result) retries_.erase(root);
+    log_result(root.text(), result);
+  });
+}
+
+void ApplySchedule::retry_queued() {
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<base::ExecutionId> due;
+  for (const auto& [root, retry] : retries_) {
+    if (now >= retry.at) due.push_back(root);
+  }
+  for (const base::ExecutionId root : due) {
+    if (steps_.is_queued(root)) {
+      apply_if_due(root);
+    } else {
+      retries_.erase(root);
+    }
+  }
+}
+
+void ApplySchedule::add(base::ExecutionId root, model::ApplyWhen mode, Done done) {
+  const auto apply = [this, root, mode] {
+    Applied applied = steps_.apply(root, mode);
+    if (applied.approval) {
+      model::Approval approval;
+      approval.approval_id = *applied.approval;
+      asked_(approval);
+    }
+    return applied;
+  };
+  queue_.add({.checkout = find_checkout(root),
+              .root = root,
+              .name = root.text(),
+              .attempt = apply,
+              .hold = [this, root](const std::string& why) { return steps_.hold_back(root, why); },
+              .done = {std::move(done)}});
+}
+
+void ApplySchedule::add(const model::Patch& patch, const std::string& by, Done done) {
+  const base::PatchId id = patch.patch_id;
+  queue_.add({.checkout = find_checkout(patch.root_id),
+              .root = patch.root_id,
+              .name = id.text(),
+              .attempt = [this, id, by] { return steps_.apply_patch(id, by); },
+              .hold = [this, id](const std::string& why) { return steps_.hold_back(id, why); },
+              .done = {std::move(done)}});
+}
+
+// An error here is reported when the apply is attempted.
+std::string ApplySchedule::find_checkout(base::ExecutionId root) {
+  return attempt([&] { return steps_.find_checkout(root); }).value_or("");
+}
+
+model::Patch ApplySchedule::get_applied(base::PatchId id, const Result& result) {
+  if (!result) throw result.error();
+  if (result->kind == Applied::Kind::held) {
+    throw Error("patch.gate_refused", result->message,
+                fmt::format("fix what the gate reports, then run `reeve patch apply {}` again", id.text()));
+  }
+  if (result->kind == Applied::Kind::refused) throw Error("patch.not_applied", result->message);
+  return steps_.get_patch(id);
+}
+
+// If the execution has already ended, its branch was kept open for this job.
+void ApplySchedule::on_finished(const ApplyQueue::Job& job, const Result& result) {
+  if (!result) return;
+  const bool is_over = attempt([&] {
+                         const auto status = steps_.find_status(job.root);
+                         return !status || model::is_over(*status);
+                       }).value_or(false);
+  // Otherwise the next job of the execution, or its driver, cleans up.
+  if (!is_over || queue_.contains(job.root) || is_settings_open(context_.folder, job.root)) return;
+  const bool is_applied = result->kind == Applied::Kind::applied;
+  const bool was_opened = !attempt([&] { return steps_.is_closed(job.root); }).value_or(true);
+  const bool is_branch = job.name == job.root.text();
+  if (was_opened || (is_applied && is_branch)) close(job.root);
+  if (is_applied) forget_settings(job.root);
+}
+
+bool ApplySchedule::close(base::ExecutionId root) {
+  return attempt_or_log(context_.log_warning,
+                        "cannot remove the worktrees of " + root.text() + " before the next start",
+                        [&] { steps_.close(root); });
+}
+
+void ApplySchedule::forget_settings(base::ExecutionId root) {
+  attempt_or_log(context_.log_warning, "cannot remove the config of " + root.text(), [&] {
+    const auto status = steps_.find_status(root);
+    const bool is_done = status && model::is_over(*status) && *status != model::ExecutionStatus::failed;
+    if (is_done && !is_settings_open(context_.folder, root) && !steps_.has_waiting(root)) {
+      remove_settings(context_.folder, root);
+    }
+  });
+}
+
+void ApplySchedule::log_result(const std::string& name, const Result& result) {
+  if (!result) return context_.log_warning(fmt::format("cannot apply {}: {}", name, result.error().message()));
+  const bool is_refused = result->kind == Applied::Kind::refused || result->kind == Applied::Kind::held;
+  if (is_refused) context_.log_warning(fmt::format("{}: {}", name, result->message));
+}
+
+}  // namespace reeve::runtime
