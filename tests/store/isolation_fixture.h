@@ -4,7 +4,8 @@
 
 #include <gmock/gmock.h>
 
-#include "runtime/isolation/isolation_steps.h"
+#include "runtime/isolation/git_operations.h"
+#include "runtime/isolation/project_survey.h"
 #include "tests/support/git_repository.h"
 #include "tests/support/store/flows.h"
 
@@ -21,6 +22,23 @@ inline void write_text(const fs::path& path, const std::string& text) {
 // Thrown where the process is killed.
 struct Killed {};
 
+// Nothing while another task holds the shared worktree.
+inline std::optional<std::string> prepare_worktree(GitOperations& git, const IsolationSettings& settings,
+                                                   const NodeAttemptId& place) {
+  const auto prepared = git.nodes.begin_prepare(settings, place);
+  if (!prepared) return std::nullopt;
+  if (!prepared->setup) return prepared->folder;
+  set_up_worktree(*prepared->setup, [] { return false; });
+  return git.nodes.finish_prepare(settings, place);
+}
+
+inline std::string check_out(GitOperations& git, const IsolationSettings& settings, const NodeAttemptId& place,
+                             const std::optional<std::string>& commit, const std::string& name) {
+  const PreparedFolder prepared = git.checkouts.make(settings, place, commit, name);
+  if (prepared.setup) set_up_worktree(*prepared.setup, [] { return false; });
+  return prepared.folder;
+}
+
 class IsolationTest : public ::testing::Test {
  protected:
   IsolationTest()
@@ -35,7 +53,7 @@ class IsolationTest : public ::testing::Test {
 
   // As a daemon after a restart.
   void begin_anew() {
-    steps_.emplace(IsolationSteps::Options{
+    git_.emplace(IsolationContext{
         .ledger = *ledger_, .host = "here", .scratch = made_.beside("scratch"), .crash_point = [this](const char*) {
           if (dies_in_ && --*dies_in_ == 0) throw Killed{};
         }});
@@ -59,15 +77,23 @@ class IsolationTest : public ::testing::Test {
     return {.root = root_, .execution = root_, .node = node, .iteration = 0, .attempt = attempt, .worktree_id = {}};
   }
   fs::path prepare(const NodeAttemptId& place) {
-    auto folder = steps_->prepare(settings_, place);
+    auto folder = prepare_worktree(*git_, settings_, place);
     EXPECT_TRUE(folder);
     return folder.value_or("");
+  }
+  // A person's action on one patch whose gates need not run.
+  model::Patch act(base::PatchId id, Isolation::PatchAction action, const std::string& by) {
+    using enum Isolation::PatchAction;
+    if (action == drop) return git_->patches.drop(id, by);
+    if (action == rollback) return git_->applies.roll_back(id, by);
+    EXPECT_FALSE(git_->applies.apply_patch(id, by).check);
+    return git_->patches.get(id);
   }
   // A task that writes a file and is accepted.
   void work(const std::string& node, const std::string& file, const std::string& text) {
     write_text(prepare(at(node)) / file, text);
-    steps_->collect(settings_, at(node));
-    EXPECT_FALSE(steps_->accept(settings_, at(node)).is_conflict);
+    git_->nodes.collect(settings_, at(node));
+    EXPECT_FALSE(git_->nodes.accept(settings_, at(node)).is_conflict);
   }
   model::Patch patch(int number) {
     return ledger_->call(
@@ -88,7 +114,7 @@ class IsolationTest : public ::testing::Test {
   base::ExecutionId root_;
   IsolationSettings settings_;
   std::optional<int> dies_in_;
-  std::optional<IsolationSteps> steps_;
+  std::optional<GitOperations> git_;
 };
 
 }  // namespace reeve::runtime

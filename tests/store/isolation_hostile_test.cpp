@@ -23,7 +23,7 @@ TEST_F(IsolationTest, worktree_replaced_by_a_symlink_is_recreated) {
   fs::rename(folder, moved);
   write_text(moved / "foreign", "foreign\n");
   fs::create_directory_symlink(moved, folder);
-  steps_->reject(settings_, at("one"), PatchState::quarantined, "the task failed");
+  git_->nodes.reject(settings_, at("one"), PatchState::quarantined, "the task failed");
   EXPECT_EQ(count_patches(), 0U);
   const fs::path again = prepare(at("one", 2));
   EXPECT_EQ(again, folder);
@@ -31,14 +31,14 @@ TEST_F(IsolationTest, worktree_replaced_by_a_symlink_is_recreated) {
   EXPECT_FALSE(fs::exists(again / "foreign"));
   EXPECT_TRUE(fs::exists(moved / "foreign"));
   write_text(again / "mine", "mine\n");
-  EXPECT_TRUE(steps_->collect(settings_, at("one", 2)).patch);
+  EXPECT_TRUE(git_->nodes.collect(settings_, at("one", 2)).patch);
   // The same at the close, and where an older attempt is evicted.
   fs::rename(folder, made_.beside("again"));
   fs::create_directory_symlink(moved, folder);
   EXPECT_EQ(prepare(at("one", 3)), folder);
   fs::remove_all(folder);
   fs::create_directory_symlink(moved, folder);
-  steps_->close(root_);
+  git_->cleanup.close(root_);
   EXPECT_FALSE(fs::is_symlink(folder));
   EXPECT_TRUE(fs::exists(moved / "foreign"));
 }
@@ -47,24 +47,24 @@ TEST_F(IsolationTest, worktree_replaced_by_a_symlink_is_recreated) {
 TEST_F(IsolationTest, a_commit_that_a_task_has_planted_is_not_applied) {
   work("one", "one.txt", "1\n");
   write_text(prepare(at("two")) / "evil.txt", "evil\n");
-  steps_->collect(settings_, at("two"));
+  git_->nodes.collect(settings_, at("two"));
   const std::string refs = "refs/reeve/" + root_.text() + "/apply-";
   made_.git({"update-ref", refs + "PA-1", patch(2).commit});
-  steps_->act(base::PatchId(1), Isolation::PatchAction::apply, "ana");
+  act(base::PatchId(1), Isolation::PatchAction::apply, "ana");
   EXPECT_TRUE(fs::exists(made_.root() / "one.txt"));
   EXPECT_FALSE(fs::exists(made_.root() / "evil.txt"));
   // Nor does such a ref prove that it was applied.
-  steps_->act(base::PatchId(1), Isolation::PatchAction::rollback, "ana");
+  act(base::PatchId(1), Isolation::PatchAction::rollback, "ana");
   work("three", "three.txt", "3\n");
   made_.git({"update-ref", refs + made_.git({"rev-parse", branch()}), made_.git({"rev-parse", "HEAD"})});
-  EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied);
+  EXPECT_EQ(git_->applies.apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied);
   EXPECT_TRUE(fs::exists(made_.root() / "three.txt"));
   EXPECT_FALSE(fs::exists(made_.root() / "evil.txt"));
 }
 
 TEST_F(IsolationTest, removed_worktree_is_recreated) {
   fs::remove_all(prepare(at("one")));
-  steps_->accept(settings_, at("one"));
+  git_->nodes.accept(settings_, at("one"));
   const fs::path next = prepare(at("two"));
   EXPECT_TRUE(fs::exists(next / "file.txt"));
   made_.git({"worktree", "remove", "-f", "-f", next.string()});
@@ -76,7 +76,7 @@ TEST_F(IsolationTest, setup_error_shows_no_secrets) {
   settings_.environment["API_TOKEN"] = "hush-hush-hush";
   settings_.worktree.setup = {{"sh", "-c", "echo token $API_TOKEN is wrong; exit 3", "hush-hush-hush"}};
   try {
-    steps_->prepare(settings_, at("one"));
+    prepare_worktree(*git_, settings_, at("one"));
     FAIL();
   } catch (const base::Error& error) {
     EXPECT_THAT(error.message(), HasSubstr("token *** is wrong"));
@@ -90,7 +90,7 @@ TEST_F(IsolationTest, a_diff_shows_no_secrets) {
   work("one", "config", "token: hush-hush-hush\n");
   EXPECT_THAT(patch(1).diff, HasSubstr("+token: ***"));
   EXPECT_EQ(show("config"), "token: hush-hush-hush");
-  const auto asked = steps_->apply(root_, model::ApplyWhen::on_approval);
+  const auto asked = git_->applies.apply(root_, model::ApplyWhen::on_approval);
   ASSERT_TRUE(asked.approval);
   const auto question = ledger_->call(
       [&](ledger::Transaction& transaction) { return store::find_approval(transaction.session(), *asked.approval); });
@@ -100,7 +100,7 @@ TEST_F(IsolationTest, a_diff_shows_no_secrets) {
   // When the secrets are no longer known, the diff is not shown.
   write_text(prepare(at("two")) / "late", "hush-hush-hush\n");
   begin_anew();
-  steps_->close(root_);
+  git_->cleanup.close(root_);
   EXPECT_EQ(show("config"), "token: hush-hush-hush");
   EXPECT_THAT(patch(2).diff, HasSubstr("not shown"));
 }
@@ -115,21 +115,21 @@ TEST_F(IsolationTest, changed_copied_file_is_not_in_the_patch) {
   write_text(folder / "mine", "mine\n");
   write_text(folder / "file.txt", "changed\n");
   fs::remove(folder / "folder/inner.txt");
-  const auto collected = steps_->collect(settings_, at("one"));
+  const auto collected = git_->nodes.collect(settings_, at("one"));
   std::vector<std::string> paths;
   for (const model::PatchFile& file : collected.files) paths.push_back(file.path);
   EXPECT_THAT(paths, ElementsAre("file.txt", "folder/inner.txt", "mine"));
   EXPECT_THAT(collected.left_out, ElementsAre(".env")) << "and that is told";
   EXPECT_THAT(patch(1).diff, Not(HasSubstr("SECRET")));
-  steps_->accept(settings_, at("one"));
+  git_->nodes.accept(settings_, at("one"));
   EXPECT_EQ(made_.git({"ls-tree", "-r", "--name-only", branch()}), ".gitignore\nfile.txt\nmine");
   EXPECT_EQ(show("file.txt"), "changed");
   // No other change: no patch.
   write_text(prepare(at("two")) / ".env", "SECRET=2\n");
-  const auto only = steps_->collect(settings_, at("two"));
+  const auto only = git_->nodes.collect(settings_, at("two"));
   EXPECT_FALSE(only.patch && only.commit);
   EXPECT_THAT(only.left_out, ElementsAre(".env"));
-  EXPECT_THAT(steps_->collect(settings_, at("two")).left_out, ElementsAre(".env")) << "asked again, the same";
+  EXPECT_THAT(git_->nodes.collect(settings_, at("two")).left_out, ElementsAre(".env")) << "asked again, the same";
 }
 
 // After a kill -9 of the daemon its setups survive: all of them end before the next one uses a worktree.
@@ -148,23 +148,23 @@ TEST_F(IsolationTest, setups_that_outlived_their_daemon_are_ended) {
   settings_.worktree.setup = {{"touch", "it.log"}};
   EXPECT_TRUE(fs::exists(prepare(at("one")) / "it.log"));
   for (os::Process& orphan : orphans) EXPECT_EQ(orphan.wait().signal, SIGKILL);
-  steps_->reject(settings_, at("one"), model::PatchState::quarantined, "over");
-  steps_->close(root_);
+  git_->nodes.reject(settings_, at("one"), model::PatchState::quarantined, "over");
+  git_->cleanup.close(root_);
   EXPECT_TRUE(fs::is_empty(locks)) << "nothing is left of them";
 }
 
 // The branch may move while a worktree is set up: the task's change is relative to what it was given.
 TEST_F(IsolationTest, branch_that_moves_during_the_setup_is_merged) {
   settings_.worktree.setup = {{"sh", "-c", "echo setup > made-by-setup"}};
-  const auto begun = steps_->begin_prepare(settings_, at("slow"));
+  const auto begun = git_->nodes.begin_prepare(settings_, at("slow"));
   ASSERT_TRUE(begun && begun->setup);
   work("fast", "fast", "fast\n");
   set_up_worktree(*begun->setup, [] { return false; });
-  const fs::path folder = steps_->finish_prepare(settings_, at("slow"));
+  const fs::path folder = git_->nodes.finish_prepare(settings_, at("slow"));
   EXPECT_FALSE(fs::exists(folder / "fast"));
   write_text(folder / "slow", "slow\n");
-  EXPECT_THAT(steps_->collect(settings_, at("slow")).files, ::testing::SizeIs(1));
-  EXPECT_FALSE(steps_->accept(settings_, at("slow")).is_conflict);
+  EXPECT_THAT(git_->nodes.collect(settings_, at("slow")).files, ::testing::SizeIs(1));
+  EXPECT_FALSE(git_->nodes.accept(settings_, at("slow")).is_conflict);
   EXPECT_EQ(made_.git({"ls-tree", "-r", "--name-only", branch()}),
             ".gitignore\nfast\nfile.txt\nfolder/inner.txt\nslow");
 }

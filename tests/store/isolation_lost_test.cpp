@@ -19,7 +19,7 @@ TEST_F(IsolationLost, interrupted_work_is_quarantined_and_the_worktree_reset) {
   write_text(folder / "half.txt", "half\n");
   write_text(folder / "file.txt", "half\n");
   const std::string before = read_text(made_.root() / "file.txt");
-  with_crashes([&] { steps_->set_back(settings_, at("one")); });
+  with_crashes([&] { git_->nodes.set_back(settings_, at("one")); });
   EXPECT_FALSE(fs::exists(folder / "half.txt"));
   EXPECT_EQ(read_text(folder / "file.txt"), before);
   EXPECT_EQ(made_.git_in(folder, {"rev-parse", "HEAD"}), *settings_.base_commit);
@@ -30,24 +30,24 @@ TEST_F(IsolationLost, interrupted_work_is_quarantined_and_the_worktree_reset) {
   EXPECT_THAT(patch(1).diff, HasSubstr("half.txt"));
   // The next attempt has its own patch.
   write_text(folder / "whole.txt", "whole\n");
-  const auto collected = steps_->collect(settings_, at("one"));
+  const auto collected = git_->nodes.collect(settings_, at("one"));
   ASSERT_TRUE(collected.patch);
   EXPECT_EQ(collected.files.size(), 1U);
-  EXPECT_FALSE(steps_->accept(settings_, at("one")).is_conflict);
+  EXPECT_FALSE(git_->nodes.accept(settings_, at("one")).is_conflict);
   EXPECT_EQ(show("whole.txt"), "whole");
   // Interrupted again, it is kept again.
   write_text(prepare(at("two")) / "a", "1\n");
-  steps_->set_back(settings_, at("two"));
+  git_->nodes.set_back(settings_, at("two"));
   write_text(prepare(at("two")) / "b", "1\n");
-  steps_->set_back(settings_, at("two"));
+  git_->nodes.set_back(settings_, at("two"));
   EXPECT_EQ(count_patches(), 4U);
   EXPECT_THAT(patch(4).diff, Not(HasSubstr("b/a")));
 }
 
 TEST_F(IsolationLost, unchanged_worktree_leaves_no_patch) {
   prepare(at("one"));
-  steps_->set_back(settings_, at("one"));
-  steps_->set_back(settings_, at("none"));
+  git_->nodes.set_back(settings_, at("one"));
+  git_->nodes.set_back(settings_, at("none"));
   EXPECT_EQ(count_patches(), 0U);
 }
 
@@ -59,7 +59,7 @@ TEST_F(IsolationLost, setup_and_copied_files_are_restored) {
   const fs::path folder = prepare(at("one"));
   write_text(folder / ".env", "SECRET=2\n");
   write_text(folder / "half.txt", "half\n");
-  with_crashes([&] { steps_->set_back(settings_, at("one")); });
+  with_crashes([&] { git_->nodes.set_back(settings_, at("one")); });
   EXPECT_EQ(read_text(folder / ".env"), "SECRET=1\n");
   EXPECT_FALSE(fs::exists(folder / "half.txt"));
   EXPECT_EQ(made_.git_in(folder, {"rev-parse", "HEAD"}), *settings_.base_commit);
@@ -72,27 +72,27 @@ TEST_F(IsolationLost, setup_and_copied_files_are_restored) {
 TEST_F(IsolationLost, collected_work_is_kept) {
   const fs::path folder = prepare(at("one"));
   write_text(folder / "a", "1\n");
-  steps_->collect(settings_, at("one"));
+  git_->nodes.collect(settings_, at("one"));
   write_text(folder / "b", "2\n");
-  steps_->set_back(settings_, at("one"));
+  git_->nodes.set_back(settings_, at("one"));
   EXPECT_TRUE(fs::exists(folder / "a"));
   EXPECT_FALSE(fs::exists(folder / "b"));
-  EXPECT_EQ(steps_->collect(settings_, at("one")).files.size(), 1U);
+  EXPECT_EQ(git_->nodes.collect(settings_, at("one")).files.size(), 1U);
 }
 
 // ISO-2: a repeated gate sees its original input.
 TEST_F(IsolationLost, gate_checkout_is_recreated_in_place) {
   work("one", "a", "1\n");
-  const auto begun = steps_->begin_checkout(settings_, at("gate"), std::nullopt, "tests");
+  const auto begun = git_->checkouts.make(settings_, at("gate"), std::nullopt, "tests");
   write_text(fs::path(begun.folder) / "dirt", "x\n");
   fs::remove(fs::path(begun.folder) / "a");
-  const auto again = steps_->begin_renewal(
+  const auto again = git_->checkouts.renew(
       settings_, root_, {.folder = begun.folder + "/sub", .commit = begun.commit, .tree = begun.tree});
   EXPECT_EQ(again.folder, begun.folder);
   EXPECT_FALSE(fs::exists(fs::path(begun.folder) / "dirt"));
   EXPECT_TRUE(fs::exists(fs::path(begun.folder) / "a"));
   EXPECT_EQ(testing::code_of([&] {
-              steps_->begin_renewal(settings_, root_, {.folder = worktree(), .commit = begun.commit, .tree = ""});
+              git_->checkouts.renew(settings_, root_, {.folder = worktree(), .commit = begun.commit, .tree = ""});
             }),
             "git.unsafe_folder");
 }

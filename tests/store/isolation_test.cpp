@@ -27,11 +27,11 @@ TEST_F(IsolationTest, each_node_is_a_commit_on_the_branch_of_its_execution) {
   EXPECT_EQ(folder, worktree());
   write_text(folder / "new.txt", "new\n");
   write_text(folder / "file.txt", "changed\n");
-  const auto collected = steps_->collect(settings_, at("one"));
+  const auto collected = git_->nodes.collect(settings_, at("one"));
   ASSERT_TRUE(collected.patch);
   EXPECT_EQ(collected.files.size(), 2U);
   EXPECT_EQ(made_.git({"rev-parse", branch()}), *settings_.base_commit) << "not before it is accepted";
-  EXPECT_FALSE(steps_->accept(settings_, at("one")).is_conflict);
+  EXPECT_FALSE(git_->nodes.accept(settings_, at("one")).is_conflict);
   EXPECT_EQ(show("new.txt"), "new");
   EXPECT_EQ(patch(1).state, PatchState::validated);
   EXPECT_THAT(patch(1).diff, HasSubstr("+changed"));
@@ -44,8 +44,8 @@ TEST_F(IsolationTest, each_node_is_a_commit_on_the_branch_of_its_execution) {
 
 TEST_F(IsolationTest, unchanged_worktree_makes_no_patch) {
   prepare(at("one"));
-  EXPECT_FALSE(steps_->collect(settings_, at("one")).patch);
-  steps_->accept(settings_, at("one"));
+  EXPECT_FALSE(git_->nodes.collect(settings_, at("one")).patch);
+  git_->nodes.accept(settings_, at("one"));
   EXPECT_EQ(count_patches(), 0U);
 }
 
@@ -53,19 +53,19 @@ TEST_F(IsolationTest, unchanged_worktree_makes_no_patch) {
 TEST_F(IsolationTest, repeated_collection_updates_one_patch) {
   const fs::path folder = prepare(at("one"));
   write_text(folder / "a", "1\n");
-  const auto first = steps_->collect(settings_, at("one"));
-  EXPECT_EQ(steps_->collect(settings_, at("one")).commit, first.commit) << "unchanged: the same commit";
+  const auto first = git_->nodes.collect(settings_, at("one"));
+  EXPECT_EQ(git_->nodes.collect(settings_, at("one")).commit, first.commit) << "unchanged: the same commit";
   EXPECT_EQ(prepare(at("one")), folder);
   EXPECT_EQ(read_text(folder / "a"), "1\n") << "asked again it is the folder with what is in it";
   write_text(folder / "b", "2\n");
-  const auto second = steps_->collect(settings_, at("one"));
+  const auto second = git_->nodes.collect(settings_, at("one"));
   EXPECT_EQ(second.patch, first.patch);
   EXPECT_EQ(second.files.size(), 2U);
   EXPECT_EQ(made_.git({"rev-list", "--count", *settings_.base_commit + ".." + *second.commit}), "1");
   fs::remove(folder / "a");
   fs::remove(folder / "b");
-  EXPECT_FALSE(steps_->collect(settings_, at("one")).patch) << "nothing is left of it";
-  steps_->accept(settings_, at("one"));
+  EXPECT_FALSE(git_->nodes.collect(settings_, at("one")).patch) << "nothing is left of it";
+  git_->nodes.accept(settings_, at("one"));
   EXPECT_EQ(patch(1).state, PatchState::dropped);
 }
 
@@ -77,9 +77,9 @@ TEST_F(IsolationTest, an_agent_that_commits_by_itself_moves_no_branch) {
   made_.git_in(folder, {"commit", "-qm", "mine"});
   made_.git_in(folder, {"branch", "-f", branch(), "HEAD"});
   write_text(folder / "b", "2\n");
-  EXPECT_EQ(steps_->collect(settings_, at("one")).files.size(), 2U);
+  EXPECT_EQ(git_->nodes.collect(settings_, at("one")).files.size(), 2U);
   EXPECT_EQ(made_.git({"rev-parse", branch()}), *settings_.base_commit) << "set back";
-  steps_->accept(settings_, at("one"));
+  git_->nodes.accept(settings_, at("one"));
   EXPECT_EQ(made_.git({"rev-list", "--count", *settings_.base_commit + ".." + branch()}), "1");
 }
 
@@ -93,14 +93,14 @@ TEST_F(IsolationTest, parallel_tasks_are_merged_and_a_conflict_is_a_result) {
   write_text(a / "a", "a\n");
   write_text(b / "b", "b\n");
   write_text(c / "a", "c\n");
-  for (const char* node : {"a", "b", "c"}) steps_->collect(settings_, at(node));
-  EXPECT_FALSE(steps_->accept(settings_, at("a")).is_conflict);
-  EXPECT_FALSE(steps_->accept(settings_, at("b")).is_conflict);
+  for (const char* node : {"a", "b", "c"}) git_->nodes.collect(settings_, at(node));
+  EXPECT_FALSE(git_->nodes.accept(settings_, at("a")).is_conflict);
+  EXPECT_FALSE(git_->nodes.accept(settings_, at("b")).is_conflict);
   const std::string before = made_.git({"rev-parse", branch()});
-  const auto conflict = steps_->accept(settings_, at("c"));
+  const auto conflict = git_->nodes.accept(settings_, at("c"));
   EXPECT_TRUE(conflict.is_conflict);
   EXPECT_THAT(conflict.conflicts, ElementsAre("a"));
-  EXPECT_TRUE(steps_->accept(settings_, at("c")).is_conflict) << "asked again";
+  EXPECT_TRUE(git_->nodes.accept(settings_, at("c")).is_conflict) << "asked again";
   EXPECT_EQ(made_.git({"rev-parse", branch()}), before);
   EXPECT_EQ(patch(3).state, PatchState::conflicted);
   EXPECT_EQ(show("a"), "a");
@@ -118,10 +118,10 @@ TEST_F(IsolationTest, tasks_with_one_worktree_id_take_turns) {
   a.worktree_id = b.worktree_id = "../the shared/one";
   const fs::path folder = prepare(a);
   EXPECT_EQ(folder.parent_path(), made_.root() / ".worktrees") << "never from YAML unchecked";
-  EXPECT_FALSE(steps_->prepare(settings_, b));
+  EXPECT_FALSE(prepare_worktree(*git_, settings_, b));
   write_text(folder / "a", "a\n");
-  steps_->collect(settings_, a);
-  steps_->accept(settings_, a);
+  git_->nodes.collect(settings_, a);
+  git_->nodes.accept(settings_, a);
   EXPECT_EQ(prepare(b), folder);
   EXPECT_EQ(read_text(folder / "a"), "a\n");
 }
@@ -130,32 +130,32 @@ TEST_F(IsolationTest, tasks_with_one_worktree_id_take_turns) {
 TEST_F(IsolationTest, rejected_change_leaves_the_branch_unchanged) {
   const fs::path folder = prepare(at("one"));
   write_text(folder / "bad", "x\n");
-  steps_->collect(settings_, at("one"));
-  const fs::path gate = steps_->checkout(settings_, at("one"), patch(1).commit, "tests");
+  git_->nodes.collect(settings_, at("one"));
+  const fs::path gate = check_out(*git_, settings_, at("one"), patch(1).commit, "tests");
   EXPECT_EQ(read_text(gate / "bad"), "x\n");
   write_text(gate / "bad", "changed by the gate\n");
   EXPECT_EQ(read_text(folder / "bad"), "x\n");
-  steps_->discard(settings_, gate.string());
+  git_->checkouts.discard(settings_, gate.string());
   EXPECT_FALSE(fs::exists(gate));
-  steps_->reject(settings_, at("one"), PatchState::rejected, "tests say no");
+  git_->nodes.reject(settings_, at("one"), PatchState::rejected, "tests say no");
   EXPECT_EQ(patch(1).state, PatchState::rejected);
   EXPECT_EQ(patch(1).history.back().reason, "tests say no");
   EXPECT_FALSE(fs::exists(folder / "bad"));
   EXPECT_EQ(made_.git({"rev-parse", branch()}), *settings_.base_commit);
-  steps_->discard(settings_, folder.string());
+  git_->checkouts.discard(settings_, folder.string());
   EXPECT_TRUE(fs::exists(folder)) << "only throwaway ones are thrown away";
 }
 
 // ISO-4: uncommitted work is never deleted.
 TEST_F(IsolationTest, work_of_a_failed_task_becomes_a_patch) {
   write_text(prepare(at("one")) / "half", "half\n");
-  steps_->reject(settings_, at("one"), PatchState::quarantined, "the task failed");
+  git_->nodes.reject(settings_, at("one"), PatchState::quarantined, "the task failed");
   EXPECT_EQ(patch(1).state, PatchState::quarantined);
   EXPECT_THAT(patch(1).diff, HasSubstr("+half"));
   // Another attempt, and a straggler that writes after its end.
   const fs::path folder = prepare(at("one", 2));
   EXPECT_FALSE(fs::exists(folder / "half"));
-  steps_->accept(settings_, at("one", 2));
+  git_->nodes.accept(settings_, at("one", 2));
   write_text(folder / "late", "late\n");
   prepare(at("two"));
   EXPECT_FALSE(fs::exists(folder / "late"));
@@ -163,7 +163,7 @@ TEST_F(IsolationTest, work_of_a_failed_task_becomes_a_patch) {
   EXPECT_THAT(patch(2).diff, HasSubstr("+late"));
   // Work that is never collected is kept at the close.
   write_text(folder / "last", "last\n");
-  steps_->close(root_);
+  git_->cleanup.close(root_);
   EXPECT_FALSE(fs::exists(folder));
   EXPECT_THAT(patch(3).diff, HasSubstr("+last"));
 }
@@ -187,22 +187,22 @@ TEST_F(IsolationTest, setup_and_copied_files_are_not_in_the_patch) {
   EXPECT_EQ(read_text(folder / ".env"), "SECRET=1\n");
   EXPECT_EQ(read_text(folder / "made-by-setup"), "sweet\n");
   write_text(folder / "mine", "mine\n");
-  const auto collected = steps_->collect(settings_, at("one"));
+  const auto collected = git_->nodes.collect(settings_, at("one"));
   ASSERT_EQ(collected.files.size(), 1U);
   EXPECT_EQ(collected.files[0].path, "mine");
-  steps_->accept(settings_, at("one"));
+  git_->nodes.accept(settings_, at("one"));
   EXPECT_EQ(made_.git({"ls-tree", "--name-only", branch()}), ".gitignore\nfile.txt\nfolder\nmine");
   const fs::path again = prepare(at("two"));
   EXPECT_EQ(read_text(again / ".env"), "SECRET=1\n");
-  EXPECT_FALSE(steps_->collect(settings_, at("two")).patch);
-  steps_->close(root_);
+  EXPECT_FALSE(git_->nodes.collect(settings_, at("two")).patch);
+  git_->cleanup.close(root_);
   EXPECT_EQ(count_patches(), 1U) << "what was set up is nobody's work";
 }
 
 TEST_F(IsolationTest, failed_setup_names_the_reason_and_can_be_retried) {
   settings_.worktree.setup = {{"sh", "-c", "echo no network >&2; exit 3"}};
   try {
-    steps_->prepare(settings_, at("one"));
+    prepare_worktree(*git_, settings_, at("one"));
     FAIL();
   } catch (const base::Error& error) {
     EXPECT_EQ(error.code(), "worktree.setup_failed");
@@ -211,7 +211,7 @@ TEST_F(IsolationTest, failed_setup_names_the_reason_and_can_be_retried) {
     EXPECT_THAT(error.fix(), HasSubstr("fix the cause, then `reeve flow retry`"));
     EXPECT_THAT(error.fix(), HasSubstr("start a new execution with `reeve flow run`"));
   }
-  steps_->reject(settings_, at("one"), PatchState::quarantined, "the task failed");
+  git_->nodes.reject(settings_, at("one"), PatchState::quarantined, "the task failed");
   settings_.worktree.setup = {{"touch", "it.log"}};
   EXPECT_TRUE(fs::exists(prepare(at("one", 2)) / "it.log"));
 }
@@ -221,14 +221,14 @@ TEST_F(IsolationTest, a_project_below_the_root_works_in_its_own_folder) {
   const fs::path folder = prepare(at("one"));
   EXPECT_EQ(folder, worktree() / "folder");
   write_text(folder / "x", "x\n");
-  EXPECT_EQ(steps_->collect(settings_, at("one")).files[0].path, "folder/x");
+  EXPECT_EQ(git_->nodes.collect(settings_, at("one")).files[0].path, "folder/x");
 }
 
 // ISO-3: once, cleanly and completely.
 TEST_F(IsolationTest, branch_is_applied_to_a_clean_checkout) {
   work("one", "one", "1\n");
   work("two", "two", "2\n");
-  const Applied applied = steps_->apply(root_, ApplyWhen::on_complete);
+  const Applied applied = git_->applies.apply(root_, ApplyWhen::on_complete);
   EXPECT_EQ(applied.kind, Applied::Kind::applied);
   EXPECT_EQ(made_.read("two"), "2\n");
   EXPECT_EQ(made_.git({"rev-parse", "HEAD"}), applied.commit);
@@ -239,8 +239,8 @@ TEST_F(IsolationTest, branch_is_applied_to_a_clean_checkout) {
   for (const model::PatchStep& step : patch(1).history) states.push_back(step.state);
   EXPECT_THAT(states, ElementsAre(PatchState::created, PatchState::validated, PatchState::queued, PatchState::applied,
                                   PatchState::verified, PatchState::committed));
-  EXPECT_EQ(steps_->apply(root_, ApplyWhen::on_complete).kind, Applied::Kind::nothing);
-  steps_->close(root_);
+  EXPECT_EQ(git_->applies.apply(root_, ApplyWhen::on_complete).kind, Applied::Kind::nothing);
+  git_->cleanup.close(root_);
   EXPECT_FALSE(has_ref("refs/heads/" + branch()));
   EXPECT_FALSE(has_ref("refs/reeve"));
   EXPECT_EQ(made_.git({"worktree", "list"}).find('\n'), std::string::npos);
@@ -250,7 +250,7 @@ TEST_F(IsolationTest, a_base_that_moved_is_merged_three_way) {
   work("one", "one", "1\n");
   made_.write("theirs", "t\n");
   made_.commit("theirs");
-  EXPECT_EQ(steps_->apply(root_, ApplyWhen::on_complete).kind, Applied::Kind::applied);
+  EXPECT_EQ(git_->applies.apply(root_, ApplyWhen::on_complete).kind, Applied::Kind::applied);
   EXPECT_EQ(made_.read("one"), "1\n");
   EXPECT_EQ(made_.read("theirs"), "t\n");
 }
@@ -258,7 +258,7 @@ TEST_F(IsolationTest, a_base_that_moved_is_merged_three_way) {
 TEST_F(IsolationTest, dirty_or_conflicting_checkout_is_refused_with_instructions) {
   work("one", "file.txt", "ours\n");
   made_.write("folder/inner.txt", "dirty\n");
-  const Applied dirty = steps_->apply(root_, ApplyWhen::on_complete);
+  const Applied dirty = git_->applies.apply(root_, ApplyWhen::on_complete);
   EXPECT_EQ(dirty.kind, Applied::Kind::refused);
   EXPECT_THAT(dirty.message, HasSubstr("folder/inner.txt"));
   EXPECT_THAT(dirty.message, HasSubstr("`git merge " + branch() + "`"));
@@ -268,13 +268,13 @@ TEST_F(IsolationTest, dirty_or_conflicting_checkout_is_refused_with_instructions
   made_.git({"checkout", "-q", "."});
   made_.write("file.txt", "theirs\n");
   const std::string head = made_.commit("theirs");
-  const Applied conflict = steps_->apply(root_, ApplyWhen::on_complete);
+  const Applied conflict = git_->applies.apply(root_, ApplyWhen::on_complete);
   EXPECT_EQ(conflict.kind, Applied::Kind::refused);
   EXPECT_THAT(conflict.message, HasSubstr("file.txt"));
   EXPECT_EQ(patch(1).state, PatchState::conflicted);
   EXPECT_EQ(made_.git({"rev-parse", "HEAD"}), head);
   EXPECT_EQ(made_.git({"status", "--porcelain"}), "");
-  steps_->close(root_);
+  git_->cleanup.close(root_);
   EXPECT_TRUE(has_ref("refs/heads/" + branch())) << "the branch stays";
 }
 
@@ -286,7 +286,7 @@ TEST_F(IsolationTest, checkout_without_the_base_commit_is_refused) {
   settings_.base_commit = made_.commit("unfinished");
   work("one", "one", "1\n");
   made_.git({"switch", "-q", "-"});
-  const Applied refused = steps_->apply(root_, ApplyWhen::on_complete);
+  const Applied refused = git_->applies.apply(root_, ApplyWhen::on_complete);
   EXPECT_EQ(refused.kind, Applied::Kind::refused);
   EXPECT_THAT(refused.message, HasSubstr("does not contain the commit the execution started from"));
   EXPECT_THAT(refused.message, HasSubstr("git diff --binary " + *settings_.base_commit + " " + branch()));
@@ -294,42 +294,42 @@ TEST_F(IsolationTest, checkout_without_the_base_commit_is_refused) {
   EXPECT_EQ(made_.git({"rev-parse", "HEAD"}), before);
   EXPECT_FALSE(fs::exists(made_.root() / "unfinished"));
   made_.git({"switch", "-q", "feature"});
-  EXPECT_EQ(steps_->apply(root_, ApplyWhen::on_complete).kind, Applied::Kind::applied);
+  EXPECT_EQ(git_->applies.apply(root_, ApplyWhen::on_complete).kind, Applied::Kind::applied);
 }
 
 TEST_F(IsolationTest, manual_apply_leaves_the_checkout_unchanged) {
   work("one", "one", "1\n");
-  const Applied manual = steps_->apply(root_, ApplyWhen::manual);
+  const Applied manual = git_->applies.apply(root_, ApplyWhen::manual);
   EXPECT_EQ(manual.kind, Applied::Kind::nothing);
   EXPECT_THAT(manual.message, HasSubstr("git merge"));
   // After a manual merge it counts as applied.
   made_.git({"merge", "-q", branch()});
-  EXPECT_EQ(steps_->apply(root_, ApplyWhen::on_complete).kind, Applied::Kind::applied);
+  EXPECT_EQ(git_->applies.apply(root_, ApplyWhen::on_complete).kind, Applied::Kind::applied);
   EXPECT_EQ(patch(1).state, PatchState::committed);
 }
 
 // ISO-4: changes to files that control agents always ask.
 TEST_F(IsolationTest, changes_to_agent_configuration_ask_a_person) {
   work("one", "sub/AGENTS.md", "obey\n");
-  const Applied asked = steps_->apply(root_, ApplyWhen::on_complete);
+  const Applied asked = git_->applies.apply(root_, ApplyWhen::on_complete);
   ASSERT_EQ(asked.kind, Applied::Kind::asked);
-  EXPECT_EQ(steps_->apply(root_, ApplyWhen::on_complete).approval, asked.approval) << "once";
+  EXPECT_EQ(git_->applies.apply(root_, ApplyWhen::on_complete).approval, asked.approval) << "once";
   EXPECT_FALSE(fs::exists(made_.root() / "sub"));
   const auto decided = ledger_.decide(*asked.approval, {Word::approve, {}, {}, "ana"});
   EXPECT_THAT(decided.step.applies, ElementsAre(root_));
   EXPECT_THAT(decided.approval->question, HasSubstr("sub/AGENTS.md"));
-  EXPECT_THAT(steps_->find_granted(), ElementsAre(root_));
-  EXPECT_EQ(steps_->apply(root_, ApplyWhen::on_approval).kind, Applied::Kind::applied);
+  EXPECT_THAT(git_->applies.find_granted(), ElementsAre(root_));
+  EXPECT_EQ(git_->applies.apply(root_, ApplyWhen::on_approval).kind, Applied::Kind::applied);
   EXPECT_EQ(made_.read("sub/AGENTS.md"), "obey\n");
-  EXPECT_THAT(steps_->find_granted(), IsEmpty());
+  EXPECT_THAT(git_->applies.find_granted(), IsEmpty());
 }
 
 TEST_F(IsolationTest, rejected_apply_stays_on_the_branch_and_is_not_asked_again) {
   work("one", "one", "1\n");
-  const Applied asked = steps_->apply(root_, ApplyWhen::on_approval);
+  const Applied asked = git_->applies.apply(root_, ApplyWhen::on_approval);
   ASSERT_EQ(asked.kind, Applied::Kind::asked);
   EXPECT_THAT(ledger_.decide(*asked.approval, {Word::reject, {}, {}, "ana"}).step.applies, IsEmpty());
-  const Applied after = steps_->apply(root_, ApplyWhen::on_approval);
+  const Applied after = git_->applies.apply(root_, ApplyWhen::on_approval);
   EXPECT_EQ(after.kind, Applied::Kind::nothing);
   EXPECT_FALSE(fs::exists(made_.root() / "one"));
   EXPECT_EQ(patch(1).state, PatchState::validated);
@@ -338,10 +338,10 @@ TEST_F(IsolationTest, rejected_apply_stays_on_the_branch_and_is_not_asked_again)
 // APR-10: only the approved state is applied.
 TEST_F(IsolationTest, approval_of_another_branch_state_is_void) {
   work("one", "one", "1\n");
-  const Applied asked = steps_->apply(root_, ApplyWhen::on_approval);
+  const Applied asked = git_->applies.apply(root_, ApplyWhen::on_approval);
   ledger_.decide(*asked.approval, {Word::approve, {}, {}, "ana"});
   work("two", "two", "2\n");
-  const Applied again = steps_->apply(root_, ApplyWhen::on_approval);
+  const Applied again = git_->applies.apply(root_, ApplyWhen::on_approval);
   EXPECT_EQ(again.kind, Applied::Kind::asked);
   EXPECT_NE(again.approval, asked.approval);
   EXPECT_FALSE(fs::exists(made_.root() / "one"));
@@ -349,68 +349,68 @@ TEST_F(IsolationTest, approval_of_another_branch_state_is_void) {
 
 TEST_F(IsolationTest, a_branch_that_is_checked_out_elsewhere_is_left_alone) {
   write_text(prepare(at("one")) / "a", "a\n");
-  steps_->collect(settings_, at("one"));
+  git_->nodes.collect(settings_, at("one"));
   made_.git({"checkout", "-q", branch()});
-  EXPECT_EQ(code_of([&] { steps_->accept(settings_, at("one")); }), "git.branch_in_use");
+  EXPECT_EQ(code_of([&] { git_->nodes.accept(settings_, at("one")); }), "git.branch_in_use");
   EXPECT_EQ(made_.git({"status", "--porcelain"}), "");
   EXPECT_EQ(patch(1).state, PatchState::created);
   made_.git({"checkout", "-q", "-"});
-  EXPECT_FALSE(steps_->accept(settings_, at("one")).is_conflict);
+  EXPECT_FALSE(git_->nodes.accept(settings_, at("one")).is_conflict);
 }
 
 TEST_F(IsolationTest, existing_branch_of_that_name_is_refused) {
   made_.git({"branch", branch()});
-  EXPECT_EQ(code_of([&] { steps_->prepare(settings_, at("one")); }), "git.branch_in_use");
+  EXPECT_EQ(code_of([&] { prepare_worktree(*git_, settings_, at("one")); }), "git.branch_in_use");
   EXPECT_FALSE(fs::exists(worktree()));
 }
 
 TEST_F(IsolationTest, symlinked_worktrees_folder_is_refused) {
   fs::create_directory(made_.beside("elsewhere"));
   fs::create_directory_symlink(made_.beside("elsewhere"), made_.root() / ".worktrees");
-  EXPECT_EQ(code_of([&] { steps_->survey(settings_.project); }), "git.unsafe_folder");
-  EXPECT_EQ(code_of([&] { steps_->prepare(settings_, at("one")); }), "git.unsafe_folder");
+  EXPECT_EQ(code_of([&] { survey_project(git_->context, settings_.project); }), "git.unsafe_folder");
+  EXPECT_EQ(code_of([&] { prepare_worktree(*git_, settings_, at("one")); }), "git.unsafe_folder");
   EXPECT_TRUE(fs::is_empty(made_.beside("elsewhere")));
 }
 
 TEST_F(IsolationTest, survey_returns_base_commit_and_dirty_files) {
   made_.write("file.txt", "dirty\n");
-  const auto survey = steps_->survey(settings_.project);
+  const auto survey = survey_project(git_->context, settings_.project);
   EXPECT_EQ(survey.base_commit, settings_.base_commit);
   EXPECT_THAT(survey.dirty, ElementsAre("file.txt"));
-  EXPECT_FALSE(steps_->survey(made_.beside("").string()).base_commit);
+  EXPECT_FALSE(survey_project(git_->context, made_.beside("").string()).base_commit);
 }
 
 TEST_F(IsolationTest, a_single_patch_is_applied_and_rolled_back) {
   work("one", "one", "1\n");
   work("two", "two", "2\n");
-  EXPECT_EQ(steps_->act(base::PatchId(2), Isolation::PatchAction::apply, "ana").state, PatchState::committed);
+  EXPECT_EQ(act(base::PatchId(2), Isolation::PatchAction::apply, "ana").state, PatchState::committed);
   EXPECT_EQ(made_.read("two"), "2\n");
   EXPECT_FALSE(fs::exists(made_.root() / "one"));
-  EXPECT_EQ(steps_->act(base::PatchId(2), Isolation::PatchAction::rollback, "ana").state, PatchState::rolled_back);
+  EXPECT_EQ(act(base::PatchId(2), Isolation::PatchAction::rollback, "ana").state, PatchState::rolled_back);
   EXPECT_FALSE(fs::exists(made_.root() / "two"));
   EXPECT_EQ(made_.git({"status", "--porcelain"}), "");
-  EXPECT_EQ(code_of([&] { steps_->act(base::PatchId(2), Isolation::PatchAction::apply, "ana"); }), "patch.state");
-  EXPECT_EQ(code_of([&] { steps_->act(base::PatchId(9), Isolation::PatchAction::drop, "ana"); }), "patch.not_found");
+  EXPECT_EQ(code_of([&] { act(base::PatchId(2), Isolation::PatchAction::apply, "ana"); }), "patch.state");
+  EXPECT_EQ(code_of([&] { act(base::PatchId(9), Isolation::PatchAction::drop, "ana"); }), "patch.not_found");
 }
 
 TEST_F(IsolationTest, dropped_patch_is_not_applied_with_the_rest) {
   work("one", "one", "1\n");
   work("two", "two", "2\n");
-  EXPECT_EQ(steps_->act(base::PatchId(1), Isolation::PatchAction::drop, "ana").state, PatchState::dropped);
-  EXPECT_EQ(steps_->apply(root_, ApplyWhen::on_complete).kind, Applied::Kind::applied);
+  EXPECT_EQ(act(base::PatchId(1), Isolation::PatchAction::drop, "ana").state, PatchState::dropped);
+  EXPECT_EQ(git_->applies.apply(root_, ApplyWhen::on_complete).kind, Applied::Kind::applied);
   EXPECT_FALSE(fs::exists(made_.root() / "one"));
   EXPECT_EQ(made_.read("two"), "2\n");
 }
 
 TEST_F(IsolationTest, quarantined_patch_is_applied_only_to_a_clean_checkout) {
   write_text(prepare(at("one")) / "half", "half\n");
-  steps_->reject(settings_, at("one"), PatchState::quarantined, "the task failed");
-  steps_->close(root_);
+  git_->nodes.reject(settings_, at("one"), PatchState::quarantined, "the task failed");
+  git_->cleanup.close(root_);
   made_.write("file.txt", "dirty\n");
-  EXPECT_EQ(code_of([&] { steps_->act(base::PatchId(1), Isolation::PatchAction::apply, "ana"); }), "git.dirty");
+  EXPECT_EQ(code_of([&] { act(base::PatchId(1), Isolation::PatchAction::apply, "ana"); }), "git.dirty");
   EXPECT_EQ(patch(1).state, PatchState::apply_failed);
   made_.git({"checkout", "-q", "."});
-  EXPECT_EQ(steps_->act(base::PatchId(1), Isolation::PatchAction::apply, "ana").state, PatchState::committed);
+  EXPECT_EQ(act(base::PatchId(1), Isolation::PatchAction::apply, "ana").state, PatchState::committed);
   EXPECT_EQ(made_.read("half"), "half\n");
 }
 
@@ -420,17 +420,17 @@ TEST_F(IsolationTest, crash_between_any_two_steps_does_not_change_the_result) {
     const NodeAttemptId place = at(node);
     with_crashes([&] { prepare(place); });
     write_text(prepare(place) / node, "x\n");
-    with_crashes([&] { steps_->collect(settings_, place); });
-    with_crashes([&] { steps_->accept(settings_, place); });
+    with_crashes([&] { git_->nodes.collect(settings_, place); });
+    with_crashes([&] { git_->nodes.accept(settings_, place); });
   }
   const NodeAttemptId rejected = at("c");
   with_crashes([&] { prepare(rejected); });
   write_text(prepare(rejected) / "c", "x\n");
-  with_crashes([&] { steps_->reject(settings_, rejected, PatchState::rejected, "no"); });
+  with_crashes([&] { git_->nodes.reject(settings_, rejected, PatchState::rejected, "no"); });
   made_.write("theirs", "t\n");
   made_.commit("theirs");
-  with_crashes([&] { steps_->apply(root_, ApplyWhen::on_complete); });
-  with_crashes([&] { steps_->close(root_); });
+  with_crashes([&] { git_->applies.apply(root_, ApplyWhen::on_complete); });
+  with_crashes([&] { git_->cleanup.close(root_); });
   EXPECT_EQ(count_patches(), 3U);
   EXPECT_EQ(patch(1).state, PatchState::committed);
   EXPECT_EQ(patch(1).history.size(), 6U);
@@ -441,7 +441,7 @@ TEST_F(IsolationTest, crash_between_any_two_steps_does_not_change_the_result) {
   EXPECT_EQ(made_.git({"status", "--porcelain"}), "");
   EXPECT_EQ(made_.git({"worktree", "list"}).find('\n'), std::string::npos);
   EXPECT_EQ(made_.git({"for-each-ref", "--format=%(refname)", "refs/reeve"}), "refs/reeve/" + root_.text() + "/PA-3");
-  EXPECT_TRUE(steps_->is_closed(root_));
+  EXPECT_TRUE(git_->cleanup.is_closed(root_));
 }
 
 // The same with one crash in the life of each task, at every crash point.
@@ -466,11 +466,11 @@ TEST_F(IsolationTest, one_crash_at_any_point_does_not_change_the_result) {
       };
       once(Part::prepare, [&] { prepare(place); });
       write_text(prepare(place) / place.node, "x\n");
-      once(Part::collect, [&] { steps_->collect(settings_, place); });
+      once(Part::collect, [&] { git_->nodes.collect(settings_, place); });
       if (part == Part::reject) {
-        once(Part::reject, [&] { steps_->reject(settings_, place, PatchState::rejected, "no"); });
+        once(Part::reject, [&] { git_->nodes.reject(settings_, place, PatchState::rejected, "no"); });
       } else {
-        once(Part::accept, [&] { steps_->accept(settings_, place); });
+        once(Part::accept, [&] { git_->nodes.accept(settings_, place); });
       }
       const bool is_accepted = part != Part::reject;
       EXPECT_EQ(patch(tasks).state, is_accepted ? PatchState::validated : PatchState::rejected) << tasks;
@@ -478,7 +478,7 @@ TEST_F(IsolationTest, one_crash_at_any_point_does_not_change_the_result) {
     }
   }
   EXPECT_GT(tasks, 12);
-  steps_->close(root_);
+  git_->cleanup.close(root_);
   EXPECT_EQ(count_patches(), static_cast<std::size_t>(tasks)) << "none that nobody made";
 }
 
@@ -488,11 +488,11 @@ TEST_F(IsolationTest, crash_during_a_patch_action_is_resumed) {
   made_.write("theirs", "t\n");
   made_.commit("theirs");
   using enum Isolation::PatchAction;
-  with_crashes([&] { steps_->act(base::PatchId(2), apply, "ana"); });
+  with_crashes([&] { act(base::PatchId(2), apply, "ana"); });
   EXPECT_EQ(made_.read("two"), "2\n");
-  with_crashes([&] { steps_->act(base::PatchId(2), rollback, "ana"); });
+  with_crashes([&] { act(base::PatchId(2), rollback, "ana"); });
   EXPECT_FALSE(fs::exists(made_.root() / "two"));
-  with_crashes([&] { steps_->act(base::PatchId(1), drop, "ana"); });
+  with_crashes([&] { act(base::PatchId(1), drop, "ana"); });
   EXPECT_EQ(patch(1).state, PatchState::dropped);
   EXPECT_EQ(made_.git({"rev-list", "--count", *settings_.base_commit + "..HEAD"}), "3") << "each once";
 }
@@ -500,15 +500,15 @@ TEST_F(IsolationTest, crash_during_a_patch_action_is_resumed) {
 // A granted apply that was in progress when the daemon died is found again.
 TEST_F(IsolationTest, queued_apply_is_found_by_the_next_daemon) {
   work("one", "one", "1\n");
-  const Applied asked = steps_->apply(root_, ApplyWhen::on_approval);
+  const Applied asked = git_->applies.apply(root_, ApplyWhen::on_approval);
   ledger_.decide(*asked.approval, {Word::approve, {}, {}, "ana"});
   dies_in_ = 1;
-  EXPECT_THROW(steps_->apply(root_, ApplyWhen::on_approval), Killed);
+  EXPECT_THROW(git_->applies.apply(root_, ApplyWhen::on_approval), Killed);
   dies_in_.reset();
   begin_anew();
-  EXPECT_THAT(steps_->find_granted(), IsEmpty()) << "used";
-  EXPECT_THAT(steps_->find_queued(), ElementsAre(root_));
-  EXPECT_EQ(steps_->apply(root_, ApplyWhen::on_approval).kind, Applied::Kind::applied);
+  EXPECT_THAT(git_->applies.find_granted(), IsEmpty()) << "used";
+  EXPECT_THAT(git_->patches.find_queued(), ElementsAre(root_));
+  EXPECT_EQ(git_->applies.apply(root_, ApplyWhen::on_approval).kind, Applied::Kind::applied);
   EXPECT_EQ(made_.read("one"), "1\n");
 }
 

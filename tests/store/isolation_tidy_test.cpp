@@ -27,15 +27,15 @@ std::string code_of(Act act) {
 TEST_F(IsolationTest, change_of_a_cancelled_node_is_reverted_on_the_branch) {
   work("one", "one", "one\n");
   work("two", "two", "two\n");
-  steps_->withdraw(settings_, at("one"), "cancelled by a person");
+  git_->nodes.withdraw(settings_, at("one"), "cancelled by a person");
   EXPECT_EQ(patch(1).state, PatchState::rejected);
   EXPECT_EQ(patch(1).history.back().reason, "cancelled by a person");
   EXPECT_EQ(made_.git({"ls-tree", "-r", "--name-only", branch()}), ".gitignore\nfile.txt\nfolder/inner.txt\ntwo");
   // Again, as after a crash: same result.
   const std::string tip = made_.git({"rev-parse", branch()});
-  steps_->withdraw(settings_, at("one"), "again");
+  git_->nodes.withdraw(settings_, at("one"), "again");
   EXPECT_EQ(made_.git({"rev-parse", branch()}), tip);
-  EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied);
+  EXPECT_EQ(git_->applies.apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied);
   EXPECT_FALSE(fs::exists(made_.root() / "one"));
   EXPECT_EQ(made_.read("two"), "two\n");
 }
@@ -46,8 +46,9 @@ TEST_F(IsolationTest, cancelled_change_left_by_a_crash_is_reverted_before_an_app
   work("beside", "two", "two\n");
   ledger_.on(root_, engine::CancelRequested{"enough"});
   begin_anew();
-  with_crashes(
-      [&] { EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied); });
+  with_crashes([&] {
+    EXPECT_EQ(git_->applies.apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied);
+  });
   EXPECT_EQ(patch(1).state, PatchState::rejected);
   EXPECT_FALSE(fs::exists(made_.root() / "one"));
   EXPECT_EQ(made_.read("two"), "two\n");
@@ -58,7 +59,7 @@ TEST_F(IsolationTest, cancelled_change_left_by_a_crash_is_reverted_at_the_close)
   work("beside", "two", "two\n");
   ledger_.on(root_, engine::CancelRequested{"enough"});
   begin_anew();
-  with_crashes([&] { steps_->close(root_); });
+  with_crashes([&] { git_->cleanup.close(root_); });
   EXPECT_EQ(patch(1).state, PatchState::rejected);
   EXPECT_EQ(patch(2).state, PatchState::validated);
   EXPECT_EQ(made_.git({"ls-tree", "-r", "--name-only", branch()}), ".gitignore\nfile.txt\nfolder/inner.txt\ntwo");
@@ -67,7 +68,7 @@ TEST_F(IsolationTest, cancelled_change_left_by_a_crash_is_reverted_at_the_close)
 // A node that failed only because the checkout was not ready keeps its change: `flow retry` continues from there.
 TEST_F(IsolationTest, accepted_change_of_a_failed_node_stays) {
   work("one", "one", "one\n");
-  steps_->reject(settings_, at("one"), PatchState::quarantined, "your checkout is not clean");
+  git_->nodes.reject(settings_, at("one"), PatchState::quarantined, "your checkout is not clean");
   EXPECT_EQ(patch(1).state, PatchState::validated);
   EXPECT_EQ(show("one"), "one");
 }
@@ -76,7 +77,7 @@ TEST_F(IsolationTest, accepted_change_of_a_failed_node_stays) {
 TEST_F(IsolationTest, cancelled_change_that_others_build_on_stays_with_a_note) {
   work("one", "file.txt", "one\n");
   work("two", "file.txt", "two, in the place of one\n");
-  steps_->withdraw(settings_, at("one"), "cancelled");
+  git_->nodes.withdraw(settings_, at("one"), "cancelled");
   EXPECT_EQ(patch(1).state, PatchState::validated);
   EXPECT_THAT(patch(1).history.back().reason.value_or(""), HasSubstr("file.txt"));
   EXPECT_EQ(show("file.txt"), "two, in the place of one");
@@ -86,16 +87,16 @@ TEST_F(IsolationTest, cancelled_change_that_others_build_on_stays_with_a_note) {
 TEST_F(IsolationTest, git_failure_during_cleanup_fails_no_task) {
   std::vector<std::string> complaints;
   bool is_broken = true;
-  steps_.emplace(IsolationSteps::Options{.ledger = *ledger_,
-                                         .host = "here",
-                                         .scratch = made_.beside("scratch"),
-                                         .log_warning = [&](const std::string& text) { complaints.push_back(text); },
-                                         .crash_point =
-                                             [&](const char* name) {
-                                               if (is_broken && std::string_view(name) == "isolation.before_reset") {
-                                                 throw base::Error("git.failed", "no room on the disk");
-                                               }
-                                             }});
+  git_.emplace(IsolationContext{.ledger = *ledger_,
+                                .host = "here",
+                                .scratch = made_.beside("scratch"),
+                                .log_warning = [&](const std::string& text) { complaints.push_back(text); },
+                                .crash_point =
+                                    [&](const char* name) {
+                                      if (is_broken && std::string_view(name) == "isolation.before_reset") {
+                                        throw base::Error("git.failed", "no room on the disk");
+                                      }
+                                    }});
   work("one", "one", "one\n");
   EXPECT_EQ(patch(1).state, PatchState::validated);
   EXPECT_THAT(complaints, ElementsAre(HasSubstr("no room on the disk")));
@@ -108,8 +109,8 @@ TEST_F(IsolationTest, missing_worktree_is_reported) {
   const fs::path folder = prepare(at("one"));
   write_text(folder / "one", "one\n");
   fs::remove_all(folder);
-  EXPECT_EQ(code_of([&] { steps_->collect(settings_, at("one")); }), "git.worktree_gone");
-  steps_->reject(settings_, at("one"), PatchState::quarantined, "its worktree is gone");
+  EXPECT_EQ(code_of([&] { git_->nodes.collect(settings_, at("one")); }), "git.worktree_gone");
+  git_->nodes.reject(settings_, at("one"), PatchState::quarantined, "its worktree is gone");
   EXPECT_TRUE(fs::exists(prepare(at("one", 2)) / "file.txt"));
 }
 
@@ -123,17 +124,17 @@ TEST_F(IsolationTest, a_submodule_at_another_commit_is_refused) {
   write_text(folder / "sub/inner", "inner\n");
   made_.git_in(folder / "sub", {"add", "."});
   made_.git_in(folder / "sub", {"commit", "-q", "-m", "inner"});
-  EXPECT_EQ(code_of([&] { steps_->collect(settings_, at("one")); }), "git.submodule_changed");
-  steps_->reject(settings_, at("one"), PatchState::quarantined, "refused");
+  EXPECT_EQ(code_of([&] { git_->nodes.collect(settings_, at("one")); }), "git.submodule_changed");
+  git_->nodes.reject(settings_, at("one"), PatchState::quarantined, "refused");
   EXPECT_EQ(patch(1).state, PatchState::quarantined);
 }
 
 // `reeve` and `reeve/EX-9` cannot both be branches.
 TEST_F(IsolationTest, branch_that_blocks_all_names_is_reported_before_the_start) {
   made_.git({"branch", "reeve"});
-  EXPECT_EQ(code_of([&] { steps_->survey(settings_.project); }), "git.branch_in_use");
+  EXPECT_EQ(code_of([&] { survey_project(git_->context, settings_.project); }), "git.branch_in_use");
   made_.git({"branch", "-m", "reeve", "mine"});
-  EXPECT_TRUE(steps_->survey(settings_.project).base_commit);
+  EXPECT_TRUE(survey_project(git_->context, settings_.project).base_commit);
 }
 
 // ISO-1: a user may work in a linked worktree, and have the execution's branch checked out in the main one.
@@ -144,11 +145,11 @@ TEST_F(IsolationTest, branch_checked_out_in_the_main_checkout_is_left_alone) {
   work("one", "one", "one\n");
   made_.git({"checkout", "-q", branch()});
   write_text(prepare(at("two")) / "two", "two\n");
-  steps_->collect(settings_, at("two"));
-  EXPECT_EQ(code_of([&] { steps_->accept(settings_, at("two")); }), "git.branch_in_use");
+  git_->nodes.collect(settings_, at("two"));
+  EXPECT_EQ(code_of([&] { git_->nodes.accept(settings_, at("two")); }), "git.branch_in_use");
   made_.git({"checkout", "-q", "main"});
-  EXPECT_FALSE(steps_->accept(settings_, at("two")).is_conflict);
-  const auto applied = steps_->apply(root_, model::ApplyWhen::on_complete);
+  EXPECT_FALSE(git_->nodes.accept(settings_, at("two")).is_conflict);
+  const auto applied = git_->applies.apply(root_, model::ApplyWhen::on_complete);
   EXPECT_EQ(applied.kind, Isolation::Applied::Kind::applied);
   EXPECT_THAT(applied.message, HasSubstr("a linked worktree of " + made_.root().string()));
   EXPECT_TRUE(fs::exists(linked / "two"));
@@ -164,7 +165,7 @@ TEST_F(IsolationTest, diff_hides_configured_secrets) {
   NodeAttemptId place = at("two");
   place.worktree_id = "another";
   try {
-    steps_->prepare(settings_, place);
+    prepare_worktree(*git_, settings_, place);
     FAIL();
   } catch (const base::Error& error) {
     EXPECT_THAT(error.message(), HasSubstr("*** is wrong"));
@@ -183,7 +184,7 @@ TEST_F(IsolationTest, worktrees_of_a_deleted_state_folder_are_removed) {
   const fs::path dead = make("dead", "EX-1001");
   const fs::path alive = make("alive", "EX-1002");
   fs::remove_all(made_.beside("dead"));
-  steps_->survey(settings_.project);
+  survey_project(git_->context, settings_.project);
   EXPECT_FALSE(fs::exists(dead));
   EXPECT_TRUE(fs::exists(alive / "mine")) << "another daemon may work there";
   const std::string kept = made_.git({"for-each-ref", "--format=%(refname)", "refs/reeve/left"});
@@ -195,12 +196,12 @@ TEST_F(IsolationTest, worktrees_of_a_deleted_state_folder_are_removed) {
 TEST_F(IsolationTest, failed_apply_is_noted_and_can_be_retried) {
   work("one", "one", "one\n");
   write_text(made_.root() / ".git/index.lock", "");
-  EXPECT_EQ(code_of([&] { steps_->apply(root_, model::ApplyWhen::on_complete); }), "git.index_locked");
+  EXPECT_EQ(code_of([&] { git_->applies.apply(root_, model::ApplyWhen::on_complete); }), "git.index_locked");
   EXPECT_EQ(patch(1).state, PatchState::queued);
   EXPECT_THAT(patch(1).history.back().reason.value_or(""), HasSubstr("index.lock"));
-  EXPECT_TRUE(steps_->is_queued(root_));
+  EXPECT_TRUE(git_->patches.is_queued(root_));
   fs::remove(made_.root() / ".git/index.lock");
-  EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied);
+  EXPECT_EQ(git_->applies.apply(root_, model::ApplyWhen::on_complete).kind, Isolation::Applied::Kind::applied);
   EXPECT_EQ(patch(1).state, PatchState::committed);
 }
 
@@ -219,12 +220,12 @@ TEST_F(IsolationTest, half_written_checkout_is_repaired_at_the_next_start) {
     write_text(made_.root() / "file.txt", "new and");
   }
   begin_anew();
-  steps_->recover_checkouts();
+  git_->applies.recover_checkouts();
   EXPECT_EQ(made_.git({"status", "--porcelain"}), "");
   EXPECT_EQ(made_.git({"rev-parse", "HEAD"}), *settings_.base_commit);
-  EXPECT_THAT(steps_->find_queued(), ElementsAre(root_));
-  EXPECT_THAT(steps_->find_queued_patches(), IsEmpty());
-  EXPECT_EQ(steps_->apply(root_, model::ApplyWhen::on_approval).kind, Isolation::Applied::Kind::applied);
+  EXPECT_THAT(git_->patches.find_queued(), ElementsAre(root_));
+  EXPECT_THAT(git_->patches.find_queued_patches(), IsEmpty());
+  EXPECT_EQ(git_->applies.apply(root_, model::ApplyWhen::on_approval).kind, Isolation::Applied::Kind::applied);
   EXPECT_EQ(made_.read("file.txt"), "new and longer\n");
 }
 
@@ -232,11 +233,11 @@ TEST_F(IsolationTest, half_written_checkout_is_repaired_at_the_next_start) {
 TEST_F(IsolationTest, applied_patch_leaves_no_ref) {
   work("one", "one", "one\n");
   work("two", "two", "two\n");
-  ASSERT_EQ(steps_->act(base::PatchId(2), Isolation::PatchAction::apply, "me").state, PatchState::committed);
-  steps_->close(root_);
+  ASSERT_EQ(act(base::PatchId(2), Isolation::PatchAction::apply, "me").state, PatchState::committed);
+  git_->cleanup.close(root_);
   EXPECT_TRUE(has_ref("refs/reeve/" + root_.text() + "/PA-1")) << "it is nowhere else";
   EXPECT_FALSE(has_ref("refs/reeve/" + root_.text() + "/PA-2"));
-  EXPECT_EQ(steps_->act(base::PatchId(2), Isolation::PatchAction::rollback, "me").state, PatchState::rolled_back);
+  EXPECT_EQ(act(base::PatchId(2), Isolation::PatchAction::rollback, "me").state, PatchState::rolled_back);
   EXPECT_FALSE(fs::exists(made_.root() / "two"));
 }
 
@@ -248,9 +249,9 @@ TEST_F(IsolationTest, queued_single_patch_is_found_by_the_next_daemon) {
     ledger::move_patch(transaction, base::PatchId(2), {.to = PatchState::queued});
   });
   begin_anew();
-  EXPECT_THAT(steps_->find_queued(), IsEmpty());
-  EXPECT_THAT(steps_->find_queued_patches(), ElementsAre(base::PatchId(2)));
-  steps_->act(base::PatchId(2), Isolation::PatchAction::apply, "Reeve, after a restart");
+  EXPECT_THAT(git_->patches.find_queued(), IsEmpty());
+  EXPECT_THAT(git_->patches.find_queued_patches(), ElementsAre(base::PatchId(2)));
+  act(base::PatchId(2), Isolation::PatchAction::apply, "Reeve, after a restart");
   EXPECT_TRUE(fs::exists(made_.root() / "two"));
   EXPECT_FALSE(fs::exists(made_.root() / "one"));
 }

@@ -32,9 +32,9 @@ class ApplyQueueTest : public ::testing::Test {
             .done = {[this, name](const ApplyQueue::Result&) { log_.push_back("done " + name); }}};
   }
   void answer(std::optional<std::string> refusal) {
-    const auto told = std::exchange(answer_, nullptr);
-    ASSERT_TRUE(told);
-    told(Isolation::GateVerdict{std::move(refusal)});
+    const auto reply = std::exchange(answer_, nullptr);
+    ASSERT_TRUE(reply);
+    reply(Isolation::GateVerdict{std::move(refusal)});
   }
 
   std::vector<std::string> log_;

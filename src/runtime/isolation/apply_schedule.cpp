@@ -14,9 +14,9 @@ namespace reeve::runtime {
 
 using base::Error;
 
-ApplySchedule::ApplySchedule(RuntimeContext& context, IsolationSteps& steps, Hooks hooks)
+ApplySchedule::ApplySchedule(RuntimeContext& context, GitOperations& git, Hooks hooks)
     : context_(context),
-      steps_(steps),
+      git_(git),
       asked_(std::move(hooks.asked)),
       queue_({.ask_gates = std::move(hooks.ask_gates),
               .cancel_gates = std::move(hooks.cancel_gates),
@@ -33,38 +33,38 @@ void ApplySchedule::apply_patch(base::PatchId id, const std::string& by, const A
   const auto done = [this, id, answer](const Result& result) {
     answer(attempt([&] { return get_applied(id, result); }));
   };
-  const auto patch = attempt([&] { return steps_.get_patch(id); });
+  const auto patch = attempt([&] { return git_.patches.get(id); });
   if (!patch) return answer(std::unexpected(patch.error()));
   const bool goes_with_others = patch->state == model::PatchState::queued && patch->branch_commit &&
-                                attempt([&] { return steps_.is_queued(patch->root_id); }).value_or(false);
+                                attempt([&] { return git_.patches.is_queued(patch->root_id); }).value_or(false);
   if (goes_with_others) return add(patch->root_id, model::ApplyWhen::on_approval, done);
   add(*patch, by, done);
 }
 
 void ApplySchedule::resume() {
   attempt_or_log(context_.log_warning, "cannot apply approved changes", [&] {
-    steps_.recover_checkouts();
-    for (const base::PatchId id : steps_.find_queued_patches()) {
+    git_.applies.recover_checkouts();
+    for (const base::PatchId id : git_.patches.find_queued_patches()) {
       attempt_or_log(context_.log_warning, "cannot apply " + id.text(), [&] { resume(id); });
     }
-    for (const base::ExecutionId root : steps_.find_queued()) {
+    for (const base::ExecutionId root : git_.patches.find_queued()) {
       attempt_or_log(context_.log_warning, "cannot apply " + root.text(), [&] { resume(root); });
     }
-    for (const base::ExecutionId root : steps_.find_granted()) apply_if_due(root);
+    for (const base::ExecutionId root : git_.applies.find_granted()) apply_if_due(root);
   });
 }
 
 void ApplySchedule::resume(base::ExecutionId root) {
-  const auto refusal = steps_.find_refusal(root, root.text());
+  const auto refusal = git_.applies.find_refusal(root, root.text());
   if (!refusal) return apply_if_due(root);
-  steps_.hold_back(root, *refusal);
+  git_.applies.hold_back(root, *refusal);
 }
 
 void ApplySchedule::resume(base::PatchId id) {
-  const model::Patch patch = steps_.get_patch(id);
-  const auto refusal = steps_.find_refusal(patch.root_id, id.text());
+  const model::Patch patch = git_.patches.get(id);
+  const auto refusal = git_.applies.find_refusal(patch.root_id, id.text());
   if (refusal) {
-    steps_.hold_back(id, *refusal);
+    git_.applies.hold_back(id, *refusal);
     return;
   }
   add(patch, "Reeve, after a restart", [this, id](const Result& result) { log_result(id.text(), result); });
@@ -72,7 +72,7 @@ void ApplySchedule::resume(base::PatchId id) {
 
 void ApplySchedule::poll() {
   attempt_or_log(context_.log_warning, "cannot apply approved changes", [&] {
-    for (const base::ExecutionId root : steps_.find_granted()) apply_if_due(root);
+    for (const base::ExecutionId root : git_.applies.find_granted()) apply_if_due(root);
     retry_queued();
   });
 }
@@ -98,7 +98,7 @@ void ApplySchedule::retry_queued() {
     if (now >= retry.at) due.push_back(root);
   }
   for (const base::ExecutionId root : due) {
-    if (steps_.is_queued(root)) {
+    if (git_.patches.is_queued(root)) {
       apply_if_due(root);
     } else {
       retries_.erase(root);
@@ -108,7 +108,7 @@ void ApplySchedule::retry_queued() {
 
 void ApplySchedule::add(base::ExecutionId root, model::ApplyWhen mode, Done done) {
   const auto apply = [this, root, mode] {
-    Applied applied = steps_.apply(root, mode);
+    Applied applied = git_.applies.apply(root, mode);
     if (applied.approval) {
       model::Approval approval;
       approval.approval_id = *applied.approval;
@@ -120,7 +120,7 @@ void ApplySchedule::add(base::ExecutionId root, model::ApplyWhen mode, Done done
               .root = root,
               .name = root.text(),
               .attempt = apply,
-              .hold = [this, root](const std::string& why) { return steps_.hold_back(root, why); },
+              .hold = [this, root](const std::string& why) { return git_.applies.hold_back(root, why); },
               .done = {std::move(done)}});
 }
 
@@ -129,14 +129,14 @@ void ApplySchedule::add(const model::Patch& patch, const std::string& by, Done d
   queue_.add({.checkout = find_checkout(patch.root_id),
               .root = patch.root_id,
               .name = id.text(),
-              .attempt = [this, id, by] { return steps_.apply_patch(id, by); },
-              .hold = [this, id](const std::string& why) { return steps_.hold_back(id, why); },
+              .attempt = [this, id, by] { return git_.applies.apply_patch(id, by); },
+              .hold = [this, id](const std::string& why) { return git_.applies.hold_back(id, why); },
               .done = {std::move(done)}});
 }
 
 // An error here is reported when the apply is attempted.
 std::string ApplySchedule::find_checkout(base::ExecutionId root) {
-  return attempt([&] { return steps_.find_checkout(root); }).value_or("");
+  return attempt([&] { return git_.applies.find_checkout(root); }).value_or("");
 }
 
 model::Patch ApplySchedule::get_applied(base::PatchId id, const Result& result) {
@@ -146,36 +146,30 @@ model::Patch ApplySchedule::get_applied(base::PatchId id, const Result& result) 
                 fmt::format("fix what the gate reports, then run `reeve patch apply {}` again", id.text()));
   }
   if (result->kind == Applied::Kind::refused) throw Error("patch.not_applied", result->message);
-  return steps_.get_patch(id);
+  return git_.patches.get(id);
 }
 
 // If the execution has already ended, its branch was kept open for this job.
 void ApplySchedule::on_finished(const ApplyQueue::Job& job, const Result& result) {
   if (!result) return;
   const bool is_over = attempt([&] {
-                         const auto status = steps_.find_status(job.root);
+                         const auto status = git_.cleanup.find_status(job.root);
                          return !status || model::is_over(*status);
                        }).value_or(false);
   // Otherwise the next job of the execution, or its driver, cleans up.
   if (!is_over || queue_.contains(job.root) || is_settings_open(context_.folder, job.root)) return;
   const bool is_applied = result->kind == Applied::Kind::applied;
-  const bool was_opened = !attempt([&] { return steps_.is_closed(job.root); }).value_or(true);
+  const bool was_opened = !attempt([&] { return git_.cleanup.is_closed(job.root); }).value_or(true);
   const bool is_branch = job.name == job.root.text();
-  if (was_opened || (is_applied && is_branch)) close(job.root);
+  if (was_opened || (is_applied && is_branch)) git_.cleanup.try_close(job.root);
   if (is_applied) forget_settings(job.root);
-}
-
-bool ApplySchedule::close(base::ExecutionId root) {
-  return attempt_or_log(context_.log_warning,
-                        "cannot remove the worktrees of " + root.text() + " before the next start",
-                        [&] { steps_.close(root); });
 }
 
 void ApplySchedule::forget_settings(base::ExecutionId root) {
   attempt_or_log(context_.log_warning, "cannot remove the config of " + root.text(), [&] {
-    const auto status = steps_.find_status(root);
+    const auto status = git_.cleanup.find_status(root);
     const bool is_done = status && model::is_over(*status) && *status != model::ExecutionStatus::failed;
-    if (is_done && !is_settings_open(context_.folder, root) && !steps_.has_waiting(root)) {
+    if (is_done && !is_settings_open(context_.folder, root) && git_.patches.find_waiting(root).empty()) {
       remove_settings(context_.folder, root);
     }
   });

@@ -9,8 +9,8 @@
 #include "base/id.h"
 #include "model/approval.h"
 #include "runtime/isolation/apply_queue.h"
+#include "runtime/isolation/git_operations.h"
 #include "runtime/isolation/isolation.h"
-#include "runtime/isolation/isolation_steps.h"
 
 namespace reeve::runtime {
 
@@ -29,7 +29,7 @@ class ApplySchedule {
     // Called for each approval that asks whether to apply a branch.
     std::function<void(const model::Approval&)> asked;
   };
-  ApplySchedule(RuntimeContext& context, IsolationSteps& steps, Hooks hooks);
+  ApplySchedule(RuntimeContext& context, GitOperations& git, Hooks hooks);
 
   // If git fails, polls try again.
   void apply(base::ExecutionId root, model::ApplyWhen mode, const Answer<Applied>& answer);
@@ -43,8 +43,6 @@ class ApplySchedule {
   ApplyQueue& queue() noexcept { return queue_; }
   const ApplyQueue& queue() const noexcept { return queue_; }
 
-  // Removes worktrees of an ended execution. False on failure, which is logged.
-  bool close(base::ExecutionId root);
   // Removes the saved settings, with the environment, once nothing of the execution can be applied.
   void forget_settings(base::ExecutionId root);
 
@@ -66,7 +64,7 @@ class ApplySchedule {
   void log_result(const std::string& name, const Result& result);
 
   RuntimeContext& context_;
-  IsolationSteps& steps_;
+  GitOperations& git_;
   std::function<void(const model::Approval&)> asked_;
   // When to retry an apply that failed temporarily.
   struct Retry {

@@ -9,8 +9,9 @@
 #include "ledger/ledger.h"
 #include "runtime/isolation/apply_schedule.h"
 #include "runtime/isolation/attempt.h"
+#include "runtime/isolation/git_operations.h"
 #include "runtime/isolation/git_thread.h"
-#include "runtime/isolation/isolation_steps.h"
+#include "runtime/isolation/project_survey.h"
 #include "runtime/isolation/setup_threads.h"
 #include "runtime/isolation/worktree_requests.h"
 #include "runtime/loop/loop.h"
@@ -39,7 +40,7 @@ std::string find_ssh_agent(const RuntimeContext& context, base::ExecutionId root
   return agent != environment.end() ? agent->second : "";
 }
 
-IsolationSteps::Options make_options(RuntimeContext& context, BranchKind kind, GitThread& thread) {
+IsolationContext make_context(RuntimeContext& context, BranchKind kind, GitThread& thread) {
   return {.ledger = context.ledger,
           .host = context.host,
           // Each thread has its own scratch folder.
@@ -56,13 +57,13 @@ IsolationSteps::Options make_options(RuntimeContext& context, BranchKind kind, G
 
 }  // namespace
 
-// Everything except `thread`, `setups.cancel()` and `is_polling` belongs to the git thread.
+// Belongs to its git thread; the loop uses only `thread`, `setups.cancel()`, `is_busy()` and `is_polling`.
 struct Isolation::Lane {
   Lane(RuntimeContext& runtime, BranchKind kind, ApplySchedule::Hooks hooks)
       : context(runtime),
-        git(make_options(runtime, kind, thread)),
+        git(make_context(runtime, kind, thread)),
         setups([this](GitThread::Work work) { thread.push(std::move(work)); }),
-        requests(git, setups),
+        requests(git.nodes, setups),
         applies(runtime, git, std::move(hooks)) {}
   ~Lane() {
     thread.stop();
@@ -77,7 +78,7 @@ struct Isolation::Lane {
 
   RuntimeContext& context;
   GitThread thread;
-  IsolationSteps git;
+  GitOperations git;
   SetupThreads setups;
   WorktreeRequests requests;
   ApplySchedule applies;
@@ -88,9 +89,10 @@ struct Isolation::Lane {
 void Isolation::Lane::begin(const std::set<base::ExecutionId>& alive) {
   applies.resume();
   attempt_or_log(context.log_warning, "cannot clean up after ended executions", [&] {
-    for (const base::ExecutionId root : git.find_left()) {
+    for (const base::ExecutionId root : git.cleanup.find_unclosed()) {
       if (alive.contains(root) || !setups.is_free(root) || applies.queue().contains(root)) continue;
-      attempt_or_log(context.log_warning, "cannot remove the worktrees of " + root.text(), [&] { git.close(root); });
+      attempt_or_log(context.log_warning, "cannot remove the worktrees of " + root.text(),
+                     [&] { git.cleanup.close(root); });
     }
   });
 }
@@ -98,14 +100,14 @@ void Isolation::Lane::begin(const std::set<base::ExecutionId>& alive) {
 // The execution has ended, so its pending setups are cancelled.
 void Isolation::Lane::close(base::ExecutionId root, const Answer<bool>& answer) {
   requests.refuse_all(root);
-  const auto status = attempt([&] { return git.find_status(root); });
+  const auto status = attempt([&] { return git.cleanup.find_status(root); });
   if (status && *status == model::ExecutionStatus::cancelled) applies.queue().cancel(root);
   // Gates of a pending apply still use its worktrees.
   applies.queue().when_free(root, [this, root, answer] {
     setups.cancel_all(root);
     setups.when_free(root, [this, root, answer] {
       requests.refuse_all(root);
-      answer(applies.close(root));
+      answer(git.cleanup.try_close(root));
     });
   });
 }
@@ -169,9 +171,9 @@ void Isolation::ask_gates(Lane& lane, const GateCheck& check, Answer<GateVerdict
 void Isolation::survey(std::string project, std::optional<RemoteOptions> remote, Answer<Survey> answer) {
   Lane& lane = remote ? *shared_ : *local_;
   perform<Survey>(lane, std::move(answer),
-                  [project = std::move(project), remote = std::move(remote)](IsolationSteps& git) {
-                    Survey survey = git.survey(project);
-                    if (survey.base_commit && remote) git.check_remote(project, *remote);
+                  [project = std::move(project), remote = std::move(remote)](GitOperations& git) {
+                    Survey survey = survey_project(git.context, project);
+                    if (survey.base_commit && remote) check_remote(git.context, project, *remote);
                     return survey;
                   });
 }
@@ -179,14 +181,18 @@ void Isolation::survey(std::string project, std::optional<RemoteOptions> remote,
 void Isolation::share(const IsolationSettings& settings, base::ExecutionId root) {
   perform<void>(
       *shared_, [](const std::expected<void, Error>&) {},
-      [this, settings, root](IsolationSteps& git) {
-        attempt_or_log(context_.log_warning, root.text() + " is not pushed yet", [&] { git.share(settings, root); });
+      [this, settings, root](GitOperations& git) {
+        attempt_or_log(context_.log_warning, root.text() + " is not pushed yet", [&] {
+          ExecutionBranch branch = ExecutionBranch::open(git.context, settings, root);
+          branch.publish(branch.row().tip);
+        });
       });
 }
 
 void Isolation::migrate(const IsolationSettings& settings, base::ExecutionId root, Answer<std::string> answer) {
-  perform<std::string>(*shared_, std::move(answer),
-                       [settings, root](IsolationSteps& git) { return git.migrate(settings, root); });
+  perform<std::string>(*shared_, std::move(answer), [settings, root](GitOperations& git) {
+    return ExecutionBranch::migrate(git.context, settings, root);
+  });
 }
 
 void Isolation::prepare(const IsolationSettings& settings, NodeAttemptId place, Answer<std::string> answer) {
@@ -199,8 +205,8 @@ void Isolation::prepare(const IsolationSettings& settings, NodeAttemptId place, 
 
 void Isolation::collect(const IsolationSettings& settings, NodeAttemptId place, Answer<Collected> answer) {
   if (!settings.base_commit) return post([answer] { answer(Collected{}); });
-  perform<Collected>(lane_of(settings), std::move(answer), [settings, place = std::move(place)](IsolationSteps& git) {
-    return git.collect(settings, place);
+  perform<Collected>(lane_of(settings), std::move(answer), [settings, place = std::move(place)](GitOperations& git) {
+    return git.nodes.collect(settings, place);
   });
 }
 
@@ -221,8 +227,8 @@ void Isolation::checkout(const IsolationSettings& settings, NodeAttemptId place,
         [answer, project = settings.project] { answer(Checkout{.folder = project, .commit = {}, .tree = {}}); });
   }
   make_checkout(lane_of(settings), place, std::move(answer),
-                [settings, place, commit = std::move(commit), name = std::move(name)](IsolationSteps& git) {
-                  return git.begin_checkout(settings, place, commit, name);
+                [settings, place, commit = std::move(commit), name = std::move(name)](GitOperations& git) {
+                  return git.checkouts.make(settings, place, commit, name);
                 });
 }
 
@@ -231,8 +237,8 @@ void Isolation::check_out_merge(const IsolationSettings& settings, const GateChe
   const NodeAttemptId place{
       .root = check.root, .execution = check.root, .node = check.name, .iteration = 0, .attempt = 0, .worktree_id = {}};
   make_checkout(lane_of(settings), place, std::move(answer),
-                [settings, check, gate = std::move(gate)](IsolationSteps& git) {
-                  return git.begin_merge_checkout(settings, check, gate);
+                [settings, check, gate = std::move(gate)](GitOperations& git) {
+                  return git.checkouts.make_merge(settings, check, gate);
                 });
 }
 
@@ -240,8 +246,8 @@ void Isolation::renew_checkout(const IsolationSettings& settings, base::Executio
                                Answer<Checkout> answer) {
   const NodeAttemptId place{
       .root = root, .execution = root, .node = checkout.folder, .iteration = 0, .attempt = 0, .worktree_id = {}};
-  make_checkout(lane_of(settings), place, std::move(answer), [settings, root, checkout](IsolationSteps& git) {
-    return git.begin_renewal(settings, root, checkout);
+  make_checkout(lane_of(settings), place, std::move(answer), [settings, root, checkout](GitOperations& git) {
+    return git.checkouts.renew(settings, root, checkout);
   });
 }
 
@@ -249,16 +255,16 @@ void Isolation::discard(const IsolationSettings& settings, std::string folder) {
   if (!settings.base_commit) return;
   perform<void>(
       lane_of(settings), [](const std::expected<void, Error>&) {},
-      [this, settings, folder = std::move(folder)](IsolationSteps& git) {
+      [this, settings, folder = std::move(folder)](GitOperations& git) {
         attempt_or_log(context_.log_warning, "cannot remove the checkout of a gate",
-                       [&] { git.discard(settings, folder); });
+                       [&] { git.checkouts.discard(settings, folder); });
       });
 }
 
 void Isolation::set_back(const IsolationSettings& settings, NodeAttemptId place, Answer<void> answer) {
   if (!settings.base_commit) return post([answer] { answer({}); });
   perform<void>(lane_of(settings), std::move(answer),
-                [settings, place = std::move(place)](IsolationSteps& git) { git.set_back(settings, place); });
+                [settings, place = std::move(place)](GitOperations& git) { git.nodes.set_back(settings, place); });
 }
 
 void Isolation::accept(const IsolationSettings& settings, NodeAttemptId place, Answer<Accepted> answer) {
@@ -266,7 +272,7 @@ void Isolation::accept(const IsolationSettings& settings, NodeAttemptId place, A
   perform<Accepted>(lane_of(settings), std::move(answer),
                     [settings, place = std::move(place)](Lane& lane, const Answer<Accepted>& reply) {
                       reply(attempt([&] {
-                        Accepted accepted = lane.git.accept(settings, place);
+                        Accepted accepted = lane.git.nodes.accept(settings, place);
                         lane.requests.on_released(place.root);
                         return accepted;
                       }));
@@ -292,17 +298,18 @@ void Isolation::reject(const IsolationSettings& settings, NodeAttemptId place, m
                        std::string reason, Answer<void> answer) {
   if (!settings.base_commit) return post([answer] { answer({}); });
   end_attempt(lane_of(settings), place, std::move(answer),
-              [settings, place, state, reason = std::move(reason)](IsolationSteps& git) {
-                git.reject(settings, place, state, reason);
+              [settings, place, state, reason = std::move(reason)](GitOperations& git) {
+                git.nodes.reject(settings, place, state, reason);
               });
 }
 
 void Isolation::withdraw(const IsolationSettings& settings, NodeAttemptId place, std::string reason,
                          Answer<void> answer) {
   if (!settings.base_commit) return post([answer] { answer({}); });
-  end_attempt(
-      lane_of(settings), place, std::move(answer),
-      [settings, place, reason = std::move(reason)](IsolationSteps& git) { git.withdraw(settings, place, reason); });
+  end_attempt(lane_of(settings), place, std::move(answer),
+              [settings, place, reason = std::move(reason)](GitOperations& git) {
+                git.nodes.withdraw(settings, place, reason);
+              });
 }
 
 void Isolation::apply(const IsolationSettings& settings, base::ExecutionId root, model::ApplyWhen mode,
@@ -353,7 +360,8 @@ void Isolation::act(base::PatchId patch, PatchAction action, std::string by, Ans
     perform<model::Patch>(lane, answer, [patch, action, by](Lane& its, const Answer<model::Patch>& reply) {
       if (action == PatchAction::apply) return its.applies.apply_patch(patch, by, reply);
       reply(attempt([&] {
-        model::Patch done = its.git.act(patch, action, by);
+        model::Patch done =
+            action == PatchAction::drop ? its.git.patches.drop(patch, by) : its.git.applies.roll_back(patch, by);
         its.applies.forget_settings(done.root_id);
         return done;
       }));
@@ -365,7 +373,7 @@ void Isolation::act(base::PatchId patch, PatchAction action, std::string by, Ans
         if (!is_shared) return answer(std::unexpected(is_shared.error()));
         act_in(*is_shared ? *shared_ : *local_);
       },
-      [patch](IsolationSteps& git) { return git.is_of_shared(patch); });
+      [patch](GitOperations& git) { return git.patches.is_of_shared(patch); });
 }
 
 }  // namespace reeve::runtime

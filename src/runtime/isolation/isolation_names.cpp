@@ -16,10 +16,10 @@ constexpr std::string_view shared_mark = "w-";
 constexpr std::string_view throwaway_mark = "g-";
 
 std::string make_safe(std::string_view words) {
-  constexpr std::size_t most = 40;
+  constexpr std::size_t max_length = 40;
   constexpr std::size_t digits = 8;
   std::string safe;
-  for (const char c : words.substr(0, most)) {
+  for (const char c : words.substr(0, max_length)) {
     const bool is_plain = base::is_ascii_letter(c) || base::is_ascii_digit(c) || c == '-' || c == '_';
     safe += is_plain ? c : '_';
   }
@@ -87,17 +87,27 @@ bool waits_on_branch(const model::Patch& patch) {
   return is_open && patch.branch_commit;
 }
 
+std::string list_all(const std::vector<std::string>& paths) {
+  std::vector<std::string> shown;
+  for (const std::string& path : paths) shown.push_back(base::visible(path));
+  return base::join(shown, ", ");
+}
+
 std::string list_some(const std::vector<std::string>& paths) {
-  constexpr std::size_t most = 10;
+  constexpr std::size_t max_shown = 10;
   std::vector<std::string> shown;
   for (const std::string& path : paths) {
-    if (shown.size() == most) {
-      shown.push_back(fmt::format("{} more", paths.size() - most));
+    if (shown.size() == max_shown) {
+      shown.push_back(fmt::format("{} more", paths.size() - max_shown));
       break;
     }
     shown.push_back(base::visible(path));
   }
   return base::join(shown, ", ");
+}
+
+std::string merge_manually(base::ExecutionId root) {
+  return fmt::format("`git merge {}` applies it manually", branch_name(root));
 }
 
 std::string describe_size(const std::vector<model::PatchFile>& files) {

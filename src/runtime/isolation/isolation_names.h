@@ -36,8 +36,11 @@ std::vector<std::string> find_sensitive(const std::vector<model::PatchFile>& fil
 // Whether the patch is on its execution's branch but not in the checkout.
 bool waits_on_branch(const model::Patch& patch);
 
-// The first few paths, for display.
+// Paths for display: all, or the first few.
+std::string list_all(const std::vector<std::string>& paths);
 std::string list_some(const std::vector<std::string>& paths);
+// Tells the user how to apply the branch without Reeve.
+std::string merge_manually(base::ExecutionId root);
 // "2 files, +10 -3".
 std::string describe_size(const std::vector<model::PatchFile>& files);
 

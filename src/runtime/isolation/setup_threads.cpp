@@ -23,7 +23,7 @@ std::optional<Error> try_setup(const SetupPlan& plan, const std::function<bool()
 
 }  // namespace
 
-bool SetupThreads::Scope::meets(const Scope& other) const {
+bool SetupThreads::Scope::overlaps(const Scope& other) const {
   if (root != other.root) return false;
   return !execution || !other.execution || (execution == other.execution && node == other.node);
 }
@@ -111,9 +111,9 @@ void SetupThreads::start_waiting() {
 }
 
 bool SetupThreads::is_taken(const Scope& scope) const {
-  const auto meets = [&](const std::shared_ptr<Setup>& setup) { return scope.meets(scope_of(setup->place)); };
-  return std::ranges::any_of(running_, meets) || std::ranges::any_of(waiting_, meets) ||
-         std::ranges::any_of(deferred_, [&](const Deferred& one) { return scope.meets(one.scope); });
+  const auto overlaps = [&](const std::shared_ptr<Setup>& setup) { return scope.overlaps(scope_of(setup->place)); };
+  return std::ranges::any_of(running_, overlaps) || std::ranges::any_of(waiting_, overlaps) ||
+         std::ranges::any_of(deferred_, [&](const Deferred& one) { return scope.overlaps(one.scope); });
 }
 
 void SetupThreads::when_free(const Scope& scope, Work work) {

@@ -58,7 +58,7 @@ class SetupThreads {
     base::ExecutionId root{0};
     std::optional<base::ExecutionId> execution = {};
     std::string node = {};
-    bool meets(const Scope& other) const;
+    bool overlaps(const Scope& other) const;
   };
   struct Setup {
     NodeAttemptId place;

@@ -16,21 +16,21 @@ void WorktreeRequests::prepare(Request request) {
 }
 
 void WorktreeRequests::prepare_now(const Request& request) {
-  const auto begun = attempt([&] { return steps_.begin_prepare(request.settings, request.place); });
-  if (!begun) return request.answer(std::unexpected(begun.error()));
-  if (!*begun) return waiting_.push_back(request);
-  if (!(*begun)->setup) return request.answer((*begun)->folder);
-  set_up<std::string>(request.place, *(*begun)->setup, request.answer,
-                      [this, request] { return steps_.finish_prepare(request.settings, request.place); });
+  const auto prepared = attempt([&] { return nodes_.begin_prepare(request.settings, request.place); });
+  if (!prepared) return request.answer(std::unexpected(prepared.error()));
+  if (!*prepared) return waiting_.push_back(request);
+  if (!(*prepared)->setup) return request.answer((*prepared)->folder);
+  set_up<std::string>(request.place, *(*prepared)->setup, request.answer,
+                      [this, request] { return nodes_.finish_prepare(request.settings, request.place); });
 }
 
-void WorktreeRequests::checkout(const NodeAttemptId& place, const std::function<IsolationSteps::Begun()>& begin,
+void WorktreeRequests::checkout(const NodeAttemptId& place, const std::function<PreparedFolder()>& begin,
                                 const Answer<Isolation::Checkout>& answer) {
-  const auto begun = attempt(begin);
-  if (!begun) return answer(std::unexpected(begun.error()));
-  const Isolation::Checkout made{.folder = begun->folder, .commit = begun->commit, .tree = begun->tree};
-  if (!begun->setup) return answer(made);
-  set_up<Isolation::Checkout>(place, *begun->setup, answer, [made] { return made; });
+  const auto prepared = attempt(begin);
+  if (!prepared) return answer(std::unexpected(prepared.error()));
+  const Isolation::Checkout made{.folder = prepared->folder, .commit = prepared->commit, .tree = prepared->tree};
+  if (!prepared->setup) return answer(made);
+  set_up<Isolation::Checkout>(place, *prepared->setup, answer, [made] { return made; });
 }
 
 template <class T>

@@ -6,8 +6,9 @@
 
 #include "base/id.h"
 #include "runtime/isolation/isolation.h"
-#include "runtime/isolation/isolation_steps.h"
+#include "runtime/isolation/node_changes.h"
 #include "runtime/isolation/setup_threads.h"
+#include "runtime/isolation/worktree_folder.h"
 
 namespace reeve::runtime {
 
@@ -19,7 +20,7 @@ class WorktreeRequests {
   template <class T>
   using Answer = Isolation::Answer<T>;
 
-  WorktreeRequests(IsolationSteps& steps, SetupThreads& setups) : steps_(steps), setups_(setups) {}
+  WorktreeRequests(NodeChanges& nodes, SetupThreads& setups) : nodes_(nodes), setups_(setups) {}
 
   struct Request {
     IsolationSettings settings;
@@ -28,7 +29,7 @@ class WorktreeRequests {
   };
   void prepare(Request request);
   // `begin` creates the checkout. Called while no setup is running for that node.
-  void checkout(const NodeAttemptId& place, const std::function<IsolationSteps::Begun()>& begin,
+  void checkout(const NodeAttemptId& place, const std::function<PreparedFolder()>& begin,
                 const Answer<Isolation::Checkout>& answer);
 
   // Called when a task of that execution has released its worktree.
@@ -44,7 +45,7 @@ class WorktreeRequests {
   template <class T>
   void set_up(const NodeAttemptId& place, const SetupPlan& plan, const Answer<T>& answer, std::function<T()> finish);
 
-  IsolationSteps& steps_;
+  NodeChanges& nodes_;
   SetupThreads& setups_;
   std::deque<Request> waiting_;
 };

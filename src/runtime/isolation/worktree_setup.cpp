@@ -29,9 +29,9 @@ using base::Error;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t max_copied = std::size_t{64} << 20U;
-constexpr std::size_t max_said = 4'096;
+constexpr std::size_t max_output = 4'096;
 constexpr const char* cancelled = "was cancelled";
-constexpr auto look_pause = std::chrono::milliseconds(200);
+constexpr auto poll_interval = std::chrono::milliseconds(200);
 
 [[noreturn]] void throw_copy(const std::string& name, std::string_view why) {
   throw Error("worktree.copy_failed", fmt::format("cannot copy {} into the worktree: {}", base::quoted(name), why),
@@ -80,10 +80,10 @@ void copy_one(const os::Folder& from, const os::Folder& to, const std::string& n
 }
 
 // The end of a command's output, as one line.
-std::string last_words(const std::string& output) {
-  constexpr std::size_t most = 500;
+std::string output_tail(const std::string& output) {
+  constexpr std::size_t max_tail = 500;
   std::string_view text = base::trim(output);
-  if (text.size() > most) text.remove_prefix(text.size() - most);
+  if (text.size() > max_tail) text.remove_prefix(text.size() - max_tail);
   return base::visible(base::replace_invalid_utf8(text));
 }
 
@@ -94,7 +94,7 @@ void read_output(const os::Fd& pipe, std::string& output) {
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return;
     output.append(block.data(), static_cast<std::size_t>(count));
-    if (output.size() > 2 * max_said) output.erase(0, output.size() - max_said);
+    if (output.size() > 2 * max_output) output.erase(0, output.size() - max_output);
   }
 }
 
@@ -136,11 +136,11 @@ void run_one(const SetupPlan& plan, const os::Fd& lock, const std::vector<std::s
              const std::function<bool()>& is_ending) {
   const auto fail = [&](std::string_view why, const std::string& output) {
     const auto secrets = make_secrets(plan.environment, plan.secrets);
-    const std::string said = last_words(base::redact(*secrets, output));
+    const std::string tail = output_tail(base::redact(*secrets, output));
     throw Error(
         "worktree.setup_failed",
         fmt::format("{} failed while the worktree was set up: {}{}{}",
-                    base::quoted(base::redact(*secrets, base::join(argv, " "))), why, said.empty() ? "" : ": ", said),
+                    base::quoted(base::redact(*secrets, base::join(argv, " "))), why, tail.empty() ? "" : ": ", tail),
         why == cancelled
             ? ""
             : "fix the cause, then `reeve flow retry`; or change `worktree.setup` and start a new execution "
@@ -163,12 +163,12 @@ void run_one(const SetupPlan& plan, const os::Fd& lock, const std::vector<std::s
   while (why.empty()) {
     std::array<pollfd, 2> wanted{pollfd{.fd = process->fd(), .events = POLLIN, .revents = 0},
                                  pollfd{.fd = pipe.read.get(), .events = POLLIN, .revents = 0}};
-    ::poll(wanted.data(), wanted.size(), static_cast<int>(look_pause.count()));
+    ::poll(wanted.data(), wanted.size(), static_cast<int>(poll_interval.count()));
     read_output(pipe.read, output);
     // A process that closed its output is only waited for.
     if ((wanted[0].revents & POLLIN) != 0) break;
     if ((wanted[1].revents & POLLHUP) != 0) {
-      ::poll(wanted.data(), 1, static_cast<int>(look_pause.count()));
+      ::poll(wanted.data(), 1, static_cast<int>(poll_interval.count()));
       if ((wanted[0].revents & POLLIN) != 0) break;
     }
     if (Clock::now() > until) why = "timed out and was killed";
