@@ -1,6 +1,5 @@
 #include "runtime/daemon.h"
 
-#include <algorithm>
 #include <array>
 #include <csignal>
 #include <filesystem>
@@ -14,7 +13,6 @@
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/lock.h"
-#include "runtime/events/event_line.h"
 #include "runtime/loop/store_task.h"
 #include "runtime/notify/notifier.h"
 #include "runtime/runs/run_files.h"
@@ -26,8 +24,6 @@ namespace {
 
 using store::Sql;
 
-// If the log was deleted, only the last events are written again.
-constexpr std::int64_t max_missed = 10'000;
 constexpr std::size_t max_swept = 100'000;
 
 namespace fs = std::filesystem;
@@ -53,72 +49,61 @@ std::string_view spell_kind(store::Place::Kind kind) {
 }  // namespace
 
 Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(clock_.wall_now()) {
-  const auto crash_point = make_crash_point();
   open_events();
-  os::create_folders(options_.folder.logs());
-  os::create_folders(options_.folder.runs());
-  os::create_folders(options_.folder.keepers());
-  LogThread::Options log{.path = (options_.folder.logs() / "combined.log").string(), .settings = options_.config.log};
-  log.batch_read = [this](OutputBatch batch) {
-    auto shared = std::make_shared<OutputBatch>(std::move(batch));
-    loop_.post([this, shared] {
-      if (supervisor_) supervisor_->on_output(std::move(*shared));
-    });
-  };
-  log.log_warning = options_.log_warning;
-  log.wrote = [this](std::string_view lines) {
-    if (!has_log_followers_) return;
-    loop_.post([this, text = std::string(lines)] {
-      const auto told = log_followers_.find({});
-      has_log_followers_ = !told.empty();
-      for (const auto& follow : told) follow(text);
-    });
-  };
-  log.crash_point = crash_point;
-  log_ = std::make_unique<LogThread>(std::move(log));
-
+  open_log();
   const auto place = store::parse_place(options_.store, options_.folder.root.string());
   if (!place) {
     throw base::Error("config.invalid", fmt::format("`store: {}` is not a store", base::mask_address(options_.store)),
                       "write sqlite or postgresql://user@host/db");
   }
+  open_ledger(*place);
+  make_context(*place);
+  make_parts();
+  // A file-based store has one daemon, enforced by its lock; with a shared store, other daemons rely on the lease.
+  if (place->kind == store::Place::Kind::postgresql) {
+    context_->lease = options_.config.supervision.lease;
+    renew_lease();
+  }
+}
+
+void Daemon::open_log() {
+  os::create_folders(options_.folder.logs());
+  os::create_folders(options_.folder.runs());
+  os::create_folders(options_.folder.keepers());
+  LogThread::Options log{.path = (options_.folder.logs() / "combined.log").string(), .settings = options_.config.log};
+  log.batch_read = [this](OutputBatch batch) { inbox_.post(OutputRead{std::move(batch)}); };
+  log.log_warning = options_.log_warning;
+  log.wrote = [this](std::string_view lines) {
+    if (has_log_followers_) inbox_.post(LogLinesWritten{std::string(lines)});
+  };
+  log.crash_point = crash_point_;
+  log_ = std::make_unique<LogThread>(std::move(log));
+}
+
+void Daemon::open_ledger(const store::Place& place) {
   ledger::Ledger::Options ledger;
   ledger.hooks.publish = [this](std::span<const ledger::StoredEvent> events) { publish(events); };
   ledger.hooks.committed = [this](std::size_t units, std::chrono::nanoseconds took) {
     meters_.note_commit(units, took);
   };
-  ledger.hooks.crash_point = [crash_point](std::string_view point) { crash_point(std::string(point).c_str()); };
+  ledger.hooks.crash_point = [this](std::string_view point) { crash_point_(std::string(point).c_str()); };
   ledger.poll = options_.config.supervision.poll_interval;
-  ledger.looked = [this] {
-    loop_.post([this] {
-      if (approvals_) approvals_->look();
-      if (driver_) driver_->look();
-      // Changes made by other daemons are not published here.
-      if (!context_ || !context_->lease) return;
-      const auto followed = execution_followers_.keys();
-      tell_executions({followed.begin(), followed.end()});
-      events_->look();
-    });
-  };
+  ledger.looked = [this] { inbox_.post(StorePolled{}); };
   ledger.followed = [this](const std::optional<base::Error>& error, const ledger::StepResult& result) {
-    loop_.post([this, error, result] {
-      if (driver_) driver_->take_followed(error, result);
-    });
+    inbox_.post(StepsCommitted{error, result});
   };
-  ledger.outside = [this](const ledger::OutsideResult& result) {
-    loop_.post([this, result] {
-      if (approvals_) approvals_->take_outside(result);
-    });
-  };
-  auto session = store::open_writer(*place, clock_);
+  ledger.outside = [this](const ledger::OutsideResult& result) { inbox_.post(OutsideAnswerFound{result}); };
+  auto session = store::open_writer(place, clock_);
   // Before the ledger can commit: from then on it publishes to the log.
   write_missed_events(*session);
-  ledger_ = std::make_unique<ledger::Ledger>(std::move(session), std::move(ledger), open_reader(*place));
-  store_kind_ = spell_kind(place->kind);
-  if (place->kind == store::Place::Kind::file) database_ = fs::absolute(place->where).lexically_normal();
+  ledger_ = std::make_unique<ledger::Ledger>(std::move(session), std::move(ledger), open_reader(place));
+  store_kind_ = spell_kind(place.kind);
+  if (place.kind == store::Place::Kind::file) database_ = fs::absolute(place.where).lexically_normal();
   store_watch_ = std::make_unique<StoreWatch>(loop_, *ledger_);
+}
 
-  const std::string host = name_place(*place, options_.folder.root);
+void Daemon::make_context(const store::Place& place) {
+  const std::string host = name_place(place, options_.folder.root);
   const std::string boot = os::boot_id();
   const std::int64_t number = ledger_->call([&](ledger::Transaction& transaction) {
     return ledger::register_daemon(transaction, {host, boot}, options_.config.supervision.lease);
@@ -134,6 +119,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
                                                                      .crash_point = options_.crash_point,
                                                                      .size = descriptors.idle_keepers});
   context_ = std::make_unique<RuntimeContext>(RuntimeContext{.loop = loop_,
+                                                             .inbox = inbox_,
                                                              .ledger = *ledger_,
                                                              .clock = clock_,
                                                              .log = *log_,
@@ -149,30 +135,22 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
                                                              .supervision = options_.config.supervision,
                                                              .environment = options_.environment,
                                                              .log_warning = options_.log_warning,
-                                                             .crash_point = crash_point});
+                                                             .crash_point = crash_point_});
+}
+
+void Daemon::make_parts() {
   sandbox_ = std::make_unique<SandboxProbe>(loop_, SandboxPlace{options_.keeper_program, options_.folder});
   supervisor_ = std::make_unique<Supervisor>(*context_);
   isolation_ = std::make_unique<Isolation>(*context_);
   driver_ = std::make_unique<ExecutionDriver>(NodeExecutor::Helpers{*context_, *supervisor_, *sandbox_, *isolation_});
-  supervisor_->set_changed([this](const model::Run& run) { driver_->see(run); });
-  supervisor_->set_lost(
-      [this](const model::Run& run, Supervisor::LostAnswer answer) { driver_->put_aside(run, std::move(answer)); });
   approvals_ = std::make_unique<Approvals>(*context_, *supervisor_, *driver_);
-  isolation_->set_asked([this](const model::Approval& approval) { approvals_->note_opened(approval); });
-  approvals_->set_may_apply([this] { isolation_->apply_granted(); });
-  if (!options_.config.notify.empty()) {
-    notifier_ = std::make_unique<Notifier>(loop_, *ledger_, clock_,
-                                           Notifier::Options{.positions = options_.folder.root / "notify.json",
-                                                             .entries = options_.config.notify,
-                                                             .secrets = options_.notify_secrets,
-                                                             .environment = options_.notify_environment,
-                                                             .log_warning = options_.log_warning});
-  }
-  // A file-based store has one daemon, enforced by its lock; with a shared store, other daemons rely on the lease.
-  if (place->kind == store::Place::Kind::postgresql) {
-    context_->lease = options_.config.supervision.lease;
-    renew_lease();
-  }
+  if (options_.config.notify.empty()) return;
+  notifier_ = std::make_unique<Notifier>(loop_, *ledger_, clock_,
+                                         Notifier::Options{.positions = options_.folder.root / "notify.json",
+                                                           .entries = options_.config.notify,
+                                                           .secrets = options_.notify_secrets,
+                                                           .environment = options_.notify_environment,
+                                                           .log_warning = options_.log_warning});
 }
 
 // Lets reads proceed while another program holds the file locked. Only file stores need this.
@@ -250,7 +228,8 @@ void Daemon::renew_lease() {
 }
 
 Daemon::~Daemon() {
-  // First: its job is cancelled and rolled back.
+  inbox_.close();
+  // Its job is cancelled and rolled back.
   side_.reset();
   notifier_.reset();
   const std::int64_t number = context_->daemon;
@@ -306,105 +285,9 @@ std::function<void(const char*)> Daemon::make_crash_point() const {
 #endif
 }
 
-void Daemon::publish(std::span<const ledger::StoredEvent> events) {
-  meters_.note_events(events);
-  std::string lines;
-  for (const ledger::StoredEvent& event : events) lines += event_line(event);
-  if (!lines.empty()) log_->write(std::move(lines));
-  events_->publish(events);
-  notify(events);
-  note_executions(events);
-  const auto is_closing = [](const auto& event) { return event.kind == model::EventKind::approval_status_change; };
-  if (std::ranges::any_of(events, is_closing)) is_question_closed_ = true;
-  // Only for questions of nodes: runs announce theirs themselves.
-  const auto has_time = [](const auto& event) { return event.facts && event.facts->expires; };
-  if (std::ranges::any_of(events, has_time)) is_question_timed_ = true;
-  // One notification covers everything committed before it is handled.
-  if (is_told_.exchange(true)) return;
-  untold_since_ = std::chrono::steady_clock::now();
-  loop_.post([this] {
-    const auto committed_at = untold_since_.load();
-    is_told_ = false;
-    if (is_question_closed_.exchange(false) && approvals_) approvals_->look_at_waiters();
-    if (is_question_timed_.exchange(false) && approvals_) approvals_->expire_due();
-    std::set<base::ExecutionId> changed;
-    {
-      const std::lock_guard lock(changed_mutex_);
-      changed.swap(changed_executions_);
-    }
-    tell_executions(changed);
-    meters_.event_delivery_seconds.record(std::chrono::steady_clock::now() - committed_at);
-  });
-}
-
-void Daemon::note_executions(std::span<const ledger::StoredEvent> events) {
-  if (!has_execution_followers_) return;
-  for (const ledger::StoredEvent& event : events) {
-    if (event.kind != model::EventKind::execution_status_change) continue;
-    if (!event.facts || !event.facts->execution) continue;
-    const std::lock_guard lock(changed_mutex_);
-    changed_executions_.insert(*event.facts->execution);
-  }
-}
-
-void Daemon::tell_executions(const std::set<base::ExecutionId>& changed) {
-  for (const base::ExecutionId id : changed) {
-    for (const auto& follow : execution_followers_.find(id)) follow();
-  }
-  has_execution_followers_ = !execution_followers_.is_empty();
-}
-
-void Daemon::notify(std::span<const ledger::StoredEvent> events) {
-  // Called on the store thread, which is safe because the options never change.
-  if (options_.config.notify.empty()) return;
-  std::vector<Notice> notices;
-  for (const ledger::StoredEvent& event : events) {
-    if (const auto notice = find_notice(event)) notices.push_back(*notice);
-  }
-  if (notices.empty()) return;
-  loop_.post([this, notices = std::move(notices)] {
-    if (notifier_) notifier_->take(notices);
-  });
-}
-
-void Daemon::write_missed_events(store::Session& session) {
-  const std::int64_t seen = log_->last_event().value_or(0);
-  const std::int64_t last = session.query_number(Sql::events_last, {});
-  std::string lines;
-  session.query(Sql::events_since, {{"after", std::max(seen, last - max_missed)}, {"most", max_missed}},
-                [&](const store::Row& row) { lines += event_line(ledger::read_event(row)); });
-  if (!lines.empty()) log_->write(std::move(lines));
-}
-
-void Daemon::open_events() {
-  const auto read = [this](std::int64_t after, std::int64_t most, std::function<void(EventHub::Found)> done) {
-    ask_store(
-        *ledger_, loop_,
-        [after, most](ledger::Transaction& transaction) {
-          std::vector<ledger::StoredEvent> events;
-          transaction.session().query(Sql::events_since, {{"after", after}, {"most", most}},
-                                      [&](const store::Row& row) { events.push_back(ledger::read_event(row)); });
-          return events;
-        },
-        std::move(done));
-  };
-  events_ = std::make_unique<EventHub>(
-      loop_, EventHub::Source{
-                 read, [this](std::function<void(const std::string&)> lines) { return follow_log(std::move(lines)); }});
-}
-
-Loop::Hold Daemon::follow_execution(base::ExecutionId execution, std::function<void()> changed) {
-  has_execution_followers_ = true;
-  return execution_followers_.add(execution, std::move(changed));
-}
-
-Loop::Hold Daemon::follow_log(std::function<void(const std::string&)> lines) {
-  has_log_followers_ = true;
-  return log_followers_.add({}, std::move(lines));
-}
-
 void Daemon::ask_idle(std::function<void(bool)> answer) {
-  if (supervisor_->live_runs() > 0 || isolation_->is_busy() || (notifier_ && notifier_->is_busy())) {
+  const bool is_busy = !inbox_.is_empty() || supervisor_->live_runs() > 0 || isolation_->is_busy();
+  if (is_busy || (notifier_ && notifier_->is_busy())) {
     answer(false);
     return;
   }

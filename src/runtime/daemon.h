@@ -14,6 +14,7 @@
 #include "runtime/approvals/approvals.h"
 #include "runtime/events/event_hub.h"
 #include "runtime/executions/execution_driver.h"
+#include "runtime/inbox/inbox.h"
 #include "runtime/isolation/isolation.h"
 #include "runtime/loop/side_thread.h"
 #include "runtime/metrics/meters.h"
@@ -102,17 +103,30 @@ class Daemon {
   void ask_idle(std::function<void(bool)> answer);
 
  private:
+  // Called by the constructor, in this order.
+  void open_events();
+  void open_log();
+  void open_ledger(const store::Place& place);
+  void make_context(const store::Place& place);
+  void make_parts();
+
   std::function<void(const char*)> make_crash_point() const;
   void renew_lease();
   std::unique_ptr<store::Session> open_reader(const store::Place& place) const;
   void remove_stale_endpoints() const;
   void sweep_launches();
+
+  // In runtime/daemon_events.cpp: hands each event to the part that acts on it.
+  void handle(Event event);
+  void on_events_published();
+  void on_store_polled();
+  void on_log_lines_written(const std::string& lines);
+  void notify_execution_followers(const std::set<base::ExecutionId>& changed);
+  // On the store thread.
   void publish(std::span<const ledger::StoredEvent> events);
   void notify(std::span<const ledger::StoredEvent> events);
-  void note_executions(std::span<const ledger::StoredEvent> events);
-  void tell_executions(const std::set<base::ExecutionId>& changed);
+  void collect_executions(std::span<const ledger::StoredEvent> events);
   void write_missed_events(store::Session& session);
-  void open_events();
 
   Options options_;
   base::SystemClock clock_;
@@ -124,6 +138,8 @@ class Daemon {
   std::function<void()> check_files_;
   bool is_recovered_ = false;
   Loop loop_;
+  // Declared before everything that posts to it.
+  Inbox inbox_{loop_, [this](Event event) { handle(std::move(event)); }};
   HoldMap<std::monostate, std::function<void(const std::string&)>> log_followers_{loop_};
   HoldMap<base::ExecutionId, std::function<void()>> execution_followers_{loop_};
   // Followed executions whose status changed; filled by the store thread.
@@ -131,13 +147,14 @@ class Daemon {
   std::mutex changed_mutex_;
   std::set<base::ExecutionId> changed_executions_;
   std::atomic<bool> has_log_followers_ = false;
-  std::atomic<bool> is_told_ = false;
-  // Commit time of the oldest event that has not been published yet.
-  std::atomic<std::chrono::steady_clock::time_point> untold_since_;
+  // Whether EventsPublished was posted and not handled yet, and the commit time of its oldest event.
+  std::atomic<bool> is_published_ = false;
+  std::atomic<std::chrono::steady_clock::time_point> published_since_;
   std::atomic<bool> is_question_closed_ = false;
   std::atomic<bool> is_question_timed_ = false;
   // Whether crash points are active yet.
   std::shared_ptr<std::atomic<bool>> is_armed_ = std::make_shared<std::atomic<bool>>(false);
+  std::function<void(const char*)> crash_point_ = make_crash_point();
   // Declared before the ledger, whose thread publishes to it.
   std::unique_ptr<EventHub> events_;
   std::unique_ptr<LogThread> log_;

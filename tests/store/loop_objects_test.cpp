@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/inbox/inbox.h"
 #include "runtime/isolation/isolation.h"
 #include "runtime/loop/store_task.h"
 #include "runtime/runs/live_run.h"
@@ -84,7 +85,9 @@ TEST(LoopObjects, objects_waiting_for_git_are_destroyed_on_the_loop) {
                  .batch_read = [](const OutputBatch&) {},
                  .log_warning = [](const std::string&) {}});
   KeeperPool keepers(loop, {.program = "/nonexistent/keeper", .endpoints = "/nonexistent", .size = 0});
+  Inbox inbox(loop, [](const Event&) {});
   RuntimeContext context{.loop = loop,
+                         .inbox = inbox,
                          .ledger = ledger,
                          .clock = clock,
                          .log = log,

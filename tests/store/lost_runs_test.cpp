@@ -58,7 +58,13 @@ class LostRuns : public ::testing::Test {
                   .batch_read = [](const OutputBatch&) {},
                   .log_warning = [](const std::string&) {}}};
   KeeperPool keepers_{loop_, {.program = "/nonexistent/keeper", .endpoints = folder_.keepers().string(), .size = 0}};
+  // Stops the loop when a run changes; nothing is set aside for a lost attempt.
+  Inbox inbox_{loop_, [this](const Event& event) {
+                 if (const auto* lost = std::get_if<AttemptLost>(&event)) lost->answer(std::nullopt);
+                 if (std::holds_alternative<RunChanged>(event)) loop_.stop();
+               }};
   RuntimeContext context_{.loop = loop_,
+                          .inbox = inbox_,
                           .ledger = ledger_,
                           .clock = clock_,
                           .log = log_,
@@ -76,15 +82,13 @@ TEST_F(LostRuns, run_is_not_restarted_while_its_processes_may_live) {
   std::string seen;
   std::string told;
   {
-    Supervisor supervisor(context_);
-    supervisor.set_kill_leftovers([&](const LostAttempt& lost) -> std::vector<std::string> {
+    Supervisor supervisor(context_, [&](const LostAttempt& lost) -> std::vector<std::string> {
       EXPECT_EQ(lost.attempt_folder, attempt_folder(context_, run_, 1));
       // The loop keeps running meanwhile.
       EXPECT_EQ(has_turned.wait_for(30s), std::future_status::ready);
       if (++kills == 1) return {"17 stubborn"};
       return {};
     });
-    supervisor.set_changed([&](const model::Run&) { loop_.stop(); });
     supervisor.recover([&] {
       // A process that cannot be killed: nothing waits for it, and it is reported.
       ask_store(
@@ -106,8 +110,7 @@ TEST_F(LostRuns, run_is_not_restarted_while_its_processes_may_live) {
 TEST_F(LostRuns, pending_retry_ends_with_its_supervisor) {
   std::atomic<int> kills = 0;
   {
-    Supervisor supervisor(context_);
-    supervisor.set_kill_leftovers([&](const LostAttempt&) -> std::vector<std::string> {
+    Supervisor supervisor(context_, [&](const LostAttempt&) -> std::vector<std::string> {
       ++kills;
       return {"17 stubborn"};
     });
@@ -123,12 +126,10 @@ TEST_F(LostRuns, pending_retry_ends_with_its_supervisor) {
 // No process survives a reboot.
 TEST_F(LostRuns, run_of_another_boot_has_no_processes_to_end) {
   context_.boot_id = "another";
-  Supervisor supervisor(context_);
-  supervisor.set_kill_leftovers([](const LostAttempt&) -> std::vector<std::string> {
+  Supervisor supervisor(context_, [](const LostAttempt&) -> std::vector<std::string> {
     ADD_FAILURE() << "there is nothing to kill";
     return {};
   });
-  supervisor.set_changed([&](const model::Run&) { loop_.stop(); });
   supervisor.recover([] {});
   loop_.run();
   EXPECT_EQ(status(), "waiting_approval 1");

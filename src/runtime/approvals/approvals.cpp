@@ -20,7 +20,7 @@ using ledger::Transaction;
 using model::Approval;
 
 constexpr std::int64_t max_at_once = 100;
-constexpr auto look_pause = std::chrono::seconds(1);
+constexpr auto poll_pause = std::chrono::seconds(1);
 
 Error not_found(base::ApprovalId id) {
   return {"approval.not_found", fmt::format("there is no approval {}", id.text()),
@@ -125,13 +125,11 @@ Outcome decide_once(Transaction& transaction, ledger::Executions& executions, co
 
 }  // namespace
 
-Approvals::Approvals(RuntimeContext& context, Supervisor& supervisor, ExecutionDriver& worker)
-    : context_(context), supervisor_(supervisor), driver_(worker) {
-  supervisor_.set_asked([this](const Approval& approval) { note_opened(approval); });
-}
+Approvals::Approvals(RuntimeContext& context, Supervisor& supervisor, ExecutionDriver& driver)
+    : context_(context), supervisor_(supervisor), driver_(driver) {}
 
 void Approvals::decide(base::ApprovalId id, Decision decision, Answered answered) {
-  look_at_clock();
+  check_clock();
   auto shared = std::make_shared<Decision>(std::move(decision));
   auto here = shared->secret ? supervisor_.find_waiting() : std::vector<base::RunId>();
   ask_store(
@@ -150,7 +148,7 @@ void Approvals::decide(base::ApprovalId id, Decision decision, Answered answered
         if (!outcome->is_repeated) {
           context_.crash_point("approval.after_decide");
           act(result.step, shared->secret);
-          tell(*result.approval);
+          notify(*result.approval);
         }
         answered(std::move(*result.approval));
       });
@@ -158,11 +156,11 @@ void Approvals::decide(base::ApprovalId id, Decision decision, Answered answered
 
 void Approvals::act(const ledger::StepResult& step, const std::optional<std::string>& secret) {
   for (const ledger::RunConsequence& consequence : step.runs) supervisor_.follow(consequence, secret);
-  driver_.take(step);
-  if (!step.applies.empty()) may_apply_();
+  driver_.perform(step);
+  if (!step.applies.empty()) context_.inbox.post(ApplyGranted{});
 }
 
-void Approvals::tell(const Approval& approval) {
+void Approvals::notify(const Approval& approval) {
   for (const Answered& over : waiters_.take(approval.approval_id, [](const Answered&) { return true; })) {
     over(approval);
   }
@@ -190,7 +188,7 @@ Loop::Hold Approvals::wait(base::ApprovalId id, Answered over) {
 }
 
 // The approval may have been closed by an answer at the terminal, the end of its run, or another daemon.
-void Approvals::look_at_waiters() {
+void Approvals::notify_waiters() {
   const std::vector<base::ApprovalId> ids = waiters_.keys();
   if (ids.empty() || !reading_.begin()) return;
   ask_store(
@@ -208,24 +206,24 @@ void Approvals::look_at_waiters() {
         const bool must_repeat = reading_.end();
         // A failing store is reported to callers when they begin to wait.
         if (!closed) return;
-        for (const Approval& approval : *closed) tell(approval);
-        if (must_repeat) look_at_waiters();
+        for (const Approval& approval : *closed) notify(approval);
+        if (must_repeat) notify_waiters();
       });
 }
 
 void Approvals::begin() {
-  look_at_clock();
+  check_clock();
   expire_due();
-  go_on_with_granted();
-  may_apply_();
+  resume_granted();
+  context_.inbox.post(ApplyGranted{});
 }
 
-void Approvals::take_outside(const ledger::OutsideResult& result) {
+void Approvals::on_outside_answer(const ledger::OutsideResult& result) {
   act(result.step, std::nullopt);
-  if (result.approval && result.approval->status != model::ApprovalStatus::pending) tell(*result.approval);
+  if (result.approval && result.approval->status != model::ApprovalStatus::pending) notify(*result.approval);
 }
 
-void Approvals::note_opened(const Approval& approval) {
+void Approvals::on_question_asked(const Approval& approval) {
   if (!approval.expires_at) {
     // Only the id is known here: read its times from the store.
     expire_due();
@@ -244,25 +242,25 @@ void Approvals::set_timer(std::optional<base::WallTime> due) {
 }
 
 void Approvals::expire_due() {
-  if (std::exchange(is_looking_, true)) return;
+  if (std::exchange(is_reading_due_, true)) return;
   timer_ = {};
   // A clock jump does not count as elapsed time.
-  look_at_clock();
+  check_clock();
   ask_store(
       context_.ledger, context_.loop,
       [](Transaction& transaction) { return ledger::find_due(transaction, max_at_once); },
       [this](std::expected<ledger::TimeDue, Error> due) {
-        is_looking_ = false;
+        is_reading_due_ = false;
         if (!due) {
           context_.log_warning(fmt::format("cannot check for expired approvals: {}", due.error().message()));
-          set_timer(context_.clock.wall_now() + look_pause);
+          set_timer(context_.clock.wall_now() + poll_pause);
           return;
         }
         for (const base::ApprovalId id : due->overdue) expire(id);
         for (const base::ApprovalId id : due->half) remind(id);
         // The approvals handled now are still due until their transactions commit, so check again a little later.
         const bool has_some = !due->overdue.empty() || !due->half.empty();
-        set_timer(has_some ? std::optional(context_.clock.wall_now() + look_pause) : due->next);
+        set_timer(has_some ? std::optional(context_.clock.wall_now() + poll_pause) : due->next);
       });
 }
 
@@ -285,7 +283,7 @@ void Approvals::expire(base::ApprovalId id) {
           return;
         }
         act(expired->step, std::nullopt);
-        if (expired->approval) tell(*expired->approval);
+        if (expired->approval) notify(*expired->approval);
       });
 }
 
@@ -299,7 +297,7 @@ void Approvals::remind(base::ApprovalId id) {
 }
 
 // DESIGN "Time": a jump of the wall clock must not make an approval expire early.
-void Approvals::look_at_clock() {
+void Approvals::check_clock() {
   // With a shared store, the store's own clock is used.
   if (context_.lease) return;
   const auto boot = std::chrono::duration_cast<base::Milliseconds>(context_.clock.boot_now().time_since_epoch());
@@ -321,7 +319,7 @@ void Approvals::look_at_clock() {
       });
 }
 
-void Approvals::go_on_with_granted() {
+void Approvals::resume_granted() {
   ask_store(
       context_.ledger, context_.loop,
       [host = context_.host](Transaction& transaction) {
@@ -333,24 +331,24 @@ void Approvals::go_on_with_granted() {
       });
 }
 
-void Approvals::look() {
+void Approvals::poll() {
   // This daemon's own commits trigger this as well, so limit the rate.
   const base::BootTime now = context_.loop.now();
-  const bool is_soon = now - looked_at_ < (context_.lease ? base::Milliseconds(20) : base::Milliseconds(look_pause));
+  const bool is_soon = now - polled_at_ < (context_.lease ? base::Milliseconds(20) : base::Milliseconds(poll_pause));
   if (is_soon) return;
-  looked_at_ = now;
+  polled_at_ = now;
   expire_due();
-  go_on_with_granted();
-  look_at_waiting();
-  may_apply_();
+  resume_granted();
+  poll_waiting_runs();
+  context_.inbox.post(ApplyGranted{});
   if (context_.lease) {
-    look_at_waiters();
-    supervisor_.look_for_ended();
+    notify_waiters();
+    supervisor_.poll_ended();
   }
 }
 
 // Handles this daemon's runs whose question another daemon has closed.
-void Approvals::look_at_waiting() {
+void Approvals::poll_waiting_runs() {
   const std::vector<base::RunId> waiting = supervisor_.find_waiting();
   if (waiting.empty()) return;
   ask_store(
@@ -361,7 +359,7 @@ void Approvals::look_at_waiting() {
         for (const ledger::RunConsequence& consequence : *answered) {
           // The answer may not have been typed yet; the keeper knows.
           supervisor_.follow(consequence, std::nullopt);
-          tell(consequence.approval);
+          notify(consequence.approval);
         }
       });
 }

@@ -13,11 +13,12 @@
 
 namespace reeve::runtime {
 
-// Manages approvals (SPEC §2): decides and expires them, sends reminders, and resumes the runs that asked. All state is
+// Manages approvals (SPEC §2): decides and expires them, sends reminders, and resumes the runs that asked. Reports
+// ApplyGranted to the inbox when a branch may be applied (ISO-3), and at each poll. All state is
 // recovered from the store after a crash (APR-13). Lives on the loop.
 class Approvals {
  public:
-  Approvals(RuntimeContext& context, Supervisor& supervisor, ExecutionDriver& worker);
+  Approvals(RuntimeContext& context, Supervisor& supervisor, ExecutionDriver& driver);
   Approvals(const Approvals&) = delete;
   Approvals& operator=(const Approvals&) = delete;
 
@@ -43,36 +44,33 @@ class Approvals {
   // APR-13: acts on decisions made while no daemon was running, and expires overdue approvals.
   void begin();
   // Acts on decisions made by a plain SQL update (APR-6).
-  void take_outside(const ledger::OutsideResult& result);
-  // A question was asked: its expiry and reminder are scheduled.
-  void note_opened(const model::Approval& approval);
-  // An approval was closed: notifies the callers waiting for it.
-  void look_at_waiters();
-  // Called when a branch may be applied to the checkout (ISO-3), and at each poll.
-  void set_may_apply(std::function<void()> may_apply) { may_apply_ = std::move(may_apply); }
+  void on_outside_answer(const ledger::OutsideResult& result);
+  // Schedules its expiry and reminder.
+  void on_question_asked(const model::Approval& approval);
+  // An approval may have been closed: notifies the callers waiting for it.
+  void notify_waiters();
   // The fallback behind all events (APR-6): called when the store was polled or another process wrote to it.
-  void look();
+  void poll();
 
  private:
   void act(const ledger::StepResult& step, const std::optional<std::string>& secret);
-  void tell(const model::Approval& approval);
+  void notify(const model::Approval& approval);
   void set_timer(std::optional<base::WallTime> due);
-  void look_at_clock();
-  void go_on_with_granted();
-  void look_at_waiting();
+  void check_clock();
+  void resume_granted();
+  void poll_waiting_runs();
   void expire(base::ApprovalId id);
   void remind(base::ApprovalId id);
 
   RuntimeContext& context_;
   Supervisor& supervisor_;
   ExecutionDriver& driver_;
-  std::function<void()> may_apply_ = [] {};
   HoldMap<base::ApprovalId, Answered> waiters_{context_.loop};
   // The next known expiry or reminder.
   std::optional<base::WallTime> due_;
   Loop::Hold timer_;
-  bool is_looking_ = false;
-  base::BootTime looked_at_;
+  bool is_reading_due_ = false;
+  base::BootTime polled_at_;
   // Reading approvals with waiters from the store.
   Coalesced reading_;
   // Wall time minus BOOTTIME, as last observed; a change means that the wall clock jumped.

@@ -109,7 +109,7 @@ void ExecutionDriver::on_migration_result(base::ExecutionId root, const Migratio
   context_.log_warning(fmt::format("{} continues on this host", root.text()));
   note_open(root);
   take_found(result.found);
-  take(result.step);
+  perform(result.step);
 }
 
 void ExecutionDriver::end_migration(base::ExecutionId root, const std::optional<Error>& error) {

@@ -23,7 +23,7 @@ constexpr std::int64_t max_lapsed = 10'000;
 constexpr std::int64_t max_orphans = 10'000;
 // Executions checked per poll.
 constexpr std::size_t max_swept = 1'000;
-constexpr auto look_pause = std::chrono::seconds(1);
+constexpr auto poll_pause = std::chrono::seconds(1);
 // With a shared store, other daemons may announce work at any time.
 constexpr base::Milliseconds shared_pause(20);
 
@@ -148,7 +148,7 @@ void ExecutionDriver::take_found(std::vector<Found> all) {
     hold(found.held.work, [this, runs = std::move(found.runs), is_foreign = found.is_foreign](NodeExecutor& work) {
       const auto go_on = [this, runs](NodeExecutor& held) {
         held.resume(runs);
-        if (held.run()) look_at_run(*held.run());
+        if (held.run()) read_run(*held.run());
       };
       if (is_foreign) return work.take_over(runs.back(), go_on);
       go_on(work);
@@ -157,16 +157,18 @@ void ExecutionDriver::take_found(std::vector<Found> all) {
 }
 
 // The run may have ended between reading it and now, without a subscriber.
-void ExecutionDriver::look_at_run(base::RunId run) {
+void ExecutionDriver::read_run(base::RunId run) {
   ask_store(
       context_.ledger, context_.loop,
       [run](Transaction& transaction) { return store::find_run(transaction.session(), run); },
       [this](const std::expected<std::optional<store::RunRow>, Error>& row) {
-        if (row && *row) see((*row)->run);
+        if (row && *row) on_run_changed((*row)->run);
       });
 }
 
-void ExecutionDriver::put_aside(const model::Run& run, Supervisor::LostAnswer answer) {
+void ExecutionDriver::on_attempt_lost(const AttemptLost& lost) {
+  const model::Run& run = lost.run;
+  const auto& answer = lost.answer;
   const bool is_gate = !find_word(run, commit_key).empty();
   const bool is_of_node = run.execution_id && (is_gate || run.node_id);
   if (!is_of_node) return answer(std::nullopt);
@@ -174,13 +176,15 @@ void ExecutionDriver::put_aside(const model::Run& run, Supervisor::LostAnswer an
     if (!place) return answer(place.error());
     if (!place->settings->base_commit) return answer(std::nullopt);
     const IsolationSettings settings = make_isolation_settings(*place->settings);
-    const auto tell = [answer](const auto& done) { answer(done ? std::nullopt : std::optional<Error>(done.error())); };
+    const auto report = [answer](const auto& done) {
+      answer(done ? std::nullopt : std::optional<Error>(done.error()));
+    };
     if (is_gate) {
       const Isolation::Checkout checkout{
           .folder = run.cwd, .commit = find_word(run, commit_key), .tree = find_word(run, tree_key)};
-      return helpers_.isolation.renew_checkout(settings, place->root, checkout, tell);
+      return helpers_.isolation.renew_checkout(settings, place->root, checkout, report);
     }
-    helpers_.isolation.set_back(settings, place_of(run, place->root), tell);
+    helpers_.isolation.set_back(settings, place_of(run, place->root), report);
   });
 }
 
@@ -241,7 +245,7 @@ void ExecutionDriver::sweep_orphans() {
   });
 }
 
-void ExecutionDriver::see_ended(base::ExecutionId root) {
+void ExecutionDriver::on_node_gone(base::ExecutionId root) {
   const auto found = ending_.find(root);
   if (found == ending_.end() || --found->second > 0) return;
   ending_.erase(found);
@@ -256,7 +260,7 @@ void ExecutionDriver::apply(base::ExecutionId execution) {
   });
 }
 
-void ExecutionDriver::tell_unapplied(base::ExecutionId root, const std::string& why) const {
+void ExecutionDriver::log_unapplied(base::ExecutionId root, const std::string& why) const {
   context_.log_warning(fmt::format("the changes of {} were not applied: {}", root.text(), why));
 }
 
@@ -286,15 +290,15 @@ void ExecutionDriver::apply_passed(base::ExecutionId root, const SharedSettings&
         // An unknown result is not a refusal: retried until it is known.
         if (!refusing) return later([this, root, settings, done] { apply_passed(root, settings, done); });
         if (*refusing) {
-          tell_unapplied(root, fmt::format("gate {} did not pass", base::quoted(**refusing)));
+          log_unapplied(root, fmt::format("gate {} did not pass", base::quoted(**refusing)));
           unapplied_.insert(root);
           return done();
         }
         helpers_.isolation.apply(make_isolation_settings(*settings), root, settings->apply,
                                  [this, root, done](const std::expected<Isolation::Applied, Error>& applied) {
-                                   if (!applied) tell_unapplied(root, applied.error().message());
+                                   if (!applied) log_unapplied(root, applied.error().message());
                                    const bool is_held = applied && applied->kind == Isolation::Applied::Kind::held;
-                                   if (is_held) tell_unapplied(root, applied->message);
+                                   if (is_held) log_unapplied(root, applied->message);
                                    if (!applied || applied->waits) {
                                      unapplied_.insert(root);
                                    } else {
@@ -364,18 +368,18 @@ void ExecutionDriver::finish_open() {
       });
 }
 
-void ExecutionDriver::look() {
-  if (!has_begun_ || is_looking_) return;
+void ExecutionDriver::poll() {
+  if (!has_begun_ || is_polling_) return;
   const base::BootTime now = context_.loop.now();
-  const bool is_soon = now - looked_at_ < (context_.lease ? shared_pause : base::Milliseconds(look_pause));
+  const bool is_soon = now - polled_at_ < (context_.lease ? shared_pause : base::Milliseconds(poll_pause));
   if (is_soon) return;
-  looked_at_ = now;
+  polled_at_ = now;
   offer_room();
   sweep_orphans();
   if (!context_.lease) return;
-  is_looking_ = true;
-  adopt([this] { is_looking_ = false; });
-  look_at_held();
+  is_polling_ = true;
+  adopt([this] { is_polling_ = false; });
+  poll_held();
   find_migratable();
   sweep_settings();
 }
@@ -410,7 +414,7 @@ void ExecutionDriver::sweep_settings() {
 }
 
 // With a shared store, another daemon may have cancelled nodes held here.
-void ExecutionDriver::look_at_held() {
+void ExecutionDriver::poll_held() {
   std::vector<ledger::Claim> claims;
   for (const auto& [_, work] : held_) claims.push_back(work->claim());
   if (claims.empty()) return;

@@ -46,9 +46,9 @@ void ExecutionDriver::note_room() {
 // Nodes with a prepared folder come first, because others may wait for that folder.
 void ExecutionDriver::start_waiting() {
   while (!placed_.empty() && busy_.size() < max_runs()) {
-    const Placed next = std::move(placed_.front());
+    const WorktreeReady next = std::move(placed_.front());
     placed_.pop_front();
-    give_room(next.claim, next.go);
+    give_room(next);
   }
   while (!waiting_.empty() && busy_.size() < max_runs() && may_prepare()) {
     const ledger::StartWork work = std::move(waiting_.front());
@@ -57,21 +57,29 @@ void ExecutionDriver::start_waiting() {
   }
 }
 
-void ExecutionDriver::give_room(const ledger::Claim& claim, std::function<void()> go) {
-  if (busy_.size() >= max_runs()) {
-    placed_.push_back({claim, std::move(go)});
-    return note_room();
-  }
-  preparing_.erase(key_of(claim));
-  busy_.insert_or_assign(key_of(claim), claim);
-  note_room();
-  go();
+void ExecutionDriver::on_worktree_ready(const WorktreeReady& ready) {
+  // The node may have been cancelled meanwhile.
+  if (find_held(ready.claim)) give_room(ready);
 }
 
-void ExecutionDriver::note_change(const Key& key) {
-  const auto found = held_.find(key);
-  if (found == held_.end()) return;
-  const NodeExecutor& work = *found->second;
+void ExecutionDriver::give_room(const WorktreeReady& ready) {
+  if (busy_.size() >= max_runs()) {
+    placed_.push_back(ready);
+    return note_room();
+  }
+  const Key key = key_of(ready.claim);
+  preparing_.erase(key);
+  busy_.insert_or_assign(key, ready.claim);
+  note_room();
+  if (const auto node = find_held(ready.claim)) node->start_in(ready.folder);
+}
+
+void ExecutionDriver::on_node_changed(const ledger::Claim& claim) {
+  const auto held = find_held(claim);
+  // Work that is over keeps its slot until its result is stored.
+  if (!held || held->is_over()) return;
+  const NodeExecutor& work = *held;
+  const Key key = key_of(claim);
   if (work.run()) by_run_.insert_or_assign(*work.run(), key);
   if (work.is_preparing()) {
     preparing_.insert(key);
@@ -99,11 +107,11 @@ void ExecutionDriver::use_room() {
 }
 
 // With a shared store: makes other daemons check at once instead of at their next poll.
-void ExecutionDriver::tell_others() {
-  if (!context_.lease || std::exchange(is_telling_, true)) return;
+void ExecutionDriver::wake_others() {
+  if (!context_.lease || std::exchange(is_waking_, true)) return;
   ask_store(
       context_.ledger, context_.loop, [](Transaction& transaction) { ledger::wake_others(transaction); },
-      [this](const std::expected<void, Error>&) { is_telling_ = false; });
+      [this](const std::expected<void, Error>&) { is_waking_ = false; });
 }
 
 // Claims ready nodes that nothing has started, as far as slots are free.
@@ -144,7 +152,7 @@ void ExecutionDriver::offer_room() {
         }
         if (offered->next) wait_until(*offered->next);
         const bool has_begun_some = count_begun(offered->step) > 0;
-        take(offered->step);
+        perform(offered->step);
         note_room();
         if (must_repeat || (has_begun_some && room() > 0)) offer_room();
       });

@@ -151,7 +151,7 @@ void ExecutionDriver::store_start(std::shared_ptr<Start> start, std::vector<std:
           const base::ExecutionId id = stored->started.execution;
           const Place place = settings_cache_.put(id, {settings_cache_.share(std::move(start->settings)), id});
           note_open(id);
-          take(stored->step);
+          perform(stored->step);
           const bool is_shared = place.settings->base_commit && place.settings->worktree.remote;
           if (is_shared) helpers_.isolation.share(make_isolation_settings(*place.settings), id);
         }
@@ -187,7 +187,7 @@ void ExecutionDriver::step(base::ExecutionId execution, engine::ExecutionEvent e
                 return answer(std::unexpected(result.error()));
               }
               if (is_retry) note_open(execution);
-              take(*result);
+              perform(*result);
               answer(execution);
             });
 }
@@ -210,7 +210,7 @@ void ExecutionDriver::retry(base::ExecutionId execution, Answer<base::ExecutionI
        std::move(answer));
 }
 
-void ExecutionDriver::take(const StepResult& result) {
+void ExecutionDriver::perform(const StepResult& result) {
   for (const ledger::Work& work : result.work) {
     if (const auto* start = std::get_if<ledger::StartWork>(&work)) {
       begin_work(*start);
@@ -222,7 +222,7 @@ void ExecutionDriver::take(const StepResult& result) {
       } else {
         was_full_ = true;
       }
-      if (!offer->not_before) tell_others();
+      if (!offer->not_before) wake_others();
     } else if (const auto* cancel = std::get_if<ledger::CancelWork>(&work)) {
       drop(*cancel);
     }
@@ -231,9 +231,9 @@ void ExecutionDriver::take(const StepResult& result) {
   for (const StepResult::Ended& ended : result.ended) finish(ended.execution, ended.status);
 }
 
-void ExecutionDriver::take_followed(const std::optional<Error>& error, const StepResult& result) {
-  rethrow_unknown_commit(error);
-  take(result);
+void ExecutionDriver::on_steps_committed(const StepsCommitted& steps) {
+  rethrow_unknown_commit(steps.error);
+  perform(steps.result);
 }
 
 void ExecutionDriver::begin_work(const ledger::StartWork& work) {
@@ -264,7 +264,7 @@ void ExecutionDriver::hold(const ledger::StartWork& work, std::function<void(Nod
       });
     }
     const engine::NodeFailed failed{work.claim.node, model::RetryOn::failed, place.error().message(), true};
-    conclude(work.claim, [failed](Transaction&) { return failed; });
+    conclude({work.claim, [failed](Transaction&) { return failed; }});
   });
 }
 
@@ -322,17 +322,10 @@ void ExecutionDriver::adapt(ExecutionSettings& settings, Origin origin) const {
 void ExecutionDriver::add(const ledger::StartWork& work, const Place& place,
                           const std::function<void(NodeExecutor&)>& go) {
   const Key key = key_of(work.claim);
-  const ledger::Claim claim = work.claim;
   // It was cancelled while its settings were read; the node may belong to another claim by now.
   const auto busy = busy_.find(key);
-  if (busy == busy_.end() || busy->second != claim) return;
-  NodeExecutor::Events events;
-  events.over = [this, claim](NodeExecutor::Event event) { conclude(claim, std::move(event)); };
-  events.lost = [this, claim] { forget(claim); };
-  events.placed = [this, claim](std::function<void()> go) { give_room(claim, std::move(go)); };
-  events.changed = [this, key] { note_change(key); };
-  const auto node = std::make_shared<NodeExecutor>(helpers_, NodeExecutor::Start{work, place.settings, place.root},
-                                                   std::move(events));
+  if (busy == busy_.end() || busy->second != work.claim) return;
+  const auto node = std::make_shared<NodeExecutor>(helpers_, NodeExecutor::Start{work, place.settings, place.root});
   held_.insert_or_assign(key, node);
   go(*node);
 }
@@ -345,50 +338,53 @@ void ExecutionDriver::forget(const ledger::Claim& claim) {
     held_.erase(found);
     preparing_.erase(key);
   }
-  std::erase_if(placed_, [&](const Placed& placed) { return placed.claim == claim; });
+  std::erase_if(placed_, [&](const WorktreeReady& placed) { return placed.claim == claim; });
   free_room(claim);
   use_room();
 }
 
-void ExecutionDriver::see(const model::Run& run) {
+std::shared_ptr<NodeExecutor> ExecutionDriver::find_held(const ledger::Claim& claim) const {
+  const auto found = held_.find(key_of(claim));
+  return found != held_.end() && found->second->claim() == claim ? found->second : nullptr;
+}
+
+void ExecutionDriver::on_run_changed(const model::Run& run) {
   const auto found = by_run_.find(run.tool_run_id);
   if (found == by_run_.end()) return;
-  // Posted, because the run's own functions call this.
-  context_.loop.post([this, run, key = found->second] {
-    const auto work = held_.find(key);
-    if (work == held_.end()) return;
-    if (is_final(run.status)) by_run_.erase(run.tool_run_id);
-    const std::shared_ptr<NodeExecutor> kept = work->second;
-    kept->see(run);
-  });
+  const auto work = held_.find(found->second);
+  if (work == held_.end()) return;
+  if (is_final(run.status)) by_run_.erase(found);
+  const std::shared_ptr<NodeExecutor> kept = work->second;
+  kept->on_run_changed(run);
 }
+
+void ExecutionDriver::on_work_ended(const NodeWorkEnded& ended) { conclude(ended); }
 
 void ExecutionDriver::conclude_now(const ledger::Claim& claim, engine::ExecutionEvent event) {
   auto shared = std::make_shared<engine::ExecutionEvent>(std::move(event));
-  auto unit = ledger::make_conclude(context_.ledger.executions(), capacity(0), claim, *shared,
-                                    [this, claim, shared](const std::optional<Error>& error, StepResult& result) {
-                                      context_.loop.post([this, claim, shared, error, result = std::move(result)] {
-                                        see_concluded(claim, [shared](Transaction&) { return *shared; }, error, result);
-                                      });
-                                    });
+  const NodeWorkEnded ended{claim, [shared](Transaction&) { return *shared; }};
+  auto unit = ledger::make_conclude(
+      context_.ledger.executions(), capacity(0), claim, *shared,
+      [this, ended](const std::optional<Error>& error, StepResult& result) {
+        context_.loop.post([this, ended, error, result = std::move(result)] { on_concluded(ended, error, result); });
+      });
   if (context_.ledger.submit(std::move(unit))) return;
-  see_concluded(claim, [shared](Transaction&) { return *shared; }, Error("store.busy", "the store is busy"), {});
+  on_concluded(ended, Error("store.busy", "the store is busy"), {});
 }
 
-void ExecutionDriver::conclude(const ledger::Claim& claim, NodeExecutor::Event event) {
+void ExecutionDriver::conclude(const NodeWorkEnded& ended) {
   context_.crash_point("node.before_conclude");
   ask_store(
       context_.ledger, context_.loop,
-      [claim, event, worker = capacity(1), &ledger = context_.ledger](Transaction& transaction) {
+      [ended, worker = capacity(1), &ledger = context_.ledger](Transaction& transaction) {
         StepResult result;
-        const engine::ExecutionEvent made = event(transaction);
-        ledger.executions().conclude(transaction, claim, made, worker, result);
+        const engine::ExecutionEvent made = ended.make_event(transaction);
+        ledger.executions().conclude(transaction, ended.claim, made, worker, result);
         return result;
       },
-      [this, claim, event](std::expected<StepResult, Error> result) {
+      [this, ended](std::expected<StepResult, Error> result) {
         context_.crash_point("node.after_conclude");
-        see_concluded(claim, event, result ? std::nullopt : std::optional(result.error()),
-                      result ? *result : StepResult());
+        on_concluded(ended, result ? std::nullopt : std::optional(result.error()), result ? *result : StepResult());
       });
 }
 
@@ -399,25 +395,24 @@ void ExecutionDriver::later(std::function<void()> again) {
   });
 }
 
-void ExecutionDriver::see_concluded(const ledger::Claim& claim, const NodeExecutor::Event& event,
-                                    const std::optional<Error>& error, const StepResult& result) {
+void ExecutionDriver::on_concluded(const NodeWorkEnded& ended, const std::optional<Error>& error,
+                                   const StepResult& result) {
+  const ledger::Claim& claim = ended.claim;
   rethrow_unknown_commit(error);
   // The store refused, so nothing happened: retry until it succeeds.
   if (error && error->code() != "execution.not_found") {
     context_.log_warning(
         fmt::format("cannot store the result of a node of {}: {}", claim.execution.text(), error->message()));
-    return later([this, claim, event] { conclude(claim, event); });
+    return later([this, ended] { conclude(ended); });
   }
   // Releases its slot before subsequent work asks for one.
-  const auto found = held_.find(key_of(claim));
-  const bool is_its = found != held_.end() && found->second->claim() == claim;
-  if (is_its) {
-    held_.erase(found);
+  if (find_held(claim)) {
+    held_.erase(key_of(claim));
     std::erase_if(by_run_, [&](const auto& entry) { return entry.second == key_of(claim); });
     preparing_.erase(key_of(claim));
   }
   free_room(claim);
-  take(result);
+  perform(result);
   use_room();
 }
 
@@ -428,10 +423,10 @@ void ExecutionDriver::drop(const ledger::CancelWork& cancel) {
   if (found != held_.end() && found->second->claim() == cancel.claim) {
     const std::shared_ptr<NodeExecutor> work = found->second;
     ++ending_[work->root()];
-    work->cancel("its node was cancelled", [this, root = work->root()] { see_ended(root); });
+    work->cancel("its node was cancelled", [this, root = work->root()] { on_node_gone(root); });
   } else if (found == held_.end()) {
     // Another daemon may hold the work.
-    tell_others();
+    wake_others();
   }
   forget(cancel.claim);
 }

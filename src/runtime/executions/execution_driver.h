@@ -50,23 +50,22 @@ class ExecutionDriver {
   // GRF-14. Errors: `execution.not_found`, `execution.not_failed`, `execution.is_part`.
   void retry(base::ExecutionId execution, Answer<base::ExecutionId> answer);
 
-  // Performs the actions of a committed step (ledger/executions.h), made by this worker or by an answer to a question.
-  void take(const ledger::StepResult& result);
-
-  // The same for steps that followed from status changes of runs; with an error, it is unknown whether they were
-  // stored.
-  void take_followed(const std::optional<base::Error>& error, const ledger::StepResult& result);
+  // Performs the actions of a committed step (ledger/executions.h), made by this driver or by an answer to a question.
+  void perform(const ledger::StepResult& result);
 
   // Called after every run was examined (RUN-13): continues the work of the dead predecessor and pending cleanup of
   // ended executions. Calls `done` when it is ready.
   void begin(std::function<void()> done);
   // Called at each poll and after external writes: work of other daemons may have become available, or been taken.
-  void look();
-  // A run changed.
-  void see(const model::Run& run);
-  // ISO-1: an attempt of that run was lost. Sets its changes aside, so that the next attempt begins from the same
-  // state.
-  void put_aside(const model::Run& run, Supervisor::LostAnswer answer);
+  void poll();
+  void on_run_changed(const model::Run& run);
+  // ISO-1: sets the attempt's changes aside, so that the next attempt begins from the same state.
+  void on_attempt_lost(const AttemptLost& lost);
+  void on_steps_committed(const StepsCommitted& steps);
+  void on_node_changed(const ledger::Claim& claim);
+  void on_worktree_ready(const WorktreeReady& ready);
+  void on_work_ended(const NodeWorkEnded& ended);
+  void on_claim_lost(const ledger::Claim& claim) { forget(claim); }
   // The execution has ended, but applying and cleanup are not finished (ISO-3).
   bool is_finishing(base::ExecutionId root) const { return finishing_.contains(root); }
 
@@ -106,17 +105,18 @@ class ExecutionDriver {
   void with_place(base::ExecutionId execution, Answer<Place> then);
   enum class Origin { here, elsewhere };
   void adapt(ExecutionSettings& settings, Origin origin) const;
-  void note_change(const Key& key);
+  // The node of that claim, if it is held here.
+  std::shared_ptr<NodeExecutor> find_held(const ledger::Claim& claim) const;
   void forget(const ledger::Claim& claim);
   void free_room(const ledger::Claim& claim);
   void use_room();
-  void conclude(const ledger::Claim& claim, NodeExecutor::Event event);
+  void conclude(const NodeWorkEnded& ended);
   void conclude_now(const ledger::Claim& claim, engine::ExecutionEvent event);
-  void see_concluded(const ledger::Claim& claim, const NodeExecutor::Event& event,
-                     const std::optional<base::Error>& error, const ledger::StepResult& result);
+  void on_concluded(const NodeWorkEnded& ended, const std::optional<base::Error>& error,
+                    const ledger::StepResult& result);
   void drop(const ledger::CancelWork& cancel);
   void start_waiting();
-  void give_room(const ledger::Claim& claim, std::function<void()> go);
+  void give_room(const WorktreeReady& ready);
   std::size_t max_runs() const noexcept { return static_cast<std::size_t>(context_.supervision.max_parallel_runs); }
   bool may_prepare() const noexcept;
   // If the outcome of a transaction is unknown, nodes claimed in it would never be started. The exception ends the
@@ -127,7 +127,7 @@ class ExecutionDriver {
   static bool is_of_store(const base::Error& error) { return error.code().starts_with("store."); }
   void later(std::function<void()> again);
   void offer_room();
-  void tell_others();
+  void wake_others();
   void wait_until(base::WallTime when);
 
   void step(base::ExecutionId execution, engine::ExecutionEvent event, base::Error refusal,
@@ -146,19 +146,19 @@ class ExecutionDriver {
   void end_migration(base::ExecutionId root, const std::optional<base::Error>& error);
   void put_off(std::map<base::ExecutionId, Pause>& pauses, base::ExecutionId root) const;
   bool is_due(const std::map<base::ExecutionId, Pause>& pauses, base::ExecutionId root) const;
-  void look_at_run(base::RunId run);
+  void read_run(base::RunId run);
   void end_orphans(std::function<void()> done);
   void end_orphan(const ledger::Orphan& orphan, std::function<void()> done);
   void find_orphans(Answer<std::vector<ledger::Orphan>> then);
   void sweep_orphans();
-  void see_ended(base::ExecutionId root);
+  void on_node_gone(base::ExecutionId root);
   void apply(base::ExecutionId execution);
   void apply_passed(base::ExecutionId root, const SharedSettings& settings, std::function<void()> done);
-  void tell_unapplied(base::ExecutionId root, const std::string& why) const;
+  void log_unapplied(base::ExecutionId root, const std::string& why) const;
   void finish(base::ExecutionId root, model::ExecutionStatus status);
   void close(base::ExecutionId root, model::ExecutionStatus status, const SharedSettings& settings);
   void finish_open();
-  void look_at_held();
+  void poll_held();
   void note_open(base::ExecutionId root);
   void sweep_settings();
 
@@ -175,11 +175,7 @@ class ExecutionDriver {
   // Nodes whose working folder is being prepared, which use no slot; and those whose folder is ready and which wait for
   // a slot.
   std::set<Key> preparing_;
-  struct Placed {
-    ledger::Claim claim;
-    std::function<void()> go;
-  };
-  std::deque<Placed> placed_;
+  std::deque<WorktreeReady> placed_;
   SettingsCache settings_cache_;
   // Number of an execution's nodes that are being ended, and ended executions that wait for that.
   std::map<base::ExecutionId, int> ending_;
@@ -203,12 +199,12 @@ class ExecutionDriver {
   bool was_full_ = false;
   Coalesced offering_;
   bool has_begun_ = false;
-  bool is_looking_ = false;
+  bool is_polling_ = false;
   bool is_sweeping_orphans_ = false;
   base::BootTime next_stray_sweep_;
   base::BootTime next_orphan_sweep_;
-  bool is_telling_ = false;
-  base::BootTime looked_at_;
+  bool is_waking_ = false;
+  base::BootTime polled_at_;
   std::optional<base::WallTime> due_;
   Loop::Hold timer_;
   // Lets callbacks detect that this object is gone.

@@ -51,8 +51,7 @@ NodeAttemptId place_of(const Run& run, base::ExecutionId root) {
           .worktree_id = {}};
 }
 
-NodeExecutor::NodeExecutor(Helpers helpers, Start start, Events events)
-    : helpers_(helpers), start_(std::move(start)), events_(std::move(events)) {}
+NodeExecutor::NodeExecutor(Helpers helpers, Start start) : helpers_(helpers), start_(std::move(start)) {}
 
 const model::Node& NodeExecutor::node() const { return start_.work.workflow->workflow.nodes[claim().node]; }
 
@@ -105,10 +104,10 @@ void NodeExecutor::resume(const std::vector<Run>& runs) {
   if (last_task == nullptr) return begin();
   round_ = std::atoi(find(*last_task, round_key, "0").c_str());
   folder_ = moved_folder_.value_or(last_task->cwd);
-  if (is_final(last_task->status)) return see_task_end(*last_task);
+  if (is_final(last_task->status)) return on_task_end(*last_task);
   run_ = last_task->tool_run_id;
   is_waiting_ = last_task->status == RunStatus::waiting_approval;
-  events_.changed();
+  report_change();
 }
 
 // The changes may already be in the branch, with only the user's checkout not ready for them; the task is not repeated
@@ -192,12 +191,12 @@ void NodeExecutor::take_over_isolated(const Run& last, std::function<void(NodeEx
       }));
 }
 
-void NodeExecutor::see(const Run& run) {
+void NodeExecutor::on_run_changed(const Run& run) {
   if (is_over_ || run.tool_run_id != run_) return;
   const bool was_waiting = is_waiting_;
   is_waiting_ = run.status == RunStatus::waiting_approval;
-  if (is_final(run.status)) return see_end(run);
-  if (was_waiting != is_waiting_) events_.changed();
+  if (is_final(run.status)) return on_run_end(run);
+  if (was_waiting != is_waiting_) report_change();
 }
 
 void NodeExecutor::cancel(const std::string& reason, std::function<void()> done) {
@@ -223,20 +222,17 @@ void NodeExecutor::cancel(const std::string& reason, std::function<void()> done)
 void NodeExecutor::prepare() {
   if (!is_isolated()) return start_task(start_.settings->project);
   is_preparing_ = true;
-  // Posted, because the caller has not finished starting it.
-  helpers_.context.loop.post([weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (self && !self->is_over_) self->events_.changed();
-  });
+  report_change();
   helpers_.isolation.prepare(isolation_settings(), place(),
                              guarded<std::string>([](NodeExecutor& self, const std::string& folder) {
-                               self.events_.placed([weak = self.weak_from_this(), folder] {
-                                 const auto work = weak.lock();
-                                 if (!work || work->is_over_) return;
-                                 work->is_preparing_ = false;
-                                 work->start_task(folder);
-                               });
+                               self.helpers_.context.inbox.post(WorktreeReady{self.claim(), folder});
                              }));
+}
+
+void NodeExecutor::start_in(const std::string& folder) {
+  if (is_over_) return;
+  is_preparing_ = false;
+  start_task(folder);
 }
 
 void NodeExecutor::start_task(const std::string& folder) {
@@ -287,10 +283,10 @@ void NodeExecutor::launch(RunPlan plan) {
         self->launching_ = nullptr;
         if (run) {
           self->run_ = run->tool_run_id;
-          self->events_.changed();
+          self->report_change();
         } else if (run.error().code() == "execution.claim_lost") {
           self->is_over_ = true;
-          self->events_.lost();
+          self->helpers_.context.inbox.post(ClaimLost{self->claim()});
         } else if (run.error().code().starts_with("store.") || run.error().code() == "run.no_descriptors") {
           self->launch_later(plan, run.error());
         } else {
@@ -326,14 +322,14 @@ void NodeExecutor::begin_later(const Error& error) {
   });
 }
 
-void NodeExecutor::see_end(const Run& run) {
+void NodeExecutor::on_run_end(const Run& run) {
   run_.reset();
   is_waiting_ = false;
-  if (is_at_gate_) return see_gate_end(run);
-  see_task_end(run);
+  if (is_at_gate_) return on_gate_end(run);
+  on_task_end(run);
 }
 
-void NodeExecutor::see_task_end(const Run& run) {
+void NodeExecutor::on_task_end(const Run& run) {
   task_run_ = run;
   if (run.status == RunStatus::completed) return collect();
   // A person has refused or not answered; a retry would not be an answer.
@@ -405,7 +401,7 @@ void NodeExecutor::fail(const Failure& failure) {
   const graph::NodeIndex index = claim().node;
   const bool is_spent = task() != nullptr && task()->retry && tries() >= task()->retry->attempts;
   const bool is_final = failure.is_final || is_spent;
-  const Event event = [index, failure, is_final](ledger::Transaction&) -> engine::ExecutionEvent {
+  const MakeEvent event = [index, failure, is_final](ledger::Transaction&) -> engine::ExecutionEvent {
     return engine::NodeFailed{index, failure.kind, failure.error, is_final};
   };
   const bool has_place = is_isolated() && task() != nullptr && task()->role != noop_role;
@@ -423,10 +419,10 @@ void NodeExecutor::fail(const Error& error) {
   fail(Failure{.error = std::move(text)});
 }
 
-void NodeExecutor::end(Event event) {
+void NodeExecutor::end(MakeEvent make_event) {
   is_over_ = true;
   run_.reset();
-  events_.over(std::move(event));
+  helpers_.context.inbox.post(NodeWorkEnded{claim(), std::move(make_event)});
 }
 
 }  // namespace reeve::runtime

@@ -10,6 +10,7 @@
 #include "engine/execution.h"
 #include "ledger/executions.h"
 #include "runtime/executions/node_plan.h"
+#include "runtime/inbox/inbox.h"
 #include "runtime/isolation/isolation.h"
 #include "runtime/runs/sandbox.h"
 #include "runtime/runs/supervisor.h"
@@ -35,20 +36,9 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
     std::shared_ptr<const ExecutionSettings> settings;
     base::ExecutionId root{0};
   };
-  // Created within the transaction that concludes the claim.
-  using Event = std::function<engine::ExecutionEvent(ledger::Transaction&)>;
-  struct Events {
-    // Reports the result, once. Not called after cancel().
-    std::function<void(Event)> over;
-    // Another daemon holds the claim: nothing is concluded.
-    std::function<void()> lost;
-    // The working folder is ready: calls back once there is a free slot for its run (RUN-14).
-    std::function<void(std::function<void()>)> placed;
-    // Its run changed, or whether it uses a slot.
-    std::function<void()> changed;
-  };
 
-  NodeExecutor(Helpers helpers, Start start, Events events);
+  // Reports to the inbox: NodeChanged, WorktreeReady, and once NodeWorkEnded or ClaimLost; nothing after cancel().
+  NodeExecutor(Helpers helpers, Start start);
   NodeExecutor(const NodeExecutor&) = delete;
   NodeExecutor& operator=(const NodeExecutor&) = delete;
 
@@ -58,13 +48,16 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
   // GRF-13: its last run was on another host and no longer has live processes. Calls `done` once this daemon owns it,
   // or it has ended.
   void take_over(const model::Run& last, std::function<void(NodeExecutor&)> done);
-  void see(const model::Run& run);
+  // There is a slot for its run in the folder of WorktreeReady.
+  void start_in(const std::string& folder);
+  void on_run_changed(const model::Run& run);
   // The node has ended: stops all work. Calls `done` when nothing of it runs and its changes were collected.
   void cancel(const std::string& reason, std::function<void()> done);
 
   const ledger::Claim& claim() const noexcept { return start_.work.claim; }
   base::ExecutionId root() const noexcept { return start_.root; }
   const std::optional<base::RunId>& run() const noexcept { return run_; }
+  bool is_over() const noexcept { return is_over_; }
   // Whether it counts towards max_parallel_runs. Work that waits for a person (RUN-14) or for its working folder does
   // not.
   bool is_busy() const noexcept { return !is_over_ && !is_waiting_ && !is_preparing_; }
@@ -86,8 +79,8 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
   void start_run(RunPlan plan);
   void launch(RunPlan plan);
   void launch_later(RunPlan plan, const base::Error& error);
-  void see_end(const model::Run& run);
-  void see_task_end(const model::Run& run);
+  void on_run_end(const model::Run& run);
+  void on_task_end(const model::Run& run);
   void collect();
 
   // In runtime/executions/node_gates.cpp.
@@ -100,7 +93,7 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
   void begin_gates();
   void next_gate();
   void start_gate(const std::string& gate, const Isolation::Checkout& checkout);
-  void see_gate_end(const model::Run& run);
+  void on_gate_end(const model::Run& run);
   bool may_try_again(const std::string& gate) const;
   // How often the task was started: its attempts, plus the rounds that gates sent back (GRF-14).
   std::int64_t tries() const noexcept { return claim().attempt + round_; }
@@ -120,7 +113,10 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
   void fail(const Failure& failure);
   void fail(const base::Error& error);
   void finish(bool said_yes, const std::string& why_no);
-  void end(Event event);
+  // Creates the event within the transaction that concludes the claim.
+  using MakeEvent = std::function<engine::ExecutionEvent(ledger::Transaction&)>;
+  void end(MakeEvent make_event);
+  void report_change() { helpers_.context.inbox.post(NodeChanged{claim()}); }
   // Calls `then` with the result if this work is still wanted; an error fails the node.
   template <class T, class Then>
   auto guarded(Then then) {
@@ -136,7 +132,6 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
 
   Helpers helpers_;
   Start start_;
-  Events events_;
   bool is_over_ = false;
   bool is_waiting_ = false;
   bool is_preparing_ = false;

@@ -52,9 +52,9 @@ void NodeExecutor::next_gate() {
   }
   if (const auto past = past_gates_.extract(gate)) {
     is_at_gate_ = true;
-    if (is_final(past.mapped().status)) return see_gate_end(past.mapped());
+    if (is_final(past.mapped().status)) return on_gate_end(past.mapped());
     run_ = past.mapped().tool_run_id;
-    return events_.changed();
+    return report_change();
   }
   if (!is_isolated()) return start_gate(gate, {.folder = start_.settings->project, .commit = {}, .tree = {}});
   helpers_.isolation.checkout(isolation_settings(), place(), commit_, gate,
@@ -79,7 +79,7 @@ void NodeExecutor::start_gate(const std::string& gate, const Isolation::Checkout
   start_run(std::move(*plan));
 }
 
-void NodeExecutor::see_gate_end(const Run& run) {
+void NodeExecutor::on_gate_end(const Run& run) {
   is_at_gate_ = false;
   if (!gate_folder_.empty()) helpers_.isolation.discard(isolation_settings(), std::exchange(gate_folder_, {}));
   const std::string gate = gates_[gate_++];

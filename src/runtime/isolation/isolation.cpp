@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ledger/ledger.h"
+#include "runtime/inbox/inbox.h"
 #include "runtime/isolation/apply_schedule.h"
 #include "runtime/isolation/attempt.h"
 #include "runtime/isolation/git_operations.h"
@@ -126,7 +127,7 @@ Isolation::Isolation(RuntimeContext& context)
             .ask_gates = [this, &lane](const GateCheck& check,
                                        auto answer) { ask_gates(*lane, check, std::move(answer)); },
             .cancel_gates = [this](const std::string& name) { post([this, name] { gates_.cancel(name); }); },
-            .asked = [this](const model::Approval& approval) { post([this, approval] { asked_(approval); }); }});
+            .asked = [this](const model::Approval& approval) { context_.inbox.post(QuestionAsked{approval}); }});
   };
   make_lane(BranchKind::local, local_);
   make_lane(BranchKind::shared, shared_);
@@ -353,7 +354,6 @@ void Isolation::apply_granted() {
 }
 
 void Isolation::set_gates(GateHooks hooks) { gates_ = std::move(hooks); }
-void Isolation::set_asked(std::function<void(const model::Approval&)> asked) { asked_ = std::move(asked); }
 
 void Isolation::act(base::PatchId patch, PatchAction action, std::string by, Answer<model::Patch> answer) {
   const auto act_in = [this, patch, action, by = std::move(by), answer](Lane& lane) {

@@ -168,10 +168,9 @@ class Isolation {
   // Whether there is unfinished work.
   bool is_busy() const noexcept;
 
-  // Applies branches that a person has approved, and retries those on which git failed.
+  // Applies branches that a person has approved, and retries those on which git failed. An approval that asks whether
+  // to apply a branch is reported to the inbox.
   void apply_granted();
-  // Called for each approval that asks whether to apply a branch.
-  void set_asked(std::function<void(const model::Approval&)> asked);
 
   // Actions on single patches, requested by a person. Errors: `patch.not_found`, `patch.state`, `patch.conflicted`,
   // `patch.gate_refused`, `git.dirty`, ….
@@ -204,7 +203,6 @@ class Isolation {
   RuntimeContext& context_;
   std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
   GateHooks gates_;
-  std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
   std::unique_ptr<Lane> local_;
   // For executions whose branch is on a remote.
   std::unique_ptr<Lane> shared_;

@@ -19,6 +19,7 @@ class Ledger;
 
 namespace reeve::runtime {
 
+class Inbox;
 class KeeperPool;
 class LogThread;
 class Loop;
@@ -26,6 +27,7 @@ class Loop;
 // Shared by all components of the daemon.
 struct RuntimeContext {
   Loop& loop;
+  Inbox& inbox;
   ledger::Ledger& ledger;
   const base::Clock& clock;
   LogThread& log;

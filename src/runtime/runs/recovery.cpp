@@ -113,7 +113,8 @@ std::optional<store::ApprovalRow> find_last_question(ledger::Transaction& transa
 
 }  // namespace
 
-Supervisor::Supervisor(RuntimeContext& context) : context_(context), kill_leftovers_(kill_leftovers) {}
+Supervisor::Supervisor(RuntimeContext& context, KillLeftovers kill)
+    : context_(context), kill_leftovers_(kill ? std::move(kill) : kill_leftovers) {}
 
 std::vector<Supervisor::Found> Supervisor::find_attempts(ledger::Transaction& transaction,
                                                          std::optional<base::RunId> only) {
@@ -407,14 +408,15 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
   if (policy == model::OnInterrupted::fail) {
     return settle_interruption(std::move(found), std::move(plan), policy, std::move(done));
   }
-  lost_(found.record, [this, found, plan, policy, done](const std::optional<Error>& error) {
+  const auto go_on = [this, found, plan, policy, done](const std::optional<Error>& error) {
     if (error && error->code().starts_with("store.")) return try_later(found, done);
     if (error) {
       context_.log_warning(fmt::format("{} is not run again: its changes could not be set aside: {}",
                                        found.attempt.run.text(), error->message()));
     }
     settle_interruption(found, plan, error ? model::OnInterrupted::fail : policy, done);
-  });
+  };
+  context_.inbox.post(AttemptLost{found.record, go_on});
 }
 
 void Supervisor::settle_interruption(Found found, std::optional<RunPlan> plan, model::OnInterrupted policy,
@@ -436,7 +438,7 @@ void Supervisor::settle_interruption(Found found, std::optional<RunPlan> plan, m
       [this, found, done](std::expected<StoredEnd, Error> stored) {
         if (!stored) return try_later(found, done);
         if (stored->run) tell_changed(*stored->run);
-        if (stored->asked) asked_({.approval_id = *stored->asked});
+        if (stored->asked) context_.inbox.post(QuestionAsked{{.approval_id = *stored->asked}});
         done();
       });
 }

@@ -72,7 +72,7 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
               [this, found, shared, kept, start, deadline, done](std::expected<Reassigned, Error> stored) mutable {
                 if (!stored) return try_later(found, done);
                 if (stored->waiting) tell_changed(*stored->waiting);
-                if (stored->asked) asked_({.approval_id = *stored->asked});
+                if (stored->asked) context_.inbox.post(QuestionAsked{{.approval_id = *stored->asked}});
                 if (stored->epoch) {
                   ++starts_[found.attempt.run];
                   found.attempt.claim.epoch = *stored->epoch;

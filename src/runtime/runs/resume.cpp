@@ -142,7 +142,7 @@ void Supervisor::resume_with(base::RunId run, base::ApprovalId grant, RunPlan pl
         // The disk is full or the store unreachable: the grant is unused, so try again.
         if (!resumed) return resume_later(run, grant);
         resuming_.erase(grant);
-        if (resumed->asked) asked_({.approval_id = *resumed->asked});
+        if (resumed->asked) context_.inbox.post(QuestionAsked{{.approval_id = *resumed->asked}});
         if (!resumed->attempt) return;
         context_.crash_point("approval.after_use");
         LiveRun& live = add({.record = *resumed->run,

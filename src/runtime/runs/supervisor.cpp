@@ -163,7 +163,7 @@ void Supervisor::on_report(base::RunId id, const LiveRun::Report& report) {
   } else if (std::holds_alternative<LiveRun::OutputGrew>(report)) {
     tell_followers(id);
   } else if (const auto* asked = std::get_if<LiveRun::Asked>(&report)) {
-    asked_(asked->approval);
+    context_.inbox.post(QuestionAsked{asked->approval});
   } else if (const auto* granted = std::get_if<LiveRun::Granted>(&report)) {
     // Posted like the rest: they remove the run that reports.
     context_.loop.post([this, id, grant = granted->grant] { resume(id, grant); });
@@ -206,7 +206,7 @@ std::optional<base::RunId> Supervisor::find_held_by(pid_t keeper) const noexcept
   return std::nullopt;
 }
 
-void Supervisor::on_output(OutputBatch batch) {
+void Supervisor::on_output_read(OutputBatch batch) {
   LiveRun* live = find(batch.run);
   if (live != nullptr && live->claim().attempt == batch.attempt) live->on_output(std::move(batch));
 }
@@ -222,7 +222,7 @@ void Supervisor::tell_changed(const Run& run) {
   if (is_final(run.status)) clean_up(run.tool_run_id);
   note_waiting(run);
   for (const Waiter& waiter : told) waiter.over(run);
-  changed_(run);
+  context_.inbox.post(RunChanged{run});
 }
 
 void Supervisor::note_waiting(const Run& run) {
@@ -233,9 +233,9 @@ void Supervisor::note_waiting(const Run& run) {
   }
 }
 
-void Supervisor::look_for_ended() {
-  if (waiting_.empty() || context_.loop.now() < next_look_) return;
-  next_look_ = context_.loop.now() + context_.supervision.poll_interval;
+void Supervisor::poll_ended() {
+  if (waiting_.empty() || context_.loop.now() < next_poll_) return;
+  next_poll_ = context_.loop.now() + context_.supervision.poll_interval;
   std::vector<base::RunId> left;
   for (const auto& [run, _] : waiting_) {
     // A run with a process ends when the process does.

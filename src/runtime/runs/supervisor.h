@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/recovery.h"
+#include "runtime/inbox/inbox.h"
 #include "runtime/loop/hold_map.h"
 #include "runtime/loop/work_thread.h"
 #include "runtime/runs/idempotency.h"
@@ -25,10 +26,15 @@ inline constexpr std::int64_t max_granted = 10'000;
 inline constexpr base::Milliseconds first_kill_pause = std::chrono::seconds(1);
 
 // All runs of this daemon: starts them (RUN-1), takes over those of its predecessor (RUN-13), ends them, and reports
-// their changes.
+// their changes, questions and losses to the inbox.
 class Supervisor {
  public:
-  explicit Supervisor(RuntimeContext& context);
+  // Kills the processes that an attempt left behind and returns those still alive. Runs on its own thread and waits
+  // briefly.
+  using KillLeftovers = std::function<std::vector<std::string>(const LostAttempt&)>;
+
+  // `kill` is for tests.
+  explicit Supervisor(RuntimeContext& context, KillLeftovers kill = nullptr);
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
@@ -40,17 +46,6 @@ class Supervisor {
   // that back.
   using Along = std::function<void(ledger::Transaction&, base::RunId)>;
   void start(RunPlan plan, Along along, RunAnswer answer);
-  // Called for each change of a run's record, after the commit.
-  void set_changed(std::function<void(const model::Run&)> changed) { changed_ = std::move(changed); }
-
-  // Called when an attempt was lost and none of its processes is alive, before its run may continue: its changes are
-  // set aside (ISO-1). With an error, the run fails.
-  using LostAnswer = std::function<void(const std::optional<base::Error>&)>;
-  void set_lost(std::function<void(const model::Run&, LostAnswer)> lost) { lost_ = std::move(lost); }
-  // Kills the processes that an attempt left behind and returns those still alive. Runs on its own thread and waits
-  // briefly. Replaceable for tests.
-  using KillLeftovers = std::function<std::vector<std::string>(const LostAttempt&)>;
-  void set_kill_leftovers(KillLeftovers kill) { kill_leftovers_ = std::move(kill); }
 
   // RUN-13. Called once, before anything is started. Calls `done` when every run has been examined.
   void recover(std::function<void()> done);
@@ -78,7 +73,8 @@ class Supervisor {
   LiveRun* find(base::RunId run) noexcept;
   // The run whose keeper that process is.
   std::optional<base::RunId> find_held_by(pid_t keeper) const noexcept;
-  // Called when a run becomes live in this daemon, and when it no longer is.
+  // Called when a run becomes live in this daemon, and when it no longer is. Not reported to the inbox, because `open`
+  // makes the run's socket, which must exist before its tool starts.
   struct RunLifetimeHooks {
     std::function<void(base::RunId)> open = [](base::RunId) {};
     std::function<void(base::RunId)> close = [](base::RunId) {};
@@ -99,17 +95,15 @@ class Supervisor {
   // Starts the next attempt of a run that has exited, with a grant (APR-7). Does nothing if the grant was used in the
   // meantime.
   void resume(base::RunId run, base::ApprovalId grant);
-  // Called for each question that a run asks.
-  void set_asked(std::function<void(const model::Approval&)> asked) { asked_ = std::move(asked); }
 
-  void on_output(OutputBatch batch);
+  void on_output_read(OutputBatch batch);
   void renew_leases();
   // Removes files that are needed only while a run may still be started.
   void clean_up(base::RunId run);
   // Records whether a run waits for an approval.
   void note_waiting(const model::Run& run);
   // With a shared store: finds waiting runs that another daemon has ended. At most once per poll.
-  void look_for_ended();
+  void poll_ended();
   // This daemon's runs that wait for an answer, as far as it knows.
   std::vector<base::RunId> find_waiting() const;
   // This daemon's runs of nodes: those with a process and those that wait for an answer.
@@ -217,12 +211,7 @@ class Supervisor {
   // Runs that wait for an answer, with or without a process; their launch files are on this host. True for runs of
   // nodes.
   std::map<base::RunId, bool> waiting_;
-  base::BootTime next_look_;
-  std::function<void(const model::Run&, LostAnswer)> lost_ = [](const model::Run&, const LostAnswer& answer) {
-    answer(std::nullopt);
-  };
-  std::function<void(const model::Run&)> changed_ = [](const model::Run&) {};
-  std::function<void(const model::Approval&)> asked_ = [](const model::Approval&) {};
+  base::BootTime next_poll_;
   KillLeftovers kill_leftovers_;
   // Lets callbacks detect that this object is gone.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);

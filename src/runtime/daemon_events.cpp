@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <utility>
+
+#include "runtime/daemon.h"
+#include "runtime/events/event_line.h"
+#include "runtime/loop/store_task.h"
+#include "runtime/notify/notifier.h"
+
+// Which part acts on which event of the inbox, and how committed events reach their subscribers.
+namespace reeve::runtime {
+
+namespace {
+
+using store::Sql;
+
+// If the log was deleted, only the last events are written again.
+constexpr std::int64_t max_missed = 10'000;
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+
+}  // namespace
+
+void Daemon::handle(Event event) {
+  const Overloaded handlers{
+      [this](const RunChanged& event) { driver_->on_run_changed(event.run); },
+      [this](const AttemptLost& event) { driver_->on_attempt_lost(event); },
+      [this](OutputRead& event) { supervisor_->on_output_read(std::move(event.batch)); },
+      [this](const LogLinesWritten& event) { on_log_lines_written(event.lines); },
+      [this](const QuestionAsked& event) { approvals_->on_question_asked(event.approval); },
+      [this](const OutsideAnswerFound& event) { approvals_->on_outside_answer(event.result); },
+      [this](const ApplyGranted&) { isolation_->apply_granted(); },
+      [this](const StepsCommitted& event) { driver_->on_steps_committed(event); },
+      [this](const NodeChanged& event) { driver_->on_node_changed(event.claim); },
+      [this](const WorktreeReady& event) { driver_->on_worktree_ready(event); },
+      [this](const NodeWorkEnded& event) { driver_->on_work_ended(event); },
+      [this](const ClaimLost& event) { driver_->on_claim_lost(event.claim); },
+      [this](const EventsPublished&) { on_events_published(); },
+      [this](const StorePolled&) { on_store_polled(); },
+  };
+  std::visit(handlers, event);
+}
+
+void Daemon::publish(std::span<const ledger::StoredEvent> events) {
+  meters_.note_events(events);
+  std::string lines;
+  for (const ledger::StoredEvent& event : events) lines += event_line(event);
+  if (!lines.empty()) log_->write(std::move(lines));
+  events_->publish(events);
+  notify(events);
+  collect_executions(events);
+  const auto is_closing = [](const auto& event) { return event.kind == model::EventKind::approval_status_change; };
+  if (std::ranges::any_of(events, is_closing)) is_question_closed_ = true;
+  // Only for questions of nodes: runs announce theirs themselves.
+  const auto has_time = [](const auto& event) { return event.facts && event.facts->expires; };
+  if (std::ranges::any_of(events, has_time)) is_question_timed_ = true;
+  if (is_published_.exchange(true)) return;
+  published_since_ = std::chrono::steady_clock::now();
+  inbox_.post(EventsPublished{});
+}
+
+void Daemon::on_events_published() {
+  const auto committed_at = published_since_.load();
+  is_published_ = false;
+  if (is_question_closed_.exchange(false)) approvals_->notify_waiters();
+  if (is_question_timed_.exchange(false)) approvals_->expire_due();
+  std::set<base::ExecutionId> changed;
+  {
+    const std::lock_guard lock(changed_mutex_);
+    changed.swap(changed_executions_);
+  }
+  notify_execution_followers(changed);
+  meters_.event_delivery_seconds.record(std::chrono::steady_clock::now() - committed_at);
+}
+
+void Daemon::on_store_polled() {
+  approvals_->poll();
+  driver_->poll();
+  // Changes made by other daemons are not published here.
+  if (!context_->lease) return;
+  const auto followed = execution_followers_.keys();
+  notify_execution_followers({followed.begin(), followed.end()});
+  events_->look();
+}
+
+void Daemon::on_log_lines_written(const std::string& lines) {
+  const auto followers = log_followers_.find({});
+  has_log_followers_ = !followers.empty();
+  for (const auto& follow : followers) follow(lines);
+}
+
+void Daemon::collect_executions(std::span<const ledger::StoredEvent> events) {
+  if (!has_execution_followers_) return;
+  for (const ledger::StoredEvent& event : events) {
+    if (event.kind != model::EventKind::execution_status_change) continue;
+    if (!event.facts || !event.facts->execution) continue;
+    const std::lock_guard lock(changed_mutex_);
+    changed_executions_.insert(*event.facts->execution);
+  }
+}
+
+void Daemon::notify_execution_followers(const std::set<base::ExecutionId>& changed) {
+  for (const base::ExecutionId id : changed) {
+    for (const auto& follow : execution_followers_.find(id)) follow();
+  }
+  has_execution_followers_ = !execution_followers_.is_empty();
+}
+
+void Daemon::notify(std::span<const ledger::StoredEvent> events) {
+  // Called on the store thread, which is safe because the options never change.
+  if (options_.config.notify.empty()) return;
+  std::vector<Notice> notices;
+  for (const ledger::StoredEvent& event : events) {
+    if (const auto notice = find_notice(event)) notices.push_back(*notice);
+  }
+  if (notices.empty()) return;
+  loop_.post([this, notices = std::move(notices)] {
+    if (notifier_) notifier_->take(notices);
+  });
+}
+
+void Daemon::write_missed_events(store::Session& session) {
+  const std::int64_t seen = log_->last_event().value_or(0);
+  const std::int64_t last = session.query_number(Sql::events_last, {});
+  std::string lines;
+  session.query(Sql::events_since, {{"after", std::max(seen, last - max_missed)}, {"most", max_missed}},
+                [&](const store::Row& row) { lines += event_line(ledger::read_event(row)); });
+  if (!lines.empty()) log_->write(std::move(lines));
+}
+
+void Daemon::open_events() {
+  const auto read = [this](std::int64_t after, std::int64_t most, std::function<void(EventHub::Found)> done) {
+    ask_store(
+        *ledger_, loop_,
+        [after, most](ledger::Transaction& transaction) {
+          std::vector<ledger::StoredEvent> events;
+          transaction.session().query(Sql::events_since, {{"after", after}, {"most", most}},
+                                      [&](const store::Row& row) { events.push_back(ledger::read_event(row)); });
+          return events;
+        },
+        std::move(done));
+  };
+  events_ = std::make_unique<EventHub>(
+      loop_, EventHub::Source{
+                 read, [this](std::function<void(const std::string&)> lines) { return follow_log(std::move(lines)); }});
+}
+
+Loop::Hold Daemon::follow_execution(base::ExecutionId execution, std::function<void()> changed) {
+  has_execution_followers_ = true;
+  return execution_followers_.add(execution, std::move(changed));
+}
+
+Loop::Hold Daemon::follow_log(std::function<void(const std::string&)> lines) {
+  has_log_followers_ = true;
+  return log_followers_.add({}, std::move(lines));
+}
+
+}  // namespace reeve::runtime

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/error.h"
+#include "engine/execution.h"
+#include "ledger/approvals.h"
+#include "ledger/executions.h"
+#include "model/approval.h"
+#include "model/run.h"
+#include "runtime/output/log_thread.h"
+
+// What the parts of the daemon report to each other. Daemon::handle() says who acts on which event.
+namespace reeve::runtime {
+
+// Runs.
+
+// A run's record changed, and the change is committed.
+struct RunChanged {
+  model::Run run;
+};
+// An attempt was lost and none of its processes is alive. Its run continues only after the answer; with an error, it
+// fails.
+struct AttemptLost {
+  model::Run run;
+  std::function<void(const std::optional<base::Error>&)> answer;
+};
+// The log thread has read output of an attempt.
+struct OutputRead {
+  OutputBatch batch;
+};
+// Whole lines were written to the log.
+struct LogLinesWritten {
+  std::string lines;
+};
+
+// Approvals.
+
+// Only the id is set where the asker does not know the rest.
+struct QuestionAsked {
+  model::Approval approval;
+};
+// A question was answered by a plain SQL update (APR-6), and the consequences are committed.
+struct OutsideAnswerFound {
+  ledger::OutsideResult result;
+};
+// Branches may be applied to the user's checkout: a person has approved it, or it is time to retry.
+struct ApplyGranted {};
+
+// Nodes of executions. All but the first are reported by their executor.
+
+// Steps followed from status changes of runs; with an error, it is unknown whether they were stored.
+struct StepsCommitted {
+  std::optional<base::Error> error;
+  ledger::StepResult result;
+};
+// Its run changed, or whether it uses a slot.
+struct NodeChanged {
+  ledger::Claim claim;
+};
+// Its working folder is ready: it needs a slot for its run (RUN-14).
+struct WorktreeReady {
+  ledger::Claim claim;
+  std::string folder;
+};
+// The work is over. `make_event` is called within the transaction that concludes the claim.
+struct NodeWorkEnded {
+  ledger::Claim claim;
+  std::function<engine::ExecutionEvent(ledger::Transaction&)> make_event;
+};
+// Another daemon holds the claim: nothing is concluded.
+struct ClaimLost {
+  ledger::Claim claim;
+};
+
+// The store.
+
+// Events were committed; one report covers all that were committed before it is handled.
+struct EventsPublished {};
+// The store was polled, or another process wrote to it.
+struct StorePolled {};
+
+using Event =
+    std::variant<RunChanged, AttemptLost, OutputRead, LogLinesWritten, QuestionAsked, OutsideAnswerFound, ApplyGranted,
+                 StepsCommitted, NodeChanged, WorktreeReady, NodeWorkEnded, ClaimLost, EventsPublished, StorePolled>;
+
+}  // namespace reeve::runtime
