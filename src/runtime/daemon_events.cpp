@@ -37,6 +37,7 @@ void Daemon::handle(Event event) {
       [this](const WorktreeReady& event) { driver_->on_worktree_ready(event); },
       [this](const NodeWorkEnded& event) { driver_->on_work_ended(event); },
       [this](const ClaimLost& event) { driver_->on_claim_lost(event.claim); },
+      [this](const ExecutionMigrated& event) { driver_->on_execution_migrated(event); },
       [this](const EventsPublished&) { on_events_published(); },
       [this](const StorePolled&) { on_store_polled(); },
   };

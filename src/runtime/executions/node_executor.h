@@ -18,6 +18,12 @@
 
 namespace reeve::runtime {
 
+// Metadata that ties a run to a node, for people and for the next daemon.
+inline constexpr const char* round_key = "round";
+inline constexpr const char* iteration_key = "iteration";
+inline constexpr const char* attempt_key = "node_attempt";
+inline constexpr base::Milliseconds store_pause = std::chrono::seconds(1);
+
 // The node attempt that a task's run belongs to, from the run's own fields.
 NodeAttemptId place_of(const model::Run& run, base::ExecutionId root);
 
@@ -71,9 +77,12 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
   IsolationSettings isolation_settings() const;
   NodeAttemptId place() const;
 
+  // In runtime/executions/node_recovery.cpp.
   void begin_where_it_failed();
   void take_over_isolated(const model::Run& last, std::function<void(NodeExecutor&)> done);
   void take_over_run(const model::Run& last, RunPlan plan, std::function<void(NodeExecutor&)> done);
+  void begin_later(const base::Error& error);
+
   void prepare();
   void start_task(const std::string& folder);
   void start_run(RunPlan plan);
@@ -109,7 +118,6 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
     // The state its patch moves to.
     model::PatchState patch = model::PatchState::quarantined;
   };
-  void begin_later(const base::Error& error);
   void fail(const Failure& failure);
   void fail(const base::Error& error);
   void finish(bool said_yes, const std::string& why_no);
@@ -150,11 +158,8 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
   // The folder on this host, if the run began on another host.
   std::optional<std::string> moved_folder_;
   std::string gate_folder_;
-  std::optional<std::string> commit_;
-  std::optional<base::PatchId> patch_;
-  std::vector<std::string> files_;
-  // Changed files that are not part of its patch.
-  std::vector<std::string> left_out_;
+  // The task's changes.
+  Isolation::Collected collected_;
   std::vector<std::string> gates_;
   std::size_t gate_ = 0;
   // The results of the gates so far.

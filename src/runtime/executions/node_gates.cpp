@@ -57,7 +57,7 @@ void NodeExecutor::next_gate() {
     return report_change();
   }
   if (!is_isolated()) return start_gate(gate, {.folder = start_.settings->project, .commit = {}, .tree = {}});
-  helpers_.isolation.checkout(isolation_settings(), place(), commit_, gate,
+  helpers_.isolation.checkout(isolation_settings(), place(), collected_.commit, gate,
                               guarded<Isolation::Checkout>([gate](NodeExecutor& self, const Isolation::Checkout& made) {
                                 self.gate_folder_ = made.folder;
                                 self.start_gate(gate, made);
@@ -75,7 +75,7 @@ void NodeExecutor::start_gate(const std::string& gate, const Isolation::Checkout
     plan->metadata.emplace(commit_key, checkout.commit);
     plan->metadata.emplace(judged_key, task() != nullptr ? judged_task : judged_branch);
   }
-  if (round_ > 0) plan->metadata.emplace("round", std::to_string(round_));
+  if (round_ > 0) plan->metadata.emplace(round_key, std::to_string(round_));
   start_run(std::move(*plan));
 }
 

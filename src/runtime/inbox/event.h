@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/error.h"
 #include "engine/execution.h"
@@ -50,7 +51,7 @@ struct OutsideAnswerFound {
 // Branches may be applied to the user's checkout: a person has approved it, or it is time to retry.
 struct ApplyGranted {};
 
-// Nodes of executions. All but the first are reported by their executor.
+// Executions and their nodes.
 
 // Steps followed from status changes of runs; with an error, it is unknown whether they were stored.
 struct StepsCommitted {
@@ -76,6 +77,21 @@ struct ClaimLost {
   ledger::Claim claim;
 };
 
+// A claim of a dead daemon that passed to this one.
+struct AdoptedNode {
+  ledger::Executions::Held held;
+  // All runs of the node, in order.
+  std::vector<model::Run> runs;
+  // Its last run was on another host and has no live processes.
+  bool is_foreign = false;
+};
+// An execution was moved here from another host (ISO-1), with the nodes to continue.
+struct ExecutionMigrated {
+  base::ExecutionId root{0};
+  std::vector<AdoptedNode> nodes;
+  ledger::StepResult step;
+};
+
 // The store.
 
 // Events were committed; one report covers all that were committed before it is handled.
@@ -83,8 +99,8 @@ struct EventsPublished {};
 // The store was polled, or another process wrote to it.
 struct StorePolled {};
 
-using Event =
-    std::variant<RunChanged, AttemptLost, OutputRead, LogLinesWritten, QuestionAsked, OutsideAnswerFound, ApplyGranted,
-                 StepsCommitted, NodeChanged, WorktreeReady, NodeWorkEnded, ClaimLost, EventsPublished, StorePolled>;
+using Event = std::variant<RunChanged, AttemptLost, OutputRead, LogLinesWritten, QuestionAsked, OutsideAnswerFound,
+                           ApplyGranted, StepsCommitted, NodeChanged, WorktreeReady, NodeWorkEnded, ClaimLost,
+                           ExecutionMigrated, EventsPublished, StorePolled>;
 
 }  // namespace reeve::runtime
