@@ -36,6 +36,7 @@
 #include "project/state_identity.h"
 #include "server/access/tcp_endpoint.h"
 #include "server/request/file_guard.h"
+#include "server/resources/contract.h"
 #include "server/routing/api.h"
 #include "server/run_socket/run_sockets.h"
 
@@ -237,7 +238,7 @@ class Server {
                            O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)),
         daemon_(make_options()),
         tcp_endpoint_(daemon_, tcp_endpoint_settings()),
-        api_(daemon_, &tcp_endpoint_),
+        api_(daemon_, contract(), &tcp_endpoint_),
         http_(daemon_.loop(),
               [this](Request request, std::shared_ptr<Responder> responder) {
                 used_at_ = daemon_.loop().now();

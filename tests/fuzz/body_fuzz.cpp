@@ -11,7 +11,7 @@
 #include "keeper/records.h"
 #include "runtime/output/tool_line.h"
 #include "runtime/runs/run_plan.h"
-#include "server/routing/api.h"
+#include "server/request/exchange.h"
 #include "wire/execution_request.h"
 #include "wire/pipeline_request.h"
 #include "wire/run_request.h"

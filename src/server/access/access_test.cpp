@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "server/routing/api.h"
+#include "server/resources/contract.h"
 
 namespace reeve::server {
 namespace {
@@ -58,12 +58,13 @@ TEST(Access, unknown_operations_need_admin) {
 }
 
 TEST(Access, scopes_are_checked_only_on_the_tcp_port) {
-  const Operation* start = find_operation("POST", "/api/runs");
-  ASSERT_NE(start, nullptr);
-  EXPECT_THROW(require_access(from_port({Scope::read, Scope::approve}), start), base::Error);
-  EXPECT_THROW(require_access(from_port({}), start), base::Error);
-  EXPECT_NO_THROW(require_access(from_port({Scope::operate}), start));
-  EXPECT_NO_THROW(require_access(Request{.method = "POST"}, start));
+  const auto& operations = contract().operations;
+  const auto start = std::ranges::find(operations, "startRun", &Operation::name);
+  ASSERT_NE(start, operations.end());
+  EXPECT_THROW(require_access(from_port({Scope::read, Scope::approve}), &*start), base::Error);
+  EXPECT_THROW(require_access(from_port({}), &*start), base::Error);
+  EXPECT_NO_THROW(require_access(from_port({Scope::operate}), &*start));
+  EXPECT_NO_THROW(require_access(Request{.method = "POST"}, &*start));
 }
 
 TEST(Access, every_scope_includes_read) {

@@ -20,44 +20,7 @@ Value integer_schema(std::int64_t least, std::int64_t most) {
   return schema;
 }
 
-Contract make_contract() {
-  Contract made;
-  for (const auto make : {run_operations, approval_operations, execution_operations, pipeline_operations,
-                          patch_operations, task_operations, workflow_operations, setting_operations, record_operations,
-                          daemon_operations, access_operations}) {
-    for (Operation& operation : make(made.schemas)) {
-      // Unknown members are rejected (check_body).
-      if (!operation.body.is_null()) operation.body = made.schemas.closed(operation.body);
-      made.operations.push_back(std::move(operation));
-    }
-  }
-  return made;
-}
-
 }  // namespace
-
-const Contract& contract() {
-  static const Contract made = make_contract();
-  return made;
-}
-
-std::string route_path(const Operation& operation) {
-  std::string path;
-  bool is_inside = false;
-  for (const char c : operation.path) {
-    if (c == '{') path += '*';
-    is_inside = c == '{' || (is_inside && c != '}');
-    if (!is_inside && c != '}') path += c;
-  }
-  return path;
-}
-
-const Operation* find_operation(std::string_view method, std::string_view path) {
-  for (const Operation& operation : contract().operations) {
-    if (operation.method == method && route_path(operation) == path) return &operation;
-  }
-  return nullptr;
-}
 
 std::vector<std::string> error_codes(const Operation& operation) {
   std::vector<std::string> codes = {"api.bad_request", "api.forbidden", "store.busy", "store.unavailable"};

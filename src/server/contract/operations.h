@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,9 +10,12 @@
 #include "model/describe.h"
 #include "model/token.h"
 
-// The contract of every route: the source of /api/openapi.json and of request validation. A test compares it with the
-// routes in both directions.
+// What an operation of an API is: how it is requested, its handler, and its contract, which is the source of
+// /api/openapi.json and of request validation.
 namespace reeve::server {
+
+struct Exchange;
+using SharedExchange = std::shared_ptr<Exchange>;
 
 // Records per page.
 inline constexpr std::int64_t max_listed = 500;
@@ -68,14 +72,19 @@ struct Reply {
   std::string_view type = "application/json";
 };
 
+// The method of an operation that takes every request to its path.
+inline constexpr std::string_view any_method = "*";
+
 struct Operation {
   std::string_view method;
-  // "/api/runs/{id}/output".
+  // "/api/runs/{id}/output": a name in braces matches one segment; `{name...}`, at most once, any text, with slashes.
   std::string_view path;
-  // `operationId`.
-  std::string_view name;
+  // Called if the request may be performed. May throw base::Error. A reference, so that no operation is without one.
+  void (&handle)(SharedExchange exchange);
+  // `operationId`. This and all that follows describe an operation of the daemon's API.
+  std::string_view name = {};
   InRunAccess inside = InRunAccess::unsaid;
-  std::string_view summary;
+  std::string_view summary = {};
   Scope scope = Scope::read;
   std::vector<Parameter> query = {};
   // The schema of the body; null without one.
@@ -88,32 +97,14 @@ struct Operation {
   bool is_tagged = false;
 };
 
-std::vector<Operation> run_operations(json::Schemas& schemas);
-std::vector<Operation> approval_operations(json::Schemas& schemas);
-std::vector<Operation> execution_operations(json::Schemas& schemas);
-std::vector<Operation> pipeline_operations(json::Schemas& schemas);
-std::vector<Operation> patch_operations(json::Schemas& schemas);
-std::vector<Operation> task_operations(json::Schemas& schemas);
-std::vector<Operation> workflow_operations(json::Schemas& schemas);
-std::vector<Operation> setting_operations(json::Schemas& schemas);
-std::vector<Operation> record_operations(json::Schemas& schemas);
-std::vector<Operation> daemon_operations(json::Schemas& schemas);
-std::vector<Operation> access_operations(json::Schemas& schemas);
-
+// Operations in the order in which a request is compared with them.
 struct Contract {
   std::vector<Operation> operations;
   json::Schemas schemas;
 };
-const Contract& contract();
-// Converts "/api/runs/{id}" to the route "/api/runs/*".
-std::string route_path(const Operation& operation);
-const Operation* find_operation(std::string_view method, std::string_view route_path);
 
 // All error codes of the operation, including the common ones.
 std::vector<std::string> error_codes(const Operation& operation);
-
-// OpenAPI 3.1.
-base::Value openapi_document();
 
 // Building blocks for the tables.
 Parameter limit_parameter();

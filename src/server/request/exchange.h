@@ -11,6 +11,7 @@
 #include "base/problem.h"
 #include "base/value.h"
 #include "runtime/daemon.h"
+#include "server/contract/operations.h"
 #include "server/http/http.h"
 
 namespace reeve::server {
@@ -22,7 +23,7 @@ struct Exchange {
   runtime::Daemon& daemon;
   Request request;
   std::shared_ptr<Responder> responder;
-  // The path segments that matched a `*` of the route: {"TR-17"}.
+  // What the names in the operation's path matched: {"TR-17"}.
   std::vector<std::string> parts;
 
   // The caller's name, from the credential (APR-12). Reads the user database, so call it only where the name is stored.
@@ -60,13 +61,14 @@ struct Exchange {
   std::function<void(std::string path, std::function<void(Response)> take)> look_up = {};
   // How long the request waits for the store; null for requests that wait indefinitely.
   std::shared_ptr<ledger::RequestTerms> terms = {};
+  // The run whose own socket received the request; nothing on the daemon's sockets.
+  std::optional<base::RunId> run_socket = {};
   // The TCP endpoint; null on run sockets.
   TcpEndpoint* tcp_endpoint = nullptr;
   // Set if the caller is a process inside a run (server/access/in_run_policy.h). Access is checked before the handler
   // runs; operations that report the attempt refuse it themselves.
   std::optional<InRunCaller> in_run_caller = {};
 };
-using SharedExchange = std::shared_ptr<Exchange>;
 
 // A string member of the body; nothing if absent or null. Throws `api.bad_request` if it is not a string or too long.
 std::optional<std::string> find_text(const base::Value& body, std::string_view name, std::size_t longest);

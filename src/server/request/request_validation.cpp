@@ -133,8 +133,8 @@ void check_query(const Operation& operation, const Request& request) {
   }
 }
 
-void check_body(const Operation& operation, const base::Value& body) {
-  const base::Value* members = contract().schemas.resolve(operation.body).find("properties");
+void check_body(const json::Schemas& schemas, const Operation& operation, const base::Value& body) {
+  const base::Value* members = schemas.resolve(operation.body).find("properties");
   if (members == nullptr || body.as_object() == nullptr) return;
   for (const base::Member& member : *body.as_object()) {
     if (members->find(member.key) != nullptr) continue;

@@ -24,7 +24,7 @@ void check_content_type(const Request& request);
 // Throws `api.bad_request` for an unknown parameter: if it were ignored, the client would believe it had an effect.
 void check_query(const Operation& operation, const Request& request);
 // The same for unknown members of the body, according to the schema of the operation.
-void check_body(const Operation& operation, const base::Value& body);
+void check_body(const json::Schemas& schemas, const Operation& operation, const base::Value& body);
 
 // A quoted hash of the response body, which changes whenever the body does.
 std::string entity_tag(std::string_view body);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "server/resources/contract.h"
 
 namespace reeve::server {
 namespace {
@@ -35,6 +36,13 @@ TEST(RequestValidation, method_not_allowed_lists_the_allowed_methods) {
   EXPECT_EQ(asked.headers.at(0).second, "POST, OPTIONS");
 }
 
+const Operation* find_operation(std::string_view method, std::string_view path) {
+  for (const Operation& operation : contract().operations) {
+    if (operation.method == method && operation.path == path) return &operation;
+  }
+  return nullptr;
+}
+
 TEST(RequestValidation, unknown_parameter_gets_a_suggestion) {
   const Operation* list = find_operation("GET", "/api/runs");
   ASSERT_NE(list, nullptr);
@@ -58,15 +66,15 @@ TEST(RequestValidation, unknown_member_gets_a_suggestion) {
     return body;
   };
   const Operation* start = find_operation("POST", "/api/runs");
-  const Operation* cancel = find_operation("POST", "/api/runs/*/cancel");
+  const Operation* cancel = find_operation("POST", "/api/runs/{id}/cancel");
   const Operation* stop = find_operation("POST", "/api/daemon/stop");
   ASSERT_TRUE(start != nullptr && cancel != nullptr && stop != nullptr);
-  EXPECT_NO_THROW(check_body(*start, object("no_output_timeout")));
-  EXPECT_NO_THROW(check_body(*cancel, object("reason")));
-  EXPECT_NO_THROW(check_body(*stop, base::Value::object()));
-  EXPECT_THROW(check_body(*stop, object("reason")), base::Error);
+  EXPECT_NO_THROW(check_body(contract().schemas, *start, object("no_output_timeout")));
+  EXPECT_NO_THROW(check_body(contract().schemas, *cancel, object("reason")));
+  EXPECT_NO_THROW(check_body(contract().schemas, *stop, base::Value::object()));
+  EXPECT_THROW(check_body(contract().schemas, *stop, object("reason")), base::Error);
   try {
-    check_body(*start, object("timeuot"));
+    check_body(contract().schemas, *start, object("timeuot"));
     FAIL() << "it was passed over";
   } catch (const base::Error& error) {
     EXPECT_EQ(error.code(), "api.bad_request");

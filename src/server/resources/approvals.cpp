@@ -8,12 +8,14 @@
 #include "base/text.h"
 #include "json/describe.h"
 #include "json/encode.h"
+#include "model/approval.h"
 #include "runtime/approvals/approvals.h"
 #include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
+#include "server/request/exchange.h"
 #include "server/request/long_poll.h"
+#include "server/resources/contract.h"
 #include "server/resources/listing.h"
-#include "server/routing/api.h"
 
 // /api/approvals
 namespace reeve::server {
@@ -116,16 +118,81 @@ void wait(SharedExchange exchange) {
   poll->keep(exchange->daemon.approvals().wait(id, poll->once(answer_with(exchange))));
 }
 
+Value text_of(std::int64_t longest) {
+  return json::extended(json::string_schema(), "maxLength", Value::integer(longest));
+}
+
+struct Decision {
+  std::string_view path;
+  void (&handle)(SharedExchange exchange);
+  std::string_view name;
+  std::string_view summary;
+};
+
+Operation make_operation(const Decision& decision, const Value& approval) {
+  Value body = optional_members({{"choice", text_of(1'024)},
+                                 {"comment", text_of(4'096)},
+                                 {"secret", text_of(4'096)},
+                                 {"decided_by", text_of(255)}});
+  return {.method = "POST",
+          .path = decision.path,
+          .handle = decision.handle,
+          .name = decision.name,
+          .inside = InRunAccess::reported,
+          .summary = decision.summary,
+          .scope = Scope::approve,
+          .body = std::move(body),
+          .replies = {{200, approval}},
+          .errors = {"approval.not_found", "approval.already_resolved", "approval.expired", "approval.unknown_choice",
+                     "approval.choice_needed", "approval.contradiction", "approval.secret_needed",
+                     "approval.inside_run", "api.peer_gone", "run.not_here"},
+          .idempotency = IdempotencyMode::change_then_answer};
+}
+
 }  // namespace
 
-std::vector<Route> approval_routes() {
-  return {{"GET", "/api/approvals", list},
-          {"GET", "/api/approvals/*", show},
-          {"GET", "/api/approvals/*/wait", wait},
-          {"POST", "/api/approvals/*/approve", approve},
-          {"POST", "/api/approvals/*/reject", reject},
-          {"POST", "/api/approvals/*/deny", reject},
-          {"POST", "/api/approvals/*/decide", choose}};
+std::vector<Operation> approval_operations(json::Schemas& schemas) {
+  const Value approval = schemas.of<model::Approval>();
+  return {{.method = "GET",
+           .path = "/api/approvals",
+           .handle = list,
+           .name = "listApprovals",
+           .inside = InRunAccess::own_approvals,
+           .summary = "List pending approvals, oldest first (PIP-5); other selections are newest first",
+           .query = {words_parameter("status", base::spellings<model::ApprovalStatus>(),
+                                     "only approvals with these statuses"),
+                     flag_parameter("include_all", "1: approvals of every status"),
+                     flag_parameter("all", "same as include_all"),
+                     {"run", json::string_schema("^[Tt][Rr]-[1-9][0-9]*$"), "only approvals of this run"},
+                     limit_parameter(),
+                     cursor_parameter()},
+           .replies = {{200, page_of(schemas, "ApprovalPage", approval)}}},
+          {.method = "GET",
+           .path = "/api/approvals/{id}",
+           .handle = show,
+           .name = "getApproval",
+           .inside = InRunAccess::own_approval,
+           .summary = "Get an approval",
+           .replies = {{200, approval}},
+           .errors = {"approval.not_found"},
+           .is_tagged = true},
+          {.method = "GET",
+           .path = "/api/approvals/{id}/wait",
+           .handle = wait,
+           .name = "waitForApproval",
+           .inside = InRunAccess::own_approval,
+           .summary = "Wait until the approval is decided or expires, or `timeout` passes; returns it either way",
+           .query = {duration_parameter("timeout", "default 60s, at most 5m")},
+           .replies = {{200, approval}},
+           .errors = {"approval.not_found"}},
+          make_operation({"/api/approvals/{id}/approve", approve, "approve",
+                          "Approve; `choice` selects one if several options approve"},
+                         approval),
+          make_operation({"/api/approvals/{id}/reject", reject, "reject", "Reject"}, approval),
+          make_operation({"/api/approvals/{id}/deny", reject, "deny", "Same as reject"}, approval),
+          make_operation(
+              {"/api/approvals/{id}/decide", choose, "decide", "Choose one of the options by its value (`choice`)"},
+              approval)};
 }
 
 }  // namespace reeve::server

@@ -1,3 +1,5 @@
+#include "model/audit.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -5,7 +7,8 @@
 #include "json/parse.h"
 #include "ledger/audit_check.h"
 #include "runtime/loop/store_task.h"
-#include "server/routing/api.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 
 // /api/audit
 namespace reeve::server {
@@ -15,7 +18,8 @@ namespace {
 using base::Error;
 using base::Value;
 
-constexpr std::int64_t max_listed = 500;
+// Of entries.
+constexpr std::int64_t max_number = std::numeric_limits<std::int64_t>::max();
 
 Value read_entry(const store::Row& row) {
   Value entry = Value::object();
@@ -32,11 +36,10 @@ Value read_entry(const store::Row& row) {
 }
 
 void list(SharedExchange exchange) {
-  const std::int64_t asked = exchange->query_integer("limit", 50, 1, max_listed);
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t asked = exchange->query_integer("limit", listed_by_default, 1, max_listed);
   // The number of the last entry seen; negative: that many before the end.
-  std::int64_t since = exchange->query_integer("since", 0, -max_listed, most);
-  if (exchange->query("cursor")) since = exchange->query_integer("cursor", 0, 0, most);
+  std::int64_t since = exchange->query_integer("since", 0, -max_listed, max_number);
+  if (exchange->query("cursor")) since = exchange->query_integer("cursor", 0, 0, max_number);
   runtime::ask_store(
       exchange->daemon.ledger(), exchange->daemon.loop(),
       [since, asked](ledger::Transaction& transaction) {
@@ -97,8 +100,46 @@ void verify(SharedExchange exchange) {
   verify_on(exchange, std::make_shared<ledger::AuditCheck>());
 }
 
+Value audit_entry(json::Schemas& schemas) {
+  const Value hash = json::string_schema("^[0-9a-f]{64}$");
+  return schemas.add("AuditEntry", json::object_schema({{"seq", schemas.of<std::int64_t>()},
+                                                        {"at", schemas.of<base::WallTime>()},
+                                                        {"kind", schemas.of<model::AuditKind>()},
+                                                        {"actor", json::string_schema()},
+                                                        {"data", Value::object()},
+                                                        {"previous", json::string_schema("^([0-9a-f]{64})?$")},
+                                                        {"hash", hash}},
+                                                       {"seq", "at", "kind", "actor", "data", "previous", "hash"}));
+}
+
+Value audit_verdict(json::Schemas& schemas) {
+  return schemas.add("AuditVerdict", json::object_schema({{"whole", schemas.of<bool>()},
+                                                          {"entries", schemas.of<std::int64_t>()},
+                                                          {"broken_at", schemas.of<std::optional<std::int64_t>>()},
+                                                          {"reason", schemas.of<std::optional<std::string>>()}},
+                                                         {"whole", "entries", "broken_at", "reason"}));
+}
+
 }  // namespace
 
-std::vector<Route> audit_routes() { return {{"GET", "/api/audit", list}, {"GET", "/api/audit/verify", verify}}; }
+std::vector<Operation> audit_operations(json::Schemas& schemas) {
+  return {{.method = "GET",
+           .path = "/api/audit",
+           .handle = list,
+           .name = "listAudit",
+           .inside = InRunAccess::refused,
+           .summary = "List the audit trail, oldest first",
+           .query = {integer_parameter("since", -max_listed, max_number,
+                                       "only entries after this number; negative: that many from the end"),
+                     limit_parameter(), cursor_parameter()},
+           .replies = {{200, page_of(schemas, "AuditPage", audit_entry(schemas))}}},
+          {.method = "GET",
+           .path = "/api/audit/verify",
+           .handle = verify,
+           .name = "verifyAudit",
+           .inside = InRunAccess::refused,
+           .summary = "Verify the audit trail, or report the first broken entry (APR-14)",
+           .replies = {{200, audit_verdict(schemas)}}}};
+}
 
 }  // namespace reeve::server

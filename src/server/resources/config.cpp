@@ -1,8 +1,9 @@
 #include "json/describe.h"
 #include "project/project.h"
 #include "project/shown_config.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "server/resources/own_project.h"
-#include "server/routing/api.h"
 #include "wire/settings.h"
 
 // /api/config: each effective config value and its source.
@@ -28,6 +29,19 @@ void show(SharedExchange exchange) {
 
 }  // namespace
 
-std::vector<Route> config_routes() { return {{"GET", "/api/config", show}}; }
+std::vector<Operation> config_operations(json::Schemas& schemas) {
+  return {{.method = "GET",
+           .path = "/api/config",
+           .handle = show,
+           .name = "getConfig",
+           .inside = InRunAccess::refused,
+           .summary =
+               "Get every config value and its source; secrets are ***. `ignored`: the project's value, which has no "
+               "effect because the project is not trusted",
+           .query = {project_parameter()},
+           .replies = {{200, schemas.of<wire::ConfigTable>()}},
+           .errors = {"config.invalid"},
+           .is_tagged = true}};
+}
 
 }  // namespace reeve::server

@@ -8,9 +8,10 @@
 #include "json/describe.h"
 #include "project/confinement.h"
 #include "runtime/loop/store_task.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "server/resources/own_project.h"
 #include "server/resources/store_health.h"
-#include "server/routing/api.h"
 #include "wire/check.h"
 
 // /api/doctor: the checks of this machine that the daemon can do itself. `reeve doctor` does more.
@@ -102,6 +103,17 @@ void look(SharedExchange exchange) {
 
 }  // namespace
 
-std::vector<Route> doctor_routes() { return {{"GET", "/api/doctor", look}}; }
+std::vector<Operation> doctor_operations(json::Schemas& schemas) {
+  const Value checks =
+      json::object_schema({{"status", schemas.of<wire::Health>()}, {"checks", schemas.of<std::vector<wire::Check>>()}},
+                          {"status", "checks"});
+  return {{.method = "GET",
+           .path = "/api/doctor",
+           .handle = look,
+           .name = "examine",
+           .inside = InRunAccess::refused,
+           .summary = "Check what runs need on this machine, as far as the daemon can tell",
+           .replies = {{200, schemas.add("Examination", checks)}}}};
+}
 
 }  // namespace reeve::server

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "runtime/events/event_hub.h"
-#include "server/routing/api.h"
+#include "server/request/exchange.h"
 
 // Shared by the transports of /api/events.
 namespace reeve::server {

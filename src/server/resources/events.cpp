@@ -10,11 +10,13 @@
 
 #include "base/text.h"
 #include "json/encode.h"
+#include "model/event.h"
 #include "os/fd.h"
 #include "runtime/loop/store_task.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "server/resources/event_feed.h"
 #include "server/resources/event_texts.h"
-#include "server/routing/api.h"
 
 // /api/events and /api/log: events and tool output. Depending on the request, events are sent as lines, as server-sent
 // events, or over a WebSocket (event_socket.cpp).
@@ -266,6 +268,25 @@ void log(SharedExchange exchange) {
   stream->on_closed([hold, &daemon = exchange->daemon] { daemon.loop().post([hold] { *hold = {}; }); });
 }
 
+// The remaining members depend on the kind (LOG-1).
+Value open_record(Value schema) {
+  return json::extended(std::move(schema), "additionalProperties", Value::boolean(true));
+}
+
+// `event` is the name that the client subscribed to (SPEC §9), which need not be an event kind.
+Value event_line(json::Schemas& schemas) {
+  return schemas.add("Event", open_record(json::object_schema({{"event", json::string_schema()},
+                                                               {"timestamp", schemas.of<base::WallTime>()},
+                                                               {"seq", schemas.of<std::int64_t>()}},
+                                                              {"event", "timestamp", "seq"})));
+}
+
+Value log_line(json::Schemas& schemas) {
+  return schemas.add("LogLine",
+                     open_record(json::object_schema(
+                         {{"event", json::string_schema()}, {"timestamp", schemas.of<base::WallTime>()}}, {"event"})));
+}
+
 }  // namespace
 
 void ask_last_event(runtime::Daemon& daemon, std::function<void(std::expected<std::int64_t, Error>)> done) {
@@ -292,6 +313,30 @@ Value make_warnings(const EventFilter& filter) {
   return Value::array(std::move(warnings));
 }
 
-std::vector<Route> event_routes() { return {{"GET", "/api/events", events}, {"GET", "/api/log", log}}; }
+std::vector<Operation> event_operations(json::Schemas& schemas) {
+  return {{.method = "GET",
+           .path = "/api/events",
+           .handle = events,
+           .name = "readEvents",
+           .inside = InRunAccess::refused,
+           .summary = "Read events in order; the header `Reeve-Since` is the number after which they start",
+           .query = {integer_parameter("since", 0, std::numeric_limits<std::int64_t>::max(),
+                                       "only events after this number"),
+                     flag_parameter("follow", "1: keep streaming; without `since`, new events only"),
+                     text_parameter("events", "comma-separated names: only these events (docs/EVENTS.md)")},
+           .replies = {{101, Value()},
+                       {200, event_line(schemas), "application/x-ndjson"},
+                       {200, json::string_schema(), "text/event-stream"}},
+           .errors = {"events.no_names", "events.too_many_names", "events.unknown_name", "events.since_ahead",
+                      "http.bad_upgrade"}},
+          {.method = "GET",
+           .path = "/api/log",
+           .handle = log,
+           .name = "readLog",
+           .inside = InRunAccess::refused,
+           .summary = "Read the end of combined.log (LOG-1), or follow it",
+           .query = {flag_parameter("follow", "1: stream new lines only")},
+           .replies = {{200, log_line(schemas), "application/x-ndjson"}}}};
+}
 
 }  // namespace reeve::server

@@ -1,22 +1,33 @@
 #include <charconv>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "json/describe.h"
+#include "model/approval.h"
+#include "model/execution.h"
+#include "model/patch.h"
+#include "model/run.h"
 #include "runtime/loop/store_task.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
+#include "server/resources/execution_parameters.h"
 #include "server/resources/listing.h"
 #include "server/resources/workflow_drawing.h"
-#include "server/routing/api.h"
 #include "store/executions.h"
+#include "store/patches.h"
 
-// Parts of an execution: its nodes page by page, its drawing.
+// Parts of an execution: its nodes page by page, its drawing, its history, its workflow.
 namespace reeve::server {
 
 namespace {
 
 using base::Error;
 using base::ExecutionId;
+using base::Value;
+
+constexpr std::int64_t max_patches = 10'000;
 
 model::Execution get_execution(store::Session& session, ExecutionId id, store::NodeDetail detail) {
   auto found = store::find_execution(session, id, detail);
@@ -81,10 +92,122 @@ void draw(SharedExchange exchange) {
       });
 }
 
+struct WholeHistory {
+  store::ExecutionHistory history;
+  // Newest first.
+  std::vector<model::Patch> patches;
+};
+
+// Without the diff, as in the list of patches, because it can be large.
+Value describe_without_diff(const model::Patch& patch) {
+  Value document = json::to_value(patch);
+  std::erase_if(*document.as_object(), [](const base::Member& member) { return member.key == "diff"; });
+  return document;
+}
+
+void history(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id](ledger::Transaction& transaction) {
+        get_execution(transaction.session(), id, store::NodeDetail::none);
+        return WholeHistory{store::read_execution_history(transaction.session(), id),
+                            store::list_patches(transaction.session(), {.execution = id, .most = max_patches})};
+      },
+      [exchange](std::expected<WholeHistory, Error> found) {
+        if (!found) return exchange->refuse(found.error());
+        Value::Array iterations;
+        for (const store::ArchivedNode& archived : found->history.nodes) {
+          Value record = json::to_value(archived.node);
+          record.set("archived_at", json::to_value(archived.archived_at));
+          iterations.push_back(std::move(record));
+        }
+        Value document = Value::object();
+        document.set("iterations", Value::array(std::move(iterations)));
+        document.set("runs", json::to_value(found->history.runs));
+        document.set("approvals", json::to_value(found->history.approvals));
+        Value::Array patches;
+        // In order of creation, like everything else here.
+        for (const model::Patch& patch : found->patches | std::views::reverse) {
+          patches.push_back(describe_without_diff(patch));
+        }
+        document.set("patches", Value::array(std::move(patches)));
+        exchange->send(200, document);
+      });
+}
+
+void workflow(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  runtime::ask_store(
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [id](ledger::Transaction& transaction) {
+        get_execution(transaction.session(), id, store::NodeDetail::none);
+        return store::find_execution_workflow(transaction.session(), id).value();
+      },
+      [exchange](std::expected<store::StoredWorkflow, Error> found) {
+        if (!found) return exchange->refuse(found.error());
+        Value document = Value::object();
+        document.set("content_hash", Value::string(found->hash));
+        document.set("workflow", std::move(found->definition));
+        exchange->send(200, document);
+      });
+}
+
+Value history_schema(json::Schemas& schemas) {
+  const Value archived =
+      schemas.with(schemas.of<model::NodeExecution>(), "ArchivedNode", {{"archived_at", schemas.of<base::WallTime>()}});
+  const Value patch = schemas.without(schemas.of<model::Patch>(), "PatchSummary", {"diff"});
+  return json::object_schema({{"iterations", json::array_schema(archived)},
+                              {"runs", json::array_schema(schemas.of<model::Run>())},
+                              {"approvals", json::array_schema(schemas.of<model::Approval>())},
+                              {"patches", json::array_schema(patch)}},
+                             {"iterations", "runs", "approvals", "patches"});
+}
+
 }  // namespace
 
-std::vector<Route> execution_view_routes() {
-  return {{"GET", "/api/executions/*/nodes", nodes}, {"GET", "/api/executions/*/graph", draw}};
+std::vector<Operation> execution_view_operations(json::Schemas& schemas) {
+  const Value node = schemas.of<model::NodeExecution>();
+  return {{.method = "GET",
+           .path = "/api/executions/{id}/nodes",
+           .handle = nodes,
+           .name = "listNodes",
+           .inside = InRunAccess::own_execution,
+           .summary = "List the nodes of an execution, in file order",
+           .query = {words_parameter("status", base::spellings<model::NodeStatus>(), "only nodes with these statuses"),
+                     outputs_parameter(), limit_parameter(), cursor_parameter()},
+           .replies = {{200, page_of(schemas, "NodePage", node)}},
+           .errors = {"execution.not_found"}},
+          {.method = "GET",
+           .path = "/api/executions/{id}/graph",
+           .handle = draw,
+           .name = "drawExecution",
+           .inside = InRunAccess::own_execution,
+           .summary = "Draw an execution and its progress (GRF-15)",
+           .query = drawing_parameters(),
+           .replies = drawing_replies(),
+           .errors = {"execution.not_found"}},
+          {.method = "GET",
+           .path = "/api/executions/{id}/history",
+           .handle = history,
+           .name = "getExecutionHistory",
+           .inside = InRunAccess::refused,
+           .summary = "Get the node iterations that loops replaced, and all runs, approvals and patches, each in order "
+                      "of creation",
+           .replies = {{200, history_schema(schemas)}},
+           .errors = {"execution.not_found"}},
+          {.method = "GET",
+           .path = "/api/executions/{id}/workflow",
+           .handle = workflow,
+           .name = "getExecutionWorkflow",
+           .inside = InRunAccess::refused,
+           .summary = "Get the workflow version that the execution uses",
+           .replies = {{200, json::object_schema(
+                                 {{"content_hash", json::string_schema("^sha256:[0-9a-f]{64}$")},
+                                  {"workflow", json::extended(Value::object(), "type", Value::string("object"))}},
+                                 {"content_hash", "workflow"})}},
+           .errors = {"execution.not_found"},
+           .is_tagged = true}};
 }
 
 }  // namespace reeve::server

@@ -1,7 +1,6 @@
 #include "store/executions.h"
 
 #include <filesystem>
-#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,16 +10,18 @@
 #include "base/text.h"
 #include "json/decode.h"
 #include "json/describe.h"
+#include "model/execution.h"
 #include "project/workflows.h"
 #include "runtime/executions/execution_driver.h"
 #include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
+#include "server/request/exchange.h"
 #include "server/request/long_poll.h"
+#include "server/resources/contract.h"
+#include "server/resources/execution_parameters.h"
 #include "server/resources/listing.h"
 #include "server/resources/own_project.h"
 #include "server/resources/pipelines.h"
-#include "server/routing/api.h"
-#include "store/patches.h"
 #include "wire/execution_request.h"
 
 // /api/executions
@@ -35,7 +36,6 @@ using model::Execution;
 using store::NodeDetail;
 
 constexpr auto finish_pause = std::chrono::milliseconds(20);
-constexpr std::int64_t max_patches = 10'000;
 constexpr std::size_t longest_label = 255;
 constexpr std::size_t longest_reason = 4'096;
 
@@ -187,67 +187,6 @@ void list(SharedExchange exchange) {
 
 void show(SharedExchange exchange) { send_record(exchange, exchange->execution_id(), 200); }
 
-struct WholeHistory {
-  store::ExecutionHistory history;
-  // Newest first.
-  std::vector<model::Patch> patches;
-};
-
-// Without the diff, as in the list of patches, because it can be large.
-Value describe_without_diff(const model::Patch& patch) {
-  Value document = json::to_value(patch);
-  std::erase_if(*document.as_object(), [](const base::Member& member) { return member.key == "diff"; });
-  return document;
-}
-
-void history(SharedExchange exchange) {
-  const ExecutionId id = exchange->execution_id();
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id](ledger::Transaction& transaction) {
-        get_execution(transaction, id, NodeDetail::none);
-        return WholeHistory{store::read_execution_history(transaction.session(), id),
-                            store::list_patches(transaction.session(), {.execution = id, .most = max_patches})};
-      },
-      [exchange](std::expected<WholeHistory, Error> found) {
-        if (!found) return exchange->refuse(found.error());
-        Value::Array iterations;
-        for (const store::ArchivedNode& archived : found->history.nodes) {
-          Value record = json::to_value(archived.node);
-          record.set("archived_at", json::to_value(archived.archived_at));
-          iterations.push_back(std::move(record));
-        }
-        Value document = Value::object();
-        document.set("iterations", Value::array(std::move(iterations)));
-        document.set("runs", json::to_value(found->history.runs));
-        document.set("approvals", json::to_value(found->history.approvals));
-        Value::Array patches;
-        // In order of creation, like everything else here.
-        for (const model::Patch& patch : found->patches | std::views::reverse) {
-          patches.push_back(describe_without_diff(patch));
-        }
-        document.set("patches", Value::array(std::move(patches)));
-        exchange->send(200, document);
-      });
-}
-
-void workflow(SharedExchange exchange) {
-  const ExecutionId id = exchange->execution_id();
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id](ledger::Transaction& transaction) {
-        get_execution(transaction, id, NodeDetail::none);
-        return store::find_execution_workflow(transaction.session(), id).value();
-      },
-      [exchange](std::expected<store::StoredWorkflow, Error> found) {
-        if (!found) return exchange->refuse(found.error());
-        Value document = Value::object();
-        document.set("content_hash", Value::string(found->hash));
-        document.set("workflow", std::move(found->definition));
-        exchange->send(200, document);
-      });
-}
-
 void cancel(SharedExchange exchange) {
   const ExecutionId id = exchange->execution_id();
   refuse_from_inside(exchange, fmt::format("cancel {}", id.text()));
@@ -350,17 +289,107 @@ void wait(SharedExchange exchange) {
   std::make_shared<ExecutionWait>(exchange, id, through)->begin(timeout);
 }
 
+struct Change {
+  std::string_view path;
+  void (&handle)(SharedExchange exchange);
+  std::string_view name;
+  std::string_view summary;
+};
+
+Operation make_operation(const Change& change, const Value& execution) {
+  return {.method = "POST",
+          .path = change.path,
+          .handle = change.handle,
+          .name = change.name,
+          .inside = InRunAccess::reported,
+          .summary = change.summary,
+          .scope = Scope::operate,
+          .query = {outputs_parameter()},
+          .body = optional_members({{"reason", json::string_schema()}}),
+          .replies = {{200, execution}},
+          .errors = {"execution.not_found", "execution.over", "execution.not_failed", "execution.is_part",
+                     "execution.imported", "execution.inside_run", "pipeline.rejected", "api.peer_gone",
+                     "git.no_commits", "git.missing"},
+          .idempotency = IdempotencyMode::answer};
+}
+
 }  // namespace
 
-std::vector<Route> execution_routes() {
-  return {{"POST", "/api/executions", create},
-          {"GET", "/api/executions", list},
-          {"GET", "/api/executions/*", show},
-          {"GET", "/api/executions/*/history", history},
-          {"GET", "/api/executions/*/workflow", workflow},
-          {"GET", "/api/executions/*/wait", wait},
-          {"POST", "/api/executions/*/cancel", cancel},
-          {"POST", "/api/executions/*/retry", retry}};
+std::vector<Operation> execution_operations(json::Schemas& schemas) {
+  const Value execution = schemas.of<model::Execution>();
+  const Value started =
+      schemas.with(execution, "StartedExecution", {{"dirty", schemas.of<std::vector<std::string>>()}});
+  const Value summary = schemas.without(execution, "ExecutionSummary", {"nodes", "inputs", "config"});
+  return {{.method = "POST",
+           .path = "/api/executions",
+           .handle = create,
+           .name = "startExecution",
+           .inside = InRunAccess::reported,
+           .summary = "Start a workflow, given as text (`source`) or by its name in the project (`workflow`)",
+           .scope = Scope::operate,
+           .query = {outputs_parameter()},
+           .body = schemas.of_request<wire::ExecutionRequest>({"project"}),
+           .replies = {{201, started}},
+           .errors = {"flow.invalid",
+                      "flow.not_found",
+                      "config.invalid",
+                      "project.moved",
+                      "execution.inside_run",
+                      "api.peer_gone",
+                      "git.no_commits",
+                      "git.unsafe_folder",
+                      "git.missing",
+                      "node.unknown_role",
+                      "node.no_tool",
+                      "node.bad_folder",
+                      "node.bad_template",
+                      "node.gate_cycle",
+                      "node.too_long",
+                      "node.unknown_name",
+                      "node.unknown_gate",
+                      "run.unknown_tool",
+                      "run.headless_unsupported",
+                      "run.no_command"},
+           .idempotency = IdempotencyMode::change_then_answer},
+          {.method = "GET",
+           .path = "/api/executions",
+           .handle = list,
+           .name = "listExecutions",
+           .inside = InRunAccess::refused,
+           .summary = "List executions, newest first, without nodes",
+           .query = {words_parameter("status", base::spellings<model::ExecutionStatus>(),
+                                     "only executions with these statuses"),
+                     text_parameter("label", "only executions with this label"),
+                     text_parameter("workflow", "only executions of the workflow with this id or name"),
+                     limit_parameter(), cursor_parameter()},
+           .replies = {{200, page_of(schemas, "ExecutionPage", summary)}}},
+          {.method = "GET",
+           .path = "/api/executions/{id}",
+           .handle = show,
+           .name = "getExecution",
+           .inside = InRunAccess::own_execution,
+           .summary = "Get an execution with its nodes",
+           .query = {outputs_parameter()},
+           .replies = {{200, execution}},
+           .errors = {"execution.not_found"},
+           .is_tagged = true},
+          {.method = "GET",
+           .path = "/api/executions/{id}/wait",
+           .handle = wait,
+           .name = "waitForExecution",
+           .inside = InRunAccess::own_execution,
+           .summary = "Wait until the execution ends or `timeout` passes; returns it either way",
+           .query = {duration_parameter("timeout", "default 60s, at most 5m"),
+                     flag_parameter("through_approvals", "0: also return when it starts to wait for an answer"),
+                     outputs_parameter()},
+           .replies = {{200, execution}},
+           .errors = {"execution.not_found"}},
+          make_operation({"/api/executions/{id}/cancel", cancel, "cancelExecution",
+                          "Cancel an execution: end its runs and start no further nodes"},
+                         execution),
+          make_operation({"/api/executions/{id}/retry", retry, "retryExecution",
+                          "Retry an execution from its failed nodes; completed nodes are kept"},
+                         execution)};
 }
 
 }  // namespace reeve::server

@@ -1,6 +1,7 @@
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "server/resources/named_page.h"
 #include "server/resources/own_project.h"
-#include "server/routing/api.h"
 #include "wire/settings.h"
 
 // /api/gates: the gates of the effective config.
@@ -30,6 +31,11 @@ void show(SharedExchange exchange) {
 
 }  // namespace
 
-std::vector<Route> gate_routes() { return {{"GET", "/api/gates", list}, {"GET", "/api/gates/*", show}}; }
+std::vector<Operation> gate_operations(json::Schemas& schemas) {
+  return named_operations(schemas,
+                          {"/api/gates", list, "listGates", "List the gates of the config, by name",
+                           "/api/gates/{name}", show, "getGate", "Get a gate", "GatePage", "gate.not_found"},
+                          schemas.of<wire::GateRecord>());
+}
 
 }  // namespace reeve::server

@@ -2,7 +2,8 @@
 #include <unistd.h>
 
 #include "server/access/in_run_caller.h"
-#include "server/routing/api.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 
 // The daemon itself: health, and stopping it.
 namespace reeve::server {
@@ -54,6 +55,38 @@ void stop(SharedExchange exchange) {
 
 }  // namespace
 
-std::vector<Route> daemon_routes() { return {{"GET", "/healthz", health}, {"POST", "/api/daemon/stop", stop}}; }
+std::vector<Operation> health_operations(json::Schemas& schemas) {
+  const Value number = schemas.of<std::int64_t>();
+  const Value record = schemas.add(
+      "DaemonHealth",
+      json::object_schema({{"status", json::word_schema({"ok"})},
+                           {"version", json::string_schema()},
+                           {"pid", number},
+                           {"started_at", schemas.of<base::WallTime>()},
+                           {"live_runs", number},
+                           {"store", json::word_schema({"ok", "locked", "unreachable", "busy", "files_removed"})},
+                           {"store_stalled_ms", number},
+                           {"problem", json::string_schema()},
+                           {"fix", json::string_schema()}},
+                          {"status", "version", "pid", "started_at", "live_runs", "store", "store_stalled_ms"}));
+  return {{.method = "GET",
+           .path = "/healthz",
+           .handle = health,
+           .name = "getHealth",
+           .inside = InRunAccess::anyone,
+           .summary = "Report that the daemon is alive",
+           .replies = {{200, record}}},
+          {.method = "POST",
+           .path = "/api/daemon/stop",
+           .handle = stop,
+           .name = "stopDaemon",
+           .inside = InRunAccess::reported,
+           .summary = "Stop the daemon; runs continue, and the next daemon takes them over",
+           .scope = Scope::admin,
+           .body = json::object_schema({}, {}),
+           .replies = {{202, json::object_schema({}, {})}},
+           .errors = {"approval.inside_run", "api.peer_gone"},
+           .idempotency = IdempotencyMode::memory}};
+}
 
 }  // namespace reeve::server

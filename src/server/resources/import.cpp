@@ -8,8 +8,10 @@
 #include "json/describe.h"
 #include "ledger/group_commit.h"
 #include "server/access/in_run_caller.h"
-#include "server/routing/api.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "store/store.h"
+#include "wire/import_record.h"
 
 // /api/import (STO-2)
 namespace reeve::server {
@@ -133,6 +135,21 @@ void create(SharedExchange exchange) {
 
 }  // namespace
 
-std::vector<Route> import_routes() { return {{"POST", "/api/import", create}}; }
+std::vector<Operation> import_operations(json::Schemas& schemas) {
+  return {
+      {.method = "POST",
+       .path = "/api/import",
+       .handle = create,
+       .name = "importDatabase",
+       .inside = InRunAccess::reported,
+       .summary = "Import another program's SQLite file from the daemon's machine, or report what would be imported",
+       .scope = Scope::admin,
+       .body = schemas.of_request<wire::ImportRequest>({"path"}),
+       .replies = {{200, schemas.of<wire::ImportRecord>()}},
+       .errors = {"import.not_found", "import.unreadable", "import.not_a_database", "import.damaged",
+                  "import.too_large", "import.too_slow", "import.no_tables", "import.own_database", "import.busy",
+                  "import.not_here", "import.stopped", "execution.inside_run", "api.peer_gone"},
+       .idempotency = IdempotencyMode::answer}};
+}
 
 }  // namespace reeve::server

@@ -8,7 +8,8 @@
 #include "json/encode.h"
 #include "os/usage.h"
 #include "runtime/metrics/metrics_text.h"
-#include "server/routing/api.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "wire/problem.h"
 
 // /metrics and /readyz, for monitoring. docs/METRICS.md lists every metric.
@@ -227,6 +228,30 @@ void ready(SharedExchange exchange) {
 
 }  // namespace
 
-std::vector<Route> monitor_routes() { return {{"GET", "/metrics", metrics}, {"GET", "/readyz", ready}}; }
+std::vector<Operation> monitor_operations(json::Schemas& schemas) {
+  const Value look = json::object_schema({{"name", json::word_schema({"recovery", "store", "loop"})},
+                                          {"status", json::word_schema({"ok", "failed"})},
+                                          {"message", json::string_schema()}},
+                                         {"name", "status"});
+  const Value readiness = json::object_schema(
+      {{"status", json::word_schema({"ready"})}, {"checks", json::array_schema(schemas.add("ReadinessCheck", look))}},
+      {"status", "checks"});
+  return {
+      {.method = "GET",
+       .path = "/readyz",
+       .handle = ready,
+       .name = "getReadiness",
+       .inside = InRunAccess::anyone,
+       .summary = "Report whether the daemon can work: recovery is complete, the store responds, the loop is not stuck",
+       .replies = {{200, schemas.add("Readiness", readiness)}},
+       .errors = {"daemon.not_ready"}},
+      {.method = "GET",
+       .path = "/metrics",
+       .handle = metrics,
+       .name = "getMetrics",
+       .inside = InRunAccess::refused,
+       .summary = "Metrics in the Prometheus text format, listed in docs/METRICS.md",
+       .replies = {{200, json::string_schema(), "text/plain"}}}};
+}
 
 }  // namespace reeve::server

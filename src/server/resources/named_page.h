@@ -46,6 +46,22 @@ void send_named(const SharedExchange& exchange, const Map& all, const std::strin
                     meant ? fmt::format("did you mean `{}`?", *meant) : fmt::format("GET /api/{}s lists them", noun));
 }
 
+// A list of named items, and each item by its name.
+struct NamedResource {
+  std::string_view list_path;
+  void (&list)(SharedExchange exchange);
+  std::string_view list_name;
+  std::string_view list_summary;
+  std::string_view path;
+  void (&show)(SharedExchange exchange);
+  std::string_view name;
+  std::string_view summary;
+  std::string_view page;
+  std::string_view not_found;
+};
+std::vector<Operation> named_operations(json::Schemas& schemas, const NamedResource& resource,
+                                        const base::Value& record);
+
 // LOG-4: secret by its name, or because some tool declares it so.
 inline void mask_secrets(std::map<std::string, std::string>& environment, const model::Config& config) {
   for (auto& [name, value] : environment) {

@@ -11,7 +11,8 @@
 #include "base/text.h"
 #include "json/encode.h"
 #include "server/contract/operations.h"
-#include "server/routing/api.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "wire/problem.h"
 
 // /api/openapi.json, generated from the operation tables and the described types.
@@ -256,6 +257,16 @@ Value openapi_document() {
   return document;
 }
 
-std::vector<Route> openapi_routes() { return {{"GET", "/api/openapi.json", show}}; }
+std::vector<Operation> openapi_operations(json::Schemas& /*schemas*/) {
+  const Value object = json::extended(Value::object(), "type", Value::string("object"));
+  return {{.method = "GET",
+           .path = "/api/openapi.json",
+           .handle = show,
+           .name = "getDescription",
+           .inside = InRunAccess::anyone,
+           .summary = "Get this document",
+           .replies = {{200, object}},
+           .is_tagged = true}};
+}
 
 }  // namespace reeve::server

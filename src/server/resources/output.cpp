@@ -13,8 +13,9 @@
 #include "os/file.h"
 #include "runtime/loop/store_task.h"
 #include "runtime/output/line_splitter.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "server/resources/terminal.h"
-#include "server/routing/api.h"
 #include "store/runs.h"
 
 // /api/runs/*/output: a tool's output, as stored frames or redacted line by line.
@@ -311,8 +312,35 @@ void output(SharedExchange exchange) {
       });
 }
 
+Value output_line(json::Schemas& schemas) {
+  Value whole = schemas.of<std::int64_t>();
+  return schemas.add("OutputLine", json::object_schema({{"attempt", whole},
+                                                        {"stream", json::word_schema({"stdout", "stderr"})},
+                                                        {"offset", whole},
+                                                        {"next", json::string_schema("^[0-9]+\\.[0-9]+$")},
+                                                        {"at", schemas.of<base::WallTime>()},
+                                                        {"partial", schemas.of<bool>()},
+                                                        {"text", json::string_schema()}},
+                                                       {"attempt", "stream", "offset", "next", "at", "text"}));
+}
+
 }  // namespace
 
-std::vector<Route> output_routes() { return {{"GET", "/api/runs/*/output", output}}; }
+std::vector<Operation> output_operations(json::Schemas& schemas) {
+  return {{.method = "GET",
+           .path = "/api/runs/{id}/output",
+           .handle = output,
+           .name = "readRunOutput",
+           .inside = InRunAccess::own_run,
+           .summary = "Read the run's output, line by line with secrets redacted, or as stored frames",
+           .query = {integer_parameter("attempt", 0, std::numeric_limits<int>::max(), "0: the latest"),
+                     {"from", json::string_schema("^(-?[0-9]+|[0-9]+\\.[0-9]+)$"),
+                      "a `next` from an earlier response; negative: that many bytes before the end"},
+                     flag_parameter("follow", "1: keep streaming until the attempt ends"),
+                     {"format", json::word_schema({"json", "frames"}), "default: json"}},
+           .replies = {{200, output_line(schemas), "application/x-ndjson"},
+                       {200, json::string_schema(), "application/vnd.reeve.frames"}},
+           .errors = {"run.not_found", "output.not_found"}}};
+}
 
 }  // namespace reeve::server

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "server/routing/api.h"
+#include "server/request/exchange.h"
 
 namespace reeve::server {
 

@@ -7,11 +7,13 @@
 #include "base/text.h"
 #include "json/describe.h"
 #include "ledger/patches.h"
+#include "model/patch.h"
 #include "runtime/isolation/isolation.h"
 #include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "server/resources/listing.h"
-#include "server/routing/api.h"
 
 // /api/patches
 namespace reeve::server {
@@ -93,12 +95,71 @@ void apply(SharedExchange exchange) { act(std::move(exchange), Isolation::PatchA
 void drop(SharedExchange exchange) { act(std::move(exchange), Isolation::PatchAction::drop, "drop"); }
 void rollback(SharedExchange exchange) { act(std::move(exchange), Isolation::PatchAction::rollback, "roll back"); }
 
+struct Change {
+  std::string_view path;
+  void (&handle)(SharedExchange exchange);
+  std::string_view name;
+  std::string_view summary;
+};
+
+Operation make_operation(const Change& change, const Value& patch) {
+  return {.method = "POST",
+          .path = change.path,
+          .handle = change.handle,
+          .name = change.name,
+          .inside = InRunAccess::reported,
+          .summary = change.summary,
+          .scope = Scope::approve,
+          .body = json::object_schema({}, {}),
+          .replies = {{200, patch}},
+          .errors = {"patch.not_found", "patch.state", "patch.illegal_move", "patch.conflicted", "patch.gate_refused",
+                     "patch.not_applied", "patch.no_repository", "git.dirty", "git.moved", "git.branch_in_use",
+                     "git.elsewhere", "git.not_a_repository", "git.checkout_busy", "git.busy", "approval.inside_run",
+                     "api.peer_gone"},
+          .idempotency = IdempotencyMode::answer};
+}
+
 }  // namespace
 
-std::vector<Route> patch_routes() {
-  return {{"GET", "/api/patches", list},         {"GET", "/api/patches/*", show},
-          {"GET", "/api/patches/*/diff", diff},  {"POST", "/api/patches/*/apply", apply},
-          {"POST", "/api/patches/*/drop", drop}, {"POST", "/api/patches/*/rollback", rollback}};
+std::vector<Operation> patch_operations(json::Schemas& schemas) {
+  const Value patch = schemas.of<model::Patch>();
+  const Value summary = schemas.without(patch, "PatchSummary", {"diff"});
+  return {{.method = "GET",
+           .path = "/api/patches",
+           .handle = list,
+           .name = "listPatches",
+           .inside = InRunAccess::refused,
+           .summary = "List patches, newest first, without diffs",
+           .query = {{"execution", json::string_schema("^[Ee][Xx]-[1-9][0-9]*$"), "only patches of this execution"},
+                     words_parameter("state", base::spellings<model::PatchState>(), "only patches in these states"),
+                     limit_parameter(),
+                     cursor_parameter()},
+           .replies = {{200, page_of(schemas, "PatchPage", summary)}}},
+          {.method = "GET",
+           .path = "/api/patches/{id}",
+           .handle = show,
+           .name = "getPatch",
+           .inside = InRunAccess::refused,
+           .summary = "Get a patch with its diff and history",
+           .replies = {{200, patch}},
+           .errors = {"patch.not_found"},
+           .is_tagged = true},
+          {.method = "GET",
+           .path = "/api/patches/{id}/diff",
+           .handle = diff,
+           .name = "getPatchDiff",
+           .inside = InRunAccess::refused,
+           .summary = "Get only the diff",
+           .replies = {{200, json::string_schema(), "text/x-diff"}},
+           .errors = {"patch.not_found"},
+           .is_tagged = true},
+          make_operation({"/api/patches/{id}/apply", apply, "applyPatch",
+                          "Apply a patch to the user's checkout; repeating it changes nothing"},
+                         patch),
+          make_operation({"/api/patches/{id}/drop", drop, "dropPatch", "Discard a patch"}, patch),
+          make_operation({"/api/patches/{id}/rollback", rollback, "rollBackPatch",
+                          "Remove an applied patch from the user's checkout"},
+                         patch)};
 }
 
 }  // namespace reeve::server

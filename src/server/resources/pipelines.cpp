@@ -15,9 +15,10 @@
 #include "runtime/executions/execution_driver.h"
 #include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "server/resources/listing.h"
 #include "server/resources/own_project.h"
-#include "server/routing/api.h"
 #include "spec/pipeline_graph.h"
 #include "spec/workflow_file.h"
 #include "store/executions.h"
@@ -220,6 +221,31 @@ void abort(SharedExchange exchange) {
       });
 }
 
+struct Change {
+  std::string_view path;
+  void (&handle)(SharedExchange exchange);
+  std::string_view name;
+  std::string_view summary;
+  Scope scope;
+  IdempotencyMode idempotency;
+};
+
+Operation make_operation(const Change& change, const Value& pipeline) {
+  return {.method = "POST",
+          .path = change.path,
+          .handle = change.handle,
+          .name = change.name,
+          .inside = InRunAccess::reported,
+          .summary = change.summary,
+          .scope = change.scope,
+          .body = optional_members({{"comment", json::string_schema()}, {"decided_by", json::string_schema()}}),
+          .replies = {{200, pipeline}},
+          .errors = {"pipeline.not_found", "pipeline.not_waiting", "approval.already_resolved", "approval.expired",
+                     "approval.inside_run", "execution.inside_run", "execution.over", "api.peer_gone",
+                     "approval.choice_needed"},
+          .idempotency = change.idempotency};
+}
+
 }  // namespace
 
 void refuse_rejected_pipeline(const Execution& execution) {
@@ -232,10 +258,54 @@ void refuse_rejected_pipeline(const Execution& execution) {
               "start it again: reeve pipeline start NAME --prompt P");
 }
 
-std::vector<Route> pipeline_routes() {
-  return {{"POST", "/api/pipelines", create},          {"GET", "/api/pipelines", list},
-          {"GET", "/api/pipelines/*", show},           {"POST", "/api/pipelines/*/approve", approve},
-          {"POST", "/api/pipelines/*/reject", reject}, {"POST", "/api/pipelines/*/abort", abort}};
+std::vector<Operation> pipeline_operations(json::Schemas& schemas) {
+  const Value pipeline = schemas.of<wire::PipelineRecord>();
+  const Value started = schemas.with(pipeline, "StartedPipeline", {{"dirty", schemas.of<std::vector<std::string>>()}});
+  const Value summary = schemas.without(pipeline, "PipelineSummary", {"steps", "prompt", "inputs", "approval_id"});
+  return {
+      {.method = "POST",
+       .path = "/api/pipelines",
+       .handle = create,
+       .name = "startPipeline",
+       .inside = InRunAccess::reported,
+       .summary = "Start one of the project's pipelines",
+       .scope = Scope::operate,
+       .body = schemas.of_request<wire::PipelineRequest>({"pipeline", "prompt"}),
+       .replies = {{201, started}},
+       .errors = {"pipeline.not_found", "pipeline.no_file", "pipeline.invalid", "config.invalid", "project.moved",
+                  "execution.inside_run", "api.peer_gone", "git.no_commits", "git.unsafe_folder", "git.missing",
+                  "run.unknown_tool", "run.headless_unsupported", "run.no_command", "node.no_tool", "node.too_long"},
+       .idempotency = IdempotencyMode::change_then_answer},
+      {.method = "GET",
+       .path = "/api/pipelines",
+       .handle = list,
+       .name = "listPipelines",
+       .inside = InRunAccess::refused,
+       .summary = "List pipelines, newest first, without steps",
+       .query = {words_parameter("status", base::spellings<model::PipelineStatus>(),
+                                 "only pipelines with these statuses"),
+                 text_parameter("pipeline", "only pipelines with this name"), limit_parameter(), cursor_parameter()},
+       .replies = {{200, page_of(schemas, "PipelinePage", summary)}}},
+      {.method = "GET",
+       .path = "/api/pipelines/{id}",
+       .handle = show,
+       .name = "getPipeline",
+       .inside = InRunAccess::own_execution,
+       .summary = "Get a pipeline with its steps",
+       .replies = {{200, pipeline}},
+       .errors = {"pipeline.not_found"},
+       .is_tagged = true},
+      make_operation(
+          {"/api/pipelines/{id}/approve", approve, "approvePipeline",
+           "Approve the step at which the pipeline waits (PIP-3)", Scope::approve, IdempotencyMode::change_then_answer},
+          pipeline),
+      make_operation({"/api/pipelines/{id}/reject", reject, "rejectPipeline",
+                      "Reject the step at which the pipeline waits; the pipeline fails permanently", Scope::approve,
+                      IdempotencyMode::change_then_answer},
+                     pipeline),
+      make_operation({"/api/pipelines/{id}/abort", abort, "abortPipeline", "Abort a pipeline", Scope::operate,
+                      IdempotencyMode::answer},
+                     pipeline)};
 }
 
 }  // namespace reeve::server

@@ -8,8 +8,9 @@
 
 #include "json/decode.h"
 #include "json/describe.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "server/resources/own_project.h"
-#include "server/routing/api.h"
 #include "wire/settings.h"
 
 // /api/policy: rules for agents' tool calls (TOOL-1).
@@ -96,6 +97,26 @@ void check(SharedExchange exchange) {
 
 }  // namespace
 
-std::vector<Route> policy_routes() { return {{"GET", "/api/policy", show}, {"POST", "/api/policy/check", check}}; }
+std::vector<Operation> policy_operations(json::Schemas& schemas) {
+  return {{.method = "GET",
+           .path = "/api/policy",
+           .handle = show,
+           .name = "getPolicy",
+           .inside = InRunAccess::refused,
+           .summary = "Get the policy rules of the config and the defaults (TOOL-1)",
+           .query = {project_parameter()},
+           .replies = {{200, schemas.of<wire::PolicyTable>()}},
+           .errors = {"config.invalid"},
+           .is_tagged = true},
+          {.method = "POST",
+           .path = "/api/policy/check",
+           .handle = check,
+           .name = "checkPolicy",
+           .inside = InRunAccess::refused,
+           .summary = "Evaluate the policy for a tool call and name the deciding rule; nothing is asked or run",
+           .body = schemas.of_request<wire::PolicyQuestion>({"tool"}),
+           .replies = {{200, schemas.of<wire::PolicyAnswer>()}},
+           .errors = {"config.invalid"}}};
+}
 
 }  // namespace reeve::server

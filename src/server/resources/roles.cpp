@@ -1,6 +1,7 @@
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "server/resources/named_page.h"
 #include "server/resources/own_project.h"
-#include "server/routing/api.h"
 #include "wire/settings.h"
 
 // /api/roles: the roles of the effective config.
@@ -24,6 +25,11 @@ void show(SharedExchange exchange) {
 
 }  // namespace
 
-std::vector<Route> role_routes() { return {{"GET", "/api/roles", list}, {"GET", "/api/roles/*", show}}; }
+std::vector<Operation> role_operations(json::Schemas& schemas) {
+  return named_operations(schemas,
+                          {"/api/roles", list, "listRoles", "List the roles of the config, by name",
+                           "/api/roles/{name}", show, "getRole", "Get a role", "RolePage", "role.not_found"},
+                          schemas.of<wire::RoleRecord>());
+}
 
 }  // namespace reeve::server

@@ -12,14 +12,16 @@
 #include "json/decode.h"
 #include "json/describe.h"
 #include "json/write.h"
+#include "model/run.h"
 #include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
 #include "server/access/in_run_policy.h"
+#include "server/request/exchange.h"
 #include "server/request/long_poll.h"
+#include "server/resources/contract.h"
 #include "server/resources/listing.h"
 #include "server/resources/own_project.h"
 #include "server/resources/terminal.h"
-#include "server/routing/api.h"
 #include "wire/run_request.h"
 
 // /api/runs
@@ -244,13 +246,119 @@ void wait(SharedExchange exchange) {
       [poll] { poll->end(); });
 }
 
+Value input_body() { return optional_members({{"text", json::string_schema()}, {"base64", json::string_schema()}}); }
+
+Value resize_body() {
+  Value cells = integer_parameter("", 1, 1'000, "").schema;
+  return json::object_schema({{"rows", cells}, {"columns", cells}}, {"rows", "columns"});
+}
+
+Value signal_body() {
+  return json::object_schema(
+      {{"signal", json::string_schema("^(SIG)?(HUP|INT|QUIT|KILL|USR1|USR2|TERM|STOP|CONT|TSTP|WINCH)$")}}, {"signal"});
+}
+
+Value nothing() { return json::object_schema({}, {}); }
+
+std::vector<Operation> acts(json::Schemas& schemas) {
+  const Value run = schemas.of<model::Run>();
+  const Value boolean = schemas.of<bool>();
+  return {{.method = "POST",
+           .path = "/api/runs/{id}/cancel",
+           .handle = cancel,
+           .name = "cancelRun",
+           .inside = InRunAccess::own_run,
+           .summary = "Cancel a run: end its whole process tree; `kill`: without a grace period (RUN-15)",
+           .scope = Scope::operate,
+           .body = optional_members({{"reason", json::string_schema()}, {"kill", boolean}}),
+           .replies = {{200, run}},
+           .errors = {"run.not_found", "run.not_running", "run.illegal_move", "run.not_here", "run.inside_run",
+                      "api.peer_gone"},
+           .idempotency = IdempotencyMode::answer},
+          {.method = "POST",
+           .path = "/api/runs/{id}/input",
+           .handle = input,
+           .name = "typeIntoRun",
+           .inside = InRunAccess::reported,
+           .summary = "Send input to the run's standard input or terminal: `text`, or bytes as `base64`",
+           // Plus `approve`: see may_type().
+           .scope = Scope::operate,
+           .body = input_body(),
+           .replies = {{200, nothing()}},
+           .errors = {"run.not_found", "run.not_running", "run.no_input", "approval.inside_run", "api.peer_gone"},
+           .idempotency = IdempotencyMode::memory},
+          {.method = "POST",
+           .path = "/api/runs/{id}/resize",
+           .handle = resize,
+           .name = "resizeRun",
+           .inside = InRunAccess::own_run,
+           .summary = "Resize the run's terminal",
+           .scope = Scope::operate,
+           .body = resize_body(),
+           .replies = {{200, nothing()}},
+           .errors = {"run.not_found", "run.not_running", "run.inside_run", "api.peer_gone"},
+           .idempotency = IdempotencyMode::memory},
+          {.method = "POST",
+           .path = "/api/runs/{id}/signal",
+           .handle = signal,
+           .name = "signalRun",
+           .inside = InRunAccess::own_run,
+           .summary = "Send a signal to the run's process",
+           .scope = Scope::operate,
+           .body = signal_body(),
+           .replies = {{200, nothing()}},
+           .errors = {"run.not_found", "run.not_running", "run.inside_run", "api.peer_gone"},
+           .idempotency = IdempotencyMode::memory}};
+}
+
 }  // namespace
 
-std::vector<Route> run_routes() {
-  return {{"POST", "/api/runs", create},          {"GET", "/api/runs", list},
-          {"GET", "/api/runs/*", show},           {"POST", "/api/runs/*/cancel", cancel},
-          {"POST", "/api/runs/*/input", input},   {"POST", "/api/runs/*/resize", resize},
-          {"POST", "/api/runs/*/signal", signal}, {"GET", "/api/runs/*/wait", wait}};
+std::vector<Operation> run_operations(json::Schemas& schemas) {
+  const Value run = schemas.of<model::Run>();
+  std::vector<Operation> made = {
+      {.method = "POST",
+       .path = "/api/runs",
+       .handle = create,
+       .name = "startRun",
+       .inside = InRunAccess::starts,
+       .summary = "Start a supervised run of a tool",
+       .scope = Scope::operate,
+       .body = schemas.of_request<wire::RunRequest>({"cwd"}),
+       .replies = {{201, run}},
+       .errors = {"run.bad_request", "run.no_command", "run.unknown_tool", "run.headless_unsupported",
+                  "run.sandbox_unavailable", "config.invalid", "api.not_from_a_sandbox", "execution.not_found",
+                  "run.inside_run", "run.no_descriptors", "project.moved"},
+       .idempotency = IdempotencyMode::change},
+      {.method = "GET",
+       .path = "/api/runs",
+       .handle = list,
+       .name = "listRuns",
+       .inside = InRunAccess::refused,
+       .summary = "List runs, newest first",
+       .query = {words_parameter("status", base::spellings<model::RunStatus>(), "only runs with these statuses"),
+                 limit_parameter(), cursor_parameter()},
+       .replies = {{200, page_of(schemas, "RunPage", run)}}},
+      {.method = "GET",
+       .path = "/api/runs/{id}",
+       .handle = show,
+       .name = "getRun",
+       .inside = InRunAccess::own_run,
+       .summary = "Get a run",
+       .replies = {{200, run}},
+       .errors = {"run.not_found"},
+       .is_tagged = true},
+      {.method = "GET",
+       .path = "/api/runs/{id}/wait",
+       .handle = wait,
+       .name = "waitForRun",
+       .inside = InRunAccess::own_run,
+       .summary = "Wait until the run ends or `timeout` passes; returns it either way",
+       .query = {duration_parameter("timeout", "default 60s, at most 5m"),
+                 flag_parameter("through_approvals", "0: also return when it starts to wait for an answer")},
+       .replies = {{200, run}},
+       .errors = {"run.not_found"}}};
+  for (Operation& act : acts(schemas)) made.push_back(std::move(act));
+  return made;
 }
 
 }  // namespace reeve::server

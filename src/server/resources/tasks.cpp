@@ -6,9 +6,11 @@
 
 #include "base/text.h"
 #include "json/describe.h"
+#include "model/task.h"
 #include "runtime/loop/store_task.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "server/resources/listing.h"
-#include "server/routing/api.h"
 
 // /api/tasks: read-only. Tasks come from `reeve import`.
 namespace reeve::server {
@@ -49,6 +51,26 @@ void show(SharedExchange exchange) {
 
 }  // namespace
 
-std::vector<Route> task_routes() { return {{"GET", "/api/tasks", list}, {"GET", "/api/tasks/*", show}}; }
+std::vector<Operation> task_operations(json::Schemas& schemas) {
+  const base::Value task = schemas.of<model::Task>();
+  return {{.method = "GET",
+           .path = "/api/tasks",
+           .handle = list,
+           .name = "listTasks",
+           .inside = InRunAccess::refused,
+           .summary = "List tasks, newest first",
+           .query = {words_parameter("status", base::spellings<model::TaskStatus>(), "only tasks with these statuses"),
+                     limit_parameter(), cursor_parameter()},
+           .replies = {{200, page_of(schemas, "TaskPage", task)}}},
+          {.method = "GET",
+           .path = "/api/tasks/{id}",
+           .handle = show,
+           .name = "getTask",
+           .inside = InRunAccess::refused,
+           .summary = "Get a task",
+           .replies = {{200, task}},
+           .errors = {"task.not_found"},
+           .is_tagged = true}};
+}
 
 }  // namespace reeve::server

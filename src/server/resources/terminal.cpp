@@ -12,7 +12,8 @@
 #include "keeper/output_reader.h"
 #include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
-#include "server/routing/api.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "store/runs.h"
 
 // /api/runs/*/terminal over a WebSocket: a run's raw output, and input to it.
@@ -294,6 +295,19 @@ bool may_type(const Exchange& exchange) {
          model::allows(request.caller.scopes, model::Scope::approve);
 }
 
-std::vector<Route> terminal_routes() { return {{"GET", "/api/runs/*/terminal", terminal}}; }
+std::vector<Operation> terminal_operations(json::Schemas& /*schemas*/) {
+  return {{.method = "GET",
+           .path = "/api/runs/{id}/terminal",
+           .handle = terminal,
+           .name = "attachToRun",
+           .inside = InRunAccess::reported,
+           .summary = "Attach to the run over a WebSocket: raw output, input, terminal size and end (docs/EVENTS.md)",
+           .query = {integer_parameter("attempt", 0, std::numeric_limits<int>::max(), "0: the latest"),
+                     {"from", json::string_schema("^-?[0-9]+$"),
+                      "a position in the output; negative: that many bytes before the end"}},
+           .replies = {{101, Value()}},
+           .errors = {"run.not_found", "output.not_found", "api.upgrade_required", "http.bad_upgrade",
+                      "approval.inside_run", "api.peer_gone"}}};
+}
 
 }  // namespace reeve::server

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/routing/api.h"
+#include "server/request/exchange.h"
 
 namespace reeve::server {
 

@@ -14,8 +14,9 @@
 #include "server/access/in_run_caller.h"
 #include "server/access/secret.h"
 #include "server/access/tcp_endpoint.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "server/resources/listing.h"
-#include "server/routing/api.h"
 
 // /api/tokens
 namespace reeve::server {
@@ -201,14 +202,83 @@ void renew_own(SharedExchange exchange) {
       });
 }
 
+enum class Secrecy { without_secret, with_secret };
+
+Value token_schema(json::Schemas& schemas, Secrecy secrecy) {
+  const Value time = schemas.of<std::optional<base::WallTime>>();
+  Value::Object members = {{"name", json::string_schema()},
+                           {"scopes", schemas.of<std::vector<Scope>>()},
+                           {"created_at", schemas.of<base::WallTime>()},
+                           {"created_by", json::string_schema()},
+                           {"expires_at", time},
+                           {"last_used_at", time},
+                           {"revoked_at", time},
+                           {"status", json::word_schema({"active", "expired", "revoked"})}};
+  std::vector<std::string> needed = {"name",       "scopes",       "created_at", "created_by",
+                                     "expires_at", "last_used_at", "revoked_at", "status"};
+  if (secrecy == Secrecy::with_secret) {
+    members.push_back({"token", json::string_schema("^reeve_")});
+    needed.emplace_back("token");
+  }
+  return json::object_schema(std::move(members), needed);
+}
+
+Operation revocation(std::string_view method, std::string_view path, std::string_view name, const Value& token) {
+  return {.method = method,
+          .path = path,
+          .handle = revoke,
+          .name = name,
+          .inside = InRunAccess::reported,
+          .summary = "Revoke a token; its name is never reused",
+          .scope = Scope::admin,
+          .body = method == "POST" ? json::object_schema({}, {}) : Value(),
+          .replies = {{200, token}},
+          .errors = {"token.not_found", "approval.inside_run", "api.peer_gone"},
+          .idempotency = IdempotencyMode::answer};
+}
+
 }  // namespace
 
-std::vector<Route> token_routes() {
-  return {{"GET", "/api/tokens", list},
-          {"POST", "/api/tokens", create},
-          {"DELETE", "/api/tokens/*", revoke},
-          {"POST", "/api/tokens/*/revoke", revoke},
-          {"POST", "/api/daemon/token", renew_own}};
+std::vector<Operation> token_operations(json::Schemas& schemas) {
+  const Value token = schemas.add("Token", token_schema(schemas, Secrecy::without_secret));
+  const Value asked_for = json::object_schema({{"name", json::string_schema()},
+                                               {"scopes", schemas.of<std::optional<std::vector<Scope>>>()},
+                                               {"expires_in", schemas.of<std::optional<std::string>>()}},
+                                              {"name"});
+  return {{.method = "GET",
+           .path = "/api/tokens",
+           .handle = list,
+           .name = "listTokens",
+           .inside = InRunAccess::refused,
+           .summary = "List tokens, including expired and revoked ones, newest first, without secrets",
+           .scope = Scope::admin,
+           .query = {limit_parameter(), cursor_parameter()},
+           .replies = {{200, page_of(schemas, "TokenPage", token)}}},
+          {.method = "POST",
+           .path = "/api/tokens",
+           .handle = create,
+           .name = "createToken",
+           .inside = InRunAccess::reported,
+           .summary = "Create a token. `token` is its secret, returned only in this response",
+           .scope = Scope::admin,
+           .body = schemas.add("TokenRequest", asked_for),
+           .replies = {{201, schemas.add("NewToken", token_schema(schemas, Secrecy::with_secret))}},
+           .errors = {"token.already_exists", "token.too_many", "approval.inside_run", "api.peer_gone"},
+           // Secrets are never stored.
+           .idempotency = IdempotencyMode::memory},
+          revocation("POST", "/api/tokens/{name}/revoke", "revokeToken", token),
+          revocation("DELETE", "/api/tokens/{name}", "deleteToken", token),
+          {.method = "POST",
+           .path = "/api/daemon/token",
+           .handle = renew_own,
+           .name = "renewOwnToken",
+           .inside = InRunAccess::reported,
+           .summary = "Replace the token in `http.token` of the state folder; the previous one is revoked",
+           .scope = Scope::admin,
+           .body = json::object_schema({}, {}),
+           .replies = {{200, json::object_schema({{"file", json::string_schema()}}, {"file"})}},
+           .errors = {"approval.inside_run", "api.peer_gone"},
+           .idempotency = IdempotencyMode::memory}};
 }
 
 }  // namespace reeve::server

@@ -1,6 +1,7 @@
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "server/resources/named_page.h"
 #include "server/resources/own_project.h"
-#include "server/routing/api.h"
 #include "wire/settings.h"
 
 // /api/tools: the tool profiles of the effective config.
@@ -31,6 +32,12 @@ void show(SharedExchange exchange) {
 
 }  // namespace
 
-std::vector<Route> tool_routes() { return {{"GET", "/api/tools", list}, {"GET", "/api/tools/*", show}}; }
+std::vector<Operation> tool_operations(json::Schemas& schemas) {
+  return named_operations(schemas,
+                          {"/api/tools", list, "listTools",
+                           "List the tool profiles of the config, by name; values of secret variables are ***",
+                           "/api/tools/{name}", show, "getTool", "Get a tool profile", "ToolPage", "tool.not_found"},
+                          schemas.of<wire::ToolRecord>());
+}
 
 }  // namespace reeve::server

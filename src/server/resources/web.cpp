@@ -4,7 +4,8 @@
 #include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
 #include "server/access/tcp_endpoint.h"
-#include "server/routing/api.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 
 // Browser sign-in: a one-time link, then a cookie.
 namespace reeve::server {
@@ -83,11 +84,47 @@ void welcome(SharedExchange exchange) {
 
 }  // namespace
 
-std::vector<Route> web_routes() {
-  return {{"GET", "/", welcome},
-          {"GET", "/sign-in", sign_in},
-          {"POST", "/api/web", open},
-          {"POST", "/api/sign-out", sign_out}};
+std::vector<Operation> web_operations(json::Schemas& /*schemas*/) {
+  const Value text = json::string_schema();
+  const Value link =
+      json::object_schema({{"url", text}, {"address", text}, {"expires_at", text}}, {"url", "address", "expires_at"});
+  return {{.method = "POST",
+           .path = "/api/web",
+           .handle = open,
+           .name = "openForBrowser",
+           .inside = InRunAccess::reported,
+           .summary = "Create a one-time sign-in link for a browser; opens a loopback port if none is open",
+           .scope = Scope::admin,
+           .body = json::object_schema({}, {}),
+           .replies = {{201, link}},
+           .errors = {"approval.inside_run", "api.peer_gone"},
+           // The link is a credential, so it is kept only in memory.
+           .idempotency = IdempotencyMode::memory},
+          {.method = "GET",
+           .path = "/sign-in",
+           .handle = sign_in,
+           .name = "signIn",
+           .inside = InRunAccess::anyone,
+           .summary = "Sign a browser in with a one-time link; TCP port only, no credential needed",
+           .query = {text_parameter("code", "the code from the link")},
+           .replies = {{303, text, "text/plain"}},
+           .errors = {"api.bad_code"}},
+          {.method = "POST",
+           .path = "/api/sign-out",
+           .handle = sign_out,
+           .name = "signOut",
+           .inside = InRunAccess::anyone,
+           .summary = "End the calling browser's session",
+           .body = json::object_schema({}, {}),
+           .replies = {{200, json::object_schema({}, {})}},
+           .idempotency = IdempotencyMode::memory},
+          {.method = "GET",
+           .path = "/",
+           .handle = welcome,
+           .name = "welcome",
+           .inside = InRunAccess::anyone,
+           .summary = "Greet a signed-in client",
+           .replies = {{200, text, "text/plain"}}}};
 }
 
 }  // namespace reeve::server

@@ -83,4 +83,16 @@ void send_drawing(const SharedExchange& exchange, const model::Workflow& workflo
   exchange->send(std::move(response));
 }
 
+std::vector<Parameter> drawing_parameters() {
+  return {{"format", json::word_schema({"text", "list", "mermaid", "dot"}), "default: text"},
+          integer_parameter("columns", 40, 10'000, "maximum width of the text"),
+          flag_parameter("ascii", "1: ASCII characters only")};
+}
+
+std::vector<Reply> drawing_replies() {
+  return {{200, json::string_schema(), "text/plain"},
+          {200, json::string_schema(), "text/vnd.mermaid"},
+          {200, json::string_schema(), "text/vnd.graphviz"}};
+}
+
 }  // namespace reeve::server

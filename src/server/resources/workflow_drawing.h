@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "server/contract/workflow_record.h"
+#include "server/contract/operations.h"
 #include "server/request/exchange.h"
+#include "server/resources/workflow_record.h"
 #include "spec/workflow_file.h"
 #include "store/executions.h"
 
@@ -23,5 +24,7 @@ void send_drawing(const SharedExchange& exchange, const model::Workflow& workflo
                   const std::vector<model::NodeExecution>& nodes = {});
 // Throws for an unknown format, before anything is loaded.
 void check_drawing(const Exchange& exchange);
+std::vector<Parameter> drawing_parameters();
+std::vector<Reply> drawing_replies();
 
 }  // namespace reeve::server

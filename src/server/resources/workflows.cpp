@@ -10,10 +10,12 @@
 #include "os/file.h"
 #include "project/project.h"
 #include "runtime/loop/store_task.h"
+#include "server/request/exchange.h"
+#include "server/resources/contract.h"
 #include "server/resources/named_page.h"
 #include "server/resources/own_project.h"
 #include "server/resources/workflow_drawing.h"
-#include "server/routing/api.h"
+#include "store/executions.h"
 #include "wire/problem.h"
 
 // /api/workflows: the project's files, and the versions that were started.
@@ -150,14 +152,74 @@ void validate(SharedExchange exchange) {
   exchange->send(200, document);
 }
 
+Value validation(json::Schemas& schemas, const Value& workflow) {
+  const Value number = schemas.of<std::int64_t>();
+  return schemas.add("Validation",
+                     json::object_schema({{"valid", schemas.of<bool>()},
+                                          {"errors", number},
+                                          {"warnings", number},
+                                          {"problems", json::array_schema(json::reference_schema("FileProblem"))},
+                                          {"workflow", json::nullable_schema(workflow)}},
+                                         {"valid", "errors", "warnings", "problems", "workflow"}));
+}
+
 }  // namespace
 
-std::vector<Route> workflow_routes() {
-  return {{"GET", "/api/workflows", list},
-          {"GET", "/api/workflows/*", show},
-          {"GET", "/api/workflows/*/graph", draw},
-          {"GET", "/api/workflows/*/versions", versions},
-          {"POST", "/api/workflows/validate", validate}};
+std::vector<Operation> workflow_operations(json::Schemas& schemas) {
+  const Value workflow = schemas.of<WorkflowRecord>();
+  std::vector<Parameter> drawing = {project_parameter()};
+  std::ranges::move(drawing_parameters(), std::back_inserter(drawing));
+  return {
+      {.method = "GET",
+       .path = "/api/workflows",
+       .handle = list,
+       .name = "listWorkflows",
+       .inside = InRunAccess::refused,
+       .summary = "List the project's workflow files, by name",
+       .query = {project_parameter(), limit_parameter(), cursor_parameter()},
+       .replies = {{200, page_of(schemas, "WorkflowPage", schemas.of<WorkflowItem>())}},
+       .errors = {"config.invalid"}},
+      {.method = "GET",
+       .path = "/api/workflows/{name}",
+       .handle = show,
+       .name = "getWorkflow",
+       .inside = InRunAccess::refused,
+       .summary = "Get a workflow of the project by id, name or file name, or a started version by its `sha256:…`",
+       .query = {project_parameter()},
+       .replies = {{200, workflow}},
+       .errors = {"flow.not_found", "flow.invalid", "config.invalid"},
+       .is_tagged = true},
+      {.method = "GET",
+       .path = "/api/workflows/{name}/graph",
+       .handle = draw,
+       .name = "drawWorkflow",
+       .inside = InRunAccess::refused,
+       .summary = "Draw a workflow (GRF-15)",
+       .query = drawing,
+       .replies = drawing_replies(),
+       .errors = {"flow.not_found", "flow.invalid", "config.invalid"}},
+      {.method = "GET",
+       .path = "/api/workflows/{name}/versions",
+       .handle = versions,
+       .name = "listWorkflowVersions",
+       .inside = InRunAccess::refused,
+       .summary = "List the started versions of a workflow, by its id or name, newest first",
+       .query = {limit_parameter(), cursor_parameter()},
+       .replies = {{200, page_of(schemas, "WorkflowVersionPage", schemas.of<store::WorkflowVersion>())}}},
+      {.method = "POST",
+       .path = "/api/workflows/validate",
+       .handle = validate,
+       .name = "validateWorkflow",
+       .inside = InRunAccess::refused,
+       .summary =
+           "Report every error in a workflow text (GRF-1). `file`: its name in messages; if absolute, its folder is "
+           "searched for referenced workflows. `project`: a folder of the project whose config applies",
+       .body = json::object_schema({{"source", json::string_schema()},
+                                    {"file", json::nullable_schema(json::string_schema())},
+                                    {"project", json::nullable_schema(json::string_schema())}},
+                                   {"source"}),
+       .replies = {{200, validation(schemas, workflow)}},
+       .errors = {"config.invalid"}}};
 }
 
 }  // namespace reeve::server

@@ -33,15 +33,15 @@ std::string_view take_part(std::string_view& rest) {
   return part;
 }
 
-// The segments that the stars match; nothing if the path does not match. Called for every route, so it copies nothing
-// before the path matches.
+// The segments that the names in braces match; nothing if the path does not match. Called for every operation, so it
+// copies nothing before the path matches.
 std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {
   if (std::ranges::count(pattern, '/') != std::ranges::count(path, '/')) return std::nullopt;
   std::vector<std::string> parts;
   while (!pattern.empty() || !path.empty()) {
     const std::string_view wanted = take_part(pattern);
     const std::string_view found = take_part(path);
-    if (wanted == "*" && !found.empty()) {
+    if (wanted.starts_with('{') && !found.empty()) {
       parts.emplace_back(found);
     } else if (wanted != found) {
       return std::nullopt;
@@ -56,42 +56,28 @@ Error bad_request(std::string message, std::string fix = {}) {
 
 }  // namespace
 
-std::vector<Route> all_routes() {
-  std::vector<Route> all;
-  for (const auto& routes : {run_routes(),      approval_routes(), execution_routes(), execution_view_routes(),
-                             pipeline_routes(), patch_routes(),    workflow_routes(),  tool_routes(),
-                             role_routes(),     gate_routes(),     policy_routes(),    audit_routes(),
-                             output_routes(),   terminal_routes(), event_routes(),     doctor_routes(),
-                             daemon_routes(),   openapi_routes(),  monitor_routes(),   import_routes(),
-                             token_routes(),    web_routes(),      config_routes(),    task_routes()}) {
-    all.insert(all.end(), routes.begin(), routes.end());
-  }
-  return all;
-}
-
-Api::Api(runtime::Daemon& daemon, TcpEndpoint* tcp_endpoint)
+Api::Api(runtime::Daemon& daemon, const Contract& contract, TcpEndpoint* tcp_endpoint)
     : daemon_(daemon),
+      contract_(contract),
       tcp_endpoint_(tcp_endpoint),
       keys_(std::make_unique<IdempotencyKeys>(daemon)),
       in_run_policy_(std::make_unique<InRunPolicy>(daemon)),
-      pending_(std::make_unique<PendingRequests>(daemon)) {
-  for (const Route& route : all_routes()) served_.push_back({route, find_operation(route.method, route.path)});
-}
+      pending_(std::make_unique<PendingRequests>(daemon)) {}
 
 Api::~Api() = default;
 
-const Api::Served* Api::find(const SharedExchange& exchange) const {
-  // HEAD uses the route of GET; the connection omits the body.
+const Operation* Api::find(const SharedExchange& exchange) const {
+  // HEAD uses the operation of GET; the connection omits the body.
   const std::string& method = exchange->request.method;
   const std::string_view wanted = method == "HEAD" ? "GET" : std::string_view(method);
   std::vector<std::string_view> methods;
-  for (const Served& served : served_) {
-    auto parts = match(served.route.path, exchange->request.path);
+  for (const Operation& operation : contract_.operations) {
+    auto parts = match(operation.path, exchange->request.path);
     if (!parts) continue;
-    methods.push_back(served.route.method);
-    if (served.route.method != wanted) continue;
+    methods.push_back(operation.method);
+    if (operation.method != wanted) continue;
     exchange->parts = std::move(*parts);
-    return &served;
+    return &operation;
   }
   if (methods.empty()) {
     throw Error("api.no_route", fmt::format("no resource at {}", base::quoted(exchange->request.path)),
@@ -116,28 +102,25 @@ void Api::handle(Request request, std::shared_ptr<Responder> responder) {
   exchange->go_on([&] {
     // A proxy in front may have checked a different path.
     if (exchange->request.has_escaped_slash) throw bad_request("the path contains an escaped slash");
-    const Served* served = find(exchange);
-    if (served != nullptr) serve(exchange, *served);
+    const Operation* operation = find(exchange);
+    if (operation != nullptr) serve(exchange, *operation);
   });
 }
 
-void Api::serve(const SharedExchange& exchange, const Served& served) {
-  const Route& route = served.route;
-  require_access(exchange->request, served.operation);
+void Api::serve(const SharedExchange& exchange, const Operation& operation) {
+  require_access(exchange->request, &operation);
   check_content_type(exchange->request);
   // Stored changes might be lost, so none are accepted. Stopping the daemon is not a change.
-  if (route.method != "GET" && route.path != "/api/daemon/stop") {
+  if (operation.method != "GET" && operation.path != "/api/daemon/stop") {
     if (const auto refusal = daemon_.check_files()) throw *refusal;
   }
-  if (served.operation == nullptr) return route.handle(exchange);
-  const Operation& operation = *served.operation;
   check_query(operation, exchange->request);
-  if (!operation.body.is_null()) check_body(operation, exchange->body());
+  if (!operation.body.is_null()) check_body(contract_.schemas, operation, exchange->body());
   if (operation.is_tagged) exchange->responder = tag_answer(exchange->responder, exchange->request);
   // HEAD of a followed stream must not wait for its content.
   if (exchange->request.method == "HEAD") exchange->request.query.erase("follow");
   pending_->add(exchange);
-  const auto work = [exchange, handle = route.handle] {
+  const auto work = [exchange, &handle = operation.handle] {
     // The request was already answered: the store did not respond and nothing was changed.
     if (exchange->is_answered) return;
     const ledger::RequestTerms::Scope scope(exchange->terms);
