@@ -37,7 +37,7 @@
 #include "server/access/tcp_endpoint.h"
 #include "server/request/file_guard.h"
 #include "server/resources/contract.h"
-#include "server/routing/api.h"
+#include "server/routing/daemon_api.h"
 #include "server/run_socket/run_sockets.h"
 
 namespace reeve::server {
@@ -441,7 +441,7 @@ class Server {
   int sockets_ = 0;
   runtime::Daemon daemon_;
   TcpEndpoint tcp_endpoint_;
-  Api api_;
+  DaemonApi api_;
   HttpServer http_;
   RunSockets run_sockets_;
   runtime::Loop::Hold idle_timer_;

@@ -1,42 +1,37 @@
 #pragma once
 
-#include <memory>
+#include <functional>
+#include <vector>
 
-#include "runtime/daemon.h"
 #include "server/contract/operations.h"
-#include "server/http/http.h"
 #include "server/request/exchange.h"
 
 namespace reeve::server {
 
-class TcpEndpoint;
+using Next = std::function<void()>;
 
-class IdempotencyKeys;
-class PendingRequests;
-class InRunPolicy;
+// A rule that requests pass before they are performed. Calls `next` if the request may continue, now or later;
+// otherwise answers it or throws base::Error.
+using Step = std::function<void(const SharedExchange& exchange, const Operation& operation, const Next& next)>;
 
-// The daemon's HTTP API: finds the operation, applies the rules common to all requests
-// (server/request/request_validation.h), and turns errors into responses.
+// Performs requests by a table of operations: finds the operation, applies the steps in order, calls the handler, and
+// turns errors into responses.
 class Api {
  public:
-  // `contract` must outlive it.
-  Api(runtime::Daemon& daemon, const Contract& contract, TcpEndpoint* tcp_endpoint);
-  ~Api();
-  Api(const Api&) = delete;
-  Api& operator=(const Api&) = delete;
-  void handle(Request request, std::shared_ptr<Responder> responder);
+  // `operations` must outlive it.
+  Api(const std::vector<Operation>& operations, std::vector<Step> steps);
+
+  void serve(const SharedExchange& exchange) const;
 
  private:
-  // The operation for the request, with its path segments stored in `exchange`; null if a response was already sent.
+  // The operation for the request, with what its path matched stored in `exchange`; null if a response was already
+  // sent.
   const Operation* find(const SharedExchange& exchange) const;
-  void serve(const SharedExchange& exchange, const Operation& operation);
+  // Applies the steps from the given one on.
+  void proceed(const SharedExchange& exchange, const Operation& operation, std::size_t step) const;
 
-  runtime::Daemon& daemon_;
-  const Contract& contract_;
-  TcpEndpoint* tcp_endpoint_;
-  std::unique_ptr<IdempotencyKeys> keys_;
-  std::unique_ptr<InRunPolicy> in_run_policy_;
-  std::unique_ptr<PendingRequests> pending_;
+  const std::vector<Operation>& operations_;
+  std::vector<Step> steps_;
 };
 
 }  // namespace reeve::server

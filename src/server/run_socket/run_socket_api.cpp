@@ -1,4 +1,7 @@
+#include "server/run_socket/run_socket_api.h"
+
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,7 +16,6 @@
 #include "runtime/runs/resumption.h"
 #include "server/access/in_run_caller.h"
 #include "server/request/long_poll.h"
-#include "server/run_socket/run_sockets.h"
 #include "store/approvals.h"
 
 // The API of a run's own socket. Every request here comes from a tool and concerns its own run.
@@ -25,24 +27,21 @@ using base::Error;
 using base::Value;
 using model::Approval;
 
-constexpr std::int64_t max_listed = 100;
-constexpr std::string_view approvals_path = "/api/approvals";
+constexpr std::int64_t max_approvals = 100;
 
-struct RunSocketRequest {
-  SharedExchange exchange;
-  base::RunId run;
-};
+// The run that the socket belongs to.
+base::RunId own_run(const SharedExchange& exchange) { return exchange->run_socket.value(); }
 
-runtime::LiveRun& live_run(const RunSocketRequest& call) {
-  runtime::LiveRun* live = call.exchange->daemon.supervisor().find(call.run);
-  if (live == nullptr) throw Error("run.not_running", fmt::format("{} has ended", call.run.text()));
+runtime::LiveRun& live_run(const SharedExchange& exchange) {
+  runtime::LiveRun* live = exchange->daemon.supervisor().find(own_run(exchange));
+  if (live == nullptr) throw Error("run.not_running", fmt::format("{} has ended", own_run(exchange).text()));
   return *live;
 }
 
 template <class F>
-void answer_from_store(const RunSocketRequest& call, F work) {
-  runtime::ask_store(call.exchange->daemon.ledger(), call.exchange->daemon.loop(), std::move(work),
-                     [exchange = call.exchange](std::expected<Value, Error> answer) {
+void answer_from_store(const SharedExchange& exchange, F work) {
+  runtime::ask_store(exchange->daemon.ledger(), exchange->daemon.loop(), std::move(work),
+                     [exchange](std::expected<Value, Error> answer) {
                        if (!answer) return exchange->refuse(answer.error());
                        exchange->send(200, *answer);
                      });
@@ -54,7 +53,7 @@ std::optional<Approval> find_own(store::Session& session, base::RunId run, const
     auto found = store::find_approval(session, *id);
     if (found && found->approval.tool_run_id == run) return std::move(found->approval);
   }
-  for (Approval& approval : ledger::find_approvals_of(session, run, max_listed)) {
+  for (Approval& approval : ledger::find_approvals_of(session, run, max_approvals)) {
     if (approval.tool_ref == word) return std::move(approval);
   }
   return std::nullopt;
@@ -73,16 +72,16 @@ std::optional<runtime::ToolEvent> read_event(const Value& body) {
 }
 
 // If a tool repeats a question after a lost connection, returns the approval that the first request created.
-void answer_repeated(const RunSocketRequest& call, const std::string& tool_ref, const Error& refusal) {
-  answer_from_store(call, [run = call.run, tool_ref, refusal](ledger::Transaction& transaction) {
+void answer_repeated(const SharedExchange& exchange, const std::string& tool_ref, const Error& refusal) {
+  answer_from_store(exchange, [run = own_run(exchange), tool_ref, refusal](ledger::Transaction& transaction) {
     const auto found = find_own(transaction.session(), run, tool_ref);
     if (!found || found->status != model::ApprovalStatus::pending) throw refusal;
     return json::to_value(*found);
   });
 }
 
-void ask(const RunSocketRequest& call) {
-  Value body = call.exchange->body();
+void ask(SharedExchange exchange) {
+  Value body = exchange->body();
   body.set("event", Value::string("approval_needed"));
   const auto event = read_event(body);
   const auto* question = event ? std::get_if<runtime::Question>(&*event) : nullptr;
@@ -92,80 +91,85 @@ void ask(const RunSocketRequest& call) {
         R"({"question": "…", "options": [{"value": "…", "label": "…"}], "default": "…", "expires_in_seconds": 60,)"
         R"( "approval_id": "…"})");
   }
-  live_run(call).ask(*question, [call, tool_ref = question->tool_ref](std::expected<Approval, Error> asked) {
-    if (asked) return call.exchange->send(201, json::to_value(*asked));
+  live_run(exchange).ask(*question, [exchange, tool_ref = question->tool_ref](std::expected<Approval, Error> asked) {
+    if (asked) return exchange->send(201, json::to_value(*asked));
     if (tool_ref && asked.error().code() == "approval.one_at_a_time") {
-      return answer_repeated(call, *tool_ref, asked.error());
+      return answer_repeated(exchange, *tool_ref, asked.error());
     }
-    call.exchange->refuse(asked.error());
+    exchange->refuse(asked.error());
   });
 }
 
-void report(const RunSocketRequest& call) {
-  const auto event = read_event(call.exchange->body());
+void report(SharedExchange exchange) {
+  const auto event = read_event(exchange->body());
   const bool is_report =
       event && !std::holds_alternative<runtime::Question>(*event) && !std::holds_alternative<runtime::ToolCall>(*event);
   if (!is_report) {
     throw Error("api.bad_request", "the body is not a valid report",
                 R"(heartbeat, progress, error, usage or result, as in {"event": "progress", "percent": 40})");
   }
-  live_run(call).on_tool_event(*event);
-  call.exchange->send(202, Value::object());
+  live_run(exchange).on_tool_event(*event);
+  exchange->send(202, Value::object());
 }
 
-void show_run(const RunSocketRequest& call) { call.exchange->send(200, json::to_value(live_run(call).record())); }
+void show_run(SharedExchange exchange) { exchange->send(200, json::to_value(live_run(exchange).record())); }
 
-void list(const RunSocketRequest& call) {
-  answer_from_store(call, [run = call.run](ledger::Transaction& transaction) {
+void list(SharedExchange exchange) {
+  answer_from_store(exchange, [run = own_run(exchange)](ledger::Transaction& transaction) {
     Value document = Value::object();
-    document.set("items", json::to_value(ledger::find_approvals_of(transaction.session(), run, max_listed)));
+    document.set("items", json::to_value(ledger::find_approvals_of(transaction.session(), run, max_approvals)));
     return document;
   });
 }
 
-void show_decisions(const RunSocketRequest& call) {
-  answer_from_store(call, [run = call.run](ledger::Transaction& transaction) {
-    return runtime::describe_decisions(ledger::find_approvals_of(transaction.session(), run, max_listed));
+void show_decisions(SharedExchange exchange) {
+  answer_from_store(exchange, [run = own_run(exchange)](ledger::Transaction& transaction) {
+    return runtime::describe_decisions(ledger::find_approvals_of(transaction.session(), run, max_approvals));
   });
 }
 
-void show(const RunSocketRequest& call, const std::string& word) {
-  answer_from_store(call, [run = call.run, word](ledger::Transaction& transaction) {
+// `word`: see get_own().
+void send_approval(const SharedExchange& exchange, const std::string& word) {
+  answer_from_store(exchange, [run = own_run(exchange), word](ledger::Transaction& transaction) {
     return json::to_value(get_own(transaction.session(), run, word));
   });
 }
 
+void show(SharedExchange exchange) { send_approval(exchange, exchange->parts.at(0)); }
+
 // Records that the tool received the answer, if it still runs.
-void note_read(const RunSocketRequest& call, const Approval& approval) {
-  runtime::LiveRun* live = call.exchange->daemon.supervisor().find(call.run);
+void note_read(const SharedExchange& exchange, const Approval& approval) {
+  runtime::LiveRun* live = exchange->daemon.supervisor().find(own_run(exchange));
   if (live != nullptr) live->on_answer_read(approval);
 }
 
 // The response is the decision, so the tool has read it.
-void send_decided(const RunSocketRequest& call, const Approval& approval) {
-  note_read(call, approval);
-  call.exchange->send(200, json::to_value(approval));
+void send_decided(const SharedExchange& exchange, const Approval& approval) {
+  note_read(exchange, approval);
+  exchange->send(200, json::to_value(approval));
 }
 
-void wait_for(const RunSocketRequest& call, base::ApprovalId id, base::Milliseconds timeout) {
-  const auto poll = LongPoll::begin(call.exchange->daemon.loop(), *call.exchange->responder);
-  poll->expire_after(timeout, [call, id] { show(call, id.text()); });
+void wait_for(const SharedExchange& exchange, base::ApprovalId id, base::Milliseconds timeout) {
+  const auto poll = LongPoll::begin(exchange->daemon.loop(), *exchange->responder);
+  poll->expire_after(timeout, [exchange, id] { send_approval(exchange, id.text()); });
   // Reads the approval again after subscribing.
-  poll->keep(call.exchange->daemon.approvals().wait(id, poll->once([call](std::expected<Approval, Error> approval) {
-    if (!approval) return call.exchange->refuse(approval.error());
-    send_decided(call, *approval);
+  poll->keep(exchange->daemon.approvals().wait(id, poll->once([exchange](std::expected<Approval, Error> approval) {
+    if (!approval) return exchange->refuse(approval.error());
+    send_decided(exchange, *approval);
   })));
 }
 
-void wait(const RunSocketRequest& call, const std::string& word) {
-  const base::Milliseconds timeout = parse_poll_timeout(call.exchange->request);
+void wait(SharedExchange exchange) {
+  const base::Milliseconds timeout = parse_poll_timeout(exchange->request);
   runtime::ask_store(
-      call.exchange->daemon.ledger(), call.exchange->daemon.loop(),
-      [run = call.run, word](ledger::Transaction& transaction) { return get_own(transaction.session(), run, word); },
-      [call, timeout](std::expected<Approval, Error> approval) {
-        if (!approval) return call.exchange->refuse(approval.error());
-        if (is_final(approval->status)) return send_decided(call, *approval);
-        wait_for(call, approval->approval_id, timeout);
+      exchange->daemon.ledger(), exchange->daemon.loop(),
+      [run = own_run(exchange), word = exchange->parts.at(0)](ledger::Transaction& transaction) {
+        return get_own(transaction.session(), run, word);
+      },
+      [exchange, timeout](std::expected<Approval, Error> approval) {
+        if (!approval) return exchange->refuse(approval.error());
+        if (is_final(approval->status)) return send_decided(exchange, *approval);
+        wait_for(exchange, approval->approval_id, timeout);
       });
 }
 
@@ -174,60 +178,77 @@ bool is_decision(std::string_view path) {
                              [&](std::string_view ending) { return path.ends_with(ending); });
 }
 
-// False if a run may not send this request.
-bool answer(const RunSocketRequest& call) {
-  const std::string& method = call.exchange->request.method;
-  std::string_view path = call.exchange->request.path;
-  const bool is_get = method == "GET";
-  if (method == "POST") {
-    if (path == approvals_path) return ask(call), true;
-    if (path == "/api/report") return report(call), true;
+// The folder's permissions keep other users out of the socket; this is a process of another run of the same user.
+bool is_stranger(const Exchange& exchange) {
+  return exchange.in_run_caller && exchange.in_run_caller->held != exchange.run_socket;
+}
+
+void refuse(SharedExchange exchange) {
+  const Request& asked = exchange->request;
+  const std::string run = own_run(exchange).text();
+  if (is_decision(asked.path)) {
+    const InRunCaller who = exchange->in_run_caller.value_or(InRunCaller{run, asked.peer.pid});
+    report_in_run_caller(exchange->daemon, who,
+                         fmt::format("{} {} on the run socket of {}", asked.method, asked.path, run));
+    throw Error("approval.inside_run", fmt::format("a process inside {} cannot decide", who.run),
+                "a person must decide, with `reeve approve` outside any run");
   }
-  if (!is_get) return false;
-  if (path == "/api/run") return show_run(call), true;
-  if (path == "/api/decisions") return show_decisions(call), true;
-  if (path == approvals_path) return list(call), true;
-  if (!path.starts_with(approvals_path) || path[approvals_path.size()] != '/') return false;
-  path.remove_prefix(approvals_path.size() + 1);
-  constexpr std::string_view wait_word = "/wait";
-  if (path.empty() || !path.ends_with(wait_word)) return show(call, std::string(path)), true;
-  path.remove_suffix(wait_word.size());
-  return wait(call, std::string(path)), true;
+  throw Error("api.not_from_a_run",
+              is_stranger(*exchange) ? fmt::format("this socket belongs to {}", run)
+                                     : fmt::format("a run cannot {} {}", asked.method, base::quoted(asked.path)),
+              "a run can ask, report, and read its own approvals and decisions");
+}
+
+// A tool's own names of approvals may contain slashes.
+const std::vector<Operation>& operations() {
+  static const std::vector<Operation> made = {
+      // Not an alias of GET here.
+      {.method = "HEAD", .path = "{path...}", .handle = refuse},
+      {.method = "POST", .path = "/api/approvals", .handle = ask},
+      {.method = "GET", .path = "/api/approvals", .handle = list},
+      {.method = "GET", .path = "/api/approvals/{name...}/wait", .handle = wait},
+      {.method = "GET", .path = "/api/approvals/{name...}", .handle = show},
+      {.method = "GET", .path = "/api/decisions", .handle = show_decisions},
+      {.method = "GET", .path = "/api/run", .handle = show_run},
+      {.method = "POST", .path = "/api/report", .handle = report},
+      {.method = any_method, .path = "{path...}", .handle = refuse}};
+  return made;
 }
 
 }  // namespace
 
-void handle_run_socket_request(runtime::Daemon& daemon, PendingRequests& pending, base::RunId run, Request request,
-                               std::shared_ptr<Responder> responder) {
-  const RunSocketRequest call{
-      std::make_shared<Exchange>(Exchange{daemon, std::move(request), std::move(responder), {}}), run};
-  const Request& asked = call.exchange->request;
-  try {
-    // Whatever is stored now may be lost: a question must not be acknowledged.
-    if (asked.method == "POST") {
-      if (const auto refusal = daemon.check_files()) throw *refusal;
-    } else {
-      pending.add(call.exchange);
-    }
-    const ledger::RequestTerms::Scope scope(call.exchange->terms);
-    // The folder's permissions keep other users out; other runs of this user are rejected here.
-    const auto in_run_caller = find_in_run_caller(daemon, asked.peer);
-    const bool is_stranger = in_run_caller && in_run_caller->held != run;
-    if (!is_stranger && answer(call)) return;
-    if (is_decision(asked.path)) {
-      const InRunCaller who = in_run_caller.value_or(InRunCaller{run.text(), asked.peer.pid});
-      report_in_run_caller(daemon, who,
-                           fmt::format("{} {} on the run socket of {}", asked.method, asked.path, run.text()));
-      throw Error("approval.inside_run", fmt::format("a process inside {} cannot decide", who.run),
-                  "a person must decide, with `reeve approve` outside any run");
-    }
-    throw Error("api.not_from_a_run",
-                is_stranger ? fmt::format("this socket belongs to {}", run.text())
-                            : fmt::format("a run cannot {} {}", asked.method, base::quoted(asked.path)),
-                "a run can ask, report, and read its own approvals and decisions");
-  } catch (const Error& error) {
-    call.exchange->refuse(error);
+RunSocketApi::RunSocketApi(runtime::Daemon& daemon)
+    : daemon_(daemon),
+      pending_(daemon),
+      api_(operations(), {std::bind_front(&RunSocketApi::require_files, this),
+                          std::bind_front(&RunSocketApi::limit_wait_for_store, this),
+                          std::bind_front(&RunSocketApi::admit_peer, this)}) {}
+
+void RunSocketApi::handle(base::RunId run, Request request, std::shared_ptr<Responder> responder) {
+  const auto exchange = std::make_shared<Exchange>(Exchange{daemon_, std::move(request), std::move(responder), {}});
+  exchange->run_socket = run;
+  api_.serve(exchange);
+}
+
+// Whatever is stored now may be lost: a question must not be acknowledged.
+void RunSocketApi::require_files(const SharedExchange& exchange, const Operation& /*operation*/,
+                                 const Next& next) const {
+  if (exchange->request.method == "POST") {
+    if (const auto refusal = daemon_.check_files()) throw *refusal;
   }
+  next();
+}
+
+void RunSocketApi::limit_wait_for_store(const SharedExchange& exchange, const Operation& /*operation*/,
+                                        const Next& next) {
+  if (exchange->request.method != "POST") pending_.add(exchange);
+  next();
+}
+
+void RunSocketApi::admit_peer(const SharedExchange& exchange, const Operation& /*operation*/, const Next& next) const {
+  exchange->in_run_caller = find_in_run_caller(daemon_, exchange->request.peer);
+  if (is_stranger(*exchange)) return refuse(exchange);
+  next();
 }
 
 }  // namespace reeve::server

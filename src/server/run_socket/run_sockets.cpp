@@ -16,7 +16,7 @@ constexpr int backlog = 8;
 
 }  // namespace
 
-RunSockets::RunSockets(runtime::Daemon& daemon) : daemon_(daemon), pending_(daemon) {
+RunSockets::RunSockets(runtime::Daemon& daemon) : daemon_(daemon), api_(daemon) {
   daemon_.supervisor().set_lifetime_hooks(
       {.open = [this](base::RunId run) { open(run); }, .close = [this](base::RunId run) { close(run); }});
 }
@@ -29,15 +29,15 @@ void RunSockets::open(base::RunId run) {
     if (!runtime::make_run_socket_folder(state, run)) {
       base::throw_errno("os.failed", fmt::format("cannot make {}", runtime::run_socket_folder(state, run)), errno);
     }
-    auto door = std::make_unique<HttpServer>(
+    auto server = std::make_unique<HttpServer>(
         daemon_.loop(),
         [this, run](Request request, std::shared_ptr<Responder> responder) {
-          handle_run_socket_request(daemon_, pending_, run, std::move(request), std::move(responder));
+          api_.handle(run, std::move(request), std::move(responder));
         },
         run_socket_limits);
-    door->count_in(daemon_.meters().run_sockets);
-    door->accept(os::listen_at(runtime::run_socket_path(state, run), os::SocketKind::stream, backlog));
-    run_sockets_.insert_or_assign(run, std::move(door));
+    server->count_in(daemon_.meters().run_sockets);
+    server->accept(os::listen_at(runtime::run_socket_path(state, run), os::SocketKind::stream, backlog));
+    run_sockets_.insert_or_assign(run, std::move(server));
   } catch (const base::Error& error) {
     // The run continues without its socket: questions and reports that the tool prints still arrive.
     daemon_.options().log_warning(fmt::format("cannot open the run socket of {}: {}", run.text(), error.message()));

@@ -3,8 +3,8 @@
 #include <map>
 #include <memory>
 
-#include "server/request/pending_requests.h"
-#include "server/routing/api.h"
+#include "server/http/http.h"
+#include "server/run_socket/run_socket_api.h"
 
 // The socket of each live run (RUN-8), through which its tool can ask, report, and read decisions, and nothing else.
 namespace reeve::server {
@@ -22,12 +22,8 @@ class RunSockets {
   void close(base::RunId run);
 
   runtime::Daemon& daemon_;
-  PendingRequests pending_;
+  RunSocketApi api_;
   std::map<base::RunId, std::unique_ptr<HttpServer>> run_sockets_;
 };
-
-// Handles one request on a run's socket. `pending` answers reads that the store does not.
-void handle_run_socket_request(runtime::Daemon& daemon, PendingRequests& pending, base::RunId run, Request request,
-                               std::shared_ptr<Responder> responder);
 
 }  // namespace reeve::server
