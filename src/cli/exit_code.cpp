@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error_code.h"
 #include "client/refusal.h"
 
 namespace reeve::cli {
@@ -25,21 +26,6 @@ constexpr auto by_status = std::to_array<std::pair<int, ExitCode>>({
     {403, ExitCode::denied},
 });
 
-// By the part of a code after its area.
-constexpr auto by_ending = std::to_array<std::pair<std::string_view, ExitCode>>({
-    {"not_found", ExitCode::not_found},
-    {"no_file", ExitCode::not_found},
-    {"conflict", ExitCode::conflict},
-    {"illegal_move", ExitCode::conflict},
-    {"not_running", ExitCode::conflict},
-    {"denied", ExitCode::denied},
-    {"usage", ExitCode::usage},
-    {"secret_needed", ExitCode::usage},
-    {"given_up", ExitCode::cancelled},
-    {"too_large", ExitCode::usage},
-    {"unreadable", ExitCode::usage},
-});
-
 // "signal 9" → 9.
 int signal_of(std::string_view reason) {
   constexpr std::string_view word = "signal ";
@@ -51,26 +37,18 @@ int signal_of(std::string_view reason) {
 }  // namespace
 
 ExitCode exit_code_of(const base::Error& error) {
-  if (error.code() == "daemon.unavailable") return ExitCode::no_daemon;
-  if (const auto* refusal = dynamic_cast<const client::Refusal*>(&error)) {
-    // The daemon responds, but its store does not.
-    const bool is_silent =
-        error.code() == "store.busy" || error.code() == "store.unavailable" || error.code() == "store.unknown_outcome";
-    if (refusal->status() == 503 && is_silent) return ExitCode::no_daemon;
-    for (const auto& [status, code] : by_status) {
-      if (refusal->status() == status) return code;
-    }
-    return ExitCode::failed;
+  const base::ErrorRow* row = base::find_row(error.code());
+  const ExitCode own = row != nullptr ? static_cast<ExitCode>(row->exit_code) : ExitCode::failed;
+  const auto* refusal = dynamic_cast<const client::Refusal*>(&error);
+  if (refusal == nullptr || error.code() == "daemon.unavailable") return own;
+  // The daemon responds, but its store does not.
+  const bool is_silent =
+      error.code() == "store.busy" || error.code() == "store.unavailable" || error.code() == "store.unknown_outcome";
+  if (refusal->status() == 503 && is_silent) return ExitCode::no_daemon;
+  for (const auto& [status, code] : by_status) {
+    if (refusal->status() == status) return code;
   }
-  const std::string_view code = error.code();
-  // No daemon can be started there.
-  if (code.starts_with("state.")) return ExitCode::no_daemon;
-  if (code == "config.invalid") return ExitCode::usage;
-  const std::string_view ending = code.substr(code.find('.') + 1);
-  for (const auto& [word, exit] : by_ending) {
-    if (ending == word) return exit;
-  }
-  return ending.starts_with("already_") ? ExitCode::conflict : ExitCode::failed;
+  return ExitCode::failed;
 }
 
 ExitCode exit_code_of(const model::Run& run) {

@@ -7,8 +7,7 @@
 namespace reeve::cli {
 
 // SPEC §7. Refusals of the daemon map by HTTP status (400, 413, 415, 422: usage; 404: not found; 409, 412:
-// conflict; 401, 403: denied), all other errors by code: `*.not_found`, `*.conflict`, `*.illegal_move`,
-// `*.not_running`, `*.already_*`, `*.secret_needed`, `*.given_up`, `*.denied`, `cli.usage`, `daemon.unavailable`.
+// conflict; 401, 403: denied), all other errors by the table of codes (base/errors.def).
 ExitCode exit_code_of(const base::Error& error);
 
 // The exit code of `reeve run`: 0, the tool's own code, 128 + the signal, or one of SPEC's. A run that has not ended is

@@ -31,7 +31,7 @@ TEST(ExitCode, error_code_determines_the_code) {
   EXPECT_EQ(exit_code_of(base::Error("run.illegal_move", "")), ExitCode::conflict);
   EXPECT_EQ(exit_code_of(base::Error("run.not_running", "")), ExitCode::conflict);
   EXPECT_EQ(exit_code_of(base::Error("approval.already_resolved", "")), ExitCode::conflict);
-  EXPECT_EQ(exit_code_of(base::Error("policy.denied", "")), ExitCode::denied);
+  EXPECT_EQ(exit_code_of(base::Error("config.denied", "")), ExitCode::denied);
   EXPECT_EQ(exit_code_of(base::Error("cli.usage", "")), ExitCode::usage);
   EXPECT_EQ(exit_code_of(base::Error("file.too_large", "")), ExitCode::usage);
   EXPECT_EQ(exit_code_of(base::Error("daemon.unavailable", "")), ExitCode::no_daemon);
