@@ -17,7 +17,7 @@
 // uses no exceptions: a system failure before anything was started ends it, which its parent sees.
 namespace reeve::base {
 
-void throw_errno(std::string /*code*/, std::string_view doing, int error_number, std::string /*fix*/) {
+void throw_errno(ErrorCode /*code*/, std::string_view doing, int error_number, std::string /*fix*/) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread.
   std::fprintf(stderr, "reeve-keeper: %.*s: %s\n", static_cast<int>(doing.size()), doing.data(),
                std::strerror(error_number));

@@ -9,7 +9,7 @@
 
 namespace reeve::base {
 
-Error::Error(std::string code, std::string message, std::string fix)
+Error::Error(AnyErrorCode code, std::string message, std::string fix)
     : code_(std::move(code)), message_(std::move(message)), fix_(std::move(fix)) {}
 
 Error& Error::within(std::string_view doing) {
@@ -17,9 +17,8 @@ Error& Error::within(std::string_view doing) {
   return *this;
 }
 
-void throw_errno(std::string code, std::string_view doing, int error_number, std::string fix) {
-  throw Error(std::move(code), fmt::format("{}: {}", doing, std::generic_category().message(error_number)),
-              std::move(fix));
+void throw_errno(ErrorCode code, std::string_view doing, int error_number, std::string fix) {
+  throw Error(code, fmt::format("{}: {}", doing, std::generic_category().message(error_number)), std::move(fix));
 }
 
 void assertion_failed(const char* expression, std::source_location where) noexcept {

@@ -5,17 +5,22 @@
 #include <string>
 #include <string_view>
 
+#include "base/error_code.h"
+
 namespace reeve::base {
 
 // A failure of the outside world (disk, network, another program) that the calling code cannot fix. Thrown, and caught
 // only in the few places named in docs/ARCHITECTURE.md. Invalid user input is not an Error but a Problem (problem.h).
 class Error : public std::exception {
  public:
-  // `code` is stable and documented (`file.too_large`), `message` says what failed and why, `fix` what to do; `fix` may
-  // be empty.
-  Error(std::string code, std::string message, std::string fix = {});
+  // `message` says what failed and why, `fix` what to do; `fix` may be empty.
+  Error(AnyErrorCode code, std::string message, std::string fix = {});
 
-  const std::string& code() const noexcept { return code_; }
+  // The stable text: `file.too_large`. Code compares enumerators instead.
+  const std::string& code() const noexcept { return code_.text(); }
+  const AnyErrorCode& error_code() const noexcept { return code_; }
+  bool is(ErrorCode code) const noexcept { return code_ == code; }
+  bool is_in(ErrorArea area) const noexcept { return code_.is_in(area); }
   const std::string& message() const noexcept { return message_; }
   const std::string& fix() const noexcept { return fix_; }
 
@@ -25,13 +30,13 @@ class Error : public std::exception {
   const char* what() const noexcept override { return message_.c_str(); }
 
  private:
-  std::string code_;
+  AnyErrorCode code_;
   std::string message_;
   std::string fix_;
 };
 
-// Throws an Error from errno, with the system's error text: throw_errno("file.unreadable", "cannot read 'x'").
-[[noreturn]] void throw_errno(std::string code, std::string_view doing, int error_number, std::string fix = {});
+// Throws an Error from errno, with the system's error text: throw_errno(ErrorCode::file_unreadable, "cannot read 'x'").
+[[noreturn]] void throw_errno(ErrorCode code, std::string_view doing, int error_number, std::string fix = {});
 
 // Aborts the process and prints where an invariant failed. Stays on in release: state is durable, so a crash is only a
 // restart, whereas continuing with a wrong state could corrupt it.

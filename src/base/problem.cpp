@@ -33,7 +33,7 @@ void Problems::sort() {
   static const Place nowhere;
   std::ranges::sort(list_, {}, [](const Problem& problem) {
     const Place& place = problem.place ? *problem.place : nowhere;
-    return std::tuple(std::string_view(place.file), place.line, place.column, std::string_view(problem.code),
+    return std::tuple(std::string_view(place.file), place.line, place.column, std::string_view(problem.code.text()),
                       std::string_view(problem.message));
   });
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error_code.h"
 #include "base/limits.h"
 
 namespace reeve::base {
@@ -30,8 +31,7 @@ struct Place {
 // One mistake in user input: what, where, why, and how to fix it.
 struct Problem {
   Severity severity = Severity::error;
-  // Stable: `flow.unknown_node_type`.
-  std::string code;
+  AnyErrorCode code;
   std::string message;
   std::optional<Place> place;
   // Printed next to the caret: "did you mean `task`?".

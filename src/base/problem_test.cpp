@@ -9,7 +9,10 @@ namespace reeve::base {
 namespace {
 
 Problem problem_at(std::size_t line, Severity severity = Severity::error) {
-  return {.severity = severity, .code = "x.y", .message = "m", .place = Place{.file = "f", .line = line, .column = 1}};
+  return {.severity = severity,
+          .code = AnyErrorCode::received("x.y"),
+          .message = "m",
+          .place = Place{.file = "f", .line = line, .column = 1}};
 }
 
 TEST(Problems, are_bounded_and_counted) {
@@ -43,7 +46,7 @@ TEST(Problems, appended_lists_stay_bounded) {
 }
 
 TEST(Error, carries_code_message_and_fix) {
-  Error error("file.not_found", "no such file", "look elsewhere");
+  Error error(ErrorCode::file_not_found, "no such file", "look elsewhere");
   error.within("cannot read `x`");
   EXPECT_EQ(error.code(), "file.not_found");
   EXPECT_STREQ(error.what(), "cannot read `x`: no such file");

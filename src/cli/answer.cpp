@@ -35,7 +35,7 @@ void print_next(const Call& call, std::string_view what) {
   if (!call.is_json) print_aside("{}\n", call.err.paint(view::Tint::dim, fmt::format("next: {}", what)));
 }
 
-ExitCode refuse(const Call& call, std::string_view code, std::string_view title, const base::Problems& problems,
+ExitCode refuse(const Call& call, base::ErrorCode code, std::string_view title, const base::Problems& problems,
                 std::string_view ending) {
   if (call.is_json) {
     print_json(call, wire::problem_document(code, title, problems));

@@ -37,7 +37,7 @@ class JsonListing {
 void print_next(const Call& call, std::string_view what);
 // The problems of a file: text on standard error, or with --json the problem document on standard output. `ending`
 // states the consequence: "Nothing was started.".
-ExitCode refuse(const Call& call, std::string_view code, std::string_view title, const base::Problems& problems,
+ExitCode refuse(const Call& call, base::ErrorCode code, std::string_view title, const base::Problems& problems,
                 std::string_view ending);
 // Warnings about accepted input, on standard error. Not with --json.
 void print_warnings(const Call& call, const base::Problems& warnings);

@@ -26,6 +26,8 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
+
 bool is_other_id(const std::string& word) {
   return base::ApprovalId::parse(word) || base::ExecutionId::parse(word) || base::AgentId::parse(word) ||
          base::TaskId::parse(word) || base::PatchId::parse(word);
@@ -56,9 +58,9 @@ void prepare_folder(const project::StateFolder& folder) {
                   base::quoted(folder.root.string()));
     }
   } catch (const base::Error& error) {
-    if (!error.code().starts_with("file.")) throw;
+    if (!error.is_in(base::ErrorArea::file)) throw;
     throw base::Error(
-        "daemon.unavailable",
+        ErrorCode::daemon_unavailable,
         fmt::format("cannot use the state folder {}: {}", base::quoted(folder.root.string()), error.message()),
         "use another: --state DIR or REEVE_STATE");
   }
@@ -89,7 +91,7 @@ void tell_waiting(const client::Silence& silence) {
 
 [[noreturn]] void refuse_run(client::Daemon& daemon, base::RunId run) {
   const auto asked = client::list_approvals(daemon, {.run = run}, 1);
-  throw base::Error("cli.usage", fmt::format("{} is a run, not an approval", run.text()),
+  throw base::Error(ErrorCode::cli_usage, fmt::format("{} is a run, not an approval", run.text()),
                     asked.empty()
                         ? "it has no pending question; `reeve approvals` lists them all"
                         : fmt::format("its pending question is {}", asked.front().approval.approval_id.text()));
@@ -144,7 +146,7 @@ client::DaemonPlace patient_place(const Call& call) {
 
 void refuse_host(const Call& call, std::string_view command) {
   if (!call.arguments.has("--host")) return;
-  throw base::Error("cli.usage",
+  throw base::Error(ErrorCode::cli_usage,
                     fmt::format("`reeve {}` works only on this machine and does not accept `--host`", command),
                     "run it on that machine");
 }
@@ -154,18 +156,20 @@ bool is_elsewhere(const client::DaemonPlace& place) { return place.host && !plac
 base::RunId find_run(client::Daemon& daemon, const std::string& word) {
   if (word == "@last") {
     const auto newest = client::list_runs(daemon, {}, 1);
-    if (newest.empty()) throw base::Error("run.not_found", "there are no runs yet", "start one: reeve run -- COMMAND");
+    if (newest.empty())
+      throw base::Error(ErrorCode::run_not_found, "there are no runs yet", "start one: reeve run -- COMMAND");
     return newest.front().run.tool_run_id;
   }
   if (const auto id = base::RunId::parse(word)) return *id;
   if (const auto execution = base::ExecutionId::parse(word)) {
-    throw base::Error("run.not_found", fmt::format("{} is an execution, not a run", execution->text()),
+    throw base::Error(ErrorCode::run_not_found, fmt::format("{} is an execution, not a run", execution->text()),
                       fmt::format("list its runs: reeve flow show {}", execution->text()));
   }
   if (is_other_id(word)) {
-    throw base::Error("run.not_found", fmt::format("{} is not a run", base::quoted(word)), "list runs: reeve runs");
+    throw base::Error(ErrorCode::run_not_found, fmt::format("{} is not a run", base::quoted(word)),
+                      "list runs: reeve runs");
   }
-  throw base::Error("cli.usage", fmt::format("{} is not a valid run id", base::quoted(word)),
+  throw base::Error(ErrorCode::cli_usage, fmt::format("{} is not a valid run id", base::quoted(word)),
                     "ids look like TR-17; @last is the newest; `reeve runs` lists them");
 }
 
@@ -173,52 +177,56 @@ base::ApprovalId find_approval(client::Daemon& daemon, const std::string& word) 
   if (word == "@last") {
     const auto newest = client::list_approvals(daemon, {.all = true}, 1);
     if (newest.empty())
-      throw base::Error("approval.not_found", "there are no approvals yet", "list them: reeve approvals");
+      throw base::Error(ErrorCode::approval_not_found, "there are no approvals yet", "list them: reeve approvals");
     return newest.front().approval.approval_id;
   }
   if (const auto id = base::ApprovalId::parse(word)) return *id;
   if (const auto run = base::RunId::parse(word)) refuse_run(daemon, *run);
   std::string fix = meant<base::ApprovalId>(word);
   if (fix.empty()) fix = "ids look like AP-4; @last is the newest; `reeve approvals` lists them";
-  throw base::Error("cli.usage", fmt::format("{} is not a valid approval id", base::quoted(word)), std::move(fix));
+  throw base::Error(ErrorCode::cli_usage, fmt::format("{} is not a valid approval id", base::quoted(word)),
+                    std::move(fix));
 }
 
 base::ExecutionId find_execution(client::Daemon& daemon, const std::string& word) {
   if (word == "@last") {
     const auto newest = client::list_executions(daemon, {}, 1);
     if (newest.empty()) {
-      throw base::Error("execution.not_found", "there are no executions yet", "start one: reeve flow run FILE");
+      throw base::Error(ErrorCode::execution_not_found, "there are no executions yet",
+                        "start one: reeve flow run FILE");
     }
     return newest.front().execution.execution_id;
   }
   if (const auto id = base::ExecutionId::parse(word)) return *id;
-  throw base::Error("cli.usage", fmt::format("{} is not a valid execution id", base::quoted(word)),
+  throw base::Error(ErrorCode::cli_usage, fmt::format("{} is not a valid execution id", base::quoted(word)),
                     "ids look like EX-9; @last is the newest; `reeve flow list` lists them");
 }
 
 base::PatchId find_patch(client::Daemon& daemon, const std::string& word) {
   if (word == "@last") {
     const auto newest = client::list_patches(daemon, {}, 1);
-    if (newest.empty()) throw base::Error("patch.not_found", "there are no patches yet", "list them: reeve patch list");
+    if (newest.empty())
+      throw base::Error(ErrorCode::patch_not_found, "there are no patches yet", "list them: reeve patch list");
     return newest.front().patch.patch_id;
   }
   if (const auto id = base::PatchId::parse(word)) return *id;
   std::string fix = meant<base::PatchId>(word);
   if (fix.empty()) fix = "ids look like PA-3; @last is the newest; `reeve patch list` lists them";
-  throw base::Error("cli.usage", fmt::format("{} is not a valid patch id", base::quoted(word)), std::move(fix));
+  throw base::Error(ErrorCode::cli_usage, fmt::format("{} is not a valid patch id", base::quoted(word)),
+                    std::move(fix));
 }
 
 base::ExecutionId find_pipeline(client::Daemon& daemon, const std::string& word) {
   if (word == "@last") {
     const auto newest = client::list_pipelines(daemon, {}, 1);
     if (newest.empty()) {
-      throw base::Error("pipeline.not_found", "no pipeline has been started yet",
+      throw base::Error(ErrorCode::pipeline_not_found, "no pipeline has been started yet",
                         "start one: reeve pipeline start NAME --prompt P");
     }
     return newest.front().pipeline.pipeline_id;
   }
   if (const auto id = base::ExecutionId::parse(word)) return *id;
-  throw base::Error("cli.usage", fmt::format("{} is not a valid pipeline id", base::quoted(word)),
+  throw base::Error(ErrorCode::cli_usage, fmt::format("{} is not a valid pipeline id", base::quoted(word)),
                     "ids look like EX-9; @last is the newest; `reeve pipeline list` lists them");
 }
 
@@ -229,7 +237,7 @@ std::size_t limit_of(const Call& call, std::size_t fallback) {
   std::size_t limit = 0;
   const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), limit);
   if (error != std::errc() || end != word->data() + word->size() || limit == 0 || limit > most) {
-    throw base::Error("cli.usage", fmt::format("--limit must be 1 to {}", most));
+    throw base::Error(ErrorCode::cli_usage, fmt::format("--limit must be 1 to {}", most));
   }
   return limit;
 }

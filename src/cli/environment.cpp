@@ -39,7 +39,8 @@ base::Value read_pairs(const Call& call, std::string_view option) {
   for (const std::string& pair : call.arguments.values(option)) {
     const std::size_t equals = pair.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      throw base::Error("cli.usage", fmt::format("{} is not a valid value for `{}`", base::quoted(pair), option),
+      throw base::Error(base::ErrorCode::cli_usage,
+                        fmt::format("{} is not a valid value for `{}`", base::quoted(pair), option),
                         "write it as NAME=VALUE");
     }
     pairs[pair.substr(0, equals)] = pair.substr(equals + 1);

@@ -12,6 +12,7 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using model::RunStatus;
 
 constexpr auto by_status = std::to_array<std::pair<int, ExitCode>>({
@@ -40,10 +41,10 @@ ExitCode exit_code_of(const base::Error& error) {
   const base::ErrorRow* row = base::find_row(error.code());
   const ExitCode own = row != nullptr ? static_cast<ExitCode>(row->exit_code) : ExitCode::failed;
   const auto* refusal = dynamic_cast<const client::Refusal*>(&error);
-  if (refusal == nullptr || error.code() == "daemon.unavailable") return own;
+  if (refusal == nullptr || error.is(ErrorCode::daemon_unavailable)) return own;
   // The daemon responds, but its store does not.
-  const bool is_silent =
-      error.code() == "store.busy" || error.code() == "store.unavailable" || error.code() == "store.unknown_outcome";
+  const bool is_silent = error.is(ErrorCode::store_busy) || error.is(ErrorCode::store_unavailable) ||
+                         error.is(ErrorCode::store_unknown_outcome);
   if (refusal->status() == 503 && is_silent) return ExitCode::no_daemon;
   for (const auto& [status, code] : by_status) {
     if (refusal->status() == status) return code;

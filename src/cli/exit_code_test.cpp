@@ -7,6 +7,7 @@
 namespace reeve::cli {
 namespace {
 
+using base::ErrorCode;
 using model::Run;
 using model::RunStatus;
 
@@ -27,17 +28,17 @@ TEST(ExitCode, run_status_determines_the_code) {
 }
 
 TEST(ExitCode, error_code_determines_the_code) {
-  EXPECT_EQ(exit_code_of(base::Error("run.not_found", "")), ExitCode::not_found);
-  EXPECT_EQ(exit_code_of(base::Error("run.illegal_move", "")), ExitCode::conflict);
-  EXPECT_EQ(exit_code_of(base::Error("run.not_running", "")), ExitCode::conflict);
-  EXPECT_EQ(exit_code_of(base::Error("approval.already_resolved", "")), ExitCode::conflict);
-  EXPECT_EQ(exit_code_of(base::Error("config.denied", "")), ExitCode::denied);
-  EXPECT_EQ(exit_code_of(base::Error("cli.usage", "")), ExitCode::usage);
-  EXPECT_EQ(exit_code_of(base::Error("file.too_large", "")), ExitCode::usage);
-  EXPECT_EQ(exit_code_of(base::Error("daemon.unavailable", "")), ExitCode::no_daemon);
-  EXPECT_EQ(exit_code_of(base::Error("config.invalid", "")), ExitCode::usage);
-  EXPECT_EQ(exit_code_of(base::Error("pipeline.no_file", "")), ExitCode::not_found);
-  EXPECT_EQ(exit_code_of(base::Error("os.failed", "")), ExitCode::failed);
+  EXPECT_EQ(exit_code_of(base::Error(ErrorCode::run_not_found, "")), ExitCode::not_found);
+  EXPECT_EQ(exit_code_of(base::Error(ErrorCode::run_illegal_move, "")), ExitCode::conflict);
+  EXPECT_EQ(exit_code_of(base::Error(ErrorCode::run_not_running, "")), ExitCode::conflict);
+  EXPECT_EQ(exit_code_of(base::Error(ErrorCode::approval_already_resolved, "")), ExitCode::conflict);
+  EXPECT_EQ(exit_code_of(base::Error(ErrorCode::config_denied, "")), ExitCode::denied);
+  EXPECT_EQ(exit_code_of(base::Error(ErrorCode::cli_usage, "")), ExitCode::usage);
+  EXPECT_EQ(exit_code_of(base::Error(ErrorCode::file_too_large, "")), ExitCode::usage);
+  EXPECT_EQ(exit_code_of(base::Error(ErrorCode::daemon_unavailable, "")), ExitCode::no_daemon);
+  EXPECT_EQ(exit_code_of(base::Error(ErrorCode::config_invalid, "")), ExitCode::usage);
+  EXPECT_EQ(exit_code_of(base::Error(ErrorCode::pipeline_no_file, "")), ExitCode::not_found);
+  EXPECT_EQ(exit_code_of(base::Error(ErrorCode::os_failed, "")), ExitCode::failed);
 }
 
 client::Refusal refused(int status, const std::string& body) {

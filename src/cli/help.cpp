@@ -127,7 +127,7 @@ Command make_help() {
             const std::string name = base::join(call.arguments.positionals(), " ");
             const auto wanted = find_help(name);
             if (!wanted) {
-              throw base::Error("cli.usage", fmt::format("unknown command {}", base::quoted(name)),
+              throw base::Error(base::ErrorCode::cli_usage, fmt::format("unknown command {}", base::quoted(name)),
                                 suggest_command(name));
             }
             fmt::print("{}", wanted->command != nullptr ? command_help(*wanted->command, true, call.out)

@@ -17,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Error;
+using base::ErrorCode;
 
 constexpr std::size_t max_bytes = 64UZ * 1024;
 
@@ -27,7 +28,7 @@ std::string read_private(const fs::path& file) {
     const bool is_open = (state.st_mode & (S_IRWXG | S_IRWXO)) != 0;
     const bool is_foreign = state.st_uid != ::geteuid() && state.st_uid != 0;
     if (is_open || is_foreign) {
-      throw Error("cli.token_file",
+      throw Error(ErrorCode::cli_token_file,
                   fmt::format("{} must be owned by you and not readable by others", base::quoted(file.string())),
                   fmt::format("restrict it: chmod 600 {}", file.string()));
     }
@@ -68,17 +69,18 @@ std::string find_token(const Call& call, const client::Endpoint& endpoint) {
 std::optional<client::Endpoint> find_host(const Call& call) {
   // `--state` in this call takes precedence over REEVE_HOST.
   if (call.arguments.has("--host") && call.arguments.has("--state")) {
-    throw Error("cli.usage", "`--host` and `--state` cannot be combined", "omit one of them");
+    throw Error(ErrorCode::cli_usage, "`--host` and `--state` cannot be combined", "omit one of them");
   }
   auto url = call.arguments.value("--host");
   // An unset variable in a script must not silently select the local daemon.
   if (url && url->empty())
-    throw Error("cli.usage", "`--host` is empty", "use http://host:port, https://host:port or unix:///path/reeve.sock");
+    throw Error(ErrorCode::cli_usage, "`--host` is empty",
+                "use http://host:port, https://host:port or unix:///path/reeve.sock");
   if (!url && !call.arguments.has("--state")) url = project::variable("REEVE_HOST");
   if (!url || url->empty()) return std::nullopt;
   auto endpoint = client::parse_endpoint(*url);
   if (!endpoint) {
-    throw Error("cli.usage", fmt::format("not a daemon address: {}", endpoint.error()),
+    throw Error(ErrorCode::cli_usage, fmt::format("not a daemon address: {}", endpoint.error()),
                 "use http://host:port, https://host:port or unix:///path/reeve.sock");
   }
   if (endpoint->socket.empty()) endpoint->token = find_token(call, *endpoint);

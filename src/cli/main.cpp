@@ -25,6 +25,8 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
+
 bool is_set(const char* name) { return project::variable(name).has_value(); }
 bool equals(const char* name, std::string_view value) { return project::variable(name) == value; }
 
@@ -71,10 +73,11 @@ ExitCode show_help(const HelpWanted& wanted, const Call& call) {
 
 ExitCode show_usage_error(const UsageError& error, const Call& call) {
   if (call.is_json) {
-    print_json(call, wire::problem_document(base::Error("cli.usage", error.message, error.hint)));
+    print_json(call, wire::problem_document(base::Error(ErrorCode::cli_usage, error.message, error.hint)));
     return ExitCode::usage;
   }
-  std::string text = fmt::format("{}: {}\n", call.err.paint(view::Tint::red, "error[cli.usage]"), error.message);
+  const std::string mark = fmt::format("error[{}]", base::spell(ErrorCode::cli_usage));
+  std::string text = fmt::format("{}: {}\n", call.err.paint(view::Tint::red, mark), error.message);
   if (!error.hint.empty()) text += fmt::format("  = {}\n", error.hint);
   text += fmt::format("  = help: reeve {}{}-h\n", error.command, error.command.empty() ? "" : " ");
   print_aside("{}", call.err.words(text));
@@ -110,12 +113,14 @@ int main(const std::vector<std::string>& words) noexcept {
     const ExitCode code = run(words);
     // A result that could not be written is a failure.
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      print_aside("error[cli.output]: cannot write the result: {}\n", std::generic_category().message(errno));
+      print_aside("error[{}]: cannot write the result: {}\n", base::spell(ErrorCode::cli_output),
+                  std::generic_category().message(errno));
       return static_cast<int>(ExitCode::failed);
     }
     return static_cast<int>(code);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "error[cli.failed]: %s\n", error.what());
+    const std::string_view code = base::spell(ErrorCode::cli_failed);
+    std::fprintf(stderr, "error[%.*s]: %s\n", static_cast<int>(code.size()), code.data(), error.what());
     return static_cast<int>(ExitCode::failed);
   }
 }

@@ -32,7 +32,7 @@ std::shared_ptr<const spec::Source> open_source(const std::string& file, Files f
 base::Problem read_problem(const Value& record) {
   base::Problem problem;
   problem.severity = json::text_of(record, "severity") == "warning" ? base::Severity::warning : base::Severity::error;
-  problem.code = json::text_of(record, "code");
+  problem.code = base::AnyErrorCode::received(json::text_of(record, "code"));
   problem.message = json::text_of(record, "message");
   problem.hint = json::text_of(record, "hint");
   problem.allowed = json::text_of(record, "allowed");

@@ -14,6 +14,7 @@ namespace reeve::client {
 namespace {
 
 using base::BootTime;
+using base::ErrorCode;
 using base::Milliseconds;
 using base::Value;
 
@@ -56,10 +57,10 @@ bool blames_store(const Response& answer) {
 
 base::Error unavailable(const DaemonPlace& place, const std::string& why) {
   if (place.host) {
-    return {"daemon.unavailable", fmt::format("no daemon responds at {}: {}", place.host->url(), why),
+    return {ErrorCode::daemon_unavailable, fmt::format("no daemon responds at {}: {}", place.host->url(), why),
             "check that it is running there with --http or server.http; for a socket, use unix:///path/reeve.sock"};
   }
-  return {"daemon.unavailable",
+  return {ErrorCode::daemon_unavailable,
           fmt::format("the daemon of {} does not respond: {}", base::quoted(place.folder.string()), why),
           fmt::format("see its messages: reeve serve --state {}", place.folder.string())};
 }
@@ -80,20 +81,19 @@ void throw_if_refused(const Starter& starter) {
   const std::string_view text = base::trim(starter.text());
   const std::size_t code_end = text.find("]: ");
   if (!text.starts_with(start) || code_end == std::string_view::npos) return;
-  const std::string_view code = text.substr(start.size(), code_end - start.size());
-  if (code != "config.invalid" && !code.starts_with("state.")) return;
+  const auto code = base::AnyErrorCode::received(std::string(text.substr(start.size(), code_end - start.size())));
+  if (code != ErrorCode::config_invalid && !code.is_in(base::ErrorArea::state)) return;
   const std::size_t message = code_end + 3;
   const std::size_t end = std::min(text.find('\n', message), text.size());
   std::string_view fix = text.substr(std::min(end + 1, text.size()));
   fix = fix.starts_with(fix_start) ? fix.substr(fix_start.size()) : std::string_view();
-  throw base::Error(std::string(code), std::string(text.substr(message, end - message)),
-                    std::string(fix.substr(0, fix.find('\n'))));
+  throw base::Error(code, std::string(text.substr(message, end - message)), std::string(fix.substr(0, fix.find('\n'))));
 }
 
 }  // namespace
 
 void throw_bad_answer(const std::string& what) {
-  throw base::Error("daemon.bad_answer", fmt::format("cannot read the daemon's response: {}", what),
+  throw base::Error(ErrorCode::daemon_bad_answer, fmt::format("cannot read the daemon's response: {}", what),
                     "daemon and client versions may differ; to restart the daemon: reeve stop");
 }
 
@@ -142,7 +142,7 @@ Connection Daemon::connect_until(BootTime deadline) {
       }
       if (!place_.no_start.empty()) {
         throw base::Error(
-            "daemon.unavailable",
+            ErrorCode::daemon_unavailable,
             fmt::format("no daemon responds for {}, and {}", base::quoted(place_.folder.string()), place_.no_start),
             fmt::format("start one: reeve serve --state {}", place_.folder.string()));
       }

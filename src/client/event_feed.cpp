@@ -31,7 +31,9 @@ void EventFeed::open() {
       if (!since_) since_ = parse_number(head.header("Reeve-Since").value_or(""));
       return;
     } catch (const ConnectionLost& lost) {
-      if (i == max_tries) throw base::Error("daemon.unavailable", "the daemon keeps disconnecting: " + lost.what);
+      if (i == max_tries) {
+        throw base::Error(base::ErrorCode::daemon_unavailable, "the daemon keeps disconnecting: " + lost.what);
+      }
     }
   }
 }

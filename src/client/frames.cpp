@@ -20,7 +20,8 @@ std::optional<Frame> FrameDecoder::next() {
   for (std::size_t i = 4; i > 0; --i) length = length << 8U | byte(i - 1);
   const unsigned stream = byte(4);
   if (length > max_bytes || stream > 1) {
-    throw base::Error("daemon.bad_answer", fmt::format("the output of the run is damaged at offset {}", position_),
+    throw base::Error(base::ErrorCode::daemon_bad_answer,
+                      fmt::format("the output of the run is damaged at offset {}", position_),
                       "read it with `reeve logs`");
   }
   if (rest.size() < header_bytes + length) return std::nullopt;

@@ -11,6 +11,7 @@ namespace reeve::client {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 
 // "3 errors, 0 warnings: no tool `x`; …". A few are enough to act on; `--json` has them all.
@@ -35,7 +36,7 @@ Refusal make_refusal(const Response& answer) {
   const auto parsed = json::parse(answer.body);
   const std::string code = parsed ? json::text_of(*parsed, "code") : std::string();
   if (code.empty()) {
-    const base::Error error("daemon.bad_answer",
+    const base::Error error(ErrorCode::daemon_bad_answer,
                             fmt::format("the daemon responded with status {} and no explanation", answer.status),
                             "see its log in logs/ in the state folder");
     return {error, answer.status, wire::problem_document(error)};
@@ -50,7 +51,8 @@ Refusal make_refusal(const Response& answer) {
         "put a token of that daemon into REEVE_TOKEN, a file for --token-file, or ~/.config/reeve/tokens; create one "
         "there with: reeve token create NAME";
   }
-  return {base::Error(code, with_errors(std::move(message), *parsed), std::move(fix)), answer.status, *parsed};
+  return {base::Error(base::AnyErrorCode::received(code), with_errors(std::move(message), *parsed), std::move(fix)),
+          answer.status, *parsed};
 }
 
 }  // namespace reeve::client

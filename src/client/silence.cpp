@@ -14,6 +14,7 @@ namespace reeve::client {
 namespace {
 
 using base::BootTime;
+using base::ErrorCode;
 using base::Milliseconds;
 using Kind = Silence::Kind;
 
@@ -103,7 +104,7 @@ void ReplyWait::look(Milliseconds waited) {
   const Silence silence = find_silence(place_);
   const bool is_over = !keeps_waiting_ && waited >= place_.timeout && silence.kind != Kind::working;
   if (is_over) {
-    throw base::Error("daemon.unavailable",
+    throw base::Error(ErrorCode::daemon_unavailable,
                       fmt::format("gave up after {} s of waiting for {}{}",
                                   std::chrono::duration_cast<std::chrono::seconds>(waited).count(), silence.what,
                                   changes_something_ ? "; whether it was done is unknown, repeating it is safe" : ""),

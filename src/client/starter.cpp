@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using base::ErrorCode;
+
 constexpr std::size_t max_text = 64 * 1024;
 
 // The variables that a daemon needs from the client that starts it, and none that concern only that client.
@@ -54,7 +56,7 @@ Programs find_programs(Programs programs) {
   }
   if (programs.keeper.empty()) programs.keeper = programs.reeve.parent_path() / "reeve-keeper";
   if (!fs::exists(programs.keeper, error)) {
-    throw base::Error("daemon.unavailable",
+    throw base::Error(ErrorCode::daemon_unavailable,
                       fmt::format("no daemon is running, and none can be started: {} is missing",
                                   base::quoted(programs.keeper.string())),
                       "install reeve and reeve-keeper into the same folder");
@@ -73,8 +75,9 @@ Starter::Starter(const fs::path& folder, Programs programs, const std::vector<st
                                 .output = pipe.write.get(),
                                 .error = pipe.write.get()});
   if (!guard) {
-    throw base::Error("daemon.unavailable", fmt::format("cannot start {}: {}", base::quoted(programs.keeper.string()),
-                                                        std::generic_category().message(guard.error().error_number)));
+    throw base::Error(ErrorCode::daemon_unavailable,
+                      fmt::format("cannot start {}: {}", base::quoted(programs.keeper.string()),
+                                  std::generic_category().message(guard.error().error_number)));
   }
   output_ = std::move(pipe.read);
 }
@@ -92,6 +95,8 @@ void Starter::wait(base::Milliseconds time) {
   }
 }
 
-bool Starter::was_beaten() const { return text_.find("daemon.already_running") != std::string::npos; }
+bool Starter::was_beaten() const {
+  return text_.find(base::spell(ErrorCode::daemon_already_running)) != std::string::npos;
+}
 
 }  // namespace reeve::client

@@ -100,7 +100,7 @@ struct TlsChannel::Core {
     if (done == 1) return;
     const long verdict = ::SSL_get_verify_result(session.get());
     if (verdict != X509_V_OK) {
-      throw base::Error("daemon.untrusted",
+      throw base::Error(base::ErrorCode::daemon_untrusted,
                         fmt::format("{} has no trusted certificate: {}", base::quoted(host),
                                     ::X509_verify_cert_error_string(verdict)),
                         "set SSL_CERT_FILE to a file with the certificate to trust");

@@ -13,6 +13,8 @@ namespace reeve::git {
 
 namespace {
 
+using base::ErrorCode;
+
 namespace fs = std::filesystem;
 
 constexpr std::size_t names_told = 5;
@@ -94,7 +96,7 @@ std::vector<std::string> find_in_the_way(const GitContext& context, const std::s
 }
 
 [[noreturn]] void refuse_dirty(std::string message, std::string fix) {
-  throw base::Error("git.dirty", std::move(message), std::move(fix));
+  throw base::Error(ErrorCode::git_dirty, std::move(message), std::move(fix));
 }
 
 // The index shows how far the update came: it is renamed into place after all files are written.
@@ -143,7 +145,7 @@ void Repository::fast_forward(const std::string& commit) {
   const std::string from = get_head();
   if (!is_ancestor(from, commit)) {
     throw base::Error(
-        "git.moved",
+        ErrorCode::git_moved,
         fmt::format("the checkout is at {}, which is not an ancestor of {}", from.substr(0, 12), commit.substr(0, 12)),
         "merge it: git merge " + commit);
   }
@@ -168,7 +170,7 @@ void Repository::fast_forward(const std::string& commit) {
   move(*context_, make_journal(commit, from, true));
   forget_forward(*context_);
   if (head() == from) fail(call, outcome);
-  throw base::Error("git.moved", "the checkout moved to another commit in the meantime", "try again");
+  throw base::Error(ErrorCode::git_moved, "the checkout moved to another commit in the meantime", "try again");
 }
 
 bool Repository::recover_checkout() {

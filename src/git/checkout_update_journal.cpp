@@ -19,6 +19,8 @@ namespace reeve::git {
 
 namespace {
 
+using base::ErrorCode;
+
 namespace fs = std::filesystem;
 
 constexpr const char* marker_name = "forward";
@@ -43,8 +45,10 @@ class IndexLock {
         continue;
       }
       ::unlink(unlinked.c_str());
-      if (error != EEXIST) base::throw_errno("os.failed", fmt::format("cannot create `{}`", path_.string()), error);
-      throw base::Error("git.index_locked",
+      if (error != EEXIST) {
+        base::throw_errno(ErrorCode::os_failed, fmt::format("cannot create `{}`", path_.string()), error);
+      }
+      throw base::Error(ErrorCode::git_index_locked,
                         fmt::format("another git process is working in the checkout: `{}` exists", path_.string()),
                         "wait for it to finish; if no git process is running there, one was killed: remove that file");
     }

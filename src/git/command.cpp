@@ -23,6 +23,8 @@ namespace reeve::git {
 
 namespace {
 
+using base::ErrorCode;
+
 constexpr std::size_t max_error_bytes = 16 * base::limits::kib;
 constexpr std::size_t max_said_bytes = 500;
 
@@ -127,7 +129,7 @@ os::Fd make_input(const std::string& text) {
   os::Fd file(::memfd_create("reeve-git", MFD_CLOEXEC));
   // git reads it from the beginning.
   const bool is_written = file && os::write_all(file.get(), text) && ::lseek(file.get(), 0, SEEK_SET) == 0;
-  if (!is_written) base::throw_errno("os.failed", "cannot write git's input", errno);
+  if (!is_written) base::throw_errno(ErrorCode::os_failed, "cannot write git's input", errno);
   return file;
 }
 
@@ -137,10 +139,11 @@ os::FileLock open_said(const Call& call, std::chrono::steady_clock::time_point d
   while (true) {
     if (auto taken = os::FileLock::try_take(call.said.string())) {
       if (::ftruncate(taken->file().get(), 0) == 0) return std::move(*taken);
-      base::throw_errno("os.failed", "cannot truncate git's error output", errno);
+      base::throw_errno(ErrorCode::os_failed, "cannot truncate git's error output", errno);
     }
     if (std::chrono::steady_clock::now() > deadline) {
-      throw base::Error("git.timeout", "a git process that Reeve started earlier is still working in the repository",
+      throw base::Error(ErrorCode::git_timeout,
+                        "a git process that Reeve started earlier is still working in the repository",
                         fmt::format("find it with: fuser -v {}", call.said.string()));
     }
     ::poll(nullptr, 0, 2);
@@ -158,7 +161,9 @@ std::string read_said(const os::Fd& file) {
 class Stream {
  public:
   Stream(os::Fd end, std::size_t most) : end_(std::move(end)), most_(most) {
-    if (::fcntl(end_.get(), F_SETFL, O_NONBLOCK) != 0) base::throw_errno("os.failed", "cannot read a pipe", errno);
+    if (::fcntl(end_.get(), F_SETFL, O_NONBLOCK) != 0) {
+      base::throw_errno(ErrorCode::os_failed, "cannot read a pipe", errno);
+    }
   }
   int fd() const noexcept { return end_.get(); }
   // Reads everything available. Bytes beyond the limit are discarded.
@@ -210,10 +215,11 @@ os::Process start(const Call& call, const os::Fd& input, const os::Fd& output, c
   if (started) return std::move(*started);
   const os::SpawnFailure& failure = started.error();
   if (failure.stage == os::SpawnFailure::Stage::lookup) {
-    throw base::Error("git.missing", "the program `git` was not found, and Reeve needs it to work on a git repository",
+    throw base::Error(ErrorCode::git_missing,
+                      "the program `git` was not found, and Reeve needs it to work on a git repository",
                       "install it: apt install git");
   }
-  base::throw_errno("git.failed", name_of(call) + " cannot be started", failure.error_number);
+  base::throw_errno(ErrorCode::git_failed, name_of(call) + " cannot be started", failure.error_number);
 }
 
 }  // namespace
@@ -237,7 +243,7 @@ Outcome run(const Call& call) {
     if (is_late) break;
     if (call.gives_up) left = std::min<std::chrono::milliseconds>(left, look_pause);
     if (::poll(wanted.data(), wanted.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) {
-      base::throw_errno("os.failed", "cannot wait for git", errno);
+      base::throw_errno(ErrorCode::os_failed, "cannot wait for git", errno);
     }
     output.read();
     if (wanted[1].revents != 0) break;
@@ -253,8 +259,9 @@ Outcome run(const Call& call) {
                   .is_cut = output.is_cut};
   if (outcome.is_cut) return outcome;
   if (is_late) {
-    throw base::Error("git.timeout", fmt::format("{} did not finish within {} s and was killed", name_of(call),
-                                                 std::chrono::duration_cast<std::chrono::seconds>(call.limit).count()));
+    throw base::Error(ErrorCode::git_timeout,
+                      fmt::format("{} did not finish within {} s and was killed", name_of(call),
+                                  std::chrono::duration_cast<std::chrono::seconds>(call.limit).count()));
   }
   if (!status.code) fail(call, outcome);
   return outcome;
@@ -268,7 +275,7 @@ std::string demand(const Call& call) {
 
 void fail(const Call& call, const Outcome& outcome) {
   if (outcome.is_cut) {
-    throw base::Error("git.failed",
+    throw base::Error(ErrorCode::git_failed,
                       fmt::format("{} wrote more than {} MiB", name_of(call), call.max_output / base::limits::mib));
   }
   std::string message = outcome.code < 0 ? fmt::format("{} was killed by a signal", name_of(call))
@@ -280,7 +287,7 @@ void fail(const Call& call, const Outcome& outcome) {
         "another git process is running there, or one was killed; if none is running, remove the file that the message "
         "names";
   }
-  throw base::Error("git.failed", std::move(message), std::move(fix));
+  throw base::Error(ErrorCode::git_failed, std::move(message), std::move(fix));
 }
 
 std::vector<std::string> split_at_nul(std::string_view output) {

@@ -29,7 +29,9 @@ void link_to(const fs::path& target, const fs::path& link) {
   if (fs::read_symlink(link, error) == target) return;
   fs::remove(link, error);
   fs::create_symlink(target, link, error);
-  if (error) base::throw_errno("os.failed", fmt::format("cannot write `{}`", link.string()), error.value());
+  if (error) {
+    base::throw_errno(base::ErrorCode::os_failed, fmt::format("cannot write `{}`", link.string()), error.value());
+  }
 }
 
 // Removes indexes left by a kill long ago.

@@ -16,6 +16,8 @@ namespace reeve::git {
 
 namespace {
 
+using base::ErrorCode;
+
 namespace fs = std::filesystem;
 
 constexpr std::size_t longest_line = 8 * base::limits::kib;
@@ -70,7 +72,7 @@ void check_parent(const fs::path& folder) {
   std::error_code error;
   const fs::path real = fs::canonical(parent, error);
   if (!error && fs::is_directory(real, error) && real == parent.lexically_normal()) return;
-  throw base::Error("git.unsafe_folder",
+  throw base::Error(ErrorCode::git_unsafe_folder,
                     fmt::format("`{}` is a symlink or not a folder", base::visible(parent.string())),
                     "remove it; Reeve creates a folder there");
 }
@@ -79,7 +81,8 @@ void check_folder(const fs::path& folder) {
   check_parent(folder);
   std::error_code error;
   if (fs::is_directory(fs::symlink_status(folder, error))) return;
-  throw base::Error("git.unsafe_folder", fmt::format("`{}` is no longer a folder", base::visible(folder.string())));
+  throw base::Error(ErrorCode::git_unsafe_folder,
+                    fmt::format("`{}` is no longer a folder", base::visible(folder.string())));
 }
 
 std::optional<fs::path> find_own_part(const Place& place, const fs::path& folder) {
@@ -95,7 +98,8 @@ std::optional<fs::path> find_own_part(const Place& place, const fs::path& folder
 
 fs::path get_own_part(const Place& place, const fs::path& folder) {
   if (auto found = find_own_part(place, folder)) return std::move(*found);
-  throw base::Error("git.failed", fmt::format("the repository has no worktree `{}`", base::visible(folder.string())));
+  throw base::Error(ErrorCode::git_failed,
+                    fmt::format("the repository has no worktree `{}`", base::visible(folder.string())));
 }
 
 bool remove_tree(const fs::path& folder) {
@@ -114,7 +118,7 @@ void copy_index(const fs::path& from, const fs::path& to) {
   fs::copy_file(from, unfinished, error);
   if (!error) fs::last_write_time(unfinished, fs::last_write_time(from, error), error);
   if (!error) fs::rename(unfinished, to, error);
-  if (error) base::throw_errno("os.failed", fmt::format("cannot write `{}`", to.string()), error.value());
+  if (error) base::throw_errno(ErrorCode::os_failed, fmt::format("cannot write `{}`", to.string()), error.value());
 }
 
 void check_out(const GitContext& context, const fs::path& folder, const fs::path& own, const std::string& commit) {
@@ -130,7 +134,7 @@ void check_out(const GitContext& context, const fs::path& folder, const fs::path
   // The process that held the lock is gone.
   fs::remove(own / "index.lock", error);
   fs::rename(index, context.index_of(name), error);
-  if (error) base::throw_errno("os.failed", "cannot store the index of a worktree", error.value());
+  if (error) base::throw_errno(ErrorCode::os_failed, "cannot store the index of a worktree", error.value());
 }
 
 }  // namespace reeve::git

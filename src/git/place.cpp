@@ -9,6 +9,8 @@ namespace reeve::git {
 
 namespace {
 
+using base::ErrorCode;
+
 namespace fs = std::filesystem;
 
 constexpr std::size_t longest_line = 8 * base::limits::kib;
@@ -38,14 +40,14 @@ std::optional<Place> find_linked(const fs::path& root, const fs::path& own, cons
   const auto back = read_line(own / "gitdir");
   if (!back || find_canonical(*back) != find_canonical(root / ".git") || own.parent_path() != *common / "worktrees") {
     throw base::Error(
-        "git.unsafe_folder",
+        ErrorCode::git_unsafe_folder,
         fmt::format("`{}` names a repository that does not list this folder as a worktree", (root / ".git").string()),
         "if it was moved by hand, run: git worktree repair");
   }
   const auto reason = read_line(own / "locked");
   if (reason && (*reason + ' ').starts_with(own_reason)) {
     throw base::Error(
-        "git.unsafe_folder",
+        ErrorCode::git_unsafe_folder,
         fmt::format("`{}` is a worktree that Reeve created (`{}`) and will remove", root.string(), *reason),
         "work in the checkout it was created from");
   }

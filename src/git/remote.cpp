@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Error;
+using base::ErrorCode;
 
 constexpr base::Milliseconds short_limit = std::chrono::seconds(30);
 constexpr base::Milliseconds long_limit = std::chrono::seconds(120);
@@ -81,7 +82,7 @@ std::string resolve_name(const GitContext& context, const std::string& name) {
     const bool is_place = name.find_first_of("/:") != std::string::npos;
     if (is_place) return name;
   }
-  throw Error("git.no_remote",
+  throw Error(ErrorCode::git_no_remote,
               fmt::format("`worktree.remote` is {}, but {} has no remote of that name", base::quoted(name),
                           base::quoted(context.place().root.string())),
               fmt::format("list the remotes with `git remote -v`, or add one: git remote add {} URL", name));
@@ -93,7 +94,7 @@ Remote Repository::open_remote(const std::string& name, Remote::Access access) {
   std::string url = resolve_name(*context_, name);
   const Kind kind = is_clean(url) ? kind_of(url) : Kind::unknown;
   if (kind == Kind::unknown) {
-    throw Error("git.unsafe_remote",
+    throw Error(ErrorCode::git_unsafe_remote,
                 fmt::format("the remote {} has the unsupported URL {}; use a path, file:, https:, ssh: or git:",
                             base::quoted(name), base::quoted(base::truncate_utf8(without_credentials(url), 200))),
                 fmt::format("change its URL: git remote set-url {} URL", name));
@@ -123,7 +124,9 @@ void Remote::set_up() const {
     if (fs::read_symlink(folder_ / name, error) == target) continue;
     fs::remove(folder_ / name, error);
     fs::create_symlink(target, folder_ / name, error);
-    if (error) base::throw_errno("os.failed", fmt::format("cannot write `{}`", folder_.string()), error.value());
+    if (error) {
+      base::throw_errno(ErrorCode::os_failed, fmt::format("cannot write `{}`", folder_.string()), error.value());
+    }
   }
   os::replace_file(folder_ / "HEAD", "ref: refs/heads/none\n");
   os::replace_file(folder_ / "config", os::read_file(ours.git_folder / "config", base::limits::mib));
@@ -204,7 +207,7 @@ void Remote::fail(const std::string& doing, const Outcome& outcome) const {
     if (line.starts_with("!\t")) why = base::visible(base::truncate_utf8(line.substr(line.rfind('\t') + 1), 300));
   }
   why = replace_all(std::move(why), url_, shown_);
-  throw Error("git.remote_failed",
+  throw Error(ErrorCode::git_remote_failed,
               fmt::format("cannot {} the remote {}{}{}", doing, base::quoted(shown_), why.empty() ? "" : ": ", why),
               "check that it can be reached without a prompt: `git ls-remote` with BatchMode for ssh, or a "
               "credential helper in your own git config for https");

@@ -21,7 +21,7 @@ std::optional<std::string> Repository::head() { return context_->resolve("HEAD")
 
 std::string Repository::get_head() {
   if (auto found = head()) return std::move(*found);
-  throw base::Error("git.no_commits", "the repository `" + root().string() + "` has no commits",
+  throw base::Error(base::ErrorCode::git_no_commits, "the repository `" + root().string() + "` has no commits",
                     "create the first one: git add . && git commit");
 }
 

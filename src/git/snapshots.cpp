@@ -84,7 +84,7 @@ class Collection {
         }
       }
       if (names.size() > max_inner_files) {
-        throw base::Error("git.failed",
+        throw base::Error(base::ErrorCode::git_failed,
                           fmt::format("{} is a nested repository of more than {} files in the worktree",
                                       base::quoted(folder), max_inner_files),
                           "add it to .gitignore");

@@ -13,6 +13,8 @@ namespace reeve::git {
 
 namespace {
 
+using base::ErrorCode;
+
 namespace fs = std::filesystem;
 
 // The main checkout and the linked ones, as listed by git.
@@ -42,14 +44,14 @@ std::vector<Repository::Worktree> list_all(const GitContext& context) {
 void check_branch(const GitContext& context, const std::string& branch, const std::string& commit) {
   for (const Repository::Worktree& worktree : list_all(context)) {
     if (worktree.branch != branch) continue;
-    throw base::Error("git.branch_in_use",
+    throw base::Error(ErrorCode::git_branch_in_use,
                       fmt::format("the branch {} is checked out in `{}`", base::quoted(branch),
                                   base::visible(worktree.folder.string())),
                       "switch to another branch there, or remove that worktree");
   }
   const auto found = context.resolve("refs/heads/" + branch);
   if (!found || found == commit) return;
-  throw base::Error("git.branch_in_use",
+  throw base::Error(ErrorCode::git_branch_in_use,
                     fmt::format("the branch {} already exists, at {}", base::quoted(branch), found->substr(0, 12)),
                     "rename or delete it: git branch -m " + branch + " NEW");
 }
@@ -77,7 +79,7 @@ void remove_own_parts(const GitContext& context, const fs::path& folder) {
   while (const auto own = find_own_part(context.place(), folder)) {
     fs::remove(context.index_of(own->filename().string()), error);
     if (remove_tree(*own)) continue;
-    throw base::Error("git.failed", fmt::format("cannot remove `{}`", base::visible(own->string())),
+    throw base::Error(ErrorCode::git_failed, fmt::format("cannot remove `{}`", base::visible(own->string())),
                       "check its permissions");
   }
   // Like git: removes the folder if it is empty.
@@ -93,7 +95,7 @@ void Repository::add_worktree(const fs::path& folder, const std::string& commit,
   fs::create_directory(folder.parent_path(), error);
   check_parent(folder);
   if (fs::symlink_status(folder, error).type() != fs::file_type::not_found) {
-    throw base::Error("git.unsafe_folder", fmt::format("`{}` already exists", base::visible(folder.string())),
+    throw base::Error(ErrorCode::git_unsafe_folder, fmt::format("`{}` already exists", base::visible(folder.string())),
                       "move it away; Reeve creates a worktree there");
   }
   if (branch) check_branch(*context_, *branch, commit);
@@ -131,10 +133,10 @@ void Repository::remove_worktree(const fs::path& folder) {
     check_parent(folder);
     const auto inside = root().lexically_relative(folder.lexically_normal());
     if (!inside.empty() && *inside.begin() != "..") {
-      throw base::Error("git.unsafe_folder", fmt::format("`{}` is not a Reeve worktree", folder.string()));
+      throw base::Error(ErrorCode::git_unsafe_folder, fmt::format("`{}` is not a Reeve worktree", folder.string()));
     }
     if (!remove_tree(folder)) {
-      throw base::Error("git.failed", fmt::format("cannot remove `{}`", base::visible(folder.string())),
+      throw base::Error(ErrorCode::git_failed, fmt::format("cannot remove `{}`", base::visible(folder.string())),
                         "check its permissions, and whether a process is using it");
     }
   }

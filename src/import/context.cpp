@@ -17,6 +17,7 @@ namespace reeve::import {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 using store::Row;
 using store::Sql;
@@ -79,7 +80,7 @@ std::int64_t ImportContext::rows_of(const store::ForeignTable& table) const {
 void ImportContext::count_written() {
   constexpr std::int64_t most = 2'000'000;
   if (++written_ <= most) return;
-  throw base::Error("import.too_large", fmt::format("the import would write more than {} rows", most),
+  throw base::Error(ErrorCode::import_too_large, fmt::format("the import would write more than {} rows", most),
                     "nothing was imported; delete unneeded rows from a copy and import that");
 }
 

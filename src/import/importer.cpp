@@ -19,6 +19,7 @@ namespace reeve::import {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 using store::ForeignTable;
 using store::ForeignValue;
@@ -49,7 +50,7 @@ void refuse_own(const store::ForeignFile& file) {
   const bool is_own = file.find("schema_migrations") != nullptr && file.find("audit_log") != nullptr &&
                       runs != nullptr && has_column(*runs, "number");
   if (!is_own) return;
-  throw Error("import.own_database", "this is a Reeve database; there is nothing to import",
+  throw Error(ErrorCode::import_own_database, "this is a Reeve database; there is nothing to import",
               "use it directly: `reeve --state FOLDER` if it is the folder's reeve.db, or `store: sqlite:PATH` in the "
               "config");
 }
@@ -61,7 +62,7 @@ void refuse_unknown(const store::ForeignFile& file) {
   std::vector<std::string> names;
   for (const ForeignTable& table : file.tables()) names.push_back(table.name);
   names.insert(names.end(), file.others().begin(), file.others().end());
-  throw Error("import.no_tables",
+  throw Error(ErrorCode::import_no_tables,
               names.empty() ? "the file has no tables"
                             : fmt::format("the file has no known tables; it has {}", list_names(names)),
               "docs/IMPORT.md lists the tables that can be imported");
@@ -129,7 +130,7 @@ ImportSurvey survey_import(store::ForeignFile& file) {
     std::string bytes;
     file.scan(table, [&](const store::ForeignRow& row) {
       if (++total > max_rows) {
-        throw Error("import.too_large", fmt::format("the file has more than {} rows", max_rows),
+        throw Error(ErrorCode::import_too_large, fmt::format("the file has more than {} rows", max_rows),
                     "delete unneeded rows from a copy and import that");
       }
       ++rows;

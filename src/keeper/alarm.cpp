@@ -10,7 +10,7 @@
 namespace reeve::keeper {
 
 Alarm::Alarm() : timer_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {
-  if (!timer_) base::throw_errno("os.failed", "cannot wait for events", errno);
+  if (!timer_) base::throw_errno(base::ErrorCode::os_failed, "cannot wait for events", errno);
 }
 
 void Alarm::set(std::int64_t at) noexcept {

@@ -31,6 +31,7 @@ namespace reeve::keeper {
 
 namespace {
 
+using base::ErrorCode;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
@@ -110,12 +111,12 @@ RunKeeper::RunKeeper(os::Fd daemon, const std::string& endpoints) {
   ::sigprocmask(SIG_BLOCK, &watched, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   signals_ = os::Fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals_) base::throw_errno("os.failed", "cannot wait for events", errno);
+  if (!signals_) base::throw_errno(ErrorCode::os_failed, "cannot wait for events", errno);
   const auto self = os::identify(::getpid());
-  if (!self) base::throw_errno("os.failed", "cannot read this process's start time", ENOENT, "mount /proc");
+  if (!self) base::throw_errno(ErrorCode::os_failed, "cannot read this process's start time", ENOENT, "mount /proc");
   endpoint_ = endpoints + "/" + endpoint_name(self->pid, self->started);
   lock_ = os::FileLock::try_take(endpoint_ + ".lock");
-  if (!lock_) base::throw_errno("os.failed", "another keeper owns this endpoint", EEXIST);
+  if (!lock_) base::throw_errno(ErrorCode::os_failed, "another keeper owns this endpoint", EEXIST);
   connections_.listen(endpoint_ + ".sock");
   connections_.add(std::move(daemon));
   connections_.tell_all(Hello{self->pid, self->started});

@@ -11,6 +11,7 @@
 
 namespace reeve::ledger {
 
+using base::ErrorCode;
 using base::Value;
 using model::Approval;
 using model::ApprovalStatus;
@@ -208,7 +209,7 @@ std::variant<engine::Used, engine::Voided, engine::GrantRefusal> use_grant(Trans
                                                                            const engine::Usage& usage) {
   const auto row = lock_question(transaction, id);
   if (!row) {
-    throw base::Error("approval.not_found", fmt::format("there is no approval {}", id.text()),
+    throw base::Error(ErrorCode::approval_not_found, fmt::format("there is no approval {}", id.text()),
                       "`reeve approvals --all` lists all approvals");
   }
   // A direct update takes effect only once it is settled.

@@ -40,7 +40,7 @@ Root find_root(Transaction& transaction, base::ExecutionId execution) {
     }
   });
   if (!root) {
-    throw base::Error("execution.not_found", fmt::format("there is no execution {}", execution.text()),
+    throw base::Error(base::ErrorCode::execution_not_found, fmt::format("there is no execution {}", execution.text()),
                       "`reeve flow list` lists all executions");
   }
   return std::move(*root);

@@ -13,7 +13,7 @@ using graph::NodeIndex;
 namespace {
 
 [[noreturn]] void throw_not_found(base::ExecutionId execution) {
-  throw base::Error("execution.not_found", fmt::format("there is no execution {}", execution.text()),
+  throw base::Error(base::ErrorCode::execution_not_found, fmt::format("there is no execution {}", execution.text()),
                     "`reeve flow list` lists all executions");
 }
 

@@ -11,6 +11,7 @@
 
 namespace reeve::ledger {
 
+using base::ErrorCode;
 using base::Value;
 using store::Row;
 using store::Sql;
@@ -22,14 +23,15 @@ constexpr int max_conflicts = 20;
 constexpr base::Milliseconds outage_pause(50);
 
 std::optional<base::Error> withdrawn() {
-  return base::Error("store.busy", "the request already failed because the store did not respond; nothing was changed");
+  return base::Error(ErrorCode::store_busy,
+                     "the request already failed because the store did not respond; nothing was changed");
 }
 
 // The session's change count when its transaction began.
 thread_local std::int64_t changes_before = 0;
 
 base::Error unexpected(const std::exception& failure) {
-  return {"store.failed", fmt::format("a unit of work failed: {}", failure.what())};
+  return {ErrorCode::store_failed, fmt::format("a unit of work failed: {}", failure.what())};
 }
 
 }  // namespace
@@ -90,7 +92,7 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
   } catch (const base::Error& failure) {
     session_.rollback();
     // It may have been stored: a retry might do it twice.
-    if (failure.code() != "store.unknown_outcome") return false;
+    if (!failure.is(ErrorCode::store_unknown_outcome)) return false;
     error = failure;
   } catch (const std::exception&) {
     session_.rollback();
@@ -133,7 +135,7 @@ void GroupCommit::run_unit(Unit& unit, Transaction& transaction) {
 
 // Called if the transaction was stored or its outcome is unknown.
 void GroupCommit::finish_propagation(const std::optional<base::Error>& error) {
-  const bool may_be_stored = !error || error->code() == "store.unknown_outcome";
+  const bool may_be_stored = !error || error->is(ErrorCode::store_unknown_outcome);
   if (propagation_ != nullptr && may_be_stored) propagation_->finish(error);
 }
 
@@ -178,12 +180,12 @@ std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Gr
     } catch (const store::Conflict& conflict) {
       session_.rollback();
       if (attempt < max_conflicts) continue;
-      error.emplace("store.conflict",
+      error.emplace(ErrorCode::store_conflict,
                     fmt::format("{} found something else each time", text_of(conflict.statement).name), "try again");
     } catch (const base::Error& failure) {
       session_.rollback();
       // Nothing was stored, so a retry is safe: a restarting server is away for seconds.
-      const bool may_come_back = failure.code() == "store.unavailable" && std::chrono::steady_clock::now() < give_up;
+      const bool may_come_back = failure.is(ErrorCode::store_unavailable) && std::chrono::steady_clock::now() < give_up;
       if (may_come_back) {
         std::this_thread::sleep_for(outage_pause);
         attempt = 0;
@@ -197,7 +199,7 @@ std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Gr
     if (!error) publish(transaction);
     finish_propagation(error);
     unit->finish(error);
-    const bool is_outage = error && (error->code() == "store.unavailable" || error->code() == "store.busy");
+    const bool is_outage = error && (error->is(ErrorCode::store_unavailable) || error->is(ErrorCode::store_busy));
     return is_outage ? error : std::nullopt;
   }
 }

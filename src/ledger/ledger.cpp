@@ -9,6 +9,7 @@
 
 namespace reeve::ledger {
 
+using base::ErrorCode;
 using base::Milliseconds;
 using std::chrono::steady_clock;
 
@@ -53,7 +54,7 @@ Ledger::Ledger(std::unique_ptr<store::Session> session, Options options, std::un
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       // Polls at once, for decisions made while no daemon was running.
       next_poll_(steady_clock::now()) {
-  if (!wake_) base::throw_errno("os.failed", "cannot make an eventfd", errno);
+  if (!wake_) base::throw_errno(ErrorCode::os_failed, "cannot make an eventfd", errno);
   if (reader) reader_ = std::make_unique<Reader>(std::move(reader), options_.max_waiting);
   thread_ = std::thread([this] { run(); });
 }
@@ -194,8 +195,8 @@ Group Ledger::keep_busy(Group busy) const {
     if (now - *unit->busy_since < options_.hooks.outage_timeout) {
       kept.push_back(std::move(unit));
     } else {
-      unit->finish(
-          base::Error("store.busy", "another transaction holds a lock that this one needs", "try again in a moment"));
+      unit->finish(base::Error(ErrorCode::store_busy, "another transaction holds a lock that this one needs",
+                               "try again in a moment"));
     }
   }
   return kept;

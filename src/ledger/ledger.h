@@ -139,7 +139,7 @@ class CallUnit final : public Unit {
     if constexpr (std::is_void_v<T>) {
       return {};
     } else {
-      return std::unexpected(base::Error("store.failed", "the unit of work did not run"));
+      return std::unexpected(base::Error(base::ErrorCode::store_failed, "the unit of work did not run"));
     }
   }
 
@@ -156,7 +156,7 @@ auto Ledger::call(F function) -> std::invoke_result_t<F&, Transaction&> {
   std::promise<detail::Answer<T>> promise;
   auto answer = promise.get_future();
   if (!submit(std::make_unique<detail::CallUnit<F, T>>(std::move(function), std::move(promise)))) {
-    throw base::Error("store.busy", "too many requests wait for the store", "try again in a moment");
+    throw base::Error(base::ErrorCode::store_busy, "too many requests wait for the store", "try again in a moment");
   }
   detail::Answer<T> result = answer.get();
   if (!result) throw result.error();

@@ -8,6 +8,7 @@
 
 namespace reeve::ledger {
 
+using base::ErrorCode;
 using base::Value;
 using model::Patch;
 using model::PatchState;
@@ -39,7 +40,7 @@ void tell_patch(Transaction& transaction, const Patch& patch, const std::optiona
 store::PatchRow get_row(Transaction& transaction, base::PatchId id) {
   auto row = store::find_patch(transaction.session(), id);
   if (!row) {
-    throw base::Error("patch.not_found", fmt::format("there is no patch {}", id.text()),
+    throw base::Error(ErrorCode::patch_not_found, fmt::format("there is no patch {}", id.text()),
                       "`reeve patch list` lists all patches");
   }
   return std::move(*row);
@@ -82,7 +83,7 @@ Patch move_patch(Transaction& transaction, base::PatchId id, const PatchMove& mo
   Patch& patch = row.patch;
   const PatchState from = patch.state;
   if (!can_move(from, move.to)) {
-    throw base::Error("patch.illegal_move",
+    throw base::Error(ErrorCode::patch_illegal_move,
                       fmt::format("{} is {} and cannot become {}", id.text(), base::spell(from), base::spell(move.to)));
   }
   patch.state = move.to;

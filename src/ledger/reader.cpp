@@ -8,6 +8,8 @@ namespace reeve::ledger {
 
 namespace {
 
+using base::ErrorCode;
+
 // Frees its memory after being idle this long.
 constexpr std::chrono::seconds rest_pause(5);
 
@@ -69,11 +71,12 @@ void Reader::perform(Unit& unit) {
   } catch (const base::Error& failure) {
     error = failure;
   } catch (const std::exception& failure) {
-    error.emplace("store.failed", fmt::format("a unit of work failed: {}", failure.what()));
+    error.emplace(ErrorCode::store_failed, fmt::format("a unit of work failed: {}", failure.what()));
   } catch (const store::Conflict&) {
-    error.emplace("store.conflict", "the data changed while it was being read", "try again");
+    error.emplace(ErrorCode::store_conflict, "the data changed while it was being read", "try again");
   } catch (const AggregateBusy&) {
-    error.emplace("store.busy", "another transaction holds a lock that this one needs", "try again in a moment");
+    error.emplace(ErrorCode::store_busy, "another transaction holds a lock that this one needs",
+                  "try again in a moment");
   }
   session_->rollback();
   unit.finish(error);

@@ -12,6 +12,7 @@
 
 namespace reeve::ledger {
 
+using base::ErrorCode;
 using base::Value;
 using model::RunStatus;
 using store::Row;
@@ -48,8 +49,8 @@ void write_move(Transaction& transaction, store::RunRow& row, const RunMove& mov
   const bool may_move = is_left || (can_move(run.status, move.to) &&
                                     (move.to != RunStatus::queued || move.outcome == model::Outcome::limited));
   if (!may_move) {
-    throw base::Error("run.illegal_move", fmt::format("{} is {} and cannot become {}", run.tool_run_id.text(),
-                                                      base::spell(run.status), base::spell(move.to)));
+    throw base::Error(ErrorCode::run_illegal_move, fmt::format("{} is {} and cannot become {}", run.tool_run_id.text(),
+                                                               base::spell(run.status), base::spell(move.to)));
   }
   const RunStatus from = run.status;
   // A process exit is not a status change: the run keeps waiting, unless there is a reason to record.
@@ -135,7 +136,8 @@ store::RunRow lock_run(Transaction& transaction, base::RunId id) {
                               [&](const Row& row) { found = store::read_run(row); });
   if (found) return *found;
   if (store::find_run(transaction.session(), id)) throw AggregateBusy{};
-  throw base::Error("run.not_found", fmt::format("there is no run {}", id.text()), "`reeve runs` lists all runs");
+  throw base::Error(ErrorCode::run_not_found, fmt::format("there is no run {}", id.text()),
+                    "`reeve runs` lists all runs");
 }
 
 bool is_current(Transaction& transaction, const model::Run& run, const AttemptClaim& claim) {

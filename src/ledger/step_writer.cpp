@@ -14,6 +14,7 @@
 
 namespace reeve::ledger {
 
+using base::ErrorCode;
 using base::Value;
 using engine::ExecutionChange;
 using engine::ExecutionDecision;
@@ -134,7 +135,7 @@ bool StepWriter::step(std::int64_t execution, const ExecutionEvent& event, const
 void StepWriter::follow() {
   for (std::size_t done = 0; !follow_ups_.empty(); ++done) {
     if (done >= max_follow_ups) {
-      throw base::Error("execution.endless", "this step affects too many executions",
+      throw base::Error(ErrorCode::execution_endless, "this step affects too many executions",
                         "add a task, gate or human node to subgraphs in loops, or lower max_iterations");
     }
     const FollowUp next = std::move(follow_ups_.front());

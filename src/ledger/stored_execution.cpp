@@ -12,6 +12,7 @@
 
 namespace reeve::ledger {
 
+using base::ErrorCode;
 using base::Value;
 using engine::NodeState;
 using graph::EdgeIndex;
@@ -170,7 +171,7 @@ NodeRow& StoredExecution::row(NodeIndex node) const {
   session_.query(Sql::node_load, {{"slot", slot}}, [&](const Row& row) { keep(row); });
   const auto found = rows_.find(node);
   if (found == rows_.end()) {
-    throw base::Error("store.damaged", fmt::format("EX-{} has no row for its node {}", number_, node));
+    throw base::Error(ErrorCode::store_damaged, fmt::format("EX-{} has no row for its node {}", number_, node));
   }
   return found->second;
 }

@@ -18,7 +18,9 @@ std::shared_ptr<const LoadedWorkflow> Workflows::get(store::Session& session, co
   }
   std::string definition;
   session.query(Sql::workflow_find, {{"hash", hash}}, [&](const Row& row) { definition = row.text(0); });
-  if (definition.empty()) throw base::Error("store.damaged", fmt::format("there is no stored workflow {}", hash));
+  if (definition.empty()) {
+    throw base::Error(base::ErrorCode::store_damaged, fmt::format("there is no stored workflow {}", hash));
+  }
   auto workflow = store::decode_stored<model::Workflow>(definition);
   recent_.push_front({hash, std::make_shared<const LoadedWorkflow>(std::move(workflow))});
   by_hash_.emplace(hash, recent_.begin());

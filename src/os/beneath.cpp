@@ -16,7 +16,7 @@ namespace reeve::os {
 Folder Folder::open(const std::string& path, Links links) {
   const int follow = links == Links::refused ? O_NOFOLLOW : 0;
   Fd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | follow));
-  if (!fd) base::throw_errno("os.failed", "cannot open the folder '" + path + "'", errno);
+  if (!fd) base::throw_errno(base::ErrorCode::os_failed, "cannot open the folder '" + path + "'", errno);
   return Folder(std::move(fd));
 }
 

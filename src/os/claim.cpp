@@ -14,6 +14,8 @@ namespace reeve::os {
 
 namespace {
 
+using base::ErrorCode;
+
 struct Address {
   sockaddr_un name{};
   socklen_t length = 0;
@@ -32,7 +34,7 @@ Address make_address(const std::string& name) {
 
 Fd make_socket() {
   Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) base::throw_errno("os.failed", "cannot open a socket", errno);
+  if (!socket) base::throw_errno(ErrorCode::os_failed, "cannot open a socket", errno);
   return socket;
 }
 
@@ -45,9 +47,11 @@ std::optional<Claim> Claim::try_take(const std::string& name) {
   const Address address = make_address(name);
   if (::bind(socket.get(), address.generic(), address.length) != 0) {
     if (errno == EADDRINUSE) return std::nullopt;
-    base::throw_errno("os.failed", "cannot claim a socket name", errno);
+    base::throw_errno(ErrorCode::os_failed, "cannot claim a socket name", errno);
   }
-  if (::listen(socket.get(), backlog) != 0) base::throw_errno("os.failed", "cannot claim a socket name", errno);
+  if (::listen(socket.get(), backlog) != 0) {
+    base::throw_errno(ErrorCode::os_failed, "cannot claim a socket name", errno);
+  }
   return Claim(std::move(socket));
 }
 

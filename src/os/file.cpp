@@ -21,10 +21,12 @@ namespace reeve::os {
 
 namespace {
 
+using base::ErrorCode;
+
 namespace fs = std::filesystem;
 
 [[noreturn]] void too_large(std::string_view name, std::size_t max_bytes) {
-  throw base::Error("file.too_large",
+  throw base::Error(ErrorCode::file_too_large,
                     fmt::format("{} is larger than {}", base::quoted(name), base::format_byte_size({max_bytes})),
                     "split it, or remove data that does not belong in it");
 }
@@ -41,7 +43,9 @@ std::string read_all(int fd, std::string_view name, std::size_t expected, std::s
     }
     const ssize_t count = ::read(fd, text.data() + size, text.size() - size);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) base::throw_errno("file.unreadable", fmt::format("cannot read {}", base::quoted(name)), errno);
+    if (count < 0) {
+      base::throw_errno(ErrorCode::file_unreadable, fmt::format("cannot read {}", base::quoted(name)), errno);
+    }
     if (count == 0) break;
     size += static_cast<std::size_t>(count);
   }
@@ -58,22 +62,23 @@ std::string read_file(const fs::path& path, std::size_t max_bytes, Pipes pipes) 
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd) {
     const bool missing = errno == ENOENT || errno == ENOTDIR;
-    base::throw_errno(missing ? "file.not_found" : "file.unreadable", fmt::format("cannot read {}", base::quoted(name)),
-                      errno);
+    base::throw_errno(missing ? ErrorCode::file_not_found : ErrorCode::file_unreadable,
+                      fmt::format("cannot read {}", base::quoted(name)), errno);
   }
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) {
-    base::throw_errno("file.unreadable", fmt::format("cannot read {}", base::quoted(name)), errno);
+    base::throw_errno(ErrorCode::file_unreadable, fmt::format("cannot read {}", base::quoted(name)), errno);
   }
   const bool is_pipe = S_ISFIFO(status.st_mode) && pipes == Pipes::read;
   if (!S_ISREG(status.st_mode) && !is_pipe) {
-    throw base::Error("file.unreadable", fmt::format("cannot read {}: it is {}", base::quoted(name),
-                                                     S_ISDIR(status.st_mode) ? "a folder" : "not a regular file"));
+    throw base::Error(ErrorCode::file_unreadable,
+                      fmt::format("cannot read {}: it is {}", base::quoted(name),
+                                  S_ISDIR(status.st_mode) ? "a folder" : "not a regular file"));
   }
   if (S_ISREG(status.st_mode) && static_cast<std::size_t>(status.st_size) > max_bytes) too_large(name, max_bytes);
   // A shell's `<(command)` is a pipe with a writer: wait for it as any reader would.
   if (is_pipe && ::fcntl(fd.get(), F_SETFL, 0) != 0) {
-    base::throw_errno("file.unreadable", fmt::format("cannot read {}", base::quoted(name)), errno);
+    base::throw_errno(ErrorCode::file_unreadable, fmt::format("cannot read {}", base::quoted(name)), errno);
   }
   return read_all(fd.get(), name, static_cast<std::size_t>(status.st_size), max_bytes);
 }
@@ -91,7 +96,7 @@ std::string read_standard_input(std::size_t max_bytes) {
 bool create_file(const fs::path& path, std::string_view text) {
   const std::string name = path.string();
   const auto fail = [&](int error) {
-    base::throw_errno("file.unwritable", fmt::format("cannot write {}", base::quoted(name)), error);
+    base::throw_errno(ErrorCode::file_unwritable, fmt::format("cannot write {}", base::quoted(name)), error);
   };
   // Written under another name and linked into place: a crash or a full disk leaves no partial file, and an existing
   // file is never replaced.
@@ -113,15 +118,15 @@ void replace_file(const fs::path& path, std::string_view text) {
   if (fd && write_all(fd.get(), text) && ::rename(draft.c_str(), path.c_str()) == 0) return;
   const int error = errno;
   ::unlink(draft.c_str());
-  base::throw_errno("file.unwritable", fmt::format("cannot write {}", base::quoted(path.string())), error);
+  base::throw_errno(ErrorCode::file_unwritable, fmt::format("cannot write {}", base::quoted(path.string())), error);
 }
 
 void create_folders(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) {
-    base::throw_errno("file.unwritable", fmt::format("cannot create the folder {}", base::quoted(path.string())),
-                      error.value());
+    base::throw_errno(ErrorCode::file_unwritable,
+                      fmt::format("cannot create the folder {}", base::quoted(path.string())), error.value());
   }
 }
 

@@ -12,10 +12,12 @@
 
 namespace reeve::os {
 
+using base::ErrorCode;
+
 WriteWatch::WriteWatch(const std::filesystem::path& file) : fd_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
   const bool watches = fd_ && ::inotify_add_watch(fd_.get(), file.c_str(), IN_MODIFY) >= 0;
   if (!watches) {
-    base::throw_errno("os.no_watch", fmt::format("cannot watch {}", base::quoted(file.string())), errno,
+    base::throw_errno(ErrorCode::os_no_watch, fmt::format("cannot watch {}", base::quoted(file.string())), errno,
                       "raise fs.inotify.max_user_watches or max_user_instances");
   }
 }
@@ -29,14 +31,15 @@ bool WriteWatch::drain() {
 
 RemovalWatch::RemovalWatch() : fd_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
   if (!fd_) {
-    base::throw_errno("os.no_watch", "cannot watch the state folder", errno, "raise fs.inotify.max_user_instances");
+    base::throw_errno(ErrorCode::os_no_watch, "cannot watch the state folder", errno,
+                      "raise fs.inotify.max_user_instances");
   }
 }
 
 void RemovalWatch::add_contents(const std::filesystem::path& folder) {
   constexpr std::uint32_t events = IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MOVE_SELF | IN_DELETE_SELF | IN_ONLYDIR;
   if (::inotify_add_watch(fd_.get(), folder.c_str(), events) >= 0) return;
-  base::throw_errno("os.no_watch", fmt::format("cannot watch {}", base::quoted(folder.string())), errno,
+  base::throw_errno(ErrorCode::os_no_watch, fmt::format("cannot watch {}", base::quoted(folder.string())), errno,
                     "raise fs.inotify.max_user_watches");
 }
 

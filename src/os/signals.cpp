@@ -15,7 +15,7 @@ SignalInbox::SignalInbox(std::initializer_list<int> signals) {
     if (::sigaction(number, nullptr, &present) == 0 && present.sa_handler != SIG_IGN) ::sigaddset(&set, number);
   }
   fd_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd_) base::throw_errno("os.failed", "cannot watch for signals", errno);
+  if (!fd_) base::throw_errno(base::ErrorCode::os_failed, "cannot watch for signals", errno);
   ::pthread_sigmask(SIG_BLOCK, &set, &before_);
 }
 

@@ -20,6 +20,8 @@ namespace reeve::os {
 
 namespace {
 
+using base::ErrorCode;
+
 class FileActions {
  public:
   FileActions() { check(::posix_spawn_file_actions_init(&actions_)); }
@@ -37,7 +39,7 @@ class FileActions {
 
  private:
   static void check(int error) {
-    if (error != 0) base::throw_errno("os.failed", "cannot prepare a process", error);
+    if (error != 0) base::throw_errno(ErrorCode::os_failed, "cannot prepare a process", error);
   }
   posix_spawn_file_actions_t actions_{};
 };
@@ -147,7 +149,7 @@ int become(const SpawnPlan& plan, const Program& program) noexcept {
 class SharedNumber {
  public:
   SharedNumber() : at_(::mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
-    if (at_ == MAP_FAILED) base::throw_errno("os.failed", "cannot prepare a process", errno);
+    if (at_ == MAP_FAILED) base::throw_errno(ErrorCode::os_failed, "cannot prepare a process", errno);
   }
   ~SharedNumber() { ::munmap(at_, sizeof(int)); }
   SharedNumber(const SharedNumber&) = delete;
@@ -192,7 +194,7 @@ std::expected<Process, SpawnFailure> spawn_in_group(const SpawnPlan& plan, const
 
 Pipe make_pipe() {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) base::throw_errno("os.failed", "cannot create a pipe", errno);
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) base::throw_errno(ErrorCode::os_failed, "cannot create a pipe", errno);
   return {Fd(ends[0]), Fd(ends[1])};
 }
 
@@ -200,7 +202,7 @@ Pty::Pty(int rows, int columns) : master_(::posix_openpt(O_RDWR | O_NOCTTY | O_C
   std::array<char, 128> name{};
   const bool is_ready = master_ && ::grantpt(master_.get()) == 0 && ::unlockpt(master_.get()) == 0 &&
                         ::ptsname_r(master_.get(), name.data(), name.size()) == 0;
-  if (!is_ready) base::throw_errno("os.failed", "cannot create a terminal", errno, "mount /dev/pts");
+  if (!is_ready) base::throw_errno(ErrorCode::os_failed, "cannot create a terminal", errno, "mount /dev/pts");
   slave_ = name.data();
   resize(rows, columns);
 }

@@ -21,6 +21,8 @@ namespace reeve::os {
 
 namespace {
 
+using base::ErrorCode;
+
 constexpr std::array<std::uint8_t, 12> v4_prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 constexpr std::size_t v4_at = v4_prefix.size();
 
@@ -127,10 +129,11 @@ Fd listen_at(const TcpAddress& address, int backlog) {
   const int family = address.is_v4() ? AF_INET : AF_INET6;
   const auto fail = [&](int number) {
     if (number == EADDRINUSE) {
-      throw base::Error("daemon.port_in_use", fmt::format("another program is listening on {}", address.text()),
+      throw base::Error(ErrorCode::daemon_port_in_use,
+                        fmt::format("another program is listening on {}", address.text()),
                         "choose another port, or 0 for any free port");
     }
-    base::throw_errno("daemon.no_address", fmt::format("cannot listen on {}", address.text()), number,
+    base::throw_errno(ErrorCode::daemon_no_address, fmt::format("cannot listen on {}", address.text()), number,
                       "give an address of this machine and a port of 1024 or above: 127.0.0.1:7433");
   };
   Fd socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -15,6 +15,8 @@ namespace reeve::os {
 
 namespace {
 
+using base::ErrorCode;
+
 std::optional<winsize> size_of(int fd) noexcept {
   winsize size{};
   if (::ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
@@ -68,7 +70,9 @@ std::optional<TerminalSize> terminal_size(int fd) noexcept {
 
 RawTerminal::RawTerminal(int fd) {
   REEVE_ASSERT(!is_active());
-  if (::tcgetattr(fd, &saved) != 0) base::throw_errno("os.failed", "cannot read the terminal's settings", errno);
+  if (::tcgetattr(fd, &saved) != 0) {
+    base::throw_errno(ErrorCode::os_failed, "cannot read the terminal's settings", errno);
+  }
   static const bool is_registered = std::atexit(restore_at_exit) == 0;
   static_cast<void>(is_registered);
   raw_fd = fd;
@@ -79,7 +83,7 @@ RawTerminal::RawTerminal(int fd) {
     const int error = errno;
     restore();
     swap_handlers(restore_and_die, SIG_DFL);
-    base::throw_errno("os.failed", "cannot change the terminal's settings", error);
+    base::throw_errno(ErrorCode::os_failed, "cannot change the terminal's settings", error);
   }
 }
 

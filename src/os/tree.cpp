@@ -137,7 +137,7 @@ void collect_children(pid_t keep) noexcept {
 
 void become_subreaper() {
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
-    base::throw_errno("os.failed", "cannot become a child subreaper", errno);
+    base::throw_errno(base::ErrorCode::os_failed, "cannot become a child subreaper", errno);
 }
 
 std::vector<ProcessId> find_descendants(pid_t root) {

@@ -17,6 +17,8 @@ namespace reeve::os {
 
 namespace {
 
+using base::ErrorCode;
+
 // The address of a path, through its folder if it is too long. The folder must stay open while the address is used.
 struct Address {
   Fd folder;
@@ -54,17 +56,19 @@ const sockaddr* generic(const sockaddr_un& name) noexcept { return reinterpret_c
 Fd listen_at(const std::string& path, SocketKind kind, int backlog) {
   Fd socket(::socket(AF_UNIX, type_of(kind), 0));
   const auto address = find_address(path);
-  if (!socket || !address) base::throw_errno("os.failed", "cannot create a socket at '" + path + "'", errno);
+  if (!socket || !address) base::throw_errno(ErrorCode::os_failed, "cannot create a socket at '" + path + "'", errno);
   ::unlink(path.c_str());
   // Linux creates the file with the mode of the socket, so that no other user can ever connect. A umask would do the
   // same to every file and folder that another thread creates meanwhile, and to the tools that it starts.
   if (::fchmod(socket.get(), S_IRUSR | S_IWUSR) != 0) {
-    base::throw_errno("os.failed", "cannot restrict the socket for '" + path + "'", errno);
+    base::throw_errno(ErrorCode::os_failed, "cannot restrict the socket for '" + path + "'", errno);
   }
   if (::bind(socket.get(), generic(address->name), sizeof(address->name)) != 0) {
-    base::throw_errno("os.failed", "cannot bind a socket to '" + path + "'", errno);
+    base::throw_errno(ErrorCode::os_failed, "cannot bind a socket to '" + path + "'", errno);
   }
-  if (::listen(socket.get(), backlog) != 0) base::throw_errno("os.failed", "cannot listen on '" + path + "'", errno);
+  if (::listen(socket.get(), backlog) != 0) {
+    base::throw_errno(ErrorCode::os_failed, "cannot listen on '" + path + "'", errno);
+  }
   return socket;
 }
 
@@ -79,7 +83,7 @@ std::optional<Fd> connect_to(const std::string& path, SocketKind kind) {
 SocketPair make_socket_pair(SocketKind kind) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, type_of(kind), 0, ends.data()) != 0) {
-    base::throw_errno("os.failed", "cannot create a socket pair", errno);
+    base::throw_errno(ErrorCode::os_failed, "cannot create a socket pair", errno);
   }
   return {Fd(ends[0]), Fd(ends[1])};
 }

@@ -14,12 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Error;
+using base::ErrorCode;
 
 [[noreturn]] void throw_unknown(const std::string& name, const model::Pipelines& pipelines, const fs::path& path) {
   std::vector<std::string> names;
   for (const auto& [known, _] : pipelines.pipelines) names.push_back(known);
   const auto meant = base::find_closest(name, names);
-  throw Error("pipeline.not_found",
+  throw Error(ErrorCode::pipeline_not_found,
               fmt::format("there is no pipeline {} in {}", base::quoted(name), base::visible(path.string())),
               meant           ? fmt::format("did you mean `{}`?", *meant)
               : names.empty() ? "add it under `pipelines:`"
@@ -35,7 +36,7 @@ base::Result<model::Pipelines> load_pipelines(const fs::path& project, const mod
   const fs::path path = pipelines_path(project);
   std::error_code error;
   if (!fs::exists(path, error)) {
-    throw Error("pipeline.no_file", fmt::format("there is no {}", base::visible(path.string())),
+    throw Error(ErrorCode::pipeline_no_file, fmt::format("there is no {}", base::visible(path.string())),
                 "create it: `agents: {coder: {tool: TOOL}}` and `pipelines: {NAME: {steps: [{agent: coder}]}}`");
   }
   auto parsed = spec::parse_pipelines(

@@ -19,7 +19,7 @@ std::shared_ptr<const spec::Source> read_if_there(const fs::path& path, const st
   try {
     return std::make_shared<const spec::Source>(shown, os::read_file(path, base::limits::spec_file_bytes));
   } catch (const base::Error& error) {
-    if (error.code() == "file.not_found") return nullptr;
+    if (error.is(base::ErrorCode::file_not_found)) return nullptr;
     throw;
   }
 }

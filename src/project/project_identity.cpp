@@ -20,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Error;
+using base::ErrorCode;
 
 // In the surrounding git folder, which git does not track. Empty if `.git` is a file or a symlink, which may point
 // anywhere: such a project has no id.
@@ -104,12 +105,12 @@ void admit_project(const fs::path& project) {
       give_id(path);
     } catch (const Error& error) {
       // A read-only project, or a full disk: starting something there does not depend on the id.
-      if (!error.code().starts_with("file.")) throw;
+      if (!error.is_in(base::ErrorArea::file)) throw;
     }
     return;
   }
   const bool is_same_path = found.known->path == path;
-  throw Error("project.moved",
+  throw Error(ErrorCode::project_moved,
               is_same_path ? fmt::format("the project {} is not the folder that was there before: was it restored or "
                                          "copied?",
                                          base::quoted(path.string()))

@@ -21,6 +21,8 @@ namespace reeve::project {
 
 namespace {
 
+using base::ErrorCode;
+
 namespace fs = std::filesystem;
 
 constexpr std::size_t id_digits = 32;
@@ -30,7 +32,7 @@ constexpr std::string_view first_line = "reeve-known 1\n";
 
 [[noreturn]] void fail(std::string_view what) {
   throw base::Error(
-      "state.registry", fmt::format("the list of known state folders {}", what),
+      ErrorCode::state_registry, fmt::format("the list of known state folders {}", what),
       "$XDG_STATE_HOME/reeve/known (default ~/.local/state/reeve/known) must be a folder that you own, mode 0700");
 }
 
@@ -87,7 +89,7 @@ bool is_identity(std::string_view text) noexcept {
 fs::path Registry::location() {
   if (const auto state = variable("XDG_STATE_HOME")) return fs::path(*state) / "reeve" / "known";
   if (const auto home = variable("HOME")) return fs::path(*home) / ".local" / "state" / "reeve" / "known";
-  throw base::Error("state.registry", "there is no home folder to keep the list of known state folders in",
+  throw base::Error(ErrorCode::state_registry, "there is no home folder to keep the list of known state folders in",
                     "set HOME or XDG_STATE_HOME");
 }
 
@@ -110,8 +112,8 @@ Registry Registry::open() {
   os::create_folders(place.parent_path().parent_path());
   for (const fs::path& folder : {place.parent_path(), place}) {
     if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-      base::throw_errno("state.registry", fmt::format("cannot create {}", base::quoted(folder.string())), errno,
-                        "set XDG_STATE_HOME to a folder that you can write to");
+      base::throw_errno(ErrorCode::state_registry, fmt::format("cannot create {}", base::quoted(folder.string())),
+                        errno, "set XDG_STATE_HOME to a folder that you can write to");
     }
   }
   auto found = find();
@@ -125,7 +127,7 @@ std::optional<KnownPlace> Registry::find(std::string_view id) const {
       ::openat(folder_.get(), std::string(id).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file) {
     if (errno == ENOENT || errno == ELOOP) return std::nullopt;
-    base::throw_errno("state.registry", "cannot read the list of known state folders", errno);
+    base::throw_errno(ErrorCode::state_registry, "cannot read the list of known state folders", errno);
   }
   struct stat status{};
   const bool is_ours = ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
@@ -133,7 +135,7 @@ std::optional<KnownPlace> Registry::find(std::string_view id) const {
   if (!is_ours) return std::nullopt;
   std::string text(max_entry_bytes, '\0');
   const ssize_t count = ::read(file.get(), text.data(), text.size());
-  if (count < 0) base::throw_errno("state.registry", "cannot read the list of known state folders", errno);
+  if (count < 0) base::throw_errno(ErrorCode::state_registry, "cannot read the list of known state folders", errno);
   text.resize(static_cast<std::size_t>(count));
   return decode(id, text);
 }
@@ -142,7 +144,7 @@ std::vector<std::string> Registry::list_ids() const {
   std::vector<std::string> ids;
   const std::unique_ptr<DIR, decltype(&::closedir)> entries(
       ::fdopendir(::openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), ::closedir);
-  if (!entries) base::throw_errno("state.registry", "cannot list the known state folders", errno);
+  if (!entries) base::throw_errno(ErrorCode::state_registry, "cannot list the known state folders", errno);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own.
   while (const dirent* entry = ::readdir(entries.get())) {
     if (is_identity(entry->d_name) && ids.size() <= max_entries) ids.emplace_back(entry->d_name);
@@ -176,7 +178,8 @@ void Registry::write(const KnownPlace& place) const {
   if (!find(place.id)) make_room();
   const auto check = [](bool is_done) {
     if (!is_done) {
-      base::throw_errno("state.registry", "cannot write the list of known state folders", errno, "is the disk full?");
+      base::throw_errno(ErrorCode::state_registry, "cannot write the list of known state folders", errno,
+                        "is the disk full?");
     }
   };
   const std::string draft = fmt::format("{}.draft.{}", place.id, ::getpid());

@@ -19,7 +19,8 @@ StateFolder find_state_folder(const std::optional<std::string>& wanted, const fs
   if (const auto project = find_project(start)) return {*project / ".reeve" / "state"};
   if (const auto state = variable("XDG_STATE_HOME")) return {fs::path(*state) / "reeve"};
   if (const auto home = variable("HOME")) return {fs::path(*home) / ".local" / "state" / "reeve"};
-  throw base::Error("cli.no_state_folder", "there is no project here and no home folder to keep the state in",
+  throw base::Error(base::ErrorCode::cli_no_state_folder,
+                    "there is no project here and no home folder to keep the state in",
                     "choose one with --state DIR or REEVE_STATE");
 }
 

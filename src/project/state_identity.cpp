@@ -27,6 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Error;
+using base::ErrorCode;
 
 constexpr const char* id_name = "id";
 constexpr const char* ignore_name = ".gitignore";
@@ -51,7 +52,7 @@ std::string as_word(const fs::path& path) {
 }
 
 [[noreturn]] void refuse_unknown(const fs::path& root) {
-  throw Error("state.unknown",
+  throw Error(ErrorCode::state_unknown,
               fmt::format("the state folder {} is not registered for you: it came with a clone or an archive, or an "
                           "older Reeve created it",
                           shown(root)),
@@ -62,7 +63,7 @@ std::string as_word(const fs::path& path) {
   const bool is_same_path = known.path == resolve_parent(root);
   const fs::path around = root.parent_path();
   const fs::path named = around.filename() == ".reeve" ? around.parent_path() : root;
-  throw Error("state.moved",
+  throw Error(ErrorCode::state_moved,
               is_same_path
                   ? fmt::format("the state folder {} is not the one that was there before: was it restored or copied?",
                                 shown(root))
@@ -73,23 +74,23 @@ std::string as_word(const fs::path& path) {
 
 void refuse_owner(const fs::path& root, const struct stat& status) {
   if (status.st_uid == ::geteuid()) return;
-  throw Error("state.not_yours",
+  throw Error(ErrorCode::state_not_yours,
               fmt::format("the state folder {} belongs to {}", shown(root), os::user_name(status.st_uid)),
               "choose another with --state DIR or REEVE_STATE");
 }
 
 void refuse_open(const fs::path& root, const struct stat& status) {
   if ((status.st_mode & 0077U) == 0) return;
-  throw Error("state.not_private", fmt::format("other users can access the state folder {}", shown(root)),
+  throw Error(ErrorCode::state_not_private, fmt::format("other users can access the state folder {}", shown(root)),
               fmt::format("chmod 700 {}", as_word(root)));
 }
 
 [[noreturn]] void refuse_link(const fs::path& root, int error) {
   if (error == ELOOP || error == ENOTDIR) {
-    throw Error("state.link", fmt::format("the state folder {} is a symlink or not a folder", shown(root)),
+    throw Error(ErrorCode::state_link, fmt::format("the state folder {} is a symlink or not a folder", shown(root)),
                 "give the folder itself: --state DIR or REEVE_STATE");
   }
-  base::throw_errno("file.unwritable", fmt::format("cannot open the folder {}", shown(root)), error);
+  base::throw_errno(ErrorCode::file_unwritable, fmt::format("cannot open the folder {}", shown(root)), error);
 }
 
 struct Opened {
@@ -129,7 +130,7 @@ std::optional<std::string> read_id(int folder) {
 void each_name(int folder, const std::function<bool(const dirent&)>& take) {
   const std::unique_ptr<DIR, decltype(&::closedir)> entries(
       ::fdopendir(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), ::closedir);
-  if (!entries) base::throw_errno("file.unreadable", "cannot list the state folder", errno);
+  if (!entries) base::throw_errno(ErrorCode::file_unreadable, "cannot list the state folder", errno);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this function's own.
   while (const dirent* entry = ::readdir(entries.get())) {
     const std::string_view name = entry->d_name;
@@ -157,7 +158,8 @@ Contents look_into(int folder) {
 void write_name(int folder, const char* name, std::string_view text) {
   const os::Fd file(::openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file || !os::write_all(file.get(), text) || ::fsync(file.get()) != 0) {
-    base::throw_errno("file.unwritable", fmt::format("cannot write {} in the state folder", base::quoted(name)), errno,
+    base::throw_errno(ErrorCode::file_unwritable,
+                      fmt::format("cannot write {} in the state folder", base::quoted(name)), errno,
                       "is the disk full?");
   }
 }
@@ -182,7 +184,8 @@ bool write_id(int folder, const std::string& id, Existing existing) {
   const int error = errno;
   ::unlinkat(folder, draft.c_str(), 0);
   if (!is_written && error != EEXIST) {
-    base::throw_errno("file.unwritable", "cannot write the id of the state folder", error, "is the disk full?");
+    base::throw_errno(ErrorCode::file_unwritable, "cannot write the id of the state folder", error,
+                      "is the disk full?");
   }
   ::fsync(folder);
   return is_written;
@@ -190,7 +193,7 @@ bool write_id(int folder, const std::string& id, Existing existing) {
 
 void make_private(const fs::path& root, int folder) {
   if (::fchmod(folder, 0700) == 0) return;
-  base::throw_errno("daemon.state_folder", fmt::format("cannot make {} private", shown(root)), errno,
+  base::throw_errno(ErrorCode::daemon_state_folder, fmt::format("cannot make {} private", shown(root)), errno,
                     "choose another with --state");
 }
 
@@ -209,7 +212,7 @@ bool make_id(const Opened& opened, const fs::path& root) {
 void refuse_claimed(const fs::path& root) {
   const auto holder = os::Claim::find_holder(state_claim(root));
   if (!holder) return;
-  throw Error("state.in_use",
+  throw Error(ErrorCode::state_in_use,
               fmt::format("the state folder {} was removed while its daemon (pid {}) was running; the daemon is ending "
                           "its runs and exiting",
                           shown(root), holder->pid),
@@ -234,7 +237,7 @@ KnownPlace check_known(const Opened& opened, const fs::path& root, const std::st
 }
 
 void refuse_other_things(const fs::path& root) {
-  throw Error("daemon.state_folder",
+  throw Error(ErrorCode::daemon_state_folder,
               fmt::format("{} is not a Reeve state folder (it contains other files)", base::visible(root.string())),
               "choose an empty or a new folder with --state");
 }
@@ -249,7 +252,7 @@ void refuse_links_in(int folder, const fs::path& path, int depth, std::size_t& c
   each_name(folder, [&](const dirent& entry) {
     if (++count > max_names) return false;
     if (is_link(folder, entry)) {
-      throw Error("state.link_inside",
+      throw Error(ErrorCode::state_link_inside,
                   fmt::format("{} is a symlink, which is not allowed in a state folder", shown(path / entry.d_name)),
                   "check where it points, then remove it; Reeve never creates one");
     }
@@ -283,7 +286,7 @@ void check_state_place(const fs::path& root) {
   if (::lstat((root / "reeve.sock").c_str(), &socket) != 0) return;
   refuse_open(root, status);
   if (S_ISSOCK(socket.st_mode)) return;
-  throw Error("state.link_inside", fmt::format("{} is not a socket", shown(root / "reeve.sock")),
+  throw Error(ErrorCode::state_link_inside, fmt::format("{} is not a socket", shown(root / "reeve.sock")),
               "check what it is, then remove it");
 }
 
@@ -295,10 +298,10 @@ OpenedState open_state_folder(const fs::path& root) {
     made.was_removed = was_known(resolve_parent(root));
     if (root.has_parent_path()) os::create_folders(root.parent_path());
     if (::mkdir(root.c_str(), 0700) != 0 && errno != EEXIST) {
-      base::throw_errno("file.unwritable", fmt::format("cannot create the folder {}", shown(root)), errno);
+      base::throw_errno(ErrorCode::file_unwritable, fmt::format("cannot create the folder {}", shown(root)), errno);
     }
     opened = open_own(root);
-    if (!opened) throw Error("file.unwritable", fmt::format("{} was just removed", shown(root)));
+    if (!opened) throw Error(ErrorCode::file_unwritable, fmt::format("{} was just removed", shown(root)));
   }
   auto id = read_id(opened->folder.get());
   if (!id) {
@@ -319,7 +322,7 @@ OpenedState open_state_folder(const fs::path& root) {
 
 KnownPlace check_state_folder(const fs::path& root) {
   const auto opened = open_own(root);
-  if (!opened) throw Error("file.not_found", fmt::format("there is no folder {}", shown(root)));
+  if (!opened) throw Error(ErrorCode::file_not_found, fmt::format("there is no folder {}", shown(root)));
   const auto id = read_id(opened->folder.get());
   if (!id) refuse_unknown(root);
   return check_known(*opened, root, *id);
@@ -342,13 +345,13 @@ void check_database_files(const KnownPlace& place) {
     const fs::path file = place.path / name;
     if (::lstat(file.c_str(), &status) != 0) continue;
     if (S_ISREG(status.st_mode) && status.st_uid == ::geteuid()) continue;
-    throw Error("state.link_inside", fmt::format("{} is not a regular file that you own", shown(file)),
+    throw Error(ErrorCode::state_link_inside, fmt::format("{} is not a regular file that you own", shown(file)),
                 "check what it is, remove it, and restore the database");
   }
   if (!place.has_database) return;
   struct stat status{};
   if (::lstat((place.path / "reeve.db").c_str(), &status) == 0) return;
-  throw Error("state.database_missing",
+  throw Error(ErrorCode::state_database_missing,
               fmt::format("{} is missing: it held the runs, approvals and executions of this state folder",
                           shown(place.path / "reeve.db")),
               fmt::format("restore it from a backup or a reeve.db.rescued next to it, or start with an empty one: "
@@ -365,7 +368,7 @@ void note_database(const KnownPlace& place) {
 
 KnownPlace adopt_state_folder(const fs::path& root) {
   auto opened = open_own(root);
-  if (!opened) throw Error("file.not_found", fmt::format("there is no folder {}", shown(root)));
+  if (!opened) throw Error(ErrorCode::file_not_found, fmt::format("there is no folder {}", shown(root)));
   if (look_into(opened->folder.get()) != Contents::state) refuse_other_things(root);
   refuse_links(root, 3);
   make_private(root, opened->folder.get());
@@ -384,12 +387,12 @@ KnownPlace adopt_state_folder(const fs::path& root) {
 
 fs::path set_state_aside(const fs::path& root) {
   const auto opened = open_own(root);
-  if (!opened) throw Error("file.not_found", fmt::format("there is no folder {}", shown(root)));
+  if (!opened) throw Error(ErrorCode::file_not_found, fmt::format("there is no folder {}", shown(root)));
   const int folder = opened->folder.get();
   std::string name = fmt::format("{}{}", aside_prefix, base::format_time(base::SystemClock().wall_now()));
   std::ranges::replace(name, ':', '-');
   if (::mkdirat(folder, name.c_str(), 0700) != 0) {
-    base::throw_errno("file.unwritable", fmt::format("cannot create {}", shown(root / name)), errno);
+    base::throw_errno(ErrorCode::file_unwritable, fmt::format("cannot create {}", shown(root / name)), errno);
   }
   std::vector<std::string> moved;
   each_name(folder, [&](const dirent& entry) {
@@ -399,7 +402,7 @@ fs::path set_state_aside(const fs::path& root) {
   });
   for (const std::string& one : moved) {
     if (::renameat(folder, one.c_str(), folder, (name + "/" + one).c_str()) != 0) {
-      base::throw_errno("file.unwritable", fmt::format("cannot move {}", shown(root / one)), errno);
+      base::throw_errno(ErrorCode::file_unwritable, fmt::format("cannot move {}", shown(root / one)), errno);
     }
   }
   return root / name;

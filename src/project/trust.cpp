@@ -22,6 +22,7 @@ namespace reeve::project {
 namespace {
 
 namespace fs = std::filesystem;
+using base::ErrorCode;
 using base::Value;
 
 constexpr std::size_t longest_record = 16 * base::limits::kib;
@@ -97,7 +98,7 @@ bool is_recorded(const fs::path& project, std::string_view ending, std::string_v
 
 [[noreturn]] void refuse(std::string_view what) {
   throw base::Error(
-      "config.trust_unwritable",
+      ErrorCode::config_trust_unwritable,
       fmt::format("cannot {} in {}/trust", what, user_state_folder().value_or("$XDG_STATE_HOME/reeve").string()),
       "it must be a folder, not a symlink, that you own and only you can write to");
 }

@@ -136,7 +136,7 @@ WorkflowPlace find_workflow(const fs::path& project, const std::string& name) {
     fix = names.empty() ? "give a file, or put one in .reeve/workflows/"
                         : fmt::format("available: {}; or give a file", base::join(names, ", "));
   }
-  throw base::Error("flow.not_found",
+  throw base::Error(base::ErrorCode::flow_not_found,
                     fmt::format("there is no workflow {} in {}", base::quoted(name),
                                 base::visible(workflow_folder(project).string())),
                     fix);

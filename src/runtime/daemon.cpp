@@ -22,6 +22,7 @@ namespace reeve::runtime {
 
 namespace {
 
+using base::ErrorCode;
 using store::Sql;
 
 constexpr std::size_t max_swept = 100'000;
@@ -53,7 +54,8 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
   open_log();
   const auto place = store::parse_place(options_.store, options_.folder.root.string());
   if (!place) {
-    throw base::Error("config.invalid", fmt::format("`store: {}` is not a store", base::mask_address(options_.store)),
+    throw base::Error(ErrorCode::config_invalid,
+                      fmt::format("`store: {}` is not a store", base::mask_address(options_.store)),
                       "write sqlite or postgresql://user@host/db");
   }
   open_ledger(*place);
@@ -220,7 +222,8 @@ void Daemon::renew_lease() {
       [this, lease](std::expected<bool, base::Error> renewed) {
         if (renewed && !*renewed) {
           // Another daemon may own its runs by now: the next start finds out.
-          throw base::Error("daemon.lease_lost", "the lease was not renewed in time: the store was unreachable");
+          throw base::Error(ErrorCode::daemon_lease_lost,
+                            "the lease was not renewed in time: the store was unreachable");
         }
         if (renewed) supervisor_->renew_leases();
         lease_timer_ = loop_.at(loop_.now() + lease / 3, [this] { renew_lease(); });

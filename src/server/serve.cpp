@@ -47,6 +47,7 @@ namespace {
 namespace fs = std::filesystem;
 
 using base::Error;
+using base::ErrorCode;
 
 constexpr auto close_timeout = std::chrono::seconds(2);
 constexpr auto dying_timeout = std::chrono::seconds(5);
@@ -109,7 +110,8 @@ Inherited clear_environment() {
 void refuse_inside_run() {
   const auto limit = os::find_lock_limit(::getpid());
   if (!limit || !os::is_descent_mark(*limit)) return;
-  throw Error("daemon.inside_run", "a daemon cannot be started inside a run", "start it in a shell outside any run");
+  throw Error(ErrorCode::daemon_inside_run, "a daemon cannot be started inside a run",
+              "start it in a shell outside any run");
 }
 
 bool is_living(pid_t pid) {
@@ -121,7 +123,7 @@ bool is_living(pid_t pid) {
   std::error_code error;
   const bool is_reachable = fs::exists(folder.socket(), error);
   throw Error(
-      "daemon.already_running",
+      ErrorCode::daemon_already_running,
       fmt::format("another daemon{} is using the state folder {}{}", holder.empty() ? "" : " (pid " + holder + ")",
                   folder.root.string(), is_reachable ? "" : ", but cannot be reached: its socket is missing"),
       is_reachable || holder.empty() ? "stop it with `reeve stop`, or choose another folder with --state"
@@ -152,7 +154,7 @@ void write_pid(const os::FileLock& lock, const project::StateFolder& folder) {
   const std::string pid = std::to_string(::getpid());
   if (::ftruncate(lock.file().get(), 0) != 0 ||
       ::pwrite(lock.file().get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
-    base::throw_errno("daemon.state_folder", fmt::format("cannot write {}", folder.lock().string()), errno,
+    base::throw_errno(ErrorCode::daemon_state_folder, fmt::format("cannot write {}", folder.lock().string()), errno,
                       "is the disk full?");
   }
 }
@@ -192,7 +194,7 @@ std::string first_problem(const base::Problems& problems) {
 std::expected<model::Config, Error> load_config(const project::StateFolder& folder, const fs::path& named) {
   auto found = project::load_config_for(folder, named);
   if (found.loaded) return found.loaded->config();
-  return std::unexpected(Error("config.invalid",
+  return std::unexpected(Error(ErrorCode::config_invalid,
                                fmt::format("the config is not valid: {}", first_problem(found.loaded.error())),
                                "`reeve config show` lists every problem"));
 }
@@ -473,7 +475,7 @@ int serve(const ServeOptions& options) {
     std::string text = fmt::format("error[{}]: {}\n", error.code(), error.message());
     if (!error.fix().empty()) text += fmt::format("  = {}\n", error.fix());
     fmt::print(stderr, "{}", text);
-    const bool is_refused = error.code() == "daemon.already_running";
+    const bool is_refused = error.is(ErrorCode::daemon_already_running);
     // Tells the guard not to retry; a person gets the exit code of SPEC §7.
     if (options.is_background) return is_refused ? keeper::daemon_refused : keeper::daemon_cannot_begin;
     return is_refused ? 4 : 1;

@@ -6,6 +6,8 @@ namespace reeve::spec {
 
 namespace {
 
+using base::ErrorCode;
+
 // YAML 1.1 read these words as booleans; 1.2 does not, but people still write them.
 std::optional<bool> find_old_boolean(std::string_view text) {
   const std::string word = base::to_ascii_lower(text);
@@ -16,17 +18,17 @@ std::optional<bool> find_old_boolean(std::string_view text) {
 
 }  // namespace
 
-base::Problem& Binder::add(base::Severity severity, const YamlNode& node, std::string_view code, std::string message,
+base::Problem& Binder::add(base::Severity severity, const YamlNode& node, ErrorCode code, std::string message,
                            std::string fix) {
   if (problems_.is_full()) return problems_.add({.severity = severity});
   return problems_.add({.severity = severity,
-                        .code = fmt::format("{}.{}", area_, code),
+                        .code = code,
                         .message = std::move(message),
                         .place = node.place(),
                         .fix = std::move(fix)});
 }
 
-base::Problem& Binder::report_unknown(const YamlNode& node, std::string_view code, std::string_view noun,
+base::Problem& Binder::report_unknown(const YamlNode& node, ErrorCode code, std::string_view noun,
                                       std::string_view name, const std::vector<std::string>& known) {
   if (problems_.is_full()) return report(node, code, {});
   base::Problem& problem = report(node, code, fmt::format("unknown {} {}", noun, base::quoted(name)));
@@ -43,7 +45,7 @@ std::optional<std::string> Binder::suggest(std::string_view name, const std::vec
 }
 
 base::Problem& Binder::report_wrong(const YamlNode& node, std::string_view expected) {
-  return report(node, "wrong_type", fmt::format("expected {}, found {}", expected, node.kind_name()));
+  return report(node, codes_.wrong_type, fmt::format("expected {}, found {}", expected, node.kind_name()));
 }
 
 bool Binder::expect_mapping(const YamlNode& node) {
@@ -54,22 +56,23 @@ bool Binder::expect_mapping(const YamlNode& node) {
 
 // An unknown "value" is reported with its key; a noun such as "node type" needs no key.
 void Binder::report_unknown_word(const YamlNode& node, const EnumWords& words, const std::vector<std::string>& known) {
-  base::Problem& problem = report_unknown(node, words.code, words.noun, node.text, known);
+  base::Problem& problem =
+      report_unknown(node, words.code.value_or(codes_.unknown_value), words.noun, node.text, known);
   if (words.noun == "value") problem.message += fmt::format(" for {}", base::quoted(key_));
 }
 
 std::string Binder::report_unknown_key(const YamlNode& key, const std::vector<std::string>& known) {
   if (problems_.is_full()) {
-    report(key, "unknown_key", {});
+    report(key, codes_.unknown_key, {});
     return {};
   }
-  base::Problem& problem = report_unknown(key, "unknown_key", "key", key.text, known);
+  base::Problem& problem = report_unknown(key, codes_.unknown_key, "key", key.text, known);
   if (key.text == "<<") problem.fix = "merge keys are not part of YAML 1.2: use the whole block as an alias";
   return suggest(key.text, known).value_or("");
 }
 
 void Binder::report_missing(const YamlNode& owner, std::string_view name) {
-  report(owner, "missing_key", fmt::format("{} is missing", base::quoted(name)), fmt::format("add `{}: …`", name));
+  report(owner, codes_.missing_key, fmt::format("{} is missing", base::quoted(name)), fmt::format("add `{}: …`", name));
 }
 
 void Binder::read(const YamlNode& node, std::string& out) {
@@ -125,7 +128,7 @@ void Binder::read(const YamlNode& node, base::Milliseconds& out) {
   if (const auto duration = parse_word<base::Milliseconds>(node, base::parse_duration)) {
     out = *duration;
   } else {
-    report(node, "bad_duration", fmt::format("{} is not a duration", base::quoted(node.text))).allowed =
+    report(node, codes_.bad_duration, fmt::format("{} is not a duration", base::quoted(node.text))).allowed =
         base::duration_forms;
   }
 }
@@ -134,7 +137,7 @@ void Binder::read(const YamlNode& node, base::TimeLimit& out) {
   if (const auto limit = parse_word<base::TimeLimit>(node, base::parse_time_limit)) {
     out = *limit;
   } else {
-    report(node, "bad_duration", fmt::format("{} is not a duration", base::quoted(node.text))).allowed =
+    report(node, codes_.bad_duration, fmt::format("{} is not a duration", base::quoted(node.text))).allowed =
         fmt::format("{}; `off` or `never` for none", base::duration_forms);
   }
 }
@@ -143,7 +146,8 @@ void Binder::read(const YamlNode& node, base::ByteSize& out) {
   if (const auto size = parse_word<base::ByteSize>(node, base::parse_byte_size)) {
     out = *size;
   } else {
-    report(node, "bad_size", fmt::format("{} is not a size", base::quoted(node.text))).allowed = base::size_forms;
+    report(node, ErrorCode::config_bad_size, fmt::format("{} is not a size", base::quoted(node.text))).allowed =
+        base::size_forms;
   }
 }
 
@@ -178,7 +182,8 @@ void Binder::read(const YamlNode& node, model::PolicyRule& out) {
     }
   }
   if (policies == 0) report_missing(node, "policy");
-  if (policies > 1) report(node, "two_policies", "a rule must have exactly one policy", "keep one of them");
+  if (policies > 1)
+    report(node, ErrorCode::config_two_policies, "a rule must have exactly one policy", "keep one of them");
 }
 
 // One rule, or a list of them.

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "json/describe.h"
 #include "model/config.h"
+#include "spec/file_codes.h"
 #include "spec/requirements.h"
 #include "spec/yaml.h"
 
@@ -29,25 +30,27 @@ class Binder {
   // `ignore` is for one of several layers, whose required keys another layer may supply.
   enum class Required { check, ignore };
 
-  // `area` is the prefix of the error codes: `flow` gives `flow.unknown_key`.
-  Binder(std::string_view area, base::Problems& problems, Required required = Required::check)
-      : area_(area), problems_(problems), required_(required) {}
+  Binder(const FileCodes& codes, base::Problems& problems, Required required = Required::check)
+      : codes_(codes), problems_(problems), required_(required) {}
 
   template <class T>
   void bind(const YamlNode& node, T& out) {
     read(node, out);
   }
 
+  // The codes of this type of file.
+  const FileCodes& codes() const noexcept { return codes_; }
+
   // Adds a problem with the caret beneath this node.
-  base::Problem& report(const YamlNode& node, std::string_view code, std::string message, std::string fix = {}) {
+  base::Problem& report(const YamlNode& node, base::ErrorCode code, std::string message, std::string fix = {}) {
     return add(base::Severity::error, node, code, std::move(message), std::move(fix));
   }
-  base::Problem& warn(const YamlNode& node, std::string_view code, std::string message, std::string fix = {}) {
+  base::Problem& warn(const YamlNode& node, base::ErrorCode code, std::string message, std::string fix = {}) {
     return add(base::Severity::warning, node, code, std::move(message), std::move(fix));
   }
 
   // Reports "unknown role `implementor`" with a suggestion and the known names.
-  base::Problem& report_unknown(const YamlNode& node, std::string_view code, std::string_view noun,
+  base::Problem& report_unknown(const YamlNode& node, base::ErrorCode code, std::string_view noun,
                                 std::string_view name, const std::vector<std::string>& known);
 
   // The closest known name. Compares a bounded number of names per file, so that a file with many mistakes and many
@@ -58,7 +61,7 @@ class Binder {
   base::Problem& report_wrong(const YamlNode& node, std::string_view expected);
 
  private:
-  base::Problem& add(base::Severity severity, const YamlNode& node, std::string_view code, std::string message,
+  base::Problem& add(base::Severity severity, const YamlNode& node, base::ErrorCode code, std::string message,
                      std::string fix);
   void read(const YamlNode& node, std::string& out);
   void read(const YamlNode& node, bool& out);
@@ -179,7 +182,7 @@ class Binder {
   std::string report_unknown_key(const YamlNode& key, const std::vector<std::string>& known);
   void report_missing(const YamlNode& owner, std::string_view name);
 
-  std::string area_;
+  const FileCodes& codes_;
   // The key whose value is being read.
   std::string_view key_;
   base::Problems& problems_;

@@ -13,6 +13,8 @@ namespace reeve::spec {
 
 namespace {
 
+using base::ErrorCode;
+
 bool is_variable_name(std::string_view name) {
   return !name.empty() && !base::is_ascii_digit(name.front()) && std::ranges::all_of(name, [](char c) {
     return base::is_ascii_letter(c) || base::is_ascii_digit(c) || c == '_';
@@ -71,20 +73,20 @@ class ConfigCheck {
   void check_command(const std::vector<std::string>& command, const YamlNode& place) {
     if (place.kind != YamlKind::sequence) return;
     if (command.empty() || command.front().empty()) {
-      binder_.report(place, "empty_command", "a command needs at least a program name",
+      binder_.report(place, ErrorCode::config_empty_command, "a command needs at least a program name",
                      "write it as a list: [program, argument]");
     }
   }
 
   void check_limit(const std::optional<base::TimeLimit>& limit, const YamlNode& place) {
     if (!limit || !limit->after || limit->after->count() > 0) return;
-    binder_.report(place, "out_of_range", "a time limit of 0 would stop everything immediately",
+    binder_.report(place, ErrorCode::config_out_of_range, "a time limit of 0 would stop everything immediately",
                    "give a duration, or `off` for no limit");
   }
 
   void check_number(std::int64_t value, std::int64_t least, std::int64_t most, const YamlNode& place) {
     if (value >= least && value <= most) return;
-    binder_.report(place, "out_of_range",
+    binder_.report(place, ErrorCode::config_out_of_range,
                    most == INT64_MAX ? fmt::format("must be at least {}", least)
                                      : fmt::format("must be from {} to {}", least, most));
   }
@@ -93,23 +95,26 @@ class ConfigCheck {
   void check_size(base::ByteSize size, const YamlNode& place) {
     constexpr base::ByteSize least{64 * base::limits::kib};
     if (size.bytes >= least.bytes) return;
-    binder_.report(place, "out_of_range", fmt::format("must be at least {}", base::format_byte_size(least)));
+    binder_.report(place, ErrorCode::config_out_of_range,
+                   fmt::format("must be at least {}", base::format_byte_size(least)));
   }
 
   void check_duration(base::Milliseconds value, base::Milliseconds least, const YamlNode& place) {
     if (value >= least) return;
-    binder_.report(place, "out_of_range", fmt::format("must be at least {}", base::format_duration(least)));
+    binder_.report(place, ErrorCode::config_out_of_range,
+                   fmt::format("must be at least {}", base::format_duration(least)));
   }
 
   void check_variable(std::string_view name, const YamlNode& place) {
     if (!is_variable_name(name)) {
-      binder_.report(place, "bad_variable", fmt::format("{} is not a valid variable name", base::quoted(name)));
+      binder_.report(place, ErrorCode::config_bad_variable,
+                     fmt::format("{} is not a valid variable name", base::quoted(name)));
     } else if (is_reserved_variable(name)) {
-      binder_.report(place, "reserved_variable", fmt::format("{} is set by Reeve itself", base::quoted(name)),
-                     "remove it");
+      binder_.report(place, ErrorCode::config_reserved_variable,
+                     fmt::format("{} is set by Reeve itself", base::quoted(name)), "remove it");
     } else if (is_dangerous_variable(name) && is_from_project_(place)) {
       binder_.report(
-          place, "dangerous_variable",
+          place, ErrorCode::config_dangerous_variable,
           fmt::format("{} changes what programs load; a project's config may not set or pass it", base::quoted(name)),
           "if you need it, put it in your own config file (~/.config/reeve/config.yaml)");
     }
@@ -138,7 +143,7 @@ class ConfigCheck {
     for (std::size_t i = 0; i < tool.failure_markers.size(); ++i) {
       const re2::RE2 expression(tool.failure_markers[i], re2::RE2::Quiet);
       if (expression.ok()) continue;
-      binder_.report(item(at({"tools", name, "failure_markers"}), i), "bad_pattern",
+      binder_.report(item(at({"tools", name, "failure_markers"}), i), ErrorCode::config_bad_pattern,
                      fmt::format("invalid regular expression: {}", base::visible(expression.error())),
                      "use RE2 syntax; backslashes are literal in single quotes");
     }
@@ -147,7 +152,9 @@ class ConfigCheck {
 
   void check_role(const std::string& name, const model::Role& role) {
     if (role.tool && !config_.tools.contains(*role.tool)) {
-      binder_.report_unknown(at({"roles", name, "tool"}), "unknown_tool", "tool", *role.tool, keys_of(config_.tools))
+      binder_
+          .report_unknown(at({"roles", name, "tool"}), ErrorCode::config_unknown_tool, "tool", *role.tool,
+                          keys_of(config_.tools))
           .fix = "add it under `tools:` with its command";
     }
     check_template(role.prompt, at({"roles", name, "prompt"}), binder_);
@@ -155,7 +162,7 @@ class ConfigCheck {
     check_limit(role.no_output_timeout, at({"roles", name, "no_output_timeout"}));
     if (role.max_tokens) check_number(*role.max_tokens, 1, INT64_MAX, at({"roles", name, "max_tokens"}));
     if (role.temperature && (*role.temperature < 0 || *role.temperature > 2)) {
-      binder_.report(at({"roles", name, "temperature"}), "out_of_range", "must be from 0 to 2");
+      binder_.report(at({"roles", name, "temperature"}), ErrorCode::config_out_of_range, "must be from 0 to 2");
     }
   }
 
@@ -164,14 +171,14 @@ class ConfigCheck {
     check_limit(gate.timeout, at({"gates", name, "timeout"}));
     check_variables(gate.env, at({"gates", name, "env"}));
     if (!stays_beneath(gate.working_dir)) {
-      binder_.report(at({"gates", name, "working_dir"}), "path_outside",
+      binder_.report(at({"gates", name, "working_dir"}), ErrorCode::config_path_outside,
                      fmt::format("{} is outside the checkout", base::quoted(gate.working_dir)),
                      "use a path inside the project folder");
     }
     for (std::size_t i = 0; i < gate.depends_on.size(); ++i) {
       if (config_.gates.contains(gate.depends_on[i])) continue;
-      binder_.report_unknown(item(at({"gates", name, "depends_on"}), i), "unknown_gate", "gate", gate.depends_on[i],
-                             keys_of(config_.gates));
+      binder_.report_unknown(item(at({"gates", name, "depends_on"}), i), ErrorCode::config_unknown_gate, "gate",
+                             gate.depends_on[i], keys_of(config_.gates));
     }
   }
 
@@ -200,7 +207,7 @@ class ConfigCheck {
     if (waits_for.empty()) return;
     const std::vector<std::string> left = keys_of(waits_for);
     binder_.report(
-        at({"gates", left.front(), "depends_on"}), "gate_cycle",
+        at({"gates", left.front(), "depends_on"}), ErrorCode::config_gate_cycle,
         fmt::format("these gates depend on each other: {}", base::fit_width(base::join(left, ", "), 200, false)),
         "remove one of the dependencies");
   }
@@ -208,17 +215,18 @@ class ConfigCheck {
   void check_rules(const std::string& tool, const std::vector<model::PolicyRule>& rules, const YamlNode& place,
                    bool is_denied) {
     if (rules.empty() && place.kind == YamlKind::sequence) {
-      binder_.report(place, "no_rule", fmt::format("no rule for {}", base::quoted(tool)),
+      binder_.report(place, ErrorCode::config_no_rule, fmt::format("no rule for {}", base::quoted(tool)),
                      "add a rule, or remove the key");
     }
     for (const model::PolicyRule& rule : rules) {
       if (is_denied && rule.policy != model::Policy::deny && !rule.even_if_denied) {
         binder_.report(
-            place, "loosens_deny", fmt::format("{} is denied; this rule would allow it", base::quoted(tool)),
+            place, ErrorCode::config_loosens_deny,
+            fmt::format("{} is denied; this rule would allow it", base::quoted(tool)),
             fmt::format("if that is intended, write {{policy: {}, even_if_denied: true}}", base::spell(rule.policy)));
       }
       if (tool == "shell_execute" && rule.policy == model::Policy::auto_approve && !rule.when.empty()) {
-        binder_.report(place, "shell_pattern", "shell commands cannot be approved by pattern",
+        binder_.report(place, ErrorCode::config_shell_pattern, "shell commands cannot be approved by pattern",
                        "use `require_approval`, or give the agent a dedicated tool for this");
       }
     }
@@ -269,7 +277,7 @@ class ConfigCheck {
     check_size(config_.log.rotate_size, at({"log", "rotate_size"}));
     const std::string& store = config_.store;
     if (store != "sqlite" && !store.starts_with("postgresql://") && !store.starts_with("postgres://")) {
-      report_address(at({"store"}), "bad_store",
+      report_address(at({"store"}), ErrorCode::config_bad_store,
                      fmt::format("{} is not a valid store", base::quoted(base::mask_address(store))),
                      "sqlite, postgresql://user@host/database");
     }
@@ -284,7 +292,7 @@ class ConfigCheck {
       return base::is_ascii_letter(c) || base::is_ascii_digit(c) || std::string_view(".-_:[]").contains(c);
     });
     if (is_host) return;
-    binder_.report(item(at({"server", "allowed_hosts"}), index), "bad_host",
+    binder_.report(item(at({"server", "allowed_hosts"}), index), ErrorCode::config_bad_host,
                    fmt::format("{} is not a valid host", base::quoted(host)),
                    "write it as reeve.example or reeve.example:8443");
   }
@@ -296,12 +304,13 @@ class ConfigCheck {
     const bool is_number = !port.empty() && port.size() <= 5 && std::ranges::all_of(port, base::is_ascii_digit);
     if (colon != std::string::npos && colon > 0 && is_number && std::stoi(std::string(port)) <= 65535) return;
     binder_
-        .report(at({"server", "http"}), "bad_address", fmt::format("{} is not a valid address", base::quoted(address)))
+        .report(at({"server", "http"}), ErrorCode::config_bad_address,
+                fmt::format("{} is not a valid address", base::quoted(address)))
         .allowed = "off, 127.0.0.1:7433, [::1]:7433";
   }
 
   // Omits the source line, which may contain a password.
-  void report_address(const YamlNode& place, std::string_view code, std::string message, std::string_view allowed) {
+  void report_address(const YamlNode& place, base::ErrorCode code, std::string message, std::string_view allowed) {
     base::Problem& problem = binder_.report(place, code, std::move(message));
     problem.allowed = allowed;
     if (problem.place) problem.place->source_line.clear();
@@ -313,7 +322,7 @@ class ConfigCheck {
     }
     for (std::size_t i = 0; i < config_.worktree.copy.size(); ++i) {
       if (stays_beneath(config_.worktree.copy[i])) continue;
-      binder_.report(item(at({"worktree", "copy"}), i), "path_outside",
+      binder_.report(item(at({"worktree", "copy"}), i), ErrorCode::config_path_outside,
                      fmt::format("{} is outside the project", base::quoted(config_.worktree.copy[i])),
                      "use a path inside the project folder");
     }
@@ -323,22 +332,23 @@ class ConfigCheck {
     const model::Notification& notification = config_.notify[index];
     const YamlNode& place = item(at({"notify"}), index);
     if (notification.command.empty() != notification.webhook.has_value()) {
-      binder_.report(place, "command_or_webhook",
+      binder_.report(place, ErrorCode::config_command_or_webhook,
                      notification.webhook ? "the notification has both `command` and `webhook`"
                                           : "the notification has neither `command` nor `webhook`",
                      "use exactly one of them");
     }
     if (notification.on.empty() && place.find("on") != nullptr) {
-      binder_.report(*place.find("on"), "no_event", "`on` is empty, so the notification would never be sent");
+      binder_.report(*place.find("on"), ErrorCode::config_no_event,
+                     "`on` is empty, so the notification would never be sent");
     }
     const std::string url = notification.webhook.value_or("https://");
     if (!url.starts_with("https://") && !url.starts_with("http://")) {
-      report_address(*place.find("webhook"), "bad_address",
+      report_address(*place.find("webhook"), ErrorCode::config_bad_address,
                      fmt::format("{} is not a valid URL", base::quoted(base::mask_address(url))),
                      "https://…, http://…");
     }
     if (notification.secret_env && !is_variable_name(*notification.secret_env)) {
-      binder_.report(*place.find("secret_env"), "bad_variable",
+      binder_.report(*place.find("secret_env"), ErrorCode::config_bad_variable,
                      fmt::format("{} is not a valid variable name", base::quoted(*notification.secret_env)));
     }
   }

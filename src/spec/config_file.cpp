@@ -11,6 +11,7 @@ namespace reeve::spec {
 
 namespace {
 
+using base::ErrorCode;
 using Path = std::vector<std::string_view>;
 
 // A policy rule is replaced as a whole: merging two rules would allow calls that neither file allows.
@@ -59,14 +60,14 @@ YamlNode wrap(YamlNode value, std::string_view path) {
 std::optional<YamlDocument> make_setting(const std::string& setting, base::Problems& problems) {
   const std::size_t equals = setting.find('=');
   if (equals == std::string::npos || equals == 0) {
-    problems.add({.code = "config.bad_setting",
+    problems.add({.code = ErrorCode::config_bad_setting,
                   .message = fmt::format("{} is not a valid setting", base::quoted(setting)),
                   .fix = "write it as --set KEY=VALUE, such as --set supervision.lease=30s"});
     return std::nullopt;
   }
   const std::string path = setting.substr(0, equals);
   if (base::trim(setting.substr(equals + 1)).empty()) {
-    problems.add({.code = "config.bad_setting",
+    problems.add({.code = ErrorCode::config_bad_setting,
                   .message = fmt::format("{} has no value", base::quoted(setting)),
                   .fix = "write it as --set KEY=VALUE; `off` disables a limit"});
     return std::nullopt;
@@ -175,7 +176,7 @@ base::Result<LoadedConfig> parse_config(const ConfigSources& sources) {
   // Each layer is checked separately first, so that a later layer cannot hide a mistake.
   for (const auto& layer : loaded.layers_) {
     model::Config alone;
-    Binder(std::string_view("config"), problems, Binder::Required::ignore).bind(layer.document.root, alone);
+    Binder(config_codes, problems, Binder::Required::ignore).bind(layer.document.root, alone);
   }
 
   static const Source nothing("config", "");
@@ -212,7 +213,7 @@ base::Result<LoadedConfig> parse_config(const ConfigSources& sources) {
   const auto is_from_project = [&](const YamlNode& node) { return loaded.layer_of(node) == ConfigLayer::project; };
   const auto read_whole = [&](const YamlNode& root, model::Config& config) {
     base::Problems found;
-    Binder binder("config", found);
+    Binder binder(config_codes, found);
     binder.bind(root, config);
     check_config(config, root, is_from_project, binder);
     return found;
@@ -223,7 +224,7 @@ base::Result<LoadedConfig> parse_config(const ConfigSources& sources) {
   if (!left_out.empty()) {
     const base::Problems found = read_whole(whole, with_ignored);
     for (const base::Problem& problem : found.list()) {
-      if (problem.code != "config.loosens_deny") of_ignored.add(problem);
+      if (problem.code != ErrorCode::config_loosens_deny) of_ignored.add(problem);
     }
   }
   problems.append_new(of_ignored);

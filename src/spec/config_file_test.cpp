@@ -27,7 +27,7 @@ LoadedConfig load(ConfigSources sources) {
 std::string first_code(ConfigSources sources) {
   sources.is_trusted = [](const std::string&) { return true; };
   const auto loaded = parse_config(sources);
-  return loaded ? "" : loaded.error().list().front().code;
+  return loaded ? "" : loaded.error().list().front().code.text();
 }
 
 ConfigEntry entry_of(const LoadedConfig& loaded, std::string_view path) {

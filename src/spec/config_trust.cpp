@@ -18,6 +18,7 @@ namespace reeve::spec {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 using model::Policy;
 using model::PolicyRule;
@@ -124,7 +125,7 @@ class Search {
     // Errors are reported when the files are parsed.
     base::Problems ignored;
     if (const YamlNode* policies = find_at(user, {"policies"})) {
-      Binder("config", ignored).bind(*policies, users_policies_);
+      Binder(config_codes, ignored).bind(*policies, users_policies_);
     }
     policies_ = users_policies_;
   }
@@ -213,7 +214,7 @@ class Search {
       const std::string& tool = path.back();
       std::vector<PolicyRule> rules;
       base::Problems ignored;
-      Binder("config", ignored).bind(value, rules);
+      Binder(config_codes, ignored).bind(value, rules);
       const bool says_even = std::ranges::any_of(rules, &PolicyRule::even_if_denied);
       const bool is_wrong = ignored.has_errors() || rules.empty();
       const bool is_stricter = !is_wrong && try_rules(is_of_role ? &role : nullptr, tool, std::move(rules));
@@ -393,7 +394,7 @@ JudgedProject judge_project(const YamlNode& project, const YamlNode* user, const
     const bool is_users = reason == users_only || reason == elsewhere;
     visit_values(finding.path, *finding.value, [&](const Path& path, const YamlNode& node) {
       base::Problem problem{.severity = base::Severity::warning,
-                            .code = is_users ? "config.not_yours" : "config.not_trusted",
+                            .code = is_users ? ErrorCode::config_not_yours : ErrorCode::config_not_trusted,
                             .message = fmt::format("{} is ignored: {}", base::quoted(base::join(path, ".")), reason),
                             .place = node.place(),
                             .fix = is_users ? "if you want it, put it in your own config (~/.config/reeve/config.yaml)"

@@ -60,7 +60,7 @@ TEST(ConfigTrust, daemon_keys_are_ignored_until_trusted) {
   EXPECT_THAT(ignored(clone), ElementsAre("store", "server.http", "server.behind_proxy", "log.rotate_keep", "notify",
                                           "supervision.max_parallel_runs"));
   EXPECT_EQ(clone.warnings().list().size(), 6U);
-  EXPECT_EQ(clone.warnings().list().front().code, "config.not_trusted");
+  EXPECT_EQ(clone.warnings().list().front().code.text(), "config.not_trusted");
   const LoadedConfig known = load("log: {rotate_keep: 5}\n", text, trusted);
   EXPECT_EQ(known.config().store, "postgresql://u@attacker/db");
   EXPECT_EQ(known.config().log.rotate_keep, 1);
@@ -244,7 +244,7 @@ worktree: {setup: [[evil]]}
 TEST(ConfigTrust, untrusted_config_is_still_validated) {
   const auto wrong = parse_config({.project = file("p", "tools: {t: {command: [t], pass_env: [LD_PRELOAD]}}\n")});
   ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().list().front().code, "config.dangerous_variable");
+  EXPECT_EQ(wrong.error().list().front().code.text(), "config.dangerous_variable");
   EXPECT_FALSE(parse_config({.project = file("p", "supervision: {lease: 1ms}\n")}));
 }
 

@@ -159,7 +159,7 @@ TEST(PipelineGraph, workflow_files_cannot_use_pipeline_ids) {
       "id: 'pipeline:x'\nname: W\nentry_point: h\nnodes:\n  - {id: h, type: human, human_config: {title: T}}\nedges: "
       "[]\n"));
   ASSERT_FALSE(parsed);
-  EXPECT_EQ(parsed.error().list().front().code, "flow.bad_id");
+  EXPECT_EQ(parsed.error().list().front().code.text(), "flow.bad_id");
 }
 
 // Checked before anything starts; agents that the pipeline does not need are not checked.
@@ -174,7 +174,7 @@ TEST(PipelineGraph, only_agents_of_the_started_pipeline_need_a_tool) {
   EXPECT_TRUE(parse_pipelines(source, &two, "q"));
   const auto refused = parse_pipelines(source, &two, "p");
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().list().front().code, "pipeline.role_without_tool");
+  EXPECT_EQ(refused.error().list().front().code.text(), "pipeline.role_without_tool");
 }
 
 TEST(PipelineGraph, unprintable_names_are_rejected) {
@@ -182,7 +182,7 @@ TEST(PipelineGraph, unprintable_names_are_rejected) {
       "p.yaml", "agents: {\"a\\tb\": {tool: t}}\npipelines: {\" \": {steps: [{agent: \"a\\tb\"}]}}"));
   ASSERT_FALSE(parsed);
   ASSERT_EQ(parsed.error().list().size(), 2U);
-  for (const base::Problem& problem : parsed.error().list()) EXPECT_EQ(problem.code, "pipeline.bad_id");
+  for (const base::Problem& problem : parsed.error().list()) EXPECT_EQ(problem.code.text(), "pipeline.bad_id");
 }
 
 }  // namespace

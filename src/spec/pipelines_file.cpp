@@ -10,6 +10,8 @@ namespace reeve::spec {
 
 namespace {
 
+using base::ErrorCode;
+
 const YamlNode& value_at(const YamlNode& node, std::string_view key) {
   const YamlNode* found = node.find(key);
   return found != nullptr ? *found : node;
@@ -20,7 +22,7 @@ void check_title(const std::string& name, std::string_view noun, const YamlNode&
   const bool has_control = std::ranges::any_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7F; });
   const bool is_plain = !base::trim(name).empty() && name.size() <= base::limits::name_bytes && !has_control;
   if (is_plain) return;
-  binder.report(key, "bad_id", fmt::format("{} is not a valid {} name", base::quoted(name), noun),
+  binder.report(key, ErrorCode::pipeline_bad_id, fmt::format("{} is not a valid {} name", base::quoted(name), noun),
                 fmt::format("use 1 to {} bytes, without control characters", base::limits::name_bytes));
 }
 
@@ -30,7 +32,7 @@ void check_agent(const std::string& name, const model::PipelineAgent& agent, con
   const YamlNode& key = *agents.find_key(name);
   check_title(name, "agent", key, binder);
   if (agent.role.has_value() == agent.tool.has_value()) {
-    binder.report(key, "role_or_tool",
+    binder.report(key, ErrorCode::pipeline_role_or_tool,
                   fmt::format("the agent {} {}", base::quoted(name),
                               agent.role ? "has both `role` and `tool`" : "has neither `role` nor `tool`"),
                   "use exactly one of them");
@@ -38,7 +40,8 @@ void check_agent(const std::string& name, const model::PipelineAgent& agent, con
   if (agent.prompt) check_template(*agent.prompt, value_at(yaml, "prompt"), binder);
   if (config == nullptr) return;
   if (agent.tool && !config->tools.contains(*agent.tool)) {
-    binder.report_unknown(value_at(yaml, "tool"), "unknown_tool", "tool", *agent.tool, keys_of(config->tools));
+    binder.report_unknown(value_at(yaml, "tool"), ErrorCode::pipeline_unknown_tool, "tool", *agent.tool,
+                          keys_of(config->tools));
   }
   if (agent.role) check_role(*agent.role, *config, value_at(yaml, "role"), binder);
 }
@@ -47,7 +50,8 @@ void check_step(const model::PipelineStep& step, const YamlNode& yaml, const std
                 Binder& binder) {
   if (step.type == model::StepType::approval) {
     if (const YamlNode* key = yaml.find_key("agent")) {
-      binder.report(*key, "agent_in_approval", "an approval step asks a person and cannot have an agent",
+      binder.report(*key, ErrorCode::pipeline_agent_in_approval,
+                    "an approval step asks a person and cannot have an agent",
                     "remove `agent`, or make it a separate step");
     }
     return;
@@ -56,11 +60,12 @@ void check_step(const model::PipelineStep& step, const YamlNode& yaml, const std
   const bool has_bad_type = type != nullptr && !base::find_enum<model::StepType>(type->text);
   if (!step.agent) {
     if (!has_bad_type && yaml.kind == YamlKind::mapping) {
-      binder.report(yaml, "missing_key", "`agent` is missing", "add `agent: …`, or `type: approval` to ask a person");
+      binder.report(yaml, ErrorCode::pipeline_missing_key, "`agent` is missing",
+                    "add `agent: …`, or `type: approval` to ask a person");
     }
   } else if (std::ranges::find(agents, *step.agent) == agents.end()) {
-    binder.report_unknown(value_at(yaml, "agent"), "unknown_agent", "agent", *step.agent, agents).fix =
-        "add it under `agents:`";
+    binder.report_unknown(value_at(yaml, "agent"), ErrorCode::pipeline_unknown_agent, "agent", *step.agent, agents)
+        .fix = "add it under `agents:`";
   }
 }
 
@@ -84,7 +89,7 @@ base::Result<model::Pipelines> parse_pipelines(std::shared_ptr<const Source> sou
   base::Problems problems;
   const auto document = parse_yaml(std::move(source), problems);
   if (!document) return std::unexpected(std::move(problems));
-  Binder binder("pipeline", problems);
+  Binder binder(pipeline_codes, problems);
   model::Pipelines result;
   const YamlNode& root = document->root;
   binder.bind(root, result);
@@ -97,7 +102,7 @@ base::Result<model::Pipelines> parse_pipelines(std::shared_ptr<const Source> sou
     check_title(name, "pipeline", *root.find("pipelines")->find_key(name), binder);
     const YamlNode& steps = value_at(yaml, "steps");
     if (pipeline.steps.empty() && steps.kind == YamlKind::sequence) {
-      binder.report(*root.find("pipelines")->find_key(name), "no_steps",
+      binder.report(*root.find("pipelines")->find_key(name), ErrorCode::pipeline_no_steps,
                     fmt::format("the pipeline {} has no steps", base::quoted(name)));
     }
     for (std::size_t i = 0; i < pipeline.steps.size(); ++i) {

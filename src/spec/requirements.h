@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
 
+#include "base/error_code.h"
 #include "model/approval.h"
 #include "model/config.h"
 #include "model/pipeline.h"
@@ -53,24 +55,24 @@ inline constexpr std::array required_keys<model::Gate> = {"command"sv};
 template <>
 inline constexpr std::array required_keys<model::Notification> = {"on"sv};
 
-// The noun that messages use for an enum's values, and the last part of the code for an unknown value.
+// The noun that messages use for an enum's values, and the code for an unknown one; by default that of the file.
 struct EnumWords {
   std::string_view noun = "value";
-  std::string_view code = "unknown_value";
+  std::optional<base::ErrorCode> code = {};
 };
 
 template <class E>
 inline constexpr EnumWords enum_words{};
 
 template <>
-inline constexpr EnumWords enum_words<model::NodeType> = {"node type", "unknown_node_type"};
+inline constexpr EnumWords enum_words<model::NodeType> = {"node type", base::ErrorCode::flow_unknown_node_type};
 template <>
-inline constexpr EnumWords enum_words<model::Operator> = {"operator", "unknown_operator"};
+inline constexpr EnumWords enum_words<model::Operator> = {"operator", base::ErrorCode::flow_unknown_operator};
 template <>
-inline constexpr EnumWords enum_words<model::StepType> = {"step type", "unknown_step_type"};
+inline constexpr EnumWords enum_words<model::StepType> = {"step type", base::ErrorCode::pipeline_unknown_step_type};
 template <>
-inline constexpr EnumWords enum_words<model::Policy> = {"policy", "unknown_policy"};
+inline constexpr EnumWords enum_words<model::Policy> = {"policy", base::ErrorCode::config_unknown_policy};
 template <>
-inline constexpr EnumWords enum_words<model::NotifyOn> = {"event", "unknown_event"};
+inline constexpr EnumWords enum_words<model::NotifyOn> = {"event", base::ErrorCode::config_unknown_event};
 
 }  // namespace reeve::spec

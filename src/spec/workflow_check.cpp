@@ -32,10 +32,12 @@ void check_workflow(const model::Workflow& workflow, const YamlNode& root, const
 
 namespace {
 
+using base::ErrorCode;
+
 // Ids of nodes or edges: well-formed and unique.
 template <class Things>
-void check_ids(const Things& things, std::string_view list, std::string_view noun, const YamlNode& root,
-               Binder& binder) {
+void check_ids(const Things& things, std::string_view list, std::string_view noun, ErrorCode duplicate,
+               const YamlNode& root, Binder& binder) {
   std::unordered_map<std::string_view, std::size_t> seen;
   for (std::size_t i = 0; i < things.size(); ++i) {
     const std::string& id = things[i].id;
@@ -45,7 +47,7 @@ void check_ids(const Things& things, std::string_view list, std::string_view nou
     const auto [first, is_new] = seen.emplace(id, i);
     if (!is_new) {
       const std::size_t line = find_place(root, list, first->second, {"id"}).line;
-      binder.report(place, fmt::format("duplicate_{}_id", noun),
+      binder.report(place, duplicate,
                     fmt::format("two {}s have the id {}, the first on line {}", noun, base::quoted(id), line),
                     "give one of them another id");
     }
@@ -57,7 +59,7 @@ void check_edge_pairs(const model::Workflow& workflow, const YamlNode& root, Bin
   for (std::size_t i = 0; i < workflow.edges.size(); ++i) {
     const model::Edge& edge = workflow.edges[i];
     if (edge.source.empty() || edge.target.empty() || pairs.emplace(edge.source, edge.target).second) continue;
-    binder.report(find_place(root, "edges", i, {"source"}), "duplicate_edge",
+    binder.report(find_place(root, "edges", i, {"source"}), ErrorCode::flow_duplicate_edge,
                   fmt::format("a second edge from {} to {}", base::quoted(edge.source), base::quoted(edge.target)),
                   "keep one; a condition can use `in` to match several values");
   }
@@ -68,8 +70,8 @@ void check_edge_pairs(const model::Workflow& workflow, const YamlNode& root, Bin
 // Ids, and every reference to a node: edge endpoints, entry point, exit points.
 void check_names(const model::Workflow& workflow, const YamlNode& root, Binder& binder) {
   if (const YamlNode* id = root.find("id")) check_name(workflow.id, "workflow", *id, binder);
-  check_ids(workflow.nodes, "nodes", "node", root, binder);
-  check_ids(workflow.edges, "edges", "edge", root, binder);
+  check_ids(workflow.nodes, "nodes", "node", ErrorCode::flow_duplicate_node_id, root, binder);
+  check_ids(workflow.edges, "edges", "edge", ErrorCode::flow_duplicate_edge_id, root, binder);
   check_edge_pairs(workflow, root, binder);
 
   std::set<std::string_view> ids;
@@ -78,25 +80,27 @@ void check_names(const model::Workflow& workflow, const YamlNode& root, Binder& 
     if (!node.id.empty() && ids.insert(node.id).second) names.push_back(node.id);
   }
   if (const YamlNode* nodes = root.find("nodes"); nodes != nullptr && nodes->kind == YamlKind::sequence) {
-    if (nodes->items.empty()) binder.report(*nodes, "no_nodes", "a workflow needs at least one node");
+    if (nodes->items.empty()) binder.report(*nodes, ErrorCode::flow_no_nodes, "a workflow needs at least one node");
   }
   // If no node has an id, every name would be unknown; the nodes' errors have been reported already.
   if (names.empty()) return;
-  const auto check = [&](const YamlNode& place, std::string_view code, const std::string& id) {
+  const auto check = [&](const YamlNode& place, base::ErrorCode code, const std::string& id) {
     if (!id.empty() && !ids.contains(id)) binder.report_unknown(place, code, "node", id, names);
   };
   for (std::size_t i = 0; i < workflow.edges.size(); ++i) {
-    check(find_place(root, "edges", i, {"source"}), "unknown_source", workflow.edges[i].source);
-    check(find_place(root, "edges", i, {"target"}), "unknown_target", workflow.edges[i].target);
+    check(find_place(root, "edges", i, {"source"}), ErrorCode::flow_unknown_source, workflow.edges[i].source);
+    check(find_place(root, "edges", i, {"target"}), ErrorCode::flow_unknown_target, workflow.edges[i].target);
   }
-  if (const YamlNode* entry = root.find("entry_point")) check(*entry, "unknown_entry_point", workflow.entry_point);
+  if (const YamlNode* entry = root.find("entry_point")) {
+    check(*entry, ErrorCode::flow_unknown_entry_point, workflow.entry_point);
+  }
   for (std::size_t i = 0; i < workflow.exit_points.size(); ++i) {
     const YamlNode* list = root.find("exit_points");
     const YamlNode* place = list != nullptr ? list->at(i) : nullptr;
     if (place != nullptr && place->text.empty()) {
-      binder.report(*place, "unknown_exit_point", "a node name cannot be empty");
+      binder.report(*place, ErrorCode::flow_unknown_exit_point, "a node name cannot be empty");
     } else if (place != nullptr) {
-      check(*place, "unknown_exit_point", workflow.exit_points[i]);
+      check(*place, ErrorCode::flow_unknown_exit_point, workflow.exit_points[i]);
     }
   }
 }

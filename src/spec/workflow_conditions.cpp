@@ -7,6 +7,7 @@ namespace reeve::spec {
 
 namespace {
 
+using base::ErrorCode;
 using model::Operator;
 
 bool is_field_name(std::string_view field) {
@@ -18,7 +19,7 @@ bool is_field_name(std::string_view field) {
 
 void check_field(const YamlNode& place, std::string_view field, Binder& binder) {
   if (field.empty() || is_field_name(field)) return;
-  binder.report(place, "bad_field", fmt::format("{} is not a valid field name", base::quoted(field)),
+  binder.report(place, ErrorCode::flow_bad_field, fmt::format("{} is not a valid field name", base::quoted(field)),
                 "use letters, digits and `_`, with `.` between a node and its field");
 }
 
@@ -66,7 +67,7 @@ void check_condition(const YamlNode& yaml, const model::Condition& condition, Bi
   if (op == nullptr || !base::find_enum<Operator>(op->text)) return;
   const std::string_view needed = find_mismatch(condition.operator_, condition.value);
   if (needed.empty()) return;
-  binder.report(*value, "wrong_value",
+  binder.report(*value, ErrorCode::flow_wrong_value,
                 fmt::format("`{}` needs {}, not {}: the condition would never be true",
                             base::spell(condition.operator_), needed, condition.value.kind()));
 }
@@ -75,7 +76,7 @@ void check_mapping(const YamlNode* mapping, Binder& binder) {
   if (mapping == nullptr || mapping->kind != YamlKind::mapping) return;
   for (std::size_t i = 0; i < mapping->member_count(); ++i) {
     for (const YamlNode* name : {&mapping->key(i), &mapping->value(i)}) {
-      if (name->text.empty()) binder.report(*name, "bad_field", "a field name cannot be empty");
+      if (name->text.empty()) binder.report(*name, ErrorCode::flow_bad_field, "a field name cannot be empty");
       check_field(*name, name->text, binder);
     }
   }

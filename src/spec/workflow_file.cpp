@@ -12,7 +12,7 @@ namespace reeve::spec {
 
 namespace {
 
-constexpr std::string_view area = "flow";
+using base::ErrorCode;
 
 // Makes an omitted value and its explicit default the same content.
 void normalise(model::Workflow& workflow) {
@@ -34,13 +34,13 @@ bool check_size(const model::Workflow& workflow, const YamlNode& root, Binder& b
   namespace limits = base::limits;
   const auto check = [&](std::string_view key, std::size_t count, std::size_t most) {
     if (count <= most) return true;
-    binder.report(*root.find_key(key), "too_large", fmt::format("{} {}; at most {} are allowed", count, key, most),
-                  "split the workflow into subgraphs");
+    binder.report(*root.find_key(key), ErrorCode::flow_too_large,
+                  fmt::format("{} {}; at most {} are allowed", count, key, most), "split the workflow into subgraphs");
     return false;
   };
   const auto loops = std::ranges::count_if(workflow.edges, &model::Edge::is_loop_edge);
   if (static_cast<std::size_t>(loops) > limits::workflow_loops) {
-    binder.report(*root.find_key("edges"), "too_large",
+    binder.report(*root.find_key("edges"), ErrorCode::flow_too_large,
                   fmt::format("{} loop edges; at most {} are allowed", loops, limits::workflow_loops),
                   "split the workflow into subgraphs");
     return false;
@@ -56,7 +56,7 @@ void WorkflowCatalog::add(std::string stem, std::shared_ptr<const Source> source
   Entry entry{.file = source->name(), .stem = std::move(stem), .workflow = {}, .source = source};
   if (const auto document = parse_yaml(std::move(source), problems)) {
     if (document->root.find("nodes") == nullptr) return;
-    Binder binder(area, problems);
+    Binder binder(flow_codes, problems);
     binder.bind(document->root, entry.workflow);
     // Checks everything except its own subgraphs, which the caller walks, and the roles and gates of a project.
     if (check_size(entry.workflow, document->root, binder)) check_workflow(entry.workflow, document->root, {}, binder);
@@ -86,7 +86,7 @@ base::Result<WorkflowFile> parse_workflow(std::shared_ptr<const Source> source, 
   const auto document = parse_yaml(std::move(source), problems);
   if (!document) return std::unexpected(std::move(problems));
   WorkflowFile file;
-  Binder binder(area, problems);
+  Binder binder(flow_codes, problems);
   if (document->root.kind != YamlKind::mapping) {
     binder.report_wrong(document->root, "a workflow (a mapping with `id`, `name`, `nodes`, `edges`, `entry_point`)");
     return std::unexpected(std::move(problems));

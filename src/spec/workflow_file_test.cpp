@@ -261,7 +261,7 @@ TEST(WorkflowFile, too_many_nodes_are_rejected) {
   for (int i = 0; i <= 20'000; ++i) text += fmt::format("- {{id: n{}, type: task, task_config: {{role: r}}}}\n", i);
   const auto parsed = parse_workflow(make_source(text));
   ASSERT_FALSE(parsed);
-  EXPECT_EQ(parsed.error().list().front().code, "flow.too_large");
+  EXPECT_EQ(parsed.error().list().front().code.text(), "flow.too_large");
   EXPECT_EQ(parsed.error().errors(), 1);
 }
 
@@ -290,8 +290,8 @@ edges:
   - {id: e3, source: b, target: never}
 )");
   ASSERT_EQ(file.warnings.warnings(), 2);
-  EXPECT_EQ(file.warnings.list()[0].code, "flow.no_approving_option");
-  EXPECT_EQ(file.warnings.list()[1].code, "flow.edge_never_taken");
+  EXPECT_EQ(file.warnings.list()[0].code.text(), "flow.no_approving_option");
+  EXPECT_EQ(file.warnings.list()[1].code.text(), "flow.edge_never_taken");
 }
 
 // GRF-11: by id, then by name, then by file stem.

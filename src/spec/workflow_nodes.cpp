@@ -13,6 +13,7 @@ namespace reeve::spec {
 
 namespace {
 
+using base::ErrorCode;
 using model::NodeType;
 
 struct Block {
@@ -39,11 +40,11 @@ class NodeCheck {
       const YamlNode* key = yaml.find_key(block.key);
       const bool is_absent = key == nullptr || (key + 1)->is_null();
       if (block.type == node_.type && is_absent && block.is_required) {
-        binder_.report(place({"type"}), "missing_config",
+        binder_.report(place({"type"}), ErrorCode::flow_missing_config,
                        fmt::format("a {} node needs `{}`", base::spell(node_.type), block.key),
                        fmt::format("add `{}:` to the node {}", block.key, base::quoted(node_.id)));
       } else if (block.type != node_.type && !is_absent) {
-        binder_.report(*key, "wrong_config",
+        binder_.report(*key, ErrorCode::flow_wrong_config,
                        fmt::format("`{}` does not belong to a {} node", block.key, base::spell(node_.type)),
                        fmt::format("remove it, or make this a {} node", base::spell(block.type)));
       }
@@ -58,12 +59,13 @@ class NodeCheck {
       const std::string& field = task.context[i].field;
       const YamlNode* entry = place({"task_config", "context"}).at(i);
       if (field.empty() || entry == nullptr || model::is_template_name(field)) continue;
-      binder_.report(*entry, "bad_field", fmt::format("{} is not a valid field name", base::quoted(field)),
+      binder_.report(*entry, ErrorCode::flow_bad_field,
+                     fmt::format("{} is not a valid field name", base::quoted(field)),
                      "use letters, digits, `_` and `-`, with `.` between a node and its field");
     }
     if (task.timeout && task.timeout->after && *task.timeout->after <= base::Milliseconds(0)) {
-      binder_.report(place({"task_config", "timeout"}), "out_of_range", "a timeout of 0 would end the task immediately",
-                     "give a duration, or `off` for no limit");
+      binder_.report(place({"task_config", "timeout"}), ErrorCode::flow_out_of_range,
+                     "a timeout of 0 would end the task immediately", "give a duration, or `off` for no limit");
     }
     if (task.worktree_id) check_name(*task.worktree_id, "worktree", place({"task_config", "worktree_id"}), binder_);
     check_target_files(task);
@@ -97,7 +99,8 @@ class NodeCheck {
       const std::filesystem::path path = std::filesystem::path(file).lexically_normal();
       const bool is_beneath = !file.empty() && path.is_relative() && *path.begin() != "..";
       if (entry == nullptr || (is_beneath && base::visible(file) == file)) continue;
-      binder_.report(*entry, "path_outside", fmt::format("{} is not a file inside the project", base::quoted(file)),
+      binder_.report(*entry, ErrorCode::flow_path_outside,
+                     fmt::format("{} is not a file inside the project", base::quoted(file)),
                      "use a path relative to the project folder: src/main.cpp");
     }
   }
@@ -136,12 +139,12 @@ class NodeCheck {
       const std::string& value = node_.human_config->options[i].value;
       const YamlNode* option = place({"human_config", "options"}).at(i);
       if (value.empty() || values.insert(value).second || option == nullptr) continue;
-      binder_.report(*option, "duplicate_option", fmt::format("the option {} is listed twice", base::quoted(value)),
-                     "keep one of them");
+      binder_.report(*option, ErrorCode::flow_duplicate_option,
+                     fmt::format("the option {} is listed twice", base::quoted(value)), "keep one of them");
     }
     const auto& options = node_.human_config->options;
     if (!options.empty() && std::ranges::none_of(options, model::approves)) {
-      binder_.warn(place({"human_config", "options"}), "no_approving_option",
+      binder_.warn(place({"human_config", "options"}), ErrorCode::flow_no_approving_option,
                    "no option approves, so this node can only reject",
                    "add an approving option, or mark one with `approves: true`");
     }
@@ -155,12 +158,12 @@ class NodeCheck {
   void check_range(std::initializer_list<std::string_view> keys, std::string_view what, std::int64_t value,
                    std::size_t most) {
     if (value >= 1 && value <= static_cast<std::int64_t>(most)) return;
-    binder_.report(place(keys), "out_of_range", fmt::format("`{}` must be from 1 to {}", what, most));
+    binder_.report(place(keys), ErrorCode::flow_out_of_range, fmt::format("`{}` must be from 1 to {}", what, most));
   }
 
   void check_gate(const YamlNode& where, const std::string& gate, const model::Config& config) {
     if (where.is_null() || config.gates.contains(gate)) return;
-    binder_.report_unknown(where, "unknown_gate", "gate", gate, keys_of(config.gates)).fix =
+    binder_.report_unknown(where, ErrorCode::flow_unknown_gate, "gate", gate, keys_of(config.gates)).fix =
         "add it under `gates:` in the config, with its command";
   }
 
@@ -168,7 +171,7 @@ class NodeCheck {
                         model::Sandbox otherwise) {
     const auto found = config.gates.find(gate);
     if (found == config.gates.end() || found->second.sandbox.value_or(otherwise) == model::Sandbox::guard) return;
-    binder_.warn(where, "gate_unsandboxed",
+    binder_.warn(where, ErrorCode::flow_gate_unsandboxed,
                  fmt::format("the gate {} is not sandboxed and runs code that tasks wrote", base::quoted(gate)),
                  "set `sandbox: guard` in the config, for the gate or for the tasks' tool");
   }
@@ -206,7 +209,7 @@ void check_node_configs(const model::Workflow& workflow, const YamlNode& root, c
     }
   }
   if (workflow.config.max_parallel_nodes < 1) {
-    binder.report(*root.find("config")->find("max_parallel_nodes"), "out_of_range",
+    binder.report(*root.find("config")->find("max_parallel_nodes"), ErrorCode::flow_out_of_range,
                   "`max_parallel_nodes` must be at least 1");
   }
 }

@@ -10,6 +10,7 @@ namespace reeve::spec {
 
 namespace {
 
+using base::ErrorCode;
 using graph::EdgeIndex;
 using graph::Graph;
 using graph::NodeIndex;
@@ -55,9 +56,9 @@ class ShapeCheck {
     if (target.empty()) return;
     const YamlNode& place = node_place(node, {"branch_config", key});
     if (!graph_.find(target)) {
-      binder_.report_unknown(place, "unknown_branch_target", "node", target, names_);
+      binder_.report_unknown(place, ErrorCode::flow_unknown_branch_target, "node", target, names_);
     } else if (!leads_to(node, target)) {
-      binder_.report(place, "missing_branch_edge",
+      binder_.report(place, ErrorCode::flow_missing_branch_edge,
                      fmt::format("no edge leads from {} to its branch target {}", base::quoted(graph_.node(node).id),
                                  base::quoted(target)),
                      fmt::format("add `{{ id: …, source: {}, target: {} }}` to `edges`", graph_.node(node).id, target));
@@ -73,7 +74,7 @@ class ShapeCheck {
       const std::string& target = graph_.edge(edge).target;
       if (graph_.edge(edge).condition || target == branch.on_true || target == branch.on_false) continue;
       binder_.warn(
-          find_place(root_, "edges", edge, {"target"}), "edge_never_taken",
+          find_place(root_, "edges", edge, {"target"}), ErrorCode::flow_edge_never_taken,
           fmt::format("{} is neither `on_true` nor `on_false` of {}: without a condition this edge is never taken",
                       base::quoted(target), base::quoted(graph_.node(node).id)),
           "give the edge a condition, or remove it");
@@ -88,26 +89,28 @@ class ShapeCheck {
     for (std::size_t i = 0; i < branches.size(); ++i) {
       const YamlNode& place = list.at(i) != nullptr ? *list.at(i) : list;
       if (branches[i].empty()) {
-        if (!place.is_null()) binder_.report(place, "unknown_parallel_branch", "a node name cannot be empty");
+        if (!place.is_null()) {
+          binder_.report(place, ErrorCode::flow_unknown_parallel_branch, "a node name cannot be empty");
+        }
       } else if (!seen.insert(branches[i]).second) {
-        binder_.report(place, "duplicate_branch", fmt::format("{} is listed twice", base::quoted(branches[i])),
-                       "keep one of them");
+        binder_.report(place, ErrorCode::flow_duplicate_branch,
+                       fmt::format("{} is listed twice", base::quoted(branches[i])), "keep one of them");
       } else if (!graph_.find(branches[i])) {
-        binder_.report_unknown(place, "unknown_parallel_branch", "node", branches[i], names_);
+        binder_.report_unknown(place, ErrorCode::flow_unknown_parallel_branch, "node", branches[i], names_);
       } else if (!leads_to(node, branches[i])) {
         binder_.report(
-            place, "missing_parallel_edge",
+            place, ErrorCode::flow_missing_parallel_edge,
             fmt::format("no edge leads from {} to its branch {}", base::quoted(graph_.node(node).id),
                         base::quoted(branches[i])),
             fmt::format("add `{{ id: …, source: {}, target: {} }}` to `edges`", graph_.node(node).id, branches[i]));
       }
     }
     if (branches.empty() && list.kind == YamlKind::sequence) {
-      binder_.report(list, "no_branches", "a parallel node needs at least one branch");
+      binder_.report(list, ErrorCode::flow_no_branches, "a parallel node needs at least one branch");
     }
     for (const EdgeIndex edge : graph_.outgoing(node)) {
       if (seen.contains(graph_.edge(edge).target)) continue;
-      binder_.report(find_place(root_, "edges", edge, {"target"}), "not_a_branch",
+      binder_.report(find_place(root_, "edges", edge, {"target"}), ErrorCode::flow_not_a_branch,
                      fmt::format("{} is not among the branches of {}", base::quoted(graph_.edge(edge).target),
                                  base::quoted(graph_.node(node).id)),
                      "add it to `branches`, or remove the edge");
@@ -118,7 +121,7 @@ class ShapeCheck {
     if (graph_.node(node).type != NodeType::merge) return;
     const std::size_t incoming = graph_.forward_incoming(node);
     if (incoming >= 2) return;
-    binder_.report(node_place(node, {"id"}), "merge_without_inputs",
+    binder_.report(node_place(node, {"id"}), ErrorCode::flow_merge_without_inputs,
                    fmt::format("the merge {} has {} incoming edge{}; it needs at least two",
                                base::quoted(graph_.node(node).id), incoming, incoming == 1 ? "" : "s"),
                    "add more edges to it, or remove the node");
@@ -128,7 +131,7 @@ class ShapeCheck {
     if (graph_.node_count() == 0 || !graph::find_exits(graph_).empty()) return;
     // Unknown exit points are reported where they are named.
     if (!graph_.workflow().exit_points.empty()) return;
-    binder_.report(root_.find_key("nodes") != nullptr ? *root_.find_key("nodes") : root_, "no_exit",
+    binder_.report(root_.find_key("nodes") != nullptr ? *root_.find_key("nodes") : root_, ErrorCode::flow_no_exit,
                    "no node is an exit: every node has an outgoing edge",
                    "list the last nodes in `exit_points`, or leave one node without outgoing edges");
   }
@@ -163,7 +166,7 @@ class ShapeCheck {
       // The second node with an id is always unreachable; the duplicate is reported elsewhere.
       const bool is_shadowed = graph_.find(graph_.node(node).id) != node;
       if (reachable[node] || is_shadowed || graph_.node(node).id.empty()) continue;
-      binder_.report(node_place(node, {"id"}), "unreachable",
+      binder_.report(node_place(node, {"id"}), ErrorCode::flow_unreachable,
                      fmt::format("{} cannot be reached from the entry point {}", base::quoted(graph_.node(node).id),
                                  base::quoted(graph_.workflow().entry_point)),
                      "add an edge to it, or remove the node");
@@ -194,7 +197,8 @@ class ShapeCheck {
     for (const graph::WildCycle& cycle : cycles) {
       const bool no_edge = cycle.kind == graph::WildCycle::Kind::no_loop_edge;
       binder_.report(
-          cycle_place(cycle.nodes), "cycle_without_limit", fmt::format("{} never ends", spell_cycle(cycle.nodes)),
+          cycle_place(cycle.nodes), ErrorCode::flow_cycle_without_limit,
+          fmt::format("{} never ends", spell_cycle(cycle.nodes)),
           no_edge ? "lead the cycle through a branch node with `max_iterations` and mark its edge `is_loop_edge: true`"
                   : "no branch node limits this cycle: lead it through one with `max_iterations`");
     }
@@ -209,7 +213,7 @@ class ShapeCheck {
       if (!graph_.is_loop(edge) || !graph_.is_connected(edge)) continue;
       if (!graph::find_loop_body(graph_, levels, edge).empty()) continue;
       binder_.report(
-          find_place(root_, "edges", edge, {"is_loop_edge"}), "loop_edge_without_loop",
+          find_place(root_, "edges", edge, {"is_loop_edge"}), ErrorCode::flow_loop_edge_without_loop,
           fmt::format("{} does not close a loop: there is no path from {} to {}", base::quoted(graph_.edge(edge).id),
                       base::quoted(graph_.edge(edge).target), base::quoted(graph_.edge(edge).source)),
           "remove `is_loop_edge`, or point the edge at an earlier node");
@@ -225,7 +229,7 @@ class ShapeCheck {
       if (const auto branch = graph_.find(name)) branches.push_back(*branch);
     }
     if (branches.empty() || graph::find_meeting_merge(graph_, levels, branches)) return;
-    binder_.report(node_place(node, {"parallel_config", "wait_for"}), "branches_never_meet",
+    binder_.report(node_place(node, {"parallel_config", "wait_for"}), ErrorCode::flow_branches_never_meet,
                    fmt::format("`wait_for: {}` needs a merge node where all branches of {} meet",
                                base::spell(parallel->wait_for), base::quoted(graph_.node(node).id)),
                    "lead the branches to one merge node, or set `wait_for: all`");

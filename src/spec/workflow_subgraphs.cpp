@@ -7,6 +7,8 @@ namespace reeve::spec {
 
 namespace {
 
+using base::ErrorCode;
+
 class SubgraphCheck {
  public:
   SubgraphCheck(const WorkflowCatalog& catalog, Binder& binder) : catalog_(catalog), binder_(binder) {}
@@ -14,12 +16,12 @@ class SubgraphCheck {
   void check(const YamlNode& place, const std::string& root_id, const std::string& name) {
     const WorkflowCatalog::Entry* entry = catalog_.find(name);
     if (entry == nullptr) {
-      binder_.report_unknown(place, "unknown_subgraph", "workflow", name, catalog_.names()).fix =
+      binder_.report_unknown(place, ErrorCode::flow_unknown_subgraph, "workflow", name, catalog_.names()).fix =
           "put the workflow in `.reeve/workflows/` or next to this file; it is found by id, name or file name";
       return;
     }
     if (entry->errors > 0) {
-      binder_.report(place, "broken_subgraph",
+      binder_.report(place, ErrorCode::flow_broken_subgraph,
                      fmt::format("the workflow {} in {} has {} error{}", base::quoted(name), base::quoted(entry->file),
                                  entry->errors, entry->errors == 1 ? "" : "s"),
                      fmt::format("reeve flow validate {}", entry->file));
@@ -37,10 +39,10 @@ class SubgraphCheck {
     const bool is_recursive = std::ranges::find(way_, id) != way_.end();
     way_.push_back(id);
     if (is_recursive) {
-      tell(place, "subgraph_recursion", fmt::format("the workflow contains itself: {}", base::join(way_, " → ")),
-           "remove one of these subgraphs");
+      tell(place, ErrorCode::flow_subgraph_recursion,
+           fmt::format("the workflow contains itself: {}", base::join(way_, " → ")), "remove one of these subgraphs");
     } else if (way_.size() > base::limits::subgraph_depth + 1) {
-      tell(place, "subgraph_too_deep",
+      tell(place, ErrorCode::flow_subgraph_too_deep,
            fmt::format("subgraphs are nested more than {} deep: {}", base::limits::subgraph_depth,
                        base::join(way_, " → ")),
            "flatten some of them");
@@ -50,7 +52,7 @@ class SubgraphCheck {
         const std::string& name = node.subgraph_config->workflow_name;
         const auto* inner = catalog_.find(name);
         if (inner == nullptr || inner->errors > 0) {
-          tell(place, "broken_subgraph",
+          tell(place, ErrorCode::flow_broken_subgraph,
                fmt::format("{} refers to the workflow {}, which {}", base::join(way_, " → "), base::quoted(name),
                            inner == nullptr ? "does not exist" : "has errors"),
                fmt::format("reeve flow validate {}", inner == nullptr ? entry.file : inner->file));
@@ -64,7 +66,7 @@ class SubgraphCheck {
     way_.pop_back();
   }
 
-  void tell(const YamlNode& place, std::string_view code, std::string message, std::string fix) {
+  void tell(const YamlNode& place, base::ErrorCode code, std::string message, std::string fix) {
     told_ = true;
     binder_.report(place, code, std::move(message), std::move(fix));
   }

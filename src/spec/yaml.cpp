@@ -16,6 +16,8 @@ namespace reeve::spec {
 
 namespace {
 
+using base::ErrorCode;
+
 namespace limits = base::limits;
 
 struct ParserCloser {
@@ -76,7 +78,7 @@ class Reader {
       const Event event(fy_parser_parse(parser_.get()), EventCloser{parser_.get()});
       if (event == nullptr) break;
       if (event->type == FYET_DOCUMENT_START && ++documents > 1) {
-        fail(position(*event), "yaml.many_documents", "a second document begins here",
+        fail(position(*event), ErrorCode::yaml_many_documents, "a second document begins here",
              "keep one document per file and remove the `---` lines");
       } else {
         take(*event);
@@ -88,7 +90,7 @@ class Reader {
       return std::nullopt;
     }
     if (documents == 0 || !root_) {
-      fail({}, "yaml.empty", "the file is empty", "");
+      fail({}, ErrorCode::yaml_empty, "the file is empty", "");
       return std::nullopt;
     }
     return failed_ ? std::nullopt : std::move(root_);
@@ -120,9 +122,9 @@ class Reader {
     return where;
   }
 
-  void fail(Position where, std::string code, std::string message, std::string fix) {
+  void fail(Position where, base::ErrorCode code, std::string message, std::string fix) {
     failed_ = true;
-    problems_.add({.code = std::move(code),
+    problems_.add({.code = code,
                    .message = std::move(message),
                    .place = source_.place(where.line, where.column, where.length),
                    .fix = std::move(fix)});
@@ -148,16 +150,17 @@ class Reader {
       const auto column = static_cast<std::uint32_t>(std::max(error->column, 1));
       const bool is_tab = source_.line(line).substr(0, column).find('\t') != std::string_view::npos;
       const std::string message = base::visible(error->msg != nullptr ? error->msg : "not valid YAML");
-      fail({line, column, 1}, "yaml.syntax", message,
+      fail({line, column, 1}, ErrorCode::yaml_syntax, message,
            is_tab ? "indent with spaces: YAML does not allow tabs there" : fix_for(message));
       told = true;
     }
-    if (!told) fail({}, "yaml.syntax", "not valid YAML", "");
+    if (!told) fail({}, ErrorCode::yaml_syntax, "not valid YAML", "");
   }
 
   bool count_node(Position where) {
     if (++nodes_ <= limits::spec_tree_nodes) return true;
-    fail(where, "yaml.too_large", fmt::format("more than {} values", limits::spec_tree_nodes), "split the file");
+    fail(where, ErrorCode::yaml_too_large, fmt::format("more than {} values", limits::spec_tree_nodes),
+         "split the file");
     return false;
   }
 
@@ -206,8 +209,8 @@ class Reader {
     node.text = text_of(token);
     after_last_ = {where.line, where.column, where.length};
     if (node.text.size() > limits::spec_text_bytes) {
-      return fail(where, "yaml.too_large", fmt::format("a string of more than {} bytes", limits::spec_text_bytes),
-                  "put it in a separate file");
+      return fail(where, ErrorCode::yaml_too_large,
+                  fmt::format("a string of more than {} bytes", limits::spec_text_bytes), "put it in a separate file");
     }
     place(std::move(node), text_of(event.scalar.anchor));
   }
@@ -215,7 +218,7 @@ class Reader {
   bool check_tag(Position where, fy_token* tag) {
     const std::string_view name = text_of(tag);
     if (tag == nullptr || name.empty() || name == "!" || is_known_tag(name)) return true;
-    fail(where, "yaml.unknown_tag", fmt::format("unknown tag {}", base::quoted(name)), "remove it");
+    fail(where, ErrorCode::yaml_unknown_tag, fmt::format("unknown tag {}", base::quoted(name)), "remove it");
     return false;
   }
 
@@ -240,7 +243,7 @@ class Reader {
     const std::string_view name = text_of(event.alias.anchor);
     const auto anchor = anchors_.find(name);
     if (anchor == anchors_.end()) {
-      return fail(where, "yaml.unknown_alias", fmt::format("unknown alias {}", base::quoted(name)),
+      return fail(where, ErrorCode::yaml_unknown_alias, fmt::format("unknown alias {}", base::quoted(name)),
                   fmt::format("define the anchor `&{}` before it is used", base::visible(name)));
     }
     if (levels_.size() + anchor->second.extent.height > limits::spec_depth) return fail_too_deep(where);
@@ -269,13 +272,14 @@ class Reader {
   }
 
   void fail_too_deep(Position where) {
-    fail(where, "yaml.too_deep", fmt::format("nested deeper than {} levels", limits::spec_depth), "");
+    fail(where, ErrorCode::yaml_too_deep, fmt::format("nested deeper than {} levels", limits::spec_depth), "");
   }
 
   bool spend_alias(Position where, const Extent& extent) {
     alias_nodes_ += extent.count;
     if (alias_nodes_ <= limits::spec_alias_nodes) return true;
-    fail(where, "yaml.too_many_aliases", fmt::format("aliases expand to more than {} values", limits::spec_alias_nodes),
+    fail(where, ErrorCode::yaml_too_many_aliases,
+         fmt::format("aliases expand to more than {} values", limits::spec_alias_nodes),
          "write the values out instead of using aliases");
     return false;
   }
@@ -300,16 +304,17 @@ class Reader {
   bool check_key(Level& level, const YamlNode& key) {
     const Position where{key.line, key.column, key.length};
     if (level.node.member_count() == limits::spec_members) {
-      fail(where, "yaml.too_large", fmt::format("a mapping of more than {} keys", limits::spec_members), "split it");
+      fail(where, ErrorCode::yaml_too_large, fmt::format("a mapping of more than {} keys", limits::spec_members),
+           "split it");
       return false;
     }
     if (key.kind != YamlKind::scalar) {
-      fail(where, "yaml.bad_key", fmt::format("a key must be a scalar, not {}", key.kind_name()), "");
+      fail(where, ErrorCode::yaml_bad_key, fmt::format("a key must be a scalar, not {}", key.kind_name()), "");
       return false;
     }
     if (const YamlNode* first = find_duplicate(level, key.text)) {
       // Reading continues, so that all duplicates in a file are reported at once; the document is still rejected.
-      fail(where, "yaml.duplicate_key",
+      fail(where, ErrorCode::yaml_duplicate_key,
            fmt::format("duplicate key {}, first used on line {}", base::quoted(key.text), first->line),
            "keep one of them");
       failed_ = false;

@@ -16,7 +16,7 @@ std::shared_ptr<const Source> make_source(std::string text) {
 std::string read(const std::string& text) {
   base::Problems problems;
   const auto document = parse_yaml(make_source(text), problems);
-  if (!document) return problems.list().front().code;
+  if (!document) return problems.list().front().code.text();
   EXPECT_TRUE(problems.empty());
   return json::encode(to_value(document->root));
 }

@@ -20,6 +20,7 @@ namespace reeve::store {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 namespace fs = std::filesystem;
 
 struct CloseDatabase {
@@ -73,22 +74,23 @@ std::string read_header(const fs::path& path, std::uintmax_t most) {
   // Does not block on a pipe.
   const os::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file && (errno == ENOENT || errno == ENOTDIR)) {
-    throw Error("import.not_found", fmt::format("there is no file {}", shown(path)));
+    throw Error(ErrorCode::import_not_found, fmt::format("there is no file {}", shown(path)));
   }
-  if (!file) base::throw_errno("import.unreadable", fmt::format("cannot read {}", shown(path)), errno);
+  if (!file) base::throw_errno(ErrorCode::import_unreadable, fmt::format("cannot read {}", shown(path)), errno);
   struct stat about{};
   if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) {
-    throw Error("import.unreadable", fmt::format("{} is not a regular file", shown(path)),
+    throw Error(ErrorCode::import_unreadable, fmt::format("{} is not a regular file", shown(path)),
                 "give the path of the database file");
   }
   if (static_cast<std::uintmax_t>(about.st_size) > most) {
-    throw Error("import.too_large", fmt::format("{} has {} bytes; the limit is {}", shown(path), about.st_size, most));
+    throw Error(ErrorCode::import_too_large,
+                fmt::format("{} has {} bytes; the limit is {}", shown(path), about.st_size, most));
   }
   std::string header(header_bytes, '\0');
   const ssize_t got = ::read(file.get(), header.data(), header.size());
   header.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   if (header.size() < header_bytes || !std::string_view(header).starts_with(magic)) {
-    throw Error("import.not_a_database",
+    throw Error(ErrorCode::import_not_a_database,
                 header.empty() ? fmt::format("{} is empty", shown(path))
                                : fmt::format("{} is not a SQLite database, or it is encrypted", shown(path)),
                 "give the path of the database file; if it is encrypted, decrypt it with the program that made it");
@@ -230,7 +232,8 @@ class ForeignFile::Core {
       const std::string type = text_of(statement.get(), 1);
       if ((type != "table" && type != "view") || name.starts_with("sqlite_")) continue;
       if (names.size() + others.size() >= limits_.tables) {
-        throw Error("import.too_large", fmt::format("{} has more than {} tables", shown(path_), limits_.tables));
+        throw Error(ErrorCode::import_too_large,
+                    fmt::format("{} has more than {} tables", shown(path_), limits_.tables));
       }
       // A virtual table has no root page.
       const bool is_plain = type == "table" && ::sqlite3_column_int64(statement.get(), 2) > 0;
@@ -306,24 +309,25 @@ class ForeignFile::Core {
     const std::string words = fmt::format("{}: {}", shown(path_), ::sqlite3_errmsg(database_.get()));
     switch (extended & 0xff) {
       case SQLITE_NOTADB:
-        throw Error("import.not_a_database",
+        throw Error(ErrorCode::import_not_a_database,
                     fmt::format("{} is not a SQLite database, or it is encrypted", shown(path_)),
                     "if it is encrypted, decrypt it with the program that made it");
       case SQLITE_CORRUPT:
-        throw Error("import.damaged", words,
+        throw Error(ErrorCode::import_damaged, words,
                     "`sqlite3 OLD.db .recover | sqlite3 NEW.db` recovers what can be read; import the result");
       case SQLITE_TOOBIG:
-        throw Error("import.too_large",
+        throw Error(ErrorCode::import_too_large,
                     fmt::format("{} has a row of more than {} bytes", shown(path_), limits_.row_bytes));
       case SQLITE_BUSY:
       case SQLITE_LOCKED:
-        throw Error("import.busy", words, "stop the program that uses it and try again");
+        throw Error(ErrorCode::import_busy, words, "stop the program that uses it and try again");
       case SQLITE_INTERRUPT:
-        if (is_stopped_) throw Error("import.stopped", "the daemon is shutting down; nothing was imported");
-        throw Error("import.too_slow", fmt::format("{} takes too long to read: it has no indexes", shown(path_)),
+        if (is_stopped_) throw Error(ErrorCode::import_stopped, "the daemon is shutting down; nothing was imported");
+        throw Error(ErrorCode::import_too_slow,
+                    fmt::format("{} takes too long to read: it has no indexes", shown(path_)),
                     "create indexes on the columns execution_id, pipeline_id and id");
       default:
-        throw Error("import.unreadable", words,
+        throw Error(ErrorCode::import_unreadable, words,
                     "if a write to it was interrupted, open it once with its own program or with sqlite3");
     }
   }

@@ -16,7 +16,7 @@ constexpr const char* file_name = "libpq.so.5";
 [[noreturn]] void fail() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc has one per thread.
   const char* words = ::dlerror();
-  throw base::Error("store.no_libpq",
+  throw base::Error(base::ErrorCode::store_no_libpq,
                     fmt::format("cannot load {} for a PostgreSQL store: {}", file_name, words != nullptr ? words : "?"),
                     "install it (Debian: apt install libpq5)");
 }

@@ -20,6 +20,8 @@ namespace reeve::store {
 
 namespace {
 
+using base::ErrorCode;
+
 class PostgresqlSession final : public Session {
  public:
   explicit PostgresqlSession(const PostgresqlOptions& options)
@@ -49,7 +51,7 @@ class PostgresqlSession final : public Session {
     try {
       pipeline_.sync();
     } catch (const base::Error& error) {
-      if (error.code() != "store.unavailable") throw;
+      if (!error.is(ErrorCode::store_unavailable)) throw;
       in_transaction_ = false;
       if (!was_committed()) throw;
     }
@@ -229,7 +231,7 @@ class PostgresqlSession final : public Session {
       std::this_thread::sleep_for(pause);
     }
     throw base::Error(
-        "store.unknown_outcome",
+        ErrorCode::store_unknown_outcome,
         fmt::format("the connection to the database was lost during a commit; its outcome is unknown ({})", why),
         "check the record before you retry");
   }

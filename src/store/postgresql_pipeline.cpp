@@ -13,6 +13,8 @@ namespace reeve::store {
 
 namespace {
 
+using base::ErrorCode;
+
 // Runs in every transaction, so it is prepared once per connection.
 constexpr const char* clock_name = "clock";
 
@@ -37,24 +39,24 @@ class PostgresqlRow final : public Row {
   int row_ = 0;
 };
 
-std::string code_of(std::string_view state) {
+ErrorCode code_of(std::string_view state) {
   // Integrity violations, and invalid enum values.
-  if (state.starts_with("23") || state == "22P02") return "store.refused";
+  if (state.starts_with("23") || state == "22P02") return ErrorCode::store_refused;
   // Out of disk, memory, connections.
-  if (state == "53100") return "store.full";
+  if (state == "53100") return ErrorCode::store_full;
   // Lock timeout.
-  if (state == "55P03") return "store.busy";
+  if (state == "55P03") return ErrorCode::store_busy;
   // Connection failures; server shutdown, crash or startup.
-  if (state.empty() || state.starts_with("08") || state.starts_with("57P")) return "store.unavailable";
-  return "store.failed";
+  if (state.empty() || state.starts_with("08") || state.starts_with("57P")) return ErrorCode::store_unavailable;
+  return ErrorCode::store_failed;
 }
 
 [[noreturn]] void throw_result(const PGresult* result, std::string_view doing) {
   const char* state = libpq().PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const char* words = libpq().PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-  const std::string code = code_of(state != nullptr ? state : "");
+  const ErrorCode code = code_of(state != nullptr ? state : "");
   throw base::Error(code, fmt::format("{}: {}", doing, words != nullptr ? words : "the connection was lost"),
-                    code == "store.full" ? "free space on the database server's disk" : "");
+                    code == ErrorCode::store_full ? "free space on the database server's disk" : "");
 }
 
 NumberedSql make_form(const SqlText& text, Form form) {
@@ -96,14 +98,15 @@ ConnectionHandle open_connection(const PostgresqlOptions& options) {
   const std::array<const char*, 4> values = {"10", timeout.c_str(), options.url.c_str(), nullptr};
   ConnectionHandle connection(libpq().PQconnectdbParams(names.data(), values.data(), 1));
   if (!connection || libpq().PQstatus(connection.get()) != CONNECTION_OK) {
-    throw base::Error("store.unavailable",
+    throw base::Error(ErrorCode::store_unavailable,
                       fmt::format("cannot reach the database: {}",
                                   base::trim(connection ? libpq().PQerrorMessage(connection.get()) : "no memory")),
                       "start the server, or correct `store` in the config");
   }
   constexpr int oldest_version = 140000;
   if (libpq().PQserverVersion(connection.get()) < oldest_version) {
-    throw base::Error("store.too_old", "the PostgreSQL server is older than version 14", "use version 14 or later");
+    throw base::Error(ErrorCode::store_too_old, "the PostgreSQL server is older than version 14",
+                      "use version 14 or later");
   }
   libpq().PQsetNoticeProcessor(connection.get(), [](void*, const char*) {}, nullptr);
   return connection;
@@ -307,7 +310,7 @@ ResultHandle Pipeline::take_rows(Ticket ticket) {
 }
 
 void Pipeline::throw_lost() {
-  throw base::Error("store.unavailable",
+  throw base::Error(ErrorCode::store_unavailable,
                     fmt::format("lost the database: {}", base::trim(libpq().PQerrorMessage(connection_.get()))));
 }
 

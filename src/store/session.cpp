@@ -28,7 +28,7 @@ std::optional<base::WallTime> Row::find_time(int column) const {
 }
 
 void Row::throw_damaged(int column) const {
-  throw base::Error("store.damaged",
+  throw base::Error(base::ErrorCode::store_damaged,
                     fmt::format("column {} holds an invalid value: {}", column, base::quoted(text(column))),
                     "the database was changed by another program; restore it from a backup");
 }

@@ -19,6 +19,8 @@ namespace reeve::store {
 
 namespace {
 
+using base::ErrorCode;
+
 struct CloseDatabase {
   void operator()(sqlite3* database) const noexcept { ::sqlite3_close_v2(database); }
 };
@@ -38,29 +40,31 @@ using StatementHandle = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
 bool is_lost_sync(int extended) { return extended == SQLITE_IOERR_FSYNC || extended == SQLITE_IOERR_DIR_FSYNC; }
 
-std::string code_of(int extended, int system_errno) {
+ErrorCode code_of(int extended, int system_errno) {
   switch (extended & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return "store.busy";
+      return ErrorCode::store_busy;
     case SQLITE_FULL:
-      return "store.full";
+      return ErrorCode::store_full;
     case SQLITE_CONSTRAINT:
-      return "store.refused";
+      return ErrorCode::store_refused;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return "store.damaged";
+      return ErrorCode::store_damaged;
     case SQLITE_IOERR:
-      return system_errno == ENOSPC || system_errno == EDQUOT ? "store.full" : "store.failed";
+      return system_errno == ENOSPC || system_errno == EDQUOT ? ErrorCode::store_full : ErrorCode::store_failed;
     default:
-      return "store.failed";
+      return ErrorCode::store_failed;
   }
 }
 
-std::string fix_of(std::string_view code) {
-  if (code == "store.busy") return "another program has locked the database: end its transaction";
-  if (code == "store.full") return "free disk space; nothing was lost, and the request can be retried";
-  if (code == "store.damaged") return "the file is not a Reeve database, or is damaged: restore it from a backup";
+std::string fix_of(ErrorCode code) {
+  if (code == ErrorCode::store_busy) return "another program has locked the database: end its transaction";
+  if (code == ErrorCode::store_full) return "free disk space; nothing was lost, and the request can be retried";
+  if (code == ErrorCode::store_damaged) {
+    return "the file is not a Reeve database, or is damaged: restore it from a backup";
+  }
   return {};
 }
 
@@ -218,7 +222,8 @@ class SqliteSession final : public Session {
     std::string mode;
     query_text("PRAGMA journal_mode = WAL", [&](const Row& row) { mode = row.text(0); });
     if (mode != "wal") {
-      throw base::Error("store.failed", fmt::format("{} cannot use a write-ahead log", base::quoted(options_.path)),
+      throw base::Error(ErrorCode::store_failed,
+                        fmt::format("{} cannot use a write-ahead log", base::quoted(options_.path)),
                         "keep the state folder on a local disk, not on a network file system");
     }
     // The log exists once the file has been read.
@@ -243,7 +248,7 @@ class SqliteSession final : public Session {
     const int extended = ::sqlite3_extended_errcode(database_.get());
     const char* words = ::sqlite3_errmsg(database_.get());
     if (is_lost_sync(extended)) end_process(words);
-    const std::string code = code_of(extended, ::sqlite3_system_errno(database_.get()));
+    const ErrorCode code = code_of(extended, ::sqlite3_system_errno(database_.get()));
     throw base::Error(code, fmt::format("{}: {}", doing, words), fix_of(code));
   }
 

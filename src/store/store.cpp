@@ -60,7 +60,7 @@ bool migrate_once(Session& session, int target) {
   const int version = read_version(session);
   if (version > newest_schema()) {
     throw base::Error(
-        "store.newer",
+        base::ErrorCode::store_newer,
         fmt::format("the database has schema {}; this program supports up to {}", version, newest_schema()),
         "use the newer Reeve that wrote it");
   }

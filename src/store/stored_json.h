@@ -18,7 +18,9 @@ template <class T>
 T decode_stored(std::string_view text) {
   const auto parsed = json::parse(text, stored_limits);
   auto value = parsed ? json::from_value<T>(*parsed) : std::unexpected(parsed.error().text());
-  if (!value) throw base::Error("store.damaged", fmt::format("stored data cannot be read: {}", value.error()));
+  if (!value) {
+    throw base::Error(base::ErrorCode::store_damaged, fmt::format("stored data cannot be read: {}", value.error()));
+  }
   return std::move(*value);
 }
 

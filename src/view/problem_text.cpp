@@ -63,10 +63,11 @@ std::string excerpt_text(const base::Problem& problem, const Style& style) {
 
 std::string problem_text(const base::Problem& problem, const Style& style) {
   const bool is_error = problem.severity == base::Severity::error;
-  std::string text = fmt::format("{}: {}\n",
-                                 style.paint(is_error ? Tint::red : Tint::yellow,
-                                             fmt::format("{}[{}]", is_error ? "error" : "warning", problem.code)),
-                                 style.paint(Tint::bold, base::visible(problem.message)));
+  std::string text =
+      fmt::format("{}: {}\n",
+                  style.paint(is_error ? Tint::red : Tint::yellow,
+                              fmt::format("{}[{}]", is_error ? "error" : "warning", problem.code.text())),
+                  style.paint(Tint::bold, base::visible(problem.message)));
   std::string margin = "  ";
   if (problem.place) {
     text += excerpt_text(problem, style);

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "base/error_code.h"
-
 namespace reeve::wire {
 
 namespace {
@@ -19,7 +17,7 @@ Value integer(std::size_t number) { return Value::integer(static_cast<std::int64
 Value record(const base::Problem& problem) {
   Value object = Value::object();
   object.set("severity", Value::string(problem.severity == base::Severity::error ? "error" : "warning"));
-  object.set("code", Value::string(problem.code));
+  object.set("code", Value::string(problem.code.text()));
   object.set("message", Value::string(problem.message));
   object.set("file", problem.place ? Value::string(problem.place->file) : Value());
   object.set("line", problem.place ? integer(problem.place->line) : Value());
@@ -45,8 +43,8 @@ Value document(std::string_view code, std::string_view title, int status, std::s
 
 }  // namespace
 
-int http_status(std::string_view code) noexcept {
-  const base::ErrorRow* row = base::find_row(code);
+int http_status(const base::Error& error) noexcept {
+  const base::ErrorRow* row = base::find_row(error.code());
   return row != nullptr ? row->http_status : 500;
 }
 
@@ -56,15 +54,15 @@ Value problem_list(const base::Problems& problems) {
   return Value::array(std::move(list));
 }
 
-Value problem_document(std::string_view code, std::string_view title, const base::Problems& problems) {
-  Value object =
-      document(code, title, 422, fmt::format("{} errors, {} warnings", problems.errors(), problems.warnings()), {});
+Value problem_document(base::ErrorCode code, std::string_view title, const base::Problems& problems) {
+  Value object = document(base::spell(code), title, 422,
+                          fmt::format("{} errors, {} warnings", problems.errors(), problems.warnings()), {});
   object.set("errors", problem_list(problems));
   return object;
 }
 
 Value problem_document(const base::Error& error) {
-  Value object = document(error.code(), error.message(), http_status(error.code()), error.message(), error.fix());
+  Value object = document(error.code(), error.message(), http_status(error), error.message(), error.fix());
   object.set("errors", Value::array());
   return object;
 }

@@ -9,12 +9,12 @@
 // Problem documents (RFC 9457): the machine form of every error, the same from the API and from `--json`.
 namespace reeve::wire {
 
-// Problems in user input; `code` names the whole ("flow.invalid"), `errors` lists each problem.
-base::Value problem_document(std::string_view code, std::string_view title, const base::Problems& problems);
+// Problems in user input; `code` names the whole (`flow.invalid`), `errors` lists each problem.
+base::Value problem_document(base::ErrorCode code, std::string_view title, const base::Problems& problems);
 base::Value problem_document(const base::Error& error);
 
-// The HTTP status for an error code.
-int http_status(std::string_view code) noexcept;
+// 500 for a code that this version does not know.
+int http_status(const base::Error& error) noexcept;
 
 // Only the problems, as a list.
 base::Value problem_list(const base::Problems& problems);

@@ -22,9 +22,9 @@ using testing::eventually;
 using ::testing::HasSubstr;
 using testing::Members;
 using ::testing::Not;
-using ::testing::StartsWith;
 using testing::Outcome;
 using testing::RawSocket;
+using ::testing::StartsWith;
 using testing::Words;
 
 class DaemonLife : public testing::DaemonTest {

@@ -21,12 +21,12 @@ using base::ErrorCode;
 
 enum class Columns { means, exit, http_and_exit };
 
-base::Error made(ErrorCode code) { return {std::string(base::spell(code)), ""}; }
+base::Error made(ErrorCode code) { return {code, ""}; }
 
 // Errors of the daemon exit by their HTTP status. In the section on the command line, those without a status of their
 // own are detected by the client.
 int shown_exit(ErrorCode code, Columns columns) {
-  const int status = wire::http_status(base::spell(code));
+  const int status = wire::http_status(made(code));
   const bool is_local = columns == Columns::exit && status == 500;
   const auto exit =
       is_local ? cli::exit_code_of(made(code)) : cli::exit_code_of(client::Refusal(made(code), status, base::Value()));
@@ -120,7 +120,7 @@ TEST(House, statuses_and_exit_codes_of_errors_stay) {
   const auto add = [&](ErrorCode code) {
     const std::string name(base::spell(code));
     lines[name] =
-        fmt::format("{} {} {}\n", name, wire::http_status(name), static_cast<int>(cli::exit_code_of(made(code))));
+        fmt::format("{} {} {}\n", name, wire::http_status(made(code)), static_cast<int>(cli::exit_code_of(made(code))));
   };
 // Problems have neither.
 #define REEVE_PROBLEM(area, word, means)

@@ -77,7 +77,7 @@ TEST_P(CommitTest, a_failing_unit_does_not_harm_its_neighbours) {
   }));
   answers.push_back(submit(*ledger, [](Transaction& t) {
     create(t, "thrown");
-    throw base::Error("run.not_found", "no");
+    throw base::Error(base::ErrorCode::run_not_found, "no");
   }));
   answers.push_back(submit(*ledger, [](Transaction& t) {
     create(t, "bug");

@@ -293,7 +293,7 @@ TEST_P(ImportTest, failed_import_leaves_nothing) {
   EXPECT_EQ(code_of([&] {
               ledger_->call([&](ledger::Transaction& transaction) {
                 import_rows(transaction, file, survey, {.path = path.string(), .actor = "ana"});
-                throw Error("test.stop", "at its end");
+                throw Error(base::AnyErrorCode::received("test.stop"), "at its end");
               });
             }),
             "test.stop");

@@ -94,7 +94,7 @@ TEST_F(IsolationTest, git_failure_during_cleanup_fails_no_task) {
                                 .crash_point =
                                     [&](const char* name) {
                                       if (is_broken && std::string_view(name) == "isolation.before_reset") {
-                                        throw base::Error("git.failed", "no room on the disk");
+                                        throw base::Error(base::ErrorCode::git_failed, "no room on the disk");
                                       }
                                     }});
   work("one", "one", "one\n");

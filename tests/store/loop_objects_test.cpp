@@ -41,7 +41,7 @@ TEST(LoopObjects, store_request_objects_are_destroyed_on_the_loop) {
       ask_store(
           ledger, loop,
           [held = strays.make(), fails](ledger::Transaction&) {
-            if (fails) throw base::Error("store.failed", "on purpose");
+            if (fails) throw base::Error(base::ErrorCode::store_failed, "on purpose");
           },
           [&, held = strays.make(), fails](const std::expected<void, base::Error>& answer) {
             EXPECT_EQ(answer.has_value(), !fails);

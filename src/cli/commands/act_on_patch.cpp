@@ -20,6 +20,8 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
+
 struct Wanted {
   base::PatchId id;
   // The record before the action; empty if there is no such patch.
@@ -35,7 +37,7 @@ std::vector<Wanted> find_wanted(const Call& call, client::Daemon& daemon) {
       one.before = client::get_patch(daemon, one.id).patch;
     } catch (const client::Refusal& refusal) {
       // Reported in its turn.
-      if (refusal.code() != "patch.not_found") throw;
+      if (!refusal.is(ErrorCode::patch_not_found)) throw;
     }
   }
   return wanted;
@@ -62,8 +64,8 @@ void confirm(const Call& call, const PatchCommand& action, const std::vector<Wan
   std::getline(std::cin, line);
   const std::string word = base::to_ascii_lower(base::trim(line));
   if (word != "y" && word != "yes") {
-    throw base::Error("cli.given_up", fmt::format("cancelled; {} {} not changed", base::join(ids, ", "),
-                                                  ids.size() == 1 ? "was" : "were"));
+    throw base::Error(ErrorCode::cli_given_up, fmt::format("cancelled; {} {} not changed", base::join(ids, ", "),
+                                                           ids.size() == 1 ? "was" : "were"));
   }
 }
 
@@ -88,7 +90,7 @@ base::Error with_meant(client::Daemon& daemon, base::PatchId id, const client::R
   for (const auto& record : client::list_patches(daemon, {}, 100)) known.push_back(record.patch.patch_id.text());
   const auto meant = base::find_closest(id.text(), known);
   if (!meant) return refusal;
-  return {refusal.code(), refusal.message(), fmt::format("did you mean `{}`?", *meant)};
+  return {refusal.error_code(), refusal.message(), fmt::format("did you mean `{}`?", *meant)};
 }
 
 }  // namespace
@@ -110,7 +112,7 @@ ExitCode act_on_patches(const Call& call, const PatchCommand& action) {
       if (!call.is_json) print_done(call, one, record.patch);
       wire.push_back(std::move(record.wire));
     } catch (const client::Refusal& refusal) {
-      const bool is_unknown = refusal.code() == "patch.not_found";
+      const bool is_unknown = refusal.is(ErrorCode::patch_not_found);
       const base::Error error = is_unknown ? with_meant(daemon, one.id, refusal) : static_cast<base::Error>(refusal);
       refuse(error, is_unknown ? wire::problem_document(error) : refusal.document(), exit_code_of(refusal));
     }

@@ -17,6 +17,7 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Milliseconds;
 using model::ApprovalStatus;
 
@@ -27,7 +28,7 @@ std::optional<Milliseconds> timeout_of(const Call& call) {
   if (!word) return std::nullopt;
   const auto limit = base::parse_time_limit(*word);
   if (!limit) {
-    throw base::Error("cli.usage", fmt::format("{} is not a valid value for `--timeout`", base::quoted(*word)),
+    throw base::Error(ErrorCode::cli_usage, fmt::format("{} is not a valid value for `--timeout`", base::quoted(*word)),
                       fmt::format("{}, or off", base::duration_forms));
   }
   return limit->after;

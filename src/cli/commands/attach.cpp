@@ -25,7 +25,7 @@ ExitCode run(const Call& call) {
   const base::RunId id = find_run(daemon, call.arguments.positional(0));
   const auto present = client::get_run(daemon, id);
   if (model::is_final(present.run.status)) {
-    throw base::Error("run.not_running",
+    throw base::Error(base::ErrorCode::run_not_running,
                       fmt::format("{} has already ended ({})", id.text(), base::spell(present.run.status)),
                       fmt::format("see its output: reeve logs {}", id.text()));
   }

@@ -16,6 +16,7 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 
 constexpr std::size_t default_limit = 20;
@@ -32,7 +33,7 @@ std::int64_t since_of(const Call& call, std::size_t limit) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), number);
   if (error != std::errc() || end != word->data() + word->size() || number < 0) {
-    throw base::Error("cli.usage", fmt::format("{} is not a valid entry number", base::quoted(*word)),
+    throw base::Error(ErrorCode::cli_usage, fmt::format("{} is not a valid entry number", base::quoted(*word)),
                       "use 0 for all, or the number of the last entry you have");
   }
   return number;

@@ -16,7 +16,7 @@ ExitCode run(const Call& call) {
   client::Daemon daemon(daemon_place(call));
   if (const auto execution = base::ExecutionId::parse(call.arguments.positional(0))) {
     if (call.arguments.has("--kill")) {
-      throw base::Error("cli.usage", "`--kill` applies only to runs",
+      throw base::Error(base::ErrorCode::cli_usage, "`--kill` applies only to runs",
                         fmt::format("reeve cancel {}", execution->text()));
     }
     return cancel_execution(call, daemon, *execution);

@@ -19,6 +19,7 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 
 std::string value_text(const Value& value) {
@@ -61,17 +62,17 @@ void print_items(const Call& call, const std::vector<wire::ConfigItem>& items) {
 // The config of the named daemon; nothing on this machine applies there.
 ExitCode show_there(const Call& call, const client::DaemonPlace& place) {
   if (!call.arguments.values("--set").empty()) {
-    throw base::Error("cli.usage", "`--set` applies to the local config and cannot be combined with `--host`",
+    throw base::Error(ErrorCode::cli_usage, "`--set` applies to the local config and cannot be combined with `--host`",
                       "omit one of them");
   }
   client::Daemon daemon(place);
   try {
     print_items(call, client::decode<wire::ConfigTable>(daemon.get("/api/config")).entries);
   } catch (const client::Refusal& refusal) {
-    if (refusal.code() != "config.invalid" || call.is_json) throw;
+    if (!refusal.is(ErrorCode::config_invalid) || call.is_json) throw;
     const Files files = is_elsewhere(place) ? Files::elsewhere : Files::here;
-    return refuse(call, "config.invalid", refusal.message(), read_problems(refusal.document().find("errors"), files),
-                  "Nothing was changed.");
+    return refuse(call, ErrorCode::config_invalid, refusal.message(),
+                  read_problems(refusal.document().find("errors"), files), "Nothing was changed.");
   }
   return ExitCode::done;
 }
@@ -85,7 +86,8 @@ ExitCode run(const Call& call) {
   const project::FoundConfig found = project::load_config(project, call.arguments.values("--set"),
                                                           is_own ? spec::DaemonKeys::count : spec::DaemonKeys::ignored);
   if (!found.loaded) {
-    return refuse(call, "config.invalid", "the config is not valid", found.loaded.error(), "Nothing was changed.");
+    return refuse(call, ErrorCode::config_invalid, "the config is not valid", found.loaded.error(),
+                  "Nothing was changed.");
   }
   print_warnings(call, found.loaded->warnings());
   print_items(call, items_here(*found.loaded));

@@ -21,6 +21,7 @@ namespace reeve::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using base::ErrorCode;
 using base::Value;
 
 Value list_of(const std::vector<spec::ProjectValue>& values, const model::Config& config) {
@@ -85,20 +86,23 @@ ExitCode revoke(const Call& call, const fs::path& project) {
 ExitCode run(const Call& call) {
   refuse_host(call, "config trust");
   if (is_inside_run()) {
-    throw base::Error("config.denied", "a process inside a run cannot change trust",
+    throw base::Error(ErrorCode::config_denied, "a process inside a run cannot change trust",
                       "run `reeve config trust` outside of the run");
   }
   const auto project = project::find_project(".");
   if (!project)
-    throw base::Error("cli.usage", "not inside a project", "change to a project folder, or create one: reeve init");
+    throw base::Error(ErrorCode::cli_usage, "not inside a project",
+                      "change to a project folder, or create one: reeve init");
   if (call.arguments.has("--revoke")) return revoke(call, *project);
   // Read once, so that exactly what is shown is recorded, even if the file changes meanwhile.
   const project::FoundConfig found = project::load_config_to_trust(*project);
   if (!found.loaded) {
-    return refuse(call, "config.invalid", "the config is not valid", found.loaded.error(), "Nothing was changed.");
+    return refuse(call, ErrorCode::config_invalid, "the config is not valid", found.loaded.error(),
+                  "Nothing was changed.");
   }
   if (!found.has_project_file) {
-    throw base::Error("config.not_found", "this project has no config, so there is nothing to trust", "reeve init");
+    throw base::Error(ErrorCode::config_not_found, "this project has no config, so there is nothing to trust",
+                      "reeve init");
   }
   const spec::ProjectTrust& trust = found.loaded->project_trust();
   const bool is_known = project::is_trusted(*project, trust.digest);
@@ -109,7 +113,7 @@ ExitCode run(const Call& call) {
   }
   if (!is_known && !call.arguments.has("--yes")) {
     if (call.is_json || !can_ask()) {
-      throw base::Error("cli.usage", "cannot ask for confirmation here; nothing was trusted",
+      throw base::Error(ErrorCode::cli_usage, "cannot ask for confirmation here; nothing was trusted",
                         "review the keys, then: reeve config trust --yes");
     }
     if (!ask()) {

@@ -18,6 +18,7 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 
 std::string text_of(const Value& event, std::string_view key) { return base::visible(json::text_of(event, key)); }
@@ -62,7 +63,7 @@ std::optional<std::int64_t> since_of(const Call& call) {
   if (!word) return std::nullopt;
   const auto number = parse_number(*word);
   if (!number) {
-    throw base::Error("cli.usage", fmt::format("{} is not a valid event number", base::quoted(*word)),
+    throw base::Error(ErrorCode::cli_usage, fmt::format("{} is not a valid event number", base::quoted(*word)),
                       "use 0 for all, or the number of the last event you have");
   }
   return number;

@@ -19,6 +19,8 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
+
 constexpr std::size_t default_columns = 120;
 constexpr std::size_t least_columns = 40;
 constexpr std::size_t max_columns = 10'000;
@@ -30,7 +32,7 @@ std::size_t find_columns(const Call& call) {
   const auto [end, error] = std::from_chars(given->data(), given->data() + given->size(), columns);
   if (error != std::errc() || end != given->data() + given->size() || columns < least_columns ||
       columns > max_columns) {
-    throw base::Error("cli.usage", fmt::format("--columns must be {} to {}", least_columns, max_columns));
+    throw base::Error(ErrorCode::cli_usage, fmt::format("--columns must be {} to {}", least_columns, max_columns));
   }
   return columns;
 }
@@ -87,7 +89,9 @@ ExitCode run(const Call& call) {
   const bool is_id = file == "@last" || base::ExecutionId::parse(file);
   if (is_id && !std::filesystem::exists(file, error)) return draw_execution(call, file, columns);
   const auto loaded = project::load_workflow(file, project::Tools::unasked);
-  if (!loaded) return refuse(call, "flow.invalid", "the workflow is not valid", loaded.error(), "Nothing was drawn.");
+  if (!loaded) {
+    return refuse(call, ErrorCode::flow_invalid, "the workflow is not valid", loaded.error(), "Nothing was drawn.");
+  }
   const graph::Graph graph(loaded->workflow);
   if (call.is_json) {
     print_json(call, workflow_record(*loaded, graph));

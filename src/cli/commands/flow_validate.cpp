@@ -29,7 +29,8 @@ ExitCode run(const Call& call) {
   const std::string file = call.arguments.positional(0);
   const auto checked = check_flow(call, file);
   if (!checked) {
-    return refuse(call, "flow.invalid", "the workflow is not valid", checked.error(), "Nothing was started.");
+    return refuse(call, base::ErrorCode::flow_invalid, "the workflow is not valid", checked.error(),
+                  "Nothing was started.");
   }
   const base::Value& record = checked->record;
   if (call.is_json) {

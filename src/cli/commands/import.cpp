@@ -46,7 +46,8 @@ ExitCode run(const Call& call) {
   // The daemon has another working folder, so the path must be absolute.
   const auto path = std::filesystem::absolute(call.arguments.positional(0)).lexically_normal();
   if (base::find_invalid_utf8(path.string())) {
-    throw base::Error("cli.usage", "the file name is not valid UTF-8", "rename the file, or use a link to it");
+    throw base::Error(base::ErrorCode::cli_usage, "the file name is not valid UTF-8",
+                      "rename the file, or use a link to it");
   }
   client::Daemon daemon(daemon_place(call));
   const auto answer = client::import_database(daemon, path, call.arguments.has("--dry-run"));

@@ -21,6 +21,7 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 
 // Prints output lines from the daemon (redacted): sanitized on a terminal, otherwise unchanged.
@@ -117,7 +118,7 @@ int attempt_of(const Call& call, const model::Run& run) {
   int attempt = 0;
   const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), attempt);
   if (error != std::errc() || end != word->data() + word->size() || attempt < 1 || attempt > run.attempt) {
-    throw base::Error("cli.usage",
+    throw base::Error(ErrorCode::cli_usage,
                       fmt::format("{} is not an attempt of {}", base::quoted(*word), run.tool_run_id.text()),
                       fmt::format("--attempt must be 1 to {}", run.attempt));
   }
@@ -157,7 +158,7 @@ void show_all(const Call& call, client::Daemon& daemon, bool follows, LinePrinte
 ExitCode run(const Call& call) {
   const bool is_all = call.arguments.has("--all");
   if (is_all != call.arguments.positionals().empty()) {
-    throw base::Error("cli.usage",
+    throw base::Error(ErrorCode::cli_usage,
                       is_all ? "an id and `--all` cannot be combined" : "which run? Give an id (TR-17) or --all",
                       "reeve logs TR-17, or reeve logs --all");
   }

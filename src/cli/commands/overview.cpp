@@ -115,7 +115,7 @@ std::optional<client::Daemon> find_daemon(const Call& call) {
     if (daemon.is_running()) return daemon;
   } catch (const base::Error& error) {
     // Without a state folder there is no daemon either.
-    if (error.code() != "cli.no_state_folder") throw;
+    if (!error.is(base::ErrorCode::cli_no_state_folder)) throw;
   }
   return std::nullopt;
 }

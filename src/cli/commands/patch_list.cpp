@@ -23,7 +23,7 @@ client::PatchSelection selection_of(const Call& call) {
   if (word.empty()) return selection;
   selection.execution = base::ExecutionId::parse(word);
   if (!selection.execution) {
-    throw base::Error("cli.usage", fmt::format("{} is not a valid execution id", base::quoted(word)),
+    throw base::Error(base::ErrorCode::cli_usage, fmt::format("{} is not a valid execution id", base::quoted(word)),
                       "ids look like EX-9");
   }
   return selection;

@@ -24,7 +24,8 @@ constexpr std::size_t default_limit = 20;
 ExitCode list_defined(const Call& call) {
   const auto pipelines = project::load_pipelines(find_project_folder("."), nullptr);
   if (!pipelines) {
-    return refuse(call, "pipeline.invalid", "the pipelines are not valid", pipelines.error(), "Nothing was listed.");
+    return refuse(call, base::ErrorCode::pipeline_invalid, "the pipelines are not valid", pipelines.error(),
+                  "Nothing was listed.");
   }
   if (call.is_json) {
     base::Value::Array records;

@@ -15,6 +15,7 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 
 // Checks the local files only, because a remote daemon has its own. Errors in them are reported by the daemon.
@@ -37,9 +38,9 @@ void warn_of_dropped_input(const std::string& project, const std::string& pipeli
 
 ExitCode run(const Call& call) {
   const std::string prompt = call.arguments.value("--prompt").value_or("");
-  if (base::find_invalid_utf8(prompt)) throw base::Error("cli.usage", "the prompt is not valid UTF-8");
+  if (base::find_invalid_utf8(prompt)) throw base::Error(ErrorCode::cli_usage, "the prompt is not valid UTF-8");
   if (base::trim(prompt).empty()) {
-    throw base::Error("cli.usage", "the prompt is empty", "say what to do: --prompt \"Fix the login\"");
+    throw base::Error(ErrorCode::cli_usage, "the prompt is empty", "say what to do: --prompt \"Fix the login\"");
   }
   Value request = Value::object();
   request.set("pipeline", Value::string(call.arguments.positional(0)));
@@ -53,7 +54,8 @@ ExitCode run(const Call& call) {
       call,
       {.create = [request](client::Daemon& daemon) { return client::create_pipeline(daemon, request); },
        .record = [](client::Daemon& daemon, base::ExecutionId id) { return client::get_pipeline(daemon, id).wire; },
-       .noun = "pipeline"});
+       .noun = "pipeline",
+       .invalid = ErrorCode::pipeline_invalid});
 }
 
 constexpr std::string_view about =

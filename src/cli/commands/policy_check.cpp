@@ -14,12 +14,13 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 
 Value arguments_of(const Call& call) {
   auto value = json::parse(call.arguments.value("--args").value_or("{}"));
   if (!value || value->as_object() == nullptr) {
-    throw base::Error("cli.usage", "--args must be a JSON object", R"(for example {"path":"src/main.cpp"})");
+    throw base::Error(ErrorCode::cli_usage, "--args must be a JSON object", R"(for example {"path":"src/main.cpp"})");
   }
   return std::move(*value);
 }
@@ -33,7 +34,7 @@ ExitCode run(const Call& call) {
   if (const auto project = project_here(daemon.place())) question.set("project", Value::string(*project));
   const Value document = daemon.post("/api/policy/check", question);
   const auto answer = json::from_value<wire::PolicyAnswer>(document);
-  if (!answer) throw base::Error("daemon.bad_answer", answer.error());
+  if (!answer) throw base::Error(ErrorCode::daemon_bad_answer, answer.error());
   if (call.is_json) {
     print_json(call, document);
   } else {

@@ -18,6 +18,7 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 
 void add_rules(view::Table& table, const std::string& role, const model::ToolPolicies& tools) {
@@ -68,7 +69,7 @@ ExitCode run(const Call& call) {
   }
   const Value* stored = document.find("policies");
   const auto policies = json::from_value<model::Policies>(stored != nullptr ? *stored : Value::object());
-  if (!policies) throw base::Error("daemon.bad_answer", policies.error());
+  if (!policies) throw base::Error(ErrorCode::daemon_bad_answer, policies.error());
   view::Table table({"ROLE", "TOOL", "POLICY", "WHEN", "FROM"});
   for (const auto& [role, tools] : policies->roles) add_rules(table, role, tools);
   add_rules(table, "-", policies->tools);

@@ -16,6 +16,8 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
+
 namespace fs = std::filesystem;
 using project::FoundPlace;
 using project::KnownPlace;
@@ -24,7 +26,7 @@ ExitCode run(const Call& call) {
   const std::vector<FoundPlace> places = find_named_places(call, "project moved");
   for (const FoundPlace& place : places) {
     if (!place.has_original) continue;
-    throw base::Error("project.not_moved",
+    throw base::Error(ErrorCode::project_not_moved,
                       fmt::format("{} still exists: {} is a copy of it", base::quoted(place.known->path.string()),
                                   base::quoted(place.path.string())),
                       fmt::format("reeve project copied {}", call.arguments.positional(0)));
@@ -39,26 +41,28 @@ ExitCode run(const Call& call) {
 std::vector<FoundPlace> find_named_places(const Call& call, std::string_view command) {
   refuse_host(call, command);
   if (is_inside_run()) {
-    throw base::Error("project.denied", "a process inside a run cannot register a moved or copied project",
+    throw base::Error(ErrorCode::project_denied, "a process inside a run cannot register a moved or copied project",
                       "run it in your own shell");
   }
   const fs::path folder = call.arguments.positional(0);
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    throw base::Error("file.not_found", fmt::format("folder {} does not exist", base::quoted(folder.string())));
+    throw base::Error(ErrorCode::file_not_found,
+                      fmt::format("folder {} does not exist", base::quoted(folder.string())));
   }
   std::vector<FoundPlace> places = project::find_places(folder);
   for (const FoundPlace& place : places) {
     if (place.kind != KnownPlace::Kind::state) continue;
     const auto holder = find_holder({.folder = place.path, .socket = project::StateFolder{place.path}.socket()});
     if (!holder) continue;
-    throw base::Error("daemon.already_running",
+    throw base::Error(ErrorCode::daemon_already_running,
                       fmt::format("a daemon (pid {}) is running in {}", *holder, base::quoted(place.path.string())),
                       fmt::format("reeve stop --state {}", place.path.string()));
   }
   const bool is_known = std::ranges::any_of(places, [](const FoundPlace& place) { return place.known.has_value(); });
   if (!is_known) {
-    throw base::Error("state.unknown", fmt::format("nothing in {} is known to Reeve", base::quoted(folder.string())),
+    throw base::Error(ErrorCode::state_unknown,
+                      fmt::format("nothing in {} is known to Reeve", base::quoted(folder.string())),
                       "to accept a state folder: reeve state adopt DIR");
   }
   std::erase_if(places, [](const FoundPlace& place) { return !place.known || place.is_here; });

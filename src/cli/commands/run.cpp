@@ -22,17 +22,18 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 
 [[noreturn]] void refuse_value(std::string_view option, std::string_view value, std::string_view expected) {
-  throw base::Error("cli.usage", fmt::format("{} is not a valid value for `{}`", base::quoted(value), option),
+  throw base::Error(ErrorCode::cli_usage, fmt::format("{} is not a valid value for `{}`", base::quoted(value), option),
                     std::string(expected));
 }
 
 // JSON carries only text, so other bytes in a command are refused instead of being changed.
 void require_text(std::string_view what, const std::string& word) {
   if (base::find_invalid_utf8(word)) {
-    throw base::Error("cli.usage", fmt::format("{} {} is not valid UTF-8", what, base::quoted(word)),
+    throw base::Error(ErrorCode::cli_usage, fmt::format("{} {} is not valid UTF-8", what, base::quoted(word)),
                       "put it into a script: reeve run -- ./script");
   }
 }
@@ -61,7 +62,7 @@ Value make_run_request(const Call& call, Place place) {
   const std::vector<std::string>& argv = call.arguments.positionals();
   const auto tool = call.arguments.value("--tool");
   if (argv.empty() && !tool) {
-    throw base::Error("cli.usage", "no command to run", "reeve run -- COMMAND, or reeve run --tool NAME");
+    throw base::Error(ErrorCode::cli_usage, "no command to run", "reeve run -- COMMAND, or reeve run --tool NAME");
   }
   Value request = Value::object();
   Value::Array words;
@@ -75,7 +76,7 @@ Value make_run_request(const Call& call, Place place) {
   const auto folder = call.arguments.value("--cwd");
   // The current folder and environment mean nothing on another machine.
   if (place == Place::elsewhere && !(folder && folder->starts_with('/'))) {
-    throw base::Error("cli.usage", "the daemon may be on another machine, so the working folder must be given",
+    throw base::Error(ErrorCode::cli_usage, "the daemon may be on another machine, so the working folder must be given",
                       "add --cwd with the folder on that machine");
   }
   const auto cwd = std::filesystem::absolute(folder.value_or(".")).lexically_normal();

@@ -13,7 +13,8 @@ namespace {
 ExitCode check(const Call& call) {
   auto checked = check_flow(call, call.arguments.positional(0));
   if (!checked) {
-    return refuse(call, "flow.invalid", "the workflow is not valid", checked.error(), "Nothing was started.");
+    return refuse(call, base::ErrorCode::flow_invalid, "the workflow is not valid", checked.error(),
+                  "Nothing was started.");
   }
   print_warnings(call, checked->warnings);
   if (call.is_json) {

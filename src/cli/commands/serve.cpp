@@ -21,7 +21,7 @@ CheckStore& the_check() {
 
 ExitCode run(const Call& call) {
   refuse_host(call, "serve");
-  if (!the_serve()) throw base::Error("daemon.unavailable", "this program was built without the daemon");
+  if (!the_serve()) throw base::Error(base::ErrorCode::daemon_unavailable, "this program was built without the daemon");
   return static_cast<ExitCode>(the_serve()({
       .state = project::find_state_folder(call.arguments.value("--state"), ".").root,
       .store = call.arguments.value("--store"),

@@ -20,6 +20,8 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
+
 namespace fs = std::filesystem;
 
 Survey& the_survey() {
@@ -61,7 +63,7 @@ void print_survey(const Call& call, const fs::path& folder, const StateSurvey& s
 bool may_adopt(const Call& call) {
   if (call.arguments.has("--yes")) return true;
   if (!can_ask()) {
-    throw base::Error("cli.usage", "cannot ask for confirmation here; the folder was not accepted",
+    throw base::Error(ErrorCode::cli_usage, "cannot ask for confirmation here; the folder was not accepted",
                       "review it, then run this again with --yes");
   }
   print_aside("Accept it? Its runs, questions and tokens will then act as yours. [y/N] ");
@@ -77,7 +79,7 @@ bool is_known(const fs::path& folder) {
     project::check_database_files(project::check_state_folder(folder));
     return true;
   } catch (const base::Error& error) {
-    if (error.code() == "state.moved") throw;
+    if (error.is(ErrorCode::state_moved)) throw;
     return false;
   }
 }
@@ -85,7 +87,7 @@ bool is_known(const fs::path& folder) {
 ExitCode run(const Call& call) {
   refuse_host(call, "state adopt");
   if (is_inside_run()) {
-    throw base::Error("project.denied", "a process inside a run cannot accept a state folder",
+    throw base::Error(ErrorCode::project_denied, "a process inside a run cannot accept a state folder",
                       "run it in your own shell");
   }
   const fs::path folder = fs::absolute(call.arguments.positional(0)).lexically_normal();
@@ -93,7 +95,7 @@ ExitCode run(const Call& call) {
   project::check_state_place(root);
   project::refuse_links(root, 3);
   if (const auto holder = find_holder({.folder = root, .socket = project::StateFolder{root}.socket()})) {
-    throw base::Error("daemon.already_running",
+    throw base::Error(ErrorCode::daemon_already_running,
                       fmt::format("a daemon (pid {}) is running in {}", *holder, base::quoted(root.string())),
                       fmt::format("reeve stop --state {}", root.string()));
   }
@@ -108,7 +110,7 @@ ExitCode run(const Call& call) {
   const bool has_database = fs::exists(root / "reeve.db");
   const StateSurvey survey = has_database && the_survey() ? the_survey()(root / "reeve.db") : StateSurvey();
   print_survey(call, root, survey, has_database);
-  if (!may_adopt(call)) throw base::Error("cli.given_up", "cancelled; nothing was accepted");
+  if (!may_adopt(call)) throw base::Error(ErrorCode::cli_given_up, "cancelled; nothing was accepted");
   // First, because it refuses a folder that is not a state folder before anything in it is moved.
   project::adopt_state_folder(root);
   if (!has_database) project::set_state_aside(root);

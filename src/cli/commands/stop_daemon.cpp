@@ -15,6 +15,8 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
+
 // The daemon finishes pending requests first.
 constexpr auto timeout = std::chrono::seconds(15);
 
@@ -28,7 +30,7 @@ void wait_until_gone(const client::DaemonPlace& place, const std::optional<std::
       place.tell({client::Silence::Kind::working, fmt::format("the daemon (pid {}) to exit", *meant), {}});
     }
     if (clock.boot_now() > deadline) {
-      throw base::Error("daemon.busy",
+      throw base::Error(ErrorCode::daemon_busy,
                         fmt::format("the daemon of {} has not stopped yet", base::quoted(place.folder.string())),
                         "try again; `reeve doctor` names its process");
     }
@@ -41,7 +43,7 @@ void refuse_stopped(const client::DaemonPlace& place) {
   const int pid = client::find_daemon_pid(place);
   const auto stat = pid > 0 ? os::read_process_stat(pid) : std::nullopt;
   if (!stat || (stat->state != 'T' && stat->state != 't')) return;
-  throw base::Error("daemon.unavailable",
+  throw base::Error(ErrorCode::daemon_unavailable,
                     fmt::format("the daemon (pid {}) is suspended (by SIGSTOP or a debugger) and cannot be asked to "
                                 "exit",
                                 pid),
@@ -55,7 +57,7 @@ void ask_to_stop(client::Daemon& daemon) {
     daemon.post("/api/daemon/stop", base::Value::object());
   } catch (const base::Error& error) {
     // It exited before it responded, which is the goal.
-    if (error.code() != "daemon.unavailable") throw;
+    if (!error.is(ErrorCode::daemon_unavailable)) throw;
   }
 }
 
@@ -80,8 +82,8 @@ bool stop_elsewhere(client::Daemon& daemon) {
     }
     static_cast<void>(::poll(nullptr, 0, 20));
   }
-  throw base::Error("daemon.busy", fmt::format("the daemon at {} has not stopped yet", daemon.place().host->url()),
-                    "try again");
+  throw base::Error(ErrorCode::daemon_busy,
+                    fmt::format("the daemon at {} has not stopped yet", daemon.place().host->url()), "try again");
 }
 
 }  // namespace

@@ -12,12 +12,14 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
+
 std::vector<std::string> scopes_of(const Call& call) {
   std::vector<std::string> scopes;
   for (const std::string& value : call.arguments.values("--scope")) {
     for (const std::string_view word : base::split(value, ',')) {
       if (!base::find_enum<model::Scope>(word)) {
-        throw base::Error("cli.usage", fmt::format("{} is not a scope", base::quoted(word)),
+        throw base::Error(ErrorCode::cli_usage, fmt::format("{} is not a scope", base::quoted(word)),
                           "one or more of: read, operate, approve, admin");
       }
       scopes.emplace_back(word);
@@ -30,7 +32,7 @@ ExitCode run(const Call& call) {
   client::NewToken request{.name = call.arguments.positional(0), .scopes = scopes_of(call)};
   request.expires_in = call.arguments.value("--expires");
   if (request.expires_in && !base::parse_duration(*request.expires_in)) {
-    throw base::Error("cli.usage",
+    throw base::Error(ErrorCode::cli_usage,
                       fmt::format("{} is not a valid value for `--expires`", base::quoted(*request.expires_in)),
                       std::string(base::duration_forms));
   }

@@ -13,7 +13,7 @@ namespace {
 ExitCode run(const Call& call) {
   const client::DaemonPlace place = daemon_place(call);
   if (is_elsewhere(place)) {
-    throw base::Error("cli.usage", "the link would point to this machine, but the daemon is on another",
+    throw base::Error(base::ErrorCode::cli_usage, "the link would point to this machine, but the daemon is on another",
                       "run it there, or reach its port through a tunnel (ssh -L)");
   }
   client::Daemon daemon(place);

@@ -22,6 +22,7 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 using model::ApprovalStatus;
 using model::RunStatus;
@@ -33,7 +34,7 @@ constexpr const char* lost_words = "a line was lost or duplicated";
 constexpr const char* try_again = "try again: reeve demo";
 
 [[noreturn]] void fail(const model::Run& run) {
-  throw base::Error("cli.demo_failed",
+  throw base::Error(ErrorCode::cli_demo_failed,
                     fmt::format("{} is {}: {}", run.tool_run_id.text(), base::spell(run.status),
                                 base::visible(run.reason.value_or("no reason given"))),
                     "`reeve doctor` shows what is missing; `reeve demo --keep` keeps the folder for inspection");
@@ -171,16 +172,18 @@ class Demo {
                     fmt::format("daemon {} has taken over {}", holder_text(daemon_.place()), run.text()));
       }
       stage_.tool_line(line);
-      if (line != fmt::format("step {} of 6", ++lines)) throw base::Error("cli.demo_failed", lost_words, try_again);
+      if (line != fmt::format("step {} of 6", ++lines)) {
+        throw base::Error(ErrorCode::cli_demo_failed, lost_words, try_again);
+      }
       if (lines != 2) return;
       killed = kill_daemon(daemon_.place());
-      if (killed == 0) throw base::Error("cli.demo_failed", "there is no daemon to kill", try_again);
+      if (killed == 0) throw base::Error(ErrorCode::cli_demo_failed, "there is no daemon to kill", try_again);
       stage_.command(fmt::format("kill -9 {}", killed));
       stage_.line(look_of(RunStatus::failed), "the daemon is dead; the tool keeps running under its keeper");
     };
     auto record = stage_.follow(daemon_, run, 1, take);
     if (record.run.status != RunStatus::completed) fail(record.run);
-    if (lines != 6) throw base::Error("cli.demo_failed", lost_words, try_again);
+    if (lines != 6) throw base::Error(ErrorCode::cli_demo_failed, lost_words, try_again);
     stage_.line(look_of(RunStatus::completed),
                 fmt::format("{} completed: {} of 6 lines, none lost, none duplicated", run.text(), lines));
     summary_.set("killed_daemon", Value::integer(killed));
@@ -236,7 +239,8 @@ class Demo {
 ExitCode run(const Call& call) {
   refuse_host(call, "demo");
   if (call.arguments.has("--state")) {
-    throw base::Error("cli.usage", "the demo uses its own state folder", "omit `--state`; `--keep` keeps the folder");
+    throw base::Error(ErrorCode::cli_usage, "the demo uses its own state folder",
+                      "omit `--state`; `--keep` keeps the folder");
   }
   // A closed pipe is reported by write() instead.
   std::signal(SIGPIPE, SIG_IGN);

@@ -15,6 +15,7 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 using model::NodeExecution;
 using model::NodeStatus;
@@ -80,7 +81,7 @@ Value show_flow(const DemoStage& stage, client::Daemon& daemon, const DemoProjec
     if (model::is_over(record.execution.status)) break;
   }
   if (record.execution.status != model::ExecutionStatus::completed) {
-    throw base::Error("cli.demo_failed",
+    throw base::Error(ErrorCode::cli_demo_failed,
                       fmt::format("{} is {}: {}", id.text(), base::spell(record.execution.status),
                                   base::visible(record.execution.reason.value_or("no reason given"))),
                       "`reeve doctor` shows what is missing; `reeve demo --keep` keeps the folder for inspection");

@@ -21,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using base::ErrorCode;
 using base::Value;
 
 constexpr std::size_t max_bytes = 64UL * 1024;
@@ -164,8 +165,8 @@ fs::path make_folder() {
   const std::string root = project::variable("TMPDIR").value_or("/tmp");
   std::string name = root + "/reeve-demo-XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) {
-    base::throw_errno("file.unwritable", fmt::format("cannot create a folder in {}", base::quoted(root)), errno,
-                      "use another location: TMPDIR=DIR reeve demo");
+    base::throw_errno(ErrorCode::file_unwritable, fmt::format("cannot create a folder in {}", base::quoted(root)),
+                      errno, "use another location: TMPDIR=DIR reeve demo");
   }
   return fs::canonical(name);
 }
@@ -277,7 +278,7 @@ void DemoProject::remove() {
   }
   if (trouble) std::rethrow_exception(trouble);
   if (error) {
-    throw base::Error("file.unwritable",
+    throw base::Error(ErrorCode::file_unwritable,
                       fmt::format("cannot remove {}: {}", base::quoted(folder_.string()), error.message()),
                       "remove it by hand");
   }

@@ -18,6 +18,7 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 using client::Until;
 using model::RunStatus;
@@ -128,7 +129,9 @@ std::string DemoStage::wait_for_line_or_event(client::Connection& events) const 
     std::array<char, 256> bytes{};
     const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (count <= 0) throw base::Error("cli.given_up", "the demo was cancelled at its question; nothing was changed");
+    if (count <= 0) {
+      throw base::Error(ErrorCode::cli_given_up, "the demo was cancelled at its question; nothing was changed");
+    }
     // Never empty, even for an empty line.
     return std::string(bytes.data(), static_cast<std::size_t>(count)) + "\n";
   }

@@ -42,7 +42,7 @@ ExitCode run(const Call& call) {
   refuse_host(call, "doctor");
   const client::DaemonPlace place = find_daemon_place(call);
   if (place.host) {
-    throw base::Error("cli.usage", "REEVE_HOST is set, but `reeve doctor` checks only this machine",
+    throw base::Error(base::ErrorCode::cli_usage, "REEVE_HOST is set, but `reeve doctor` checks only this machine",
                       "env -u REEVE_HOST reeve doctor");
   }
   const std::vector<Check> checks = check_machine(place);

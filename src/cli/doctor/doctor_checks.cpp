@@ -33,6 +33,8 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
+
 namespace fs = std::filesystem;
 using base::limits::mib;
 
@@ -249,7 +251,9 @@ Check check_config(const fs::path& folder) {
     if (found.loaded) {
       // The check `trust` reports untrusted keys.
       for (const base::Problem& warning : found.loaded->warnings().list()) {
-        if (warning.code != "config.not_trusted" && warning.code != "config.not_yours") problems.add(warning);
+        if (warning.code != ErrorCode::config_not_trusted && warning.code != ErrorCode::config_not_yours) {
+          problems.add(warning);
+        }
       }
     }
     if (problems.list().empty()) {

@@ -30,7 +30,9 @@ class Decoy {
  public:
   Decoy() {
     std::string name = (fs::temp_directory_path() / "reeve-doctor-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) base::throw_errno("os.failed", "cannot create a folder for the test", errno);
+    if (::mkdtemp(name.data()) == nullptr) {
+      base::throw_errno(base::ErrorCode::os_failed, "cannot create a folder for the test", errno);
+    }
     root_ = name;
     os::create_folders(state().root);
     os::create_file(root_ / "project/.reeve/config.yaml", "{}\n");

@@ -22,6 +22,8 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
+
 constexpr std::size_t longest_secret = 4'096;
 
 // The option meant: a number from 1, or the value itself.
@@ -117,7 +119,7 @@ std::string read_secret() {
   while (true) {
     const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) base::throw_errno("file.unreadable", "cannot read standard input", errno);
+    if (count < 0) base::throw_errno(ErrorCode::file_unreadable, "cannot read standard input", errno);
     if (count == 0) break;
     secret.append(bytes.data(), static_cast<std::size_t>(count));
     // One byte more than the limit, for the final newline.
@@ -125,10 +127,10 @@ std::string read_secret() {
   }
   if (secret.ends_with('\n')) secret.pop_back();
   if (secret.size() > longest_secret) {
-    throw base::Error("cli.usage", fmt::format("a secret can have at most {} bytes", longest_secret));
+    throw base::Error(ErrorCode::cli_usage, fmt::format("a secret can have at most {} bytes", longest_secret));
   }
   if (base::find_invalid_utf8(secret) || secret.find('\0') != std::string::npos) {
-    throw base::Error("cli.usage", "the secret is not valid text (UTF-8 without NUL)",
+    throw base::Error(ErrorCode::cli_usage, "the secret is not valid text (UTF-8 without NUL)",
                       "type it into the terminal: reeve attach");
   }
   return secret;

@@ -21,6 +21,7 @@ namespace reeve::cli {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using client::Verdict;
 using model::Approval;
 
@@ -28,12 +29,12 @@ using model::Approval;
 std::string find_secret(const Approval& approval) {
   const std::string id = approval.approval_id.text();
   if (!can_ask()) {
-    throw Error("approval.secret_needed", fmt::format("{} asks for a secret", id),
+    throw Error(ErrorCode::approval_secret_needed, fmt::format("{} asks for a secret", id),
                 fmt::format("type it at a terminal, or pipe it: reeve approve {} --secret-stdin", id));
   }
   print_aside("{}\n", view::question_line(approval));
   auto secret = ask_secret(fmt::format("Secret for {}: ", id));
-  if (!secret) throw Error("cli.given_up", fmt::format("cancelled; {} was not answered", id));
+  if (!secret) throw Error(ErrorCode::cli_given_up, fmt::format("cancelled; {} was not answered", id));
   return std::move(*secret);
 }
 
@@ -44,7 +45,7 @@ void complete(const Call& call, const Approval& approval, Verdict& verdict) {
   if (!verdict.choice && has_several && can_ask()) {
     verdict.choice = ask_choice(call, approval);
     if (!verdict.choice) {
-      throw Error("cli.given_up", fmt::format("cancelled; {} was not answered", approval.approval_id.text()));
+      throw Error(ErrorCode::cli_given_up, fmt::format("cancelled; {} was not answered", approval.approval_id.text()));
     }
   }
   if (approval.secret && !verdict.secret) verdict.secret = find_secret(approval);
@@ -58,7 +59,7 @@ Error with_meant(client::Daemon& daemon, base::ApprovalId id, const client::Refu
   }
   const auto meant = base::find_closest(id.text(), waiting);
   if (!meant) return refusal;
-  return {refusal.code(), refusal.message(), fmt::format("did you mean `{}`?", *meant)};
+  return {refusal.error_code(), refusal.message(), fmt::format("did you mean `{}`?", *meant)};
 }
 
 void print_decided(const Call& call, const Approval& approval) {
@@ -83,7 +84,7 @@ std::string next_for(const Approval& approval) {
 
 void print_refused(const Call& call, const Error& error) {
   // Not an error: the question was already decided or has expired.
-  const bool is_late = error.code() == "approval.already_resolved" || error.code() == "approval.expired";
+  const bool is_late = error.is(ErrorCode::approval_already_resolved) || error.is(ErrorCode::approval_expired);
   if (!is_late) return print_aside("{}", view::error_text(error, call.err));
   const view::Look look = view::look_of(model::ApprovalStatus::rejected);
   print_aside("{} {}\n", call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)),
@@ -103,14 +104,14 @@ class Decider {
         if (verdict.word == Verdict::Word::approve) look_before(id, verdict);
         take(client::decide(daemon_, id, verdict));
       } catch (const client::Refusal& refusal) {
-        if (refusal.code() != "approval.not_found") throw;
+        if (!refusal.is(ErrorCode::approval_not_found)) throw;
         refuse(with_meant(daemon_, id, refusal));
       }
     } catch (const client::Refusal& refusal) {
       refuse(refusal, refusal.document());
     } catch (const Error& error) {
       // Without a daemon the remaining ids cannot be decided either.
-      if (error.code() == "daemon.unavailable") throw;
+      if (error.is(ErrorCode::daemon_unavailable)) throw;
       refuse(error);
     }
   }
@@ -130,7 +131,7 @@ class Decider {
       complete(call_, client::get_approval(daemon_, id).approval, verdict);
     } catch (const client::Refusal& refusal) {
       // A caller that may not read may not decide either; the decision itself reports that.
-      if (refusal.code() != "api.inside_run") throw;
+      if (!refusal.is(ErrorCode::api_inside_run)) throw;
     }
   }
   void take(client::ApprovalRecord record) {

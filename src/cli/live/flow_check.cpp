@@ -20,6 +20,7 @@ namespace reeve::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using base::ErrorCode;
 using base::Value;
 
 Value find_member(const Value& document, std::string_view key) {
@@ -52,7 +53,7 @@ base::Result<CheckedFlow> check_named(client::Daemon& daemon, const std::string&
     checked.record.set("warnings", Value::array());
     return checked;
   } catch (const client::Refusal& refusal) {
-    if (refusal.code() != "flow.invalid") throw;
+    if (!refusal.is(ErrorCode::flow_invalid)) throw;
     const Files files = is_elsewhere(daemon.place()) ? Files::elsewhere : Files::here;
     return std::unexpected(read_problems(refusal.document().find("errors"), files));
   }

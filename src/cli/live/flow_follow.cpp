@@ -33,6 +33,7 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 using client::Until;
 using model::Execution;
@@ -143,7 +144,7 @@ class LiveFlow {
       const auto record = client::decide(daemon_, answer.approval, answer.verdict);
       message_ = fmt::format("{} {}", answer.approval.text(), base::spell(record.approval.status));
     } catch (const base::Error& error) {
-      if (error.code() == "daemon.unavailable") throw;
+      if (error.is(ErrorCode::daemon_unavailable)) throw;
       // Already decided elsewhere; the event updates the screen.
       message_ = base::visible(error.message());
     }

@@ -30,13 +30,14 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 
 constexpr base::Milliseconds long_wait = std::chrono::seconds(30);
 
 Value parse_json(std::string_view text, const std::string& where) {
   auto value = json::parse(text);
-  if (!value) throw Error("cli.usage", fmt::format("{} is not valid JSON: {}", where, value.error().text()));
+  if (!value) throw Error(ErrorCode::cli_usage, fmt::format("{} is not valid JSON: {}", where, value.error().text()));
   return std::move(*value);
 }
 
@@ -45,7 +46,8 @@ Value read_inputs_file(const std::string& name) {
                                        : os::read_file(name, base::limits::spec_file_bytes, os::Pipes::read);
   Value inputs = parse_json(text, base::quoted(name));
   if (inputs.as_object() == nullptr) {
-    throw Error("cli.usage", fmt::format("{} must contain a JSON object, not {}", base::quoted(name), inputs.kind()));
+    throw Error(ErrorCode::cli_usage,
+                fmt::format("{} must contain a JSON object, not {}", base::quoted(name), inputs.kind()));
   }
   return inputs;
 }
@@ -65,11 +67,13 @@ void add_input(Value& inputs, const std::string& word) {
   const bool is_json = equals != std::string::npos && equals > 0 && word[equals - 1] == ':';
   const std::string key = word.substr(0, equals == std::string::npos ? 0 : equals - (is_json ? 1 : 0));
   if (key.empty()) {
-    throw Error("cli.usage", fmt::format("{} is not a valid value for `--input`", base::quoted(word)),
+    throw Error(ErrorCode::cli_usage, fmt::format("{} is not a valid value for `--input`", base::quoted(word)),
                 "write it as NAME=TEXT, or NAME:=JSON");
   }
   const std::string text = word.substr(equals + 1);
-  if (base::find_invalid_utf8(word)) throw Error("cli.usage", fmt::format("{} is not valid UTF-8", base::quoted(word)));
+  if (base::find_invalid_utf8(word)) {
+    throw Error(ErrorCode::cli_usage, fmt::format("{} is not valid UTF-8", base::quoted(word)));
+  }
   put(inputs, key, is_json ? parse_json(text, fmt::format("the value of {}", base::quoted(key))) : Value::string(text));
 }
 
@@ -156,7 +160,7 @@ ExitCode follow(const Call& call, client::Daemon& daemon, const StartTerms& term
     feed.emplace(daemon);
   } catch (const client::Refusal& refusal) {
     // A caller that may not subscribe may not start either; the start reports that.
-    if (refusal.code() == "api.inside_run") create(call, daemon, terms);
+    if (refusal.is(ErrorCode::api_inside_run)) create(call, daemon, terms);
     throw;
   }
   auto created = create(call, daemon, terms);
@@ -191,11 +195,10 @@ ExitCode start_and_follow(const Call& call, const StartTerms& terms) {
     }
     return ExitCode::done;
   } catch (const client::Refusal& refusal) {
-    const std::string invalid = fmt::format("{}.invalid", terms.noun);
-    const bool has_problems = refusal.code() == invalid && !call.is_json;
+    const bool has_problems = refusal.is(terms.invalid) && !call.is_json;
     if (!has_problems) throw;
     const Files files = is_elsewhere(daemon.place()) ? Files::elsewhere : Files::here;
-    return refuse(call, invalid, refusal.message(), read_problems(refusal.document().find("errors"), files),
+    return refuse(call, terms.invalid, refusal.message(), read_problems(refusal.document().find("errors"), files),
                   "Nothing was started.");
   }
 }
@@ -212,7 +215,7 @@ void set_settings(const Call& call, Value& request, const fs::path& start) {
   const auto named = call.arguments.value("--project");
   if (is_elsewhere(daemon_place(call))) {
     if (!named || !named->starts_with('/')) {
-      throw Error("cli.usage", "the daemon may be on another machine, so the project folder must be given",
+      throw Error(ErrorCode::cli_usage, "the daemon may be on another machine, so the project folder must be given",
                   "add --project with the folder on that machine");
     }
     request.set("project", Value::string(*named));

@@ -15,8 +15,10 @@ struct StartTerms {
   std::function<client::StartedExecution(client::Daemon&)> create;
   // What `--json` prints; by default the record of the execution.
   std::function<base::Value(client::Daemon&, base::ExecutionId)> record = {};
-  // "flow" in "reeve flow show EX-9"; also the area of error codes.
+  // "flow" in "reeve flow show EX-9".
   std::string_view noun = "flow";
+  // The daemon's refusal of files with problems.
+  base::ErrorCode invalid = base::ErrorCode::flow_invalid;
 };
 // Honours the call's options: --detach, --no-wait.
 ExitCode start_and_follow(const Call& call, const StartTerms& terms);

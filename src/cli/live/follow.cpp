@@ -90,8 +90,9 @@ bool RunFollower::write_out(model::Stream stream, std::string_view bytes) {
   has_readers_ = false;
   if (error != EPIPE) {
     failure_ = error;
-    print_beside(call_, fmt::format("error[cli.output]: cannot write the output of {}: {}", id_.text(),
-                                    std::generic_category().message(error)));
+    print_beside(call_,
+                 fmt::format("error[{}]: cannot write the output of {}: {}", base::spell(base::ErrorCode::cli_output),
+                             id_.text(), std::generic_category().message(error)));
   }
   return false;
 }

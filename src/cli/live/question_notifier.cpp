@@ -25,6 +25,7 @@ namespace reeve::cli {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 
 // Delays the first request, so that short waits cost nothing.
@@ -91,7 +92,7 @@ class QuestionNotifier::Core {
     const client::Response answer = questions_->ask({.target = target});
     auto document = json::parse(answer.body);
     if (answer.status >= 500) throw client::ConnectionLost{"not yet"};
-    if (answer.status != 200 || !document) throw base::Error("daemon.bad_answer", "no record");
+    if (answer.status != 200 || !document) throw base::Error(ErrorCode::daemon_bad_answer, "no record");
     return std::move(*document);
   }
 
@@ -102,7 +103,7 @@ class QuestionNotifier::Core {
     if (head.status >= 500) throw client::ConnectionLost{"not yet"};
     // Events are not available inside a run (`api.inside_run`); its own questions are polled instead.
     const bool is_deaf = head.status == 403 && subjects_.executions.empty();
-    if (head.status != 200 && !is_deaf) throw base::Error("daemon.bad_answer", "no events");
+    if (head.status != 200 && !is_deaf) throw base::Error(ErrorCode::daemon_bad_answer, "no events");
     for (const base::RunId run : subjects_.runs) {
       tell_page(ask(fmt::format("/api/approvals?run={}&status=pending", run.text())));
     }
@@ -126,7 +127,7 @@ class QuestionNotifier::Core {
 
   void tell_page(const Value& page) {
     const Value* items = page.find("items");
-    if (items == nullptr || items->as_array() == nullptr) throw base::Error("daemon.bad_answer", "no page");
+    if (items == nullptr || items->as_array() == nullptr) throw base::Error(ErrorCode::daemon_bad_answer, "no page");
     for (const Value& item : *items->as_array()) {
       const auto approval = client::decode<model::Approval>(item);
       if (is_wanted_run(approval.tool_run_id) || is_wanted_execution(approval.execution_id)) tell(approval);

@@ -16,6 +16,7 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using ledger::Transaction;
 using model::Approval;
 
@@ -23,7 +24,7 @@ constexpr std::int64_t max_at_once = 100;
 constexpr auto poll_pause = std::chrono::seconds(1);
 
 Error not_found(base::ApprovalId id) {
-  return {"approval.not_found", fmt::format("there is no approval {}", id.text()),
+  return {ErrorCode::approval_not_found, fmt::format("there is no approval {}", id.text()),
           "`reeve approvals --all` lists all approvals"};
 }
 
@@ -60,7 +61,7 @@ Error explain_contradiction(const Approval& approval, const engine::Answer& answ
   std::erase_if(others, [&](const model::ApprovalOption& option) { return model::approves(option) != is_yes; });
   if (!others.empty()) fix += fmt::format("; otherwise {}", list_options(others));
   return {
-      "approval.contradiction",
+      ErrorCode::approval_contradiction,
       fmt::format("option {} of {} {}", base::quoted(answer.choice.value_or("")), id, is_yes ? "rejects" : "approves"),
       std::move(fix)};
 }
@@ -69,20 +70,20 @@ Error explain(engine::Refusal refusal, const Approval& approval, const engine::A
   const std::string id = approval.approval_id.text();
   switch (refusal) {
     case engine::Refusal::already_resolved:
-      return {"approval.already_resolved", describe_resolved(approval, now)};
+      return {ErrorCode::approval_already_resolved, describe_resolved(approval, now)};
     case engine::Refusal::expired:
-      return {"approval.expired", fmt::format("{} has expired without an answer. Nothing changed.", id)};
+      return {ErrorCode::approval_expired, fmt::format("{} has expired without an answer. Nothing changed.", id)};
     case engine::Refusal::unknown_choice:
-      return {"approval.unknown_choice",
+      return {ErrorCode::approval_unknown_choice,
               fmt::format("{} is not an option of {}", base::quoted(answer.choice.value_or("")), id),
               list_options(approval.options)};
     case engine::Refusal::choice_needed:
-      return {"approval.choice_needed", fmt::format("{} can be answered in several ways", id),
+      return {ErrorCode::approval_choice_needed, fmt::format("{} can be answered in several ways", id),
               list_options(approval.options)};
     case engine::Refusal::contradiction:
       return explain_contradiction(approval, answer);
   }
-  return {"approval.not_found", id};
+  return {ErrorCode::approval_not_found, id};
 }
 
 // Only an approval needs a secret, not a rejection. It is accepted only for a run that this daemon manages: it is never
@@ -93,13 +94,13 @@ void check_secret(Transaction& transaction, base::ApprovalId id, const Approvals
   if (!row || !row->approval.secret || row->approval.status != model::ApprovalStatus::pending) return;
   const auto run = row->approval.tool_run_id;
   if (decision.secret && run && std::ranges::find(here, *run) == here.end()) {
-    throw Error("run.not_here", fmt::format("{} is not managed by this daemon right now", run->text()),
+    throw Error(ErrorCode::run_not_here, fmt::format("{} is not managed by this daemon right now", run->text()),
                 "it is being taken over or belongs to another daemon: try again in a moment, or ask that daemon");
   }
   const auto decided = engine::decide(row->approval, decision.answer, transaction.now());
   const auto* choice = std::get_if<engine::Decided>(&decided);
   if (choice != nullptr && choice->status == model::ApprovalStatus::approved && !decision.secret) {
-    throw Error("approval.secret_needed", fmt::format("{} asks for a secret", id.text()),
+    throw Error(ErrorCode::approval_secret_needed, fmt::format("{} asks for a secret", id.text()),
                 "`reeve approve` asks for it on the terminal; it is neither stored nor shown");
   }
 }

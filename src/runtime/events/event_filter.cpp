@@ -17,6 +17,7 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using model::EventKind;
 
 constexpr std::string_view run_prefix = "run.";
@@ -47,7 +48,7 @@ std::string_view spell_status(const std::optional<ledger::EventFacts>& facts) {
 }
 
 Error unknown(std::string_view name) {
-  return {"events.unknown_name",
+  return {ErrorCode::events_unknown_name,
           fmt::format("unknown event name {}", base::quoted(base::truncate_utf8(name, base::limits::name_bytes))),
           "known: " + known_event_names()};
 }
@@ -136,12 +137,12 @@ EventFilter EventFilter::all() {
 std::expected<EventFilter, Error> EventFilter::parse(std::span<const std::string> names) {
   static_assert(static_cast<std::size_t>(EventKind::policy_denied) + 1 == kinds);
   if (names.empty()) {
-    return std::unexpected(
-        Error("events.no_names", "no event names were given", "use \"*\" for all; known: " + known_event_names()));
+    return std::unexpected(Error(ErrorCode::events_no_names, "no event names were given",
+                                 "use \"*\" for all; known: " + known_event_names()));
   }
   if (names.size() > max_names) {
-    return std::unexpected(Error("events.too_many_names", fmt::format("at most {} event names are allowed", max_names),
-                                 "use \"*\" for all"));
+    return std::unexpected(Error(ErrorCode::events_too_many_names,
+                                 fmt::format("at most {} event names are allowed", max_names), "use \"*\" for all"));
   }
   EventFilter filter;
   for (const std::string& name : names) {

@@ -88,22 +88,23 @@ class Hall {
     return last();
   }
   EventHub::Source source() {
-    return {[this](std::int64_t after, std::int64_t most, std::function<void(EventHub::Found)> done) {
-              ++reads;
-              if (fails) {
-                asked_.emplace_back([done] { done(std::unexpected(base::Error("store.failed", "gone"))); });
-                return;
-              }
-              std::vector<StoredEvent> found;
-              for (std::int64_t seq = after + 1; seq <= last() && std::cmp_less(found.size(), most); ++seq) {
-                found.push_back(stored_[static_cast<std::size_t>(seq - 1)]);
-              }
-              asked_.emplace_back([done, found] { done(found); });
-            },
-            [this](std::function<void(const std::string&)> lines) {
-              log = std::move(lines);
-              return Loop::Hold(loop, [this] { log = nullptr; });
-            }};
+    return {
+        [this](std::int64_t after, std::int64_t most, std::function<void(EventHub::Found)> done) {
+          ++reads;
+          if (fails) {
+            asked_.emplace_back([done] { done(std::unexpected(base::Error(base::ErrorCode::store_failed, "gone"))); });
+            return;
+          }
+          std::vector<StoredEvent> found;
+          for (std::int64_t seq = after + 1; seq <= last() && std::cmp_less(found.size(), most); ++seq) {
+            found.push_back(stored_[static_cast<std::size_t>(seq - 1)]);
+          }
+          asked_.emplace_back([done, found] { done(found); });
+        },
+        [this](std::function<void(const std::string&)> lines) {
+          log = std::move(lines);
+          return Loop::Hold(loop, [this] { log = nullptr; });
+        }};
   }
 
   std::vector<StoredEvent> stored_;

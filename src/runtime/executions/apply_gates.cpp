@@ -157,7 +157,7 @@ void ApplyGates::refuse(const SharedCheck& check, const std::string& why) {
 
 // The store was unreachable, so there is no verdict: the check is repeated.
 void ApplyGates::fail(const SharedCheck& check, const std::string& gate, const Error& error) {
-  if (error.code().starts_with("store.")) return end(check, std::unexpected(error));
+  if (error.is_in(base::ErrorArea::store)) return end(check, std::unexpected(error));
   refuse(check, describe_unasked(gate, error));
 }
 

@@ -16,6 +16,7 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using ledger::StepResult;
 using ledger::Transaction;
 
@@ -43,7 +44,8 @@ model::Sandbox choose_gate_sandbox(const ExecutionDriver::Start& start) {
 void refuse_part(Transaction& transaction, base::ExecutionId id) {
   const base::ExecutionId root = ledger::find_root(transaction, id).execution;
   if (root == id) return;
-  throw Error("execution.is_part", fmt::format("{} is part of {} and is retried with it", id.text(), root.text()),
+  throw Error(ErrorCode::execution_is_part,
+              fmt::format("{} is part of {} and is retried with it", id.text(), root.text()),
               fmt::format("reeve flow retry {}", root.text()));
 }
 
@@ -52,7 +54,7 @@ std::optional<Error> explain_no_retry(Transaction& transaction, base::ExecutionI
   const auto found = store::find_execution(transaction.session(), id, store::NodeDetail::none);
   if (!found || found->status != model::ExecutionStatus::failed) return std::nullopt;
   const std::string why = found->reason && !found->reason->empty() ? fmt::format(" ({})", *found->reason) : "";
-  return Error("execution.not_failed",
+  return Error(ErrorCode::execution_not_failed,
                fmt::format("{} failed without a failed node{}: there is nothing to retry", id.text(), why),
                spec::is_pipeline(found->workflow_id)
                    ? "start a new one: reeve pipeline start"
@@ -112,7 +114,7 @@ void ExecutionDriver::store_start(std::shared_ptr<Start> start, std::vector<std:
   const auto settle = [folder = context_.folder, nonce](const std::expected<Stored, Error>& stored) {
     if (stored && !stored->started.is_repeated) {
       name_settings(folder, nonce, stored->started.execution);
-    } else if (stored || stored.error().code() != "store.unknown_outcome") {
+    } else if (stored || !stored.error().is(ErrorCode::store_unknown_outcome)) {
       drop_settings_draft(folder, nonce);
     }
   };
@@ -158,7 +160,7 @@ void ExecutionDriver::step(base::ExecutionId execution, engine::ExecutionEvent e
   };
   const auto close = [is_reopened, execution,
                       folder = context_.folder](const std::expected<StepResult, Error>& result) {
-    const bool is_refused = !result && result.error().code() != "store.unknown_outcome";
+    const bool is_refused = !result && !result.error().is(ErrorCode::store_unknown_outcome);
     if (is_refused && *is_reopened) close_settings(folder, execution);
   };
   ask_store(context_.ledger, context_.loop, StoreSteps{.before = open, .work = decide, .after = close},
@@ -175,7 +177,7 @@ void ExecutionDriver::step(base::ExecutionId execution, engine::ExecutionEvent e
 
 void ExecutionDriver::cancel(base::ExecutionId execution, std::string reason, Answer<base::ExecutionId> answer) {
   step(execution, engine::CancelRequested{std::move(reason)},
-       Error("execution.over", fmt::format("{} has already ended. Nothing changed.", execution.text())),
+       Error(ErrorCode::execution_over, fmt::format("{} has already ended. Nothing changed.", execution.text())),
        std::move(answer));
 }
 
@@ -185,7 +187,7 @@ void ExecutionDriver::retry(base::ExecutionId execution, Answer<base::ExecutionI
     return cleanup_.when_over(execution, [this, execution, answer] { retry(execution, answer); });
   }
   step(execution, engine::RetryRequested{},
-       Error("execution.not_failed", fmt::format("{} has no failed node to retry", execution.text()),
+       Error(ErrorCode::execution_not_failed, fmt::format("{} has no failed node to retry", execution.text()),
              "only a failed execution can be retried; `reeve flow run` starts a new one"),
        std::move(answer));
 }

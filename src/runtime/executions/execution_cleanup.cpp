@@ -14,6 +14,7 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using ledger::Transaction;
 
 // Executions checked per poll.
@@ -128,7 +129,7 @@ void ExecutionCleanup::begin_left() {
           try {
             statuses.emplace(id, ledger::find_root(transaction, id).status);
           } catch (const Error& error) {
-            if (error.code() != "execution.not_found") throw;
+            if (!error.is(ErrorCode::execution_not_found)) throw;
             statuses.emplace(id, std::nullopt);
           }
         }

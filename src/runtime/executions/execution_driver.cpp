@@ -12,6 +12,7 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using ledger::StepResult;
 using ledger::Transaction;
 
@@ -134,7 +135,7 @@ void ExecutionDriver::conclude_now(const ledger::Claim& claim, engine::Execution
         context_.loop.post([this, ended, error, result = std::move(result)] { on_concluded(ended, error, result); });
       });
   if (context_.ledger.submit(std::move(unit))) return;
-  on_concluded(ended, Error("store.busy", "the store is busy"), {});
+  on_concluded(ended, Error(ErrorCode::store_busy, "the store is busy"), {});
 }
 
 void ExecutionDriver::on_work_ended(const NodeWorkEnded& ended) {
@@ -158,7 +159,7 @@ void ExecutionDriver::on_concluded(const NodeWorkEnded& ended, const std::option
   const ledger::Claim& claim = ended.claim;
   rethrow_unknown_commit(error);
   // The store refused, so nothing happened: retry until it succeeds.
-  if (error && error->code() != "execution.not_found") {
+  if (error && !error->is(ErrorCode::execution_not_found)) {
     context_.log_warning(
         fmt::format("cannot store the result of a node of {}: {}", claim.execution.text(), error->message()));
     return retry_.later([this, ended] { on_work_ended(ended); });

@@ -16,6 +16,7 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 using model::Run;
 using model::RunStatus;
@@ -133,7 +134,8 @@ void NodeExecutor::launch(RunPlan plan) {
   const auto named = is_at_gate_ && task_run_ ? std::optional(task_run_->tool_run_id) : std::nullopt;
   const auto along = [claim = claim(), named](ledger::Transaction& transaction, base::RunId run) {
     if (!ledger::mark_spawned(transaction, claim, named.value_or(run))) {
-      throw Error("execution.claim_lost", fmt::format("this daemon no longer owns {}", claim.execution.text()));
+      throw Error(ErrorCode::execution_claim_lost,
+                  fmt::format("this daemon no longer owns {}", claim.execution.text()));
     }
   };
   launching_ = std::make_shared<std::function<void()>>();
@@ -153,10 +155,10 @@ void NodeExecutor::launch(RunPlan plan) {
         if (run) {
           self->run_ = run->tool_run_id;
           self->report_change();
-        } else if (run.error().code() == "execution.claim_lost") {
+        } else if (run.error().is(ErrorCode::execution_claim_lost)) {
           self->is_over_ = true;
           self->helpers_.context.inbox.post(ClaimLost{self->claim()});
-        } else if (run.error().code().starts_with("store.") || run.error().code() == "run.no_descriptors") {
+        } else if (run.error().is_in(base::ErrorArea::store) || run.error().is(ErrorCode::run_no_descriptors)) {
           self->launch_later(plan, run.error());
         } else {
           self->fail(run.error());

@@ -133,7 +133,7 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
       if (!self || self->is_over_) return;
       if (answer) return then(*self, std::move(*answer));
       // Nothing was changed: start over, as after a restart.
-      if (answer.error().code().starts_with("store.")) return self->begin_later(answer.error());
+      if (answer.error().is_in(base::ErrorArea::store)) return self->begin_later(answer.error());
       self->fail(answer.error());
     };
   }

@@ -15,6 +15,7 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 using model::Run;
 
@@ -145,7 +146,7 @@ void NodeExecutor::apply() {
       [root = start_.root](ledger::Transaction& transaction) { return ledger::find_refusing_gate(transaction, root); },
       guarded<std::optional<std::string>>([](NodeExecutor& self, const std::optional<std::string>& refusing) {
         if (!refusing) return self.apply_now();
-        self.fail(Error("patch.not_applied",
+        self.fail(Error(ErrorCode::patch_not_applied,
                         fmt::format("nothing was applied: gate {} did not pass", base::quoted(*refusing))));
       }));
 }
@@ -156,7 +157,7 @@ void NodeExecutor::apply_now() {
                              const bool is_refused = applied.kind == Isolation::Applied::Kind::refused ||
                                                      applied.kind == Isolation::Applied::Kind::held;
                              if (is_refused) {
-                               return self.fail(Error("patch.not_applied", applied.message));
+                               return self.fail(Error(ErrorCode::patch_not_applied, applied.message));
                              }
                              self.applied_ = applied.message;
                              self.finish(true, {});

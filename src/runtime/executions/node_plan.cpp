@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 
 // Limit of one argument (the kernel's MAX_ARG_STRLEN).
@@ -55,7 +56,7 @@ Error unknown_role(const ExecutionSettings& settings, const std::string& role) {
   std::vector<std::string> known = model::built_in_roles();
   for (const auto& [name, _] : settings.roles) known.push_back(name);
   const auto closest = base::find_closest(role, known);
-  return Error("node.unknown_role", fmt::format("there is no role {}", base::quoted(role)),
+  return Error(ErrorCode::node_unknown_role, fmt::format("there is no role {}", base::quoted(role)),
                closest ? fmt::format("did you mean {}?", base::quoted(*closest))
                        : "add it under `roles:` of the config, with its tool");
 }
@@ -65,7 +66,7 @@ std::expected<const model::Gate*, Error> find_gate(const ExecutionSettings& sett
   if (found != settings.gates.end()) return &found->second;
   const auto closest = base::find_closest(gate, names_of(settings.gates));
   return std::unexpected(
-      Error("node.unknown_gate", fmt::format("there is no gate {}", base::quoted(gate)),
+      Error(ErrorCode::node_unknown_gate, fmt::format("there is no gate {}", base::quoted(gate)),
             closest ? fmt::format("did you mean {}?", base::quoted(*closest)) : "add it under `gates:` of the config"));
 }
 
@@ -91,7 +92,8 @@ std::optional<Error> check_settings(const model::ToolProfile& profile, const std
     const std::string place = fmt::format("{{{}}}", setting);
     const auto wants = [&](const std::string& word) { return word.find(place) != std::string::npos; };
     if (std::ranges::none_of(profile.command, wants)) continue;
-    return Error("node.unknown_name", fmt::format("the tool's command needs {}, which the role does not set", place),
+    return Error(ErrorCode::node_unknown_name,
+                 fmt::format("the tool's command needs {}, which the role does not set", place),
                  fmt::format("add it to the config: roles: {{{}: {{{}: …}}}}", role, setting));
   }
   return std::nullopt;
@@ -156,7 +158,7 @@ bool mentions(std::string_view text, std::string_view field) {
 std::optional<Error> check_words(const RunPlan& plan) {
   for (const std::string& word : plan.argv) {
     if (word.size() <= longest_word) continue;
-    return Error("node.too_long",
+    return Error(ErrorCode::node_too_long,
                  fmt::format("an argument of {} would be {} bytes long; the system limit is {}",
                              base::quoted(plan.tool), word.size(), longest_word),
                  "leave `{prompt}` out of the tool's command: the prompt is then sent on standard input");
@@ -170,8 +172,8 @@ std::expected<std::string, Error> expand(std::string_view text, const Value& inp
                                          const std::optional<std::string>& input) {
   const auto pieces = model::parse_template(text);
   if (!pieces) {
-    return std::unexpected(Error("node.bad_template", fmt::format("invalid template: {}", pieces.error().message),
-                                 "write {{ for a brace"));
+    return std::unexpected(Error(ErrorCode::node_bad_template,
+                                 fmt::format("invalid template: {}", pieces.error().message), "write {{ for a brace"));
   }
   std::string result;
   for (const model::TemplatePiece& piece : *pieces) {
@@ -183,7 +185,7 @@ std::expected<std::string, Error> expand(std::string_view text, const Value& inp
       result += show(*found);
     } else {
       return std::unexpected(
-          Error("node.unknown_name", fmt::format("{{{}}} is not available to this node", piece.text),
+          Error(ErrorCode::node_unknown_name, fmt::format("{{{}}} is not available to this node", piece.text),
                 fmt::format("available: {}; or set it with --input {}=…", list_names(inputs), piece.text)));
     }
   }
@@ -197,13 +199,13 @@ std::expected<std::string, Error> find_tool(const ExecutionSettings& settings, c
   if (!is_known) return std::unexpected(unknown_role(settings, role));
   if (found != settings.roles.end() && found->second.tool) return *found->second.tool;
   if (settings.tools.size() == 1) return settings.tools.begin()->first;
-  return std::unexpected(Error("node.no_tool", fmt::format("the role {} has no tool", base::quoted(role)),
+  return std::unexpected(Error(ErrorCode::node_no_tool, fmt::format("the role {} has no tool", base::quoted(role)),
                                fmt::format("add `roles: {{{}: {{tool: …}}}}` to the config", role)));
 }
 
 std::expected<std::string, Error> find_tool(const ExecutionSettings& settings, const model::TaskConfig& task) {
   auto found = find_tool(settings, task.role);
-  const bool is_unknown = !found && found.error().code() == "node.unknown_role";
+  const bool is_unknown = !found && found.error().is(ErrorCode::node_unknown_role);
   if (!task.tool || is_unknown) return found;
   return *task.tool;
 }
@@ -254,7 +256,7 @@ std::expected<RunPlan, Error> plan_gate(const ExecutionSettings& settings, const
   const fs::path inside = fs::path((*found)->working_dir).lexically_normal();
   const bool is_beneath = inside.is_relative() && (inside.empty() || *inside.begin() != "..");
   if (!is_beneath) {
-    return std::unexpected(Error("node.bad_folder",
+    return std::unexpected(Error(ErrorCode::node_bad_folder,
                                  fmt::format("`working_dir` of the gate {} is outside its folder", base::quoted(gate)),
                                  "name a folder inside the project"));
   }
@@ -283,7 +285,7 @@ std::optional<Error> check_gate_folder(const ExecutionSettings& settings, const 
   } catch (const Error& error) {
     return error;
   }
-  return Error("node.bad_folder",
+  return Error(ErrorCode::node_bad_folder,
                fmt::format("`working_dir` of the gate {}, {}, is not a folder there, or a link leads outside",
                            base::quoted(gate), base::quoted(inside)),
                "create it, or name another");
@@ -310,7 +312,7 @@ std::expected<std::vector<std::string>, Error> order_gates(const ExecutionSettin
     }
     if (done.contains(step.gate)) continue;
     if (!open.insert(step.gate).second) {
-      return std::unexpected(Error("node.gate_cycle",
+      return std::unexpected(Error(ErrorCode::node_gate_cycle,
                                    fmt::format("the gate {} depends on itself", base::quoted(step.gate)),
                                    "remove one of its `depends_on`"));
     }
@@ -325,7 +327,7 @@ std::expected<std::vector<std::string>, Error> order_gates(const ExecutionSettin
 
 std::optional<Error> check_plans(const ExecutionSettings& settings, const model::Workflow& workflow) {
   const auto at = [](const model::Node& node, const Error& error) {
-    return Error(error.code(), fmt::format("node {}: {}", base::quoted(node.id), error.message()), error.fix());
+    return Error(error.error_code(), fmt::format("node {}: {}", base::quoted(node.id), error.message()), error.fix());
   };
   for (const model::Node& node : workflow.nodes) {
     if (node.task_config) {

@@ -42,7 +42,7 @@ class NodePlan : public ::testing::Test {
   base::Error refusal(std::string_view inputs = "{}") const {
     const auto made = plan_task(settings_, node_, inputs_of(inputs), {.folder = "/work"});
     EXPECT_FALSE(made);
-    return made ? base::Error("", "") : made.error();
+    return made ? base::Error({}, "") : made.error();
   }
   std::string order(const std::vector<std::string>& gates) const {
     const auto ordered = order_gates(settings_, gates);

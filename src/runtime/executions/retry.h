@@ -19,9 +19,9 @@ namespace reeve::runtime {
 // If the outcome of a transaction is unknown, nodes claimed in it would never be started. The exception ends the
 // daemon, and the next one reads the actual state.
 inline void rethrow_unknown_commit(const std::optional<base::Error>& error) {
-  if (error && error->code() == "store.unknown_outcome") throw *error;
+  if (error && error->is(base::ErrorCode::store_unknown_outcome)) throw *error;
 }
-inline bool is_of_store(const base::Error& error) { return error.code().starts_with("store."); }
+inline bool is_of_store(const base::Error& error) { return error.is_in(base::ErrorArea::store); }
 
 // Repeats work that failed because the store was unreachable, after a pause; nothing is repeated once this object is
 // gone. Lives on the loop.

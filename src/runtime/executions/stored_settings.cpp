@@ -9,6 +9,7 @@
 namespace reeve::runtime {
 
 using base::Error;
+using base::ErrorCode;
 using ledger::Transaction;
 
 StoredSettings::Place StoredSettings::put(base::ExecutionId root, ExecutionSettings settings) {
@@ -46,16 +47,17 @@ void StoredSettings::read(base::ExecutionId execution, Answer then) {
       read = std::unexpected(error);
     }
   };
-  ask_store(context_.ledger, context_.loop, StoreSteps{.before = [] {}, .work = find, .after = read_files},
-            [this, execution, then = std::move(then)](std::expected<Read, Error> read) {
-              if (!read) return then(std::unexpected(read.error()));
-              if (!read->settings) {
-                return then(std::unexpected(Error("execution.no_config", "the config it was started with is lost",
-                                                  "start a new one with `reeve flow run`")));
-              }
-              adapt(*read->settings, read->origin);
-              then(Place(cache_.put(execution, {cache_.share(std::move(*read->settings)), read->root})));
-            });
+  ask_store(
+      context_.ledger, context_.loop, StoreSteps{.before = [] {}, .work = find, .after = read_files},
+      [this, execution, then = std::move(then)](std::expected<Read, Error> read) {
+        if (!read) return then(std::unexpected(read.error()));
+        if (!read->settings) {
+          return then(std::unexpected(Error(ErrorCode::execution_no_config, "the config it was started with is lost",
+                                            "start a new one with `reeve flow run`")));
+        }
+        adapt(*read->settings, read->origin);
+        then(Place(cache_.put(execution, {cache_.share(std::move(*read->settings)), read->root})));
+      });
 }
 
 // For executions started elsewhere: uses this host's environment and folders instead of the starter's.

@@ -10,6 +10,7 @@
 namespace reeve::runtime {
 
 using base::Error;
+using base::ErrorCode;
 
 void ApplyQueue::add(Job job) {
   for (auto& [_, queue] : queues_) {
@@ -20,7 +21,7 @@ void ApplyQueue::add(Job job) {
   }
   if (size_ >= max_jobs) {
     const Result refused =
-        std::unexpected(Error("git.busy", "too many changes are waiting for git", "try again in a moment"));
+        std::unexpected(Error(ErrorCode::git_busy, "too many changes are waiting for git", "try again in a moment"));
     for (const auto& done : job.done) done(refused);
     return;
   }

@@ -13,6 +13,7 @@
 namespace reeve::runtime {
 
 using base::Error;
+using base::ErrorCode;
 
 ApplySchedule::ApplySchedule(RuntimeContext& context, GitOperations& git, Hooks hooks)
     : context_(context),
@@ -142,10 +143,10 @@ std::string ApplySchedule::find_checkout(base::ExecutionId root) {
 model::Patch ApplySchedule::get_applied(base::PatchId id, const Result& result) {
   if (!result) throw result.error();
   if (result->kind == Applied::Kind::held) {
-    throw Error("patch.gate_refused", result->message,
+    throw Error(ErrorCode::patch_gate_refused, result->message,
                 fmt::format("fix what the gate reports, then run `reeve patch apply {}` again", id.text()));
   }
-  if (result->kind == Applied::Kind::refused) throw Error("patch.not_applied", result->message);
+  if (result->kind == Applied::Kind::refused) throw Error(ErrorCode::patch_not_applied, result->message);
   return git_.patches.get(id);
 }
 

@@ -24,7 +24,7 @@ std::expected<std::invoke_result_t<const Act&>, base::Error> attempt(const Act& 
   } catch (const base::Error& error) {
     return std::unexpected(error);
   } catch (const std::exception& failure) {
-    return std::unexpected(base::Error("os.failed", failure.what()));
+    return std::unexpected(base::Error(base::ErrorCode::os_failed, failure.what()));
   }
 }
 

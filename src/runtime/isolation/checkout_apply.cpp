@@ -127,7 +127,7 @@ Outcome CheckoutApply::write_merge(const ExecutionBranch& branch, const std::str
     return writer_.update(branch, {.ref = ref, .name = root.text(), .make = make});
   } catch (const Error& error) {
     // The patches stay queued, and the apply is retried.
-    if (!error.code().starts_with("store.")) {
+    if (!error.is_in(base::ErrorArea::store)) {
       context_.call([&](Transaction& transaction) {
         for (const PatchRow& row : patches) {
           ledger::note_patch(transaction, row.patch.patch_id, "not applied yet, git failed: " + error.message());

@@ -13,6 +13,7 @@
 namespace reeve::runtime {
 
 using base::Error;
+using base::ErrorCode;
 using ledger::Transaction;
 using model::Patch;
 using model::PatchState;
@@ -23,7 +24,8 @@ Applied CheckoutApply::apply_patch(base::PatchId id, const std::string& by) {
   const Patch patch = patches_.get(id);
   const ExecutionBranch branch = ExecutionBranch::get(context_, patch);
   if (branch.row().remote && !branch.repository().has_commit(patch.commit)) {
-    throw Error("git.elsewhere", fmt::format("the commits of {} are in the repository of another host", id.text()),
+    throw Error(ErrorCode::git_elsewhere,
+                fmt::format("the commits of {} are in the repository of another host", id.text()),
                 fmt::format("`reeve patch show {} --diff | git apply -3` applies it manually", id.text()));
   }
   return apply_patch(branch, patch, by);
@@ -62,7 +64,7 @@ Applied CheckoutApply::apply_patch(const ExecutionBranch& branch, const Patch& p
   if (outcome.kind == Outcome::Kind::conflicted) {
     const std::string paths = list_all(outcome.conflicts);
     patches_.move(id, {.to = PatchState::conflicted, .reason = "conflicts with your changes in " + paths});
-    throw Error("patch.conflicted",
+    throw Error(ErrorCode::patch_conflicted,
                 fmt::format("{} conflicts with your changes in {}. Nothing was changed.", id.text(), paths),
                 fmt::format("`git cherry-pick {}` applies it manually", patch.commit));
   }
@@ -98,7 +100,7 @@ Patch CheckoutApply::roll_back(base::PatchId id, const std::string& by) {
                       "only a patch in your checkout can be rolled back; `reeve patch drop` discards it");
   }
   if (!branch.repository().has_commit(patch.commit) || !branch.repository().has_commit(patch.base_commit)) {
-    throw Error("patch.gone",
+    throw Error(ErrorCode::patch_gone,
                 fmt::format("git has pruned the commits of {}; its change is in your checkout", id.text()),
                 fmt::format("`git revert {}` reverts it manually", patch.applied_commit.value_or("COMMIT")));
   }
@@ -114,7 +116,7 @@ Patch CheckoutApply::roll_back(base::PatchId id, const std::string& by) {
   if (outcome.kind == Outcome::Kind::refused) throw outcome.why;
   if (outcome.kind == Outcome::Kind::conflicted) {
     throw Error(
-        "patch.conflicted",
+        ErrorCode::patch_conflicted,
         fmt::format("later changes build on {}: {}. Nothing was changed.", id.text(), list_all(outcome.conflicts)),
         "roll the later ones back first");
   }

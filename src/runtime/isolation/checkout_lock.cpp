@@ -13,6 +13,7 @@
 namespace reeve::runtime {
 
 using base::Error;
+using base::ErrorCode;
 using git::Repository;
 
 namespace {
@@ -30,7 +31,7 @@ os::FileLock lock_checkout(const Repository& repository) {
   for (;;) {
     if (auto lock = os::FileLock::try_take((folder / ".lock").string())) return std::move(*lock);
     if (std::chrono::steady_clock::now() > until) {
-      throw Error("git.checkout_busy",
+      throw Error(ErrorCode::git_checkout_busy,
                   fmt::format("another Reeve process is changing {}", base::quoted(repository.root().string())),
                   "try again in a moment");
     }

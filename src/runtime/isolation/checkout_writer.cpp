@@ -16,6 +16,7 @@
 namespace reeve::runtime {
 
 using base::Error;
+using base::ErrorCode;
 using git::Repository;
 using Outcome = CheckoutWriter::Outcome;
 
@@ -23,14 +24,14 @@ namespace {
 
 std::optional<Error> find_unclean(Repository& repository) {
   const Repository::Status status = repository.status();
-  if (status.in_operation) return Error("git.dirty", "a merge or rebase is in progress");
+  if (status.in_operation) return Error(ErrorCode::git_dirty, "a merge or rebase is in progress");
   if (status.dirty.empty()) return std::nullopt;
   constexpr std::size_t max_shown = 5;
   std::vector<std::string> shown;
   for (const std::string& path : status.dirty) {
     if (shown.size() < max_shown) shown.push_back(base::visible(path));
   }
-  return Error("git.dirty",
+  return Error(ErrorCode::git_dirty,
                fmt::format("your checkout is not clean: {}{}", base::join(shown, ", "),
                            status.dirty.size() > max_shown ? ", …" : ""),
                "commit or stash your changes");
@@ -58,7 +59,7 @@ Outcome CheckoutWriter::update(const ExecutionBranch& branch, const Target& targ
     }
     Outcome outcome = write(branch, target, *made.commit);
     // The checkout moved meanwhile, so the tree to be written differs now.
-    const bool has_moved = outcome.kind == Outcome::Kind::refused && outcome.why.code() == "git.moved";
+    const bool has_moved = outcome.kind == Outcome::Kind::refused && outcome.why.is(ErrorCode::git_moved);
     if (!has_moved || moves == max_moves) return outcome;
   }
 }
@@ -86,7 +87,7 @@ Outcome CheckoutWriter::write(const ExecutionBranch& branch, const Target& targe
   try {
     branch.repository().fast_forward(commit);
   } catch (const Error& error) {
-    const bool is_refusal = error.code() == "git.dirty" || error.code() == "git.moved";
+    const bool is_refusal = error.is(ErrorCode::git_dirty) || error.is(ErrorCode::git_moved);
     if (!is_refusal) throw;
     forget_commit(branch.repository(), target.ref);
     return {.kind = Outcome::Kind::refused, .why = error};

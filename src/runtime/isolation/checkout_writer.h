@@ -32,7 +32,7 @@ class CheckoutWriter {
     Kind kind = Kind::written;
     std::string commit;
     std::vector<std::string> conflicts;
-    base::Error why{"", ""};
+    base::Error why{{}, ""};
     std::optional<Isolation::GateCheck> check = {};
   };
   // Called with the checkout lock held. Writes only if the checkout is clean and all gates have passed on the tree.

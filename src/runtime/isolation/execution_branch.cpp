@@ -14,6 +14,7 @@ namespace reeve::runtime {
 namespace fs = std::filesystem;
 
 using base::Error;
+using base::ErrorCode;
 using git::Repository;
 
 store::BranchRow ExecutionBranch::create(IsolationContext& context, const IsolationSettings& settings,
@@ -24,7 +25,7 @@ store::BranchRow ExecutionBranch::create(IsolationContext& context, const Isolat
       fs::symlink_status(repository.root() / worktrees_folder / root.text()).type() != fs::file_type::not_found;
   if (is_taken) {
     throw Error(
-        "git.branch_in_use",
+        ErrorCode::git_branch_in_use,
         fmt::format("the branch {} or its worktree already exists, from another Reeve instance", branch_name(root)),
         fmt::format("`git worktree remove --force .worktrees/{}` and `git branch -m {} NAME` clear the way",
                     root.text(), branch_name(root)));
@@ -47,7 +48,7 @@ ExecutionBranch ExecutionBranch::open(IsolationContext& context, const Isolation
   if (!row) {
     row = create(context, settings, root);
   } else if (row->remote && row->home != context.host) {
-    throw Error("git.elsewhere",
+    throw Error(ErrorCode::git_elsewhere,
                 fmt::format("{} is owned by the host {}", root.text(), base::quoted(base::visible(row->home))),
                 "use Reeve on that host");
   } else if (!row->is_open) {
@@ -70,7 +71,8 @@ std::optional<ExecutionBranch> ExecutionBranch::find(IsolationContext& context, 
   auto row = context.find_branch(root);
   if (!row) return std::nullopt;
   if (row->host != context.host) {
-    throw Error("git.elsewhere", fmt::format("{} has its worktrees on {}", root.text(), base::quoted(row->host)),
+    throw Error(ErrorCode::git_elsewhere,
+                fmt::format("{} has its worktrees on {}", root.text(), base::quoted(row->host)),
                 "use Reeve on that host");
   }
   if (row->remote && row->home != context.host) reclaim(context, *row);
@@ -86,14 +88,16 @@ std::optional<ExecutionBranch> ExecutionBranch::find(IsolationContext& context, 
 
 ExecutionBranch ExecutionBranch::get(IsolationContext& context, base::ExecutionId root) {
   auto branch = find(context, root);
-  if (!branch) throw Error("patch.no_repository", fmt::format("the repository of {} is not known", root.text()));
+  if (!branch) {
+    throw Error(ErrorCode::patch_no_repository, fmt::format("the repository of {} is not known", root.text()));
+  }
   return std::move(*branch);
 }
 
 ExecutionBranch ExecutionBranch::get(IsolationContext& context, const model::Patch& patch) {
   auto branch = find(context, patch.root_id);
   if (!branch) {
-    throw Error("patch.no_repository", fmt::format("the repository of {} is not known", patch.patch_id.text()),
+    throw Error(ErrorCode::patch_no_repository, fmt::format("the repository of {} is not known", patch.patch_id.text()),
                 "`reeve patch show` still shows its diff");
   }
   return std::move(*branch);
@@ -105,7 +109,7 @@ void ExecutionBranch::restore_ref() {
   if (current == row_.tip) return;
   check_free(current);
   if (repository_->set_ref(ref, row_.tip, current)) return;
-  throw Error("git.branch_in_use", fmt::format("another process is moving the branch {}", branch_name(root())),
+  throw Error(ErrorCode::git_branch_in_use, fmt::format("another process is moving the branch {}", branch_name(root())),
               "do not move it while its execution is running");
 }
 
@@ -114,7 +118,7 @@ void ExecutionBranch::check_free() const { check_free(repository_->find_ref(bran
 void ExecutionBranch::check_free(const std::optional<std::string>& current) const {
   const std::string name = branch_name(root());
   const auto refuse = [&](const fs::path& where) {
-    throw Error("git.branch_in_use",
+    throw Error(ErrorCode::git_branch_in_use,
                 fmt::format("the branch {} is checked out in {}", name, base::quoted(where.string())),
                 "check out another branch there: this one moves while its execution is running");
   };

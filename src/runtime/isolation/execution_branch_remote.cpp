@@ -17,6 +17,7 @@ namespace reeve::runtime {
 namespace fs = std::filesystem;
 
 using base::Error;
+using base::ErrorCode;
 using git::Remote;
 using git::Repository;
 
@@ -29,13 +30,13 @@ constexpr base::Milliseconds first_pause = std::chrono::seconds(1);
                               const std::optional<std::string>& there) {
   const std::string name = branch_name(branch.root);
   if (!branch.pushed) {
-    throw Error("git.remote_moved",
+    throw Error(ErrorCode::git_remote_moved,
                 fmt::format("the remote {} already has a branch {} from another Reeve instance",
                             base::quoted(remote.shown()), name),
                 fmt::format("if it is not needed, delete it: `git push --delete REMOTE {}`", name));
   }
   throw Error(
-      "git.remote_moved",
+      ErrorCode::git_remote_moved,
       fmt::format("the branch {} of the remote {} is {}, but Reeve pushed {}: it was changed outside Reeve", name,
                   base::quoted(remote.shown()), there ? there->substr(0, 12) : "gone", branch.pushed->substr(0, 12)),
       fmt::format("`git push --force REMOTE {}:refs/heads/{}` restores it, then `reeve flow retry {}`", *branch.pushed,
@@ -53,7 +54,7 @@ void with_tries(const IsolationContext& context, const std::function<void()>& ac
     try {
       return act();
     } catch (const Error& error) {
-      const bool may_pass = error.code() == "git.remote_failed" || error.code() == "git.timeout";
+      const bool may_pass = error.is(ErrorCode::git_remote_failed) || error.is(ErrorCode::git_timeout);
       if (!may_pass || tried == max_tries || context.gives_up()) throw;
     }
     context.pause(pause);
@@ -119,7 +120,7 @@ std::string ExecutionBranch::migrate(IsolationContext& context, const IsolationS
     return std::pair(store::find_branch(session, root), store::find_branch_place(session, root, context.host));
   });
   if (!row || !row->remote || !row->pushed) {
-    throw Error("git.elsewhere", fmt::format("{} has not been pushed yet", root.text()),
+    throw Error(ErrorCode::git_elsewhere, fmt::format("{} has not been pushed yet", root.text()),
                 "use the host where it was started");
   }
   Repository& repository = context.open_repository(settings.project);
@@ -128,7 +129,7 @@ std::string ExecutionBranch::migrate(IsolationContext& context, const IsolationS
       repository.find_ref(branch_ref(root)) ||
       fs::symlink_status(repository.root() / worktrees_folder / root.text()).type() != fs::file_type::not_found;
   if (!was_here && is_taken) {
-    throw Error("git.branch_in_use",
+    throw Error(ErrorCode::git_branch_in_use,
                 fmt::format("the repository {} already has a branch {} or its worktree from another Reeve instance",
                             base::quoted(repository.root().string()), branch_name(root)),
                 "give each daemon its own clone");
@@ -139,7 +140,7 @@ std::string ExecutionBranch::migrate(IsolationContext& context, const IsolationS
   if (!there || (there != row->pushed && there != row->sending)) throw_moved(remote, *row, there);
   // The store defines the tip; the remote may be ahead of it by a commit that was never accepted.
   if (!repository.has_commit(row->tip)) {
-    throw Error("git.remote_moved",
+    throw Error(ErrorCode::git_remote_moved,
                 fmt::format("the remote {} does not have {}, the tip of the branch {}: {} has not pushed it yet",
                             base::quoted(remote.shown()), row->tip.substr(0, 12), branch_name(root),
                             base::quoted(base::visible(row->home))),
@@ -153,7 +154,7 @@ void ExecutionBranch::reclaim(IsolationContext& context, store::BranchRow& row) 
   const bool is_over = context.call(
       [root](ledger::Transaction& transaction) { return model::is_over(ledger::find_root(transaction, root).status); });
   const auto elsewhere = [&] {
-    return Error("git.elsewhere",
+    return Error(ErrorCode::git_elsewhere,
                  fmt::format("{} is owned by the host {}", root.text(), base::quoted(base::visible(row.home))),
                  "try again when it has ended");
   };

@@ -11,6 +11,7 @@
 namespace reeve::runtime {
 
 using base::Error;
+using base::ErrorCode;
 using model::PatchState;
 using store::WorktreeRow;
 
@@ -20,7 +21,7 @@ std::optional<model::ExecutionStatus> read_status(ledger::Transaction& transacti
   try {
     return ledger::find_root(transaction, root).status;
   } catch (const Error& error) {
-    if (error.code() != "execution.not_found") throw;
+    if (!error.is(ErrorCode::execution_not_found)) throw;
     return std::nullopt;
   }
 }

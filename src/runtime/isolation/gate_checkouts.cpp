@@ -13,6 +13,7 @@ namespace reeve::runtime {
 namespace fs = std::filesystem;
 
 using base::Error;
+using base::ErrorCode;
 using git::Repository;
 
 PreparedFolder GateCheckouts::make(const IsolationSettings& settings, const NodeAttemptId& place,
@@ -52,7 +53,7 @@ PreparedFolder GateCheckouts::renew(const IsolationSettings& settings, base::Exe
   const std::string prefix = worktree_folder(root, "");
   const bool is_its = is_throwaway(folder_name) && folder_name.starts_with(prefix + ".");
   if (!is_its) {
-    throw Error("git.unsafe_folder",
+    throw Error(ErrorCode::git_unsafe_folder,
                 fmt::format("{} is not a checkout of {}", base::quoted(checkout.folder), root.text()));
   }
   const std::string name = folder_name.substr(prefix.size() + 1);

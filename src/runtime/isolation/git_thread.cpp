@@ -9,7 +9,8 @@ GitThread::GitThread() : thread_([this] { run(); }) {}
 std::expected<void, base::Error> GitThread::submit(Work work) {
   const std::scoped_lock lock(mutex_);
   if (queue_.size() >= max_waiting) {
-    return std::unexpected(base::Error("git.busy", "too many requests are waiting for git", "try again in a moment"));
+    return std::unexpected(
+        base::Error(base::ErrorCode::git_busy, "too many requests are waiting for git", "try again in a moment"));
   }
   queue_.push_back(std::move(work));
   ++unfinished_;

@@ -11,6 +11,7 @@
 namespace reeve::runtime {
 
 using base::Error;
+using base::ErrorCode;
 using git::Repository;
 
 void ExecutionSecrets::add(base::ExecutionId root, const IsolationSettings& settings) {
@@ -54,7 +55,8 @@ Repository& IsolationContext::open_repository(const std::string& project) {
   if (known != repositories.end()) return known->second;
   auto found = Repository::find(project, scratch);
   if (!found) {
-    throw Error("git.not_a_repository", fmt::format("{} is no longer in a git repository", base::quoted(project)),
+    throw Error(ErrorCode::git_not_a_repository,
+                fmt::format("{} is no longer in a git repository", base::quoted(project)),
                 "restore its `.git`, or start a new execution");
   }
   return repositories.emplace(project, std::move(*found)).first->second;
@@ -64,7 +66,7 @@ void IsolationContext::try_git(const std::string& what, const std::function<void
   try {
     act();
   } catch (const Error& error) {
-    if (error.code().starts_with("store.")) throw;
+    if (error.is_in(base::ErrorArea::store)) throw;
     log_warning(fmt::format("{}: {}", what, error.message()));
   } catch (const std::filesystem::filesystem_error& error) {
     log_warning(fmt::format("{}: {}", what, error.what()));

@@ -11,7 +11,7 @@ void keep_commit(git::Repository& repository, const std::string& ref, const std:
     const auto current = repository.find_ref(ref);
     if (current == commit || repository.set_ref(ref, commit, current)) return;
   }
-  throw base::Error("git.failed", fmt::format("another process is moving {}", ref),
+  throw base::Error(base::ErrorCode::git_failed, fmt::format("another process is moving {}", ref),
                     "do not change refs under refs/reeve");
 }
 

@@ -16,6 +16,7 @@ namespace reeve::runtime {
 namespace fs = std::filesystem;
 
 using base::Error;
+using base::ErrorCode;
 using model::PatchState;
 using store::WorktreeRow;
 
@@ -64,7 +65,7 @@ Isolation::Collected NodeChanges::collect(const IsolationSettings& settings, con
   const auto row = worktrees_.find_leased(branch, place);
   const bool is_gone = row && row->is_ready && !WorktreePool::exists(branch, *row) && !patches_.find(place);
   if (is_gone) {
-    throw Error("git.worktree_gone",
+    throw Error(ErrorCode::git_worktree_gone,
                 fmt::format("the worktree {} was removed or replaced by a link: the changes of {} there are unknown",
                             base::quoted(worktree_path(branch, row->name).string()), base::quoted(place.node)),
                 fmt::format("make the tool leave its folder in place, then `reeve flow retry {}`", place.root.text()));
@@ -74,7 +75,7 @@ Isolation::Collected NodeChanges::collect(const IsolationSettings& settings, con
   if (!collected.commit || !row) return collected;
   const auto moved = branch.repository().list_moved_submodules(row->base_commit, *collected.commit);
   if (moved.empty()) return collected;
-  throw Error("git.submodule_changed",
+  throw Error(ErrorCode::git_submodule_changed,
               fmt::format("{} moved submodules to commits that this repository does not contain: {}",
                           base::quoted(place.node), list_some(moved)),
               "push the commits made in the submodule, and have a task set the submodule's commit explicitly");

@@ -20,6 +20,7 @@
 namespace reeve::runtime {
 
 using base::Error;
+using base::ErrorCode;
 using ledger::Transaction;
 using model::Patch;
 using model::PatchState;
@@ -51,7 +52,7 @@ std::vector<Patch> find_cancelled(store::Session& session, base::ExecutionId roo
 }  // namespace
 
 void throw_wrong_state(const Patch& patch, std::string_view action, std::string fix) {
-  throw Error("patch.state",
+  throw Error(ErrorCode::patch_state,
               fmt::format("{} is {}: it cannot be {}", patch.patch_id.text(), base::spell(patch.state), action),
               std::move(fix));
 }
@@ -130,7 +131,7 @@ Patch PatchLedger::drop(base::PatchId id, const std::string& by) {
   if (patch.branch_commit) {
     const auto in_the_way = remove_from_branch(branch, patch, dropped);
     if (!in_the_way.empty()) {
-      throw Error("patch.conflicted",
+      throw Error(ErrorCode::patch_conflicted,
                   fmt::format("later patches build on {}: {}. Nothing was changed.", patch.patch_id.text(),
                               list_all(in_the_way)),
                   "drop the later ones first");

@@ -13,6 +13,7 @@ namespace reeve::runtime {
 namespace fs = std::filesystem;
 
 using base::Error;
+using base::ErrorCode;
 using git::Repository;
 
 namespace {
@@ -39,14 +40,14 @@ Isolation::Survey survey_project(IsolationContext& context, const std::string& p
   if (!found) return {};
   Repository& repository = context.open_repository(project);
   if (repository.find_ref("refs/heads/reeve")) {
-    throw Error("git.branch_in_use",
+    throw Error(ErrorCode::git_branch_in_use,
                 "the branch `reeve` prevents execution branches such as `reeve/EX-9`: git cannot store both",
                 "rename it: git branch -m reeve NAME");
   }
   const fs::path worktrees = repository.root() / worktrees_folder;
   const auto kind = fs::symlink_status(worktrees).type();
   if (kind != fs::file_type::not_found && kind != fs::file_type::directory) {
-    throw Error("git.unsafe_folder",
+    throw Error(ErrorCode::git_unsafe_folder,
                 fmt::format("{} is a link or a file, not a folder", base::quoted(worktrees.string())),
                 "remove it: Reeve creates worktrees there");
   }

@@ -7,6 +7,7 @@
 namespace reeve::runtime {
 
 using base::Error;
+using base::ErrorCode;
 
 namespace {
 
@@ -17,7 +18,7 @@ std::optional<Error> try_setup(const SetupPlan& plan, const std::function<bool()
   } catch (const Error& error) {
     return error;
   } catch (const std::exception& failure) {
-    return Error("worktree.setup_failed", failure.what());
+    return Error(ErrorCode::worktree_setup_failed, failure.what());
   }
 }
 
@@ -73,7 +74,7 @@ void SetupThreads::start(const std::shared_ptr<Setup>& setup) {
     });
   } catch (const std::system_error& failure) {
     run_on_owner_([this, setup, why = std::string(failure.what())] {
-      end(setup, Error("os.failed", "cannot start a thread for the setup of a worktree: " + why));
+      end(setup, Error(ErrorCode::os_failed, "cannot start a thread for the setup of a worktree: " + why));
     });
   }
 }
@@ -105,7 +106,8 @@ void SetupThreads::start_waiting() {
     // Reported later, after the caller has continued. Until then it counts as running.
     running_.push_back(setup);
     run_on_owner_([this, setup] {
-      end(setup, Error("worktree.setup_failed", "the setup of the worktree was not started: its task was cancelled"));
+      end(setup,
+          Error(ErrorCode::worktree_setup_failed, "the setup of the worktree was not started: its task was cancelled"));
     });
   }
 }

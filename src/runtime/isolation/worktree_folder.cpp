@@ -15,6 +15,7 @@ namespace reeve::runtime {
 namespace fs = std::filesystem;
 
 using base::Error;
+using base::ErrorCode;
 using git::Repository;
 
 namespace {
@@ -27,7 +28,8 @@ fs::path path_in_repository(const Repository& repository, const std::string& pro
 void make_worktrees_folder(const fs::path& folder) {
   const auto kind = fs::symlink_status(folder).type();
   if (kind != fs::file_type::not_found && kind != fs::file_type::directory) {
-    throw Error("git.unsafe_folder", fmt::format("{} is a link or a file, not a folder", base::quoted(folder.string())),
+    throw Error(ErrorCode::git_unsafe_folder,
+                fmt::format("{} is a link or a file, not a folder", base::quoted(folder.string())),
                 "remove it: Reeve creates worktrees there");
   }
   os::create_folders(folder);
@@ -54,7 +56,7 @@ std::string task_folder(const ExecutionBranch& branch, const std::string& name) 
     so_far /= part;
     if (worktree.make_folder(so_far.string()) && worktree.open_folder(so_far.string())) continue;
     throw Error(
-        "git.unsafe_folder",
+        ErrorCode::git_unsafe_folder,
         fmt::format("{} is not a folder in the worktree of {}", base::quoted(so_far.string()), branch.root().text()),
         "the project's folder must be a folder in every commit");
   }

@@ -16,6 +16,7 @@ namespace reeve::runtime {
 namespace fs = std::filesystem;
 
 using base::Error;
+using base::ErrorCode;
 using model::PatchState;
 using store::WorktreeRow;
 
@@ -110,7 +111,7 @@ bool WorktreePool::lease_row(const IsolationSettings& settings, const ExecutionB
 std::string WorktreePool::finish_setup(const ExecutionBranch& branch, const NodeAttemptId& place) {
   auto row = find_leased(branch, place);
   if (!row) {
-    throw Error("git.worktree_gone",
+    throw Error(ErrorCode::git_worktree_gone,
                 fmt::format("the worktree of {} was released while it was being set up", base::quoted(place.node)),
                 fmt::format("`reeve flow retry {}` creates another", place.root.text()));
   }

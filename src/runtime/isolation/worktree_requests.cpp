@@ -9,6 +9,7 @@
 namespace reeve::runtime {
 
 using base::Error;
+using base::ErrorCode;
 
 void WorktreeRequests::prepare(Request request) {
   const NodeAttemptId place = request.place;
@@ -60,7 +61,7 @@ void WorktreeRequests::remove(const NodeAttemptId& place) {
 void WorktreeRequests::refuse_all(base::ExecutionId root) {
   for (const Request& request : waiting_) {
     if (request.place.root != root) continue;
-    request.answer(std::unexpected(Error("execution.over", fmt::format("{} has ended", root.text()))));
+    request.answer(std::unexpected(Error(ErrorCode::execution_over, fmt::format("{} has ended", root.text()))));
   }
   std::erase_if(waiting_, [root](const Request& request) { return request.place.root == root; });
 }

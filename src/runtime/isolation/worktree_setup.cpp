@@ -26,6 +26,7 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t max_copied = std::size_t{64} << 20U;
@@ -34,7 +35,8 @@ constexpr const char* cancelled = "was cancelled";
 constexpr auto poll_interval = std::chrono::milliseconds(200);
 
 [[noreturn]] void throw_copy(const std::string& name, std::string_view why) {
-  throw Error("worktree.copy_failed", fmt::format("cannot copy {} into the worktree: {}", base::quoted(name), why),
+  throw Error(ErrorCode::worktree_copy_failed,
+              fmt::format("cannot copy {} into the worktree: {}", base::quoted(name), why),
               "`worktree.copy` names regular files of the project");
 }
 
@@ -56,7 +58,7 @@ void copy_one(const os::Folder& from, const os::Folder& to, const std::string& n
   const auto source = from.open_file(name, O_RDONLY | O_NONBLOCK);
   if (!source && source.error() == ENOENT) {
     throw Error(
-        "worktree.copy_failed",
+        ErrorCode::worktree_copy_failed,
         fmt::format("cannot copy {} into the worktree: there is no such file in the project", base::quoted(name)),
         "create it, then `reeve flow retry`; or remove it from `worktree.copy` and start a new execution with "
         "`reeve flow run`, because an execution keeps the config it began with");
@@ -138,7 +140,7 @@ void run_one(const SetupPlan& plan, const os::Fd& lock, const std::vector<std::s
     const auto secrets = make_secrets(plan.environment, plan.secrets);
     const std::string tail = output_tail(base::redact(*secrets, output));
     throw Error(
-        "worktree.setup_failed",
+        ErrorCode::worktree_setup_failed,
         fmt::format("{} failed while the worktree was set up: {}{}{}",
                     base::quoted(base::redact(*secrets, base::join(argv, " "))), why, tail.empty() ? "" : ": ", tail),
         why == cancelled
@@ -149,7 +151,9 @@ void run_one(const SetupPlan& plan, const os::Fd& lock, const std::vector<std::s
   std::vector<std::string> environment;
   for (const auto& [name, value] : plan.environment) environment.push_back(fmt::format("{}={}", name, value));
   os::Pipe pipe = os::make_pipe();
-  if (::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK) != 0) base::throw_errno("os.failed", "cannot read a pipe", errno);
+  if (::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK) != 0) {
+    base::throw_errno(ErrorCode::os_failed, "cannot read a pipe", errno);
+  }
   auto process = os::spawn({.argv = argv,
                             .environment = environment,
                             .folder = plan.to.string(),
@@ -191,7 +195,7 @@ os::FileLock end_setup(const std::filesystem::path& lock) {
   for (const auto until = Clock::now() + timeout;;) {
     if (auto taken = os::FileLock::try_take(lock.string())) return std::move(*taken);
     if (Clock::now() > until) {
-      throw Error("worktree.setup_failed", "an earlier worktree setup is still running",
+      throw Error(ErrorCode::worktree_setup_failed, "an earlier worktree setup is still running",
                   fmt::format("find it: fuser -v {}", lock.string()));
     }
     kill_holders(lock);
@@ -220,7 +224,9 @@ void set_up_worktree(const SetupPlan& plan, const std::function<bool()>& is_endi
   const os::FileLock lock = end_setup(plan.lock);
   const auto until = Clock::now() + plan.limit;
   for (const std::vector<std::string>& argv : plan.settings.setup) {
-    if (is_ending()) throw Error("worktree.setup_failed", std::string("the setup of the worktree ") + cancelled);
+    if (is_ending()) {
+      throw Error(ErrorCode::worktree_setup_failed, std::string("the setup of the worktree ") + cancelled);
+    }
     if (!argv.empty()) run_one(plan, lock.file(), argv, until, is_ending);
   }
 }

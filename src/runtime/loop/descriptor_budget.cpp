@@ -39,7 +39,7 @@ DescriptorBudget divide_own_descriptors() {
 }
 
 base::Error no_descriptors(const DescriptorBudget& budget, std::size_t runs) {
-  return {"run.no_descriptors",
+  return {base::ErrorCode::run_no_descriptors,
           fmt::format("no file descriptors left for another run: {} runs are alive, and the limit of {} open files "
                       "allows {}",
                       runs, budget.limit, budget.max_runs),

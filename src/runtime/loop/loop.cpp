@@ -23,10 +23,12 @@ namespace reeve::runtime {
 
 namespace {
 
+using base::ErrorCode;
+
 namespace asio = boost::asio;
 
 os::Fd checked(int fd, std::string_view doing) {
-  if (fd < 0) base::throw_errno("os.failed", doing, errno, "raise the limit of open files (ulimit -n)");
+  if (fd < 0) base::throw_errno(ErrorCode::os_failed, doing, errno, "raise the limit of open files (ulimit -n)");
   return os::Fd(fd);
 }
 
@@ -40,7 +42,7 @@ class Watches {
     const std::uint64_t id = next_id_++;
     epoll_event event{.events = EPOLLIN, .data = {.u64 = id}};
     if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-      base::throw_errno("os.failed", "cannot wait for a descriptor", errno);
+      base::throw_errno(ErrorCode::os_failed, "cannot wait for a descriptor", errno);
     }
     watches_.emplace(id, Watch{fd, std::make_shared<Loop::Task>(std::move(ready))});
     return id;

@@ -57,7 +57,7 @@ TEST(Loop, exception_leaves_run_and_no_task_is_lost) {
   bool later = false;
   const Loop::Hold bad = loop.at(loop.now(), [] { throw std::runtime_error("timer"); });
   const Loop::Hold good = loop.at(loop.now() + 1ms, [&] { later = true, put(pipe.write, "x"); });
-  loop.post([] { throw base::Error("os.failed", "post"); });
+  loop.post([] { throw base::Error(base::ErrorCode::os_failed, "post"); });
   EXPECT_THROW(loop.run(), base::Error);
   EXPECT_THROW(loop.run(), std::runtime_error);
   EXPECT_THROW(loop.run(), std::runtime_error);

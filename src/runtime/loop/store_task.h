@@ -27,7 +27,8 @@ template <class Steps, class Done, class T>
 struct StoreMatter {
   Steps steps;
   Done done;
-  std::expected<T, base::Error> answer = std::unexpected(base::Error("store.failed", "the operation did not run"));
+  std::expected<T, base::Error> answer =
+      std::unexpected(base::Error(base::ErrorCode::store_failed, "the operation did not run"));
 };
 
 template <class Steps, class Done, class T>
@@ -72,8 +73,8 @@ void ask_store(ledger::Ledger& ledger, Loop& loop, StoreSteps<Before, Work, Afte
   std::shared_ptr<Matter> matter = loop.make<Matter>(std::move(steps), std::move(done));
   if (ledger.submit(std::make_unique<detail::StoreTask<Steps, Done, T>>(loop, matter))) return;
   loop.post([matter = std::move(matter)] {
-    matter->done(std::unexpected(
-        base::Error("store.busy", "too many requests are waiting for the store", "try again in a moment")));
+    matter->done(std::unexpected(base::Error(base::ErrorCode::store_busy, "too many requests are waiting for the store",
+                                             "try again in a moment")));
   });
 }
 

@@ -37,13 +37,14 @@ void StoreWatch::ask(Told told) {
     return;
   }
   const std::uint64_t number = next_waiting_++;
-  waiting_.emplace(number, Waiting{std::move(told), loop_.at(loop_.now() + timeout, [this, number] {
-                                     // Removed together with its timer, which is making this call.
-                                     const auto late = waiting_.extract(number);
-                                     late.mapped().told(std::unexpected(base::Error(
-                                         "store.unavailable", "the store has not answered within two seconds",
-                                         "run `reeve doctor`; logs/daemon.log has the details")));
-                                   })});
+  waiting_.emplace(number,
+                   Waiting{std::move(told), loop_.at(loop_.now() + timeout, [this, number] {
+                             // Removed together with its timer, which is making this call.
+                             const auto late = waiting_.extract(number);
+                             late.mapped().told(std::unexpected(base::Error(
+                                 base::ErrorCode::store_unavailable, "the store has not answered within two seconds",
+                                 "run `reeve doctor`; logs/daemon.log has the details")));
+                           })});
   if (!std::exchange(is_asking_, true)) ask_now();
 }
 

@@ -20,6 +20,8 @@ namespace reeve::runtime {
 
 namespace {
 
+using base::ErrorCode;
+
 constexpr std::size_t max_output = 4'096;
 constexpr std::size_t max_words = 500;
 
@@ -28,7 +30,7 @@ os::Fd make_input(const std::string& text) {
   os::Fd file(::memfd_create("reeve-errand", MFD_CLOEXEC));
   const bool is_written =
       file && ::pwrite(file.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
-  if (!is_written) base::throw_errno("os.failed", "cannot write the input of a program", errno);
+  if (!is_written) base::throw_errno(ErrorCode::os_failed, "cannot write the input of a program", errno);
   return file;
 }
 
@@ -66,7 +68,9 @@ HookCommand::~HookCommand() {
 void HookCommand::begin() {
   const os::Fd input = plan_.input.empty() ? os::Fd() : make_input(plan_.input);
   os::Pipe pipe = os::make_pipe();
-  if (::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK) != 0) base::throw_errno("os.failed", "cannot read a pipe", errno);
+  if (::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK) != 0) {
+    base::throw_errno(ErrorCode::os_failed, "cannot read a pipe", errno);
+  }
   auto process = os::spawn({.argv = plan_.argv,
                             .environment = plan_.environment,
                             .input = input.get(),

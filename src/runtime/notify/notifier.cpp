@@ -22,6 +22,7 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using model::Notification;
 using store::Sql;
 using Kind = WebhookVerdict::Kind;
@@ -90,7 +91,7 @@ void Notifier::load_positions(std::int64_t last) {
     try {
       const auto value = json::parse(os::read_file(options_.positions, longest_file));
       auto read = value ? json::from_value<std::vector<Position>>(*value) : std::unexpected(value.error().text());
-      if (!read) throw Error("file.unreadable", read.error());
+      if (!read) throw Error(ErrorCode::file_unreadable, read.error());
       positions = std::move(*read);
     } catch (const Error& failure) {
       options_.log_warning(fmt::format("notify: {} is damaged ({}); undelivered notifications are dropped",

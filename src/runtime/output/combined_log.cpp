@@ -199,7 +199,7 @@ std::string CombinedLog::read_tail(std::size_t bytes) const {
 fs::path CombinedLog::rotated(std::int64_t number) const { return fmt::format("{}.{}", path_.string(), number); }
 
 void CombinedLog::fail(std::string_view doing, int error) const {
-  base::throw_errno("log.unwritable", fmt::format("{} {}", doing, base::quoted(path_.string())), error,
+  base::throw_errno(base::ErrorCode::log_unwritable, fmt::format("{} {}", doing, base::quoted(path_.string())), error,
                     error == ENOSPC ? "free some space on the disk" : "");
 }
 

@@ -10,7 +10,9 @@ using store::Sql;
 
 namespace {
 
-constexpr std::string_view repeated = "api.repeated";
+using base::ErrorCode;
+
+constexpr ErrorCode repeated = ErrorCode::api_repeated;
 
 // The part stored after the id: "TR-17\n201\n{…}".
 std::string answer_text(const SentAnswer& answer) {
@@ -30,11 +32,11 @@ std::optional<std::string> find_answer(ledger::Transaction& transaction,
     found = std::string(row.text(1));
   });
   if (!is_same) {
-    throw base::Error("api.key_reused", "this Idempotency-Key was used for another request", "send a new key");
+    throw base::Error(ErrorCode::api_key_reused, "this Idempotency-Key was used for another request", "send a new key");
   }
   if (!found) return found;
   const std::size_t end = found->find('\n');
-  if (end != std::string::npos) throw base::Error(std::string(repeated), found->substr(end + 1));
+  if (end != std::string::npos) throw base::Error(repeated, found->substr(end + 1));
   return found;
 }
 
@@ -62,7 +64,7 @@ void forget_answers(ledger::Transaction& transaction, base::WallTime before) {
 }
 
 std::optional<SentAnswer> read_repeated(const base::Error& error) {
-  if (error.code() != repeated) return std::nullopt;
+  if (!error.is(repeated)) return std::nullopt;
   const std::string& text = error.message();
   SentAnswer answer;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), answer.status);

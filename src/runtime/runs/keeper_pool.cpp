@@ -60,7 +60,8 @@ void KeeperPool::fill() {
   while (failures_ >= max_failures && !waiting_.empty()) {
     const Taken taken = std::move(waiting_.front());
     waiting_.pop_front();
-    taken(std::unexpected(base::Error("daemon.no_keeper", fmt::format("cannot start {}{}", options_.program, failure_),
+    taken(std::unexpected(base::Error(base::ErrorCode::daemon_no_keeper,
+                                      fmt::format("cannot start {}{}", options_.program, failure_),
                                       "see logs/daemon.log in the state folder, or run `reeve doctor`")));
   }
 }

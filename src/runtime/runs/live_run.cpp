@@ -16,6 +16,7 @@ namespace reeve::runtime {
 namespace {
 
 using base::BootTime;
+using base::ErrorCode;
 
 std::int64_t ns_of(BootTime time) { return time.time_since_epoch().count(); }
 
@@ -229,7 +230,8 @@ void LiveRun::on_output(OutputBatch batch) {
 
 void LiveRun::end(model::RunEnding ending, base::Milliseconds grace, Done done) {
   if (engine::has_exited(state_)) {
-    done(std::unexpected(base::Error("run.not_running", fmt::format("{} has ended", record().tool_run_id.text()))));
+    done(std::unexpected(
+        base::Error(ErrorCode::run_not_running, fmt::format("{} has ended", record().tool_run_id.text()))));
     return;
   }
   const bool is_first = engine::is_alive(state_);

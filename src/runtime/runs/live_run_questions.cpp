@@ -17,12 +17,13 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 
 // The end of the output, from which the screen is reconstructed.
 constexpr std::uint64_t tail_bytes = 256ULL * 1024;
 
 Error one_at_a_time(base::RunId run) {
-  return {"approval.one_at_a_time", fmt::format("{} already has an open question", run.text()),
+  return {ErrorCode::approval_one_at_a_time, fmt::format("{} already has an open question", run.text()),
           "wait for its answer, then ask the next"};
 }
 
@@ -88,11 +89,12 @@ model::Approval LiveRun::make_approval(const Question& question) const {
 
 void LiveRun::ask(const Question& question, AskDone done) {
   if (!engine::is_alive(state_)) {
-    done(std::unexpected(Error("run.not_running", fmt::format("{} is ending", record().tool_run_id.text()))));
+    done(std::unexpected(Error(ErrorCode::run_not_running, fmt::format("{} is ending", record().tool_run_id.text()))));
     return;
   }
   if (!start_.plan.may_ask) {
-    done(std::unexpected(Error("approval.gate_asks", "a gate cannot ask questions: its exit code is the answer")));
+    done(std::unexpected(
+        Error(ErrorCode::approval_gate_asks, "a gate cannot ask questions: its exit code is the answer")));
     return;
   }
   handle(engine::QuestionSubmitted{});
@@ -122,7 +124,7 @@ void LiveRun::submit(Submission submission) {
                 handle(engine::QuestionStored{});
                 if (!asked) return done(std::unexpected(asked.error()));
                 if (asked->run) return done(std::unexpected(one_at_a_time(id)));
-                return done(std::unexpected(Error("run.not_running", fmt::format("{} has ended", id.text()))));
+                return done(std::unexpected(Error(ErrorCode::run_not_running, fmt::format("{} has ended", id.text()))));
               }
               set_status(*asked->run);
               handle(engine::QuestionStored{engine::AskedQuestion{asked->approval->approval_id, prompt}});

@@ -169,7 +169,7 @@ void LiveRun::perform(const engine::StoreStatus& action) {
       },
       [this, alive = std::weak_ptr(alive_)](std::expected<std::optional<model::Run>, Error> moved) {
         if (alive.expired() || engine::has_exited(state_)) return;
-        const bool is_unreachable = !moved && moved.error().code().starts_with("store.");
+        const bool is_unreachable = !moved && moved.error().is_in(base::ErrorArea::store);
         engine::StatusStored event{.is_stored = !is_unreachable};
         if (moved && *moved) {
           set_status(**moved);

@@ -27,6 +27,7 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using model::Run;
 
 // Other work is queued behind this, so slower kills are retried.
@@ -52,7 +53,7 @@ std::optional<std::string> read_if_there(const std::string& path, std::size_t mo
   } catch (const Error& error) {
     struct stat status{};
     const bool is_file = ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-    if (error.code() == "file.unreadable" && is_file) throw;
+    if (error.is(ErrorCode::file_unreadable) && is_file) throw;
     return std::nullopt;
   }
 }
@@ -409,7 +410,7 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
     return settle_interruption(std::move(found), std::move(plan), policy, std::move(done));
   }
   const auto go_on = [this, found, plan, policy, done](const std::optional<Error>& error) {
-    if (error && error->code().starts_with("store.")) return try_later(found, done);
+    if (error && error->is_in(base::ErrorArea::store)) return try_later(found, done);
     if (error) {
       context_.log_warning(fmt::format("{} is not run again: its changes could not be set aside: {}",
                                        found.attempt.run.text(), error->message()));

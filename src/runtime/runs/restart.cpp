@@ -15,6 +15,7 @@
 namespace reeve::runtime {
 
 using base::Error;
+using base::ErrorCode;
 using model::Run;
 
 namespace {
@@ -39,7 +40,7 @@ void Supervisor::start_again(Found found, RunPlan plan, std::function<void()> do
     if (!keeper || !has_files) {
       // Counted, so that a person is asked if keepers never start or the disk stays full. Missing descriptors do not
       // count: they become free when another run ends.
-      if (keeper || keeper.error().code() != "run.no_descriptors") ++starts_[found.attempt.run];
+      if (keeper || !keeper.error().is(ErrorCode::run_no_descriptors)) ++starts_[found.attempt.run];
       return try_later(found, done);
     }
     auto kept = std::make_shared<IdleKeeper>(std::move(*keeper));

@@ -17,6 +17,7 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using model::Run;
 
 constexpr auto resume_pause = std::chrono::seconds(1);
@@ -31,7 +32,7 @@ FoundLaunch read_launch(const std::string& folder) {
   try {
     return {read_plan(os::read_file(folder + "/" + keeper::launch_name, keeper::launch_bytes))};
   } catch (const Error& error) {
-    return {std::nullopt, error.code() != "file.not_found"};
+    return {std::nullopt, !error.is(ErrorCode::file_not_found)};
   }
 }
 
@@ -129,7 +130,7 @@ void Supervisor::resume_with(base::RunId run, base::ApprovalId grant, RunPlan pl
   const auto settle = [folder, fingerprint, nonce = start.nonce](const std::expected<Resumed, Error>& resumed) {
     if (resumed && resumed->attempt) {
       name_attempt(folder, nonce, *resumed->attempt);
-    } else if (resumed || resumed.error().code() != "store.unknown_outcome") {
+    } else if (resumed || !resumed.error().is(ErrorCode::store_unknown_outcome)) {
       drop_draft(folder, nonce);
     }
     if (resumed && resumed->asked) save_fingerprint(folder, engine::digest_of(fingerprint), fingerprint);

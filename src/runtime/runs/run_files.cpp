@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view draft_start = "new-";
 
 [[noreturn]] void fail(std::string_view what, const std::string& folder) {
-  base::throw_errno("run.unwritable", fmt::format("cannot write {} in {}", what, folder), errno,
+  base::throw_errno(base::ErrorCode::run_unwritable, fmt::format("cannot write {} in {}", what, folder), errno,
                     "is the disk full, or the state folder not writable?");
 }
 

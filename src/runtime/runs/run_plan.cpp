@@ -17,6 +17,7 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using Environment = std::map<std::string, std::string>;
 
 constexpr std::string_view prompt_place = "{prompt}";
@@ -87,11 +88,11 @@ std::expected<model::ToolProfile, Error> find_profile(const std::map<std::string
                       : names.empty() ? "the config defines no tools; add one under `tools:`"
                                       : fmt::format("the config defines {}", base::join(names, ", "));
     return std::unexpected(
-        Error("run.unknown_tool", fmt::format("there is no tool {}", base::quoted(tool)), std::move(fix)));
+        Error(ErrorCode::run_unknown_tool, fmt::format("there is no tool {}", base::quoted(tool)), std::move(fix)));
   }
   if (found->second.headless == model::Headless::unsupported) {
     return std::unexpected(
-        Error("run.headless_unsupported",
+        Error(ErrorCode::run_headless_unsupported,
               fmt::format("{} cannot run unattended: its profile says `headless: unsupported`", base::quoted(tool)),
               "run it yourself in a terminal, or choose another tool"));
   }
@@ -111,7 +112,7 @@ void apply_request(model::ToolProfile& profile, const wire::RunRequest& request)
 
 std::expected<void, Error> check_request(const wire::RunRequest& request) {
   const auto refuse = [](std::string message, std::string fix) {
-    return std::unexpected(Error("run.bad_request", std::move(message), std::move(fix)));
+    return std::unexpected(Error(ErrorCode::run_bad_request, std::move(message), std::move(fix)));
   };
   if (!request.cwd.starts_with('/')) return refuse("`cwd` is not an absolute path", "give a path that begins with /");
   if (request.rows < 1 || request.rows > max_rows || request.columns < 1 || request.columns > max_rows) {
@@ -146,12 +147,13 @@ std::expected<RunPlan, Error> make_plan(model::ToolProfile profile, const wire::
     plan.argv.push_back(fill_in(word, all));
   }
   if (has_place && !request.prompt) {
-    return std::unexpected(Error("run.bad_request", fmt::format("{} needs a prompt", base::quoted(*request.tool)),
+    return std::unexpected(Error(ErrorCode::run_bad_request,
+                                 fmt::format("{} needs a prompt", base::quoted(*request.tool)),
                                  "give one with --prompt"));
   }
   plan.argv.insert(plan.argv.end(), request.argv.begin(), request.argv.end());
   if (plan.argv.empty() || plan.argv.front().empty()) {
-    return std::unexpected(Error("run.no_command", "there is no command to run", "put it after `--`"));
+    return std::unexpected(Error(ErrorCode::run_no_command, "there is no command to run", "put it after `--`"));
   }
   plan.tool = request.tool ? *request.tool : std::filesystem::path(plan.argv.front()).filename().string();
   if (plan.tool.empty()) plan.tool = plan.argv.front();

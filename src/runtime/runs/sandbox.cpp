@@ -20,12 +20,13 @@ namespace reeve::runtime {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 
 constexpr std::size_t status_bytes = 4'096;
 constexpr auto probe_timeout = std::chrono::seconds(10);
 
 Error unavailable(std::string_view why) {
-  return {"run.sandbox_unavailable",
+  return {ErrorCode::run_sandbox_unavailable,
           fmt::format("the tool asks for `sandbox: guard`, but bubblewrap cannot start: {}", why),
           "`reeve doctor` shows what is missing"};
 }

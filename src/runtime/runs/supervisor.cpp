@@ -25,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 using base::Error;
+using base::ErrorCode;
 using model::Run;
 
 std::optional<std::int64_t> deadline_ms(const std::optional<base::BootTime>& deadline) {
@@ -121,7 +122,7 @@ void Supervisor::start_with(RunPlan plan, StartTerms terms, IdleKeeper keeper, R
                            [runs, nonce = attempt.nonce](const std::expected<Stored, Error>& stored) {
                              if (stored && stored->is_new) {
                                name_run(runs, nonce, stored->record.tool_run_id);
-                             } else if (stored || stored.error().code() != "store.unknown_outcome") {
+                             } else if (stored || !stored.error().is(ErrorCode::store_unknown_outcome)) {
                                drop_draft(runs, nonce);
                              }
                            }},
@@ -322,13 +323,13 @@ void Supervisor::cancel(base::RunId run, Cancellation cancellation, RunAnswer an
       [run, reason](ledger::Transaction& transaction) {
         const auto found = store::find_run(transaction.session(), run);
         if (found && is_final(found->run.status)) {
-          throw Error("run.not_running",
+          throw Error(ErrorCode::run_not_running,
                       fmt::format("{} is already {}. Nothing changed.", run.text(), base::spell(found->run.status)));
         }
         const bool has_process = found && found->run.status != model::RunStatus::queued &&
                                  found->run.status != model::RunStatus::waiting_approval;
         if (has_process) {
-          throw Error("run.not_here", fmt::format("{} is not managed by this daemon right now", run.text()),
+          throw Error(ErrorCode::run_not_here, fmt::format("{} is not managed by this daemon right now", run.text()),
                       "it is being taken over or belongs to another host: try again in a moment, or on that host");
         }
         return ledger::move_run(transaction, run, {.to = model::RunStatus::cancelled, .reason = reason}).value();

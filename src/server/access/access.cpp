@@ -19,7 +19,7 @@ void require_access(const Request& request, const Operation* operation) {
   const std::optional<Scope> scope = operation != nullptr ? needed_scope(*operation) : Scope::admin;
   if (!scope || model::allows(request.caller.scopes, *scope)) return;
   throw base::Error(
-      "api.forbidden", fmt::format("{} lacks the scope `{}`", request.caller.name, base::spell(*scope)),
+      base::ErrorCode::api_forbidden, fmt::format("{} lacks the scope `{}`", request.caller.name, base::spell(*scope)),
       fmt::format("use a token with that scope: reeve token create NAME --scope {}", base::spell(*scope)));
 }
 

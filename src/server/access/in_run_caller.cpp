@@ -16,6 +16,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 
 constexpr std::size_t nonce_length = 32;
@@ -77,7 +78,7 @@ std::vector<pid_t> numbers_of(const std::vector<os::ProcessId>& lineage) {
 }
 
 [[noreturn]] void throw_gone() {
-  throw Error("api.peer_gone", "the process that sent this request has ended and can no longer be identified",
+  throw Error(ErrorCode::api_peer_gone, "the process that sent this request has ended and can no longer be identified",
               "keep the sending process alive until the response arrives");
 }
 
@@ -134,7 +135,7 @@ std::optional<InRunCaller> find_in_run_caller(const runtime::Daemon& daemon, con
   // The connection closes with its last holder, so a holder that has ended since may have been the last.
   if (peers.is_gone) throw_gone();
   if (!peers.is_complete) {
-    throw Error("api.peer_hidden", "not every process that may have sent this request could be inspected",
+    throw Error(ErrorCode::api_peer_hidden, "not every process that may have sent this request could be inspected",
                 "use the daemon's unix socket");
   }
   if (is_stranger) return std::nullopt;
@@ -168,7 +169,7 @@ void deny_in_run_caller(const SharedExchange& exchange, const std::string& what)
   const auto& in_run_caller = exchange->in_run_caller;
   if (!in_run_caller) return;
   report_in_run_caller(exchange->daemon, *in_run_caller, what);
-  throw Error("approval.inside_run", fmt::format("a process inside {} cannot decide", in_run_caller->run),
+  throw Error(ErrorCode::approval_inside_run, fmt::format("a process inside {} cannot decide", in_run_caller->run),
               "decide in a shell outside any run");
 }
 
@@ -176,14 +177,14 @@ void refuse_from_inside(const SharedExchange& exchange, std::string_view what) {
   const auto& in_run_caller = exchange->in_run_caller;
   if (!in_run_caller) return;
   report_in_run_caller(exchange->daemon, *in_run_caller, std::string(what));
-  throw Error("execution.inside_run", fmt::format("a process inside {} cannot {}", in_run_caller->run, what),
+  throw Error(ErrorCode::execution_inside_run, fmt::format("a process inside {} cannot {}", in_run_caller->run, what),
               "do it in a shell outside any run");
 }
 
 void refuse_sandboxed(const SharedExchange& exchange) {
   const auto& in_run_caller = exchange->in_run_caller;
   if (!in_run_caller || os::shares_mounts(in_run_caller->pid)) return;
-  throw Error("api.not_from_a_sandbox",
+  throw Error(ErrorCode::api_not_from_a_sandbox,
               fmt::format("a process in the sandbox of {} cannot start runs outside it", in_run_caller->run),
               "start it without a sandbox, or as a child of the tool itself");
 }

@@ -21,6 +21,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 
 // A connection to a loopback address is local, whatever source address the client chose.
 bool is_of_this_machine(const Peer& peer) {
@@ -41,7 +42,7 @@ bool is_own(store::Session& session, const InRunCaller& in_run_caller, base::Run
 }
 
 Error not_its_own(const InRunCaller& in_run_caller) {
-  return {"api.inside_run", fmt::format("a process inside {} can read only its own run", in_run_caller.run),
+  return {ErrorCode::api_inside_run, fmt::format("a process inside {} can read only its own run", in_run_caller.run),
           in_run_caller.held
               ? fmt::format("`reeve show {0}`, `reeve logs {0}` and `reeve approvals wait` work here; read the rest "
                             "in a shell outside any run",
@@ -60,7 +61,7 @@ void refuse_act(const SharedExchange& exchange) {
   const std::string_view path = exchange->request.path;
   const std::string what = fmt::format("{} {}", path.substr(path.rfind('/') + 1), exchange->parts.at(0));
   report_in_run_caller(exchange->daemon, in_run_caller, what);
-  exchange->refuse(Error("run.inside_run",
+  exchange->refuse(Error(ErrorCode::run_inside_run,
                          fmt::format("a process inside {} cannot {}", in_run_caller.run, base::visible(what)),
                          "do it in a shell outside any run"));
 }
@@ -246,7 +247,7 @@ void InRunPolicy::find(const SharedExchange& exchange, bool is_anew, std::functi
     });
   };
   if (!scanner_->ask({peer.from, peer.to, peer.accepted}, decide)) {
-    throw Error("store.busy", "too many requests are waiting for their sender to be identified",
+    throw Error(ErrorCode::store_busy, "too many requests are waiting for their sender to be identified",
                 "try again in a moment");
   }
 }

@@ -15,6 +15,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 
 constexpr std::string_view sign_in_hint =
     "send a token (Authorization: Bearer …), created with: reeve token create NAME; sign a browser in with: reeve web";
@@ -48,20 +49,20 @@ void check_single_headers(const Request& head) {
       std::to_array<std::string_view>({"host", "origin", "authorization", "cookie", "content-type"});
   for (const std::string_view name : single) {
     if (count_headers(head, name) > 1) {
-      throw Error("api.bad_request", fmt::format("duplicate header `{}`", name), "send it once");
+      throw Error(ErrorCode::api_bad_request, fmt::format("duplicate header `{}`", name), "send it once");
     }
   }
 }
 
 Error forged(std::string message) {
-  return {"api.forged", std::move(message),
+  return {ErrorCode::api_forged, std::move(message),
           "pages of this daemon send their sign-in key as Reeve-Request (docs/API.md), and Origin with changes"};
 }
 
 }  // namespace
 
 Response RequestAuthenticator::refusal(const Peer& peer, const Error& error) const {
-  Response response{.status = wire::http_status(error.code()),
+  Response response{.status = wire::http_status(error),
                     .content_type = "application/problem+json",
                     .body = json::encode(wire::problem_document(error))};
   if (response.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"reeve\"");
@@ -93,7 +94,7 @@ bool is_secure(const Request& request) {
 void RequestAuthenticator::check_host(const Request& head) const {
   const auto host = head.header("host");
   if (!host || host->empty())
-    throw Error("api.bad_request", "the Host header is missing", "send HTTP/1.1 with a Host header");
+    throw Error(ErrorCode::api_bad_request, "the Host header is missing", "send HTTP/1.1 with a Host header");
   const std::string wanted = base::to_ascii_lower(*host);
   const auto [name, port] = split_port(wanted);
   const os::TcpAddress& to = head.peer.to;
@@ -107,7 +108,7 @@ void RequestAuthenticator::check_host(const Request& head) const {
     const std::string lower = base::to_ascii_lower(allowed);
     if (lower == wanted || (split_port(lower).second.empty() && lower == name)) return;
   }
-  throw Error("api.wrong_host", fmt::format("{} is not a host name of this daemon", base::quoted(*host)),
+  throw Error(ErrorCode::api_wrong_host, fmt::format("{} is not a host name of this daemon", base::quoted(*host)),
               "if it should be, add it to server.allowed_hosts in the config");
 }
 
@@ -126,14 +127,14 @@ void RequestAuthenticator::check_origin(const Request& head) const {
     const bool may_be_encrypted = head.peer.is_encrypted || rules_.is_behind_proxy;
     if ((may_be_plain && given == "http://" + host) || (may_be_encrypted && given == "https://" + host)) return;
   }
-  throw Error("api.wrong_origin",
+  throw Error(ErrorCode::api_wrong_origin,
               fmt::format("requests from pages of {} are not allowed", base::quoted(origin.value_or("another site"))),
               "send it from a page of this daemon, or use a token outside the browser");
 }
 
 void RequestAuthenticator::require_pause_over(const Peer& peer) const {
   if (const auto pause = failures_.find_pause(peer.from, loop_.now())) {
-    throw Error("api.too_many_failures",
+    throw Error(ErrorCode::api_too_many_failures,
                 fmt::format("too many wrong credentials from {}; further ones are rejected for {} s", peer.from.host(),
                             pause->count()),
                 "wait, then send a valid one");
@@ -150,7 +151,7 @@ void RequestAuthenticator::admit(const Request& head, const std::function<void(A
     }
     if (is_open(head)) return decided({});
     if (const auto cookie = find_cookie(head)) return admit_browser(head, *cookie, decided);
-    throw Error("api.unauthorized", "no token was sent", std::string(sign_in_hint));
+    throw Error(ErrorCode::api_unauthorized, "no token was sent", std::string(sign_in_hint));
   } catch (const Error& error) {
     decided({.refusal = refusal(head.peer, error)});
   }
@@ -168,7 +169,7 @@ void RequestAuthenticator::check_page(const Request& head, const std::string& se
 
 void RequestAuthenticator::admit_browser(const Request& head, const std::string& cookie,
                                          const std::function<void(Admission)>& decided) {
-  const Error over("api.unauthorized", "this browser is no longer signed in", "sign in again: reeve web");
+  const Error over(ErrorCode::api_unauthorized, "this browser is no longer signed in", "sign in again: reeve web");
   auto caller = sign_ins_.find(cookie, loop_.now());
   if (!caller) throw over;
   check_page(head, caller->session);
@@ -195,7 +196,8 @@ void RequestAuthenticator::admit_token(const Request& head, const std::string& a
     if (!found) return decided({.refusal = refusal(peer, found.error())});
     if (*found) return decided({.caller = std::move(**found), .is_known = true});
     count_failure(peer);
-    const Error error("api.unauthorized", "token not recognised, expired or revoked", std::string(sign_in_hint));
+    const Error error(ErrorCode::api_unauthorized, "token not recognised, expired or revoked",
+                      std::string(sign_in_hint));
     decided({.refusal = refusal(peer, error)});
   });
 }

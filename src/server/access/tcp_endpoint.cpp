@@ -8,6 +8,7 @@
 namespace reeve::server {
 
 using base::Error;
+using base::ErrorCode;
 
 namespace {
 
@@ -24,7 +25,7 @@ TcpEndpoint::TcpEndpoint(runtime::Daemon& daemon, Settings settings)
 void TcpEndpoint::listen(const std::string& address) {
   const auto parsed = os::parse_tcp_address(address);
   if (!parsed) {
-    throw Error("daemon.bad_address", fmt::format("{} is not a valid listen address", base::quoted(address)),
+    throw Error(ErrorCode::daemon_bad_address, fmt::format("{} is not a valid listen address", base::quoted(address)),
                 "use 127.0.0.1:7433, [::1]:7433 or localhost:7433; port 0 picks a free one");
   }
   was_asked_for_ = true;
@@ -35,7 +36,7 @@ void TcpEndpoint::take_port(const os::TcpAddress& address) {
   const bool is_protected = settings_.tls || settings_.is_behind_proxy;
   if (!address.is_loopback() && !is_protected) {
     throw Error(
-        "daemon.not_loopback",
+        ErrorCode::daemon_not_loopback,
         fmt::format("{} is reachable from other machines, and its traffic would not be encrypted", address.text()),
         "listen on 127.0.0.1, set server.tls in the config, or use --behind-proxy if a proxy encrypts");
   }

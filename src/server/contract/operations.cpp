@@ -8,6 +8,7 @@
 
 namespace reeve::server {
 
+using base::ErrorCode;
 using base::Value;
 
 namespace {
@@ -23,22 +24,23 @@ Value integer_schema(std::int64_t least, std::int64_t most) {
 }  // namespace
 
 std::vector<std::string> error_codes(const Operation& operation) {
-  std::vector<std::string> codes = {"api.bad_request", "api.forbidden", "store.busy", "store.unavailable"};
+  std::vector<std::string> codes = {ErrorCode::api_bad_request, ErrorCode::api_forbidden, ErrorCode::store_busy,
+                                    ErrorCode::store_unavailable};
   if (operation.method != "GET") {
-    codes.emplace_back("api.unsupported_media_type");
-    codes.emplace_back("store.unknown_outcome");
-    codes.emplace_back("store.files_removed");
+    codes.emplace_back(ErrorCode::api_unsupported_media_type);
+    codes.emplace_back(ErrorCode::store_unknown_outcome);
+    codes.emplace_back(ErrorCode::store_files_removed);
   }
   if (operation.inside != InRunAccess::anyone) {
     // Reported attempts have their own code.
-    if (operation.inside != InRunAccess::reported) codes.emplace_back("api.inside_run");
-    codes.emplace_back("api.peer_gone");
-    codes.emplace_back("api.peer_hidden");
+    if (operation.inside != InRunAccess::reported) codes.emplace_back(ErrorCode::api_inside_run);
+    codes.emplace_back(ErrorCode::api_peer_gone);
+    codes.emplace_back(ErrorCode::api_peer_hidden);
   }
   if (operation.idempotency != IdempotencyMode::none) {
-    codes.emplace_back("api.key_reused");
-    codes.emplace_back("api.key_in_progress");
-    codes.emplace_back("api.precondition_failed");
+    codes.emplace_back(ErrorCode::api_key_reused);
+    codes.emplace_back(ErrorCode::api_key_in_progress);
+    codes.emplace_back(ErrorCode::api_precondition_failed);
   }
   for (const std::string_view code : operation.errors) {
     if (std::ranges::find(codes, code) == codes.end()) codes.emplace_back(code);

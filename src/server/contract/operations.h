@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error_code.h"
 #include "base/value.h"
 #include "json/schema.h"
 #include "model/describe.h"
@@ -91,7 +92,7 @@ struct Operation {
   base::Value body = {};
   std::vector<Reply> replies = {};
   // Error codes besides those that every operation may return.
-  std::vector<std::string_view> errors = {};
+  std::vector<base::ErrorCode> errors = {};
   IdempotencyMode idempotency = IdempotencyMode::none;
   // A single resource, whose response carries an ETag.
   bool is_tagged = false;
@@ -104,7 +105,7 @@ struct Contract {
 };
 
 // All error codes of the operation, including the common ones.
-std::vector<std::string> error_codes(const Operation& operation);
+std::vector<base::ErrorCode> error_codes(const Operation& operation);
 
 // Building blocks for the tables.
 Parameter limit_parameter();

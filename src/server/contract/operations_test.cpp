@@ -65,8 +65,8 @@ TEST(Operations, each_declares_what_in_run_callers_may_do) {
 // A code without an HTTP status would look like a failure of the daemon.
 TEST(Operations, no_declared_error_code_maps_to_500) {
   for (const Operation& operation : contract().operations) {
-    for (const std::string& code : error_codes(operation)) {
-      EXPECT_NE(wire::http_status(code), 500) << operation.name << ": " << code;
+    for (const base::ErrorCode code : error_codes(operation)) {
+      EXPECT_NE(base::row_of(code).http_status, 500) << operation.name << ": " << base::spell(code);
     }
   }
 }

@@ -203,7 +203,7 @@ HttpServer::~HttpServer() {
 void HttpServer::accept(os::Fd listener) {
   const int flags = ::fcntl(listener.get(), F_GETFL);
   if (flags < 0 || ::fcntl(listener.get(), F_SETFL, flags | O_NONBLOCK) < 0) {
-    base::throw_errno("os.failed", "cannot listen", errno);
+    base::throw_errno(base::ErrorCode::os_failed, "cannot listen", errno);
   }
   core_->hold_spare();
   core_->wait(core_->listeners.emplace_back(std::move(listener), std::nullopt, runtime::Loop::Hold()));

@@ -15,6 +15,8 @@ namespace reeve::server {
 
 namespace {
 
+using base::ErrorCode;
+
 void append_clean(std::string& text, std::string_view part) {
   for (const char c : part) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
 }
@@ -72,51 +74,51 @@ std::string head_text(const Response& response, Framing framing, Persistence per
 }
 
 Refusal bad_request(std::string detail) {
-  return {400, "http.bad_request", "malformed request", std::move(detail),
+  return {400, ErrorCode::http_bad_request, "malformed request", std::move(detail),
           "send HTTP/1.1 with a path that starts with / and escapes of the form %2F"};
 }
 
 Refusal body_too_large(std::size_t most) {
-  return {413, "http.too_large", "the body is too large", fmt::format("the limit is {} bytes", most),
+  return {413, ErrorCode::http_too_large, "the body is too large", fmt::format("the limit is {} bytes", most),
           "send a smaller body"};
 }
 
 Refusal header_too_large(std::size_t most) {
-  return {431, "http.too_large", "the headers are too large", fmt::format("the limit is {} bytes", most),
+  return {431, ErrorCode::http_too_large, "the headers are too large", fmt::format("the limit is {} bytes", most),
           "send fewer or shorter headers, or move long values to the body"};
 }
 
 Refusal too_many_headers(std::size_t most) {
-  return {431, "http.too_large", "too many headers", fmt::format("the limit is {}", most), "send fewer"};
+  return {431, ErrorCode::http_too_large, "too many headers", fmt::format("the limit is {}", most), "send fewer"};
 }
 
 Refusal timed_out() {
-  return {408, "http.timeout", "the request was not completed in time", "only part of the request arrived",
+  return {408, ErrorCode::http_timeout, "the request was not completed in time", "only part of the request arrived",
           "send it again without pauses"};
 }
 
 Refusal overloaded(std::size_t connections) {
-  return {503, "http.overloaded", "too many connections",
+  return {503, ErrorCode::http_overloaded, "too many connections",
           fmt::format("the limit of {} connections is reached", connections), "close some, then try again"};
 }
 
 Refusal no_answer(std::string detail) {
-  return {500, "http.no_answer", "the request was not answered", std::move(detail),
+  return {500, ErrorCode::http_no_answer, "the request was not answered", std::move(detail),
           "check the daemon's log, and report this as a bug"};
 }
 
 Refusal no_longer_in(std::string why) {
-  return {401, "api.unauthorized", "the credential is no longer valid", std::move(why),
+  return {401, ErrorCode::api_unauthorized, "the credential is no longer valid", std::move(why),
           "send a valid token, or sign in again: reeve web"};
 }
 
 Response refusal_response(const Refusal& refusal) {
   using base::Value;
   Value document = Value::object();
-  document.set("type", Value::string(fmt::format("urn:reeve:problem:{}", refusal.code)));
+  document.set("type", Value::string(fmt::format("urn:reeve:problem:{}", base::spell(refusal.code))));
   document.set("title", Value::string(refusal.title));
   document.set("status", Value::integer(refusal.status));
-  document.set("code", Value::string(refusal.code));
+  document.set("code", Value::string(base::spell(refusal.code)));
   document.set("detail", Value::string(refusal.detail));
   document.set("fix", Value::string(refusal.fix));
   return {.status = refusal.status, .content_type = "application/problem+json", .body = json::encode(document)};

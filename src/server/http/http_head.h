@@ -24,8 +24,7 @@ bool has_body(int status) noexcept;
 // Why a request did not reach the handler.
 struct Refusal {
   int status = 400;
-  // "http.bad_request".
-  std::string_view code;
+  base::ErrorCode code = base::ErrorCode::http_bad_request;
   std::string_view title;
   std::string detail;
   std::string_view fix;

@@ -21,7 +21,7 @@ using boost::system::error_code;
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 Refusal unknown_coding() {
-  return {415, "http.unsupported_coding", "unsupported transfer coding", "only `chunked` is supported",
+  return {415, base::ErrorCode::http_unsupported_coding, "unsupported transfer coding", "only `chunked` is supported",
           "send the body without any other coding"};
 }
 

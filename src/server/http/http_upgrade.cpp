@@ -9,6 +9,8 @@ namespace reeve::server {
 
 namespace {
 
+using base::ErrorCode;
+
 // Whether a comma-separated header contains the word, ignoring case.
 bool has_word(const Request& request, std::string_view header, std::string_view word) {
   return std::ranges::any_of(request.headers, [&](const auto& one) {
@@ -27,7 +29,7 @@ std::size_t count_of(const Request& request, std::string_view header) {
 }
 
 UpgradeRefusal refuse(std::string detail) {
-  return {{400, "http.bad_upgrade", "not a valid WebSocket request", std::move(detail),
+  return {{400, ErrorCode::http_bad_upgrade, "not a valid WebSocket request", std::move(detail),
            "use a client that speaks RFC 6455"},
           {}};
 }
@@ -59,8 +61,8 @@ std::optional<UpgradeRefusal> check_upgrade(const Request& request) {
   if (request.method != "GET" || !request.is_upgrade()) return refuse("the request does not ask for an upgrade");
   if (!request.body.empty()) return refuse("the request has a body");
   if (request.header("sec-websocket-version").value_or("") != "13" || count_of(request, "sec-websocket-version") != 1) {
-    return UpgradeRefusal{{426, "http.bad_upgrade", "unsupported WebSocket version", "Sec-WebSocket-Version must be 13",
-                           "use a client that speaks RFC 6455"},
+    return UpgradeRefusal{{426, ErrorCode::http_bad_upgrade, "unsupported WebSocket version",
+                           "Sec-WebSocket-Version must be 13", "use a client that speaks RFC 6455"},
                           {{"Sec-WebSocket-Version", "13"}, {"Upgrade", "websocket"}}};
   }
   const auto key = request.header("sec-websocket-key");

@@ -18,6 +18,8 @@ namespace reeve::server {
 
 namespace {
 
+using base::ErrorCode;
+
 namespace asio = boost::asio;
 using boost::system::error_code;
 
@@ -137,7 +139,8 @@ class OpenSslTls final : public Tls {
     load(key, "key",
          [&](error_code& error) { error = context_.use_private_key_file(key, asio::ssl::context::pem, error); });
     if (SSL_CTX_check_private_key(context_.native_handle()) != 1) {
-      throw base::Error("daemon.tls", fmt::format("the key {} does not match the certificate {}", key, certificate),
+      throw base::Error(ErrorCode::daemon_tls,
+                        fmt::format("the key {} does not match the certificate {}", key, certificate),
                         "use a matching key and certificate");
     }
   }
@@ -157,7 +160,7 @@ class OpenSslTls final : public Tls {
     error_code error;
     try_loading(error);
     if (!error) return;
-    throw base::Error("daemon.tls", fmt::format("the {} {} cannot be used: {}", what, file, error.message()),
+    throw base::Error(ErrorCode::daemon_tls, fmt::format("the {} {} cannot be used: {}", what, file, error.message()),
                       "server.tls must name PEM files that the daemon can read");
   }
 
@@ -170,7 +173,8 @@ std::shared_ptr<Tls> load_tls(const std::string& certificate, const std::string&
   try {
     return std::make_shared<OpenSslTls>(certificate, key);
   } catch (const boost::system::system_error& error) {
-    throw base::Error("daemon.tls", fmt::format("TLS cannot be used: {}", error.what()), "is OpenSSL installed?");
+    throw base::Error(ErrorCode::daemon_tls, fmt::format("TLS cannot be used: {}", error.what()),
+                      "is OpenSSL installed?");
   }
 }
 

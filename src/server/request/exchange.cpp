@@ -17,9 +17,10 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 
 Error bad_request(std::string message, std::string fix = {}) {
-  return {"api.bad_request", std::move(message), std::move(fix)};
+  return {ErrorCode::api_bad_request, std::move(message), std::move(fix)};
 }
 
 }  // namespace
@@ -63,14 +64,15 @@ std::string Exchange::actor() const {
 base::RunId Exchange::run_id() const {
   const auto id = base::RunId::parse(parts.at(0));
   if (!id)
-    throw Error("run.not_found", fmt::format("there is no run {}", base::quoted(parts.at(0))), "ids look like TR-17");
+    throw Error(ErrorCode::run_not_found, fmt::format("there is no run {}", base::quoted(parts.at(0))),
+                "ids look like TR-17");
   return *id;
 }
 
 base::ApprovalId Exchange::approval_id() const {
   const auto id = base::ApprovalId::parse(parts.at(0));
   if (!id) {
-    throw Error("approval.not_found", fmt::format("there is no approval {}", base::quoted(parts.at(0))),
+    throw Error(ErrorCode::approval_not_found, fmt::format("there is no approval {}", base::quoted(parts.at(0))),
                 "ids look like AP-4");
   }
   return *id;
@@ -79,7 +81,7 @@ base::ApprovalId Exchange::approval_id() const {
 base::ExecutionId Exchange::execution_id() const {
   const auto id = base::ExecutionId::parse(parts.at(0));
   if (!id) {
-    throw Error("execution.not_found", fmt::format("there is no execution {}", base::quoted(parts.at(0))),
+    throw Error(ErrorCode::execution_not_found, fmt::format("there is no execution {}", base::quoted(parts.at(0))),
                 "ids look like EX-9");
   }
   return *id;
@@ -103,7 +105,7 @@ void Exchange::refuse(const Error& error) {
   send(refusal(error));
 }
 
-void Exchange::refuse(std::string_view code, std::string_view title, const base::Problems& problems) {
+void Exchange::refuse(ErrorCode code, std::string_view title, const base::Problems& problems) {
   const base::Value document = wire::problem_document(code, title, problems);
   send({.status = 422, .content_type = "application/problem+json", .body = json::encode(document)});
 }

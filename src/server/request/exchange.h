@@ -48,7 +48,7 @@ struct Exchange {
   void send(Response response);
   void refuse(const base::Error& error);
   // Reports every problem in user input.
-  void refuse(std::string_view code, std::string_view title, const base::Problems& problems);
+  void refuse(base::ErrorCode code, std::string_view title, const base::Problems& problems);
   // Repeats the stored response of an earlier request. If it was too long to be stored (no body), sends the current
   // state of the resource instead.
   void replay(Response response);

@@ -67,7 +67,7 @@ void FileGuard::on_change(const StateFinding& finding) {
     return daemon_.set_refusal(std::nullopt);
   }
   base::Error error(
-      "store.files_removed",
+      base::ErrorCode::store_files_removed,
       fmt::format("{} while the daemon was running; new requests are refused, running tools stay supervised",
                   finding.what),
       what_to_do(finding, daemon_.options().folder.root));

@@ -18,6 +18,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 
 constexpr std::size_t longest_key = 255;
 // Limits for the responses kept in memory.
@@ -46,7 +47,9 @@ bool is_replayed(const Response& response) {
   return std::ranges::any_of(response.headers, [](const auto& header) { return header.first == replayed_header; });
 }
 
-Error reused() { return {"api.key_reused", "this Idempotency-Key was used for another request", "send a new key"}; }
+Error reused() {
+  return {ErrorCode::api_key_reused, "this Idempotency-Key was used for another request", "send a new key"};
+}
 
 }  // namespace
 
@@ -150,7 +153,7 @@ void IdempotencyKeys::admit(const SharedExchange& exchange, IdempotencyMode idem
   auto key = exchange->request.header("idempotency-key");
   if (!key || idempotency == IdempotencyMode::none) return go();
   if (key->empty() || key->size() > longest_key || key->find('\0') != std::string::npos) {
-    throw Error("api.bad_request", fmt::format("Idempotency-Key must be 1 to {} bytes", longest_key));
+    throw Error(ErrorCode::api_bad_request, fmt::format("Idempotency-Key must be 1 to {} bytes", longest_key));
   }
   // Each TCP caller has its own keys.
   if (exchange->request.peer.entrance == Entrance::tcp)
@@ -161,7 +164,7 @@ void IdempotencyKeys::admit(const SharedExchange& exchange, IdempotencyMode idem
   if (const auto found = table_->entries.find(*key); found != table_->entries.end()) {
     if (found->second.hash != hash) throw reused();
     if (found->second.answer) return exchange->replay(*found->second.answer);
-    throw Error("api.key_in_progress", "the first request with this Idempotency-Key is still in progress",
+    throw Error(ErrorCode::api_key_in_progress, "the first request with this Idempotency-Key is still in progress",
                 "send it again in a moment");
   }
   table_->entries.emplace(*key, Table::Entry{hash, std::nullopt});

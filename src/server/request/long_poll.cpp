@@ -20,7 +20,9 @@ constexpr base::Milliseconds max_timeout = std::chrono::minutes(5);
 base::Milliseconds parse_poll_timeout(const Request& request) {
   const auto found = request.query.find("timeout");
   const auto timeout = base::parse_duration(found != request.query.end() ? found->second : default_timeout);
-  if (!timeout) throw base::Error("api.bad_request", fmt::format("`timeout` must be {}", base::duration_forms));
+  if (!timeout) {
+    throw base::Error(base::ErrorCode::api_bad_request, fmt::format("`timeout` must be {}", base::duration_forms));
+  }
   return std::min(*timeout, max_timeout);
 }
 

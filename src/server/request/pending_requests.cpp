@@ -6,6 +6,7 @@ namespace reeve::server {
 
 namespace {
 
+using base::ErrorCode;
 using ledger::Ledger;
 
 // Shorter than the timeout of clients, so that they learn the reason.
@@ -35,11 +36,12 @@ base::Error describe(const Ledger::Stall& stall, ledger::RequestTerms& terms) {
     reason = fmt::format("the PostgreSQL server has not answered for {} s", seconds);
     fix = "check the server, and try again";
   }
-  const std::string code = stall.kind == Ledger::Stall::Kind::unreachable ? "store.unavailable" : "store.busy";
+  const ErrorCode code =
+      stall.kind == Ledger::Stall::Kind::unreachable ? ErrorCode::store_unavailable : ErrorCode::store_busy;
   if (terms.only_reads()) return {code, std::move(reason), std::move(fix)};
   if (terms.withdraw()) return {code, reason + "; nothing was changed", std::move(fix)};
   return {
-      "store.unknown_outcome", reason + "; it is not known yet whether this change was stored",
+      ErrorCode::store_unknown_outcome, reason + "; it is not known yet whether this change was stored",
       "check the record once the store answers; the same request with the same Idempotency-Key is performed only once"};
 }
 

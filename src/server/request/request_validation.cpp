@@ -17,6 +17,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 
 // Of the 64 hexadecimal digits of SHA-256.
 constexpr std::size_t tag_digits = 32;
@@ -46,7 +47,7 @@ Error unknown_name(std::string_view noun, const std::string& name, const std::ve
   const auto meant = base::find_closest(name, known);
   std::string fix = meant ? fmt::format("did you mean `{}`? ", *meant) : "";
   fix += known.empty() ? "none are accepted" : fmt::format("accepted: {}", fmt::join(known, ", "));
-  return {"api.bad_request", fmt::format("unknown {} {}", noun, base::quoted(name)), std::move(fix)};
+  return {ErrorCode::api_bad_request, fmt::format("unknown {} {}", noun, base::quoted(name)), std::move(fix)};
 }
 
 // A stream without a peer.
@@ -64,7 +65,7 @@ class CapturingResponder final : public Responder {
  public:
   explicit CapturingResponder(std::function<void(Response)> take) : take_(std::move(take)) {}
   ~CapturingResponder() override {
-    if (take_) take_(refusal(Error("http.no_answer", "no response was sent")));
+    if (take_) take_(refusal(Error(ErrorCode::http_no_answer, "no response was sent")));
   }
   CapturingResponder(const CapturingResponder&) = delete;
   CapturingResponder& operator=(const CapturingResponder&) = delete;
@@ -88,7 +89,7 @@ class CapturingResponder final : public Responder {
 }  // namespace
 
 Response refusal(const Error& error) {
-  return {.status = wire::http_status(error.code()),
+  return {.status = wire::http_status(error),
           .content_type = "application/problem+json",
           .body = json::encode(wire::problem_document(error))};
 }
@@ -99,7 +100,7 @@ Response answer_to_method(std::string_view method, std::vector<std::string_view>
   const std::string allowed = fmt::format("{}", fmt::join(methods, ", "));
   Response response{.status = 204};
   if (method != "OPTIONS") {
-    response = refusal(Error("api.method_not_allowed",
+    response = refusal(Error(ErrorCode::api_method_not_allowed,
                              fmt::format("method {} is not allowed on this resource", base::quoted(method)),
                              fmt::format("allowed: {}", allowed)));
   }
@@ -113,14 +114,15 @@ void check_content_type(const Request& request) {
     if (base::to_ascii_lower(name) != "content-encoding") continue;
     const std::string coding = base::to_ascii_lower(base::trim(value));
     if (coding.empty() || coding == "identity") continue;
-    throw Error("api.unsupported_media_type", fmt::format("unsupported Content-Encoding {}", base::quoted(coding)),
+    throw Error(ErrorCode::api_unsupported_media_type,
+                fmt::format("unsupported Content-Encoding {}", base::quoted(coding)),
                 "send the body without Content-Encoding");
   }
   const auto type = request.header("content-type");
   // Parameters are ignored.
   const std::string_view kind = type ? std::string_view(*type).substr(0, type->find(';')) : std::string_view();
   if (base::to_ascii_lower(base::trim(kind)) == "application/json") return;
-  throw Error("api.unsupported_media_type", "the Content-Type must be application/json",
+  throw Error(ErrorCode::api_unsupported_media_type, "the Content-Type must be application/json",
               "set Content-Type: application/json");
 }
 
@@ -169,13 +171,14 @@ void check_precondition(const SharedExchange& exchange, std::function<void()> go
   const bool is_change = exchange->request.method != "GET" && exchange->request.method != "HEAD";
   if (!is_change || !wanted) return go();
   if (exchange->parts.empty()) {
-    throw Error("api.precondition_failed", "If-Match cannot be used: there is no resource yet", "omit If-Match");
+    throw Error(ErrorCode::api_precondition_failed, "If-Match cannot be used: there is no resource yet",
+                "omit If-Match");
   }
   exchange->look_up(subject_path(exchange->request.path),
                     [exchange, wanted = *wanted, go = std::move(go)](Response subject) {
                       if (subject.status != 200) return exchange->send(std::move(subject));
                       if (names_tag(wanted, entity_tag(subject.body))) return exchange->go_on(go);
-                      exchange->refuse(Error("api.precondition_failed",
+                      exchange->refuse(Error(ErrorCode::api_precondition_failed,
                                              "the resource has changed since the ETag in If-Match; nothing was done",
                                              "read it again and send its current ETag"));
                     });

@@ -23,6 +23,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 using engine::Answer;
 using model::Approval;
@@ -50,7 +51,7 @@ void list(SharedExchange exchange) {
                                .most = exchange->query_integer("limit", listed_by_default, 1, max_listed)};
   if (const auto run = exchange->query("run")) {
     filter.run = base::RunId::parse(*run);
-    if (!filter.run) throw Error("api.bad_request", "`run` is not a valid run id", "ids look like TR-17");
+    if (!filter.run) throw Error(ErrorCode::api_bad_request, "`run` is not a valid run id", "ids look like TR-17");
   }
   filter.after = parse_cursor<base::ApprovalId>(*exchange);
   send_page(exchange, std::move(filter),
@@ -75,7 +76,7 @@ void show(SharedExchange exchange) {
       [id](ledger::Transaction& transaction) {
         auto found = store::find_approval(transaction.session(), id);
         if (!found) {
-          throw Error("approval.not_found", fmt::format("there is no approval {}", id.text()),
+          throw Error(ErrorCode::approval_not_found, fmt::format("there is no approval {}", id.text()),
                       "`reeve approvals --all` lists them");
         }
         return std::move(found->approval);
@@ -96,7 +97,7 @@ void decide(SharedExchange exchange, Answer::Word word) {
   decision.answer.decided_by = exchange->actor();
   decision.secret = find_text(body, "secret", longest_text);
   if (word == Answer::Word::choose && !decision.answer.choice) {
-    throw Error("api.bad_request", "`choice` is required", "name one of the question's options");
+    throw Error(ErrorCode::api_bad_request, "`choice` is required", "name one of the question's options");
   }
   // Not part of the comment, which may be typed into the tool.
   decision.answer.note = find_text(body, "decided_by", longest_name);
@@ -143,9 +144,10 @@ Operation make_operation(const Decision& decision, const Value& approval) {
           .scope = Scope::approve,
           .body = std::move(body),
           .replies = {{200, approval}},
-          .errors = {"approval.not_found", "approval.already_resolved", "approval.expired", "approval.unknown_choice",
-                     "approval.choice_needed", "approval.contradiction", "approval.secret_needed",
-                     "approval.inside_run", "api.peer_gone", "run.not_here"},
+          .errors = {ErrorCode::approval_not_found, ErrorCode::approval_already_resolved, ErrorCode::approval_expired,
+                     ErrorCode::approval_unknown_choice, ErrorCode::approval_choice_needed,
+                     ErrorCode::approval_contradiction, ErrorCode::approval_secret_needed,
+                     ErrorCode::approval_inside_run, ErrorCode::api_peer_gone, ErrorCode::run_not_here},
           .idempotency = IdempotencyMode::change_then_answer};
 }
 
@@ -174,7 +176,7 @@ std::vector<Operation> approval_operations(json::Schemas& schemas) {
            .inside = InRunAccess::own_approval,
            .summary = "Get an approval",
            .replies = {{200, approval}},
-           .errors = {"approval.not_found"},
+           .errors = {ErrorCode::approval_not_found},
            .is_tagged = true},
           {.method = "GET",
            .path = "/api/approvals/{id}/wait",
@@ -184,7 +186,7 @@ std::vector<Operation> approval_operations(json::Schemas& schemas) {
            .summary = "Wait until the approval is decided or expires, or `timeout` passes; returns it either way",
            .query = {duration_parameter("timeout", "default 60s, at most 5m")},
            .replies = {{200, approval}},
-           .errors = {"approval.not_found"}},
+           .errors = {ErrorCode::approval_not_found}},
           make_operation({"/api/approvals/{id}/approve", approve, "approve",
                           "Approve; `choice` selects one if several options approve"},
                          approval),

@@ -11,10 +11,14 @@ namespace reeve::server {
 
 namespace {
 
+using base::ErrorCode;
+
 void show(SharedExchange exchange) {
   const project::FoundConfig found =
       project::load_config_for(exchange->daemon.options().folder, named_project(*exchange, exchange->query("project")));
-  if (!found.loaded) return exchange->refuse("config.invalid", "the config is not valid", found.loaded.error());
+  if (!found.loaded) {
+    return exchange->refuse(ErrorCode::config_invalid, "the config is not valid", found.loaded.error());
+  }
   wire::ConfigTable table;
   for (project::ShownEntry& entry : project::shown_entries(*found.loaded)) {
     wire::ConfigItem item{std::move(entry.path), std::move(entry.value), std::move(entry.origin), {}};
@@ -40,7 +44,7 @@ std::vector<Operation> config_operations(json::Schemas& schemas) {
                "effect because the project is not trusted",
            .query = {project_parameter()},
            .replies = {{200, schemas.of<wire::ConfigTable>()}},
-           .errors = {"config.invalid"},
+           .errors = {ErrorCode::config_invalid},
            .is_tagged = true}};
 }
 

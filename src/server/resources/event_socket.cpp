@@ -13,13 +13,14 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 using runtime::EventFilter;
 
 constexpr json::ParseLimits message_limits{.bytes = 64UZ * 1024, .depth = 8, .values = 1'000};
 
 Error bad_message(std::string what) {
-  return {"api.bad_request", std::move(what), R"(send {"type":"subscribe","events":["*"],"since":N})"};
+  return {ErrorCode::api_bad_request, std::move(what), R"(send {"type":"subscribe","events":["*"],"since":N})"};
 }
 
 struct Subscribe {

@@ -25,6 +25,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 using runtime::EventFilter;
 using runtime::EventHub;
@@ -143,7 +144,7 @@ std::optional<std::int64_t> resume_point(const Exchange& exchange) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(header->data(), header->data() + header->size(), number);
   if (error != std::errc() || end != header->data() + header->size() || number < 0) {
-    throw Error("api.bad_request", "Last-Event-ID must be an event number");
+    throw Error(ErrorCode::api_bad_request, "Last-Event-ID must be an event number");
   }
   return number;
 }
@@ -298,7 +299,7 @@ void ask_last_event(runtime::Daemon& daemon, std::function<void(std::expected<st
 
 std::optional<Error> check_since(std::int64_t since, std::int64_t last) {
   if (since <= last) return std::nullopt;
-  return Error("events.since_ahead", fmt::format("event {} does not exist yet: the newest is {}", since, last),
+  return Error(ErrorCode::events_since_ahead, fmt::format("event {} does not exist yet: the newest is {}", since, last),
                "reload the state and start without `since`: the store may have been replaced");
 }
 
@@ -327,8 +328,8 @@ std::vector<Operation> event_operations(json::Schemas& schemas) {
            .replies = {{101, Value()},
                        {200, event_line(schemas), "application/x-ndjson"},
                        {200, json::string_schema(), "text/event-stream"}},
-           .errors = {"events.no_names", "events.too_many_names", "events.unknown_name", "events.since_ahead",
-                      "http.bad_upgrade"}},
+           .errors = {ErrorCode::events_no_names, ErrorCode::events_too_many_names, ErrorCode::events_unknown_name,
+                      ErrorCode::events_since_ahead, ErrorCode::http_bad_upgrade}},
           {.method = "GET",
            .path = "/api/log",
            .handle = log,

@@ -24,6 +24,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::ExecutionId;
 using base::Value;
 
@@ -32,7 +33,7 @@ constexpr std::int64_t max_patches = 10'000;
 model::Execution get_execution(store::Session& session, ExecutionId id, store::NodeDetail detail) {
   auto found = store::find_execution(session, id, detail);
   if (!found) {
-    throw Error("execution.not_found", fmt::format("there is no execution {}", id.text()),
+    throw Error(ErrorCode::execution_not_found, fmt::format("there is no execution {}", id.text()),
                 "`reeve flow list` lists them");
   }
   return std::move(*found);
@@ -177,7 +178,7 @@ std::vector<Operation> execution_view_operations(json::Schemas& schemas) {
            .query = {words_parameter("status", base::spellings<model::NodeStatus>(), "only nodes with these statuses"),
                      outputs_parameter(), limit_parameter(), cursor_parameter()},
            .replies = {{200, page_of(schemas, "NodePage", node)}},
-           .errors = {"execution.not_found"}},
+           .errors = {ErrorCode::execution_not_found}},
           {.method = "GET",
            .path = "/api/executions/{id}/graph",
            .handle = draw,
@@ -186,7 +187,7 @@ std::vector<Operation> execution_view_operations(json::Schemas& schemas) {
            .summary = "Draw an execution and its progress (GRF-15)",
            .query = drawing_parameters(),
            .replies = drawing_replies(),
-           .errors = {"execution.not_found"}},
+           .errors = {ErrorCode::execution_not_found}},
           {.method = "GET",
            .path = "/api/executions/{id}/history",
            .handle = history,
@@ -195,7 +196,7 @@ std::vector<Operation> execution_view_operations(json::Schemas& schemas) {
            .summary = "Get the node iterations that loops replaced, and all runs, approvals and patches, each in order "
                       "of creation",
            .replies = {{200, history_schema(schemas)}},
-           .errors = {"execution.not_found"}},
+           .errors = {ErrorCode::execution_not_found}},
           {.method = "GET",
            .path = "/api/executions/{id}/workflow",
            .handle = workflow,
@@ -206,7 +207,7 @@ std::vector<Operation> execution_view_operations(json::Schemas& schemas) {
                                  {{"content_hash", json::string_schema("^sha256:[0-9a-f]{64}$")},
                                   {"workflow", json::extended(Value::object(), "type", Value::string("object"))}},
                                  {"content_hash", "workflow"})}},
-           .errors = {"execution.not_found"},
+           .errors = {ErrorCode::execution_not_found},
            .is_tagged = true}};
 }
 

@@ -30,6 +30,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::ExecutionId;
 using base::Value;
 using model::Execution;
@@ -46,7 +47,7 @@ NodeDetail detail_of(const Exchange& exchange) {
 Execution get_execution(ledger::Transaction& transaction, ExecutionId id, NodeDetail detail) {
   auto found = store::find_execution(transaction.session(), id, detail);
   if (!found) {
-    throw Error("execution.not_found", fmt::format("there is no execution {}", id.text()),
+    throw Error(ErrorCode::execution_not_found, fmt::format("there is no execution {}", id.text()),
                 "`reeve flow list` lists them");
   }
   return std::move(*found);
@@ -77,12 +78,12 @@ auto answer_with(SharedExchange exchange, int status) {
 void check_metadata(const std::map<std::string, std::string>& metadata) {
   constexpr std::size_t most = 64;
   if (metadata.size() > most) {
-    throw Error("api.bad_request", fmt::format("`metadata` can have at most {} members", most));
+    throw Error(ErrorCode::api_bad_request, fmt::format("`metadata` can have at most {} members", most));
   }
   for (const auto& [key, value] : metadata) {
     const bool has_nul = key.find('\0') != std::string::npos || value.find('\0') != std::string::npos;
     if (key.empty() || key.size() > longest_label || value.size() > longest_reason || has_nul) {
-      throw Error("api.bad_request",
+      throw Error(ErrorCode::api_bad_request,
                   fmt::format("names in `metadata` must be 1 to {} bytes and values at most {}, without NUL bytes",
                               longest_label, longest_reason));
     }
@@ -91,33 +92,34 @@ void check_metadata(const std::map<std::string, std::string>& metadata) {
 
 wire::ExecutionRequest decode_request(const Exchange& exchange) {
   auto decoded = json::from_value<wire::ExecutionRequest>(exchange.body());
-  if (!decoded) throw Error("api.bad_request", decoded.error());
+  if (!decoded) throw Error(ErrorCode::api_bad_request, decoded.error());
   wire::ExecutionRequest request = std::move(*decoded);
   if (request.source.has_value() == request.workflow.has_value()) {
-    throw Error("api.bad_request", "exactly one of `source` and `workflow` is required",
+    throw Error(ErrorCode::api_bad_request, "exactly one of `source` and `workflow` is required",
                 "send the text of a workflow, or the name of one in the project");
   }
   if (request.inputs && request.inputs->as_object() == nullptr) {
-    throw Error("api.bad_request", fmt::format("`inputs` must be an object, not {}", request.inputs->kind()));
+    throw Error(ErrorCode::api_bad_request, fmt::format("`inputs` must be an object, not {}", request.inputs->kind()));
   }
   std::error_code error;
   if (!std::filesystem::path(request.project).is_absolute() || !std::filesystem::is_directory(request.project, error)) {
-    throw Error("api.bad_request",
+    throw Error(ErrorCode::api_bad_request,
                 fmt::format("`project` must be the absolute path of a folder: {}", base::quoted(request.project)));
   }
   if (request.file && !std::filesystem::path(*request.file).is_absolute()) {
-    throw Error("api.bad_request", "`file` must be an absolute path");
+    throw Error(ErrorCode::api_bad_request, "`file` must be an absolute path");
   }
   if (request.source && request.source->size() > base::limits::spec_file_bytes) {
-    throw Error("api.bad_request", "`source` exceeds the size limit for workflows");
+    throw Error(ErrorCode::api_bad_request, "`source` exceeds the size limit for workflows");
   }
   const std::string& label = request.label.value_or("");
   if (label.size() > longest_label || label.find('\0') != std::string::npos) {
-    throw Error("api.bad_request", fmt::format("`label` must be at most {} bytes, without NUL bytes", longest_label));
+    throw Error(ErrorCode::api_bad_request,
+                fmt::format("`label` must be at most {} bytes, without NUL bytes", longest_label));
   }
   const std::string& phase = request.phase_name.value_or("");
   if (phase.size() > longest_label || phase.find('\0') != std::string::npos) {
-    throw Error("api.bad_request",
+    throw Error(ErrorCode::api_bad_request,
                 fmt::format("`phase_name` must be at most {} bytes, without NUL bytes", longest_label));
   }
   check_metadata(request.metadata);
@@ -140,7 +142,7 @@ void create(SharedExchange exchange) {
   const wire::ExecutionRequest request = decode_request(*exchange);
   const model::Config config = load_config_around(*exchange, request.project);
   auto gathered = project::gather_workflow(place_of(request), config);
-  if (!gathered) return exchange->refuse("flow.invalid", "the workflow is not valid", gathered.error());
+  if (!gathered) return exchange->refuse(ErrorCode::flow_invalid, "the workflow is not valid", gathered.error());
   admit_folder(request.project);
   runtime::ExecutionDriver::Start start{
       .execution = {.workflow = std::move(gathered->file.workflow), .hash = gathered->file.content_hash},
@@ -193,7 +195,7 @@ void cancel(SharedExchange exchange) {
   const Value& body = exchange->body();
   std::string reason = fmt::format("cancelled by {}", exchange->actor());
   if (const Value* why = body.find("reason"); why != nullptr && !why->is_null()) {
-    if (why->as_string() == nullptr) throw Error("api.bad_request", "`reason` must be a string");
+    if (why->as_string() == nullptr) throw Error(ErrorCode::api_bad_request, "`reason` must be a string");
     const std::string_view words = base::truncate_utf8(*why->as_string(), longest_reason);
     if (!words.empty()) reason += fmt::format(": {}", words);
   }
@@ -204,7 +206,7 @@ void cancel(SharedExchange exchange) {
 void refuse_imported(const Execution& execution) {
   const Value* origin = execution.config ? execution.config->find("imported_from") : nullptr;
   if (origin == nullptr || origin->as_string() == nullptr) return;
-  throw Error("execution.imported",
+  throw Error(ErrorCode::execution_imported,
               fmt::format("{} was imported from {} and cannot be retried", execution.execution_id.text(),
                           base::quoted(*origin->as_string())),
               "start it again with `reeve flow run` or `reeve pipeline start`");
@@ -307,9 +309,10 @@ Operation make_operation(const Change& change, const Value& execution) {
           .query = {outputs_parameter()},
           .body = optional_members({{"reason", json::string_schema()}}),
           .replies = {{200, execution}},
-          .errors = {"execution.not_found", "execution.over", "execution.not_failed", "execution.is_part",
-                     "execution.imported", "execution.inside_run", "pipeline.rejected", "api.peer_gone",
-                     "git.no_commits", "git.missing"},
+          .errors = {ErrorCode::execution_not_found, ErrorCode::execution_over, ErrorCode::execution_not_failed,
+                     ErrorCode::execution_is_part, ErrorCode::execution_imported, ErrorCode::execution_inside_run,
+                     ErrorCode::pipeline_rejected, ErrorCode::api_peer_gone, ErrorCode::git_no_commits,
+                     ErrorCode::git_missing},
           .idempotency = IdempotencyMode::answer};
 }
 
@@ -330,26 +333,26 @@ std::vector<Operation> execution_operations(json::Schemas& schemas) {
            .query = {outputs_parameter()},
            .body = schemas.of_request<wire::ExecutionRequest>({"project"}),
            .replies = {{201, started}},
-           .errors = {"flow.invalid",
-                      "flow.not_found",
-                      "config.invalid",
-                      "project.moved",
-                      "execution.inside_run",
-                      "api.peer_gone",
-                      "git.no_commits",
-                      "git.unsafe_folder",
-                      "git.missing",
-                      "node.unknown_role",
-                      "node.no_tool",
-                      "node.bad_folder",
-                      "node.bad_template",
-                      "node.gate_cycle",
-                      "node.too_long",
-                      "node.unknown_name",
-                      "node.unknown_gate",
-                      "run.unknown_tool",
-                      "run.headless_unsupported",
-                      "run.no_command"},
+           .errors = {ErrorCode::flow_invalid,
+                      ErrorCode::flow_not_found,
+                      ErrorCode::config_invalid,
+                      ErrorCode::project_moved,
+                      ErrorCode::execution_inside_run,
+                      ErrorCode::api_peer_gone,
+                      ErrorCode::git_no_commits,
+                      ErrorCode::git_unsafe_folder,
+                      ErrorCode::git_missing,
+                      ErrorCode::node_unknown_role,
+                      ErrorCode::node_no_tool,
+                      ErrorCode::node_bad_folder,
+                      ErrorCode::node_bad_template,
+                      ErrorCode::node_gate_cycle,
+                      ErrorCode::node_too_long,
+                      ErrorCode::node_unknown_name,
+                      ErrorCode::node_unknown_gate,
+                      ErrorCode::run_unknown_tool,
+                      ErrorCode::run_headless_unsupported,
+                      ErrorCode::run_no_command},
            .idempotency = IdempotencyMode::change_then_answer},
           {.method = "GET",
            .path = "/api/executions",
@@ -371,7 +374,7 @@ std::vector<Operation> execution_operations(json::Schemas& schemas) {
            .summary = "Get an execution with its nodes",
            .query = {outputs_parameter()},
            .replies = {{200, execution}},
-           .errors = {"execution.not_found"},
+           .errors = {ErrorCode::execution_not_found},
            .is_tagged = true},
           {.method = "GET",
            .path = "/api/executions/{id}/wait",
@@ -383,7 +386,7 @@ std::vector<Operation> execution_operations(json::Schemas& schemas) {
                      flag_parameter("through_approvals", "0: also return when it starts to wait for an answer"),
                      outputs_parameter()},
            .replies = {{200, execution}},
-           .errors = {"execution.not_found"}},
+           .errors = {ErrorCode::execution_not_found}},
           make_operation({"/api/executions/{id}/cancel", cancel, "cancelExecution",
                           "Cancel an execution: end its runs and start no further nodes"},
                          execution),

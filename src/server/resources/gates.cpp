@@ -9,6 +9,8 @@ namespace reeve::server {
 
 namespace {
 
+using base::ErrorCode;
+
 base::Value show_record(const model::Config& config, const std::string& name, const model::Gate& value) {
   wire::GateRecord record{{value}, name};
   mask_secrets(record.env, config);
@@ -26,7 +28,7 @@ void list(SharedExchange exchange) {
 
 void show(SharedExchange exchange) {
   const model::Config config = load_config(*exchange);
-  send_named(exchange, config.gates, "gate", make_show(config));
+  send_named(exchange, config.gates, "gate", ErrorCode::gate_not_found, make_show(config));
 }
 
 }  // namespace
@@ -34,7 +36,7 @@ void show(SharedExchange exchange) {
 std::vector<Operation> gate_operations(json::Schemas& schemas) {
   return named_operations(schemas,
                           {"/api/gates", list, "listGates", "List the gates of the config, by name",
-                           "/api/gates/{name}", show, "getGate", "Get a gate", "GatePage", "gate.not_found"},
+                           "/api/gates/{name}", show, "getGate", "Get a gate", "GatePage", ErrorCode::gate_not_found},
                           schemas.of<wire::GateRecord>());
 }
 

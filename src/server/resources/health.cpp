@@ -10,6 +10,7 @@ namespace reeve::server {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 
 // Whether the store can commit, and if not, why.
@@ -85,7 +86,7 @@ std::vector<Operation> health_operations(json::Schemas& schemas) {
            .scope = Scope::admin,
            .body = json::object_schema({}, {}),
            .replies = {{202, json::object_schema({}, {})}},
-           .errors = {"approval.inside_run", "api.peer_gone"},
+           .errors = {ErrorCode::approval_inside_run, ErrorCode::api_peer_gone},
            .idempotency = IdempotencyMode::memory}};
 }
 

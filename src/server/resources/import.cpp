@@ -19,12 +19,13 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 using Result = std::expected<wire::ImportRecord, Error>;
 
 constexpr std::size_t longest_path = 4'096;
 // The error that rolls a dry run back.
-constexpr std::string_view dry_run_over = "import.dry_run";
+constexpr ErrorCode dry_run_over = ErrorCode::import_dry_run;
 
 struct Job {
   std::filesystem::path path;
@@ -48,10 +49,10 @@ class ImportUnit final : public ledger::Unit {
     record_.dry_run = matter_.job.is_dry_run;
     if (record_.already_imported) return;
     matter_.crash_point("import.before_commit");
-    if (matter_.job.is_dry_run) throw Error(std::string(dry_run_over), "a dry run keeps nothing");
+    if (matter_.job.is_dry_run) throw Error(dry_run_over, "a dry run keeps nothing");
   }
   void finish(const std::optional<Error>& error) override {
-    const bool is_good = !error || (matter_.job.is_dry_run && error->code() == dry_run_over);
+    const bool is_good = !error || (matter_.job.is_dry_run && error->is(dry_run_over));
     promise_.set_value(is_good ? Result(std::move(record_)) : std::unexpected(*error));
   }
 
@@ -77,7 +78,8 @@ Result commit(runtime::Daemon& daemon, const ImportUnit::Matter& matter) {
     return result.get();
   }
   if (!daemon.ledger().submit(std::move(unit))) {
-    return std::unexpected(Error("store.busy", "too many requests are waiting for the store", "try again in a moment"));
+    return std::unexpected(
+        Error(ErrorCode::store_busy, "too many requests are waiting for the store", "try again in a moment"));
   }
   return result.get();
 }
@@ -89,22 +91,22 @@ Result perform(runtime::Daemon& daemon, const Job& job, const std::stop_token& s
     const ImportUnit::Matter matter{job, file, survey, daemon.context().crash_point};
     Result result = commit(daemon, matter);
     // Another daemon imported the same rows meanwhile, which the retry will find.
-    const bool was_refused = !result && result.error().code() == "store.refused";
+    const bool was_refused = !result && result.error().is(ErrorCode::store_refused);
     return was_refused ? commit(daemon, matter) : result;
   } catch (const Error& error) {
     return std::unexpected(error);
   } catch (const std::exception& error) {
-    return std::unexpected(Error("import.failed", fmt::format("import failed: {}", error.what())));
+    return std::unexpected(Error(ErrorCode::import_failed, fmt::format("import failed: {}", error.what())));
   }
 }
 
 Job decode_job(const Exchange& exchange) {
   const auto request = json::from_value<wire::ImportRequest>(exchange.body());
-  if (!request) throw Error("api.bad_request", request.error());
+  if (!request) throw Error(ErrorCode::api_bad_request, request.error());
   const std::string& path = request->path;
   if (path.size() > longest_path || path.find('\0') != std::string::npos ||
       !std::filesystem::path(path).is_absolute()) {
-    throw Error("api.bad_request", "`path` must be the absolute path of a file");
+    throw Error(ErrorCode::api_bad_request, "`path` must be the absolute path of a file");
   }
   return {.path = path,
           .order = {.path = base::replace_invalid_utf8(path), .actor = exchange.actor()},
@@ -114,7 +116,8 @@ Job decode_job(const Exchange& exchange) {
 void create(SharedExchange exchange) {
   // The daemon can read whatever its user can, so only that user, as identified by the kernel, may name a file.
   if (exchange->request.peer.pid < 0) {
-    throw Error("import.not_here", "databases can be imported only on the daemon's machine, through its unix socket",
+    throw Error(ErrorCode::import_not_here,
+                "databases can be imported only on the daemon's machine, through its unix socket",
                 "run `reeve import` there");
   }
   refuse_from_inside(exchange, "import a database");
@@ -129,7 +132,7 @@ void create(SharedExchange exchange) {
     });
   });
   if (!has_begun) {
-    throw Error("import.busy", "another import is running", "wait until it ends, then try again");
+    throw Error(ErrorCode::import_busy, "another import is running", "wait until it ends, then try again");
   }
 }
 
@@ -146,9 +149,11 @@ std::vector<Operation> import_operations(json::Schemas& schemas) {
        .scope = Scope::admin,
        .body = schemas.of_request<wire::ImportRequest>({"path"}),
        .replies = {{200, schemas.of<wire::ImportRecord>()}},
-       .errors = {"import.not_found", "import.unreadable", "import.not_a_database", "import.damaged",
-                  "import.too_large", "import.too_slow", "import.no_tables", "import.own_database", "import.busy",
-                  "import.not_here", "import.stopped", "execution.inside_run", "api.peer_gone"},
+       .errors = {ErrorCode::import_not_found, ErrorCode::import_unreadable, ErrorCode::import_not_a_database,
+                  ErrorCode::import_damaged, ErrorCode::import_too_large, ErrorCode::import_too_slow,
+                  ErrorCode::import_no_tables, ErrorCode::import_own_database, ErrorCode::import_busy,
+                  ErrorCode::import_not_here, ErrorCode::import_stopped, ErrorCode::execution_inside_run,
+                  ErrorCode::api_peer_gone},
        .idempotency = IdempotencyMode::answer}};
 }
 

@@ -25,7 +25,7 @@ std::vector<E> parse_words(const std::optional<std::string>& text, std::string_v
   for (const std::string_view word : base::split(*text, ',')) {
     const auto known = base::find_enum<E>(word);
     if (!known) {
-      throw base::Error("api.bad_request", fmt::format("unknown {} {}", noun, base::quoted(word)),
+      throw base::Error(base::ErrorCode::api_bad_request, fmt::format("unknown {} {}", noun, base::quoted(word)),
                         fmt::format("valid {}: {}", nouns, fmt::join(base::spellings<E>(), ", ")));
     }
     found.push_back(*known);
@@ -38,7 +38,7 @@ std::optional<Id> parse_cursor(const Exchange& exchange) {
   const auto text = exchange.query("cursor");
   if (!text) return std::nullopt;
   const auto cursor = Id::parse(*text);
-  if (!cursor) throw base::Error("api.bad_request", "invalid `cursor`");
+  if (!cursor) throw base::Error(base::ErrorCode::api_bad_request, "invalid `cursor`");
   return cursor;
 }
 

@@ -17,6 +17,7 @@ namespace reeve::server {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 using runtime::MetricsText;
 using runtime::StoreFigures;
@@ -31,7 +32,7 @@ double seconds(duration<double> time) { return time.count(); }
 
 // The measurements that must be waited for.
 struct Sight {
-  StoreAnswer store = std::unexpected(base::Error("store.unavailable", "not asked yet"));
+  StoreAnswer store = std::unexpected(base::Error(ErrorCode::store_unavailable, "not asked yet"));
   // How long a task waited in the queue.
   std::chrono::nanoseconds loop_delay{0};
 };
@@ -217,10 +218,11 @@ void ready(SharedExchange exchange) {
       return exchange->send(200, document);
     }
     const auto refusal = exchange->daemon.check_files();
-    const base::Error error("daemon.not_ready", std::move(wrong), refusal ? refusal->fix() : "try again in a moment");
+    const base::Error error(ErrorCode::daemon_not_ready, std::move(wrong),
+                            refusal ? refusal->fix() : "try again in a moment");
     Value document = wire::problem_document(error);
     document.set("checks", list_checks(checks));
-    exchange->send({.status = wire::http_status(error.code()),
+    exchange->send({.status = wire::http_status(error),
                     .content_type = "application/problem+json",
                     .body = json::encode(document)});
   });
@@ -244,7 +246,7 @@ std::vector<Operation> monitor_operations(json::Schemas& schemas) {
        .inside = InRunAccess::anyone,
        .summary = "Report whether the daemon can work: recovery is complete, the store responds, the loop is not stuck",
        .replies = {{200, schemas.add("Readiness", readiness)}},
-       .errors = {"daemon.not_ready"}},
+       .errors = {ErrorCode::daemon_not_ready}},
       {.method = "GET",
        .path = "/metrics",
        .handle = metrics,

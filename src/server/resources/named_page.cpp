@@ -2,6 +2,8 @@
 
 namespace reeve::server {
 
+using base::ErrorCode;
+
 std::vector<Operation> named_operations(json::Schemas& schemas, const NamedResource& resource,
                                         const base::Value& record) {
   return {{.method = "GET",
@@ -12,7 +14,7 @@ std::vector<Operation> named_operations(json::Schemas& schemas, const NamedResou
            .summary = resource.list_summary,
            .query = {project_parameter(), limit_parameter(), cursor_parameter()},
            .replies = {{200, page_of(schemas, resource.page, record)}},
-           .errors = {"config.invalid"}},
+           .errors = {ErrorCode::config_invalid}},
           {.method = "GET",
            .path = resource.path,
            .handle = resource.show,
@@ -21,7 +23,7 @@ std::vector<Operation> named_operations(json::Schemas& schemas, const NamedResou
            .summary = resource.summary,
            .query = {project_parameter()},
            .replies = {{200, record}},
-           .errors = {resource.not_found, "config.invalid"},
+           .errors = {resource.not_found, ErrorCode::config_invalid},
            .is_tagged = true}};
 }
 

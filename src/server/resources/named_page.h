@@ -33,16 +33,17 @@ void send_names(const SharedExchange& exchange, const Map& all, Show show) {
   exchange->send(200, document);
 }
 
-// `noun`: "tool", for `tool.not_found`.
+// `noun`: "tool".
 template <class Map, class Show>
-void send_named(const SharedExchange& exchange, const Map& all, const std::string& noun, Show show) {
+void send_named(const SharedExchange& exchange, const Map& all, std::string_view noun, base::ErrorCode not_found,
+                Show show) {
   const std::string& name = exchange->parts.at(0);
   const auto found = all.find(name);
   if (found != all.end()) return exchange->send(200, show(found->first, found->second));
   std::vector<std::string> names;
   for (const auto& [known, _] : all) names.push_back(known);
   const auto meant = base::find_closest(name, names);
-  throw base::Error(noun + ".not_found", fmt::format("the config has no {} {}", noun, base::quoted(name)),
+  throw base::Error(not_found, fmt::format("the config has no {} {}", noun, base::quoted(name)),
                     meant ? fmt::format("did you mean `{}`?", *meant) : fmt::format("GET /api/{}s lists them", noun));
 }
 

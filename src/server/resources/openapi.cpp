@@ -95,7 +95,9 @@ void add_replies(const Operation& operation, std::map<int, Value>& responses) {
 
 void add_errors(const Operation& operation, std::map<int, Value>& responses) {
   std::map<int, std::vector<std::string>> by_status;
-  for (std::string& code : error_codes(operation)) by_status[wire::http_status(code)].push_back(std::move(code));
+  for (const base::ErrorCode code : error_codes(operation)) {
+    by_status[base::row_of(code).http_status].emplace_back(base::spell(code));
+  }
   for (const auto& [status, codes] : by_status) {
     Value response = described(fmt::format("refused: {}", fmt::join(codes, ", ")));
     response.set("content", content("application/problem+json", json::reference_schema("Problem")));

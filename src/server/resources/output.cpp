@@ -24,6 +24,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 
 constexpr std::size_t max_waiting = 1UL << 20U;
@@ -50,7 +51,7 @@ Place parse_place(const std::optional<std::string>& text) {
   const bool has_second = first.ec == std::errc() && first.ptr != end && *first.ptr == '.';
   const auto second = has_second ? std::from_chars(first.ptr + 1, end, place[1]) : first;
   if (first.ec != std::errc() || second.ec != std::errc() || second.ptr != end) {
-    throw Error("api.bad_request", "`from` must be a number or a `next` from an earlier response");
+    throw Error(ErrorCode::api_bad_request, "`from` must be a number or a `next` from an earlier response");
   }
   return place;
 }
@@ -274,7 +275,8 @@ void send_output(SharedExchange exchange, const model::Run& run, OutputFollower:
   try {
     follower = std::make_shared<OutputFollower>(daemon, start, std::move(secrets));
   } catch (const Error&) {
-    throw Error("output.not_found", fmt::format("{} has no output for attempt {}", start.run.text(), start.attempt));
+    throw Error(ErrorCode::output_not_found,
+                fmt::format("{} has no output for attempt {}", start.run.text(), start.attempt));
   }
   Response head{.content_type = start.is_frames ? "application/vnd.reeve.frames" : "application/x-ndjson"};
   head.headers = {{"Reeve-Attempt", std::to_string(start.attempt)},
@@ -290,10 +292,12 @@ void output(SharedExchange exchange) {
                               .follows = exchange->query_flag("follow")};
   start.attempt = static_cast<int>(exchange->query_integer("attempt", 0, 0, std::numeric_limits<int>::max()));
   const std::string format = exchange->query("format").value_or("json");
-  if (format != "json" && format != "frames") throw Error("api.bad_request", "`format` must be json or frames");
+  if (format != "json" && format != "frames") {
+    throw Error(ErrorCode::api_bad_request, "`format` must be json or frames");
+  }
   start.is_frames = format == "frames";
   if (start.is_frames && !may_see_secrets(*exchange)) {
-    throw Error("api.forbidden", "frames are unredacted output, which needs the scope `operate`",
+    throw Error(ErrorCode::api_forbidden, "frames are unredacted output, which needs the scope `operate`",
                 "read it as json, or use a token with that scope");
   }
   // Frames are sent whole: one that contains `from` starts before it.
@@ -304,7 +308,8 @@ void output(SharedExchange exchange) {
         try {
           if (!row) throw row.error();
           if (!*row)
-            throw Error("run.not_found", fmt::format("there is no run {}", id.text()), "`reeve runs` lists them");
+            throw Error(ErrorCode::run_not_found, fmt::format("there is no run {}", id.text()),
+                        "`reeve runs` lists them");
           send_output(exchange, (*row)->run, start);
         } catch (const Error& error) {
           exchange->refuse(error);
@@ -340,7 +345,7 @@ std::vector<Operation> output_operations(json::Schemas& schemas) {
                      {"format", json::word_schema({"json", "frames"}), "default: json"}},
            .replies = {{200, output_line(schemas), "application/x-ndjson"},
                        {200, json::string_schema(), "application/vnd.reeve.frames"}},
-           .errors = {"run.not_found", "output.not_found"}}};
+           .errors = {ErrorCode::run_not_found, ErrorCode::output_not_found}}};
 }
 
 }  // namespace reeve::server

@@ -8,6 +8,8 @@
 
 namespace reeve::server {
 
+using base::ErrorCode;
+
 namespace fs = std::filesystem;
 
 fs::path own_project(const runtime::Daemon& daemon) { return daemon.options().folder.project().value_or(fs::path()); }
@@ -25,13 +27,14 @@ fs::path named_project(const Exchange& exchange, const std::optional<std::string
   if (!named) return {};
   // Checked before the path is touched.
   if (*named != own_project(exchange.daemon).string() && !may_name_paths(exchange)) {
-    throw base::Error("api.forbidden", "naming a project other than the daemon's own needs the scope `operate`",
+    throw base::Error(ErrorCode::api_forbidden,
+                      "naming a project other than the daemon's own needs the scope `operate`",
                       "omit `project`, or use a token with that scope");
   }
   std::error_code error;
   const fs::path project = *named;
   if (project.is_absolute() && fs::is_directory(project, error)) return project;
-  throw base::Error("api.bad_request",
+  throw base::Error(ErrorCode::api_bad_request,
                     fmt::format("`project` must be the absolute path of a folder: {}", base::quoted(*named)));
 }
 
@@ -40,7 +43,8 @@ fs::path project_of(const Exchange& exchange) {
   if (project.empty()) project = own_project(exchange.daemon);
   std::error_code error;
   if (project.is_absolute() && fs::is_directory(project, error)) return project;
-  throw base::Error("api.bad_request", "this daemon does not belong to a project", "name one: `project=/home/me/app`");
+  throw base::Error(ErrorCode::api_bad_request, "this daemon does not belong to a project",
+                    "name one: `project=/home/me/app`");
 }
 
 model::Config load_config_around(const Exchange& exchange, const fs::path& folder) {

@@ -21,6 +21,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 using model::Patch;
 using model::PatchState;
@@ -29,7 +30,7 @@ using runtime::Isolation;
 base::PatchId patch_id(const Exchange& exchange) {
   const auto id = base::PatchId::parse(exchange.parts.at(0));
   if (!id) {
-    throw Error("patch.not_found", fmt::format("there is no patch {}", base::quoted(exchange.parts.at(0))),
+    throw Error(ErrorCode::patch_not_found, fmt::format("there is no patch {}", base::quoted(exchange.parts.at(0))),
                 "ids look like PA-3");
   }
   return *id;
@@ -49,7 +50,7 @@ void list(SharedExchange exchange) {
   if (const auto execution = exchange->query("execution")) {
     filter.execution = base::ExecutionId::parse(*execution);
     if (!filter.execution) {
-      throw Error("api.bad_request", "`execution` is not a valid execution id", "ids look like EX-9");
+      throw Error(ErrorCode::api_bad_request, "`execution` is not a valid execution id", "ids look like EX-9");
     }
   }
   send_page(exchange, std::move(filter),
@@ -112,10 +113,12 @@ Operation make_operation(const Change& change, const Value& patch) {
           .scope = Scope::approve,
           .body = json::object_schema({}, {}),
           .replies = {{200, patch}},
-          .errors = {"patch.not_found", "patch.state", "patch.illegal_move", "patch.conflicted", "patch.gate_refused",
-                     "patch.not_applied", "patch.no_repository", "git.dirty", "git.moved", "git.branch_in_use",
-                     "git.elsewhere", "git.not_a_repository", "git.checkout_busy", "git.busy", "approval.inside_run",
-                     "api.peer_gone"},
+          .errors = {ErrorCode::patch_not_found, ErrorCode::patch_state, ErrorCode::patch_illegal_move,
+                     ErrorCode::patch_conflicted, ErrorCode::patch_gate_refused, ErrorCode::patch_not_applied,
+                     ErrorCode::patch_no_repository, ErrorCode::git_dirty, ErrorCode::git_moved,
+                     ErrorCode::git_branch_in_use, ErrorCode::git_elsewhere, ErrorCode::git_not_a_repository,
+                     ErrorCode::git_checkout_busy, ErrorCode::git_busy, ErrorCode::approval_inside_run,
+                     ErrorCode::api_peer_gone},
           .idempotency = IdempotencyMode::answer};
 }
 
@@ -142,7 +145,7 @@ std::vector<Operation> patch_operations(json::Schemas& schemas) {
            .inside = InRunAccess::refused,
            .summary = "Get a patch with its diff and history",
            .replies = {{200, patch}},
-           .errors = {"patch.not_found"},
+           .errors = {ErrorCode::patch_not_found},
            .is_tagged = true},
           {.method = "GET",
            .path = "/api/patches/{id}/diff",
@@ -151,7 +154,7 @@ std::vector<Operation> patch_operations(json::Schemas& schemas) {
            .inside = InRunAccess::refused,
            .summary = "Get only the diff",
            .replies = {{200, json::string_schema(), "text/x-diff"}},
-           .errors = {"patch.not_found"},
+           .errors = {ErrorCode::patch_not_found},
            .is_tagged = true},
           make_operation({"/api/patches/{id}/apply", apply, "applyPatch",
                           "Apply a patch to the user's checkout; repeating it changes nothing"},

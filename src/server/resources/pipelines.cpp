@@ -31,6 +31,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::ExecutionId;
 using base::Value;
 using engine::Answer;
@@ -43,7 +44,7 @@ using wire::PipelineRecord;
 constexpr std::size_t longest_prompt = 64UL * 1024;
 
 Error not_found(std::string_view name) {
-  return {"pipeline.not_found", fmt::format("there is no pipeline {}", name),
+  return {ErrorCode::pipeline_not_found, fmt::format("there is no pipeline {}", name),
           "`reeve pipeline list` lists started pipelines; ids look like EX-9"};
 }
 
@@ -64,7 +65,7 @@ PipelineRecord read_record(ledger::Transaction& transaction, ExecutionId id) {
   const Execution execution = get_pipeline(transaction, id, NodeDetail::all);
   const auto stored = store::find_execution_workflow(transaction.session(), id);
   const auto workflow = stored ? json::from_value<model::Workflow>(stored->definition) : model::Workflow();
-  if (!workflow) throw Error("store.damaged", fmt::format("the graph of {} cannot be read", id.text()));
+  if (!workflow) throw Error(ErrorCode::store_damaged, fmt::format("the graph of {} cannot be read", id.text()));
   return wire::make_pipeline_record(execution, *workflow);
 }
 
@@ -83,27 +84,30 @@ void send_record(SharedExchange exchange, ExecutionId id, int status, std::optio
 
 wire::PipelineRequest decode_request(const Exchange& exchange) {
   auto decoded = json::from_value<wire::PipelineRequest>(exchange.body());
-  if (!decoded) throw Error("api.bad_request", decoded.error());
+  if (!decoded) throw Error(ErrorCode::api_bad_request, decoded.error());
   wire::PipelineRequest request = std::move(*decoded);
   if (request.pipeline.empty())
-    throw Error("api.bad_request", "`pipeline` is required", "name one from pipelines.yaml");
-  if (base::trim(request.prompt).empty()) throw Error("api.bad_request", "`prompt` is required: the task to perform");
+    throw Error(ErrorCode::api_bad_request, "`pipeline` is required", "name one from pipelines.yaml");
+  if (base::trim(request.prompt).empty()) {
+    throw Error(ErrorCode::api_bad_request, "`prompt` is required: the task to perform");
+  }
   const bool has_nul = request.prompt.find('\0') != std::string::npos;
   if (request.prompt.size() > longest_prompt || has_nul) {
-    throw Error("api.bad_request", fmt::format("`prompt` must be at most {} bytes, without NUL bytes", longest_prompt));
+    throw Error(ErrorCode::api_bad_request,
+                fmt::format("`prompt` must be at most {} bytes, without NUL bytes", longest_prompt));
   }
   if (!request.inputs) request.inputs = Value::object();
   if (request.inputs->as_object() == nullptr) {
-    throw Error("api.bad_request", fmt::format("`inputs` must be an object, not {}", request.inputs->kind()));
+    throw Error(ErrorCode::api_bad_request, fmt::format("`inputs` must be an object, not {}", request.inputs->kind()));
   }
   if (request.inputs->find(spec::pipeline_prompt) != nullptr) {
-    throw Error("api.bad_request", "an input cannot be named `prompt`: every pipeline has one");
+    throw Error(ErrorCode::api_bad_request, "an input cannot be named `prompt`: every pipeline has one");
   }
   if (!request.project) request.project = own_project(exchange.daemon).string();
   std::error_code error;
   if (!std::filesystem::path(*request.project).is_absolute() ||
       !std::filesystem::is_directory(*request.project, error)) {
-    throw Error("api.bad_request",
+    throw Error(ErrorCode::api_bad_request,
                 fmt::format("`project` must be the absolute path of a folder: {}", base::quoted(*request.project)));
   }
   return request;
@@ -114,7 +118,9 @@ void create(SharedExchange exchange) {
   const wire::PipelineRequest request = decode_request(*exchange);
   const model::Config config = load_config_around(*exchange, *request.project);
   const auto pipelines = project::load_pipelines(*request.project, &config, request.pipeline);
-  if (!pipelines) return exchange->refuse("pipeline.invalid", "the pipelines are not valid", pipelines.error());
+  if (!pipelines) {
+    return exchange->refuse(ErrorCode::pipeline_invalid, "the pipelines are not valid", pipelines.error());
+  }
   spec::PipelineGraph graph = spec::compile_pipeline(
       *pipelines, config, {.name = request.pipeline, .prompt = request.prompt, .inputs = *request.inputs});
   admit_folder(*request.project);
@@ -160,7 +166,7 @@ base::ApprovalId get_question(const PipelineRecord& pipeline) {
   if (pipeline.approval_id) return *pipeline.approval_id;
   const std::string id = pipeline.pipeline_id.text();
   const bool waits = pipeline.status == PipelineStatus::waiting_for_approval;
-  throw Error("pipeline.not_waiting",
+  throw Error(ErrorCode::pipeline_not_waiting,
               waits ? fmt::format("{} is waiting for an answer to one of its agents, not at an approval step", id)
                     : fmt::format("{} is {} and not waiting at an approval step", id, base::spell(pipeline.status)),
               waits ? "`reeve approvals` lists open questions"
@@ -231,19 +237,20 @@ struct Change {
 };
 
 Operation make_operation(const Change& change, const Value& pipeline) {
-  return {.method = "POST",
-          .path = change.path,
-          .handle = change.handle,
-          .name = change.name,
-          .inside = InRunAccess::reported,
-          .summary = change.summary,
-          .scope = change.scope,
-          .body = optional_members({{"comment", json::string_schema()}, {"decided_by", json::string_schema()}}),
-          .replies = {{200, pipeline}},
-          .errors = {"pipeline.not_found", "pipeline.not_waiting", "approval.already_resolved", "approval.expired",
-                     "approval.inside_run", "execution.inside_run", "execution.over", "api.peer_gone",
-                     "approval.choice_needed"},
-          .idempotency = change.idempotency};
+  return {
+      .method = "POST",
+      .path = change.path,
+      .handle = change.handle,
+      .name = change.name,
+      .inside = InRunAccess::reported,
+      .summary = change.summary,
+      .scope = change.scope,
+      .body = optional_members({{"comment", json::string_schema()}, {"decided_by", json::string_schema()}}),
+      .replies = {{200, pipeline}},
+      .errors = {ErrorCode::pipeline_not_found, ErrorCode::pipeline_not_waiting, ErrorCode::approval_already_resolved,
+                 ErrorCode::approval_expired, ErrorCode::approval_inside_run, ErrorCode::execution_inside_run,
+                 ErrorCode::execution_over, ErrorCode::api_peer_gone, ErrorCode::approval_choice_needed},
+      .idempotency = change.idempotency};
 }
 
 }  // namespace
@@ -254,7 +261,8 @@ void refuse_rejected_pipeline(const Execution& execution) {
     return node.type == model::NodeType::human && node.status == model::NodeStatus::failed;
   });
   if (!was_rejected) return;
-  throw Error("pipeline.rejected", fmt::format("{} was rejected and cannot be retried", execution.execution_id.text()),
+  throw Error(ErrorCode::pipeline_rejected,
+              fmt::format("{} was rejected and cannot be retried", execution.execution_id.text()),
               "start it again: reeve pipeline start NAME --prompt P");
 }
 
@@ -272,9 +280,11 @@ std::vector<Operation> pipeline_operations(json::Schemas& schemas) {
        .scope = Scope::operate,
        .body = schemas.of_request<wire::PipelineRequest>({"pipeline", "prompt"}),
        .replies = {{201, started}},
-       .errors = {"pipeline.not_found", "pipeline.no_file", "pipeline.invalid", "config.invalid", "project.moved",
-                  "execution.inside_run", "api.peer_gone", "git.no_commits", "git.unsafe_folder", "git.missing",
-                  "run.unknown_tool", "run.headless_unsupported", "run.no_command", "node.no_tool", "node.too_long"},
+       .errors = {ErrorCode::pipeline_not_found, ErrorCode::pipeline_no_file, ErrorCode::pipeline_invalid,
+                  ErrorCode::config_invalid, ErrorCode::project_moved, ErrorCode::execution_inside_run,
+                  ErrorCode::api_peer_gone, ErrorCode::git_no_commits, ErrorCode::git_unsafe_folder,
+                  ErrorCode::git_missing, ErrorCode::run_unknown_tool, ErrorCode::run_headless_unsupported,
+                  ErrorCode::run_no_command, ErrorCode::node_no_tool, ErrorCode::node_too_long},
        .idempotency = IdempotencyMode::change_then_answer},
       {.method = "GET",
        .path = "/api/pipelines",
@@ -293,7 +303,7 @@ std::vector<Operation> pipeline_operations(json::Schemas& schemas) {
        .inside = InRunAccess::own_execution,
        .summary = "Get a pipeline with its steps",
        .replies = {{200, pipeline}},
-       .errors = {"pipeline.not_found"},
+       .errors = {ErrorCode::pipeline_not_found},
        .is_tagged = true},
       make_operation(
           {"/api/pipelines/{id}/approve", approve, "approvePipeline",

@@ -19,6 +19,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 
 namespace fs = std::filesystem;
 
@@ -79,11 +80,11 @@ engine::CallPlace look_at_paths(const fs::path& project, const base::Value& argu
 // Evaluates the rules; nothing is asked or run.
 void check(SharedExchange exchange) {
   const auto question = json::from_value<wire::PolicyQuestion>(exchange->body());
-  if (!question) throw Error("api.bad_request", question.error());
+  if (!question) throw Error(ErrorCode::api_bad_request, question.error());
   if (question->tool.empty())
-    throw Error("api.bad_request", "`tool` is required: the name of a tool, such as file_write");
+    throw Error(ErrorCode::api_bad_request, "`tool` is required: the name of a tool, such as file_write");
   const base::Value arguments = question->arguments.value_or(base::Value::object());
-  if (arguments.as_object() == nullptr) throw Error("api.bad_request", "`arguments` must be an object");
+  if (arguments.as_object() == nullptr) throw Error(ErrorCode::api_bad_request, "`arguments` must be an object");
   const std::filesystem::path named = named_project(*exchange, question->project);
   const model::Config config = load_config_around(*exchange, named);
   const std::filesystem::path folder = named.empty() ? own_project(exchange->daemon) : named;
@@ -106,7 +107,7 @@ std::vector<Operation> policy_operations(json::Schemas& schemas) {
            .summary = "Get the policy rules of the config and the defaults (TOOL-1)",
            .query = {project_parameter()},
            .replies = {{200, schemas.of<wire::PolicyTable>()}},
-           .errors = {"config.invalid"},
+           .errors = {ErrorCode::config_invalid},
            .is_tagged = true},
           {.method = "POST",
            .path = "/api/policy/check",
@@ -116,7 +117,7 @@ std::vector<Operation> policy_operations(json::Schemas& schemas) {
            .summary = "Evaluate the policy for a tool call and name the deciding rule; nothing is asked or run",
            .body = schemas.of_request<wire::PolicyQuestion>({"tool"}),
            .replies = {{200, schemas.of<wire::PolicyAnswer>()}},
-           .errors = {"config.invalid"}}};
+           .errors = {ErrorCode::config_invalid}}};
 }
 
 }  // namespace reeve::server

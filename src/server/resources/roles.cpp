@@ -9,6 +9,8 @@ namespace reeve::server {
 
 namespace {
 
+using base::ErrorCode;
+
 base::Value show_record(const std::string& name, const model::Role& value) {
   return json::to_value(wire::RoleRecord{{value}, name});
 }
@@ -20,7 +22,7 @@ void list(SharedExchange exchange) {
 
 void show(SharedExchange exchange) {
   const model::Config config = load_config(*exchange);
-  send_named(exchange, config.roles, "role", show_record);
+  send_named(exchange, config.roles, "role", ErrorCode::role_not_found, show_record);
 }
 
 }  // namespace
@@ -28,7 +30,7 @@ void show(SharedExchange exchange) {
 std::vector<Operation> role_operations(json::Schemas& schemas) {
   return named_operations(schemas,
                           {"/api/roles", list, "listRoles", "List the roles of the config, by name",
-                           "/api/roles/{name}", show, "getRole", "Get a role", "RolePage", "role.not_found"},
+                           "/api/roles/{name}", show, "getRole", "Get a role", "RolePage", ErrorCode::role_not_found},
                           schemas.of<wire::RoleRecord>());
 }
 

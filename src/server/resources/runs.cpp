@@ -30,13 +30,14 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 using model::Run;
 
 template <class T>
 T decode_body(const Exchange& exchange) {
   auto decoded = json::from_value<T>(exchange.body());
-  if (!decoded) throw Error("api.bad_request", decoded.error());
+  if (!decoded) throw Error(ErrorCode::api_bad_request, decoded.error());
   return std::move(*decoded);
 }
 
@@ -57,7 +58,7 @@ void make_child(const Exchange& exchange, wire::RunRequest& request) {
       in_run_caller.held ? exchange.daemon.supervisor().find(*in_run_caller.held) : nullptr;
   const auto own = parent != nullptr ? parent->record().execution_id : std::nullopt;
   if (request.execution_id && request.execution_id != own) {
-    throw Error("run.inside_run",
+    throw Error(ErrorCode::run_inside_run,
                 fmt::format("a process inside {} cannot start runs in another execution", in_run_caller.run),
                 "omit the execution");
   }
@@ -111,7 +112,8 @@ void load(SharedExchange exchange, Then then, Otherwise otherwise) {
       [id](ledger::Transaction& transaction) {
         auto found = store::find_run(transaction.session(), id);
         if (!found) {
-          throw Error("run.not_found", fmt::format("there is no run {}", id.text()), "`reeve runs` lists them");
+          throw Error(ErrorCode::run_not_found, fmt::format("there is no run {}", id.text()),
+                      "`reeve runs` lists them");
         }
         return std::move(found->run);
       },
@@ -135,7 +137,7 @@ void cancel(SharedExchange exchange) {
   const Value& body = exchange->body();
   runtime::Supervisor::Cancellation cancellation{.by = exchange->actor()};
   if (const Value* reason = body.find("reason"); reason != nullptr && !reason->is_null()) {
-    if (reason->as_string() == nullptr) throw Error("api.bad_request", "`reason` must be a string");
+    if (reason->as_string() == nullptr) throw Error(ErrorCode::api_bad_request, "`reason` must be a string");
     cancellation.reason = std::string(base::truncate_utf8(*reason->as_string(), 4'096));
   }
   if (const Value* kill = body.find("kill")) cancellation.kill = kill->as_bool() != nullptr && *kill->as_bool();
@@ -149,8 +151,8 @@ void with_live(SharedExchange exchange, const std::function<void(runtime::LiveRu
     return;
   }
   load(exchange, [exchange](const Run& run) {
-    exchange->refuse(Error("run.not_running", fmt::format("{} is {} and has no process", run.tool_run_id.text(),
-                                                          base::spell(run.status))));
+    exchange->refuse(Error(ErrorCode::run_not_running, fmt::format("{} is {} and has no process",
+                                                                   run.tool_run_id.text(), base::spell(run.status))));
   });
 }
 
@@ -160,7 +162,7 @@ void input(SharedExchange exchange) {
   // Typing an answer is a decision.
   deny_in_run_caller(exchange, fmt::format("type into {}", exchange->run_id().text()));
   if (!may_type(*exchange)) {
-    throw Error("api.forbidden",
+    throw Error(ErrorCode::api_forbidden,
                 "sending input needs the scopes `operate` and `approve`, because it can answer a prompt",
                 "reeve token create NAME --scope operate,approve");
   }
@@ -172,15 +174,15 @@ void input(SharedExchange exchange) {
     bytes = *text->as_string();
   } else if (encoded != nullptr && encoded->as_string() != nullptr) {
     auto decoded = base::decode_base64(*encoded->as_string());
-    if (!decoded) throw Error("api.bad_request", "`base64` is not valid base64");
+    if (!decoded) throw Error(ErrorCode::api_bad_request, "`base64` is not valid base64");
     bytes = std::move(*decoded);
   } else {
-    throw Error("api.bad_request", "`text` or `base64` is required");
+    throw Error(ErrorCode::api_bad_request, "`text` or `base64` is required");
   }
   with_live(exchange, [&](runtime::LiveRun& live) {
     live.input(std::move(bytes), [exchange](bool is_taken) {
       if (is_taken) return send_nothing(exchange);
-      exchange->refuse(Error("run.no_input",
+      exchange->refuse(Error(ErrorCode::run_no_input,
                              "the tool takes no input: its standard input is closed, or too much input is pending",
                              "start it with --pty to type into it"));
     });
@@ -197,7 +199,7 @@ void resize(SharedExchange exchange) {
     const Value* found = body.find(name);
     const std::int64_t* value = found != nullptr ? found->as_integer() : nullptr;
     if (value == nullptr || *value < 1 || *value > 1'000) {
-      throw Error("api.bad_request", fmt::format("`{}` must be a whole number from 1 to 1000", name));
+      throw Error(ErrorCode::api_bad_request, fmt::format("`{}` must be a whole number from 1 to 1000", name));
     }
     return static_cast<int>(*value);
   };
@@ -218,7 +220,7 @@ void signal(SharedExchange exchange) {
   if (name.starts_with("SIG")) name.erase(0, 3);
   const auto found = names.find(name);
   if (found == names.end()) {
-    throw Error("api.bad_request",
+    throw Error(ErrorCode::api_bad_request,
                 "`signal` must be one of HUP, INT, QUIT, KILL, USR1, USR2, TERM, STOP, CONT, TSTP, WINCH");
   }
   with_live(exchange, [&](runtime::LiveRun& live) {
@@ -272,8 +274,8 @@ std::vector<Operation> acts(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = optional_members({{"reason", json::string_schema()}, {"kill", boolean}}),
            .replies = {{200, run}},
-           .errors = {"run.not_found", "run.not_running", "run.illegal_move", "run.not_here", "run.inside_run",
-                      "api.peer_gone"},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_illegal_move,
+                      ErrorCode::run_not_here, ErrorCode::run_inside_run, ErrorCode::api_peer_gone},
            .idempotency = IdempotencyMode::answer},
           {.method = "POST",
            .path = "/api/runs/{id}/input",
@@ -285,7 +287,8 @@ std::vector<Operation> acts(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = input_body(),
            .replies = {{200, nothing()}},
-           .errors = {"run.not_found", "run.not_running", "run.no_input", "approval.inside_run", "api.peer_gone"},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_no_input,
+                      ErrorCode::approval_inside_run, ErrorCode::api_peer_gone},
            .idempotency = IdempotencyMode::memory},
           {.method = "POST",
            .path = "/api/runs/{id}/resize",
@@ -296,7 +299,8 @@ std::vector<Operation> acts(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = resize_body(),
            .replies = {{200, nothing()}},
-           .errors = {"run.not_found", "run.not_running", "run.inside_run", "api.peer_gone"},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_inside_run,
+                      ErrorCode::api_peer_gone},
            .idempotency = IdempotencyMode::memory},
           {.method = "POST",
            .path = "/api/runs/{id}/signal",
@@ -307,7 +311,8 @@ std::vector<Operation> acts(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = signal_body(),
            .replies = {{200, nothing()}},
-           .errors = {"run.not_found", "run.not_running", "run.inside_run", "api.peer_gone"},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_inside_run,
+                      ErrorCode::api_peer_gone},
            .idempotency = IdempotencyMode::memory}};
 }
 
@@ -325,9 +330,10 @@ std::vector<Operation> run_operations(json::Schemas& schemas) {
        .scope = Scope::operate,
        .body = schemas.of_request<wire::RunRequest>({"cwd"}),
        .replies = {{201, run}},
-       .errors = {"run.bad_request", "run.no_command", "run.unknown_tool", "run.headless_unsupported",
-                  "run.sandbox_unavailable", "config.invalid", "api.not_from_a_sandbox", "execution.not_found",
-                  "run.inside_run", "run.no_descriptors", "project.moved"},
+       .errors = {ErrorCode::run_bad_request, ErrorCode::run_no_command, ErrorCode::run_unknown_tool,
+                  ErrorCode::run_headless_unsupported, ErrorCode::run_sandbox_unavailable, ErrorCode::config_invalid,
+                  ErrorCode::api_not_from_a_sandbox, ErrorCode::execution_not_found, ErrorCode::run_inside_run,
+                  ErrorCode::run_no_descriptors, ErrorCode::project_moved},
        .idempotency = IdempotencyMode::change},
       {.method = "GET",
        .path = "/api/runs",
@@ -345,7 +351,7 @@ std::vector<Operation> run_operations(json::Schemas& schemas) {
        .inside = InRunAccess::own_run,
        .summary = "Get a run",
        .replies = {{200, run}},
-       .errors = {"run.not_found"},
+       .errors = {ErrorCode::run_not_found},
        .is_tagged = true},
       {.method = "GET",
        .path = "/api/runs/{id}/wait",
@@ -356,7 +362,7 @@ std::vector<Operation> run_operations(json::Schemas& schemas) {
        .query = {duration_parameter("timeout", "default 60s, at most 5m"),
                  flag_parameter("through_approvals", "0: also return when it starts to wait for an answer")},
        .replies = {{200, run}},
-       .errors = {"run.not_found"}}};
+       .errors = {ErrorCode::run_not_found}}};
   for (Operation& act : acts(schemas)) made.push_back(std::move(act));
   return made;
 }

@@ -18,10 +18,11 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using model::Task;
 
 Error not_found(std::string_view id) {
-  return {"task.not_found", fmt::format("there is no task {}", base::quoted(id)), "ids look like TK-5"};
+  return {ErrorCode::task_not_found, fmt::format("there is no task {}", base::quoted(id)), "ids look like TK-5"};
 }
 
 void list(SharedExchange exchange) {
@@ -69,7 +70,7 @@ std::vector<Operation> task_operations(json::Schemas& schemas) {
            .inside = InRunAccess::refused,
            .summary = "Get a task",
            .replies = {{200, task}},
-           .errors = {"task.not_found"},
+           .errors = {ErrorCode::task_not_found},
            .is_tagged = true}};
 }
 

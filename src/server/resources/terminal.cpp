@@ -22,6 +22,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 using model::Run;
 
@@ -45,7 +46,7 @@ From parse_from(const std::optional<std::string>& text) {
   const char* end = text->data() + text->size();
   const auto read = std::from_chars(begin, end, from.position);
   if (read.ec != std::errc() || read.ptr != end) {
-    throw Error("api.bad_request", "`from` must be a position, or -N for N bytes before the end");
+    throw Error(ErrorCode::api_bad_request, "`from` must be a position, or -N for N bytes before the end");
   }
   return from;
 }
@@ -53,7 +54,7 @@ From parse_from(const std::optional<std::string>& text) {
 Run get_run(ledger::Transaction& transaction, base::RunId id) {
   auto found = store::find_run(transaction.session(), id);
   if (!found) {
-    throw Error("run.not_found", fmt::format("there is no run {}", id.text()), "`reeve runs` lists them");
+    throw Error(ErrorCode::run_not_found, fmt::format("there is no run {}", id.text()), "`reeve runs` lists them");
   }
   return std::move(found->run);
 }
@@ -166,7 +167,7 @@ class TerminalSocket : public std::enable_shared_from_this<TerminalSocket> {
   void hear(WebSocket::Message message) {
     try {
       if (!place_.may_type) {
-        throw Error("api.forbidden", "this credential can watch but not type",
+        throw Error(ErrorCode::api_forbidden, "this credential can watch but not type",
                     "use one with the scopes operate and approve");
       }
       if (message.is_text) return resize(message.bytes);
@@ -179,14 +180,14 @@ class TerminalSocket : public std::enable_shared_from_this<TerminalSocket> {
   // The next message is read only after this one was accepted, so that unread input cannot pile up in the daemon.
   void type(std::string bytes) {
     runtime::LiveRun* run = live();
-    if (run == nullptr) throw Error("run.not_running", "the run has no process to receive input");
+    if (run == nullptr) throw Error(ErrorCode::run_not_running, "the run has no process to receive input");
     socket_->set_paused(true);
     run->input(std::move(bytes), [weak = weak_from_this()](bool is_taken) {
       const auto self = weak.lock();
       if (!self) return;
       self->socket_->set_paused(false);
       if (is_taken) return;
-      self->tell(Error("run.no_input",
+      self->tell(Error(ErrorCode::run_no_input,
                        "the tool takes no input: its standard input is closed, or too much input is pending",
                        "start it with --pty to type into it"));
     });
@@ -196,7 +197,7 @@ class TerminalSocket : public std::enable_shared_from_this<TerminalSocket> {
     const auto message = json::parse(text, message_limits);
     const Value* type = message ? message->find("type") : nullptr;
     if (type == nullptr || type->as_string() == nullptr || *type->as_string() != "resize") {
-      throw Error("api.bad_request", "unknown message type",
+      throw Error(ErrorCode::api_bad_request, "unknown message type",
                   R"(binary messages are input; text: {"type":"resize","rows":R,"columns":C})");
     }
     const auto number = [&](std::string_view name) {
@@ -204,7 +205,7 @@ class TerminalSocket : public std::enable_shared_from_this<TerminalSocket> {
       const Value* found = message->find(name);
       const std::int64_t* value = found != nullptr ? found->as_integer() : nullptr;
       if (value == nullptr || *value < 1 || *value > most) {
-        throw Error("api.bad_request", fmt::format("`{}` must be a whole number from 1 to {}", name, most));
+        throw Error(ErrorCode::api_bad_request, fmt::format("`{}` must be a whole number from 1 to {}", name, most));
       }
       return static_cast<int>(*value);
     };
@@ -248,7 +249,8 @@ void attach(const SharedExchange& exchange, const Run& run, TerminalSocket::Plac
   try {
     terminal = std::make_shared<TerminalSocket>(exchange->daemon, place);
   } catch (const Error&) {
-    throw Error("output.not_found", fmt::format("{} has no output for attempt {}", place.run.text(), place.attempt));
+    throw Error(ErrorCode::output_not_found,
+                fmt::format("{} has no output for attempt {}", place.run.text(), place.attempt));
   }
   auto socket = exchange->responder->upgrade(exchange->request, terminal_limits);
   exchange->is_answered = true;
@@ -259,11 +261,11 @@ void terminal(SharedExchange exchange) {
   // APR-11: a client attached to a terminal can type an answer.
   deny_in_run_caller(exchange, fmt::format("attach to {}", exchange->run_id().text()));
   if (!may_see_secrets(*exchange)) {
-    throw Error("api.forbidden", "a terminal shows unredacted output, which needs the scope `operate`",
+    throw Error(ErrorCode::api_forbidden, "a terminal shows unredacted output, which needs the scope `operate`",
                 "read /api/runs/ID/output, or use a token with that scope");
   }
   if (!exchange->request.is_upgrade()) {
-    throw Error("api.upgrade_required", "a terminal needs a WebSocket connection",
+    throw Error(ErrorCode::api_upgrade_required, "a terminal needs a WebSocket connection",
                 "connect with a WebSocket client, or read /api/runs/ID/output");
   }
   TerminalSocket::Place place{.from = parse_from(exchange->query("from")), .may_type = may_type(*exchange)};
@@ -306,8 +308,8 @@ std::vector<Operation> terminal_operations(json::Schemas& /*schemas*/) {
                      {"from", json::string_schema("^-?[0-9]+$"),
                       "a position in the output; negative: that many bytes before the end"}},
            .replies = {{101, Value()}},
-           .errors = {"run.not_found", "output.not_found", "api.upgrade_required", "http.bad_upgrade",
-                      "approval.inside_run", "api.peer_gone"}}};
+           .errors = {ErrorCode::run_not_found, ErrorCode::output_not_found, ErrorCode::api_upgrade_required,
+                      ErrorCode::http_bad_upgrade, ErrorCode::approval_inside_run, ErrorCode::api_peer_gone}}};
 }
 
 }  // namespace reeve::server

@@ -24,6 +24,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 using model::Token;
 
@@ -40,7 +41,7 @@ Value record_of(const Token& token, base::WallTime now) {
 void list(SharedExchange exchange) {
   store::TokenFilter filter{.before = exchange->query("cursor").value_or("")};
   if (!filter.before.empty() && !model::is_token_name(filter.before)) {
-    throw Error("api.bad_request", "invalid `cursor`");
+    throw Error(ErrorCode::api_bad_request, "invalid `cursor`");
   }
   const std::int64_t asked = exchange->query_integer("limit", listed_by_default, 1, max_listed);
   // Fetches one more than requested, to know whether there are more.
@@ -69,11 +70,13 @@ std::vector<model::Scope> parse_scopes(const Value& body) {
   if (found == nullptr || found->is_null()) return {model::Scope::read};
   const std::string allowed = fmt::format("valid scopes: {}", fmt::join(base::spellings<model::Scope>(), ", "));
   const Value::Array* words = found->as_array();
-  if (words == nullptr || words->empty()) throw Error("api.bad_request", "`scopes` must be a list of words", allowed);
+  if (words == nullptr || words->empty()) {
+    throw Error(ErrorCode::api_bad_request, "`scopes` must be a list of words", allowed);
+  }
   std::vector<model::Scope> scopes;
   for (const Value& word : *words) {
     const auto scope = word.as_string() != nullptr ? base::find_enum<model::Scope>(*word.as_string()) : std::nullopt;
-    if (!scope) throw Error("api.bad_request", "unknown scope", allowed);
+    if (!scope) throw Error(ErrorCode::api_bad_request, "unknown scope", allowed);
     if (std::ranges::find(scopes, *scope) == scopes.end()) scopes.push_back(*scope);
   }
   std::ranges::sort(scopes);
@@ -85,7 +88,8 @@ std::optional<base::Milliseconds> parse_life(const Value& body) {
   if (!text) return std::nullopt;
   const auto life = base::parse_duration(*text);
   if (!life || life->count() <= 0 || *life > longest_life) {
-    throw Error("api.bad_request", fmt::format("`expires_in` must be {}, and at most ten years", base::duration_forms));
+    throw Error(ErrorCode::api_bad_request,
+                fmt::format("`expires_in` must be {}, and at most ten years", base::duration_forms));
   }
   return life;
 }
@@ -101,12 +105,12 @@ Token create_token(ledger::Transaction& transaction, TokenRequest asked_for) {
   Token& token = asked_for.token;
   if (const auto other = store::find_token(session, token.name)) {
     throw Error(
-        "token.already_exists",
+        ErrorCode::token_already_exists,
         fmt::format("the token {} already exists{}", base::quoted(token.name), other->revoked_at ? " (revoked)" : ""),
         "token names are never reused; choose another");
   }
   if (store::count_tokens(session) >= max_tokens) {
-    throw Error("token.too_many", fmt::format("the limit of {} tokens is reached", max_tokens),
+    throw Error(ErrorCode::token_too_many, fmt::format("the limit of {} tokens is reached", max_tokens),
                 "use an existing token");
   }
   token.created_at = transaction.now();
@@ -125,12 +129,12 @@ void create(SharedExchange exchange) {
   const Value& body = exchange->body();
   const std::string name = find_text(body, "name", longest_name).value_or("");
   if (!model::is_token_name(name)) {
-    throw Error("api.bad_request", fmt::format("{} is not a valid token name", base::quoted(name)),
+    throw Error(ErrorCode::api_bad_request, fmt::format("{} is not a valid token name", base::quoted(name)),
                 "up to 64 letters, digits and . _ @ -, starting with a letter or digit; not an id such as TR-1");
   }
   // Deciders are identified by name alone (APR-12), so a token must not look like a user of this machine.
   if (os::is_person(name)) {
-    throw Error("api.bad_request", fmt::format("{} is the name of a user on this machine", base::quoted(name)),
+    throw Error(ErrorCode::api_bad_request, fmt::format("{} is the name of a user on this machine", base::quoted(name)),
                 fmt::format("name it after what uses it: {}-laptop", name));
   }
   const std::string secret = std::string(token_prefix) + make_secret();
@@ -158,7 +162,7 @@ void revoke(SharedExchange exchange) {
         store::Session& session = transaction.session();
         auto token = model::is_token_name(name) ? store::find_token(session, name) : std::nullopt;
         if (!token) {
-          throw Error("token.not_found", fmt::format("there is no token {}", base::quoted(name)),
+          throw Error(ErrorCode::token_not_found, fmt::format("there is no token {}", base::quoted(name)),
                       "`reeve token list` lists them");
         }
         // Repeated: return the token unchanged.
@@ -181,7 +185,7 @@ void revoke(SharedExchange exchange) {
 // The daemon's own token has no name to revoke: it is replaced in its file.
 void renew_own(SharedExchange exchange) {
   deny_in_run_caller(exchange, "renew the daemon's own token");
-  if (exchange->tcp_endpoint == nullptr) throw Error("api.no_route", "this daemon has no TCP endpoint");
+  if (exchange->tcp_endpoint == nullptr) throw Error(ErrorCode::api_no_route, "this daemon has no TCP endpoint");
   const std::string file = exchange->daemon.options().folder.http_token().string();
   runtime::ask_store(
       exchange->daemon.ledger(), exchange->daemon.loop(),
@@ -233,7 +237,7 @@ Operation revocation(std::string_view method, std::string_view path, std::string
           .scope = Scope::admin,
           .body = method == "POST" ? json::object_schema({}, {}) : Value(),
           .replies = {{200, token}},
-          .errors = {"token.not_found", "approval.inside_run", "api.peer_gone"},
+          .errors = {ErrorCode::token_not_found, ErrorCode::approval_inside_run, ErrorCode::api_peer_gone},
           .idempotency = IdempotencyMode::answer};
 }
 
@@ -263,7 +267,8 @@ std::vector<Operation> token_operations(json::Schemas& schemas) {
            .scope = Scope::admin,
            .body = schemas.add("TokenRequest", asked_for),
            .replies = {{201, schemas.add("NewToken", token_schema(schemas, Secrecy::with_secret))}},
-           .errors = {"token.already_exists", "token.too_many", "approval.inside_run", "api.peer_gone"},
+           .errors = {ErrorCode::token_already_exists, ErrorCode::token_too_many, ErrorCode::approval_inside_run,
+                      ErrorCode::api_peer_gone},
            // Secrets are never stored.
            .idempotency = IdempotencyMode::memory},
           revocation("POST", "/api/tokens/{name}/revoke", "revokeToken", token),
@@ -277,7 +282,7 @@ std::vector<Operation> token_operations(json::Schemas& schemas) {
            .scope = Scope::admin,
            .body = json::object_schema({}, {}),
            .replies = {{200, json::object_schema({{"file", json::string_schema()}}, {"file"})}},
-           .errors = {"approval.inside_run", "api.peer_gone"},
+           .errors = {ErrorCode::approval_inside_run, ErrorCode::api_peer_gone},
            .idempotency = IdempotencyMode::memory}};
 }
 

@@ -9,6 +9,8 @@ namespace reeve::server {
 
 namespace {
 
+using base::ErrorCode;
+
 base::Value show_record(const model::Config& config, const std::string& name, const model::ToolProfile& value) {
   wire::ToolRecord record{{value}, name};
   mask_secrets(record.env, config);
@@ -27,17 +29,18 @@ void list(SharedExchange exchange) {
 
 void show(SharedExchange exchange) {
   const model::Config config = load_config(*exchange);
-  send_named(exchange, config.tools, "tool", make_show(config));
+  send_named(exchange, config.tools, "tool", ErrorCode::tool_not_found, make_show(config));
 }
 
 }  // namespace
 
 std::vector<Operation> tool_operations(json::Schemas& schemas) {
-  return named_operations(schemas,
-                          {"/api/tools", list, "listTools",
-                           "List the tool profiles of the config, by name; values of secret variables are ***",
-                           "/api/tools/{name}", show, "getTool", "Get a tool profile", "ToolPage", "tool.not_found"},
-                          schemas.of<wire::ToolRecord>());
+  return named_operations(
+      schemas,
+      {"/api/tools", list, "listTools",
+       "List the tool profiles of the config, by name; values of secret variables are ***", "/api/tools/{name}", show,
+       "getTool", "Get a tool profile", "ToolPage", ErrorCode::tool_not_found},
+      schemas.of<wire::ToolRecord>());
 }
 
 }  // namespace reeve::server

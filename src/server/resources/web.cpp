@@ -13,10 +13,11 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 
 TcpEndpoint& tcp_endpoint_of(const SharedExchange& exchange) {
-  if (exchange->tcp_endpoint == nullptr) throw Error("api.no_route", "this daemon has no TCP endpoint");
+  if (exchange->tcp_endpoint == nullptr) throw Error(ErrorCode::api_no_route, "this daemon has no TCP endpoint");
   return *exchange->tcp_endpoint;
 }
 
@@ -36,14 +37,16 @@ void open(SharedExchange exchange) {
 [[noreturn]] void refuse_code() {
   // Not counted as a failure: codes cannot be guessed, and a page of another site could lock the user out with
   // requests.
-  throw Error("api.bad_code", "this link was already used or has expired", "create a new one: reeve web");
+  throw Error(ErrorCode::api_bad_code, "this link was already used or has expired", "create a new one: reeve web");
 }
 
 // The only GET with an effect: a code signs a browser in, once.
 void sign_in(SharedExchange exchange) {
   TcpEndpoint& tcp_endpoint = tcp_endpoint_of(exchange);
   const Peer& peer = exchange->request.peer;
-  if (peer.entrance != Entrance::tcp) throw Error("api.no_route", "browsers can sign in only at the daemon's TCP port");
+  if (peer.entrance != Entrance::tcp) {
+    throw Error(ErrorCode::api_no_route, "browsers can sign in only at the daemon's TCP port");
+  }
   auto caller = tcp_endpoint.sign_ins().take_code(exchange->query("code").value_or(""), exchange->daemon.loop().now());
   if (!caller) refuse_code();
   Value data = Value::object();
@@ -97,7 +100,7 @@ std::vector<Operation> web_operations(json::Schemas& /*schemas*/) {
            .scope = Scope::admin,
            .body = json::object_schema({}, {}),
            .replies = {{201, link}},
-           .errors = {"approval.inside_run", "api.peer_gone"},
+           .errors = {ErrorCode::approval_inside_run, ErrorCode::api_peer_gone},
            // The link is a credential, so it is kept only in memory.
            .idempotency = IdempotencyMode::memory},
           {.method = "GET",
@@ -108,7 +111,7 @@ std::vector<Operation> web_operations(json::Schemas& /*schemas*/) {
            .summary = "Sign a browser in with a one-time link; TCP port only, no credential needed",
            .query = {text_parameter("code", "the code from the link")},
            .replies = {{303, text, "text/plain"}},
-           .errors = {"api.bad_code"}},
+           .errors = {ErrorCode::api_bad_code}},
           {.method = "POST",
            .path = "/api/sign-out",
            .handle = sign_out,

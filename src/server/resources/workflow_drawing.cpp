@@ -15,6 +15,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 
 constexpr std::array<std::string_view, 4> formats = {"text", "list", "mermaid", "dot"};
 
@@ -49,14 +50,14 @@ WorkflowRecord make_workflow_record(const model::Workflow& workflow, const std::
 
 model::Workflow decode_workflow(const store::StoredWorkflow& stored) {
   auto workflow = json::from_value<model::Workflow>(stored.definition);
-  if (!workflow) throw Error("store.damaged", fmt::format("the workflow {} cannot be read", stored.hash));
+  if (!workflow) throw Error(ErrorCode::store_damaged, fmt::format("the workflow {} cannot be read", stored.hash));
   return std::move(*workflow);
 }
 
 void check_drawing(const Exchange& exchange) {
   const std::string format = exchange.query("format").value_or("text");
   if (std::ranges::find(formats, format) == formats.end()) {
-    throw Error("api.bad_request", fmt::format("`format` must be one of {}", fmt::join(formats, ", ")));
+    throw Error(ErrorCode::api_bad_request, fmt::format("`format` must be one of {}", fmt::join(formats, ", ")));
   }
   exchange.query_integer("columns", 100, 40, 10'000);
 }

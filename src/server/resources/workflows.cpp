@@ -25,6 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 
 constexpr std::string_view hash_start = "sha256:";
@@ -69,7 +70,7 @@ void with_workflow(const SharedExchange& exchange, Act act) {
   if (!name.starts_with(hash_start)) {
     const auto place = project::find_workflow(project_of(*exchange), name);
     const auto checked = project::check_workflow(place, load_config(*exchange));
-    if (!checked) return exchange->refuse("flow.invalid", "the workflow is not valid", checked.error());
+    if (!checked) return exchange->refuse(ErrorCode::flow_invalid, "the workflow is not valid", checked.error());
     return act(checked->workflow, checked->content_hash);
   }
   runtime::ask_store(
@@ -79,7 +80,7 @@ void with_workflow(const SharedExchange& exchange, Act act) {
         try {
           if (!found) throw found.error();
           if (!*found) {
-            throw Error("flow.not_found",
+            throw Error(ErrorCode::flow_not_found,
                         fmt::format("no workflow with the hash {} was ever started", base::quoted(name)),
                         "GET /api/workflows/NAME/versions lists the started versions");
           }
@@ -131,7 +132,7 @@ void versions(SharedExchange exchange) {
 void validate(SharedExchange exchange) {
   const Value& body = exchange->body();
   const auto source = find_text(body, "source", base::limits::spec_file_bytes);
-  if (!source) throw Error("api.bad_request", "`source` is required: the text of a workflow");
+  if (!source) throw Error(ErrorCode::api_bad_request, "`source` is required: the text of a workflow");
   const std::string file = find_text(body, "file", longest_text).value_or("<workflow>");
   project::WorkflowPlace place{
       .source = std::make_shared<const spec::Source>(file, *source), .project = {}, .folder = {}};
@@ -178,7 +179,7 @@ std::vector<Operation> workflow_operations(json::Schemas& schemas) {
        .summary = "List the project's workflow files, by name",
        .query = {project_parameter(), limit_parameter(), cursor_parameter()},
        .replies = {{200, page_of(schemas, "WorkflowPage", schemas.of<WorkflowItem>())}},
-       .errors = {"config.invalid"}},
+       .errors = {ErrorCode::config_invalid}},
       {.method = "GET",
        .path = "/api/workflows/{name}",
        .handle = show,
@@ -187,7 +188,7 @@ std::vector<Operation> workflow_operations(json::Schemas& schemas) {
        .summary = "Get a workflow of the project by id, name or file name, or a started version by its `sha256:…`",
        .query = {project_parameter()},
        .replies = {{200, workflow}},
-       .errors = {"flow.not_found", "flow.invalid", "config.invalid"},
+       .errors = {ErrorCode::flow_not_found, ErrorCode::flow_invalid, ErrorCode::config_invalid},
        .is_tagged = true},
       {.method = "GET",
        .path = "/api/workflows/{name}/graph",
@@ -197,7 +198,7 @@ std::vector<Operation> workflow_operations(json::Schemas& schemas) {
        .summary = "Draw a workflow (GRF-15)",
        .query = drawing,
        .replies = drawing_replies(),
-       .errors = {"flow.not_found", "flow.invalid", "config.invalid"}},
+       .errors = {ErrorCode::flow_not_found, ErrorCode::flow_invalid, ErrorCode::config_invalid}},
       {.method = "GET",
        .path = "/api/workflows/{name}/versions",
        .handle = versions,
@@ -219,7 +220,7 @@ std::vector<Operation> workflow_operations(json::Schemas& schemas) {
                                     {"project", json::nullable_schema(json::string_schema())}},
                                    {"source"}),
        .replies = {{200, validation(schemas, workflow)}},
-       .errors = {"config.invalid"}}};
+       .errors = {ErrorCode::config_invalid}}};
 }
 
 }  // namespace reeve::server

@@ -75,7 +75,8 @@ const Operation* Api::find(const SharedExchange& exchange) const {
     return &operation;
   }
   if (methods.empty()) {
-    throw base::Error("api.no_route", fmt::format("no resource at {}", base::quoted(exchange->request.path)),
+    throw base::Error(base::ErrorCode::api_no_route,
+                      fmt::format("no resource at {}", base::quoted(exchange->request.path)),
                       "GET /api/openapi.json lists the routes");
   }
   exchange->send(answer_to_method(method, methods));

@@ -13,10 +13,11 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 
 // A proxy in front may have checked a different path.
 void refuse_escaped_slash(const Request& request) {
-  if (request.has_escaped_slash) throw Error("api.bad_request", "the path contains an escaped slash");
+  if (request.has_escaped_slash) throw Error(ErrorCode::api_bad_request, "the path contains an escaped slash");
 }
 
 void require_scope(const SharedExchange& exchange, const Operation& operation, const Next& next) {

@@ -24,6 +24,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 using model::Approval;
 
@@ -34,7 +35,7 @@ base::RunId own_run(const SharedExchange& exchange) { return exchange->run_socke
 
 runtime::LiveRun& live_run(const SharedExchange& exchange) {
   runtime::LiveRun* live = exchange->daemon.supervisor().find(own_run(exchange));
-  if (live == nullptr) throw Error("run.not_running", fmt::format("{} has ended", own_run(exchange).text()));
+  if (live == nullptr) throw Error(ErrorCode::run_not_running, fmt::format("{} has ended", own_run(exchange).text()));
   return *live;
 }
 
@@ -62,7 +63,8 @@ std::optional<Approval> find_own(store::Session& session, base::RunId run, const
 Approval get_own(store::Session& session, base::RunId run, const std::string& word) {
   auto found = find_own(session, run, word);
   if (!found)
-    throw Error("approval.not_found", fmt::format("run {} has no approval named {}", run.text(), base::quoted(word)));
+    throw Error(ErrorCode::approval_not_found,
+                fmt::format("run {} has no approval named {}", run.text(), base::quoted(word)));
   return std::move(*found);
 }
 
@@ -87,13 +89,13 @@ void ask(SharedExchange exchange) {
   const auto* question = event ? std::get_if<runtime::Question>(&*event) : nullptr;
   if (question == nullptr) {
     throw Error(
-        "api.bad_request", "the body is not a valid question",
+        ErrorCode::api_bad_request, "the body is not a valid question",
         R"({"question": "…", "options": [{"value": "…", "label": "…"}], "default": "…", "expires_in_seconds": 60,)"
         R"( "approval_id": "…"})");
   }
   live_run(exchange).ask(*question, [exchange, tool_ref = question->tool_ref](std::expected<Approval, Error> asked) {
     if (asked) return exchange->send(201, json::to_value(*asked));
-    if (tool_ref && asked.error().code() == "approval.one_at_a_time") {
+    if (tool_ref && asked.error().is(ErrorCode::approval_one_at_a_time)) {
       return answer_repeated(exchange, *tool_ref, asked.error());
     }
     exchange->refuse(asked.error());
@@ -105,7 +107,7 @@ void report(SharedExchange exchange) {
   const bool is_report =
       event && !std::holds_alternative<runtime::Question>(*event) && !std::holds_alternative<runtime::ToolCall>(*event);
   if (!is_report) {
-    throw Error("api.bad_request", "the body is not a valid report",
+    throw Error(ErrorCode::api_bad_request, "the body is not a valid report",
                 R"(heartbeat, progress, error, usage or result, as in {"event": "progress", "percent": 40})");
   }
   live_run(exchange).on_tool_event(*event);
@@ -190,10 +192,10 @@ void refuse(SharedExchange exchange) {
     const InRunCaller who = exchange->in_run_caller.value_or(InRunCaller{run, asked.peer.pid});
     report_in_run_caller(exchange->daemon, who,
                          fmt::format("{} {} on the run socket of {}", asked.method, asked.path, run));
-    throw Error("approval.inside_run", fmt::format("a process inside {} cannot decide", who.run),
+    throw Error(ErrorCode::approval_inside_run, fmt::format("a process inside {} cannot decide", who.run),
                 "a person must decide, with `reeve approve` outside any run");
   }
-  throw Error("api.not_from_a_run",
+  throw Error(ErrorCode::api_not_from_a_run,
               is_stranger(*exchange) ? fmt::format("this socket belongs to {}", run)
                                      : fmt::format("a run cannot {} {}", asked.method, base::quoted(asked.path)),
               "a run can ask, report, and read its own approvals and decisions");

@@ -27,7 +27,8 @@ void RunSockets::open(base::RunId run) {
   const project::StateFolder& state = daemon_.context().folder;
   try {
     if (!runtime::make_run_socket_folder(state, run)) {
-      base::throw_errno("os.failed", fmt::format("cannot make {}", runtime::run_socket_folder(state, run)), errno);
+      base::throw_errno(base::ErrorCode::os_failed,
+                        fmt::format("cannot make {}", runtime::run_socket_folder(state, run)), errno);
     }
     auto server = std::make_unique<HttpServer>(
         daemon_.loop(),
