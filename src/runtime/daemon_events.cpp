@@ -83,7 +83,7 @@ void Daemon::on_store_polled() {
   if (!context_->lease) return;
   const auto followed = execution_followers_.keys();
   notify_execution_followers({followed.begin(), followed.end()});
-  events_->look();
+  events_->poll();
 }
 
 void Daemon::on_log_lines_written(const std::string& lines) {

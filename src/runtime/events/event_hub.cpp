@@ -197,7 +197,7 @@ EventHub::~EventHub() { core_->log = {}; }
 
 void EventHub::publish(std::span<const StoredEvent> events) { core_->publish(events); }
 
-void EventHub::look() { core_->fill(); }
+void EventHub::poll() { core_->fill(); }
 
 std::shared_ptr<EventSubscription> EventHub::subscribe(Request request, std::shared_ptr<EventListener> listener) {
   Core& core = *core_;

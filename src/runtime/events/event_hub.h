@@ -91,7 +91,7 @@ class EventHub {
   // Everything below is called on the loop's thread.
 
   // Other daemons may have committed to the same store.
-  void look();
+  void poll();
 
   struct Request {
     EventFilter filter = EventFilter::all();

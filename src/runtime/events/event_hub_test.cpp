@@ -211,7 +211,7 @@ TEST(EventHub, events_of_another_daemon_are_read_once_for_all) {
   EXPECT_EQ(hall.reads, 1);
   // Not published here: found at the next poll.
   hall.commit_elsewhere(2);
-  hall.hub.look();
+  hall.hub.poll();
   hall.settle();
   EXPECT_EQ(two->numbers(), count_from(1, 8));
   EXPECT_EQ(hall.reads, 2);
@@ -308,7 +308,7 @@ TEST(EventHub, events_carry_the_subscribed_name) {
   EXPECT_EQ(all->numbers(), count_from(1, 12));
   // Events of another daemon are read from the store, so their facts are parsed.
   hall.commit_elsewhere(6);
-  hall.hub.look();
+  hall.hub.poll();
   hall.settle();
   EXPECT_THAT(ear->heard, ElementsAre("6 run.failed", "12 run.failed", "18 run.failed"));
 }
@@ -427,7 +427,7 @@ RC_GTEST_PROP(EventHub, any_interleaving_delivers_without_gaps, ()) {
         hall.commit_elsewhere(*rc::gen::inRange(1, 8));
         break;
       case 3:
-        hall.hub.look();
+        hall.hub.poll();
         break;
       case 4:
         hall.turn();
@@ -452,7 +452,7 @@ RC_GTEST_PROP(EventHub, any_interleaving_delivers_without_gaps, ()) {
     }
   }
   hall.commit(1);
-  hall.hub.look();
+  hall.hub.poll();
   for (const Begun& one : begun) one.ear->room = 1'000'000;
   for (const Begun& one : begun) one.ear->subscription->resume();
   hall.settle();
