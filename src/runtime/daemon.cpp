@@ -144,7 +144,7 @@ void Daemon::make_parts() {
   sandbox_ = std::make_unique<SandboxProbe>(loop_, SandboxPlace{options_.keeper_program, options_.folder});
   supervisor_ = std::make_unique<Supervisor>(*context_);
   isolation_ = std::make_unique<Isolation>(*context_);
-  driver_ = std::make_unique<ExecutionDriver>(NodeExecutor::Helpers{*context_, *supervisor_, *sandbox_, *isolation_});
+  driver_ = std::make_unique<ExecutionDriver>(NodeExecutor::Parts{*context_, *supervisor_, *sandbox_, *isolation_});
   approvals_ = std::make_unique<Approvals>(*context_, *supervisor_, *driver_);
   if (options_.config.notify.empty()) return;
   notifier_ = std::make_unique<Notifier>(loop_, *ledger_, clock_,

@@ -35,8 +35,8 @@ void ApplyGates::ask(Isolation::GateCheck wanted, Answer answer) {
   const auto check = std::make_shared<Check>(Check{.wanted = std::move(wanted), .answer = std::move(answer)});
   checks_.insert_or_assign(check->wanted.name, check);
   ask_store(
-      helpers_.context.ledger, helpers_.context.loop,
-      [root = check->wanted.root, folder = helpers_.context.folder](ledger::Transaction& transaction) {
+      parts_.context.ledger, parts_.context.loop,
+      [root = check->wanted.root, folder = parts_.context.folder](ledger::Transaction& transaction) {
         Found found{.settings = read_settings(folder, root), .runs = ledger::find_gate_runs(transaction, root)};
         const auto config = ledger::find_root(transaction, root).config;
         if (!found.settings && config) found.settings = decode_public(*config);
@@ -47,7 +47,7 @@ void ApplyGates::ask(Isolation::GateCheck wanted, Answer answer) {
         if (!found) return fail(check, asked.gates.front(), found.error());
         if (!found->settings) return refuse(check, "the config it was started with is lost");
         check->settings = std::move(*found->settings);
-        if (check->settings.environment.empty()) check->settings.environment = helpers_.context.environment;
+        if (check->settings.environment.empty()) check->settings.environment = parts_.context.environment;
         auto ordered = order_gates(check->settings, asked.gates);
         if (!ordered) return refuse(check, describe_unasked(asked.gates.front(), ordered.error()));
         std::erase_if(*ordered, [&](const std::string& gate) {
@@ -68,12 +68,12 @@ void ApplyGates::next(const SharedCheck& check) {
   if (check->at == check->gates.size()) return end(check, Isolation::GateVerdict{});
   const std::string& gate = check->gates[check->at];
   if (const auto begun = check->begun.extract(gate)) return follow(check, begun.mapped());
-  helpers_.isolation.check_out_merge(make_isolation_settings(check->settings), check->wanted, gate,
-                                     [this, check, gate](const std::expected<Isolation::Checkout, Error>& made) {
-                                       if (!made) return fail(check, gate, made.error());
-                                       check->folder = made->folder;
-                                       start(check);
-                                     });
+  parts_.isolation.check_out_merge(make_isolation_settings(check->settings), check->wanted, gate,
+                                   [this, check, gate](const std::expected<Isolation::Checkout, Error>& made) {
+                                     if (!made) return fail(check, gate, made.error());
+                                     check->folder = made->folder;
+                                     start(check);
+                                   });
 }
 
 void ApplyGates::start(const SharedCheck& check) {
@@ -91,15 +91,15 @@ void ApplyGates::start(const SharedCheck& check) {
                     {judged_key, judged_merge},
                     {apply_key, check->wanted.name}};
   if (plan->profile.sandbox != model::Sandbox::guard) return launch(check, *plan);
-  helpers_.sandbox.ask(plan->cwd, [this, check, gate, plan = *plan](const std::optional<Error>& error) {
+  parts_.sandbox.ask(plan->cwd, [this, check, gate, plan = *plan](const std::optional<Error>& error) {
     if (error) return refuse(check, describe_unasked(gate, *error));
     launch(check, plan);
   });
 }
 
 void ApplyGates::launch(const SharedCheck& check, const RunPlan& plan) {
-  helpers_.context.crash_point("gates.before_start");
-  helpers_.supervisor.start(
+  parts_.context.crash_point("gates.before_start");
+  parts_.supervisor.start(
       plan, [](ledger::Transaction&, base::RunId) {},
       [this, check](const std::expected<Run, Error>& run) {
         if (!run) return fail(check, check->gates[check->at], run.error());
@@ -108,31 +108,33 @@ void ApplyGates::launch(const SharedCheck& check, const RunPlan& plan) {
       });
 }
 
-// Subscribes before reading the run, which may end in between.
+// Waits for the run before reading it, because it may end in between.
 void ApplyGates::follow(const SharedCheck& check, base::RunId run) {
   check->run = run;
-  const auto hear = [this, check](const Run& ended) {
-    // Posted, because the run's own functions call this.
-    helpers_.context.loop.post([this, check, ended] {
-      if (is_final(ended.status) && check->run == ended.tool_run_id) on_gate_end(check, ended);
-    });
-  };
-  check->ending = helpers_.supervisor.wait({.run = run, .through_approvals = true}, hear);
+  followed_.emplace(run, check);
   ask_store(
-      helpers_.context.ledger, helpers_.context.loop,
+      parts_.context.ledger, parts_.context.loop,
       [run](ledger::Transaction& transaction) { return store::find_run(transaction.session(), run); },
-      [hear](const std::expected<std::optional<store::RunRow>, Error>& row) {
-        if (row && *row) hear((*row)->run);
+      [this](const std::expected<std::optional<store::RunRow>, Error>& row) {
+        if (row && *row) on_run_changed((*row)->run);
       });
 }
 
+void ApplyGates::on_run_changed(const Run& run) {
+  if (!is_final(run.status)) return;
+  std::vector<SharedCheck> ended;
+  const auto [first, last] = followed_.equal_range(run.tool_run_id);
+  for (auto at = first; at != last; ++at) ended.push_back(at->second);
+  followed_.erase(first, last);
+  for (const SharedCheck& check : ended) on_gate_end(check, run);
+}
+
 void ApplyGates::on_gate_end(const SharedCheck& check, const Run& run) {
-  helpers_.context.crash_point("gates.after_end");
+  parts_.context.crash_point("gates.after_end");
   check->run.reset();
-  check->ending = {};
   // For a run begun by an earlier daemon, only the run knows its folder.
   const std::string folder = check->folder.empty() ? run.cwd : check->folder;
-  helpers_.isolation.discard(make_isolation_settings(check->settings), folder);
+  parts_.isolation.discard(make_isolation_settings(check->settings), folder);
   check->folder.clear();
   const std::string& gate = check->gates[check->at];
   if (read_gate_word(run) != GateWord::yes) return refuse(check, describe_refusal(gate, run));
@@ -146,8 +148,8 @@ void ApplyGates::cancel(const std::string& name) {
   const SharedCheck check = found->second;
   check->is_cancelled = true;
   if (check->run) {
-    helpers_.supervisor.cancel(*check->run, {.by = "reeve", .reason = "its execution was cancelled"},
-                               [](const std::expected<Run, Error>&) {});
+    parts_.supervisor.cancel(*check->run, {.by = "reeve", .reason = "its execution was cancelled"},
+                             [](const std::expected<Run, Error>&) {});
   }
 }
 
@@ -165,7 +167,7 @@ void ApplyGates::end(const SharedCheck& check, const std::expected<Isolation::Ga
   if (std::exchange(check->is_over, true)) return;
   const auto found = checks_.find(check->wanted.name);
   if (found != checks_.end() && found->second == check) checks_.erase(found);
-  if (!check->folder.empty()) helpers_.isolation.discard(make_isolation_settings(check->settings), check->folder);
+  if (!check->folder.empty()) parts_.isolation.discard(make_isolation_settings(check->settings), check->folder);
   check->answer(verdict);
 }
 

@@ -18,7 +18,7 @@ class ApplyGates {
  public:
   using Answer = Isolation::Answer<Isolation::GateVerdict>;
 
-  explicit ApplyGates(NodeExecutor::Helpers helpers) : helpers_(helpers) {}
+  explicit ApplyGates(NodeExecutor::Parts parts) : parts_(parts) {}
   ApplyGates(const ApplyGates&) = delete;
   ApplyGates& operator=(const ApplyGates&) = delete;
 
@@ -26,6 +26,7 @@ class ApplyGates {
   void ask(Isolation::GateCheck check, Answer answer);
   // Ends the gate run of that check and answers with a refusal.
   void cancel(const std::string& name);
+  void on_run_changed(const model::Run& run);
 
  private:
   struct Check {
@@ -38,7 +39,6 @@ class ApplyGates {
     std::size_t at = 0;
     std::string folder = {};
     std::optional<base::RunId> run = {};
-    Loop::Hold ending = {};
     bool is_cancelled = false;
     bool is_over = false;
   };
@@ -53,8 +53,10 @@ class ApplyGates {
   void fail(const SharedCheck& check, const std::string& gate, const base::Error& error);
   void end(const SharedCheck& check, const std::expected<Isolation::GateVerdict, base::Error>& verdict);
 
-  NodeExecutor::Helpers helpers_;
+  NodeExecutor::Parts parts_;
   std::map<std::string, SharedCheck> checks_;
+  // By the gate run they wait for.
+  std::multimap<base::RunId, SharedCheck> followed_;
 };
 
 }  // namespace reeve::runtime

@@ -114,9 +114,9 @@ void ExecutionDriver::on_attempt_lost(const AttemptLost& lost) {
                    if (is_gate) {
                      const Isolation::Checkout checkout{
                          .folder = run.cwd, .commit = find_word(run, commit_key), .tree = find_word(run, tree_key)};
-                     return helpers_.isolation.renew_checkout(settings, place->root, checkout, report);
+                     return parts_.isolation.renew_checkout(settings, place->root, checkout, report);
                    }
-                   helpers_.isolation.set_back(settings, place_of(run, place->root), report);
+                   parts_.isolation.set_back(settings, place_of(run, place->root), report);
                  });
 }
 

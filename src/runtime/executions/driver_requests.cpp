@@ -81,7 +81,7 @@ void ExecutionDriver::start(Start start, Answer<Started> answer) {
     const bool has_agent = agent != shared->settings.environment.end();
     remote = RemoteOptions{.name = *shared->settings.worktree.remote, .ssh_agent = has_agent ? agent->second : ""};
   }
-  helpers_.isolation.survey(shared->settings.project, remote, [this, shared, answer](auto survey) {
+  parts_.isolation.survey(shared->settings.project, remote, [this, shared, answer](auto survey) {
     if (!survey) return answer(std::unexpected(survey.error()));
     shared->settings.base_commit = survey->base_commit;
     store_start(shared, survey->dirty, answer);
@@ -136,7 +136,7 @@ void ExecutionDriver::store_start(std::shared_ptr<Start> start, std::vector<std:
           cleanup_.add_open(id);
           perform(stored->step);
           const bool is_shared = place.settings->base_commit && place.settings->worktree.remote;
-          if (is_shared) helpers_.isolation.share(make_isolation_settings(*place.settings), id);
+          if (is_shared) parts_.isolation.share(make_isolation_settings(*place.settings), id);
         }
         answer(std::move(stored->started));
       });

@@ -24,12 +24,12 @@ bool is_noop(const ledger::StartWork& work) {
 
 }  // namespace
 
-ExecutionDriver::ExecutionDriver(NodeExecutor::Helpers helpers)
-    : helpers_(helpers),
-      context_(helpers.context),
-      gates_(helpers),
-      slots_(static_cast<std::size_t>(helpers.context.supervision.max_parallel_runs)) {
-  helpers_.isolation.set_gates(
+ExecutionDriver::ExecutionDriver(NodeExecutor::Parts parts)
+    : parts_(parts),
+      context_(parts.context),
+      gates_(parts),
+      slots_(static_cast<std::size_t>(parts.context.supervision.max_parallel_runs)) {
+  parts_.isolation.set_gates(
       {.ask = [this](Isolation::GateCheck check,
                      ApplyGates::Answer answer) { gates_.ask(std::move(check), std::move(answer)); },
        .cancel = [this](const std::string& name) { gates_.cancel(name); }});
@@ -80,8 +80,7 @@ void ExecutionDriver::hold(const ledger::StartWork& work, std::function<void(Nod
   settings_.find(work.claim.execution, [this, work, go](const std::expected<StoredSettings::Place, Error>& place) {
     // It may have been cancelled while its settings were read; the node may belong to another claim by now.
     if (place && slots_.is_occupied_by(work.claim)) {
-      const auto node =
-          std::make_shared<NodeExecutor>(helpers_, NodeExecutor::Start{work, place->settings, place->root});
+      const auto node = std::make_shared<NodeExecutor>(parts_, NodeExecutor::Start{work, place->settings, place->root});
       held_.insert_or_assign(key_of(work.claim), node);
       go(*node);
     }
@@ -117,6 +116,7 @@ std::shared_ptr<NodeExecutor> ExecutionDriver::find_held(const ledger::Claim& cl
 }
 
 void ExecutionDriver::on_run_changed(const model::Run& run) {
+  gates_.on_run_changed(run);
   const auto found = by_run_.find(run.tool_run_id);
   if (found == by_run_.end()) return;
   const auto work = held_.find(found->second);

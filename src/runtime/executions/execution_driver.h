@@ -26,7 +26,7 @@ namespace reeve::runtime {
 // the loop.
 class ExecutionDriver {
  public:
-  explicit ExecutionDriver(NodeExecutor::Helpers helpers);
+  explicit ExecutionDriver(NodeExecutor::Parts parts);
   ExecutionDriver(const ExecutionDriver&) = delete;
   ExecutionDriver& operator=(const ExecutionDriver&) = delete;
 
@@ -104,14 +104,14 @@ class ExecutionDriver {
   void read_run(base::RunId run);
   void poll_held();
 
-  NodeExecutor::Helpers helpers_;
+  NodeExecutor::Parts parts_;
   RuntimeContext& context_;
   ApplyGates gates_;
   Slots slots_;
   StoredSettings settings_{context_};
-  ExecutionCleanup cleanup_{context_, helpers_.isolation, settings_};
-  ExecutionMigration migration_{{context_, helpers_.isolation, settings_, cleanup_, slots_}};
-  OrphanRuns orphans_{context_, helpers_.supervisor};
+  ExecutionCleanup cleanup_{context_, parts_.isolation, settings_};
+  ExecutionMigration migration_{{context_, parts_.isolation, settings_, cleanup_, slots_}};
+  OrphanRuns orphans_{context_, parts_.supervisor};
   RetryAfterPause retry_{context_.loop};
   std::map<NodeKey, std::shared_ptr<NodeExecutor>> held_;
   std::map<base::RunId, NodeKey> by_run_;

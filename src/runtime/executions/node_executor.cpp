@@ -31,7 +31,7 @@ std::string describe_failure(const Run& run) {
 
 }  // namespace
 
-NodeExecutor::NodeExecutor(Helpers helpers, Start start) : helpers_(helpers), start_(std::move(start)) {}
+NodeExecutor::NodeExecutor(Parts parts, Start start) : parts_(parts), start_(std::move(start)) {}
 
 const model::Node& NodeExecutor::node() const { return start_.work.workflow->workflow.nodes[claim().node]; }
 
@@ -75,28 +75,28 @@ void NodeExecutor::cancel(const std::string& reason, std::function<void()> done)
   const bool has_task = task() != nullptr && task()->role != noop_role;
   const bool has_place = is_isolated() && (has_task || gate_ < gates_.size());
   // Changes are collected once no process can modify them.
-  const auto give_back = [helpers = helpers_, settings = isolation_settings(), place = place(), reason, has_place,
+  const auto give_back = [parts = parts_, settings = isolation_settings(), place = place(), reason, has_place,
                           gate_folder = gate_folder_, done = std::move(done)] {
-    if (!gate_folder.empty()) helpers.isolation.discard(settings, gate_folder);
+    if (!gate_folder.empty()) parts.isolation.discard(settings, gate_folder);
     if (!has_place) return done();
-    helpers.isolation.withdraw(settings, place, reason, [done](const auto&) { done(); });
+    parts.isolation.withdraw(settings, place, reason, [done](const auto&) { done(); });
   };
   if (launching_) {
     *launching_ = give_back;
     return;
   }
   if (!run_) return give_back();
-  helpers_.supervisor.cancel_and_wait(*run_, {.by = "reeve", .reason = reason}, give_back);
+  parts_.supervisor.cancel_and_wait(*run_, {.by = "reeve", .reason = reason}, give_back);
 }
 
 void NodeExecutor::prepare() {
   if (!is_isolated()) return start_task(start_.settings->project);
   is_preparing_ = true;
   report_change();
-  helpers_.isolation.prepare(isolation_settings(), place(),
-                             guarded<std::string>([](NodeExecutor& self, const std::string& folder) {
-                               self.helpers_.context.inbox.post(WorktreeReady{self.claim(), folder});
-                             }));
+  parts_.isolation.prepare(isolation_settings(), place(),
+                           guarded<std::string>([](NodeExecutor& self, const std::string& folder) {
+                             self.parts_.context.inbox.post(WorktreeReady{self.claim(), folder});
+                           }));
 }
 
 void NodeExecutor::start_in(const std::string& folder) {
@@ -120,7 +120,7 @@ void NodeExecutor::start_run(RunPlan plan) {
   if (claim().iteration > 0) plan.metadata.emplace(iteration_key, std::to_string(claim().iteration));
   if (claim().attempt > 1) plan.metadata.emplace(attempt_key, std::to_string(claim().attempt));
   if (plan.profile.sandbox != model::Sandbox::guard) return launch(std::move(plan));
-  helpers_.sandbox.ask(plan.cwd, [weak = weak_from_this(), plan](const std::optional<Error>& error) {
+  parts_.sandbox.ask(plan.cwd, [weak = weak_from_this(), plan](const std::optional<Error>& error) {
     const auto self = weak.lock();
     if (!self || self->is_over_) return;
     if (error) return self->fail(*error);
@@ -129,7 +129,7 @@ void NodeExecutor::start_run(RunPlan plan) {
 }
 
 void NodeExecutor::launch(RunPlan plan) {
-  helpers_.context.crash_point("node.before_start");
+  parts_.context.crash_point("node.before_start");
   // The node records the task's run; gate runs refer to it.
   const auto named = is_at_gate_ && task_run_ ? std::optional(task_run_->tool_run_id) : std::nullopt;
   const auto along = [claim = claim(), named](ledger::Transaction& transaction, base::RunId run) {
@@ -139,9 +139,9 @@ void NodeExecutor::launch(RunPlan plan) {
     }
   };
   launching_ = std::make_shared<std::function<void()>>();
-  helpers_.supervisor.start(
+  parts_.supervisor.start(
       plan, along,
-      [weak = weak_from_this(), plan, &supervisor = helpers_.supervisor,
+      [weak = weak_from_this(), plan, &supervisor = parts_.supervisor,
        cancelled = launching_](std::expected<Run, Error> run) {
         const auto self = weak.lock();
         if (!self || self->is_over_) {
@@ -157,7 +157,7 @@ void NodeExecutor::launch(RunPlan plan) {
           self->report_change();
         } else if (run.error().is(ErrorCode::execution_claim_lost)) {
           self->is_over_ = true;
-          self->helpers_.context.inbox.post(ClaimLost{self->claim()});
+          self->parts_.context.inbox.post(ClaimLost{self->claim()});
         } else if (run.error().is_in(base::ErrorArea::store) || run.error().is(ErrorCode::run_no_descriptors)) {
           self->launch_later(plan, run.error());
         } else {
@@ -168,9 +168,9 @@ void NodeExecutor::launch(RunPlan plan) {
 
 // The store refused, or there was no capacity: nothing has begun or failed, so it is retried.
 void NodeExecutor::launch_later(RunPlan plan, const Error& error) {
-  helpers_.context.log_warning(
+  parts_.context.log_warning(
       fmt::format("cannot start {} of {} yet: {}", base::quoted(node().id), claim().execution.text(), error.message()));
-  Loop& loop = helpers_.context.loop;
+  Loop& loop = parts_.context.loop;
   pause_ = loop.at(loop.now() + store_pause, [weak = weak_from_this(), plan = std::move(plan)] {
     const auto self = weak.lock();
     if (self && !self->is_over_) self->launch(plan);
@@ -198,12 +198,11 @@ void NodeExecutor::on_task_end(const Run& run) {
 
 void NodeExecutor::collect() {
   if (!is_isolated()) return begin_gates();
-  helpers_.isolation.collect(
-      isolation_settings(), place(),
-      guarded<Isolation::Collected>([](NodeExecutor& self, const Isolation::Collected& collected) {
-        self.collected_ = collected;
-        self.begin_gates();
-      }));
+  parts_.isolation.collect(isolation_settings(), place(),
+                           guarded<Isolation::Collected>([](NodeExecutor& self, const Isolation::Collected& collected) {
+                             self.collected_ = collected;
+                             self.begin_gates();
+                           }));
 }
 
 void NodeExecutor::finish(bool said_yes, const std::string& why_no) {
@@ -236,7 +235,7 @@ void NodeExecutor::finish(bool said_yes, const std::string& why_no) {
     const auto plan = plan_task(*start_.settings, node(), start_.work.inputs, {.folder = folder_});
     if (plan) secrets = find_secrets(*plan);
   }
-  end([&context = helpers_.context, index, run = task_run_, inputs = start_.work.inputs, secrets,
+  end([&context = parts_.context, index, run = task_run_, inputs = start_.work.inputs, secrets,
        own](ledger::Transaction& transaction) -> engine::ExecutionEvent {
     Value outputs = inputs;
     if (run) {
@@ -257,11 +256,11 @@ void NodeExecutor::fail(const Failure& failure) {
   };
   const bool has_place = is_isolated() && task() != nullptr && task()->role != noop_role;
   if (!has_place) return end(event);
-  helpers_.isolation.reject(isolation_settings(), place(), failure.patch, failure.error,
-                            [weak = weak_from_this(), event](const std::expected<void, Error>&) {
-                              const auto self = weak.lock();
-                              if (self && !self->is_over_) self->end(event);
-                            });
+  parts_.isolation.reject(isolation_settings(), place(), failure.patch, failure.error,
+                          [weak = weak_from_this(), event](const std::expected<void, Error>&) {
+                            const auto self = weak.lock();
+                            if (self && !self->is_over_) self->end(event);
+                          });
 }
 
 void NodeExecutor::fail(const Error& error) {
@@ -273,7 +272,7 @@ void NodeExecutor::fail(const Error& error) {
 void NodeExecutor::end(MakeEvent make_event) {
   is_over_ = true;
   run_.reset();
-  helpers_.context.inbox.post(NodeWorkEnded{claim(), std::move(make_event)});
+  parts_.context.inbox.post(NodeWorkEnded{claim(), std::move(make_event)});
 }
 
 }  // namespace reeve::runtime

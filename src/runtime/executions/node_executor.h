@@ -22,7 +22,6 @@ namespace reeve::runtime {
 inline constexpr const char* round_key = "round";
 inline constexpr const char* iteration_key = "iteration";
 inline constexpr const char* attempt_key = "node_attempt";
-inline constexpr base::Milliseconds store_pause = std::chrono::seconds(1);
 
 // The node attempt that a task's run belongs to, from the run's own fields.
 NodeAttemptId place_of(const model::Run& run, base::ExecutionId root);
@@ -31,7 +30,7 @@ NodeAttemptId place_of(const model::Run& run, base::ExecutionId root);
 // crash, the next daemon continues from the last run in the store. Lives on the loop.
 class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
  public:
-  struct Helpers {
+  struct Parts {
     RuntimeContext& context;
     Supervisor& supervisor;
     SandboxProbe& sandbox;
@@ -44,7 +43,7 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
   };
 
   // Reports to the inbox: NodeChanged, WorktreeReady, and once NodeWorkEnded or ClaimLost; nothing after cancel().
-  NodeExecutor(Helpers helpers, Start start);
+  NodeExecutor(Parts parts, Start start);
   NodeExecutor(const NodeExecutor&) = delete;
   NodeExecutor& operator=(const NodeExecutor&) = delete;
 
@@ -71,6 +70,9 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
   bool is_preparing() const noexcept { return !is_over_ && is_preparing_; }
 
  private:
+  // Before something that the store refused is tried again.
+  static constexpr base::Milliseconds store_pause = std::chrono::seconds(1);
+
   const model::Node& node() const;
   const model::TaskConfig* task() const { return node().task_config ? &*node().task_config : nullptr; }
   bool is_isolated() const;
@@ -124,7 +126,7 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
   // Creates the event within the transaction that concludes the claim.
   using MakeEvent = std::function<engine::ExecutionEvent(ledger::Transaction&)>;
   void end(MakeEvent make_event);
-  void report_change() { helpers_.context.inbox.post(NodeChanged{claim()}); }
+  void report_change() { parts_.context.inbox.post(NodeChanged{claim()}); }
   // Calls `then` with the result if this work is still wanted; an error fails the node.
   template <class T, class Then>
   auto guarded(Then then) {
@@ -138,7 +140,7 @@ class NodeExecutor : public std::enable_shared_from_this<NodeExecutor> {
     };
   }
 
-  Helpers helpers_;
+  Parts parts_;
   Start start_;
   bool is_over_ = false;
   bool is_waiting_ = false;

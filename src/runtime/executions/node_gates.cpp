@@ -58,11 +58,11 @@ void NodeExecutor::next_gate() {
     return report_change();
   }
   if (!is_isolated()) return start_gate(gate, {.folder = start_.settings->project, .commit = {}, .tree = {}});
-  helpers_.isolation.checkout(isolation_settings(), place(), collected_.commit, gate,
-                              guarded<Isolation::Checkout>([gate](NodeExecutor& self, const Isolation::Checkout& made) {
-                                self.gate_folder_ = made.folder;
-                                self.start_gate(gate, made);
-                              }));
+  parts_.isolation.checkout(isolation_settings(), place(), collected_.commit, gate,
+                            guarded<Isolation::Checkout>([gate](NodeExecutor& self, const Isolation::Checkout& made) {
+                              self.gate_folder_ = made.folder;
+                              self.start_gate(gate, made);
+                            }));
 }
 
 void NodeExecutor::start_gate(const std::string& gate, const Isolation::Checkout& checkout) {
@@ -82,7 +82,7 @@ void NodeExecutor::start_gate(const std::string& gate, const Isolation::Checkout
 
 void NodeExecutor::on_gate_end(const Run& run) {
   is_at_gate_ = false;
-  if (!gate_folder_.empty()) helpers_.isolation.discard(isolation_settings(), std::exchange(gate_folder_, {}));
+  if (!gate_folder_.empty()) parts_.isolation.discard(isolation_settings(), std::exchange(gate_folder_, {}));
   const std::string gate = gates_[gate_++];
   const model::Gate& terms = start_.settings->gates.at(gate);
   const GateWord word = read_gate_word(run);
@@ -95,7 +95,7 @@ void NodeExecutor::on_gate_end(const Run& run) {
   }
   const bool is_mild = only_warns(terms);
   verdicts_.push_back({.gate = gate,
-                       .outputs = make_gate_outputs(run_folder(helpers_.context, run.tool_run_id), run),
+                       .outputs = make_gate_outputs(run_folder(parts_.context, run.tool_run_id), run),
                        .passed = word == GateWord::yes,
                        .is_warning = word == GateWord::no && is_mild});
   if (word == GateWord::yes || is_mild || task() == nullptr) return next_gate();
@@ -105,7 +105,7 @@ void NodeExecutor::on_gate_end(const Run& run) {
   ++round_;
   past_gates_.clear();
   feedback_ = fmt::format("{}. Its output:\n{}", describe_refusal(gate, run),
-                          read_text(run_folder(helpers_.context, run.tool_run_id), run, feedback_bytes));
+                          read_text(run_folder(parts_.context, run.tool_run_id), run, feedback_bytes));
   start_task(folder_.empty() ? start_.settings->project : folder_);
 }
 
@@ -130,19 +130,19 @@ void NodeExecutor::gates_passed() {
 void NodeExecutor::accept() {
   const bool has_place = is_isolated() && task()->role != noop_role;
   if (!has_place) return apply();
-  helpers_.isolation.accept(isolation_settings(), place(),
-                            guarded<Isolation::Accepted>([](NodeExecutor& self, const Isolation::Accepted& accepted) {
-                              if (!accepted.is_conflict) return self.apply();
-                              self.fail(Failure{.error = fmt::format("its changes conflict with other changes: {}",
-                                                                     base::join(accepted.conflicts, ", ")),
-                                                .patch = model::PatchState::conflicted});
-                            }));
+  parts_.isolation.accept(isolation_settings(), place(),
+                          guarded<Isolation::Accepted>([](NodeExecutor& self, const Isolation::Accepted& accepted) {
+                            if (!accepted.is_conflict) return self.apply();
+                            self.fail(Failure{.error = fmt::format("its changes conflict with other changes: {}",
+                                                                   base::join(accepted.conflicts, ", ")),
+                                              .patch = model::PatchState::conflicted});
+                          }));
 }
 
 void NodeExecutor::apply() {
   if (!node().apply || !start_.settings->base_commit) return finish(true, {});
   ask_store(
-      helpers_.context.ledger, helpers_.context.loop,
+      parts_.context.ledger, parts_.context.loop,
       [root = start_.root](ledger::Transaction& transaction) { return ledger::find_refusing_gate(transaction, root); },
       guarded<std::optional<std::string>>([](NodeExecutor& self, const std::optional<std::string>& refusing) {
         if (!refusing) return self.apply_now();
@@ -152,16 +152,16 @@ void NodeExecutor::apply() {
 }
 
 void NodeExecutor::apply_now() {
-  helpers_.isolation.apply(isolation_settings(), start_.root, model::ApplyWhen::on_complete,
-                           guarded<Isolation::Applied>([](NodeExecutor& self, const Isolation::Applied& applied) {
-                             const bool is_refused = applied.kind == Isolation::Applied::Kind::refused ||
-                                                     applied.kind == Isolation::Applied::Kind::held;
-                             if (is_refused) {
-                               return self.fail(Error(ErrorCode::patch_not_applied, applied.message));
-                             }
-                             self.applied_ = applied.message;
-                             self.finish(true, {});
-                           }));
+  parts_.isolation.apply(isolation_settings(), start_.root, model::ApplyWhen::on_complete,
+                         guarded<Isolation::Applied>([](NodeExecutor& self, const Isolation::Applied& applied) {
+                           const bool is_refused = applied.kind == Isolation::Applied::Kind::refused ||
+                                                   applied.kind == Isolation::Applied::Kind::held;
+                           if (is_refused) {
+                             return self.fail(Error(ErrorCode::patch_not_applied, applied.message));
+                           }
+                           self.applied_ = applied.message;
+                           self.finish(true, {});
+                         }));
 }
 
 }  // namespace reeve::runtime

@@ -73,7 +73,7 @@ void NodeExecutor::begin_where_it_failed() {
   };
   const store::PatchPlace before{start_.root, claim().execution, node().id, claim().iteration, claim().attempt - 1};
   ask_store(
-      helpers_.context.ledger, helpers_.context.loop,
+      parts_.context.ledger, parts_.context.loop,
       [before](ledger::Transaction& transaction) {
         const auto patch = store::find_patch(transaction.session(), before);
         return Before{patch && patch->patch.branch_commit,
@@ -101,7 +101,7 @@ void NodeExecutor::take_over(const Run& last, std::function<void(NodeExecutor&)>
 
 void NodeExecutor::take_over_run(const Run& last, RunPlan plan, std::function<void(NodeExecutor&)> done) {
   plan.execution = claim().execution;
-  helpers_.supervisor.take_over(last, std::move(plan), [weak = weak_from_this(), done = std::move(done)] {
+  parts_.supervisor.take_over(last, std::move(plan), [weak = weak_from_this(), done = std::move(done)] {
     const auto self = weak.lock();
     if (self && !self->is_over_) done(*self);
   });
@@ -120,18 +120,18 @@ void NodeExecutor::take_over_isolated(const Run& last, std::function<void(NodeEx
                         .is_final = true});
   }
   if (is_own_run && !is_done) {
-    return helpers_.isolation.prepare(isolation_settings(), place(),
-                                      guarded<std::string>([last, done](NodeExecutor& self, const std::string& folder) {
-                                        auto plan = plan_task(*self.start_.settings, self.node(),
-                                                              self.start_.work.inputs, {.folder = folder});
-                                        if (!plan) return self.fail(plan.error());
-                                        self.moved_folder_ = folder;
-                                        self.take_over_run(last, std::move(*plan), done);
-                                      }));
+    return parts_.isolation.prepare(isolation_settings(), place(),
+                                    guarded<std::string>([last, done](NodeExecutor& self, const std::string& folder) {
+                                      auto plan = plan_task(*self.start_.settings, self.node(), self.start_.work.inputs,
+                                                            {.folder = folder});
+                                      if (!plan) return self.fail(plan.error());
+                                      self.moved_folder_ = folder;
+                                      self.take_over_run(last, std::move(*plan), done);
+                                    }));
   }
   const store::PatchPlace place{start_.root, claim().execution, node().id, claim().iteration, claim().attempt};
   ask_store(
-      helpers_.context.ledger, helpers_.context.loop,
+      parts_.context.ledger, parts_.context.loop,
       [place](ledger::Transaction& transaction) {
         const auto patch = store::find_patch(transaction.session(), place);
         return patch && patch->patch.branch_commit;
@@ -146,14 +146,14 @@ void NodeExecutor::take_over_isolated(const Run& last, std::function<void(NodeEx
 }
 
 void NodeExecutor::begin_later(const Error& error) {
-  helpers_.context.log_warning(fmt::format("cannot continue {} of {} yet: {}", base::quoted(node().id),
-                                           claim().execution.text(), error.message()));
-  Loop& loop = helpers_.context.loop;
+  parts_.context.log_warning(fmt::format("cannot continue {} of {} yet: {}", base::quoted(node().id),
+                                         claim().execution.text(), error.message()));
+  Loop& loop = parts_.context.loop;
   pause_ = loop.at(loop.now() + store_pause, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self || self->is_over_) return;
     ask_store(
-        self->helpers_.context.ledger, self->helpers_.context.loop,
+        self->parts_.context.ledger, self->parts_.context.loop,
         [execution = self->claim().execution, node = self->node().id](ledger::Transaction& transaction) {
           return ledger::find_runs(transaction, execution, node);
         },
