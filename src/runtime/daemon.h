@@ -19,6 +19,7 @@
 #include "runtime/loop/side_thread.h"
 #include "runtime/metrics/meters.h"
 #include "runtime/metrics/store_watch.h"
+#include "runtime/queries.h"
 #include "runtime/runs/sandbox.h"
 #include "runtime/runs/supervisor.h"
 #include "store/store.h"
@@ -59,6 +60,7 @@ class Daemon {
 
   Loop& loop() noexcept { return loop_; }
   ledger::Ledger& ledger() noexcept { return *ledger_; }
+  Queries queries() noexcept { return {*ledger_, loop_}; }
   Supervisor& supervisor() noexcept { return *supervisor_; }
   // Whether a tool with `sandbox: guard` can be started.
   SandboxProbe& sandbox() noexcept { return *sandbox_; }

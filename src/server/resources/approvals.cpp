@@ -10,7 +10,6 @@
 #include "json/encode.h"
 #include "model/approval.h"
 #include "runtime/approvals/approvals.h"
-#include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
 #include "server/request/exchange.h"
 #include "server/request/long_poll.h"
@@ -55,7 +54,7 @@ void list(SharedExchange exchange) {
   }
   filter.after = parse_cursor<base::ApprovalId>(*exchange);
   send_page(exchange, std::move(filter),
-            Listing{store::list_approvals, [](const Approval& approval) { return approval.approval_id; },
+            Listing{&runtime::Queries::list_approvals, [](const Approval& approval) { return approval.approval_id; },
                     [](const Approval& approval) { return json::to_value(approval); }});
 }
 
@@ -70,18 +69,7 @@ auto answer_with(SharedExchange exchange) {
 }
 
 void show(SharedExchange exchange) {
-  const base::ApprovalId id = exchange->approval_id();
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id](ledger::Transaction& transaction) {
-        auto found = store::find_approval(transaction.session(), id);
-        if (!found) {
-          throw Error(ErrorCode::approval_not_found, fmt::format("there is no approval {}", id.text()),
-                      "`reeve approvals --all` lists them");
-        }
-        return std::move(found->approval);
-      },
-      answer_with(exchange));
+  exchange->daemon.queries().get_approval(exchange->approval_id(), answer_with(exchange));
 }
 
 // The only entry point for decisions. The decider comes from the credential; a name in the body is stored as a note

@@ -1,12 +1,10 @@
 #include "model/audit.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "json/describe.h"
 #include "json/parse.h"
 #include "ledger/audit_check.h"
-#include "runtime/loop/store_task.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
 
@@ -21,17 +19,17 @@ using base::Value;
 // Of entries.
 constexpr std::int64_t max_number = std::numeric_limits<std::int64_t>::max();
 
-Value read_entry(const store::Row& row) {
+Value describe(const runtime::AuditEntry& stored) {
   Value entry = Value::object();
-  entry.set("seq", Value::integer(row.integer(0)));
-  entry.set("at", Value::string(row.text(1)));
-  entry.set("kind", Value::string(row.text(2)));
-  entry.set("actor", Value::string(row.text(3)));
+  entry.set("seq", Value::integer(stored.seq));
+  entry.set("at", Value::string(stored.at));
+  entry.set("kind", Value::string(stored.kind));
+  entry.set("actor", Value::string(stored.actor));
   // Tampered data that is not JSON is shown as text.
-  auto data = json::parse(row.text(4));
-  entry.set("data", data ? std::move(*data) : Value::string(row.text(4)));
-  entry.set("previous", Value::string(row.text(5)));
-  entry.set("hash", Value::string(row.text(6)));
+  auto data = json::parse(stored.data);
+  entry.set("data", data ? std::move(*data) : Value::string(stored.data));
+  entry.set("previous", Value::string(stored.previous));
+  entry.set("hash", Value::string(stored.hash));
   return entry;
 }
 
@@ -40,27 +38,16 @@ void list(SharedExchange exchange) {
   // The number of the last entry seen; negative: that many before the end.
   std::int64_t since = exchange->query_integer("since", 0, -max_listed, max_number);
   if (exchange->query("cursor")) since = exchange->query_integer("cursor", 0, 0, max_number);
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [since, asked](ledger::Transaction& transaction) {
-        store::Session& session = transaction.session();
-        std::int64_t after = since;
-        if (since < 0)
-          session.query(store::Sql::audit_last, {}, [&](const store::Row& row) { after += row.integer(0); });
-        after = std::max<std::int64_t>(after, 0);
-        Value::Array entries;
-        session.query(store::Sql::audit_since, {{"after", after}, {"most", asked + 1}},
-                      [&](const store::Row& row) { entries.push_back(read_entry(row)); });
-        return entries;
-      },
-      [exchange, asked](std::expected<Value::Array, Error> entries) {
+  exchange->daemon.queries().list_audit(
+      since, asked + 1, [exchange, asked](std::expected<std::vector<runtime::AuditEntry>, Error> entries) {
         if (!entries) return exchange->refuse(entries.error());
         const bool has_more = static_cast<std::int64_t>(entries->size()) > asked;
         if (has_more) entries->pop_back();
+        Value::Array items;
+        for (const runtime::AuditEntry& entry : *entries) items.push_back(describe(entry));
         Value document = Value::object();
-        document.set("next_cursor",
-                     has_more ? Value::string(std::to_string(*entries->back().find("seq")->as_integer())) : Value());
-        document.set("items", Value::array(std::move(*entries)));
+        document.set("next_cursor", has_more ? Value::string(std::to_string(entries->back().seq)) : Value());
+        document.set("items", Value::array(std::move(items)));
         exchange->send(200, document);
       });
 }
@@ -75,15 +62,8 @@ void answer_verdict(const SharedExchange& exchange, const ledger::AuditVerdict& 
 }
 
 void verify_on(const SharedExchange& exchange, const std::shared_ptr<ledger::AuditCheck>& check) {
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      // A copy, because a unit whose transaction is rolled back runs again from the same state.
-      [before = *check](ledger::Transaction& transaction) {
-        ledger::AuditCheck after = before;
-        const bool is_done = after.step(transaction.session());
-        return std::pair(std::move(after), is_done);
-      },
-      [exchange, check](std::expected<std::pair<ledger::AuditCheck, bool>, Error> stepped) {
+  exchange->daemon.queries().check_audit(
+      *check, [exchange, check](std::expected<std::pair<ledger::AuditCheck, bool>, Error> stepped) {
         if (!stepped) return exchange->refuse(stepped.error());
         *check = std::move(stepped->first);
         if (exchange->is_answered) return;

@@ -7,7 +7,6 @@
 #include "base/limits.h"
 #include "json/describe.h"
 #include "project/confinement.h"
-#include "runtime/loop/store_task.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
 #include "server/resources/own_project.h"
@@ -85,20 +84,17 @@ void look(SharedExchange exchange) {
   *checks = {check_disk(folder), check_config(exchange->daemon.options().reload({})),
              check_program("git", "workflows cannot work in git repositories"),
              check_program("curl", "the webhooks of `notify` cannot be sent"), check_sqlite()};
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [](ledger::Transaction& transaction) { return transaction.session().query_number(store::Sql::events_last, {}); },
-      [exchange, checks](const std::expected<std::int64_t, Error>& events) {
-        const auto refusal = exchange->daemon.check_files();
-        checks->push_back(check_store(refusal ? std::unexpected(*refusal) : events, exchange->daemon.ledger().stall()));
-        // The folder in which tools would run.
-        const std::filesystem::path project = own_project(exchange->daemon);
-        const auto place = project.empty() ? std::filesystem::temp_directory_path() : project;
-        exchange->daemon.sandbox().ask(place.string(), [exchange, checks](const std::optional<Error>& error) {
-          checks->push_back(check_sandbox(error));
-          send_checks(exchange, *checks);
-        });
-      });
+  exchange->daemon.queries().get_last_event([exchange, checks](const std::expected<std::int64_t, Error>& events) {
+    const auto refusal = exchange->daemon.check_files();
+    checks->push_back(check_store(refusal ? std::unexpected(*refusal) : events, exchange->daemon.ledger().stall()));
+    // The folder in which tools would run.
+    const std::filesystem::path project = own_project(exchange->daemon);
+    const auto place = project.empty() ? std::filesystem::temp_directory_path() : project;
+    exchange->daemon.sandbox().ask(place.string(), [exchange, checks](const std::optional<Error>& error) {
+      checks->push_back(check_sandbox(error));
+      send_checks(exchange, *checks);
+    });
+  });
 }
 
 }  // namespace

@@ -12,8 +12,6 @@ namespace reeve::server {
 inline constexpr std::size_t max_waiting_events = 256UZ * 1024;
 inline constexpr std::size_t max_waiting_output = 128UZ * 1024;
 
-// The number of the newest event, read after all earlier commits; calls back on the loop's thread.
-void ask_last_event(runtime::Daemon& daemon, std::function<void(std::expected<std::int64_t, base::Error>)> done);
 // Returns `events.since_ahead` for an event number that does not exist yet: it is from another store, or invented.
 std::optional<base::Error> check_since(std::int64_t since, std::int64_t last);
 

@@ -107,8 +107,8 @@ class EventSocket final : public runtime::EventListener, public std::enable_shar
   void subscribe(Subscribe wanted) {
     subscription_.reset();
     const std::uint64_t serial = ++serial_;
-    ask_last_event(daemon_, [self = shared_from_this(), serial,
-                             wanted = std::move(wanted)](std::expected<std::int64_t, Error> last) mutable {
+    daemon_.queries().get_last_event([self = shared_from_this(), serial,
+                                      wanted = std::move(wanted)](std::expected<std::int64_t, Error> last) mutable {
       if (serial != self->serial_) return;
       if (!last) return self->tell(last.error());
       self->begin_with(std::move(wanted), *last);

@@ -12,7 +12,6 @@
 #include "json/encode.h"
 #include "model/event.h"
 #include "os/fd.h"
-#include "runtime/loop/store_task.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
 #include "server/resources/event_feed.h"
@@ -125,13 +124,14 @@ void lines(const SharedExchange& exchange) {
   EventHub::Request wanted{.filter = wanted_events(*exchange), .follows = exchange->query_flag("follow")};
   const bool begins_now = wanted.follows && !exchange->query("since");
   wanted.after = exchange->query_integer("since", 0, 0, std::numeric_limits<std::int64_t>::max());
-  ask_last_event(exchange->daemon, [exchange, wanted, begins_now](std::expected<std::int64_t, Error> last) mutable {
-    if (!last) return exchange->refuse(last.error());
-    wanted.last = *last;
-    if (begins_now) wanted.after = *last;
-    if (const auto error = check_since(wanted.after, *last)) return exchange->refuse(*error);
-    begin_lines(exchange, std::move(wanted));
-  });
+  exchange->daemon.queries().get_last_event(
+      [exchange, wanted, begins_now](std::expected<std::int64_t, Error> last) mutable {
+        if (!last) return exchange->refuse(last.error());
+        wanted.last = *last;
+        if (begins_now) wanted.after = *last;
+        if (const auto error = check_since(wanted.after, *last)) return exchange->refuse(*error);
+        begin_lines(exchange, std::move(wanted));
+      });
 }
 
 // For a browser that reconnects: the last event it saw is in the header, its original start in the URL.
@@ -170,7 +170,7 @@ void begin_messages(const SharedExchange& exchange, EventHub::Request wanted) {
 void messages(const SharedExchange& exchange) {
   EventHub::Request wanted{.filter = wanted_events(*exchange)};
   const auto since = resume_point(*exchange);
-  ask_last_event(exchange->daemon, [exchange, wanted, since](std::expected<std::int64_t, Error> last) mutable {
+  exchange->daemon.queries().get_last_event([exchange, wanted, since](std::expected<std::int64_t, Error> last) mutable {
     if (!last) return exchange->refuse(last.error());
     wanted.last = *last;
     wanted.after = since.value_or(*last);
@@ -289,13 +289,6 @@ Value log_line(json::Schemas& schemas) {
 }
 
 }  // namespace
-
-void ask_last_event(runtime::Daemon& daemon, std::function<void(std::expected<std::int64_t, Error>)> done) {
-  runtime::ask_store(
-      daemon.ledger(), daemon.loop(),
-      [](ledger::Transaction& transaction) { return transaction.session().query_number(store::Sql::events_last, {}); },
-      std::move(done));
-}
 
 std::optional<Error> check_since(std::int64_t since, std::int64_t last) {
   if (since <= last) return std::nullopt;

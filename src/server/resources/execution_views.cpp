@@ -2,21 +2,18 @@
 #include <ranges>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "json/describe.h"
 #include "model/approval.h"
 #include "model/execution.h"
 #include "model/patch.h"
 #include "model/run.h"
-#include "runtime/loop/store_task.h"
+#include "runtime/queries.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
 #include "server/resources/execution_parameters.h"
 #include "server/resources/listing.h"
 #include "server/resources/workflow_drawing.h"
 #include "store/executions.h"
-#include "store/patches.h"
 
 // Parts of an execution: its nodes page by page, its drawing, its history, its workflow.
 namespace reeve::server {
@@ -24,20 +21,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
-using base::ErrorCode;
-using base::ExecutionId;
 using base::Value;
-
-constexpr std::int64_t max_patches = 10'000;
-
-model::Execution get_execution(store::Session& session, ExecutionId id, store::NodeDetail detail) {
-  auto found = store::find_execution(session, id, detail);
-  if (!found) {
-    throw Error(ErrorCode::execution_not_found, fmt::format("there is no execution {}", id.text()),
-                "`reeve flow list` lists them");
-  }
-  return std::move(*found);
-}
 
 // The position of a node in its file.
 struct NodeCursor {
@@ -58,46 +42,24 @@ void nodes(SharedExchange exchange) {
                            .statuses = parse_words<model::NodeStatus>(exchange->query("status"), "status", "statuses"),
                            .most = exchange->query_integer("limit", listed_by_default, 1, max_listed)};
   if (const auto cursor = parse_cursor<NodeCursor>(*exchange)) filter.after = cursor->place;
-  send_page(exchange, std::move(filter),
-            Listing{[](store::Session& session, const store::NodeFilter& wanted) {
-                      get_execution(session, wanted.execution, store::NodeDetail::none);
-                      return store::list_nodes(session, wanted);
-                    },
-                    [](const store::ListedNode& listed) { return NodeCursor{listed.place}; },
-                    [is_brief](const store::ListedNode& listed) {
-                      model::NodeExecution node = listed.node;
-                      if (is_brief) node.inputs = node.outputs = std::nullopt;
-                      return json::to_value(node);
-                    }});
+  send_page(
+      exchange, std::move(filter),
+      Listing{&runtime::Queries::list_nodes, [](const store::ListedNode& listed) { return NodeCursor{listed.place}; },
+              [is_brief](const store::ListedNode& listed) {
+                model::NodeExecution node = listed.node;
+                if (is_brief) node.inputs = node.outputs = std::nullopt;
+                return json::to_value(node);
+              }});
 }
-
-struct Drawn {
-  model::Workflow workflow;
-  std::vector<model::NodeExecution> nodes;
-};
 
 void draw(SharedExchange exchange) {
   check_drawing(*exchange);
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id = exchange->execution_id()](ledger::Transaction& transaction) {
-        store::Session& session = transaction.session();
-        Drawn drawn;
-        drawn.nodes = get_execution(session, id, store::NodeDetail::brief).nodes;
-        drawn.workflow = decode_workflow(store::find_execution_workflow(session, id).value());
-        return drawn;
-      },
-      [exchange](const std::expected<Drawn, Error>& drawn) {
-        if (!drawn) return exchange->refuse(drawn.error());
-        send_drawing(exchange, drawn->workflow, drawn->nodes);
+  exchange->daemon.queries().get_execution_graph(
+      exchange->execution_id(), [exchange](const std::expected<runtime::ExecutionGraph, Error>& graph) {
+        if (!graph) return exchange->refuse(graph.error());
+        send_drawing(exchange, graph->workflow, graph->nodes);
       });
 }
-
-struct WholeHistory {
-  store::ExecutionHistory history;
-  // Newest first.
-  std::vector<model::Patch> patches;
-};
 
 // Without the diff, as in the list of patches, because it can be large.
 Value describe_without_diff(const model::Patch& patch) {
@@ -107,26 +69,19 @@ Value describe_without_diff(const model::Patch& patch) {
 }
 
 void history(SharedExchange exchange) {
-  const ExecutionId id = exchange->execution_id();
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id](ledger::Transaction& transaction) {
-        get_execution(transaction.session(), id, store::NodeDetail::none);
-        return WholeHistory{store::read_execution_history(transaction.session(), id),
-                            store::list_patches(transaction.session(), {.execution = id, .most = max_patches})};
-      },
-      [exchange](std::expected<WholeHistory, Error> found) {
+  exchange->daemon.queries().get_execution_history(
+      exchange->execution_id(), [exchange](const std::expected<runtime::ExecutionHistory, Error>& found) {
         if (!found) return exchange->refuse(found.error());
         Value::Array iterations;
-        for (const store::ArchivedNode& archived : found->history.nodes) {
+        for (const store::ArchivedNode& archived : found->nodes) {
           Value record = json::to_value(archived.node);
           record.set("archived_at", json::to_value(archived.archived_at));
           iterations.push_back(std::move(record));
         }
         Value document = Value::object();
         document.set("iterations", Value::array(std::move(iterations)));
-        document.set("runs", json::to_value(found->history.runs));
-        document.set("approvals", json::to_value(found->history.approvals));
+        document.set("runs", json::to_value(found->runs));
+        document.set("approvals", json::to_value(found->approvals));
         Value::Array patches;
         // In order of creation, like everything else here.
         for (const model::Patch& patch : found->patches | std::views::reverse) {
@@ -138,20 +93,14 @@ void history(SharedExchange exchange) {
 }
 
 void workflow(SharedExchange exchange) {
-  const ExecutionId id = exchange->execution_id();
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id](ledger::Transaction& transaction) {
-        get_execution(transaction.session(), id, store::NodeDetail::none);
-        return store::find_execution_workflow(transaction.session(), id).value();
-      },
-      [exchange](std::expected<store::StoredWorkflow, Error> found) {
-        if (!found) return exchange->refuse(found.error());
-        Value document = Value::object();
-        document.set("content_hash", Value::string(found->hash));
-        document.set("workflow", std::move(found->definition));
-        exchange->send(200, document);
-      });
+  exchange->daemon.queries().get_execution_workflow(exchange->execution_id(),
+                                                    [exchange](std::expected<store::StoredWorkflow, Error> found) {
+                                                      if (!found) return exchange->refuse(found.error());
+                                                      Value document = Value::object();
+                                                      document.set("content_hash", Value::string(found->hash));
+                                                      document.set("workflow", std::move(found->definition));
+                                                      exchange->send(200, document);
+                                                    });
 }
 
 Value history_schema(json::Schemas& schemas) {

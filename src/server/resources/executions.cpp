@@ -13,7 +13,6 @@
 #include "model/execution.h"
 #include "project/workflows.h"
 #include "runtime/executions/execution_driver.h"
-#include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
 #include "server/request/exchange.h"
 #include "server/request/long_poll.h"
@@ -44,23 +43,10 @@ NodeDetail detail_of(const Exchange& exchange) {
   return exchange.query("outputs").value_or("1") == "0" ? NodeDetail::brief : NodeDetail::all;
 }
 
-Execution get_execution(ledger::Transaction& transaction, ExecutionId id, NodeDetail detail) {
-  auto found = store::find_execution(transaction.session(), id, detail);
-  if (!found) {
-    throw Error(ErrorCode::execution_not_found, fmt::format("there is no execution {}", id.text()),
-                "`reeve flow list` lists them");
-  }
-  return std::move(*found);
-}
-
 // The current record, with additional members.
 void send_record(SharedExchange exchange, ExecutionId id, int status, std::optional<base::Member> more = {}) {
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id, detail = detail_of(*exchange)](ledger::Transaction& transaction) {
-        return get_execution(transaction, id, detail);
-      },
-      [exchange, status, more = std::move(more)](std::expected<Execution, Error> execution) {
+  exchange->daemon.queries().get_execution(
+      id, detail_of(*exchange), [exchange, status, more = std::move(more)](std::expected<Execution, Error> execution) {
         if (!execution) return exchange->refuse(execution.error());
         Value record = json::to_value(*execution);
         if (more) record.set(more->key, more->value);
@@ -176,15 +162,15 @@ Value list_item(const Execution& execution) {
 }
 
 void list(SharedExchange exchange) {
-  send_page(
-      exchange,
-      store::ExecutionFilter{
-          .statuses = parse_words<model::ExecutionStatus>(exchange->query("status"), "status", "statuses"),
-          .label = exchange->query("label"),
-          .workflow = exchange->query("workflow"),
-          .before = parse_cursor<ExecutionId>(*exchange),
-          .most = exchange->query_integer("limit", listed_by_default, 1, max_listed)},
-      Listing{store::list_executions, [](const Execution& execution) { return execution.execution_id; }, list_item});
+  send_page(exchange,
+            store::ExecutionFilter{
+                .statuses = parse_words<model::ExecutionStatus>(exchange->query("status"), "status", "statuses"),
+                .label = exchange->query("label"),
+                .workflow = exchange->query("workflow"),
+                .before = parse_cursor<ExecutionId>(*exchange),
+                .most = exchange->query_integer("limit", listed_by_default, 1, max_listed)},
+            Listing{&runtime::Queries::list_executions,
+                    [](const Execution& execution) { return execution.execution_id; }, list_item});
 }
 
 void show(SharedExchange exchange) { send_record(exchange, exchange->execution_id(), 200); }
@@ -215,17 +201,14 @@ void refuse_imported(const Execution& execution) {
 void retry(SharedExchange exchange) {
   const ExecutionId id = exchange->execution_id();
   refuse_from_inside(exchange, fmt::format("retry {}", id.text()));
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id](ledger::Transaction& transaction) {
-        const Execution execution = get_execution(transaction, id, NodeDetail::brief);
-        refuse_imported(execution);
-        refuse_rejected_pipeline(execution);
-        return id;
-      },
-      [exchange](std::expected<ExecutionId, Error> checked) {
-        if (!checked) return exchange->refuse(checked.error());
-        exchange->daemon.driver().retry(*checked, answer_with(exchange, 200));
+  exchange->daemon.queries().get_execution(
+      id, NodeDetail::brief, [exchange](const std::expected<Execution, Error>& execution) {
+        exchange->go_on([&] {
+          if (!execution) throw execution.error();
+          refuse_imported(*execution);
+          refuse_rejected_pipeline(*execution);
+          exchange->daemon.driver().retry(execution->execution_id, answer_with(exchange, 200));
+        });
       });
 }
 
@@ -256,30 +239,28 @@ struct ExecutionWait : std::enable_shared_from_this<ExecutionWait> {
     must_read_again = is_reading;
     if (is_reading) return;
     is_reading = true;
-    runtime::ask_store(
-        exchange->daemon.ledger(), exchange->daemon.loop(),
-        [id = id](ledger::Transaction& transaction) { return get_execution(transaction, id, NodeDetail::none).status; },
-        [self = shared_from_this()](std::expected<model::ExecutionStatus, Error> status) {
-          self->on_read(std::move(status));
-        });
+    exchange->daemon.queries().get_execution(
+        id, NodeDetail::none,
+        [self = shared_from_this()](const std::expected<Execution, Error>& execution) { self->on_read(execution); });
   }
 
-  void on_read(std::expected<model::ExecutionStatus, Error> status) {
+  void on_read(const std::expected<Execution, Error>& execution) {
     is_reading = false;
     if (poll->is_over()) return;
-    if (!status) {
+    if (!execution) {
       poll->end();
-      return exchange->refuse(status.error());
+      return exchange->refuse(execution.error());
     }
-    const bool waits = *status == model::ExecutionStatus::waiting_approval;
-    const bool is_finished = model::is_over(*status) && !exchange->daemon.driver().is_finishing(id);
+    const model::ExecutionStatus status = execution->status;
+    const bool waits = status == model::ExecutionStatus::waiting_approval;
+    const bool is_finished = model::is_over(status) && !exchange->daemon.driver().is_finishing(id);
     if (is_finished || (waits && !through_approvals)) {
       poll->end();
       return show(exchange);
     }
     if (must_read_again) return read();
     // The work that follows the end is done shortly, but no notification is sent for it.
-    if (model::is_over(*status)) poll->read_after(finish_pause, [self = shared_from_this()] { self->read(); });
+    if (model::is_over(status)) poll->read_after(finish_pause, [self = shared_from_this()] { self->read(); });
   }
 };
 

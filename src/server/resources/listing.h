@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "json/encode.h"
-#include "runtime/loop/store_task.h"
+#include "runtime/queries.h"
 #include "server/contract/operations.h"
 #include "server/request/exchange.h"
 
@@ -42,11 +42,11 @@ std::optional<Id> parse_cursor(const Exchange& exchange) {
   return cursor;
 }
 
-// How records of one kind are listed: their source, the id that serves as cursor, and their form: as a value, or
+// How records of one kind are listed: their query, the id that serves as cursor, and their form: as a value, or
 // appended as JSON text, which is faster.
-template <class List, class IdOf, class Show>
+template <class Filter, class Record, class IdOf, class Show>
 struct Listing {
-  List list;
+  void (runtime::Queries::*list)(const Filter& filter, runtime::Queries::Done<std::vector<Record>> done) const;
   IdOf id_of;
   Show show;
 };
@@ -61,29 +61,26 @@ void append_shown(std::string& json, const Show& show, const Record& record) {
 }
 
 // Sends one page of `filter.most` records: `{items, next_cursor}`.
-template <class Filter, class List, class IdOf, class Show>
-void send_page(SharedExchange exchange, Filter filter, Listing<List, IdOf, Show> listing) {
+template <class Filter, class Record, class IdOf, class Show>
+void send_page(SharedExchange exchange, Filter filter, Listing<Filter, Record, IdOf, Show> listing) {
   // Fetches one more than requested, to know whether there are more.
   const std::int64_t asked = filter.most++;
-  using Records = std::invoke_result_t<List, store::Session&, const Filter&>;
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [filter, list = listing.list](ledger::Transaction& transaction) { return list(transaction.session(), filter); },
-      [exchange, asked, listing](std::expected<Records, base::Error> records) {
-        if (!records) return exchange->refuse(records.error());
-        const bool has_more = static_cast<std::int64_t>(records->size()) > asked;
-        if (has_more) records->pop_back();
-        const std::string next = has_more ? fmt::format("\"{}\"", listing.id_of(records->back()).text()) : "null";
-        std::string json = fmt::format("{{\"next_cursor\":{},\"items\":[", next);
-        constexpr std::size_t usual_bytes = 700;
-        json.reserve(json.size() + records->size() * usual_bytes);
-        for (std::size_t i = 0; i < records->size(); ++i) {
-          if (i > 0) json += ',';
-          append_shown(json, listing.show, (*records)[i]);
-        }
-        json += "]}";
-        exchange->send_encoded(200, std::move(json));
-      });
+  const runtime::Queries queries = exchange->daemon.queries();
+  (queries.*listing.list)(filter, [exchange, asked, listing](std::expected<std::vector<Record>, base::Error> records) {
+    if (!records) return exchange->refuse(records.error());
+    const bool has_more = static_cast<std::int64_t>(records->size()) > asked;
+    if (has_more) records->pop_back();
+    const std::string next = has_more ? fmt::format("\"{}\"", listing.id_of(records->back()).text()) : "null";
+    std::string json = fmt::format("{{\"next_cursor\":{},\"items\":[", next);
+    constexpr std::size_t usual_bytes = 700;
+    json.reserve(json.size() + records->size() * usual_bytes);
+    for (std::size_t i = 0; i < records->size(); ++i) {
+      if (i > 0) json += ',';
+      append_shown(json, listing.show, (*records)[i]);
+    }
+    json += "]}";
+    exchange->send_encoded(200, std::move(json));
+  });
 }
 
 }  // namespace reeve::server

@@ -11,12 +11,10 @@
 #include "keeper/output_reader.h"
 #include "keeper/packing.h"
 #include "os/file.h"
-#include "runtime/loop/store_task.h"
 #include "runtime/output/line_splitter.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
 #include "server/resources/terminal.h"
-#include "store/runs.h"
 
 // /api/runs/*/output: a tool's output, as stored frames or redacted line by line.
 namespace reeve::server {
@@ -301,20 +299,12 @@ void output(SharedExchange exchange) {
                 "read it as json, or use a token with that scope");
   }
   // Frames are sent whole: one that contains `from` starts before it.
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id](ledger::Transaction& transaction) { return store::find_run(transaction.session(), id); },
-      [exchange, start, id](std::expected<std::optional<store::RunRow>, Error> row) {
-        try {
-          if (!row) throw row.error();
-          if (!*row)
-            throw Error(ErrorCode::run_not_found, fmt::format("there is no run {}", id.text()),
-                        "`reeve runs` lists them");
-          send_output(exchange, (*row)->run, start);
-        } catch (const Error& error) {
-          exchange->refuse(error);
-        }
-      });
+  exchange->daemon.queries().get_run(id, [exchange, start](const std::expected<model::Run, Error>& run) {
+    exchange->go_on([&] {
+      if (!run) throw run.error();
+      send_output(exchange, *run, start);
+    });
+  });
 }
 
 Value output_line(json::Schemas& schemas) {

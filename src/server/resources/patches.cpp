@@ -6,10 +6,8 @@
 
 #include "base/text.h"
 #include "json/describe.h"
-#include "ledger/patches.h"
 #include "model/patch.h"
 #include "runtime/isolation/isolation.h"
-#include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
@@ -54,7 +52,7 @@ void list(SharedExchange exchange) {
     }
   }
   send_page(exchange, std::move(filter),
-            Listing{store::list_patches, [](const Patch& patch) { return patch.patch_id; }, describe});
+            Listing{&runtime::Queries::list_patches, [](const Patch& patch) { return patch.patch_id; }, describe});
 }
 
 auto answer_with(SharedExchange exchange) {
@@ -67,22 +65,13 @@ auto answer_with(SharedExchange exchange) {
   };
 }
 
-void show(SharedExchange exchange) {
-  const base::PatchId id = patch_id(*exchange);
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id](ledger::Transaction& transaction) { return ledger::get_patch(transaction, id); }, answer_with(exchange));
-}
+void show(SharedExchange exchange) { exchange->daemon.queries().get_patch(patch_id(*exchange), answer_with(exchange)); }
 
 void diff(SharedExchange exchange) {
-  const base::PatchId id = patch_id(*exchange);
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id](ledger::Transaction& transaction) { return ledger::get_patch(transaction, id); },
-      [exchange](const std::expected<Patch, Error>& patch) {
-        if (!patch) return exchange->refuse(patch.error());
-        exchange->send({.content_type = "text/x-diff; charset=utf-8", .body = patch->diff});
-      });
+  exchange->daemon.queries().get_patch(patch_id(*exchange), [exchange](const std::expected<Patch, Error>& patch) {
+    if (!patch) return exchange->refuse(patch.error());
+    exchange->send({.content_type = "text/x-diff; charset=utf-8", .body = patch->diff});
+  });
 }
 
 // APR-11: a run cannot decide about its own changes.

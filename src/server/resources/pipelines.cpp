@@ -13,7 +13,6 @@
 #include "json/encode.h"
 #include "project/pipelines.h"
 #include "runtime/executions/execution_driver.h"
-#include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
@@ -37,44 +36,21 @@ using base::Value;
 using engine::Answer;
 using model::Execution;
 using model::PipelineStatus;
-using store::NodeDetail;
 using wire::PipelineRecord;
 
 // Agents get it inside one command-line argument, after other text of their prompt.
 constexpr std::size_t longest_prompt = 64UL * 1024;
 
-Error not_found(std::string_view name) {
-  return {ErrorCode::pipeline_not_found, fmt::format("there is no pipeline {}", name),
-          "`reeve pipeline list` lists started pipelines; ids look like EX-9"};
-}
-
 ExecutionId pipeline_id(const Exchange& exchange) {
   const auto id = ExecutionId::parse(exchange.parts.at(0));
-  if (!id) throw not_found(base::quoted(exchange.parts.at(0)));
+  if (!id) throw runtime::pipeline_not_found(base::quoted(exchange.parts.at(0)));
   return *id;
-}
-
-// An execution that is not a pipeline does not count, whatever its id.
-Execution get_pipeline(ledger::Transaction& transaction, ExecutionId id, NodeDetail detail) {
-  auto found = store::find_execution(transaction.session(), id, detail);
-  if (!found || !spec::is_pipeline(found->workflow_id)) throw not_found(id.text());
-  return std::move(*found);
-}
-
-PipelineRecord read_record(ledger::Transaction& transaction, ExecutionId id) {
-  const Execution execution = get_pipeline(transaction, id, NodeDetail::all);
-  const auto stored = store::find_execution_workflow(transaction.session(), id);
-  const auto workflow = stored ? json::from_value<model::Workflow>(stored->definition) : model::Workflow();
-  if (!workflow) throw Error(ErrorCode::store_damaged, fmt::format("the graph of {} cannot be read", id.text()));
-  return wire::make_pipeline_record(execution, *workflow);
 }
 
 // The current record, with additional members.
 void send_record(SharedExchange exchange, ExecutionId id, int status, std::optional<base::Member> more = {}) {
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id](ledger::Transaction& transaction) { return read_record(transaction, id); },
-      [exchange, status, more = std::move(more)](std::expected<PipelineRecord, Error> record) {
+  exchange->daemon.queries().get_pipeline(
+      id, [exchange, status, more = std::move(more)](std::expected<PipelineRecord, Error> record) {
         if (!record) return exchange->refuse(record.error());
         Value document = json::to_value(*record);
         if (more) document.set(more->key, more->value);
@@ -154,9 +130,9 @@ void list(SharedExchange exchange) {
     filter.statuses.push_back(wire::execution_status(status));
   }
   if (const auto name = exchange->query("pipeline")) filter.workflow = spec::pipeline_workflow_id(*name);
-  send_page(
-      exchange, std::move(filter),
-      Listing{store::list_executions, [](const Execution& execution) { return execution.execution_id; }, list_item});
+  send_page(exchange, std::move(filter),
+            Listing{&runtime::Queries::list_executions,
+                    [](const Execution& execution) { return execution.execution_id; }, list_item});
 }
 
 void show(SharedExchange exchange) { send_record(exchange, pipeline_id(*exchange), 200); }
@@ -186,22 +162,18 @@ void decide(SharedExchange exchange, Answer::Word word) {
   decision.answer.decided_by = exchange->actor();
   decision.answer.note = find_text(body, "decided_by", longest_name);
   decision.idempotency = exchange->key;
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id, idempotency = decision.idempotency](ledger::Transaction& transaction) -> std::optional<base::ApprovalId> {
-        const PipelineRecord pipeline = read_record(transaction, id);
-        if (runtime::find_answer(transaction, idempotency)) return std::nullopt;
-        return get_question(pipeline);
-      },
-      [exchange, id, decision](std::expected<std::optional<base::ApprovalId>, Error> question) {
-        if (!question) return exchange->refuse(question.error());
+  exchange->daemon.queries().get_pipeline_once(
+      id, exchange->key, [exchange, id, decision](const std::expected<std::optional<PipelineRecord>, Error>& pipeline) {
+        if (!pipeline) return exchange->refuse(pipeline.error());
         // A repeated request: it was decided the first time.
-        if (!*question) return send_record(exchange, id, 200);
-        exchange->daemon.approvals().decide(**question, decision,
-                                            [exchange, id](const std::expected<model::Approval, Error>& decided) {
-                                              if (!decided) return exchange->refuse(decided.error());
-                                              send_record(exchange, id, 200);
-                                            });
+        if (!*pipeline) return send_record(exchange, id, 200);
+        exchange->go_on([&] {
+          exchange->daemon.approvals().decide(get_question(**pipeline), decision,
+                                              [exchange, id](const std::expected<model::Approval, Error>& decided) {
+                                                if (!decided) return exchange->refuse(decided.error());
+                                                send_record(exchange, id, 200);
+                                              });
+        });
       });
 }
 
@@ -215,16 +187,13 @@ void abort(SharedExchange exchange) {
   if (const auto why = find_text(exchange->body(), "comment", longest_text); why && !why->empty()) {
     reason += fmt::format(": {}", *why);
   }
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id](ledger::Transaction& transaction) { return get_pipeline(transaction, id, NodeDetail::none).execution_id; },
-      [exchange, reason](std::expected<ExecutionId, Error> found) {
-        if (!found) return exchange->refuse(found.error());
-        exchange->daemon.driver().cancel(*found, reason, [exchange](std::expected<ExecutionId, Error> cancelled) {
-          if (!cancelled) return exchange->refuse(cancelled.error());
-          send_record(exchange, *cancelled, 200);
-        });
-      });
+  exchange->daemon.queries().check_pipeline(id, [exchange, reason](const std::expected<ExecutionId, Error>& found) {
+    if (!found) return exchange->refuse(found.error());
+    exchange->daemon.driver().cancel(*found, reason, [exchange](std::expected<ExecutionId, Error> cancelled) {
+      if (!cancelled) return exchange->refuse(cancelled.error());
+      send_record(exchange, *cancelled, 200);
+    });
+  });
 }
 
 struct Change {

@@ -13,7 +13,6 @@
 #include "json/describe.h"
 #include "json/write.h"
 #include "model/run.h"
-#include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
 #include "server/access/in_run_policy.h"
 #include "server/request/exchange.h"
@@ -99,29 +98,18 @@ void list(SharedExchange exchange) {
             store::RunFilter{.statuses = parse_words<model::RunStatus>(exchange->query("status"), "status", "statuses"),
                              .before = parse_cursor<base::RunId>(*exchange),
                              .most = exchange->query_integer("limit", listed_by_default, 1, max_listed)},
-            Listing{store::list_runs, [](const Run& run) { return run.tool_run_id; },
+            Listing{&runtime::Queries::list_runs, [](const Run& run) { return run.tool_run_id; },
                     [](std::string& json, const Run& run) { json::append(json, run); }});
 }
 
 // Loads the stored run for `then`; calls `otherwise` if there is none.
 template <class Then, class Otherwise>
 void load(SharedExchange exchange, Then then, Otherwise otherwise) {
-  const base::RunId id = exchange->run_id();
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id](ledger::Transaction& transaction) {
-        auto found = store::find_run(transaction.session(), id);
-        if (!found) {
-          throw Error(ErrorCode::run_not_found, fmt::format("there is no run {}", id.text()),
-                      "`reeve runs` lists them");
-        }
-        return std::move(found->run);
-      },
-      [exchange, then, otherwise](std::expected<Run, Error> run) {
-        if (run) return then(std::move(*run));
-        otherwise();
-        exchange->refuse(run.error());
-      });
+  exchange->daemon.queries().get_run(exchange->run_id(), [exchange, then, otherwise](std::expected<Run, Error> run) {
+    if (run) return then(std::move(*run));
+    otherwise();
+    exchange->refuse(run.error());
+  });
 }
 
 template <class Then>

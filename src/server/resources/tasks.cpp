@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "json/describe.h"
 #include "model/task.h"
-#include "runtime/loop/store_task.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
 #include "server/resources/listing.h"
@@ -21,33 +20,26 @@ using base::Error;
 using base::ErrorCode;
 using model::Task;
 
-Error not_found(std::string_view id) {
-  return {ErrorCode::task_not_found, fmt::format("there is no task {}", base::quoted(id)), "ids look like TK-5"};
-}
-
 void list(SharedExchange exchange) {
   store::TaskFilter filter{.statuses = parse_words<model::TaskStatus>(exchange->query("status"), "status", "statuses"),
                            .before = parse_cursor<base::TaskId>(*exchange),
                            .most = exchange->query_integer("limit", listed_by_default, 1, max_listed)};
   send_page(exchange, std::move(filter),
-            Listing{store::list_tasks, [](const Task& task) { return task.task_id; },
+            Listing{&runtime::Queries::list_tasks, [](const Task& task) { return task.task_id; },
                     [](const Task& task) { return json::to_value(task); }});
 }
 
 void show(SharedExchange exchange) {
-  const auto id = base::TaskId::parse(exchange->parts.at(0));
-  if (!id) throw not_found(exchange->parts.at(0));
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id](ledger::Transaction& transaction) {
-        auto found = store::find_task(transaction.session(), *id);
-        if (!found) throw not_found(id->text());
-        return std::move(*found);
-      },
-      [exchange](const std::expected<Task, Error>& task) {
-        if (!task) return exchange->refuse(task.error());
-        exchange->send(200, json::to_value(*task));
-      });
+  const std::string& name = exchange->parts.at(0);
+  const auto id = base::TaskId::parse(name);
+  if (!id) {
+    throw Error(ErrorCode::task_not_found, fmt::format("there is no task {}", base::quoted(name)),
+                "ids look like TK-5");
+  }
+  exchange->daemon.queries().get_task(*id, [exchange](const std::expected<Task, Error>& task) {
+    if (!task) return exchange->refuse(task.error());
+    exchange->send(200, json::to_value(*task));
+  });
 }
 
 }  // namespace

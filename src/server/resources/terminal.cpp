@@ -10,11 +10,9 @@
 #include "json/encode.h"
 #include "json/parse.h"
 #include "keeper/output_reader.h"
-#include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
-#include "store/runs.h"
 
 // /api/runs/*/terminal over a WebSocket: a run's raw output, and input to it.
 namespace reeve::server {
@@ -49,14 +47,6 @@ From parse_from(const std::optional<std::string>& text) {
     throw Error(ErrorCode::api_bad_request, "`from` must be a position, or -N for N bytes before the end");
   }
   return from;
-}
-
-Run get_run(ledger::Transaction& transaction, base::RunId id) {
-  auto found = store::find_run(transaction.session(), id);
-  if (!found) {
-    throw Error(ErrorCode::run_not_found, fmt::format("there is no run {}", id.text()), "`reeve runs` lists them");
-  }
-  return std::move(found->run);
 }
 
 // A client attached to the terminal of one attempt.
@@ -141,14 +131,11 @@ class TerminalSocket : public std::enable_shared_from_this<TerminalSocket> {
   }
 
   void ask_end() {
-    runtime::ask_store(
-        daemon_.ledger(), daemon_.loop(),
-        [id = place_.run](ledger::Transaction& transaction) { return get_run(transaction, id); },
-        [self = shared_from_this()](std::expected<Run, Error> run) {
-          if (!run) return self->socket_->close(CloseCode::failed, run.error().message());
-          // Otherwise the subscription reports the end.
-          if (self->live() == nullptr) self->finish(*run);
-        });
+    daemon_.queries().get_run(place_.run, [self = shared_from_this()](const std::expected<Run, Error>& run) {
+      if (!run) return self->socket_->close(CloseCode::failed, run.error().message());
+      // Otherwise the subscription reports the end.
+      if (self->live() == nullptr) self->finish(*run);
+    });
   }
 
   void finish(const Run& run) {
@@ -270,17 +257,12 @@ void terminal(SharedExchange exchange) {
   }
   TerminalSocket::Place place{.from = parse_from(exchange->query("from")), .may_type = may_type(*exchange)};
   place.attempt = static_cast<int>(exchange->query_integer("attempt", 0, 0, std::numeric_limits<int>::max()));
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [id = exchange->run_id()](ledger::Transaction& transaction) { return get_run(transaction, id); },
-      [exchange, place](const std::expected<Run, Error>& run) {
-        try {
-          if (!run) throw run.error();
-          attach(exchange, *run, place);
-        } catch (const Error& error) {
-          exchange->refuse(error);
-        }
-      });
+  exchange->daemon.queries().get_run(exchange->run_id(), [exchange, place](const std::expected<Run, Error>& run) {
+    exchange->go_on([&] {
+      if (!run) throw run.error();
+      attach(exchange, *run, place);
+    });
+  });
 }
 
 }  // namespace

@@ -48,12 +48,6 @@ WorkflowRecord make_workflow_record(const model::Workflow& workflow, const std::
   return record;
 }
 
-model::Workflow decode_workflow(const store::StoredWorkflow& stored) {
-  auto workflow = json::from_value<model::Workflow>(stored.definition);
-  if (!workflow) throw Error(ErrorCode::store_damaged, fmt::format("the workflow {} cannot be read", stored.hash));
-  return std::move(*workflow);
-}
-
 void check_drawing(const Exchange& exchange) {
   const std::string format = exchange.query("format").value_or("text");
   if (std::ranges::find(formats, format) == formats.end()) {

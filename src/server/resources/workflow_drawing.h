@@ -15,8 +15,6 @@
 namespace reeve::server {
 
 WorkflowRecord make_workflow_record(const model::Workflow& workflow, const std::string& content_hash);
-// Throws `store.damaged` if it cannot be parsed.
-model::Workflow decode_workflow(const store::StoredWorkflow& stored);
 
 // Sends a drawing as the query asks (`format`, `columns`, `ascii`), with node states if it is of an execution. Throws
 // `api.bad_request`.

@@ -9,7 +9,7 @@
 #include "json/describe.h"
 #include "os/file.h"
 #include "project/project.h"
-#include "runtime/loop/store_task.h"
+#include "runtime/queries.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
 #include "server/resources/named_page.h"
@@ -73,21 +73,17 @@ void with_workflow(const SharedExchange& exchange, Act act) {
     if (!checked) return exchange->refuse(ErrorCode::flow_invalid, "the workflow is not valid", checked.error());
     return act(checked->workflow, checked->content_hash);
   }
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [name](ledger::Transaction& transaction) { return store::find_workflow(transaction.session(), name); },
-      [exchange, act, name](const std::expected<std::optional<store::StoredWorkflow>, Error>& found) {
-        try {
+  exchange->daemon.queries().find_workflow(
+      name, [exchange, act, name](const std::expected<std::optional<store::StoredWorkflow>, Error>& found) {
+        exchange->go_on([&] {
           if (!found) throw found.error();
           if (!*found) {
             throw Error(ErrorCode::flow_not_found,
                         fmt::format("no workflow with the hash {} was ever started", base::quoted(name)),
                         "GET /api/workflows/NAME/versions lists the started versions");
           }
-          act(decode_workflow(**found), name);
-        } catch (const Error& error) {
-          exchange->refuse(error);
-        }
+          act(runtime::decode_workflow(**found), name);
+        });
       });
 }
 
@@ -122,7 +118,7 @@ void versions(SharedExchange exchange) {
                               .most = exchange->query_integer("limit", listed_by_default, 1, max_listed)};
   if (const auto cursor = parse_cursor<VersionCursor>(*exchange)) filter.before.emplace(cursor->at, cursor->hash);
   send_page(exchange, std::move(filter),
-            Listing{store::list_workflow_versions,
+            Listing{&runtime::Queries::list_workflow_versions,
                     [](const store::WorkflowVersion& version) {
                       return VersionCursor{version.created_at, version.content_hash};
                     },

@@ -9,14 +9,11 @@
 #include "base/text.h"
 #include "json/describe.h"
 #include "json/encode.h"
-#include "ledger/run_questions.h"
 #include "runtime/approvals/approvals.h"
-#include "runtime/loop/store_task.h"
 #include "runtime/output/tool_line.h"
 #include "runtime/runs/resumption.h"
 #include "server/access/in_run_caller.h"
 #include "server/request/long_poll.h"
-#include "store/approvals.h"
 
 // The API of a run's own socket. Every request here comes from a tool and concerns its own run.
 namespace reeve::server {
@@ -28,8 +25,6 @@ using base::ErrorCode;
 using base::Value;
 using model::Approval;
 
-constexpr std::int64_t max_approvals = 100;
-
 // The run that the socket belongs to.
 base::RunId own_run(const SharedExchange& exchange) { return exchange->run_socket.value(); }
 
@@ -39,33 +34,21 @@ runtime::LiveRun& live_run(const SharedExchange& exchange) {
   return *live;
 }
 
-template <class F>
-void answer_from_store(const SharedExchange& exchange, F work) {
-  runtime::ask_store(exchange->daemon.ledger(), exchange->daemon.loop(), std::move(work),
-                     [exchange](std::expected<Value, Error> answer) {
-                       if (!answer) return exchange->refuse(answer.error());
-                       exchange->send(200, *answer);
-                     });
+Error no_approval(base::RunId run, std::string_view name) {
+  return {ErrorCode::approval_not_found,
+          fmt::format("run {} has no approval named {}", run.text(), base::quoted(name))};
 }
 
-// By Reeve's id or by the tool's own; never an approval of another run.
-std::optional<Approval> find_own(store::Session& session, base::RunId run, const std::string& word) {
-  if (const auto id = base::ApprovalId::parse(word)) {
-    auto found = store::find_approval(session, *id);
-    if (found && found->approval.tool_run_id == run) return std::move(found->approval);
-  }
-  for (Approval& approval : ledger::find_approvals_of(session, run, max_approvals)) {
-    if (approval.tool_ref == word) return std::move(approval);
-  }
-  return std::nullopt;
-}
-
-Approval get_own(store::Session& session, base::RunId run, const std::string& word) {
-  auto found = find_own(session, run, word);
-  if (!found)
-    throw Error(ErrorCode::approval_not_found,
-                fmt::format("run {} has no approval named {}", run.text(), base::quoted(word)));
-  return std::move(*found);
+// Calls `then` with an approval of the run; the name is Reeve's id or the tool's own.
+void with_approval(const SharedExchange& exchange, const std::string& name,
+                   const std::function<void(const Approval&)>& then) {
+  const base::RunId run = own_run(exchange);
+  exchange->daemon.queries().find_approval_of(
+      run, name, [exchange, run, name, then](const std::expected<std::optional<Approval>, Error>& found) {
+        if (!found) return exchange->refuse(found.error());
+        if (!*found) return exchange->refuse(no_approval(run, name));
+        then(**found);
+      });
 }
 
 // Parses a body like a line that a tool prints.
@@ -75,11 +58,13 @@ std::optional<runtime::ToolEvent> read_event(const Value& body) {
 
 // If a tool repeats a question after a lost connection, returns the approval that the first request created.
 void answer_repeated(const SharedExchange& exchange, const std::string& tool_ref, const Error& refusal) {
-  answer_from_store(exchange, [run = own_run(exchange), tool_ref, refusal](ledger::Transaction& transaction) {
-    const auto found = find_own(transaction.session(), run, tool_ref);
-    if (!found || found->status != model::ApprovalStatus::pending) throw refusal;
-    return json::to_value(*found);
-  });
+  exchange->daemon.queries().find_approval_of(
+      own_run(exchange), tool_ref, [exchange, refusal](const std::expected<std::optional<Approval>, Error>& found) {
+        if (!found) return exchange->refuse(found.error());
+        const std::optional<Approval>& asked = *found;
+        if (!asked || asked->status != model::ApprovalStatus::pending) return exchange->refuse(refusal);
+        exchange->send(200, json::to_value(*asked));
+      });
 }
 
 void ask(SharedExchange exchange) {
@@ -116,25 +101,29 @@ void report(SharedExchange exchange) {
 
 void show_run(SharedExchange exchange) { exchange->send(200, json::to_value(live_run(exchange).record())); }
 
+// Calls `describe` with the run's approvals and sends the result.
+template <class Describe>
+void send_approvals(const SharedExchange& exchange, Describe describe) {
+  exchange->daemon.queries().list_approvals_of(
+      own_run(exchange), [exchange, describe](const std::expected<std::vector<Approval>, Error>& approvals) {
+        if (!approvals) return exchange->refuse(approvals.error());
+        exchange->send(200, describe(*approvals));
+      });
+}
+
 void list(SharedExchange exchange) {
-  answer_from_store(exchange, [run = own_run(exchange)](ledger::Transaction& transaction) {
+  send_approvals(exchange, [](const std::vector<Approval>& approvals) {
     Value document = Value::object();
-    document.set("items", json::to_value(ledger::find_approvals_of(transaction.session(), run, max_approvals)));
+    document.set("items", json::to_value(approvals));
     return document;
   });
 }
 
-void show_decisions(SharedExchange exchange) {
-  answer_from_store(exchange, [run = own_run(exchange)](ledger::Transaction& transaction) {
-    return runtime::describe_decisions(ledger::find_approvals_of(transaction.session(), run, max_approvals));
-  });
-}
+void show_decisions(SharedExchange exchange) { send_approvals(exchange, runtime::describe_decisions); }
 
-// `word`: see get_own().
-void send_approval(const SharedExchange& exchange, const std::string& word) {
-  answer_from_store(exchange, [run = own_run(exchange), word](ledger::Transaction& transaction) {
-    return json::to_value(get_own(transaction.session(), run, word));
-  });
+void send_approval(const SharedExchange& exchange, const std::string& name) {
+  with_approval(exchange, name,
+                [exchange](const Approval& approval) { exchange->send(200, json::to_value(approval)); });
 }
 
 void show(SharedExchange exchange) { send_approval(exchange, exchange->parts.at(0)); }
@@ -163,16 +152,10 @@ void wait_for(const SharedExchange& exchange, base::ApprovalId id, base::Millise
 
 void wait(SharedExchange exchange) {
   const base::Milliseconds timeout = parse_poll_timeout(exchange->request);
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [run = own_run(exchange), word = exchange->parts.at(0)](ledger::Transaction& transaction) {
-        return get_own(transaction.session(), run, word);
-      },
-      [exchange, timeout](std::expected<Approval, Error> approval) {
-        if (!approval) return exchange->refuse(approval.error());
-        if (is_final(approval->status)) return send_decided(exchange, *approval);
-        wait_for(exchange, approval->approval_id, timeout);
-      });
+  with_approval(exchange, exchange->parts.at(0), [exchange, timeout](const Approval& approval) {
+    if (is_final(approval.status)) return send_decided(exchange, approval);
+    wait_for(exchange, approval.approval_id, timeout);
+  });
 }
 
 bool is_decision(std::string_view path) {
