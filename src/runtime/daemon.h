@@ -22,6 +22,8 @@
 #include "runtime/queries.h"
 #include "runtime/runs/sandbox.h"
 #include "runtime/runs/supervisor.h"
+#include "runtime/stored_answers.h"
+#include "runtime/tokens.h"
 #include "store/store.h"
 
 namespace reeve::runtime {
@@ -61,6 +63,8 @@ class Daemon {
   Loop& loop() noexcept { return loop_; }
   ledger::Ledger& ledger() noexcept { return *ledger_; }
   Queries queries() noexcept { return {*ledger_, loop_}; }
+  Tokens tokens() noexcept { return {*ledger_, loop_}; }
+  StoredAnswers stored_answers() noexcept { return {*ledger_, loop_}; }
   Supervisor& supervisor() noexcept { return *supervisor_; }
   // Whether a tool with `sandbox: guard` can be started.
   SandboxProbe& sandbox() noexcept { return *sandbox_; }

@@ -25,6 +25,11 @@ using store::NodeDetail;
 constexpr std::int64_t max_approvals_of_run = 100;
 constexpr std::int64_t max_patches = 10'000;
 
+std::optional<model::Run> find_stored(store::Session& session, base::RunId id) {
+  auto found = store::find_run(session, id);
+  return found ? std::optional(std::move(found->run)) : std::nullopt;
+}
+
 Execution get_stored(store::Session& session, base::ExecutionId id, NodeDetail detail) {
   auto found = store::find_execution(session, id, detail);
   if (!found) {
@@ -76,12 +81,29 @@ void Queries::get_run(base::RunId id, Done<model::Run> done) const {
   ask_store(
       ledger_, loop_,
       [id](Transaction& transaction) {
-        auto found = store::find_run(transaction.session(), id);
+        auto found = find_stored(transaction.session(), id);
         if (!found) {
           throw Error(ErrorCode::run_not_found, fmt::format("there is no run {}", id.text()),
                       "`reeve runs` lists them");
         }
-        return std::move(found->run);
+        return std::move(*found);
+      },
+      std::move(done));
+}
+
+void Queries::find_run(base::RunId id, Done<std::optional<model::Run>> done) const {
+  ask_store(
+      ledger_, loop_, [id](Transaction& transaction) { return find_stored(transaction.session(), id); },
+      std::move(done));
+}
+
+void Queries::find_run_of_approval(base::ApprovalId id, Done<std::optional<model::Run>> done) const {
+  ask_store(
+      ledger_, loop_,
+      [id](Transaction& transaction) {
+        const auto found = store::find_approval(transaction.session(), id);
+        const auto run = found ? found->approval.tool_run_id : std::nullopt;
+        return run ? find_stored(transaction.session(), *run) : std::nullopt;
       },
       std::move(done));
 }

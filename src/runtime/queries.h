@@ -58,6 +58,9 @@ class Queries {
   Queries(ledger::Ledger& ledger, Loop& loop) noexcept : ledger_(ledger), loop_(loop) {}
 
   void get_run(base::RunId id, Done<model::Run> done) const;
+  void find_run(base::RunId id, Done<std::optional<model::Run>> done) const;
+  // The run that asked; nothing for an approval without one.
+  void find_run_of_approval(base::ApprovalId id, Done<std::optional<model::Run>> done) const;
   void list_runs(const store::RunFilter& filter, Done<std::vector<model::Run>> done) const;
 
   void get_approval(base::ApprovalId id, Done<model::Approval> done) const;

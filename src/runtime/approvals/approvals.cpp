@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/limits.h"
 #include "base/text.h"
 #include "json/describe.h"
 #include "ledger/expiry.h"
@@ -165,6 +166,24 @@ void Approvals::notify(const Approval& approval) {
   for (const Answered& over : waiters_.take(approval.approval_id, [](const Answered&) { return true; })) {
     over(approval);
   }
+}
+
+void Approvals::record_refusal(const Refusal& refusal) {
+  base::Value data = base::Value::object();
+  data.set("tool_run_id", base::Value::string(refusal.run));
+  data.set("pid", base::Value::integer(refusal.pid));
+  data.set("action", base::Value::string(base::truncate_utf8(refusal.action, base::limits::name_bytes)));
+  data.set("reason", base::Value::string("a process inside a run cannot decide"));
+  const ledger::RequestTerms::Scope own_scope(nullptr);
+  ask_store(
+      context_.ledger, context_.loop,
+      [data, actor = refusal.run](ledger::Transaction& transaction) {
+        transaction.tell(model::EventKind::policy_denied, data, {});
+        transaction.record(model::AuditKind::decision_refused, actor, data);
+      },
+      [](const std::expected<void, base::Error>&) {
+        // The request is refused in any case.
+      });
 }
 
 Loop::Hold Approvals::wait(base::ApprovalId id, Answered over) {

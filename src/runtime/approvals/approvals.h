@@ -35,6 +35,15 @@ class Approvals {
   // `approval.secret_needed`, `run.not_here` (a secret for a run that this daemon does not manage).
   void decide(base::ApprovalId id, Decision decision, Answered answered);
 
+  struct Refusal {
+    std::string run;
+    pid_t pid = 0;
+    std::string action;
+  };
+  // APR-11: a process inside a run tried to decide. Stores an event and an audit entry, regardless of how its request
+  // ends.
+  void record_refusal(const Refusal& refusal);
+
   // Calls `over` once, when the approval is decided or expires; soon if that has already happened. Errors:
   // `approval.not_found`. Destroying the hold ends the wait.
   [[nodiscard]] Loop::Hold wait(base::ApprovalId id, Answered over);

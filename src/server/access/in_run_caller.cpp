@@ -5,11 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "base/limits.h"
 #include "base/text.h"
 #include "os/descent_mark.h"
 #include "os/lineage.h"
-#include "runtime/loop/store_task.h"
 
 namespace reeve::server {
 
@@ -17,7 +15,6 @@ namespace {
 
 using base::Error;
 using base::ErrorCode;
-using base::Value;
 
 constexpr std::size_t nonce_length = 32;
 
@@ -147,22 +144,7 @@ std::optional<InRunCaller> find_in_run_caller(const runtime::Daemon& daemon, con
 }
 
 void report_in_run_caller(runtime::Daemon& daemon, const InRunCaller& in_run_caller, const std::string& what) {
-  Value data = Value::object();
-  data.set("tool_run_id", Value::string(in_run_caller.run));
-  data.set("pid", Value::integer(in_run_caller.pid));
-  data.set("action", Value::string(base::truncate_utf8(what, base::limits::name_bytes)));
-  data.set("reason", Value::string("a process inside a run cannot decide"));
-  // Recorded regardless of how the request ends.
-  const ledger::RequestTerms::Scope own_scope(nullptr);
-  runtime::ask_store(
-      daemon.ledger(), daemon.loop(),
-      [data, actor = in_run_caller.run](ledger::Transaction& transaction) {
-        transaction.tell(model::EventKind::policy_denied, data, {});
-        transaction.record(model::AuditKind::decision_refused, actor, data);
-      },
-      [](const std::expected<void, Error>&) {
-        // The request is refused in any case.
-      });
+  daemon.approvals().record_refusal({.run = in_run_caller.run, .pid = in_run_caller.pid, .action = what});
 }
 
 void deny_in_run_caller(const SharedExchange& exchange, const std::string& what) {

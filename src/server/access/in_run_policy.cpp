@@ -11,10 +11,7 @@
 
 #include "base/text.h"
 #include "os/socket_owners.h"
-#include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
-#include "store/approvals.h"
-#include "store/runs.h"
 
 namespace reeve::server {
 
@@ -29,13 +26,11 @@ bool is_of_this_machine(const Peer& peer) {
 }
 
 // Its own run, or one that it started.
-bool is_own(store::Session& session, const InRunCaller& in_run_caller, base::RunId run) {
-  if (run == in_run_caller.held) return true;
-  const auto found = store::find_run(session, run);
-  if (!found) return false;
+bool is_own(const InRunCaller& in_run_caller, const model::Run& run) {
+  if (run.tool_run_id == in_run_caller.held) return true;
   const auto names = [&](const char* key, const std::string& parent) {
-    const auto member = found->run.metadata.find(key);
-    return member != found->run.metadata.end() && !parent.empty() && member->second == parent;
+    const auto member = run.metadata.find(key);
+    return member != run.metadata.end() && !parent.empty() && member->second == parent;
   };
   return in_run_caller.held ? names(parent_run_key, in_run_caller.held->text())
                             : names(parent_keeper_key, in_run_caller.keeper);
@@ -71,25 +66,25 @@ void refuse_other(const SharedExchange& exchange) {
   refuse_act(exchange);
 }
 
-// Calls `go` if `find_run` finds a run in the store that belongs to the caller.
-template <class FindRun>
-void require_own(const SharedExchange& exchange, FindRun find_run, std::function<void()> go) {
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [in_run_caller = *exchange->in_run_caller, find_run](ledger::Transaction& transaction) {
-        const std::optional<base::RunId> run = find_run(transaction.session());
-        return run && is_own(transaction.session(), in_run_caller, *run);
-      },
-      [exchange, go = std::move(go)](const std::expected<bool, Error>& is_theirs) {
-        if (!is_theirs) return exchange->refuse(is_theirs.error());
-        if (!*is_theirs) return refuse_other(exchange);
-        exchange->go_on(go);
-      });
+// Continues with `go` if the run that was found belongs to the caller.
+auto require_own(const SharedExchange& exchange, std::function<void()> go) {
+  return [exchange, go = std::move(go)](const std::expected<std::optional<model::Run>, Error>& run) {
+    if (!run) return exchange->refuse(run.error());
+    if (!*run || !is_own(*exchange->in_run_caller, **run)) return refuse_other(exchange);
+    exchange->go_on(go);
+  };
 }
 
 void require_own_run(const SharedExchange& exchange, const std::optional<base::RunId>& run, std::function<void()> go) {
   if (run && run == exchange->in_run_caller->held) return go();
-  require_own(exchange, [run](store::Session&) { return run; }, std::move(go));
+  if (!run) return refuse_other(exchange);
+  exchange->daemon.queries().find_run(*run, require_own(exchange, std::move(go)));
+}
+
+void require_own_approval(const SharedExchange& exchange, std::function<void()> go) {
+  const auto id = base::ApprovalId::parse(exchange->parts.at(0));
+  if (!id) return refuse_other(exchange);
+  exchange->daemon.queries().find_run_of_approval(*id, require_own(exchange, std::move(go)));
 }
 
 bool is_own_execution(const Exchange& exchange) {
@@ -110,13 +105,7 @@ void admit_in_run_caller(const SharedExchange& exchange, InRunAccess inside, std
     case InRunAccess::own_approvals:
       return require_own_run(exchange, base::RunId::parse(exchange->query("run").value_or("")), std::move(go));
     case InRunAccess::own_approval:
-      return require_own(
-          exchange,
-          [id = base::ApprovalId::parse(exchange->parts.at(0))](store::Session& session) -> std::optional<base::RunId> {
-            const auto found = id ? store::find_approval(session, *id) : std::nullopt;
-            return found ? found->approval.tool_run_id : std::nullopt;
-          },
-          std::move(go));
+      return require_own_approval(exchange, std::move(go));
     case InRunAccess::own_execution:
       if (is_own_execution(*exchange)) return go();
       return refuse(exchange);

@@ -10,9 +10,7 @@
 #include "base/text.h"
 #include "os/file.h"
 #include "os/user.h"
-#include "runtime/loop/store_task.h"
 #include "server/access/secret.h"
-#include "store/tokens.h"
 
 namespace reeve::server {
 
@@ -21,7 +19,6 @@ namespace {
 constexpr std::size_t secret_length = 64;
 constexpr std::size_t max_entries = 1'000;
 constexpr std::chrono::seconds belief_time{1};
-constexpr std::chrono::minutes use_step{1};
 
 // The content of the file, if only its owner could have written and read it.
 std::string read_own(const std::filesystem::path& file) {
@@ -29,23 +26,6 @@ std::string read_own(const std::filesystem::path& file) {
   if (::lstat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) return {};
   if (state.st_uid != ::geteuid() || (state.st_mode & 0777) != 0600) return {};
   return std::string(base::trim(os::find_file(file, 256).value_or("")));
-}
-
-std::optional<model::Token> find_counting(ledger::Transaction& transaction, const std::string& hash) {
-  auto token = store::find_token_by_hash(transaction.session(), hash);
-  const bool counts = token && !token->revoked_at && !(token->expires_at && *token->expires_at <= transaction.now());
-  return counts ? std::move(token) : std::nullopt;
-}
-
-// Finds a valid token and records its use.
-std::optional<model::Token> use_token(ledger::Transaction& transaction, const std::string& hash) {
-  auto token = find_counting(transaction, hash);
-  if (!token) return std::nullopt;
-  const base::WallTime now = transaction.now();
-  if (!token->last_used_at || now - *token->last_used_at >= use_step) {
-    store::write_token_used(transaction.session(), hash, transaction.now_text());
-  }
-  return token;
 }
 
 }  // namespace
@@ -101,34 +81,22 @@ void TokenBook::find(const std::string& secret, std::function<void(Found)> done)
 
 void TokenBook::find_hashed(const std::string& hash, std::function<void(Found)> done) {
   if (auto known = find_entry(hash)) return done(std::move(known));
-  runtime::ask_store(
-      daemon_.ledger(), daemon_.loop(),
-      [hash](ledger::Transaction& transaction) { return use_token(transaction, hash); },
-      [this, hash, revocations = revocations_,
-       done = std::move(done)](std::expected<std::optional<model::Token>, base::Error> found) {
-        if (!found) return done(std::unexpected(found.error()));
-        if (!*found) {
-          entries_.erase(hash);
-          return done(std::nullopt);
-        }
-        if (revocations == revocations_) remember(hash, **found);
-        done(Caller{(*found)->name, (*found)->scopes, hash});
-      });
+  daemon_.tokens().use(hash, [this, hash, revocations = revocations_,
+                              done = std::move(done)](std::expected<std::optional<model::Token>, base::Error> found) {
+    if (!found) return done(std::unexpected(found.error()));
+    if (!*found) {
+      entries_.erase(hash);
+      return done(std::nullopt);
+    }
+    if (revocations == revocations_) remember(hash, **found);
+    done(Caller{(*found)->name, (*found)->scopes, hash});
+  });
 }
 
 void TokenBook::find_over(std::set<std::string> hashes, std::function<void(Over)> done) {
   hashes.erase(own_hash_);
   if (hashes.empty()) return done(std::set<std::string>());
-  runtime::ask_store(
-      daemon_.ledger(), daemon_.loop(),
-      [hashes = std::move(hashes)](ledger::Transaction& transaction) {
-        std::set<std::string> over;
-        for (const std::string& hash : hashes) {
-          if (!find_counting(transaction, hash)) over.insert(hash);
-        }
-        return over;
-      },
-      std::move(done));
+  daemon_.tokens().find_unusable(std::move(hashes), std::move(done));
 }
 
 void TokenBook::remember(const std::string& hash, const model::Token& token) {

@@ -10,7 +10,6 @@
 #include "base/hash.h"
 #include "json/encode.h"
 #include "json/parse.h"
-#include "runtime/loop/store_task.h"
 #include "server/http/forwarding.h"
 
 namespace reeve::server {
@@ -127,18 +126,11 @@ class KeyedResponder final : public ForwardingResponder {
     if (task_.idempotency == IdempotencyMode::change ||
         (task_.idempotency == IdempotencyMode::change_then_answer && is_long))
       return;
-    runtime::SentAnswer answer{response.status, is_long ? std::string() : response.body};
+    const runtime::SentAnswer answer{response.status, is_long ? std::string() : response.body};
     // At once, so that a repetition sent after this response never finds it half stored.
     work.keep({.status = answer.status, .body = answer.body});
     if (task_.idempotency == IdempotencyMode::memory) return;
-    runtime::ask_store(
-        task_.daemon.ledger(), task_.daemon.loop(),
-        [key = task_.key, answer = std::move(answer)](ledger::Transaction& transaction) {
-          runtime::complete_answer(transaction, key, answer);
-        },
-        [](const std::expected<void, Error>&) {
-          // If this fails, the change is still stored and the next daemon finds it there.
-        });
+    task_.daemon.stored_answers().complete(task_.key, answer);
   }
 
   Task task_;
@@ -179,18 +171,8 @@ void IdempotencyKeys::admit(const SharedExchange& exchange, IdempotencyMode idem
 
 // Responses stored after the change are looked up before it.
 void IdempotencyKeys::admit_from_store(const SharedExchange& exchange, std::function<void()> go) {
-  runtime::ask_store(
-      daemon_.ledger(), daemon_.loop(),
-      [key = exchange->key](ledger::Transaction& transaction) -> std::optional<runtime::SentAnswer> {
-        try {
-          runtime::find_answer(transaction, key);
-          return std::nullopt;
-        } catch (const Error& error) {
-          auto answer = runtime::read_repeated(error);
-          if (!answer) throw;
-          return answer;
-        }
-      },
+  daemon_.stored_answers().find(
+      *exchange->key,
       [exchange, go = std::move(go)](const std::expected<std::optional<runtime::SentAnswer>, Error>& answer) {
         if (!answer) return exchange->refuse(answer.error());
         if (*answer) return exchange->replay({.status = (*answer)->status, .body = (*answer)->body});
@@ -202,12 +184,7 @@ void IdempotencyKeys::forget_old() {
   const base::BootTime now = daemon_.loop().now();
   if (forgotten_at_ != base::BootTime{} && now - forgotten_at_ < forget_pause) return;
   forgotten_at_ = now;
-  runtime::ask_store(
-      daemon_.ledger(), daemon_.loop(),
-      [](ledger::Transaction& transaction) { runtime::forget_answers(transaction, transaction.now() - kept_for); },
-      [](const std::expected<void, Error>&) {
-        // Tried again next time.
-      });
+  daemon_.stored_answers().forget_older_than(kept_for);
 }
 
 }  // namespace reeve::server

@@ -1,5 +1,3 @@
-#include "store/tokens.h"
-
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -10,13 +8,11 @@
 #include "base/text.h"
 #include "json/describe.h"
 #include "os/user.h"
-#include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
 #include "server/access/secret.h"
 #include "server/access/tcp_endpoint.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
-#include "server/resources/listing.h"
 
 // /api/tokens
 namespace reeve::server {
@@ -28,7 +24,6 @@ using base::ErrorCode;
 using base::Value;
 using model::Token;
 
-constexpr std::int64_t max_tokens = 1'000;
 constexpr auto longest_life = std::chrono::hours(24 * 3'650);
 
 Value record_of(const Token& token, base::WallTime now) {
@@ -46,23 +41,18 @@ void list(SharedExchange exchange) {
   const std::int64_t asked = exchange->query_integer("limit", listed_by_default, 1, max_listed);
   // Fetches one more than requested, to know whether there are more.
   filter.most = asked + 1;
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [filter, asked](ledger::Transaction& transaction) {
-        std::vector<Token> tokens = store::list_tokens(transaction.session(), filter);
-        const bool has_more = static_cast<std::int64_t>(tokens.size()) > asked;
-        if (has_more) tokens.pop_back();
-        Value document = Value::object();
-        document.set("next_cursor", has_more ? Value::string(tokens.back().name) : Value());
-        Value::Array items;
-        for (const Token& token : tokens) items.push_back(record_of(token, transaction.now()));
-        document.set("items", Value::array(std::move(items)));
-        return document;
-      },
-      [exchange](std::expected<Value, Error> page) {
-        if (!page) return exchange->refuse(page.error());
-        exchange->send(200, *page);
-      });
+  exchange->daemon.tokens().list(filter, [exchange, asked](std::expected<runtime::Tokens::Listed, Error> listed) {
+    if (!listed) return exchange->refuse(listed.error());
+    std::vector<Token>& tokens = listed->tokens;
+    const bool has_more = static_cast<std::int64_t>(tokens.size()) > asked;
+    if (has_more) tokens.pop_back();
+    Value document = Value::object();
+    document.set("next_cursor", has_more ? Value::string(tokens.back().name) : Value());
+    Value::Array items;
+    for (const Token& token : tokens) items.push_back(record_of(token, listed->now));
+    document.set("items", Value::array(std::move(items)));
+    exchange->send(200, document);
+  });
 }
 
 std::vector<model::Scope> parse_scopes(const Value& body) {
@@ -94,36 +84,6 @@ std::optional<base::Milliseconds> parse_life(const Value& body) {
   return life;
 }
 
-struct TokenRequest {
-  Token token;
-  std::optional<base::Milliseconds> life;
-  std::string hash;
-};
-
-Token create_token(ledger::Transaction& transaction, TokenRequest asked_for) {
-  store::Session& session = transaction.session();
-  Token& token = asked_for.token;
-  if (const auto other = store::find_token(session, token.name)) {
-    throw Error(
-        ErrorCode::token_already_exists,
-        fmt::format("the token {} already exists{}", base::quoted(token.name), other->revoked_at ? " (revoked)" : ""),
-        "token names are never reused; choose another");
-  }
-  if (store::count_tokens(session) >= max_tokens) {
-    throw Error(ErrorCode::token_too_many, fmt::format("the limit of {} tokens is reached", max_tokens),
-                "use an existing token");
-  }
-  token.created_at = transaction.now();
-  if (asked_for.life) token.expires_at = token.created_at + *asked_for.life;
-  store::insert_token(session, token, asked_for.hash);
-  Value data = Value::object();
-  data.set("name", Value::string(token.name));
-  data.set("scopes", json::to_value(token.scopes));
-  data.set("expires_at", json::to_value(token.expires_at));
-  transaction.record(model::AuditKind::token_created, token.created_by, data);
-  return token;
-}
-
 void create(SharedExchange exchange) {
   deny_in_run_caller(exchange, "create a token");
   const Value& body = exchange->body();
@@ -138,48 +98,27 @@ void create(SharedExchange exchange) {
                 fmt::format("name it after what uses it: {}-laptop", name));
   }
   const std::string secret = std::string(token_prefix) + make_secret();
-  TokenRequest asked_for{.token = {.name = name, .scopes = parse_scopes(body), .created_by = exchange->actor()},
-                         .life = parse_life(body),
-                         .hash = base::sha256_hex(secret)};
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [asked_for](ledger::Transaction& transaction) { return create_token(transaction, asked_for); },
-      [exchange, secret](std::expected<Token, Error> token) {
-        if (!token) return exchange->refuse(token.error());
-        Value record = record_of(*token, token->created_at);
-        // Returned only here.
-        record.set("token", Value::string(secret));
-        exchange->send(201, record);
-      });
+  runtime::Tokens::Request request{
+      .token = {.name = name, .scopes = parse_scopes(body), .created_by = exchange->actor()},
+      .life = parse_life(body),
+      .hash = base::sha256_hex(secret)};
+  exchange->daemon.tokens().create(std::move(request), [exchange, secret](const std::expected<Token, Error>& token) {
+    if (!token) return exchange->refuse(token.error());
+    Value record = record_of(*token, token->created_at);
+    // Returned only here.
+    record.set("token", Value::string(secret));
+    exchange->send(201, record);
+  });
 }
 
 void revoke(SharedExchange exchange) {
   const std::string name = exchange->parts.at(0);
   deny_in_run_caller(exchange, "revoke a token");
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [name, actor = exchange->actor()](ledger::Transaction& transaction) {
-        store::Session& session = transaction.session();
-        auto token = model::is_token_name(name) ? store::find_token(session, name) : std::nullopt;
-        if (!token) {
-          throw Error(ErrorCode::token_not_found, fmt::format("there is no token {}", base::quoted(name)),
-                      "`reeve token list` lists them");
-        }
-        // Repeated: return the token unchanged.
-        if (!token->revoked_at) {
-          store::write_token_revoked(session, name, transaction.now_text());
-          token->revoked_at = transaction.now();
-          Value data = Value::object();
-          data.set("name", Value::string(name));
-          transaction.record(model::AuditKind::token_revoked, actor, data);
-        }
-        return record_of(*token, transaction.now());
-      },
-      [exchange, name](std::expected<Value, Error> record) {
-        if (!record) return exchange->refuse(record.error());
-        if (exchange->tcp_endpoint != nullptr) exchange->tcp_endpoint->forget_token(name);
-        exchange->send(200, *record);
-      });
+  exchange->daemon.tokens().revoke(name, exchange->actor(), [exchange, name](const std::expected<Token, Error>& token) {
+    if (!token) return exchange->refuse(token.error());
+    if (exchange->tcp_endpoint != nullptr) exchange->tcp_endpoint->forget_token(name);
+    exchange->send(200, record_of(*token, *token->revoked_at));
+  });
 }
 
 // The daemon's own token has no name to revoke: it is replaced in its file.
@@ -187,17 +126,10 @@ void renew_own(SharedExchange exchange) {
   deny_in_run_caller(exchange, "renew the daemon's own token");
   if (exchange->tcp_endpoint == nullptr) throw Error(ErrorCode::api_no_route, "this daemon has no TCP endpoint");
   const std::string file = exchange->daemon.options().folder.http_token().string();
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [actor = exchange->actor()](ledger::Transaction& transaction) {
-        Value data = Value::object();
-        data.set("name", Value::string("http.token"));
-        data.set("renewed", Value::boolean(true));
-        transaction.record(model::AuditKind::token_revoked, actor, data);
-      },
-      [exchange, file](const std::expected<void, Error>& recorded) {
-        if (!recorded) return exchange->refuse(recorded.error());
+  exchange->daemon.tokens().record_own_renewed(
+      exchange->actor(), [exchange, file](const std::expected<void, Error>& recorded) {
         exchange->go_on([&] {
+          if (!recorded) throw recorded.error();
           exchange->tcp_endpoint->renew_own_token();
           Value document = Value::object();
           document.set("file", Value::string(base::replace_invalid_utf8(file)));

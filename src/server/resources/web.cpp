@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "runtime/loop/store_task.h"
 #include "server/access/in_run_caller.h"
 #include "server/access/tcp_endpoint.h"
 #include "server/request/exchange.h"
@@ -49,14 +48,8 @@ void sign_in(SharedExchange exchange) {
   }
   auto caller = tcp_endpoint.sign_ins().take_code(exchange->query("code").value_or(""), exchange->daemon.loop().now());
   if (!caller) refuse_code();
-  Value data = Value::object();
-  data.set("from", Value::string(peer.from.host()));
-  runtime::ask_store(
-      exchange->daemon.ledger(), exchange->daemon.loop(),
-      [data, name = caller->name](ledger::Transaction& transaction) {
-        transaction.record(model::AuditKind::sign_in, name, data);
-      },
-      [exchange, caller = *caller](const std::expected<void, Error>& recorded) {
+  exchange->daemon.tokens().record_sign_in(
+      caller->name, peer.from.host(), [exchange, caller = *caller](const std::expected<void, Error>& recorded) {
         // No sign-in without an audit entry.
         if (!recorded) return exchange->refuse(recorded.error());
         const SignIns::Session session = exchange->tcp_endpoint->sign_ins().open(caller, exchange->daemon.loop().now());
