@@ -43,7 +43,7 @@ class GitRemote : public ::testing::Test {
     } catch (const base::Error& error) {
       return error;
     }
-    return {"none", ""};
+    return {{}, ""};
   }
   // A program that leaves a trace when it is run.
   fs::path evil() const {

@@ -102,6 +102,24 @@ TEST_P(LockedStore, a_run_reads_its_decisions_from_its_own_socket) {
   EXPECT_EQ(finish(run)["status"], "completed");
 }
 
+// RUN-15: a run that waits for an approval can be cancelled while the exit of its process is being stored.
+TEST_P(LockedStore, a_cancel_waits_for_the_end_of_an_exited_process) {
+  const std::string run = detach_script(fmt::format(
+      R"(echo '{{"event":"approval_needed","question":"Continue?"}}'; while [ ! -e '{}' ]; do sleep 0.05; done; exit 90)",
+      go_file()));
+  wait_for_status(run, "waiting_approval");
+  std::unique_ptr<Session> cancel;
+  {
+    const Locker locker(state(), GetParam());
+    std::ofstream(go_file()) << "x";
+    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(state() / "runs" / run / "1" / "exit"); }));
+    cancel = start({"cancel", run});
+    EXPECT_TRUE(cancel->wait_for_error("waiting")) << "it says after 2 s what it waits for";
+  }
+  EXPECT_EQ(cancel->wait(), 0) << cancel->err();
+  EXPECT_EQ(finish(run)["status"], "cancelled");
+}
+
 TEST_P(LockedStore, reads_are_answered_and_decisions_fail_cleanly) {
   const std::string approval = ask();
   const std::string run = detach_waiting();

@@ -121,6 +121,8 @@ class LiveRun {
   pid_t keeper_pid() const noexcept { return start_.keeper_pid; }
   const RunPlan& plan() const noexcept { return start_.plan; }
   const std::shared_ptr<const base::SecretSet>& secrets() const noexcept { return secrets_; }
+  // Its process has exited; its end is not stored yet.
+  bool has_exited() const noexcept { return engine::has_exited(state_); }
   // Where the output ends, once known.
   std::optional<std::uint64_t> output_end() const noexcept {
     return exit_ ? std::optional(exit_->output_end) : std::nullopt;

@@ -325,8 +325,7 @@ void Supervisor::take_given_up(base::RunId run) {
   if (live == nullptr) return;
   const ledger::AttemptClaim claim = live->claim();
   context_.log.close(run);
-  lifetime_hooks_.close(run);
-  runs_.erase(run);
+  remove(run);
   ask_store(
       context_.ledger, context_.loop,
       [run](ledger::Transaction& transaction) { return find_attempts(transaction, run); },

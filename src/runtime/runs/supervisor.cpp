@@ -180,8 +180,7 @@ void Supervisor::on_report(base::RunId id, const LiveRun::Report& report) {
 // Its keeper disappeared: examine it as after a restart.
 void Supervisor::lose(base::RunId run) {
   context_.log.close(run);
-  lifetime_hooks_.close(run);
-  runs_.erase(run);
+  remove(run);
   ask_store(
       context_.ledger, context_.loop,
       [run](ledger::Transaction& transaction) { return find_attempts(transaction, run); },
@@ -190,6 +189,16 @@ void Supervisor::lose(base::RunId run) {
         if (!found) throw found.error();
         for (Found& one : *found) recover_one(std::move(one), [this, run] { tell_followers(run); });
       });
+}
+
+void Supervisor::remove(base::RunId run) {
+  lifetime_hooks_.close(run);
+  runs_.erase(run);
+  const auto [first, last] = late_cancels_.equal_range(run);
+  std::vector<Loop::Task> cancels;
+  for (auto at = first; at != last; ++at) cancels.push_back(std::move(at->second));
+  late_cancels_.erase(first, last);
+  for (const Loop::Task& cancel : cancels) cancel();
 }
 
 LiveRun* Supervisor::find(base::RunId run) noexcept {
@@ -273,8 +282,7 @@ std::vector<base::RunId> Supervisor::find_runs_of_nodes() const {
 }
 
 void Supervisor::forget(base::RunId run) {
-  lifetime_hooks_.close(run);
-  runs_.erase(run);
+  remove(run);
   starts_.erase(run);
   tell_followers(run);
 }
@@ -313,6 +321,14 @@ void Supervisor::cancel(base::RunId run, Cancellation cancellation, RunAnswer an
   std::string reason = fmt::format("cancelled by {}", cancellation.by);
   if (cancellation.reason) reason += ": " + *cancellation.reason;
   if (LiveRun* live = find(run)) {
+    // It may be about to wait for an approval: decided when its end is stored.
+    if (live->has_exited()) {
+      late_cancels_.emplace(run, [this, run, cancellation, answer, terms = ledger::RequestTerms::current()] {
+        const ledger::RequestTerms::Scope scope(terms);
+        cancel(run, cancellation, answer);
+      });
+      return;
+    }
     const auto grace = cancellation.kill ? base::Milliseconds(0) : live->plan().profile.kill_grace;
     live->end({model::RunStatus::cancelled, reason, {}}, grace, std::move(answer));
     return;

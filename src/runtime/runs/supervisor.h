@@ -140,6 +140,8 @@ class Supervisor {
   void tell_changed(const model::Run& run);
   void tell_followers(base::RunId run);
   void forget(base::RunId run);
+  // The run is no longer live in this daemon.
+  void remove(base::RunId run);
   // Runs the task after the pause if this object still exists then.
   void after(base::Milliseconds pause, Loop::Task task);
   std::optional<base::BootTime> deadline_for(const RunPlan& plan) const;
@@ -212,6 +214,8 @@ class Supervisor {
   // nodes.
   std::map<base::RunId, bool> waiting_;
   base::BootTime next_poll_;
+  // Cancels that arrived after the process had exited.
+  std::multimap<base::RunId, Loop::Task> late_cancels_;
   KillLeftovers kill_leftovers_;
   // Lets callbacks detect that this object is gone.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);

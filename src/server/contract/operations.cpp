@@ -23,27 +23,27 @@ Value integer_schema(std::int64_t least, std::int64_t most) {
 
 }  // namespace
 
-std::vector<std::string> error_codes(const Operation& operation) {
-  std::vector<std::string> codes = {ErrorCode::api_bad_request, ErrorCode::api_forbidden, ErrorCode::store_busy,
-                                    ErrorCode::store_unavailable};
+std::vector<ErrorCode> error_codes(const Operation& operation) {
+  std::vector<ErrorCode> codes = {ErrorCode::api_bad_request, ErrorCode::api_forbidden, ErrorCode::store_busy,
+                                  ErrorCode::store_unavailable};
   if (operation.method != "GET") {
-    codes.emplace_back(ErrorCode::api_unsupported_media_type);
-    codes.emplace_back(ErrorCode::store_unknown_outcome);
-    codes.emplace_back(ErrorCode::store_files_removed);
+    codes.push_back(ErrorCode::api_unsupported_media_type);
+    codes.push_back(ErrorCode::store_unknown_outcome);
+    codes.push_back(ErrorCode::store_files_removed);
   }
   if (operation.inside != InRunAccess::anyone) {
     // Reported attempts have their own code.
-    if (operation.inside != InRunAccess::reported) codes.emplace_back(ErrorCode::api_inside_run);
-    codes.emplace_back(ErrorCode::api_peer_gone);
-    codes.emplace_back(ErrorCode::api_peer_hidden);
+    if (operation.inside != InRunAccess::reported) codes.push_back(ErrorCode::api_inside_run);
+    codes.push_back(ErrorCode::api_peer_gone);
+    codes.push_back(ErrorCode::api_peer_hidden);
   }
   if (operation.idempotency != IdempotencyMode::none) {
-    codes.emplace_back(ErrorCode::api_key_reused);
-    codes.emplace_back(ErrorCode::api_key_in_progress);
-    codes.emplace_back(ErrorCode::api_precondition_failed);
+    codes.push_back(ErrorCode::api_key_reused);
+    codes.push_back(ErrorCode::api_key_in_progress);
+    codes.push_back(ErrorCode::api_precondition_failed);
   }
-  for (const std::string_view code : operation.errors) {
-    if (std::ranges::find(codes, code) == codes.end()) codes.emplace_back(code);
+  for (const ErrorCode code : operation.errors) {
+    if (std::ranges::find(codes, code) == codes.end()) codes.push_back(code);
   }
   return codes;
 }

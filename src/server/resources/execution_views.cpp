@@ -21,6 +21,7 @@ namespace reeve::server {
 namespace {
 
 using base::Error;
+using base::ErrorCode;
 using base::Value;
 
 // The position of a node in its file.

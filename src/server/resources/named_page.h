@@ -58,7 +58,7 @@ struct NamedResource {
   std::string_view name;
   std::string_view summary;
   std::string_view page;
-  std::string_view not_found;
+  base::ErrorCode not_found;
 };
 std::vector<Operation> named_operations(json::Schemas& schemas, const NamedResource& resource,
                                         const base::Value& record);
