@@ -172,21 +172,26 @@ TEST_F(RunLog, follow_continues_until_the_end) {
 // RUN-16: a question at the end of an unfinished line is shown while it is asked; a possible beginning of a secret is
 // held back.
 TEST_F(RunLog, follow_shows_an_unfinished_line) {
-  const std::string go = (project() / "go").string();
-  ASSERT_EQ(::mkfifo(go.c_str(), 0600), 0);
+  // One pipe per step: a writer that closes late would otherwise end the next step's read.
+  const auto pipe = [this](const char* name) {
+    std::string path = (project() / name).string();
+    EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    return path;
+  };
   const std::string value = secret;
-  const std::string script = "printf 'Name: '; read x < " + go + "; printf \"a %s\" \"${MY_TOKEN%-horse}\"; read x < " +
-                             go + "; printf -- '-horse b'; read x < " + go + "; printf ' hunter2'";
+  const std::string script = "printf 'Name: '; read x < " + pipe("first") +
+                             "; printf \"a %s\" \"${MY_TOKEN%-horse}\"; read x < " + pipe("second") +
+                             "; printf -- '-horse b'; read x < " + pipe("third") + "; printf ' hunter2'";
   const Outcome started = reeve({"run", "--detach", "--", "sh", "-c", script}, {{"MY_TOKEN", value}});
   const std::string id = started.out.substr(0, started.out.find('\n'));
   const auto follower = start({"logs", "-f", id});
   ASSERT_TRUE(follower->wait_for("Name: "));
   EXPECT_FALSE(follower->is_over());
-  scratch().write("project/go", "\n");
+  scratch().write("project/first", "\n");
   ASSERT_TRUE(follower->wait_for("a "));
-  scratch().write("project/go", "\n");
+  scratch().write("project/second", "\n");
   ASSERT_TRUE(follower->wait_for("*** b"));
-  scratch().write("project/go", "\n");
+  scratch().write("project/third", "\n");
   EXPECT_EQ(follower->wait(), 0);
   EXPECT_EQ(follower->out(), "Name: a *** b hunter2\n");
   EXPECT_EQ(logs(id), "Name: a *** b hunter2\n");
