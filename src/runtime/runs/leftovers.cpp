@@ -1,19 +1,25 @@
 #include "runtime/runs/leftovers.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "os/cgroup.h"
 #include "os/descent_mark.h"
 #include "os/lineage.h"
 #include "os/process_stat.h"
 #include "os/pseudo_file.h"
 #include "os/tree.h"
+#include "runtime/runs/attempt_traces.h"
 
 namespace reeve::runtime {
 
 namespace {
+
+// Other work is queued behind a kill, so slower ones are tried again.
+constexpr auto kill_timeout = std::chrono::seconds(1);
 
 // Whether the process was started with exactly this environment entry.
 bool has_entry(pid_t pid, const std::string& entry) {
@@ -67,6 +73,30 @@ std::vector<os::ProcessId> find_leftovers(const LostAttempt& attempt) {
       add_with_descendants(left, stat->id);
     }
   }
+  return left;
+}
+
+std::vector<std::string> kill_leftovers(const LostAttempt& lost) {
+  LostAttempt attempt = lost;
+  std::vector<std::string> left;
+  try {
+    attempt.marker = find_marker(attempt.attempt_folder);
+  } catch (const base::Error&) {
+    // Leftovers are still found by their mark.
+  }
+  if (attempt.marker && !attempt.marker->cgroup.empty()) {
+    const std::filesystem::path path = attempt.marker->cgroup;
+    os::Cgroup group = os::Cgroup::at(path.parent_path().string(), path.filename().string());
+    group.kill();
+    if (!group.wait_empty(kill_timeout)) left.push_back(fmt::format("the control group {}", path.string()));
+    group.remove();
+  }
+  if (!os::kill_found([&] { return find_leftovers(attempt); }, kill_timeout).is_gone) {
+    for (const os::ProcessId& id : find_leftovers(attempt)) left.push_back(fmt::format("{}", id.pid));
+  }
+  // Without descriptors /proc lists nothing, which proves nothing.
+  const std::vector<pid_t> all = os::list_processes();
+  if (std::ranges::find(all, ::getpid()) == all.end()) left.emplace_back("processes that /proc cannot list right now");
   return left;
 }
 

@@ -25,4 +25,7 @@ struct LostAttempt {
 // outlive their tool (RUN-17) are left alone if they belong to another attempt.
 std::vector<os::ProcessId> find_leftovers(const LostAttempt& attempt);
 
+// Kills them, and the attempt's control group. Returns what is still alive. Blocks for up to two seconds.
+std::vector<std::string> kill_leftovers(const LostAttempt& lost);
+
 }  // namespace reeve::runtime

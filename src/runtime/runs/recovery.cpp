@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <filesystem>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -9,13 +7,9 @@
 
 #include "base/text.h"
 #include "ledger/claims.h"
-#include "os/cgroup.h"
-#include "os/file.h"
-#include "os/lock.h"
-#include "os/pseudo_file.h"
-#include "os/tree.h"
 #include "os/unix_socket.h"
 #include "runtime/loop/store_task.h"
+#include "runtime/runs/attempt_traces.h"
 #include "runtime/runs/leftovers.h"
 #include "runtime/runs/run_files.h"
 #include "runtime/runs/supervisor.h"
@@ -30,8 +24,6 @@ using base::Error;
 using base::ErrorCode;
 using model::Run;
 
-// Other work is queued behind this, so slower kills are retried.
-constexpr auto kill_timeout = std::chrono::seconds(1);
 constexpr base::Milliseconds longest_kill_pause = std::chrono::minutes(1);
 // How often `on_interrupted: rerun` restarts a run that is lost each time; then a person is asked.
 constexpr int max_reruns = 3;
@@ -44,60 +36,6 @@ base::Milliseconds pause_after(int starts) {
   base::Milliseconds pause = start_pause;
   for (int i = 1; i < starts && pause < max_start_pause; ++i) pause *= 2;
   return std::min(pause, max_start_pause);
-}
-
-// Throws if the file may exist but cannot be read now: deciding without it could start a second tool next to the first.
-std::optional<std::string> read_if_there(const std::string& path, std::size_t most) {
-  try {
-    return os::read_file(path, most);
-  } catch (const Error& error) {
-    struct stat status{};
-    const bool is_file = ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-    if (error.is(ErrorCode::file_unreadable) && is_file) throw;
-    return std::nullopt;
-  }
-}
-
-std::optional<keeper::ExitRecord> find_exit(const std::string& folder, const std::string& nonce) {
-  const auto bytes = read_if_there(folder + "/" + keeper::exit_name, keeper::record_bytes);
-  auto record = bytes ? keeper::decode_exit(*bytes) : std::nullopt;
-  return record && record->nonce == nonce ? record : std::nullopt;
-}
-
-std::optional<keeper::ExecMarker> find_marker(const std::string& folder) {
-  const auto bytes = read_if_there(folder + "/" + keeper::marker_name, keeper::record_bytes);
-  return bytes ? keeper::decode_marker(*bytes) : std::nullopt;
-}
-
-std::string endpoint_of(const RuntimeContext& context, const ledger::KeeperIdentity& keeper) {
-  return (context.folder.keepers() /
-          keeper::endpoint_name(static_cast<std::int32_t>(keeper.pid), static_cast<std::uint64_t>(keeper.started)))
-      .string();
-}
-
-// Kills what the keeper would have ended: its control group and remaining processes. Returns what is still alive.
-std::vector<std::string> kill_leftovers(const LostAttempt& lost) {
-  LostAttempt attempt = lost;
-  std::vector<std::string> left;
-  try {
-    attempt.marker = find_marker(attempt.attempt_folder);
-  } catch (const Error&) {
-    // Leftovers are still found by their mark.
-  }
-  if (attempt.marker && !attempt.marker->cgroup.empty()) {
-    const std::filesystem::path path = attempt.marker->cgroup;
-    os::Cgroup group = os::Cgroup::at(path.parent_path().string(), path.filename().string());
-    group.kill();
-    if (!group.wait_empty(kill_timeout)) left.push_back(fmt::format("the control group {}", path.string()));
-    group.remove();
-  }
-  if (!os::kill_found([&] { return find_leftovers(attempt); }, kill_timeout).is_gone) {
-    for (const os::ProcessId& id : find_leftovers(attempt)) left.push_back(fmt::format("{}", id.pid));
-  }
-  // Without descriptors /proc lists nothing, which proves nothing.
-  const std::vector<pid_t> all = os::list_processes();
-  if (std::ranges::find(all, ::getpid()) == all.end()) left.emplace_back("processes that /proc cannot list right now");
-  return left;
 }
 
 // The last question, which may be open, or answered and perhaps not typed.
@@ -174,23 +112,7 @@ LiveRun::Start Supervisor::make_start(const Found& found, RunPlan plan) const {
   return start;
 }
 
-Supervisor::Traces Supervisor::look_at(const Found& found) const {
-  const std::string folder = attempt_folder(context_, found.attempt.run, found.attempt.claim.attempt);
-  Traces traces;
-  traces.launch = read_if_there(run_folder(context_, found.attempt.run) + "/" + std::string(keeper::launch_name),
-                                keeper::launch_bytes);
-  const std::string endpoint = endpoint_of(context_, found.attempt.keeper);
-  traces.is_same_boot = found.attempt.keeper.boot_id == context_.boot_id;
-  traces.is_held = traces.is_same_boot && os::FileLock::query(endpoint + ".lock") == os::FileLock::State::held;
-  if (traces.is_held) traces.socket = os::connect_to(endpoint + ".sock", os::SocketKind::packets);
-  // Read after the lock, because a keeper writes its record before it releases it.
-  traces.exit = find_exit(folder, found.attempt.nonce);
-  const auto marker = find_marker(folder);
-  traces.is_marked = traces.is_same_boot && marker && marker->nonce == found.attempt.nonce;
-  return traces;
-}
-
-engine::RecoveryFacts Supervisor::recovery_facts(const Found& found, const Traces& traces) const {
+engine::RecoveryFacts Supervisor::recovery_facts(const Found& found, const AttemptTraces& traces) const {
   const auto starts = starts_.find(found.attempt.run);
   return {.is_same_boot = traces.is_same_boot,
           .is_held = traces.is_held,
@@ -212,9 +134,9 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
   }
   unadopted_.erase(found.attempt.run);
   settle_files(context_.folder.runs().string(), found.attempt.run, found.attempt.claim.attempt, found.attempt.nonce);
-  Traces traces;
+  AttemptTraces traces;
   try {
-    traces = look_at(found);
+    traces = read_traces(context_, found.attempt);
   } catch (const Error& error) {
     // No descriptors, or the disk does not respond: nothing is decided without its files.
     context_.log_warning(fmt::format("cannot inspect {}: {}", found.attempt.run.text(), error.message()));
@@ -397,8 +319,8 @@ void Supervisor::tell_leftovers(const Found& found, const std::vector<std::strin
 void Supervisor::interrupt(Found found, std::function<void()> done) {
   std::optional<std::string> launch;
   try {
-    launch = read_if_there(run_folder(context_, found.attempt.run) + "/" + std::string(keeper::launch_name),
-                           keeper::launch_bytes);
+    launch = read_record(run_folder(context_, found.attempt.run) + "/" + std::string(keeper::launch_name),
+                         keeper::launch_bytes);
   } catch (const Error&) {
     return try_later(std::move(found), std::move(done));
   }

@@ -13,6 +13,7 @@
 #include "runtime/inbox/inbox.h"
 #include "runtime/loop/hold_map.h"
 #include "runtime/loop/work_thread.h"
+#include "runtime/runs/attempt_traces.h"
 #include "runtime/runs/idempotency.h"
 #include "runtime/runs/leftovers.h"
 #include "runtime/runs/live_run.h"
@@ -178,17 +179,7 @@ class Supervisor {
   void interrupt(Found found, std::function<void()> done);
   void settle_interruption(Found found, std::optional<RunPlan> plan, model::OnInterrupted policy,
                            std::function<void()> done);
-  // An attempt's files on disk, and whether its keeper is alive. look_at() throws if that cannot be determined now.
-  struct Traces {
-    std::optional<std::string> launch;
-    std::optional<os::Fd> socket;
-    std::optional<keeper::ExitRecord> exit;
-    bool is_same_boot = false;
-    bool is_held = false;
-    bool is_marked = false;
-  };
-  Traces look_at(const Found& found) const;
-  engine::RecoveryFacts recovery_facts(const Found& found, const Traces& traces) const;
+  engine::RecoveryFacts recovery_facts(const Found& found, const AttemptTraces& traces) const;
   void adopt_later(Found found);
   void finish_ending(Found found, std::function<void()> done);
   void give_up(Found found, std::function<void()> done);
