@@ -114,7 +114,7 @@ TEST_P(LockedStore, a_cancel_waits_for_the_end_of_an_exited_process) {
     std::ofstream(go_file()) << "x";
     EXPECT_TRUE(eventually([&] { return std::filesystem::exists(state() / "runs" / run / "1" / "exit"); }));
     cancel = start({"cancel", run});
-    EXPECT_TRUE(cancel->wait_for_error("waiting")) << "it says after 2 s what it waits for";
+    EXPECT_TRUE(cancel->wait_for_error("Waiting for the store"));
   }
   EXPECT_EQ(cancel->wait(), 0) << cancel->err();
   EXPECT_EQ(finish(run)["status"], "cancelled");
