@@ -20,6 +20,11 @@ bool has_exited(const RunState& state) noexcept {
 
 bool is_alive(const RunState& state) noexcept { return std::holds_alternative<Alive>(state.phase); }
 
+bool is_storing_ending(const RunState& state) noexcept {
+  const auto* stopping = std::get_if<Stopping>(&state.phase);
+  return stopping != nullptr && !stopping->is_stored;
+}
+
 bool awaits_answer(const RunState& state, base::ApprovalId id) noexcept {
   // A tool that was answered may already have asked its next question.
   return !has_exited(state) && (!state.question || state.question->id == id);

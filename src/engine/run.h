@@ -314,6 +314,8 @@ std::vector<RunAction> decide(RunState& state, const RunEvent& event, base::Boot
 bool has_exited(const RunState& state) noexcept;
 // Whether it may ask: it is alive and not being ended.
 bool is_alive(const RunState& state) noexcept;
+// Whether it is being ended for a reason that is not stored yet.
+bool is_storing_ending(const RunState& state) noexcept;
 // Whether the answer to this question still concerns the attempt.
 bool awaits_answer(const RunState& state, base::ApprovalId id) noexcept;
 // The reason for which it is being ended, or was.

@@ -234,11 +234,13 @@ void LiveRun::end(model::RunEnding ending, base::Milliseconds grace, Done done) 
         base::Error(ErrorCode::run_not_running, fmt::format("{} has ended", record().tool_run_id.text()))));
     return;
   }
-  const bool is_first = engine::is_alive(state_);
-  if (is_first) ended_ = std::move(done);
   handle(engine::EndRequested{std::move(ending), grace});
-  // It is already being ended, for another reason.
-  if (!is_first) done(record());
+  if (engine::is_storing_ending(state_)) {
+    end_requests_.push_back(std::move(done));
+  } else {
+    // It is already being ended, for an earlier reason.
+    done(record());
+  }
 }
 
 void LiveRun::input(std::string bytes, std::function<void(bool)> done) {

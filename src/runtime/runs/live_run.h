@@ -201,8 +201,8 @@ class LiveRun {
   std::uint64_t feed_ = 0;
   std::array<Loop::Hold, engine::run_timers> timers_;
   InputTickets inputs_;
-  // Answers the request that is ending the run.
-  Done ended_;
+  // Answered when the reason for ending the run is stored, or could not be.
+  std::vector<Done> end_requests_;
   // Lets callbacks detect that this object is gone.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };

@@ -149,13 +149,12 @@ void LiveRun::perform(const engine::StoreEnding& action) {
       [this, alive = std::weak_ptr(alive_), action](std::expected<bool, Error> stored) {
         if (alive.expired()) return;
         handle(engine::EndingStored{action.why, action.grace, action.is_retried, stored.has_value()});
-        if (action.is_retried) return;
-        const Done ended = std::exchange(ended_, nullptr);
-        if (!ended) return;
-        if (stored) {
-          ended(record());
-        } else {
-          ended(std::unexpected(stored.error()));
+        for (const Done& done : std::exchange(end_requests_, {})) {
+          if (stored) {
+            done(record());
+          } else {
+            done(std::unexpected(stored.error()));
+          }
         }
       });
 }
