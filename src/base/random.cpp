@@ -24,7 +24,7 @@ std::uint64_t Random::below(std::uint64_t bound) {
 void SystemRandom::fill(std::span<std::byte> bytes) {
   // Thread-safe; after the first call, it does nothing.
   if (sodium_init() < 0) throw Error(ErrorCode::os_no_random, "cannot read random bytes from the kernel");
-  randombytes_buf(bytes.data(), bytes.size());
+  if (!bytes.empty()) randombytes_buf(bytes.data(), bytes.size());
 }
 
 void SeededRandom::fill(std::span<std::byte> bytes) {
