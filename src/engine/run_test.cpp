@@ -90,7 +90,7 @@ TEST_F(RunDecision, timeout_that_cannot_be_stored_is_tried_again) {
   EXPECT_NE(find<StoreEnding>(on(TimerFired{.timer = RunTimer::ending}, minutes(31))), nullptr);
 }
 
-// RUN-15: the person is told that it failed, and may try again.
+// RUN-15: the request fails, and can be repeated.
 TEST_F(RunDecision, cancel_that_cannot_be_stored_changes_nothing) {
   on(EndRequested{{RunStatus::cancelled, "cancelled by ana", {}}, seconds(5)});
   const auto failed = on(EndingStored{{RunStatus::cancelled, "cancelled by ana", {}}, seconds(5), false, false});
