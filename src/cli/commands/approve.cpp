@@ -11,7 +11,7 @@ Command make(std::string_view name) {
   return {
       .name = name,
       .summary = name == "approve" ? "Approve a pending question" : "Alias for `reeve approve`",
-      .about = R"(The first answer wins, whoever gives it; a later one changes nothing and reports who decided. If there
+      .about = R"(The first answer wins; a later one changes nothing and reports who decided. If there
 are several ways to approve, `--choice` selects one; at a terminal you are asked. Decisions are recorded
 under your user account; you cannot choose another name.
 

@@ -14,7 +14,7 @@ Command make_pipeline_approve() {
       .name = "pipeline approve",
       .summary = "Approve the step that a pipeline is waiting at",
       .about =
-          R"(The pipeline continues, and the next agent receives the comment. The first answer wins, whoever gives it;
+          R"(The pipeline continues, and the next agent receives the comment. The first answer wins;
 `reeve approve` with the id of the question does the same.
 
 When piped, each line has these tab-separated fields: id, status.

@@ -12,7 +12,7 @@ Command make(std::string_view name) {
       .name = name,
       .summary = name == "reject" ? "Reject a pending question" : "Alias for `reeve reject`",
       .about =
-          R"(The first answer wins, whoever gives it; a later one changes nothing and reports who decided. A run that
+          R"(The first answer wins; a later one changes nothing and reports who decided. A run that
 exited to ask fails; one that is waiting for the answer receives it and continues.
 
 When piped, each line has these tab-separated fields: id, status, chosen value. With `--json`, prints the

@@ -92,7 +92,7 @@ ExitCode show_approval(const Call& call, client::Daemon& daemon, base::ApprovalI
     print_json(call, record.wire);
     return ExitCode::done;
   }
-  // What would run is in the record of the asking run.
+  // The record of the asking run says what would run.
   std::optional<model::Run> run;
   if (record.approval.tool_run_id) run = client::get_run(daemon, *record.approval.tool_run_id).run;
   const std::vector<model::Patch> changes = find_changes(daemon, record.approval);

@@ -404,7 +404,7 @@ TEST(EventHub, output_lines_reach_subscribers_and_overflow_is_dropped) {
 }
 
 // For any order of commits here and elsewhere, store answers and reads: every subscriber gets every number once, in
-// order, from exactly where it began, or is told that it fell behind.
+// order, from exactly where it began, or learns that it fell behind.
 RC_GTEST_PROP(EventHub, any_interleaving_delivers_without_gaps, ()) {
   const auto small = *rc::gen::inRange<std::size_t>(1, 12);
   Hall hall({.events = small,

@@ -35,16 +35,6 @@ std::string endpoint_of(const RuntimeContext& context, const ledger::KeeperIdent
       .string();
 }
 
-namespace {
-
-std::optional<keeper::ExitRecord> find_exit(const std::string& folder, const std::string& nonce) {
-  const auto bytes = read_record(folder + "/" + keeper::exit_name, keeper::record_bytes);
-  auto record = bytes ? keeper::decode_exit(*bytes) : std::nullopt;
-  return record && record->nonce == nonce ? record : std::nullopt;
-}
-
-}  // namespace
-
 AttemptTraces read_traces(const RuntimeContext& context, const ledger::LiveAttempt& attempt) {
   const std::string folder = attempt_folder(context, attempt.run, attempt.claim.attempt);
   AttemptTraces traces;
@@ -55,7 +45,9 @@ AttemptTraces read_traces(const RuntimeContext& context, const ledger::LiveAttem
   traces.is_held = traces.is_same_boot && os::FileLock::query(endpoint + ".lock") == os::FileLock::State::held;
   if (traces.is_held) traces.socket = os::connect_to(endpoint + ".sock", os::SocketKind::packets);
   // Read after the lock, because a keeper writes its record before it releases it.
-  traces.exit = find_exit(folder, attempt.nonce);
+  const auto exit = read_record(folder + "/" + keeper::exit_name, keeper::record_bytes);
+  traces.exit = exit ? keeper::decode_exit(*exit) : std::nullopt;
+  if (traces.exit && traces.exit->nonce != attempt.nonce) traces.exit.reset();
   const auto marker = find_marker(folder);
   traces.is_marked = traces.is_same_boot && marker && marker->nonce == attempt.nonce;
   return traces;
