@@ -298,6 +298,26 @@ TEST_F(ApprovalsCli, overview_lists_waiting_approvals_first) {
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
 }
 
+// SPEC §7: the overview shows what is stored, also on the morning after a reboot, when no daemon runs.
+TEST_F(ApprovalsCli, overview_without_a_daemon_shows_what_waits) {
+  ask();
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  EXPECT_THAT(reeve({}).out, StartsWith("AP-1\tpending\tsh TR-1\t"));
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  EXPECT_THAT(reeve({"--json"}).out, HasSubstr(R"("waiting_approval":1)"));
+  EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
+}
+
+// DESIGN §1: inside a run no daemon is started, and the overview does not pretend that nothing waits.
+TEST_F(ApprovalsCli, overview_inside_a_run_without_a_daemon_fails) {
+  ask();
+  ASSERT_EQ(reeve({"stop"}).code, 0);
+  const Outcome outcome = reeve({}, {{"REEVE_RUN_ID", "TR-1"}});
+  EXPECT_EQ(outcome.code, 6);
+  EXPECT_THAT(outcome.err, HasSubstr("clients inside a run do not start one"));
+  EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
+}
+
 TEST_F(ApprovalsCli, terminal_listing_shows_expiry_and_the_next_command) {
   ask(R"("question":"Go on?","expires_in_seconds":3600)");
   const auto session = at_terminal({"approvals"});

@@ -352,8 +352,9 @@ TEST_F(Cli, starts_no_daemon_inside_a_run) {
   EXPECT_FALSE(fs::exists(scratch_.path() / "s"));
 }
 
-TEST_F(Cli, overview_stop_and_doctor_start_no_daemon) {
+TEST_F(Cli, overview_stop_and_doctor_start_no_daemon_in_an_unused_folder) {
   EXPECT_THAT(reeve({"--json", "--state", "s"}).out, AllOf(HasSubstr(R"("daemon":false)"), HasSubstr(R"("items":[])")));
+  EXPECT_THAT(reeve({"--state", "s"}).out, HasSubstr("reeve demo"));
   EXPECT_EQ(reeve({"stop", "--state=s"}).out, "no daemon is running here\n");
   EXPECT_THAT(reeve({"stop", "--state=s", "--json"}).out, HasSubstr(R"("was_running":false)"));
   EXPECT_THAT(reeve({"doctor", "--state=s"}).out, HasSubstr("daemon\tok\tnot running"));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -107,12 +108,16 @@ base::Value make_document(const view::NewsCounts& counts, base::Value::Array ite
   return document;
 }
 
+// Starts the daemon of a folder in which one has run before: something may be waiting there. An unused folder has
+// nothing to show, so no daemon is started for it.
 std::optional<client::Daemon> find_daemon(const Call& call) {
   try {
     client::DaemonPlace place = daemon_place(call);
-    place.no_start = "`reeve` alone does not start one";
+    std::error_code ignored;
+    const bool is_used =
+        place.host || std::filesystem::exists(project::StateFolder{.root = place.folder}.lock(), ignored);
     client::Daemon daemon(std::move(place));
-    if (daemon.is_running()) return daemon;
+    if (is_used || daemon.is_running()) return daemon;
   } catch (const base::Error& error) {
     // Without a state folder there is no daemon either.
     if (!error.is(base::ErrorCode::cli_no_state_folder)) throw;
