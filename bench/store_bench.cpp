@@ -41,7 +41,7 @@ double median(std::vector<double> values) {
 // same path as a real step.
 class NoOpWorker {
  public:
-  NoOpWorker(Ledger& ledger, const Worker& worker) : ledger_(ledger), worker_(worker) {}
+  NoOpWorker(Ledger& ledger, const WorkerCapacity& worker) : ledger_(ledger), worker_(worker) {}
 
   // Returns the number of completed steps.
   int run(const std::vector<NewExecution>& wanted) {
@@ -105,7 +105,7 @@ class NoOpWorker {
   }
 
   Ledger& ledger_;
-  const Worker& worker_;
+  const WorkerCapacity& worker_;
   std::map<std::int64_t, int> running_;
   std::mutex mutex_;
   std::condition_variable done_;
@@ -179,7 +179,7 @@ void measure(const store::Place& place, const std::function<std::unique_ptr<RawC
   auto session = store::open_writer(place, clock);
   session->begin();
   Transaction transaction(*session);
-  const Worker worker{register_daemon(transaction, {"host", "boot"}, std::chrono::hours(1)), 1'000'000};
+  const WorkerCapacity worker{register_daemon(transaction, {"host", "boot"}, std::chrono::hours(1)), 1'000'000};
   session->commit();
   Ledger ledger(std::move(session), {.worker = worker});
   const auto raw = open_raw();

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error_code.h"
 #include "server/http/http.h"
 
 namespace reeve::server {
