@@ -33,6 +33,7 @@ const std::vector<Command>& all_commands() {
       make_approvals(),
       make_approve(),
       make_reject(),
+      make_answer(),
       make_deny(),
       make_approvals_list(),
       make_approvals_approve(),

@@ -20,6 +20,7 @@ Command make_approvals_deny();
 Command make_approvals_wait();
 Command make_approve();
 Command make_reject();
+Command make_answer();
 Command make_deny();
 Command make_patch_list();
 Command make_patch_show();

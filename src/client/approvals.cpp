@@ -34,6 +34,7 @@ ApprovalRecord get_approval(Daemon& daemon, base::ApprovalId id) {
 ApprovalRecord decide(Daemon& daemon, base::ApprovalId id, const Verdict& verdict) {
   Value body = Value::object();
   if (verdict.choice) body.set("choice", Value::string(*verdict.choice));
+  if (verdict.answer) body.set("answer", Value::string(*verdict.answer));
   if (verdict.comment) body.set("comment", Value::string(*verdict.comment));
   if (verdict.secret) body.set("secret", Value::string(*verdict.secret));
   const std::string_view word = verdict.word == Verdict::Word::approve ? "approve" : "reject";

@@ -33,6 +33,8 @@ struct Verdict {
   enum class Word { approve, reject };
   Word word = Word::approve;
   std::optional<std::string> choice = {};
+  // The line to type into the tool, for a question that takes text.
+  std::optional<std::string> answer = {};
   std::optional<std::string> comment = {};
   // Sent once and never stored.
   std::optional<std::string> secret = {};

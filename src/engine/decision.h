@@ -20,6 +20,8 @@ struct Answer {
   std::optional<std::string> comment;
   // From the credential (APR-12).
   std::string decided_by;
+  // The line to type into the tool; empty text is an empty line. It chooses model::text_option.
+  std::optional<std::string> text = {};
   // The decider's name from the request; recorded only in the audit trail.
   std::optional<std::string> note = {};
 };
@@ -41,6 +43,10 @@ enum class Refusal {
   choice_needed,
   // `approve` with a rejecting choice, or the reverse.
   contradiction,
+  // The option is answered with text, and there is none.
+  text_needed,
+  // Text for a question or an option that takes none.
+  takes_no_text,
 };
 
 // Option values must be unique (model::unique_options).

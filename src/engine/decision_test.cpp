@@ -20,8 +20,11 @@ model::Approval make_question(std::vector<model::ApprovalOption> options) {
   return approval;
 }
 
-std::string outcome(const model::Approval& approval, Word word, std::optional<std::string> choice = {}) {
-  const auto result = decide(approval, {.word = word, .choice = std::move(choice), .decided_by = "ana"}, now);
+std::string outcome(const model::Approval& approval, Word word, std::optional<std::string> choice = {},
+                    std::optional<std::string> text = {}) {
+  const Answer answer{
+      .word = word, .choice = std::move(choice), .comment = "a comment", .decided_by = "ana", .text = std::move(text)};
+  const auto result = decide(approval, answer, now);
   if (const auto* refusal = std::get_if<Refusal>(&result)) {
     switch (*refusal) {
       case Refusal::already_resolved:
@@ -34,6 +37,10 @@ std::string outcome(const model::Approval& approval, Word word, std::optional<st
         return "choice_needed";
       case Refusal::contradiction:
         return "contradiction";
+      case Refusal::text_needed:
+        return "text_needed";
+      case Refusal::takes_no_text:
+        return "takes_no_text";
     }
   }
   const auto& made = std::get<Decided>(result);
@@ -48,6 +55,28 @@ TEST(Decision, approve_takes_the_only_approving_option) {
   EXPECT_EQ(outcome(question, Word::choose, "approve"), "approved approve");
   EXPECT_EQ(outcome(question, Word::choose), "choice_needed");
   EXPECT_EQ(outcome(question, Word::choose, "maybe"), "unknown_choice");
+}
+
+// RUN-10: text is typed only where it was asked for, and nothing else is typed in its place.
+TEST(Decision, text_is_needed_where_it_is_asked_for_and_refused_elsewhere) {
+  auto asks_for_text = make_question({{"answer", "Answer with text…", true}, {"reject", "Cancel", false}});
+  asks_for_text.delivery = model::Delivery::terminal;
+  asks_for_text.arguments = base::Value::object();
+  asks_for_text.arguments->set("prompt", base::Value::string("text"));
+  EXPECT_EQ(outcome(asks_for_text, Word::approve), "text_needed");
+  EXPECT_EQ(outcome(asks_for_text, Word::approve, "answer"), "text_needed");
+  EXPECT_EQ(outcome(asks_for_text, Word::choose, "answer"), "text_needed");
+  EXPECT_EQ(outcome(asks_for_text, Word::approve, {}, "bob"), "approved answer");
+  EXPECT_EQ(outcome(asks_for_text, Word::choose, {}, ""), "approved answer");
+  EXPECT_EQ(outcome(asks_for_text, Word::choose, "answer", "bob"), "approved answer");
+  EXPECT_EQ(outcome(asks_for_text, Word::choose, "reject", "bob"), "takes_no_text");
+  EXPECT_EQ(outcome(asks_for_text, Word::reject, {}, "bob"), "takes_no_text");
+  EXPECT_EQ(outcome(asks_for_text, Word::reject), "rejected reject");
+  // The same words in another question are an ordinary option.
+  auto names_it_so = asks_for_text;
+  names_it_so.delivery = model::Delivery::rerun;
+  EXPECT_EQ(outcome(names_it_so, Word::approve), "approved answer");
+  EXPECT_EQ(outcome(names_it_so, Word::approve, {}, "bob"), "takes_no_text");
 }
 
 // APR-3: an approval is never guessed.

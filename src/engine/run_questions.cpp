@@ -133,7 +133,7 @@ void RunDecider::on(const AnswerRead&) { state_.has_read_answer = true; }
 
 void RunDecider::on(const AnswerUnusable& event) {
   state_.typing.reset();
-  act(StoreWarning{"the answer contained no secret; nothing was typed"});
+  act(StoreWarning{"the answer contained nothing to type; nothing was typed"});
   act(StoreTyped{event.id, false});
   handle_prompt();
 }

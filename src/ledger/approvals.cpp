@@ -67,6 +67,10 @@ std::string_view words_of(engine::Refusal refusal) {
       return "a choice is needed";
     case engine::Refusal::contradiction:
       return "the choice contradicts the decision";
+    case engine::Refusal::text_needed:
+      return "a text is needed";
+    case engine::Refusal::takes_no_text:
+      return "it takes no text";
   }
   return "";
 }
@@ -78,6 +82,10 @@ std::optional<std::string> find_fault(const Approval& approval, base::WallTime n
   if (approval.expires_at && *approval.expires_at <= approval.decided_at.value_or(now)) return "it came too late";
   const bool wants_yes = approval.status == ApprovalStatus::approved;
   if (approval.secret && wants_yes) return "a secret cannot be given by a database update";
+  const bool chooses_text = approval.chosen_value.value_or(std::string(model::text_option)) == model::text_option;
+  if (wants_yes && takes_text(approval) && chooses_text && !approval.answer) {
+    return "the question asks for text, and the column `answer` has none";
+  }
   if (!approval.chosen_value) {
     const bool is_plain = !wants_yes || std::ranges::count_if(approval.options, model::approves) == 1;
     return is_plain ? std::nullopt
@@ -121,6 +129,7 @@ DecisionResult decide_approval(Transaction& transaction, Executions& executions,
   const auto& choice = std::get<engine::Decided>(decided);
   const Closing closing{.status = choice.status,
                         .chosen_value = choice.chosen_value,
+                        .answer = answer.text,
                         .comment = answer.comment,
                         .decided_by = answer.decided_by,
                         .actor = answer.decided_by,
@@ -130,6 +139,7 @@ DecisionResult decide_approval(Transaction& transaction, Executions& executions,
   go_on(transaction, executions, worker, *row, closing, result.step);
   result.approval->status = closing.status;
   result.approval->chosen_value = closing.chosen_value;
+  result.approval->answer = closing.answer;
   result.approval->comment = closing.comment;
   result.approval->decided_by = closing.decided_by;
   result.approval->decided_at = transaction.now();
@@ -188,6 +198,7 @@ OutsideResult settle_outside(Transaction& transaction, Executions& executions, c
   if (!approval.decided_by) approval.decided_by = outside;
   const Closing closing{.status = approval.status,
                         .chosen_value = approval.chosen_value,
+                        .answer = approval.answer,
                         .comment = approval.comment,
                         .decided_by = approval.decided_by,
                         .actor = outside,

@@ -92,6 +92,7 @@ std::optional<store::ApprovalRow> lock_question(Transaction& transaction, base::
 void close_question(Transaction& transaction, const store::ApprovalRow& row, const Closing& closing) {
   transaction.session().write(Sql::approval_decide, {{"status", closing.status},
                                                      {"chosen_value", closing.chosen_value},
+                                                     {"answer", closing.answer},
                                                      {"comment", closing.comment},
                                                      {"decided_by", closing.decided_by},
                                                      {"now", transaction.now_text()},
@@ -106,6 +107,7 @@ void tell_decision(Transaction& transaction, const store::ApprovalRow& row, cons
   data.set("decided_by", json::to_value(closing.decided_by));
   transaction.tell(model::EventKind::approval_status_change, data,
                    {.status = closing.status, .execution = row.approval.execution_id});
+  if (closing.answer) data.set("answer", Value::string(*closing.answer));
   data.set("comment", json::to_value(closing.comment));
   data.set("reason", json::to_value(closing.reason));
   if (closing.note) data.set("says", Value::string(*closing.note));

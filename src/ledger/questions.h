@@ -25,6 +25,8 @@ void tell_question(Transaction& transaction, const model::Approval& approval, Te
 struct Closing {
   model::ApprovalStatus status = model::ApprovalStatus::expired;
   std::optional<std::string> chosen_value;
+  // As in model::Approval.
+  std::optional<std::string> answer = {};
   std::optional<std::string> comment;
   std::optional<std::string> decided_by;
   // The actor for the audit trail, and the reason.

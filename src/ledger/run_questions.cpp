@@ -46,6 +46,7 @@ model::Approval closed(const store::ApprovalRow& row, const Closing& closing, ba
   model::Approval approval = row.approval;
   approval.status = closing.status;
   approval.chosen_value = closing.chosen_value;
+  approval.answer = closing.answer;
   approval.comment = closing.comment;
   approval.decided_by = closing.decided_by;
   approval.decided_at = now;

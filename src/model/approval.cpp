@@ -36,6 +36,12 @@ bool approves(const ApprovalOption& option) {
   return std::ranges::find(rejecting, base::to_ascii_lower(option.value)) == rejecting.end();
 }
 
+bool takes_text(const Approval& approval) {
+  const base::Value* kind = approval.arguments ? approval.arguments->find("prompt") : nullptr;
+  const std::string* word = kind != nullptr ? kind->as_string() : nullptr;
+  return approval.delivery == Delivery::terminal && word != nullptr && *word == "text";
+}
+
 std::vector<ApprovalOption> unique_options(std::vector<ApprovalOption> options) {
   std::set<std::string> seen;
   std::erase_if(options, [&](const ApprovalOption& option) { return !seen.insert(option.value).second; });

@@ -68,6 +68,8 @@ struct Approval {
   std::optional<std::string> default_value;
   ApprovalStatus status = ApprovalStatus::pending;
   std::optional<std::string> chosen_value;
+  // The line to type into the tool, for a question that takes text.
+  std::optional<std::string> answer;
   std::optional<std::string> comment;
   std::optional<std::string> decided_by;
   std::optional<std::string> digest;
@@ -85,7 +87,12 @@ struct Approval {
 };
 BOOST_DESCRIBE_STRUCT(Approval, (),
                       (approval_id, tool_run_id, execution_id, node_id, agent_id, tool_name, tool_ref, arguments,
-                       question, options, default_value, status, chosen_value, comment, decided_by, digest, use,
+                       question, options, default_value, status, chosen_value, answer, comment, decided_by, digest, use,
                        attempt, created_at, decided_at, expires_at, delivery, secret, advisory))
+
+// The option of a terminal prompt without readable choices: a person types the answer.
+inline constexpr std::string_view text_option = "answer";
+// Whether the question is such a prompt.
+bool takes_text(const Approval& approval);
 
 }  // namespace reeve::model

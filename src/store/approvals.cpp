@@ -59,6 +59,7 @@ ApprovalRow read_approval(const Row& row) {
   result.prompt = row.find_integer(26);
   approval.secret = row.integer(27) != 0;
   approval.advisory = row.integer(28) != 0;
+  approval.answer = row.find_text(29);
   return result;
 }
 

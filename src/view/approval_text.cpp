@@ -232,6 +232,11 @@ std::string options_text(const Approval& approval) {
   return text;
 }
 
+std::string answer_command(const Approval& approval) {
+  const std::string id = approval.approval_id.text();
+  return model::takes_text(approval) ? fmt::format("reeve answer {} TEXT", id) : fmt::format("reeve approve {}", id);
+}
+
 std::string until_text(const Approval& approval, WallTime now) {
   return approval.expires_at ? fmt::format("until {}, then reject", clock_text(*approval.expires_at, now)) : "";
 }
@@ -306,6 +311,7 @@ std::string approval_details(const Approval& approval, const std::optional<model
   if (now) fields.line("decision", decider_of(approval));
   if (!now) fields.line("decided_by", approval.decided_by.value_or(""));
   fields.line("chosen_value", approval.chosen_value.value_or(""));
+  if (approval.answer) fields.line("answer", base::quoted(*approval.answer));
   fields.lines("comment", safe_lines(approval.comment.value_or("")));
   fields.time("decided_at", approval.decided_at);
   // A node uses the answer directly, without a grant.

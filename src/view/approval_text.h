@@ -20,6 +20,8 @@ std::string asker_text(const model::Approval& approval);
 std::string question_line(const model::Approval& approval);
 // "approve*, reject": the values, the default marked.
 std::string options_text(const model::Approval& approval);
+// The command that gives a person's yes: "reeve approve AP-4", or "reeve answer AP-4 TEXT" if it takes text.
+std::string answer_command(const model::Approval& approval);
 // "until 14:51, then reject"; empty if it never expires.
 std::string until_text(const model::Approval& approval, base::WallTime now);
 // "approved by ana: ship it (3m ago)"; empty while it is pending.

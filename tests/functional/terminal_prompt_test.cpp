@@ -133,20 +133,86 @@ TEST_F(TerminalPrompt, rejection_never_types_an_acting_menu_choice) {
   EXPECT_THAT(logs(agent), HasSubstr("<1>"));
 }
 
-TEST_F(TerminalPrompt, free_text_comes_from_the_comment) {
+TEST_F(TerminalPrompt, answer_types_its_text) {
   const std::string run = start_bash(R"(read -p "Your name: " a; echo "hello <$a>")");
   const std::string id = asked_by(run);
+  EXPECT_THAT(reeve({"show", id}).out, Not(HasSubstr("enter")));
   // Control characters are removed: an answer is one line.
-  ASSERT_EQ(reeve({"approve", id, "--choice", "answer", "--comment", "ana\n\x03rm -rf ~"}).code, 0);
+  ASSERT_EQ(reeve({"answer", id, "ana\n\x03rm -rf ~"}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_THAT(logs(run), HasSubstr("hello <anarm -rf ~>"));
+  EXPECT_EQ(show(id)["chosen_value"], "answer");
+  EXPECT_EQ(show(id)["answer"], "ana\n\x03rm -rf ~");
   const std::string other = start_bash(R"(read -p "Your name: " a; echo "hello <$a>")");
   // The decider named in the request is ignored (APR-12).
   EXPECT_THAT(request("POST", "/api/approvals/" + asked_by(other) + "/approve",
-                      R"({"choice":"answer","comment":"bob","decided_by":"ana"})"),
+                      R"({"answer":"bob","comment":"why not","decided_by":"ana"})"),
               HasSubstr("200"));
   finish(other);
   EXPECT_THAT(logs(other), HasSubstr("hello <bob>"));
+}
+
+// RUN-10: `approve` alone, and a comment, type nothing: neither is the text that was asked for.
+TEST_F(TerminalPrompt, text_is_never_made_up) {
+  const std::string run = start_bash(R"(read -p "Your name: " a; echo "hello <$a>")");
+  const std::string id = asked_by(run);
+  for (const testing::Words& words : {testing::Words{"approve", id},
+                                      {"approve", id, "--comment", "looks good"},
+                                      {"approve", id, "--choice", "answer", "--comment", "looks good"},
+                                      {"answer", id}}) {
+    const testing::Outcome outcome = reeve(words);
+    EXPECT_EQ(outcome.code, 2) << ::testing::PrintToString(words);
+    EXPECT_THAT(outcome.err, HasSubstr(id + " asks for text"));
+    EXPECT_THAT(outcome.err, HasSubstr("reeve answer " + id + " TEXT"));
+  }
+  EXPECT_EQ(show(id)["status"], "pending");
+  ASSERT_EQ(reeve({"answer", id, ""}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_THAT(logs(run), HasSubstr("hello <>"));
+}
+
+TEST_F(TerminalPrompt, text_for_a_question_with_options_is_refused) {
+  const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>")");
+  const std::string id = asked_by(run);
+  const testing::Outcome outcome = reeve({"answer", id, "y"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr(id + " is not answered with text"));
+  EXPECT_THAT(outcome.err, HasSubstr("`y`, `n`"));
+  EXPECT_EQ(show(id)["status"], "pending");
+  ASSERT_EQ(reeve({"reject", id}).code, 0);
+  finish(run);
+}
+
+TEST_F(TerminalPrompt, answer_asks_for_the_text_at_a_terminal) {
+  const std::string run = start_bash(R"(read -p "Branch: " a; echo "on <$a>")");
+  const std::string id = asked_by(run);
+  const auto cancelled = start({"answer", id}, testing::Session::Ends::terminal);
+  ASSERT_TRUE(cancelled->wait_for("Answer, or press Enter to cancel: "));
+  cancelled->type("\r");
+  EXPECT_NE(cancelled->wait(), 0);
+  EXPECT_EQ(show(id)["status"], "pending");
+  const auto terminal = start({"approve", id}, testing::Session::Ends::terminal);
+  ASSERT_TRUE(terminal->wait_for("Branch:"));
+  ASSERT_TRUE(terminal->wait_for("Answer, or press Enter to cancel: "));
+  terminal->type("feature/login\r");
+  EXPECT_EQ(terminal->wait(), 0);
+  // A decision repeats what was asked, and by whom.
+  EXPECT_THAT(terminal->out(), HasSubstr("bash " + run + " asked: Branch:"));
+  finish(run);
+  EXPECT_THAT(logs(run), HasSubstr("on <feature/login>"));
+}
+
+// APR-6: a plain SQL update has to bring the text too.
+TEST_F(TerminalPrompt, update_without_a_text_is_void) {
+  const std::string run = start_bash(R"(read -p "Branch: " a; echo "on <$a>")");
+  const std::string id = asked_by(run);
+  sql("UPDATE approvals SET status = 'approved', chosen_value = 'answer' WHERE approval_id = '" + id + "'");
+  ASSERT_TRUE(
+      testing::eventually([&] { return reeve({"audit", "list"}).out.find("asks for text") != std::string::npos; }));
+  EXPECT_EQ(show(id)["status"], "pending");
+  sql("UPDATE approvals SET status = 'approved', answer = 'main' WHERE approval_id = '" + id + "'");
+  finish(run);
+  EXPECT_THAT(logs(run), HasSubstr("on <main>"));
 }
 
 TEST_F(TerminalPrompt, rejection_without_an_option_interrupts) {
@@ -162,7 +228,7 @@ TEST_F(TerminalPrompt, tool_that_ignores_the_interrupt_is_asked_again) {
   const std::string first = asked_by(run);
   ASSERT_EQ(reeve({"reject", first}).code, 0);
   ASSERT_TRUE(testing::eventually([&] { return question_count(run) == 2; }));
-  ASSERT_EQ(reeve({"approve", asked_by(run), "--choice", "answer", "--comment", "bob"}).code, 0);
+  ASSERT_EQ(reeve({"answer", asked_by(run), "bob"}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_THAT(logs(run), HasSubstr("hello <bob>"));
 }

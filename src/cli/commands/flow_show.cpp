@@ -9,6 +9,7 @@
 #include "cli/connect.h"
 #include "client/patches.h"
 #include "spec/pipeline_graph.h"
+#include "view/approval_text.h"
 #include "view/execution_text.h"
 #include "view/patch_text.h"
 
@@ -19,7 +20,7 @@ namespace {
 std::string next_for(const view::ExecutionStory& story) {
   const std::string id = story.execution.execution_id.text();
   const auto asks = std::ranges::find(story.approvals, model::ApprovalStatus::pending, &model::Approval::status);
-  if (asks != story.approvals.end()) return fmt::format("reeve approve {}", asks->approval_id.text());
+  if (asks != story.approvals.end()) return view::answer_command(*asks);
   if (spec::is_pipeline(story.execution.workflow_id)) return fmt::format("reeve pipeline show {}", id);
   // Without a failed node there is nothing to retry (GRF-14).
   const bool can_retry =

@@ -23,7 +23,9 @@ namespace {
 
 std::string next_for(const model::Run& run, const std::vector<model::Approval>& asked) {
   const std::string id = run.tool_run_id.text();
-  if (!asked.empty()) return fmt::format("reeve approve {0}, or reeve reject {0}", asked.front().approval_id.text());
+  if (!asked.empty()) {
+    return fmt::format("{}, or reeve reject {}", view::answer_command(asked.front()), asked.front().approval_id.text());
+  }
   return model::is_final(run.status) ? "reeve logs " + id : "reeve logs -f " + id;
 }
 
@@ -106,7 +108,7 @@ ExitCode show_approval(const Call& call, client::Daemon& daemon, base::ApprovalI
   fmt::print("\n");
   const bool is_pending = record.approval.status == model::ApprovalStatus::pending;
   if (is_pending) {
-    print_next(call, fmt::format("reeve approve {}", id.text()));
+    print_next(call, view::answer_command(record.approval));
   } else if (run) {
     print_next(call, fmt::format("reeve show {}", run->tool_run_id.text()));
   }

@@ -124,9 +124,10 @@ AnswerLine::Pressed AnswerLine::press(std::string_view keys, base::BootTime now)
     if (!question_ || question_->secret || now - asked_at_ < time_to_read) continue;
     complaint_.clear();
     if (key == '\r' || key == '\n') {
-      pressed.answer = read();
-      if (!pressed.answer && !base::trim(typed_).empty()) {
-        complaint_ = fmt::format("{} is not one of the options", base::quoted(base::trim(typed_)));
+      if (auto answer = read()) {
+        pressed.answer = std::move(*answer);
+      } else if (!base::trim(typed_).empty()) {
+        complaint_ = std::move(answer.error());
       }
       typed_.clear();
       return pressed;
@@ -142,18 +143,24 @@ AnswerLine::Pressed AnswerLine::press(std::string_view keys, base::BootTime now)
   return pressed;
 }
 
-std::optional<AnswerLine::Answer> AnswerLine::read() const {
+std::expected<AnswerLine::Answer, std::string> AnswerLine::read() const {
   const std::string_view line = base::trim(typed_);
   const std::string_view word = line.substr(0, line.find(' '));
   // The whole text may be the value of an option.
   const auto* whole = find_option(question_->options, line);
   const auto* option = whole != nullptr ? whole : find_option(question_->options, word);
-  if (line.empty() || option == nullptr || base::find_invalid_utf8(line)) return std::nullopt;
+  if (line.empty() || option == nullptr || base::find_invalid_utf8(line)) {
+    return std::unexpected(fmt::format("{} is not one of the options", base::quoted(line)));
+  }
   Answer answer{.approval = question_->approval_id, .verdict = {}};
   answer.verdict.word = model::approves(*option) ? client::Verdict::Word::approve : client::Verdict::Word::reject;
   answer.verdict.choice = option->value;
-  const std::string_view comment = whole != nullptr ? std::string_view() : base::trim(line.substr(word.size()));
-  if (!comment.empty()) answer.verdict.comment = std::string(comment);
+  const std::string_view rest = whole != nullptr ? std::string_view() : base::trim(line.substr(word.size()));
+  const bool is_text = model::takes_text(*question_) && option->value == model::text_option;
+  if (is_text && rest.empty()) {
+    return std::unexpected(fmt::format("the text to type follows: {} TEXT", base::visible(line)));
+  }
+  if (!rest.empty()) (is_text ? answer.verdict.answer : answer.verdict.comment) = std::string(rest);
   return answer;
 }
 
@@ -193,6 +200,7 @@ std::vector<std::string> AnswerLine::lines(const view::Style& style, std::size_t
   lines.insert(lines.end(), options.begin(), options.end());
   std::string hint = room.is_cut ? fmt::format("  number, optional comment, Enter; full text: reeve show {}", id)
                                  : "  number and Enter; text after it is kept as a comment";
+  if (model::takes_text(*question_)) hint = "  number, the text to type, Enter";
   // On a narrow terminal, the command that shows the hidden text is more useful than the usage hint.
   if (room.is_cut && base::display_width(hint) > room.columns) hint = fmt::format("  full text: reeve show {}", id);
   if (!complaint_.empty()) hint = "  " + style.words(complaint_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,8 +11,9 @@
 
 namespace reeve::cli {
 
-// The input line at the bottom of a live screen: the number or value of an option, an optional comment, Enter. Keys
-// pressed before the question could be read are ignored (UX).
+// The input line at the bottom of a live screen: the number or value of an option, an optional comment, Enter. For a
+// question that takes text, the text to type follows the number instead of a comment. Keys pressed before the question
+// could be read are ignored (UX).
 class AnswerLine {
  public:
   // Sets the current question; a different one, or none, discards the typed text.
@@ -32,7 +34,8 @@ class AnswerLine {
   std::vector<std::string> lines(const view::Style& style, std::size_t columns, std::size_t rows = 24) const;
 
  private:
-  std::optional<Answer> read() const;
+  // The answer, or what is wrong with it.
+  std::expected<Answer, std::string> read() const;
 
   std::optional<model::Approval> question_;
   base::BootTime asked_at_;

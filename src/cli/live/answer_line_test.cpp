@@ -58,6 +58,29 @@ TEST(AnswerLine, text_after_the_number_is_the_comment) {
   EXPECT_EQ(line.press("staging\r", later).answer->verdict.comment, std::nullopt);
 }
 
+// RUN-10: the text for the tool is never kept as a comment, and an empty line is not an answer.
+TEST(AnswerLine, text_after_the_number_is_typed_if_the_question_takes_text) {
+  model::Approval asked = question(1);
+  asked.delivery = model::Delivery::terminal;
+  asked.arguments = base::Value::object();
+  asked.arguments->set("prompt", base::Value::string("text"));
+  asked.options = {{.value = "answer", .label = "Answer with text…", .approves = true},
+                   {.value = "reject", .label = "Cancel the tool", .approves = false}};
+  AnswerLine line;
+  line.ask(asked, start);
+  EXPECT_THAT(line.lines({}, 80).at(3), HasSubstr("number, the text to type, Enter"));
+  EXPECT_FALSE(line.press("1\r", later).answer);
+  EXPECT_THAT(line.lines({}, 80).at(3), HasSubstr("the text to type follows: 1 TEXT"));
+  const auto pressed = line.press("1 feature/login\r", later);
+  ASSERT_TRUE(pressed.answer);
+  EXPECT_EQ(pressed.answer->verdict.answer, "feature/login");
+  EXPECT_EQ(pressed.answer->verdict.comment, std::nullopt);
+  const auto refused = line.press("2 not now\r", later);
+  ASSERT_TRUE(refused.answer);
+  EXPECT_EQ(refused.answer->verdict.answer, std::nullopt);
+  EXPECT_EQ(refused.answer->verdict.comment, "not now");
+}
+
 TEST(AnswerLine, unknown_option_is_reported_and_escape_keys_are_ignored) {
   AnswerLine line;
   line.ask(question(1), start);

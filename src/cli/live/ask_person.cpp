@@ -90,6 +90,13 @@ std::optional<std::string> ask_choice(const Call& call, const model::Approval& a
   }
 }
 
+std::optional<std::string> ask_line(std::string_view prompt) {
+  print_aside("{}", prompt);
+  std::string line;
+  if (!std::getline(std::cin, line)) return std::nullopt;
+  return std::string(base::trim(line));
+}
+
 std::optional<std::string> ask_secret(std::string_view prompt) {
   const os::Fd terminal(::open("/dev/tty", O_RDWR | O_CLOEXEC));
   if (terminal.get() < 0) return std::nullopt;

@@ -16,6 +16,9 @@ bool can_ask();
 // Asks for one of several options that approve, by number or value; empty if the user cancels.
 std::optional<std::string> ask_choice(const Call& call, const model::Approval& approval);
 
+// Asks for a line of text, without blanks around it; empty if there is no more input.
+std::optional<std::string> ask_line(std::string_view prompt);
+
 // Reads a line from the terminal without echo; empty if the user cancels (Ctrl-C, Ctrl-D).
 std::optional<std::string> ask_secret(std::string_view prompt);
 

@@ -38,6 +38,18 @@ std::string find_secret(const Approval& approval) {
   return std::move(*secret);
 }
 
+// The text that the question asks for; nothing without a terminal. An empty line is not an answer here: it may be a
+// slip.
+std::optional<std::string> find_text(const Approval& approval) {
+  if (!can_ask()) return std::nullopt;
+  const std::string id = approval.approval_id.text();
+  print_aside("{} {}\n", id, view::question_line(approval));
+  auto text = ask_line("Answer, or press Enter to cancel: ");
+  if (text && !text->empty()) return text;
+  throw Error(ErrorCode::cli_given_up, fmt::format("cancelled; {} was not answered", id),
+              fmt::format("to answer with an empty line: reeve answer {} \"\"", id));
+}
+
 // Asks at the terminal for what is still missing for an approval. Without a terminal, the daemon reports what it needs.
 void complete(const Call& call, const Approval& approval, Verdict& verdict) {
   if (verdict.word != Verdict::Word::approve || approval.status != model::ApprovalStatus::pending) return;
@@ -48,6 +60,8 @@ void complete(const Call& call, const Approval& approval, Verdict& verdict) {
       throw Error(ErrorCode::cli_given_up, fmt::format("cancelled; {} was not answered", approval.approval_id.text()));
     }
   }
+  const bool chooses_text = verdict.choice.value_or(std::string(model::text_option)) == model::text_option;
+  if (model::takes_text(approval) && chooses_text && !verdict.answer) verdict.answer = find_text(approval);
   if (approval.secret && !verdict.secret) verdict.secret = find_secret(approval);
 }
 
@@ -73,6 +87,7 @@ void print_decided(const Call& call, const Approval& approval) {
   const bool says_more = !chosen.empty() && chosen != "approve" && chosen != "reject";
   fmt::print("{} {} {}{}\n", call.out.paint(look.tint, call.out.pick(look.sign, look.ascii)), id,
              base::spell(approval.status), says_more ? ": " + chosen : "");
+  fmt::print("  {} asked: {}\n", view::asker_text(approval), view::question_line(approval));
 }
 
 // The command that shows the effect of the answer; empty if it is visible anyway.
@@ -162,6 +177,14 @@ ExitCode decide_all(const Call& call, Verdict::Word word) {
   if (call.arguments.has("--secret-stdin")) verdict.secret = read_secret();
   Decider decider(call, std::move(verdict));
   for (const std::string& name : call.arguments.positionals()) decider.decide(name);
+  return decider.finish();
+}
+
+ExitCode answer_with_text(const Call& call) {
+  Verdict verdict{.word = Verdict::Word::approve};
+  if (call.arguments.positionals().size() > 1) verdict.answer = call.arguments.positional(1);
+  Decider decider(call, std::move(verdict));
+  decider.decide(call.arguments.positional(0));
   return decider.finish();
 }
 

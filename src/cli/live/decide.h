@@ -9,6 +9,9 @@ namespace reeve::cli {
 // code of the first one that could not be decided.
 ExitCode decide_all(const Call& call, client::Verdict::Word word);
 
+// `reeve answer`: types the text of the call, or the text that the user is asked for, into the tool.
+ExitCode answer_with_text(const Call& call);
+
 // Shared by these commands.
 std::vector<Positional> decision_positionals();
 Option comment_option();

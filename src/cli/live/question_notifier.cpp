@@ -180,10 +180,10 @@ QuestionNotifier::~QuestionNotifier() = default;
 void print_question(const Call& call, const model::Approval& approval) {
   constexpr std::size_t columns = 60;
   const view::Look look = view::look_of(approval.status);
-  const std::string id = approval.approval_id.text();
-  print_beside(call, fmt::format("{} {} asks: {}   reeve approve {}",
-                                 call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)), id,
-                                 base::fit_width(view::question_line(approval), columns, call.err.ascii), id));
+  print_beside(call, fmt::format("{} {} asks: {}   {}", call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)),
+                                 approval.approval_id.text(),
+                                 base::fit_width(view::question_line(approval), columns, call.err.ascii),
+                                 view::answer_command(approval)));
 }
 
 }  // namespace reeve::cli

@@ -83,6 +83,13 @@ Error explain(engine::Refusal refusal, const Approval& approval, const engine::A
               list_options(approval.options)};
     case engine::Refusal::contradiction:
       return explain_contradiction(approval, answer);
+    case engine::Refusal::text_needed:
+      return {ErrorCode::approval_text_needed, fmt::format("{} asks for text", id),
+              fmt::format("reeve answer {} TEXT", id)};
+    case engine::Refusal::takes_no_text:
+      return {
+          ErrorCode::approval_takes_no_text, fmt::format("{} is not answered with text", id),
+          approval.secret ? fmt::format("it asks for a secret: reeve approve {}", id) : list_options(approval.options)};
   }
   return {ErrorCode::approval_not_found, id};
 }

@@ -32,7 +32,8 @@ class Approvals {
   using Answered = std::function<void(std::expected<model::Approval, base::Error>)>;
   // APR-2, APR-3. Errors: `approval.not_found`, `approval.already_resolved` (with who decided what),
   // `approval.expired`, `approval.unknown_choice`, `approval.choice_needed`, `approval.contradiction`,
-  // `approval.secret_needed`, `run.not_here` (a secret for a run that this daemon does not manage).
+  // `approval.text_needed`, `approval.takes_no_text`, `approval.secret_needed`, `run.not_here` (a secret for a run that
+  // this daemon does not manage).
   void decide(base::ApprovalId id, Decision decision, Answered answered);
 
   struct Refusal {

@@ -97,8 +97,7 @@ model::Approval make_terminal_question(const std::string& tool, const term::Scre
     approval.options = {{"secret", "Enter the secret", true}, {"reject", "Cancel the tool (Ctrl-C)", false}};
   } else if (seen.choices.empty()) {
     kind = text_word;
-    approval.options = {{"answer", "Answer with text…", true},
-                        {"enter", "Press Enter", true},
+    approval.options = {{std::string(model::text_option), "Answer with text…", true},
                         {"reject", "Cancel the tool (Ctrl-C)", false}};
   } else {
     approval.options = make_options(seen.choices);
@@ -126,7 +125,9 @@ std::optional<std::string> make_keystrokes(const model::Approval& decided, const
     const std::string line = one_line(secret.value_or(""));
     return line.empty() ? std::nullopt : std::optional(line + enter);
   }
-  return (value == "answer" ? one_line(decided.comment.value_or("")) : std::string()) + enter;
+  // A question of an earlier version could also be answered with Enter alone.
+  if (value != model::text_option) return std::string(1, enter);
+  return decided.answer ? std::optional(one_line(*decided.answer) + enter) : std::nullopt;
 }
 
 }  // namespace reeve::runtime

@@ -18,6 +18,13 @@ model::Approval decided(model::Approval approval, ApprovalStatus status, std::op
   return approval;
 }
 
+model::Approval answered(model::Approval approval, std::string text) {
+  approval.status = ApprovalStatus::approved;
+  approval.chosen_value = model::text_option;
+  approval.answer = std::move(text);
+  return approval;
+}
+
 model::Approval choices() {
   return make_terminal_question(
       "apt",
@@ -108,9 +115,19 @@ TEST(TerminalAnswer, types_free_text_when_no_options_were_read) {
   const model::Approval asked = make_terminal_question("apt", {}, false);
   EXPECT_EQ(asked.question, "apt is waiting for input at its terminal");
   EXPECT_FALSE(asked.secret);
-  EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "answer", "bob"), {}), "bob\r");
-  EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "answer"), {}), "\r");
-  EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "enter", "not this"), {}), "\r");
+  EXPECT_TRUE(model::takes_text(asked));
+  EXPECT_EQ(make_keystrokes(answered(asked, "bob"), {}), "bob\r");
+  EXPECT_EQ(make_keystrokes(answered(asked, ""), {}), "\r");
+  EXPECT_FALSE(model::takes_text(choices()));
+}
+
+// RUN-10: neither a comment nor an empty line is typed by accident.
+TEST(TerminalAnswer, types_nothing_without_a_text) {
+  const model::Approval asked = make_terminal_question("apt", {}, false);
+  EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "answer"), {}), std::nullopt);
+  EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "answer", "a comment"), {}), std::nullopt);
+  // Chosen in a question of an earlier version.
+  EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "enter", "a comment"), {}), "\r");
 }
 
 // A secret comes only with the decision: text in the record is not typed.
@@ -126,8 +143,7 @@ TEST(TerminalAnswer, types_only_the_secret_sent_with_the_decision) {
 // Permission to answer one question does not allow other keystrokes.
 TEST(TerminalAnswer, typed_text_is_one_line_without_controls) {
   const model::Approval asked = make_terminal_question("apt", {}, false);
-  EXPECT_EQ(make_keystrokes(decided(asked, ApprovalStatus::approved, "answer", "a\nb\r\x1b[A\x03\x7f\tz\xc3\xa9"), {}),
-            "ab[Az\xc3\xa9\r");
+  EXPECT_EQ(make_keystrokes(answered(asked, "a\nb\r\x1b[A\x03\x7f\tz\xc3\xa9"), {}), "ab[Az\xc3\xa9\r");
   EXPECT_EQ(one_line(std::string(9'000, 'x')).size(), 4'000U);
   EXPECT_EQ(one_line(""), "");
 }

@@ -82,12 +82,13 @@ void decide(SharedExchange exchange, Answer::Word word) {
   decision.answer.word = word;
   decision.answer.choice = find_text(body, "choice", longest_choice);
   decision.answer.comment = find_text(body, "comment", longest_text);
+  decision.answer.text = find_text(body, "answer", longest_text);
   decision.answer.decided_by = exchange->actor();
   decision.secret = find_text(body, "secret", longest_text);
-  if (word == Answer::Word::choose && !decision.answer.choice) {
+  if (word == Answer::Word::choose && !decision.answer.choice && !decision.answer.text) {
     throw Error(ErrorCode::api_bad_request, "`choice` is required", "name one of the question's options");
   }
-  // Not part of the comment, which may be typed into the tool.
+  // Not part of the comment, which the tool can read.
   decision.answer.note = find_text(body, "decided_by", longest_name);
   decision.idempotency = exchange->key;
   exchange->daemon.approvals().decide(id, std::move(decision), answer_with(exchange));
@@ -120,6 +121,7 @@ struct Decision {
 
 Operation make_operation(const Decision& decision, const Value& approval) {
   Value body = optional_members({{"choice", text_of(1'024)},
+                                 {"answer", text_of(4'096)},
                                  {"comment", text_of(4'096)},
                                  {"secret", text_of(4'096)},
                                  {"decided_by", text_of(255)}});
@@ -134,7 +136,8 @@ Operation make_operation(const Decision& decision, const Value& approval) {
           .replies = {{200, approval}},
           .errors = {ErrorCode::approval_not_found, ErrorCode::approval_already_resolved, ErrorCode::approval_expired,
                      ErrorCode::approval_unknown_choice, ErrorCode::approval_choice_needed,
-                     ErrorCode::approval_contradiction, ErrorCode::approval_secret_needed,
+                     ErrorCode::approval_contradiction, ErrorCode::approval_text_needed,
+                     ErrorCode::approval_takes_no_text, ErrorCode::approval_secret_needed,
                      ErrorCode::approval_inside_run, ErrorCode::api_peer_gone, ErrorCode::run_not_here},
           .idempotency = IdempotencyMode::change_then_answer};
 }

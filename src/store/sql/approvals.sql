@@ -1,6 +1,6 @@
 -- name: approval_decide
-UPDATE approvals SET status = :status, chosen_value = :chosen_value, comment = :comment, decided_by = :decided_by,
-  decided_at = :now, settled = 1
+UPDATE approvals SET status = :status, chosen_value = :chosen_value, answer = :answer, comment = :comment,
+  decided_by = :decided_by, decided_at = :now, settled = 1
 WHERE number = :approval AND status = 'pending'
 
 -- name: approval_insert [sqlite]
@@ -20,32 +20,32 @@ VALUES (:number, 'AP-' || :number::bigint, 'TR-' || :run::bigint, 'EX-' || :exec
 -- name: approval_last
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals WHERE run = :run ORDER BY number DESC LIMIT 1
 
 -- name: approval_load
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals WHERE number = :approval
 
 -- name: approval_lock [sqlite]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals WHERE number = :approval
 
 -- name: approval_lock [postgresql]
 -- Never waits: another session may hold a direct update open for hours.
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals WHERE number = :approval FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: approval_of_apply
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals WHERE execution = :execution AND run IS NULL AND node IS NULL AND delivery = 'apply'
 ORDER BY number DESC LIMIT 1
 
@@ -53,7 +53,7 @@ ORDER BY number DESC LIMIT 1
 -- The attempt's last question that is answered by a restart or over its socket.
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals WHERE run = :run AND attempt = :attempt AND kind = 'question' AND (delivery = 'rerun' OR delivery = 'live')
 ORDER BY number DESC LIMIT 1
 
@@ -62,7 +62,7 @@ UPDATE approvals SET remind_at = NULL WHERE number = :approval AND remind_at IS 
 
 -- name: approval_reopen
 -- Reverts an invalid direct SQL update.
-UPDATE approvals SET status = 'pending', chosen_value = NULL, decided_by = NULL, decided_at = NULL
+UPDATE approvals SET status = 'pending', chosen_value = NULL, answer = NULL, decided_by = NULL, decided_at = NULL
 WHERE number = :approval AND status = :status AND settled = 0
 
 -- name: approval_settle
@@ -101,7 +101,7 @@ SELECT number FROM approvals WHERE run = :run AND status = 'approved' AND use = 
 -- name: approvals_list [sqlite]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals
 WHERE number < :before AND (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0)
 ORDER BY number DESC LIMIT :most
@@ -109,7 +109,7 @@ ORDER BY number DESC LIMIT :most
 -- name: approvals_list [postgresql]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals
 WHERE number < :before AND (:statuses::text = '' OR position(',' || status::text || ',' in :statuses::text) > 0)
 ORDER BY number DESC LIMIT :most
@@ -117,7 +117,7 @@ ORDER BY number DESC LIMIT :most
 -- name: approvals_list_of_run [sqlite]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals
 WHERE run = :run AND number < :before AND (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0)
 ORDER BY number DESC LIMIT :most
@@ -125,7 +125,7 @@ ORDER BY number DESC LIMIT :most
 -- name: approvals_list_of_run [postgresql]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals
 WHERE run = :run AND number < :before
   AND (:statuses::text = '' OR position(',' || status::text || ',' in :statuses::text) > 0)
@@ -140,7 +140,7 @@ SELECT MIN(remind_at) FROM approvals WHERE status = 'pending' AND remind_at IS N
 -- name: approvals_of_execution
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals WHERE execution = :execution ORDER BY number
 
 -- name: approvals_of_run
@@ -149,7 +149,7 @@ SELECT number FROM approvals WHERE run = :run AND status = 'pending' ORDER BY nu
 -- name: approvals_of_run_all
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals WHERE run = :run ORDER BY number DESC LIMIT :most
 
 -- name: approvals_outside
@@ -162,13 +162,13 @@ WHERE status = 'pending' AND expires_at IS NOT NULL AND expires_at <= :now ORDER
 -- name: approvals_pending
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals WHERE status = 'pending' AND number > :after ORDER BY number LIMIT :most
 
 -- name: approvals_pending_of_run
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory
+  settled, delivery, prompt, secret, advisory, answer
 FROM approvals WHERE run = :run AND status = 'pending' AND number > :after ORDER BY number LIMIT :most
 
 -- name: approvals_timed

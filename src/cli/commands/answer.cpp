@@ -1,0 +1,32 @@
+#include "cli/commands.h"
+#include "cli/live/decide.h"
+
+namespace reeve::cli {
+
+Command make_answer() {
+  return {
+      .name = "answer",
+      .summary = "Answer a question that asks for text",
+      .about =
+          R"(Types the text, followed by Enter, into the tool that waits at its terminal. Without TEXT, you are asked for
+it. An empty text (`""`) types an empty line; nothing else does. Control characters are removed.
+
+The text is stored with the decision and shown by `reeve show`. For a password prompt use `reeve approve`,
+which stores nothing. A question with options is answered by `reeve approve` and `reeve reject`.
+
+When piped, prints the tab-separated fields id, status, chosen value. With `--json`, prints the decided
+record.
+
+Exit codes: 0 answered; 2 a text is required, or the question takes none; 3 no such approval; 4 already
+decided or expired.)",
+      .examples = {{"reeve answer AP-7 \"feature/login\"", ""},
+                   {"reeve answer AP-7 \"\"", "press Enter alone"},
+                   {"reeve answer AP-7", "be asked for the text"}},
+      .positionals = {{.name = "ID", .help = "AP-4, or @last for the newest"},
+                      {.name = "TEXT", .help = "the line to type", .is_required = false}},
+      .options = {},
+      .run = answer_with_text,
+  };
+}
+
+}  // namespace reeve::cli
