@@ -1,11 +1,15 @@
 #include "cli/help.h"
 
+#include <algorithm>
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "view/wrap.h"
 
 namespace reeve::cli {
 
@@ -30,43 +34,73 @@ std::string usage_of(const Command& command) {
   return usage + " [options]" + foreign;
 }
 
-std::string option_line(const Option& option) {
+constexpr std::string_view about_reeve =
+    "runs AI command-line agents unattended and asks you before they do anything that needs approval.";
+
+// The room left beside that many columns; 0 stays "no limit".
+std::size_t less(std::size_t columns, std::size_t used) { return columns > used ? columns - used : columns; }
+
+// A term and its explanation, which begins at column `width`, or below the term if it does not fit beside it.
+std::string entry(std::string_view term, std::string_view help, std::size_t width, const view::Style& style,
+                  std::optional<view::Tint> tint = {}) {
+  constexpr std::size_t margin = 2;
+  constexpr std::size_t deep = 6;
+  constexpr std::size_t least = 24;
+  const auto paint = [&](const std::string& text) { return tint ? style.paint(*tint, text) : text; };
+  const std::size_t end = margin + base::display_width(term);
+  if (help.empty()) return fmt::format("  {}\n", term);
+  if (style.columns == 0 || (width + least <= style.columns && end + margin <= width)) {
+    const std::size_t begin = std::max(end + margin, width);
+    return fmt::format("  {}{}{}\n", term, std::string(begin - end, ' '),
+                       paint(view::wrap(help, style.columns, begin)));
+  }
+  return fmt::format("  {}\n{}{}\n", term, std::string(deep, ' '), paint(view::wrap(help, style.columns, deep)));
+}
+
+std::string option_line(const Option& option, const view::Style& style) {
   std::string words =
       option.brief.empty() ? std::string(option.name) : fmt::format("{}, {}", option.brief, option.name);
   if (!option.value.empty()) words += fmt::format(" {}", option.value);
   std::string help(option.help);
   if (option.is_repeatable) help += " (may be repeated)";
-  // A long option pushes its help text to the right.
-  return fmt::format("  {:<24}{}{}\n", words, words.size() >= 24 ? "  " : "", help);
+  return entry(words, help, 26, style);
+}
+
+// The longest example decides where the explanations begin, as far as the terminal allows.
+std::size_t example_columns(const Command& command) {
+  constexpr std::size_t most = 60;
+  std::size_t width = 0;
+  for (const Example& example : command.examples) width = std::max(width, base::display_width(example.line) + 4);
+  return std::min(width, most);
 }
 
 }  // namespace
 
 std::string command_help(const Command& command, bool is_full, const view::Style& style) {
-  std::string text = fmt::format("{}\n\n", style.paint(Tint::bold, command.summary));
+  std::string text = fmt::format("{}\n\n", style.paint(Tint::bold, view::wrap(command.summary, style.columns)));
   if (!command.examples.empty()) {
     text += style.paint(Tint::bold, "Examples") + "\n";
     for (const Example& example : command.examples) {
-      text += fmt::format("  {:<56}  {}\n", example.line, style.paint(Tint::dim, example.what));
+      text += entry(example.line, example.what, example_columns(command), style, Tint::dim);
     }
     text += '\n';
   }
-  text += fmt::format("{}\n  {}\n", style.paint(Tint::bold, "Usage"), usage_of(command));
-  for (const Positional& word : command.positionals) text += fmt::format("  {:<22}  {}\n", word.name, word.help);
+  text += fmt::format("{}\n  {}\n", style.paint(Tint::bold, "Usage"), view::wrap(usage_of(command), style.columns, 2));
+  for (const Positional& word : command.positionals) text += entry(word.name, word.help, 26, style);
   text += '\n';
   text += style.paint(Tint::bold, "Options") + "\n";
-  for (const Option& option : command.options) text += option_line(option);
-  for (const Option& option : common_options()) text += option_line(option);
-  if (is_full && !command.about.empty()) text += fmt::format("\n{}\n", command.about);
+  for (const Option& option : command.options) text += option_line(option, style);
+  for (const Option& option : common_options()) text += option_line(option, style);
+  if (is_full && !command.about.empty())
+    text += fmt::format("\n{}\n", view::wrap_paragraphs(command.about, style.columns));
   return style.words(text);
 }
 
 std::string overview(std::string_view group, const view::Style& style) {
   std::string text;
   if (group.empty()) {
-    text += style.paint(Tint::bold, "reeve") +
-            " runs AI command-line agents unattended and asks you before they do anything that needs approval.\n\n" +
-            style.paint(Tint::bold, "Examples") + "\n";
+    text += fmt::format("{} {}\n\n{}\n", style.paint(Tint::bold, "reeve"),
+                        view::wrap(about_reeve, less(style.columns, 6)), style.paint(Tint::bold, "Examples"));
     for (const Example& example :
          {Example{"reeve run -- pytest -q", "supervise a command"}, Example{"reeve", "what needs you now"},
           Example{"reeve approve AP-4", "approve a tool's request"},
@@ -74,25 +108,24 @@ std::string overview(std::string_view group, const view::Style& style) {
           Example{"reeve flow validate release.yaml", "all errors at once, each with a fix"},
           Example{"reeve flow graph release.yaml", "draw the workflow"},
           Example{"reeve flow run release.yaml", "run it and watch"}}) {
-      text += fmt::format("  {:<40}{}\n", example.line, style.paint(Tint::dim, example.what));
+      text += entry(example.line, example.what, 42, style, Tint::dim);
     }
     text += '\n';
   }
   text += style.paint(Tint::bold, "Commands") + "\n";
   for (const Command& command : all_commands()) {
     const bool is_member = group.empty() || (command.name.starts_with(group) && command.name[group.size()] == ' ');
-    if (is_member) text += fmt::format("  {:<20}{}\n", command.name, command.summary);
+    if (is_member) text += entry(command.name, command.summary, 22, style);
   }
   text += fmt::format("\n{}\n", style.paint(Tint::bold, "Global options"));
-  for (const Option& option : common_options()) text += option_line(option);
+  for (const Option& option : common_options()) text += option_line(option, style);
   text += "\nRun `reeve COMMAND --help` for the full help of a command.\n";
   return style.words(text);
 }
 
 std::string welcome(bool is_project, const view::Style& style) {
   std::string text =
-      style.paint(Tint::bold, "reeve") +
-      " runs AI command-line agents unattended and asks you before they do anything that needs approval.\n\n";
+      fmt::format("{} {}\n\n", style.paint(Tint::bold, "reeve"), view::wrap(about_reeve, less(style.columns, 6)));
   if (is_project) {
     text += "This folder is a Reeve project.\n\n";
     text += "  reeve run -- COMMAND                           supervise a command\n";

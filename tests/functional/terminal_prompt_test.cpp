@@ -197,6 +197,7 @@ TEST_F(TerminalPrompt, answer_asks_for_the_text_at_a_terminal) {
   terminal->type("feature/login\r");
   EXPECT_EQ(terminal->wait(), 0);
   // A decision repeats what was asked, and by whom.
+  EXPECT_THAT(terminal->out(), HasSubstr(id + " answered: feature/login"));
   EXPECT_THAT(terminal->out(), HasSubstr("bash " + run + " asked: Branch:"));
   finish(run);
   EXPECT_THAT(logs(run), HasSubstr("on <feature/login>"));

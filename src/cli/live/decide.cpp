@@ -85,8 +85,9 @@ void print_decided(const Call& call, const Approval& approval) {
   }
   const view::Look look = view::look_of(approval.status);
   const bool says_more = !chosen.empty() && chosen != "approve" && chosen != "reject";
-  fmt::print("{} {} {}{}\n", call.out.paint(look.tint, call.out.pick(look.sign, look.ascii)), id,
-             base::spell(approval.status), says_more ? ": " + chosen : "");
+  std::string said = fmt::format("{}{}", base::spell(approval.status), says_more ? ": " + chosen : "");
+  if (approval.answer) said = fmt::format("answered: {}", base::visible(*approval.answer));
+  fmt::print("{} {} {}\n", call.out.paint(look.tint, call.out.pick(look.sign, look.ascii)), id, said);
   fmt::print("  {} asked: {}\n", view::asker_text(approval), view::question_line(approval));
 }
 
