@@ -289,13 +289,14 @@ void measure_silent(const Place& place) {
       fmt::format("the daemon then {:.1f} MiB", mib(pss_kib(daemon.pid()))));
 }
 
-// Starts a program and reads its standard output.
+// Starts a program and reads its standard output. Reeve keeps its register of state folders in `home`.
 class Reader {
  public:
-  explicit Reader(std::vector<std::string> argv) {
+  Reader(std::vector<std::string> argv, const fs::path& home) {
     os::Pipe pipe = os::make_pipe();
-    auto started =
-        os::spawn({.argv = std::move(argv), .environment = {"PATH=/usr/bin:/bin"}, .output = pipe.write.get()});
+    auto started = os::spawn({.argv = std::move(argv),
+                              .environment = {"PATH=/usr/bin:/bin", "HOME=" + home.string()},
+                              .output = pipe.write.get()});
     if (!started) std::abort();
     process_.emplace(std::move(*started));
     pipe_ = std::move(pipe.read);
@@ -321,11 +322,12 @@ std::int64_t monotonic_ns() { return steady_clock::now().time_since_epoch().coun
 void measure_start(const Place& place) {
   constexpr int starts = 20;
   const std::string reeve = place.programs.reeve.string();
+  const fs::path home = place.folder / "home";
   std::vector<double> first;
   std::vector<double> again;
   const auto first_output = [&](const std::string& state) {
     const auto start = steady_clock::now();
-    Reader reader({reeve, "run", "--state", state, "--", "echo", "hi"});
+    Reader reader({reeve, "run", "--state", state, "--", "echo", "hi"}, home);
     if (!reader.read().starts_with("hi")) std::abort();
     return seconds_since(start) * 1'000;
   };
@@ -333,7 +335,7 @@ void measure_start(const Place& place) {
     const std::string state = (place.folder / fmt::format("start-{}", i)).string();
     first.push_back(first_output(state));
     again.push_back(first_output(state));
-    Reader({reeve, "stop", "--state", state}).read();
+    Reader({reeve, "stop", "--state", state}, home).read();
     // Idle keepers may still be exiting.
     std::error_code ignored;
     fs::remove_all(state, ignored);
@@ -345,7 +347,7 @@ void measure_start(const Place& place) {
   client::Connection connection = daemon.connect();
   const base::RunId run = start_run(connection, {.argv = {place.self, "stamps", "300"}});
   std::vector<double> delays;
-  Reader follower({reeve, "logs", "-f", "--state", daemon.state().string(), run.text()});
+  Reader follower({reeve, "logs", "-f", "--state", daemon.state().string(), run.text()}, home);
   for (std::string text = follower.read(); !text.empty(); text = follower.read()) {
     const std::int64_t now = monotonic_ns();
     const std::int64_t stamp = std::strtoll(text.c_str(), nullptr, 10);
