@@ -32,6 +32,8 @@ struct Positional {
   bool is_required = true;
   bool is_repeatable = false;
   bool is_file = false;
+  // The id of a record, with a prefix if the record is in another state folder.
+  bool is_id = false;
   // Only after `--`: the words of another command, whose options are not parsed here.
   bool is_foreign = false;
 };
@@ -50,13 +52,17 @@ class Arguments {
   // Omitted ones are empty.
   std::string positional(std::size_t i) const { return i < positionals_.size() ? positionals_[i] : std::string(); }
   const std::vector<std::string>& positionals() const noexcept { return positionals_; }
+  // Those that name a record, as typed: "TR-17", "@last", "shop/AP-1". positionals() has them without a prefix.
+  const std::vector<std::string>& ids() const noexcept { return ids_; }
 
   void add_option(std::string_view name, std::vector<std::string> values);
   void add_positional(std::string word) { positionals_.push_back(std::move(word)); }
+  void add_id(std::string word) { ids_.push_back(std::move(word)); }
 
  private:
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
   std::vector<std::string> positionals_;
+  std::vector<std::string> ids_;
 };
 
 // SPEC §7. `reeve run`, `attach` and `wait` also return the tool's own code, and 128 + N for signal N.

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/scope.h"
+#include "cli/sources.h"
 
 namespace reeve::cli {
 
@@ -62,6 +64,7 @@ Split split_words(const std::vector<std::string>& words) {
       split.rest.push_back(word);
       // The value of an option does not name a command.
       const Option* option = find_option(common_options(), word);
+      if (option == nullptr && command == nullptr) option = find_option(scope_options(), word);
       if (option == nullptr && command != nullptr) option = find_option(command->options, word);
       if (option != nullptr && !option->value.empty() && i + 1 < words.size()) split.rest.push_back(words[++i]);
       continue;
@@ -185,7 +188,7 @@ class CallParser {
     return UsageError{what, "", std::string(command_.name)};
   }
 
-  ParsedLine collect(std::vector<std::string> verbatim) {
+  ParsedLine collect(const std::vector<std::string>& verbatim) {
     Arguments arguments;
     for (const std::string& word : app_.remaining()) {
       if (word.size() > 1 && word.starts_with('-')) return unknown_option(command_, word);
@@ -193,9 +196,9 @@ class CallParser {
         return UsageError{fmt::format("put the command after `--`: reeve {} -- {}", command_.name, base::visible(word)),
                           "", std::string(command_.name)};
       }
-      arguments.add_positional(word);
+      add_positional(arguments, word);
     }
-    for (std::string& word : verbatim) arguments.add_positional(std::move(word));
+    for (const std::string& word : verbatim) add_positional(arguments, word);
     for (const std::vector<Option>* options : {&command_.options, &common_options()}) {
       for (const Option& option : *options) {
         if (auto error = collect_option(option, arguments)) return std::move(*error);
@@ -251,6 +254,15 @@ class CallParser {
     return std::nullopt;
   }
 
+  // Commands see ids without their prefix: it only selects the state folder (find_prefixed_state).
+  void add_positional(Arguments& arguments, const std::string& word) const {
+    const std::size_t last = command_.positionals.empty() ? 0 : command_.positionals.size() - 1;
+    const std::size_t i = std::min(arguments.positionals().size(), last);
+    const bool is_id = i < command_.positionals.size() && command_.positionals[i].is_id;
+    if (is_id) arguments.add_id(word);
+    arguments.add_positional(is_id ? without_prefix(word) : word);
+  }
+
   const Command& command_;
   CLI::App app_;
   bool short_help_ = false;
@@ -258,16 +270,23 @@ class CallParser {
   std::deque<std::vector<std::string>> texts_;
 };
 
+// The options of `reeve` alone besides its help.
+const Option* find_alone_option(std::string_view name) {
+  const Option* option = find_option(common_options(), name);
+  return option != nullptr ? option : find_option(scope_options(), name);
+}
+
 // Checks a line without a command.
 std::optional<UsageError> check_common_options(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::size_t equals = words[i].find('=');
     const std::string name = words[i].substr(0, equals);
-    const Option* option = find_option(common_options(), name);
+    const Option* option = find_alone_option(name);
     if (option == nullptr) {
       if (name == "-h" || name == "--version") continue;
       std::vector<std::string> known;
       for (const Option& common : common_options()) known.emplace_back(common.name);
+      for (const Option& own : scope_options()) known.emplace_back(own.name);
       return UsageError{fmt::format("unknown option {}", base::quoted(words[i])), did_you_mean(name, known, ""), ""};
     }
     if (option->value.empty() || equals != std::string::npos) continue;
@@ -303,7 +322,7 @@ Arguments find_common_options(const std::vector<std::string>& words) {
   Arguments arguments;
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
     const std::size_t equals = words[i].find('=');
-    const Option* option = find_option(common_options(), words[i].substr(0, equals));
+    const Option* option = find_alone_option(words[i].substr(0, equals));
     if (option == nullptr) continue;
     if (option->value.empty()) {
       if (equals == std::string::npos) arguments.add_option(option->name, {});

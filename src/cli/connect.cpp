@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/host.h"
+#include "cli/sources.h"
 #include "client/approvals.h"
 #include "client/executions.h"
 #include "client/patches.h"
@@ -115,6 +116,7 @@ client::DaemonPlace daemon_place(const Call& call) {
 }
 
 client::DaemonPlace find_daemon_place(const Call& call) {
+  auto prefixed = find_prefixed_state(call);
   if (auto host = find_host(call)) {
     client::DaemonPlace place{.tell = tell_waiting};
     static bool is_noted = false;
@@ -124,7 +126,8 @@ client::DaemonPlace find_daemon_place(const Call& call) {
     place.host = std::move(*host);
     return place;
   }
-  const project::StateFolder folder = project::find_state_folder(call.arguments.value("--state"), ".");
+  project::StateFolder folder = project::find_state_folder(call.arguments.value("--state"), ".");
+  if (prefixed) folder.root = std::move(*prefixed);
   client::DaemonPlace place{.folder = folder.root, .socket = folder.socket(), .tell = tell_waiting};
   place.prepare = [folder] { prepare_folder(folder); };
   place.variables = [folder] { return daemon_variables(folder); };

@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/help.h"
+#include "cli/sources.h"
 #include "client/refusal.h"
 #include "os/terminal.h"
 #include "project/project.h"
@@ -84,6 +85,11 @@ ExitCode show_usage_error(const UsageError& error, const Call& call) {
   return ExitCode::usage;
 }
 
+bool is_missing_record(const base::Error& error) {
+  return error.is(ErrorCode::run_not_found) || error.is(ErrorCode::approval_not_found) ||
+         error.is(ErrorCode::execution_not_found) || error.is(ErrorCode::patch_not_found);
+}
+
 ExitCode run(const std::vector<std::string>& words) {
   ParsedLine line = parse_command_line(words);
   const auto common = [&] { return make_call(find_common_options(words)); };
@@ -96,11 +102,13 @@ ExitCode run(const std::vector<std::string>& words) {
     return alone != nullptr ? show_overview(call) : parsed->command->run(call);
   } catch (const base::Error& error) {
     const auto* refusal = dynamic_cast<const client::Refusal*>(&error);
+    const std::string elsewhere = is_missing_record(error) ? find_elsewhere(call) : std::string();
     if (call.is_json) {
       // The daemon's problem document, unchanged.
       print_json(call, refusal != nullptr ? refusal->document() : wire::problem_document(error));
     } else {
       print_aside("{}", view::error_text(error, call.err));
+      if (!elsewhere.empty()) print_aside("  = {}\n", elsewhere);
     }
     return exit_code_of(error);
   }

@@ -22,6 +22,7 @@ std::vector<ApprovalRecord> list_approvals(Daemon& daemon, const ApprovalSelecti
   if (selection.all) target += "include_all=true&";
   if (!selection.statuses.empty()) target += fmt::format("status={}&", base::join(selection.statuses, ","));
   if (selection.run) target += fmt::format("run={}&", selection.run->text());
+  if (selection.project) target += fmt::format("project={}&", encode_part(*selection.project));
   std::vector<ApprovalRecord> records;
   read_pages(daemon, target, limit, [&](const Value& item) { records.push_back(make_record(item)); });
   return records;

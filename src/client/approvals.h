@@ -24,6 +24,8 @@ struct ApprovalSelection {
   // All statuses.
   bool all = false;
   std::optional<base::RunId> run = {};
+  // The path of the only project to list; not combined with `run`.
+  std::optional<std::string> project = {};
 };
 // Pending approvals oldest first; every other selection newest first.
 std::vector<ApprovalRecord> list_approvals(Daemon& daemon, const ApprovalSelection& selection, std::size_t limit);

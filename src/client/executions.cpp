@@ -45,6 +45,7 @@ std::vector<ExecutionRecord> list_executions(Daemon& daemon, const ExecutionSele
   if (!selection.statuses.empty()) question += fmt::format("status={}&", base::join(selection.statuses, ","));
   if (selection.label) question += fmt::format("label={}&", encode_part(*selection.label));
   if (selection.workflow) question += fmt::format("workflow={}&", encode_part(*selection.workflow));
+  if (selection.project) question += fmt::format("project={}&", encode_part(*selection.project));
   std::vector<ExecutionRecord> records;
   read_pages(daemon, question, limit, [&](const Value& item) { records.push_back(make_record(item)); });
   return records;

@@ -35,6 +35,8 @@ struct ExecutionSelection {
   std::vector<std::string> statuses = {};
   std::optional<std::string> label = {};
   std::optional<std::string> workflow = {};
+  // The path of the only project to list.
+  std::optional<std::string> project = {};
 };
 // Newest first, without nodes.
 std::vector<ExecutionRecord> list_executions(Daemon& daemon, const ExecutionSelection& selection, std::size_t limit);

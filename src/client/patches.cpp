@@ -17,6 +17,7 @@ PatchRecord make_record(base::Value wire) {
 std::vector<PatchRecord> list_patches(Daemon& daemon, const PatchSelection& selection, std::size_t limit) {
   std::string target = "/api/patches?";
   if (selection.execution) target += fmt::format("execution={}&", selection.execution->text());
+  if (selection.project) target += fmt::format("project={}&", encode_part(*selection.project));
   if (!selection.states.empty()) target += fmt::format("state={}&", base::join(selection.states, ","));
   std::vector<PatchRecord> records;
   read_pages(daemon, target, limit, [&](const base::Value& item) { records.push_back(make_record(item)); });

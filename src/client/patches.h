@@ -22,6 +22,8 @@ struct PatchSelection {
   // Empty: all.
   std::vector<std::string> states = {};
   std::optional<base::ExecutionId> execution = {};
+  // The path of their project.
+  std::optional<std::string> project = {};
 };
 // Newest first, without diffs.
 std::vector<PatchRecord> list_patches(Daemon& daemon, const PatchSelection& selection, std::size_t limit);

@@ -39,8 +39,10 @@ RunRecord create_run(Daemon& daemon, const Value& request) { return make_record(
 
 RunRecord get_run(Daemon& daemon, base::RunId id) { return make_record(daemon.get(path_of(id))); }
 
-std::vector<RunRecord> list_runs(Daemon& daemon, const std::vector<std::string>& statuses, std::size_t limit) {
+std::vector<RunRecord> list_runs(Daemon& daemon, const std::vector<std::string>& statuses, std::size_t limit,
+                                 const std::optional<std::string>& project) {
   std::string target = "/api/runs?";
+  if (project) target += fmt::format("project={}&", encode_part(*project));
   if (!statuses.empty()) target += fmt::format("status={}&", base::join(statuses, ","));
   std::vector<RunRecord> records;
   read_pages(daemon, target, limit, [&](const Value& item) { records.push_back(make_record(item)); });

@@ -22,8 +22,9 @@ struct RunRecord {
 
 RunRecord create_run(Daemon& daemon, const base::Value& request);
 RunRecord get_run(Daemon& daemon, base::RunId id);
-// Newest first; all statuses if none is given.
-std::vector<RunRecord> list_runs(Daemon& daemon, const std::vector<std::string>& statuses, std::size_t limit);
+// Newest first; all statuses if none is given. `project`: the path of the only project to list.
+std::vector<RunRecord> list_runs(Daemon& daemon, const std::vector<std::string>& statuses, std::size_t limit,
+                                 const std::optional<std::string>& project = {});
 
 struct Cancel {
   std::optional<std::string> reason = {};

@@ -59,6 +59,8 @@ struct NewExecution {
   std::optional<std::string> label = {};
   std::optional<std::string> phase_name = {};
   std::map<std::string, std::string> metadata = {};
+  // The path of its project; a subgraph has that of its parent.
+  std::optional<std::string> project = {};
   // Frozen at the start.
   std::optional<base::Value> config = {};
   // The owner host, whose daemons alone may start its nodes (ISO-1); empty: any.

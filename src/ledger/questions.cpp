@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "json/describe.h"
 #include "json/encode.h"
+#include "store/stored_project.h"
 
 namespace reeve::ledger {
 
@@ -20,6 +21,7 @@ Value describe_subject(const model::Approval& approval) {
   data.set("tool_run_id", json::to_value(approval.tool_run_id));
   data.set("execution_id", json::to_value(approval.execution_id));
   data.set("node_id", json::to_value(approval.node_id));
+  data.set("project", json::to_value(store::path_of(approval.project)));
   return data;
 }
 
@@ -63,6 +65,8 @@ base::ApprovalId open_question(Transaction& transaction, store::ApprovalRow row)
   model::Approval& approval = row.approval;
   approval.options = model::unique_options(std::move(approval.options));
   approval.approval_id = store::insert_approval(transaction.session(), row, transaction.now_text());
+  transaction.session().query(Sql::approval_project, {{"approval", approval.approval_id.number()}},
+                              [&](const store::Row& found) { approval.project = store::find_project(found, 0); });
   tell_question(transaction, approval, Telling::first);
   return approval.approval_id;
 }

@@ -9,6 +9,7 @@
 #include "ledger/approvals.h"
 #include "ledger/run_questions.h"
 #include "store/runs.h"
+#include "store/stored_project.h"
 
 namespace reeve::ledger {
 
@@ -28,6 +29,7 @@ void tell_run(Transaction& transaction, const model::Run& run) {
   data.set("status", Value::string(base::spell(run.status)));
   data.set("reason", json::to_value(run.reason));
   data.set("exit_code", json::to_value(run.exit_code));
+  data.set("project", json::to_value(store::path_of(run.project)));
   EventFacts facts{.status = run.status, .execution = run.execution_id};
   if (is_final(run.status) && run.duration_ms) {
     data.set("duration_ms", Value::integer(*run.duration_ms));

@@ -84,7 +84,8 @@ std::int64_t StepWriter::insert(const std::string& hash, const model::Workflow& 
                                                 {"inputs", json::encode(inputs)},
                                                 {"config", config},
                                                 {"home", home},
-                                                {"now", transaction_.now_text()}});
+                                                {"now", transaction_.now_text()},
+                                                {"project", wanted ? wanted->project : std::nullopt}});
   session().write_any(Sql::nodes_insert, {{"execution", number}, {"nodes", list_nodes(workflow)}});
   Value data = Value::object();
   data.set("execution_id", Value::string(base::ExecutionId(number).text()));

@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "base/value.h"
 #include "model/describe.h"
+#include "model/project_ref.h"
 
 // One question to a person, with options, an expiry and exactly one decision (SPEC §2).
 namespace reeve::model {
@@ -56,6 +57,7 @@ std::vector<ApprovalOption> default_options();
 
 struct Approval {
   base::ApprovalId approval_id{0};
+  std::optional<ProjectRef> project;
   std::optional<base::RunId> tool_run_id;
   std::optional<base::ExecutionId> execution_id;
   std::optional<std::string> node_id;
@@ -86,9 +88,9 @@ struct Approval {
   friend bool operator==(const Approval&, const Approval&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Approval, (),
-                      (approval_id, tool_run_id, execution_id, node_id, agent_id, tool_name, tool_ref, arguments,
-                       question, options, default_value, status, chosen_value, answer, comment, decided_by, digest, use,
-                       attempt, created_at, decided_at, expires_at, delivery, secret, advisory))
+                      (approval_id, project, tool_run_id, execution_id, node_id, agent_id, tool_name, tool_ref,
+                       arguments, question, options, default_value, status, chosen_value, answer, comment, decided_by,
+                       digest, use, attempt, created_at, decided_at, expires_at, delivery, secret, advisory))
 
 // The option of a terminal prompt without readable choices: a person types the answer.
 inline constexpr std::string_view text_option = "answer";

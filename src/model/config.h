@@ -172,7 +172,12 @@ struct Notification {
 };
 BOOST_DESCRIBE_STRUCT(Notification, (), (on, command, webhook, secret_env))
 
+// Where the state of a project is kept: in the user's common state folder, or in `.reeve/state` of the project.
+enum class StatePlace { user, project };
+REEVE_DESCRIBE_ENUM(StatePlace, user, project)
+
 struct Config {
+  StatePlace state = StatePlace::user;
   // `sqlite`, or a PostgreSQL URL.
   std::string store = "sqlite";
   std::map<std::string, ToolProfile> tools;
@@ -186,6 +191,7 @@ struct Config {
   std::vector<Notification> notify;
   friend bool operator==(const Config&, const Config&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Config, (), (store, tools, roles, gates, policies, supervision, log, server, worktree, notify))
+BOOST_DESCRIBE_STRUCT(Config, (),
+                      (state, store, tools, roles, gates, policies, supervision, log, server, worktree, notify))
 
 }  // namespace reeve::model

@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/value.h"
 #include "model/describe.h"
+#include "model/project_ref.h"
 #include "model/workflow.h"
 
 // One run of a workflow (SPEC §3).
@@ -77,6 +78,7 @@ BOOST_DESCRIBE_STRUCT(NodeTally, (), (ready, running, waiting, failed))
 
 struct Execution {
   base::ExecutionId execution_id{0};
+  std::optional<ProjectRef> project;
   std::string workflow_id;
   std::string workflow_name;
   std::optional<std::string> label;
@@ -97,7 +99,7 @@ struct Execution {
   friend bool operator==(const Execution&, const Execution&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Execution, (),
-                      (execution_id, workflow_id, workflow_name, label, phase_name, metadata, status, reason,
+                      (execution_id, project, workflow_id, workflow_name, label, phase_name, metadata, status, reason,
                        started_at, completed_at, nodes, parent, tally, inputs, config))
 
 }  // namespace reeve::model

@@ -32,24 +32,25 @@ std::vector<std::string> words(std::string_view text) {
 
 // SPEC §7 lists the fields of each record, in this order.
 TEST(Record, run_has_the_specified_fields) {
-  EXPECT_EQ(
-      keys_of<model::Run>(),
-      words("tool_run_id tool_name execution_id node_id agent_id status reason outcome exit_code attempt argv cwd "
-            "started_at completed_at duration_ms last_output_at last_heartbeat_at last_error progress usage "
-            "tool_errors metadata"));
+  EXPECT_EQ(keys_of<model::Run>(),
+            words("tool_run_id project tool_name execution_id node_id agent_id status reason outcome exit_code attempt "
+                  "argv cwd "
+                  "started_at completed_at duration_ms last_output_at last_heartbeat_at last_error progress usage "
+                  "tool_errors metadata"));
 }
 
 TEST(Record, approval_has_the_specified_fields) {
   EXPECT_EQ(
       keys_of<Approval>(),
-      words("approval_id tool_run_id execution_id node_id agent_id tool_name tool_ref arguments question options "
-            "default_value status chosen_value answer comment decided_by digest use attempt created_at decided_at "
-            "expires_at delivery secret advisory"));
+      words(
+          "approval_id project tool_run_id execution_id node_id agent_id tool_name tool_ref arguments question options "
+          "default_value status chosen_value answer comment decided_by digest use attempt created_at decided_at "
+          "expires_at delivery secret advisory"));
 }
 
 TEST(Record, execution_has_the_specified_fields) {
   EXPECT_EQ(keys_of<Execution>(),
-            words("execution_id workflow_id workflow_name label phase_name metadata status reason "
+            words("execution_id project workflow_id workflow_name label phase_name metadata status reason "
                   "started_at completed_at nodes parent tally inputs config"));
   EXPECT_EQ(keys_of<NodeExecution>(), words("node_id type status attempt iteration inputs outputs error tool_run_id "
                                             "approval_id started_at completed_at child_execution_id not_before"));

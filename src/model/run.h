@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/value.h"
 #include "model/describe.h"
+#include "model/project_ref.h"
 
 // One supervised execution of a tool (SPEC §1).
 namespace reeve::model {
@@ -95,6 +96,7 @@ BOOST_DESCRIBE_STRUCT(ToolError, (), (tool, message))
 // A run's record: fields and names as in SPEC §7.
 struct Run {
   base::RunId tool_run_id{0};
+  std::optional<ProjectRef> project;
   std::string tool_name;
   std::optional<base::ExecutionId> execution_id;
   std::optional<std::string> node_id;
@@ -119,8 +121,8 @@ struct Run {
   friend bool operator==(const Run&, const Run&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Run, (),
-                      (tool_run_id, tool_name, execution_id, node_id, agent_id, status, reason, outcome, exit_code,
-                       attempt, argv, cwd, started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at,
-                       last_error, progress, usage, tool_errors, metadata))
+                      (tool_run_id, project, tool_name, execution_id, node_id, agent_id, status, reason, outcome,
+                       exit_code, attempt, argv, cwd, started_at, completed_at, duration_ms, last_output_at,
+                       last_heartbeat_at, last_error, progress, usage, tool_errors, metadata))
 
 }  // namespace reeve::model

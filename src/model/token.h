@@ -28,9 +28,11 @@ struct Token {
   // Updated at most once a minute.
   std::optional<base::WallTime> last_used_at;
   std::optional<base::WallTime> revoked_at;
+  // The path of the only project that it may use; unset: all projects.
+  std::optional<std::string> project;
   friend bool operator==(const Token&, const Token&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Token, (), (name, scopes, created_at, created_by, expires_at, last_used_at, revoked_at))
+BOOST_DESCRIBE_STRUCT(Token, (), (name, scopes, created_at, created_by, expires_at, last_used_at, revoked_at, project))
 
 // Letters, digits and `. _ @ -`, 1 to 64 of them, beginning with a letter or digit. `reeve`, `outside` and ids such as
 // TR-17 are excluded, because they would be ambiguous in the audit trail.

@@ -40,6 +40,9 @@ fs::path leave_worktree(const fs::path& start) {
       const fs::path common = absolute.parent_path().parent_path();
       // A submodule, or a worktree of a bare repository, which has no main checkout.
       if (absolute.parent_path().filename() != "worktrees" || common.filename() != ".git") return start;
+      // The file may come from an archive: only a repository that names this worktree counts.
+      const std::string back = os::find_file(absolute / "gitdir", longest).value_or("");
+      if (fs::weakly_canonical(base::trim(back), error) != fs::weakly_canonical(git, error)) return start;
       const fs::path main = common.parent_path();
       const fs::path there = main / fs::relative(start, folder, error);
       return fs::is_directory(there, error) ? there.lexically_normal() : main;
@@ -47,6 +50,21 @@ fs::path leave_worktree(const fs::path& start) {
     if (folder == folder.root_path()) break;
   }
   return start;
+}
+
+// The nearest folder from `start` upwards that has a folder of that name; in a linked worktree, of the main checkout.
+std::optional<fs::path> find_parent_with(const char* name, const fs::path& start) {
+  std::error_code error;
+  fs::path absolute = fs::absolute(start, error).lexically_normal();
+  if (error) return std::nullopt;
+  // "a/b/." has an empty last component.
+  if (absolute.filename().empty()) absolute = absolute.parent_path();
+  for (fs::path folder = leave_worktree(absolute); !error; folder = folder.parent_path()) {
+    if (fs::is_directory(folder / name, error)) return folder;
+    error.clear();
+    if (folder == folder.root_path() || folder.empty()) break;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -67,18 +85,26 @@ std::optional<std::string> variable(const char* name) {
   return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
 }
 
-std::optional<fs::path> find_project(const fs::path& start) {
+std::optional<fs::path> find_project(const fs::path& start) { return find_parent_with(".reeve", start); }
+
+bool has_own_state(const fs::path& project) {
   std::error_code error;
-  fs::path absolute = fs::absolute(start, error).lexically_normal();
-  if (error) return std::nullopt;
-  // "a/b/." has an empty last component.
-  if (absolute.filename().empty()) absolute = absolute.parent_path();
-  for (fs::path folder = leave_worktree(absolute); !error; folder = folder.parent_path()) {
-    if (fs::is_directory(folder / ".reeve", error)) return folder;
-    error.clear();
-    if (folder == folder.root_path() || folder.empty()) break;
+  if (fs::exists(fs::symlink_status(project / ".reeve" / "state", error))) return true;
+  try {
+    auto source = read_if_there(project / ".reeve" / "config.yaml", "");
+    return source != nullptr && spec::find_state_place(std::move(source)) == model::StatePlace::project;
+  } catch (const base::Error&) {
+    // Reported by whatever reads the whole config.
+    return false;
   }
-  return std::nullopt;
+}
+
+std::optional<fs::path> find_checkout(const fs::path& start) {
+  std::error_code error;
+  const fs::path resolved = fs::weakly_canonical(start, error);
+  const fs::path& folder = error ? start : resolved;
+  const auto project = find_project(folder);
+  return project ? project : find_parent_with(".git", folder);
 }
 
 std::shared_ptr<const spec::Source> read_source(const std::string& name) {
@@ -126,16 +152,24 @@ FoundConfig load_config(const std::optional<fs::path>& project, const std::vecto
   return load(project, std::move(sources));
 }
 
-FoundConfig load_config_to_trust(const fs::path& project) {
-  return load(project, {.is_trusted = [](const std::string&) { return true; }});
+spec::DaemonKeys judge_daemon_keys(const fs::path& project, const std::optional<StateFolder>& folder) {
+  if (folder && folder->project() == project) return spec::DaemonKeys::count;
+  if (!has_own_state(project)) return spec::DaemonKeys::refused;
+  return folder ? spec::DaemonKeys::ignored : spec::DaemonKeys::count;
+}
+
+FoundConfig load_config_to_trust(const fs::path& project, const std::optional<StateFolder>& folder) {
+  const bool is_refused = judge_daemon_keys(project, folder) == spec::DaemonKeys::refused;
+  return load(project, {.is_trusted = [](const std::string&) { return true; },
+                        .daemon_keys = is_refused ? spec::DaemonKeys::refused : spec::DaemonKeys::count});
 }
 
 FoundConfig load_config_of(const StateFolder& folder) { return load_config(folder.project(), {}); }
 
 FoundConfig load_config_for(const StateFolder& folder, const fs::path& named) {
   const auto project = named.empty() ? std::nullopt : find_project(named);
-  if (!project || project == folder.project()) return load_config_of(folder);
-  return load_config(project, {}, spec::DaemonKeys::ignored);
+  if (!project) return load_config_of(folder);
+  return load_config(project, {}, judge_daemon_keys(*project, folder));
 }
 
 }  // namespace reeve::project

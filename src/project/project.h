@@ -31,6 +31,13 @@ std::optional<std::string> variable(const char* name);
 // instead: files in a worktree may be written by an agent and must not configure anything.
 std::optional<std::filesystem::path> find_project(const std::filesystem::path& start);
 
+// Whether the project keeps its own state: `.reeve/state` exists, or its config says `state: project`.
+bool has_own_state(const std::filesystem::path& project);
+
+// The project that something in a folder belongs to, with symlinks resolved, so that a project has one path:
+// find_project(), else the main checkout of the git repository around the folder.
+std::optional<std::filesystem::path> find_checkout(const std::filesystem::path& start);
+
 // Reads the file that the user named; `-` is standard input. Throws base::Error.
 std::shared_ptr<const spec::Source> read_source(const std::string& name);
 
@@ -43,8 +50,11 @@ struct FoundConfig {
 // Decides which settings of a project's file take effect (project/trust.h), again with every call.
 FoundConfig load_config(const std::optional<std::filesystem::path>& project, const std::vector<std::string>& settings,
                         spec::DaemonKeys daemon_keys = spec::DaemonKeys::count);
+// What becomes of the project's keys that configure a daemon when the daemon of that folder reads them. Without a
+// folder, because the user has no home: as for the daemon that the project would have.
+spec::DaemonKeys judge_daemon_keys(const std::filesystem::path& project, const std::optional<StateFolder>& folder);
 // Loads the config as if the project's file were trusted, only to show the effect of trusting it.
-FoundConfig load_config_to_trust(const std::filesystem::path& project);
+FoundConfig load_config_to_trust(const std::filesystem::path& project, const std::optional<StateFolder>& folder);
 
 // The config that the state folder's daemon uses: that of its project, or the user's alone.
 FoundConfig load_config_of(const StateFolder& folder);

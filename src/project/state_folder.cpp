@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "project/project.h"
+#include "project/trust.h"
 
 namespace reeve::project {
 
@@ -13,12 +14,22 @@ std::optional<fs::path> StateFolder::project() const {
   return is_of_project ? std::optional(around.parent_path()) : std::nullopt;
 }
 
-StateFolder find_state_folder(const std::optional<std::string>& wanted, const fs::path& start) {
+std::optional<StateFolder> find_common_state() {
+  auto root = user_state_folder();
+  return root ? std::optional(StateFolder{std::move(*root)}) : std::nullopt;
+}
+
+std::optional<StateFolder> find_any_state_folder(const std::optional<std::string>& wanted, const fs::path& start) {
   const auto named = wanted ? wanted : variable("REEVE_STATE");
-  if (named) return {fs::absolute(*named).lexically_normal()};
-  if (const auto project = find_project(start)) return {*project / ".reeve" / "state"};
-  if (const auto state = variable("XDG_STATE_HOME")) return {fs::path(*state) / "reeve"};
-  if (const auto home = variable("HOME")) return {fs::path(*home) / ".local" / "state" / "reeve"};
+  if (named) return StateFolder{fs::absolute(*named).lexically_normal()};
+  if (const auto project = find_project(start); project && has_own_state(*project)) {
+    return StateFolder{*project / ".reeve" / "state"};
+  }
+  return find_common_state();
+}
+
+StateFolder find_state_folder(const std::optional<std::string>& wanted, const fs::path& start) {
+  if (auto found = find_any_state_folder(wanted, start)) return std::move(*found);
   throw base::Error(base::ErrorCode::cli_no_state_folder,
                     "there is no project here and no home folder to keep the state in",
                     "choose one with --state DIR or REEVE_STATE");

@@ -27,8 +27,15 @@ struct StateFolder {
   std::optional<std::filesystem::path> project() const;
 };
 
-// `--state`, REEVE_STATE, `.reeve/state` of the project around `start`, else the user's own. Throws
-// `cli.no_state_folder` if there is none of these.
+// The user's common state folder, which serves all projects without their own. Nothing without a home folder.
+std::optional<StateFolder> find_common_state();
+
+// `--state`, REEVE_STATE, `.reeve/state` of the project around `start` if it keeps its own state, else the common one.
+// Throws `cli.no_state_folder` if there is none of these.
 StateFolder find_state_folder(const std::optional<std::string>& wanted, const std::filesystem::path& start);
+
+// The same, or nothing if there is none of these.
+std::optional<StateFolder> find_any_state_folder(const std::optional<std::string>& wanted,
+                                                 const std::filesystem::path& start);
 
 }  // namespace reeve::project

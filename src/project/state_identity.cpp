@@ -33,7 +33,9 @@ constexpr const char* id_name = "id";
 constexpr const char* ignore_name = ".gitignore";
 constexpr std::string_view aside_prefix = "before-";
 // Names that may be in a new folder: those of a mount point, and of the user's registry.
-constexpr std::array harmless_names = {".gitignore", "known", "trust", "trusted", "lost+found"};
+constexpr std::array harmless_names = {".gitignore", "known", "trust", "trusted", "lost+found",
+                                       // systemd creates it before the daemon starts.
+                                       "reeve.sock"};
 constexpr std::array database_names = {"reeve.db", "reeve.db-wal", "reeve.db-shm", "reeve.db-journal"};
 constexpr std::size_t max_names = 1'000'000;
 

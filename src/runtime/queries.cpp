@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "json/decode.h"
+#include "ledger/claims.h"
 #include "ledger/patches.h"
 #include "ledger/run_questions.h"
 #include "runtime/loop/store_task.h"
@@ -97,6 +98,13 @@ void Queries::find_run(base::RunId id, Done<std::optional<model::Run>> done) con
       std::move(done));
 }
 
+void Queries::find_run_host(base::RunId id, int attempt, Done<std::optional<std::string>> done) const {
+  ask_store(
+      ledger_, loop_,
+      [id, attempt](Transaction& transaction) { return ledger::find_run_host(transaction, id, attempt); },
+      std::move(done));
+}
+
 void Queries::find_run_of_approval(base::ApprovalId id, Done<std::optional<model::Run>> done) const {
   ask_store(
       ledger_, loop_,
@@ -111,6 +119,14 @@ void Queries::find_run_of_approval(base::ApprovalId id, Done<std::optional<model
 void Queries::list_runs(const store::RunFilter& filter, Done<std::vector<model::Run>> done) const {
   ask_store(
       ledger_, loop_, [filter](Transaction& transaction) { return store::list_runs(transaction.session(), filter); },
+      std::move(done));
+}
+
+void Queries::list_projects(const std::string& after, std::int64_t most,
+                            Done<std::vector<model::ProjectRef>> done) const {
+  ask_store(
+      ledger_, loop_,
+      [after, most](Transaction& transaction) { return store::list_projects(transaction.session(), after, most); },
       std::move(done));
 }
 

@@ -16,6 +16,7 @@
 #include "store/approvals.h"
 #include "store/executions.h"
 #include "store/patches.h"
+#include "store/projects.h"
 #include "store/runs.h"
 #include "store/tasks.h"
 #include "wire/pipeline_record.h"
@@ -60,6 +61,8 @@ class Queries {
   void get_run(base::RunId id, Done<model::Run> done) const;
   void find_run(base::RunId id, Done<std::optional<model::Run>> done) const;
   // The run that asked; nothing for an approval without one.
+  // The host that has or had that attempt.
+  void find_run_host(base::RunId id, int attempt, Done<std::optional<std::string>> done) const;
   void find_run_of_approval(base::ApprovalId id, Done<std::optional<model::Run>> done) const;
   void list_runs(const store::RunFilter& filter, Done<std::vector<model::Run>> done) const;
 
@@ -89,6 +92,9 @@ class Queries {
 
   // Reports the id.
   void check_pipeline(base::ExecutionId id, Done<base::ExecutionId> done) const;
+
+  // The projects that have runs or executions, by path, from the first one behind the path `after`.
+  void list_projects(const std::string& after, std::int64_t most, Done<std::vector<model::ProjectRef>> done) const;
 
   void get_patch(base::PatchId id, Done<model::Patch> done) const;
   void list_patches(const store::PatchFilter& filter, Done<std::vector<model::Patch>> done) const;

@@ -104,7 +104,9 @@ void visit_leaves(const base::Value& value, std::vector<std::string>& path, Visi
 
 // Scalars only: a variable can neither select a tool nor hold a list.
 bool can_be_variable(const std::vector<std::string>& path, const base::Value& value) {
-  return value.as_array() == nullptr && value.as_object() == nullptr && !path.empty();
+  // REEVE_STATE names the folder itself.
+  const bool is_state = path.size() == 1 && path.front() == "state";
+  return value.as_array() == nullptr && value.as_object() == nullptr && !path.empty() && !is_state;
 }
 
 const base::Value* find_value(const base::Value& root, const std::vector<std::string>& path) {
@@ -129,6 +131,23 @@ void name_ignored(std::vector<LeftOut> left_out, const model::Config& config, co
     trust.ignored.push_back(std::move(value.value));
     problems.add(std::move(value.warning));
   }
+}
+
+// A relative path in a config file is relative to that file.
+void resolve_path(std::string& path, const YamlNode* node) {
+  const std::filesystem::path given = path;
+  if (node == nullptr || path.empty() || given.is_absolute()) return;
+  const std::filesystem::path file = node->source->name();
+  if (file.has_parent_path()) path = (file.parent_path() / given).lexically_normal().string();
+}
+
+void resolve_paths(model::Config& config, const YamlNode& root) {
+  if (!config.server.tls) return;
+  const YamlNode* server = root.find("server");
+  const YamlNode* tls = server != nullptr ? server->find("tls") : nullptr;
+  if (tls == nullptr) return;
+  resolve_path(config.server.tls->certificate, tls->find("certificate"));
+  resolve_path(config.server.tls->key, tls->find("key"));
 }
 
 bool is_blank(const Source& source) {
@@ -196,6 +215,7 @@ base::Result<LoadedConfig> parse_config(const ConfigSources& sources) {
       merge(loaded.merged_, root, path);
       continue;
     }
+    if (sources.daemon_keys == DaemonKeys::refused) refuse_daemon_keys(root, problems);
     JudgedProject judged = judge_project(root, user, sources.is_trusted, sources.daemon_keys);
     merge(loaded.merged_, judged.root, path);
     loaded.project_trust_ = std::move(judged.trust);
@@ -232,6 +252,7 @@ base::Result<LoadedConfig> parse_config(const ConfigSources& sources) {
   if (!of_ignored.has_errors()) problems.append_new(read_whole(loaded.merged_, loaded.config_));
   problems.sort();
   if (problems.has_errors()) return std::unexpected(std::move(problems));
+  resolve_paths(loaded.config_, loaded.merged_);
   name_ignored(std::move(left_out), loaded.config_, with_ignored, loaded.project_trust_, problems);
   problems.sort();
   loaded.warnings_ = std::move(problems);

@@ -136,6 +136,8 @@ class Search {
       if (key == "tools" || key == "gates" || key == "roles") return search_named(path, value);
       if (key == "policies") return search_policies(path, value);
       if (key == "worktree") return search_worktree(path, value);
+      // Needs no trust: the folder is one that Reeve creates, never one that came with a clone.
+      if (key == "state") return;
       add(path, value, not_trusted);
     });
     return std::move(findings_);
@@ -370,6 +372,26 @@ void find_commands(const YamlNode& root, ProjectTrust& trust) {
 
 }  // namespace
 
+void refuse_daemon_keys(const YamlNode& project, base::Problems& problems) {
+  for (std::size_t i = 0; project.kind == YamlKind::mapping && i < project.member_count(); ++i) {
+    const YamlNode& key = project.key(i);
+    if (!contains(daemon_keys, key.text)) continue;
+    problems.add({.code = ErrorCode::config_daemon_key,
+                  .message = fmt::format("{} configures the daemon, which this project shares with your other projects",
+                                         base::quoted(key.text)),
+                  .place = key.place(),
+                  .fix = "move it to your own config (~/.config/reeve/config.yaml), or give the project its own daemon "
+                         "with `state: project`"});
+  }
+}
+
+std::optional<model::StatePlace> find_state_place(std::shared_ptr<const Source> source) {
+  base::Problems ignored;
+  const auto document = parse_yaml(std::move(source), ignored);
+  const YamlNode* state = document ? document->root.find("state") : nullptr;
+  return state != nullptr ? base::find_enum<model::StatePlace>(state->text) : std::nullopt;
+}
+
 JudgedProject judge_project(const YamlNode& project, const YamlNode* user, const TrustJudge& judge, DaemonKeys daemon) {
   const std::vector<Finding> findings = Search(project, user).take();
   JudgedProject judged;
@@ -387,7 +409,7 @@ JudgedProject judge_project(const YamlNode& project, const YamlNode* user, const
   for (const Finding& finding : findings) {
     std::string_view reason = trust.is_trusted ? std::string_view() : finding.reason;
     if (finding.is_users_only) reason = users_only;
-    const bool is_elsewhere = daemon == DaemonKeys::ignored && contains(daemon_keys, finding.path.front());
+    const bool is_elsewhere = daemon != DaemonKeys::count && contains(daemon_keys, finding.path.front());
     if (reason.empty() && is_elsewhere) reason = elsewhere;
     if (reason.empty()) continue;
     dropped.insert(finding.value);

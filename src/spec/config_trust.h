@@ -1,11 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/problem.h"
 #include "base/value.h"
+#include "model/config.h"
 #include "spec/yaml.h"
 
 // Which settings a project's config file may make for the user who cloned it (SPEC §7, "Trust").
@@ -40,8 +43,9 @@ struct ProjectTrust {
 };
 
 // Whether `store`, `server`, `log`, `notify` and `supervision` of a trusted project take effect: they configure a
-// daemon, so they apply only to the project's own daemon.
-enum class DaemonKeys { count, ignored };
+// daemon, so they apply only to the project's own daemon. `ignored`: the project has one, but another daemon reads the
+// file. `refused`: the project has none, so they are errors.
+enum class DaemonKeys { count, ignored, refused };
 
 // Called once, with the digest of the keys that need trust.
 using TrustJudge = std::function<bool(const std::string& digest)>;
@@ -59,6 +63,11 @@ struct JudgedProject {
   ProjectTrust trust;
   std::vector<LeftOut> left_out;
 };
+// Reports each key of a project's file that configures the daemon.
+void refuse_daemon_keys(const YamlNode& project, base::Problems& problems);
+// The value of the top-level key `state`, as far as the text can be parsed: needed before anything else is known.
+std::optional<model::StatePlace> find_state_place(std::shared_ptr<const Source> source);
+
 // An empty judge trusts nothing.
 JudgedProject judge_project(const YamlNode& project, const YamlNode* user, const TrustJudge& judge, DaemonKeys daemon);
 

@@ -4,6 +4,7 @@
 
 #include "json/encode.h"
 #include "store/stored_json.h"
+#include "store/stored_project.h"
 
 namespace reeve::store {
 
@@ -60,6 +61,7 @@ ApprovalRow read_approval(const Row& row) {
   approval.secret = row.integer(27) != 0;
   approval.advisory = row.integer(28) != 0;
   approval.answer = row.find_text(29);
+  approval.project = find_project(row, 30);
   return result;
 }
 
@@ -116,7 +118,8 @@ std::vector<model::Approval> list_approvals(Session& session, const ApprovalFilt
       session.query(Sql::approvals_pending_of_run,
                     {{"run", filter.run->number()}, {"after", after}, {"most", filter.most}}, take);
     } else {
-      session.query(Sql::approvals_pending, {{"after", after}, {"most", filter.most}}, take);
+      session.query(Sql::approvals_pending, {{"after", after}, {"project", filter.project}, {"most", filter.most}},
+                    take);
     }
     return found;
   }
@@ -133,7 +136,9 @@ std::vector<model::Approval> list_approvals(Session& session, const ApprovalFilt
                   {{"run", filter.run->number()}, {"before", before}, {"statuses", statuses}, {"most", filter.most}},
                   take);
   } else {
-    session.query(Sql::approvals_list, {{"before", before}, {"statuses", statuses}, {"most", filter.most}}, take);
+    session.query(Sql::approvals_list,
+                  {{"before", before}, {"statuses", statuses}, {"project", filter.project}, {"most", filter.most}},
+                  take);
   }
   return found;
 }

@@ -34,6 +34,8 @@ struct ApprovalFilter {
   std::optional<base::RunId> run = {};
   // Only approvals after this one in listing order.
   std::optional<base::ApprovalId> after = {};
+  // The path of a project; not combined with `run`.
+  std::optional<std::string> project = {};
   std::int64_t most = 50;
 };
 // Pending approvals alone are listed oldest first (PIP-5), every other selection newest first.

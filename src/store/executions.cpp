@@ -5,6 +5,7 @@
 #include "store/approvals.h"
 #include "store/runs.h"
 #include "store/stored_json.h"
+#include "store/stored_project.h"
 
 namespace reeve::store {
 
@@ -44,6 +45,7 @@ Execution read_execution(const Row& row) {
   execution.tally = {row.integer(10), row.integer(11), row.integer(12), row.integer(13)};
   execution.phase_name = row.find_text(14);
   execution.metadata = decode_stored<std::map<std::string, std::string>>(row.text(15));
+  execution.project = find_project(row, 16);
   return execution;
 }
 
@@ -95,6 +97,7 @@ std::vector<Execution> list_executions(Session& session, const ExecutionFilter& 
                  {"label", filter.label},
                  {"workflow", filter.workflow},
                  {"start", filter.workflow_start},
+                 {"project", filter.project},
                  {"most", filter.most}},
                 [&](const Row& row) { found.push_back(read_execution(row)); });
   return found;
@@ -104,8 +107,8 @@ std::optional<Execution> find_execution(Session& session, base::ExecutionId id, 
   std::optional<Execution> found;
   session.query(Sql::execution_load, {{"execution", id.number()}}, [&](const Row& row) {
     found = read_execution(row);
-    found->inputs = find_json(row, 16);
-    found->config = config_facts(find_json(row, 17));
+    found->inputs = find_json(row, 17);
+    found->config = config_facts(find_json(row, 18));
   });
   if (!found || detail == NodeDetail::none) return found;
   const Sql statement = detail == NodeDetail::all ? Sql::execution_nodes : Sql::execution_nodes_brief;

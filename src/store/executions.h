@@ -22,6 +22,8 @@ struct ExecutionFilter {
   std::optional<std::string> workflow_start = {};
   // Only entries before this one.
   std::optional<base::ExecutionId> before = {};
+  // The path of a project.
+  std::optional<std::string> project = {};
   std::int64_t most = 50;
 };
 // Newest first, without nodes, inputs and config.

@@ -79,7 +79,8 @@ std::vector<model::Patch> list_patches(Session& session, const PatchFilter& filt
         {{"execution", filter.execution->number()}, {"before", before}, {"states", states}, {"most", filter.most}},
         take);
   } else {
-    session.query(Sql::patches_list, {{"before", before}, {"states", states}, {"most", filter.most}}, take);
+    session.query(Sql::patches_list,
+                  {{"before", before}, {"states", states}, {"project", filter.project}, {"most", filter.most}}, take);
   }
   return found;
 }

@@ -33,6 +33,8 @@ std::vector<PatchRow> find_patches(Session& session, base::ExecutionId root);
 struct PatchFilter {
   // The execution that made them, or on whose branch they were made.
   std::optional<base::ExecutionId> execution = {};
+  // The path of their project; not combined with `execution`.
+  std::optional<std::string> project = {};
   // Empty: all.
   std::vector<model::PatchState> states = {};
   // Only entries before this one.

@@ -5,6 +5,7 @@
 #include "json/encode.h"
 #include "json/plain_reader.h"
 #include "store/stored_json.h"
+#include "store/stored_project.h"
 
 namespace reeve::store {
 
@@ -47,6 +48,7 @@ RunRow read_run(const Row& row) {
   run.tool_errors = decode_column<std::vector<model::ToolError>>(row.text(20));
   run.metadata = decode_column<std::map<std::string, std::string>>(row.text(21));
   result.version = row.integer(22);
+  run.project = find_project(row, 23);
   return result;
 }
 
@@ -66,8 +68,14 @@ std::vector<model::Run> list_runs(Session& session, const RunFilter& filter) {
   }
   const std::int64_t before = filter.before ? filter.before->number() : std::numeric_limits<std::int64_t>::max();
   std::vector<model::Run> found;
-  session.query(Sql::runs_list, {{"before", before}, {"statuses", statuses}, {"most", filter.most}},
-                [&](const Row& row) { found.push_back(read_run(row).run); });
+  const auto take = [&](const Row& row) { found.push_back(read_run(row).run); };
+  if (filter.project) {
+    session.query(Sql::runs_list_of_project,
+                  {{"project", *filter.project}, {"before", before}, {"statuses", statuses}, {"most", filter.most}},
+                  take);
+  } else {
+    session.query(Sql::runs_list, {{"before", before}, {"statuses", statuses}, {"most", filter.most}}, take);
+  }
   return found;
 }
 
@@ -81,7 +89,8 @@ base::RunId insert_run(Session& session, const model::Run& run, const std::strin
                                      {"argv", json::encode(json::to_value(run.argv))},
                                      {"cwd", run.cwd},
                                      {"metadata", json::encode(json::to_value(run.metadata))},
-                                     {"now", now}}));
+                                     {"now", now},
+                                     {"project", path_of(run.project)}}));
 }
 
 }  // namespace reeve::store

@@ -22,6 +22,8 @@ struct RunFilter {
   std::vector<model::RunStatus> statuses = {};
   // Only entries before this one.
   std::optional<base::RunId> before = {};
+  // The path of a project.
+  std::optional<std::string> project = {};
   std::int64_t most = 50;
 };
 std::vector<model::Run> list_runs(Session& session, const RunFilter& filter);

@@ -24,6 +24,7 @@ model::Token read_token(const Row& row) {
   token.expires_at = row.find_time(4);
   token.last_used_at = row.find_time(5);
   token.revoked_at = row.find_time(6);
+  token.project = row.find_text(7);
   return token;
 }
 
@@ -63,7 +64,8 @@ void insert_token(Session& session, const model::Token& token, const std::string
                                     {"scopes", scopes},
                                     {"now", base::format_time(token.created_at)},
                                     {"created_by", token.created_by},
-                                    {"expires_at", expires_at}});
+                                    {"expires_at", expires_at},
+                                    {"project", token.project}});
 }
 
 void write_token_revoked(Session& session, const std::string& name, const std::string& now) {

@@ -9,6 +9,7 @@
 #include "json/encode.h"
 #include "json/fields.h"
 #include "view/patch_text.h"
+#include "view/project_names.h"
 #include "view/run_text.h"
 #include "view/safe_text.h"
 #include "view/status.h"
@@ -251,17 +252,23 @@ std::string decision_text(const Approval& approval, WallTime now) {
 
 Table approvals_table(const std::vector<Approval>& approvals, const Style& style, std::optional<WallTime> now) {
   if (!now) {
-    Table table({"ID", "STATUS", "WHO", "QUESTION", "OPTIONS", "SINCE", "UNTIL", "CHOSEN", "BY", "ADVISORY"});
+    Table table(
+        {"ID", "STATUS", "WHO", "QUESTION", "OPTIONS", "SINCE", "UNTIL", "CHOSEN", "BY", "ADVISORY", "PROJECT"});
     for (const Approval& approval : approvals) {
       table.add({approval.approval_id.text(), std::string(base::spell(approval.status)), asker_text(approval),
                  question_line(approval), options_text(approval), base::format_time(approval.created_at),
                  approval.expires_at ? base::format_time(*approval.expires_at) : "", approval.chosen_value.value_or(""),
-                 approval.decided_by.value_or(""), approval.advisory ? "advisory" : ""});
+                 approval.decided_by.value_or(""), approval.advisory ? "advisory" : "", path_text(approval.project)});
     }
     return table;
   }
-  Table table({"ID", "STATUS", "WHO", "QUESTION", "OPTIONS", "AGE", "NOTE"});
+  Table table({"ID", "STATUS", "WHO", "QUESTION", "OPTIONS", "AGE", "NOTE", "PROJECT"});
+  ProjectNames projects;
+  projects.add_all(approvals);
   table.shorten_first(4);
+  // When the terminal is narrow, the end of the question's time matters more than its options.
+  constexpr std::size_t columns_for_options = 100;
+  const bool is_narrow = now && style.columns > 0 && style.columns < columns_for_options;
   const auto fit = [&](const std::string& text, std::size_t columns) {
     return base::fit_width(text, columns, style.ascii);
   };
@@ -274,9 +281,10 @@ Table approvals_table(const std::vector<Approval>& approvals, const Style& style
                {fmt::format("{} {}", style.pick(look.sign, look.ascii), base::spell(approval.status)), look.tint},
                {fit(asker_text(approval), asker_columns)},
                {fit(question_line(approval), question_columns)},
-               {fit(options_text(approval), options_columns)},
+               {is_narrow ? std::string() : fit(options_text(approval), options_columns)},
                {age_text(*now - approval.created_at)},
-               {note}});
+               {note},
+               {projects.of(approval.project)}});
   }
   return table;
 }
@@ -296,6 +304,7 @@ std::string approval_details(const Approval& approval, const std::optional<model
   const bool is_change = now && approval.delivery == model::Delivery::apply && approval.arguments;
   if (is_change) describe_change(*approval.arguments, fields, style);
   describe_action(approval, run, fields, is_change);
+  fields.line("project", path_text(approval.project));
   fields.line("tool_run_id", approval.tool_run_id ? approval.tool_run_id->text() : "");
   fields.line("execution_id", approval.execution_id ? approval.execution_id->text() : "");
   fields.line("node_id", approval.node_id.value_or(""));

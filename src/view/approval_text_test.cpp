@@ -23,6 +23,7 @@ const base::WallTime now = *base::parse_time("2026-11-15T12:00:00.000Z");
 
 Approval pending() {
   Approval approval{.approval_id = ApprovalId(30),
+                    .project = model::make_project_ref("/home/ana/shop"),
                     .tool_run_id = base::RunId(90),
                     .tool_name = "aider",
                     .tool_ref = "push-1",
@@ -69,18 +70,18 @@ TEST(ApprovalText, statuses_have_symbol_word_and_colour) {
 
 TEST(ApprovalText, terminal_listing_is_a_table) {
   EXPECT_EQ("\n" + approvals_table({pending(), decided()}, {}, now).for_terminal({}), R"(
-ID     STATUS      WHO          QUESTION                                  OPTIONS                       AGE  NOTE
-AP-30  ◆ pending   aider TR-90  Run `git push`? It cannot be taken back.  staging, everywhere, reject*  3m   until 15:00, then reject; advisory
-AP-29  ✓ approved  aider TR-90  Run `git push`? It cannot be taken back.  staging, everywhere, reject*  3m   approved by ana: ship it (1m ago)
+ID     STATUS      WHO          QUESTION                                  OPTIONS                       AGE  NOTE                                PROJECT
+AP-30  ◆ pending   aider TR-90  Run `git push`? It cannot be taken back.  staging, everywhere, reject*  3m   until 15:00, then reject; advisory  shop
+AP-29  ✓ approved  aider TR-90  Run `git push`? It cannot be taken back.  staging, everywhere, reject*  3m   approved by ana: ship it (1m ago)   shop
 )");
 }
 
 TEST(ApprovalText, piped_listing_is_tab_separated) {
   EXPECT_EQ(approvals_table({pending(), decided()}, {}, {}).for_pipe(),
             "AP-30\tpending\taider TR-90\tRun `git push`? It cannot be taken back.\tstaging, everywhere, reject*\t"
-            "2026-11-15T11:57:00.000Z\t2026-11-15T15:00:00.000Z\t\t\tadvisory\n"
+            "2026-11-15T11:57:00.000Z\t2026-11-15T15:00:00.000Z\t\t\tadvisory\t/home/ana/shop\n"
             "AP-29\tapproved\taider TR-90\tRun `git push`? It cannot be taken back.\tstaging, everywhere, reject*\t"
-            "2026-11-15T11:57:00.000Z\t2026-11-15T15:00:00.000Z\tstaging\tana\t\n");
+            "2026-11-15T11:57:00.000Z\t2026-11-15T15:00:00.000Z\tstaging\tana\t\t/home/ana/shop\n");
 }
 
 TEST(ApprovalText, details_on_a_terminal_have_every_section) {
@@ -151,7 +152,7 @@ TEST(ApprovalText, hostile_text_is_escaped_and_visible) {
   EXPECT_THAT(approval_details(approval, {}, {}, now), HasSubstr("rm -rf /"));
   // One line stays one line, and each row has its cells.
   EXPECT_EQ(std::ranges::count(approvals_table({approval}, {}, {}).for_pipe(), '\n'), 1);
-  EXPECT_EQ(std::ranges::count(approvals_table({approval}, {}, {}).for_pipe(), '\t'), 9);
+  EXPECT_EQ(std::ranges::count(approvals_table({approval}, {}, {}).for_pipe(), '\t'), 10);
 }
 
 TEST(ApprovalText, long_question_is_cut_in_the_listing) {

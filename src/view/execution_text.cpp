@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "json/encode.h"
 #include "view/approval_text.h"
+#include "view/project_names.h"
 #include "view/run_text.h"
 #include "view/status.h"
 
@@ -304,7 +305,9 @@ base::Milliseconds execution_span(const Execution& execution, WallTime now) {
 }
 
 Table executions_table(const std::vector<Execution>& executions, const Style& style, std::optional<WallTime> now) {
-  Table table({"ID", "STATUS", "WORKFLOW", "LABEL", "AGE", "TOOK", "NOTE"});
+  Table table({"ID", "STATUS", "WORKFLOW", "LABEL", "AGE", "TOOK", "NOTE", "PROJECT"});
+  ProjectNames projects;
+  projects.add_all(executions);
   for (const Execution& execution : executions) {
     const Look look = look_of(execution.status);
     std::string status(base::spell(execution.status));
@@ -327,7 +330,8 @@ Table executions_table(const std::vector<Execution>& executions, const Style& st
                {execution.label.value_or("")},
                {time_or_empty(execution.started_at, now)},
                {took},
-               {note}});
+               {note},
+               {now ? projects.of(execution.project) : path_text(execution.project)}});
   }
   return table;
 }

@@ -1,16 +1,13 @@
 #include "view/run_text.h"
 
 #include <algorithm>
-#include <array>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "view/approval_text.h"
-#include "view/execution_text.h"
-#include "view/patch_text.h"
+#include "view/project_names.h"
 #include "view/status.h"
 
 namespace reeve::view {
@@ -75,179 +72,6 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-std::string hint_for(const Run& run) {
-  switch (run.status) {
-    case RunStatus::waiting_approval:
-      return fmt::format("reeve show {}", run.tool_run_id.text());
-    case RunStatus::stalled:
-      return fmt::format("reeve attach {}", run.tool_run_id.text());
-    default:
-      return fmt::format("reeve logs {}", run.tool_run_id.text());
-  }
-}
-
-// By urgency (UX).
-struct Group {
-  RunStatus status;
-  std::string_view words;
-  std::size_t NewsCounts::* count;
-};
-constexpr auto groups = std::to_array<Group>({
-    {RunStatus::waiting_approval, "waiting for you", &NewsCounts::waiting_approval},
-    {RunStatus::stalled, "stalled", &NewsCounts::stalled},
-    {RunStatus::failed, "failed", &NewsCounts::failed},
-    {RunStatus::running, "running", &NewsCounts::running},
-    {RunStatus::queued, "queued", &NewsCounts::queued},
-});
-
-std::string padded(std::string text, std::size_t width) {
-  return text.append(width - std::min(width, base::display_width(text)), ' ');
-}
-
-// A line about something that needs a person.
-struct NeedyRow {
-  std::string id;
-  std::string who;
-  std::string what;
-  std::string age;
-  // The command to act on it, or the deadline.
-  std::string hint;
-  // The same for narrow terminals.
-  std::string brief_hint = hint;
-};
-
-NeedyRow needy_row(const Run& run, WallTime now) {
-  const auto since = run.completed_at ? run.completed_at : run.last_output_at;
-  return {.id = run.tool_run_id.text(),
-          .who = base::visible(run.tool_name),
-          .what = base::visible(run_note(run, now)),
-          .age = since ? age_text(now - *since) : "",
-          .hint = hint_for(run)};
-}
-
-NeedyRow needy_row(const model::Approval& approval, WallTime now) {
-  return {.id = approval.approval_id.text(),
-          .who = asker_text(approval),
-          .what = question_line(approval),
-          .age = age_text(now - approval.created_at),
-          .hint = until_text(approval, now),
-          .brief_hint = approval.expires_at ? "until " + clock_text(*approval.expires_at, now) : ""};
-}
-
-NeedyRow needy_row(const model::Execution& execution, WallTime now) {
-  return {.id = execution.execution_id.text(),
-          .who = base::visible(execution.workflow_name),
-          .what = base::visible(execution_note(execution)),
-          .age = age_text(now - execution.completed_at.value_or(execution.started_at)),
-          .hint = fmt::format("reeve flow show {}", execution.execution_id.text())};
-}
-
-std::string reason_of(const model::Patch& patch) {
-  return patch.history.empty() ? std::string() : patch.history.back().reason.value_or("");
-}
-
-std::string maker_of(const model::Patch& patch) {
-  return fmt::format("{}/{}", patch.execution_id.text(), base::visible(patch.node_id));
-}
-
-NeedyRow needy_row(const model::Patch& patch, WallTime now) {
-  return {.id = patch.patch_id.text(),
-          .who = maker_of(patch),
-          .what = fmt::format("{}: {}", base::spell(patch.state), base::visible(reason_of(patch))),
-          .age = age_text(now - (patch.history.empty() ? patch.created_at : patch.history.back().at)),
-          .hint = fmt::format("reeve patch show {}", patch.patch_id.text())};
-}
-
-// The group of an execution; executions never stall.
-RunStatus group_of(const Run& run) { return run.status == RunStatus::failed_timeout ? RunStatus::failed : run.status; }
-
-RunStatus group_of(const model::Execution& execution) {
-  return execution.status == model::ExecutionStatus::waiting_approval ? RunStatus::waiting_approval : RunStatus::failed;
-}
-
-// The widths of the parts of a line, so that it fits the terminal.
-struct NeedyWidths {
-  std::size_t id = 0;
-  std::size_t who = 0;
-  std::size_t what = 0;
-  std::size_t hint = 0;
-
-  // The indent, the gaps and the age column.
-  std::size_t total() const { return id + who + what + hint + 2 + 2 + 2 + 2 + 4 + 3; }
-};
-
-NeedyWidths measure(const std::vector<NeedyRow>& rows) {
-  constexpr std::size_t who_columns = 20;
-  constexpr std::size_t what_columns = 50;
-  NeedyWidths widths;
-  for (const NeedyRow& row : rows) {
-    widths.id = std::max(widths.id, row.id.size());
-    widths.who = std::max(widths.who, std::min(who_columns, base::display_width(row.who)));
-    widths.what = std::max(widths.what, std::min(what_columns, base::display_width(row.what)));
-    widths.hint = std::max(widths.hint, base::display_width(row.hint));
-  }
-  return widths;
-}
-
-// The least important part is shortened first: who it is, then the text, then the command.
-NeedyWidths fit(std::vector<NeedyRow>& rows, std::size_t columns) {
-  constexpr std::size_t least_who = 11;
-  constexpr std::size_t least_what = 16;
-  NeedyWidths widths = measure(rows);
-  if (columns == 0) return widths;
-  if (widths.total() > columns) {
-    for (NeedyRow& row : rows) row.hint = row.brief_hint;
-    widths = measure(rows);
-  }
-  const auto shorten = [&](std::size_t& width, std::size_t least) {
-    const std::size_t excess = widths.total() > columns ? widths.total() - columns : 0;
-    width -= std::min(excess, width - std::min(width, least));
-  };
-  shorten(widths.who, least_who);
-  shorten(widths.what, least_what);
-  shorten(widths.hint, 0);
-  return widths;
-}
-
-std::string needy_lines(std::vector<NeedyRow> rows, const Style& style) {
-  const NeedyWidths widths = fit(rows, style.columns);
-  const auto cell = [&](const std::string& text, std::size_t width) {
-    return padded(base::fit_width(text, width, style.ascii), width);
-  };
-  std::string text;
-  for (const NeedyRow& row : rows) {
-    std::string line = fmt::format("  {}  {}  {}  {:>4}   {}", padded(row.id, widths.id), cell(row.who, widths.who),
-                                   cell(row.what, widths.what), row.age, cell(row.hint, widths.hint));
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
-
-// "◆ 2 waiting for you   ▲ 1 stalled", on as many lines as it takes.
-class HeadLine {
- public:
-  explicit HeadLine(const Style& style) : style_(style) {}
-
-  void add(const Look& look, std::size_t count, std::string_view words) {
-    constexpr std::size_t gap = 3;
-    const std::string rest = fmt::format(" {} {}", count, words);
-    const std::string_view sign = style_.pick(look.sign, look.ascii);
-    const std::size_t width = base::display_width(sign) + base::display_width(rest);
-    const bool fits = style_.columns == 0 || width_ + gap + width <= style_.columns;
-    if (!text_.empty()) text_ += fits ? std::string(gap, ' ') : "\n";
-    width_ = text_.empty() || !fits ? width : width_ + gap + width;
-    text_ += style_.paint(look.tint, sign) + rest;
-  }
-  bool empty() const { return text_.empty(); }
-  const std::string& text() const { return text_; }
-
- private:
-  const Style& style_;
-  std::string text_;
-  std::size_t width_ = 0;
-};
-
 }  // namespace
 
 std::string run_note(const Run& run, WallTime now) {
@@ -274,9 +98,9 @@ std::string command_text(const std::vector<std::string>& argv) {
   return text;
 }
 
-namespace {
-
 void add_runs(Table& table, const std::vector<Run>& runs, const Style& style, std::optional<WallTime> now) {
+  ProjectNames projects;
+  projects.add_all(runs);
   for (const Run& run : runs) {
     const Look look = look_of(run.status);
     std::string status(base::spell(run.status));
@@ -293,14 +117,13 @@ void add_runs(Table& table, const std::vector<Run>& runs, const Style& style, st
                {time_or_empty(run.started_at, now)},
                {duration_of(run, now)},
                {command},
-               {note}});
+               {note},
+               {now ? projects.of(run.project) : path_text(run.project)}});
   }
 }
 
-}  // namespace
-
 Table runs_table(const std::vector<Run>& runs, const Style& style, std::optional<WallTime> now) {
-  Table table({"ID", "STATUS", "TOOL", "AGE", "TOOK", "COMMAND", "NOTE"});
+  Table table({"ID", "STATUS", "TOOL", "AGE", "TOOK", "COMMAND", "NOTE", "PROJECT"});
   table.shorten_first(5);
   add_runs(table, runs, style, now);
   return table;
@@ -339,6 +162,7 @@ std::string run_details(const Run& run, const std::vector<model::Approval>& aske
   line("attempt", fmt::format("{}", run.attempt));
   line("command", command_text(run.argv));
   line("cwd", run.cwd);
+  line("project", path_text(run.project));
   line("execution_id", run.execution_id ? run.execution_id->text() : "");
   line("node_id", run.node_id.value_or(""));
   line("agent_id", run.agent_id ? run.agent_id->text() : "");
@@ -360,95 +184,6 @@ std::string run_details(const Run& run, const std::vector<model::Approval>& aske
 std::vector<Run> by_attention(std::vector<Run> runs) {
   std::ranges::sort(runs, {}, [](const Run& run) { return std::pair(rank(run), -run.tool_run_id.number()); });
   return runs;
-}
-
-bool waits_for(const Run& run, const std::vector<model::Approval>& approvals) {
-  return run.status == RunStatus::waiting_approval &&
-         std::ranges::any_of(approvals, [&](const auto& approval) { return approval.tool_run_id == run.tool_run_id; });
-}
-
-namespace {
-
-// ISO-3: patches that must be applied by hand.
-void add_patches(const std::vector<model::Patch>& patches, WallTime now, Overview& overview, HeadLine& head,
-                 std::vector<NeedyRow>& rows) {
-  if (patches.empty()) return;
-  for (const model::Patch& patch : patches) rows.push_back(needy_row(patch, now));
-  if (overview.next.empty()) overview.next = fmt::format("reeve patch show {}", patches.front().patch_id.text());
-  head.add(look_of(patches.front().state), patches.size(),
-           patches.size() == 1 ? "patch not applied" : "patches not applied");
-}
-
-}  // namespace
-
-NewsCounts count_news(const News& news) {
-  NewsCounts counts{.waiting_approval = news.approvals.size(), .not_applied = news.patches.size()};
-  for (const Group& group : groups) {
-    for (const Run& run : news.runs) {
-      counts.*group.count += group_of(run) == group.status && !waits_for(run, news.approvals) ? 1 : 0;
-    }
-    for (const model::Execution& execution : news.executions) {
-      counts.*group.count += group_of(execution) == group.status ? 1 : 0;
-    }
-  }
-  return counts;
-}
-
-Overview make_overview(const News& news, const Style& style, WallTime now) {
-  // Only the head of a long queue; the listing has the rest.
-  constexpr std::size_t max_questions = 20;
-  Overview overview;
-  HeadLine head(style);
-  std::vector<NeedyRow> rows;
-  for (const model::Approval& approval : news.approvals) {
-    if (rows.size() == max_questions) break;
-    rows.push_back(needy_row(approval, now));
-  }
-  const std::size_t hidden = news.approvals.size() - rows.size();
-  if (!rows.empty()) overview.next = fmt::format("reeve show {}", rows.front().id);
-  const NewsCounts counts = count_news(news);
-  for (const auto& [wanted, words, member] : groups) {
-    for (const Run& run : news.runs) {
-      if (group_of(run) != wanted || waits_for(run, news.approvals)) continue;
-      const bool is_needy = wanted != RunStatus::running && wanted != RunStatus::queued;
-      if (!is_needy) continue;
-      if (overview.next.empty()) overview.next = hint_for(run);
-      rows.push_back(needy_row(run, now));
-    }
-    for (const model::Execution& execution : news.executions) {
-      if (group_of(execution) != wanted) continue;
-      rows.push_back(needy_row(execution, now));
-      if (overview.next.empty()) overview.next = rows.back().hint;
-    }
-    if (counts.*member > 0) head.add(look_of(wanted), counts.*member, words);
-  }
-  add_patches(news.patches, now, overview, head, rows);
-  overview.text = head.empty() ? "nothing is running and nothing is waiting for you" : head.text();
-  overview.text += '\n';
-  if (!rows.empty()) overview.text += '\n' + needy_lines(std::move(rows), style);
-  if (hidden > 0) overview.text += fmt::format("  and {} more waiting for you: reeve approvals\n", hidden);
-  return overview;
-}
-
-Table overview_table(const News& news, const Style& style) {
-  std::vector<Run> others;
-  std::ranges::copy_if(news.runs, std::back_inserter(others),
-                       [&](const Run& run) { return !waits_for(run, news.approvals); });
-  Table table = runs_table({}, style, {});
-  for (const model::Approval& approval : news.approvals) {
-    table.add({approval.approval_id.text(), std::string(base::spell(approval.status)), asker_text(approval),
-               base::format_time(approval.created_at), "", "", question_line(approval)});
-  }
-  for (const model::Execution& execution : news.executions) {
-    table.add({execution.execution_id.text(), std::string(base::spell(execution.status)), execution.workflow_name,
-               base::format_time(execution.started_at), "", "", execution_note(execution)});
-  }
-  for (const model::Patch& patch : news.patches) {
-    table.add({patch.patch_id.text(), std::string(base::spell(patch.state)), maker_of(patch),
-               base::format_time(patch.created_at), "", "", reason_of(patch)});
-  }
-  add_runs(table, by_attention(std::move(others)), style, {});
-  return table;
 }
 
 }  // namespace reeve::view

@@ -31,6 +31,7 @@ std::vector<Run> some_runs() {
        .started_at = ago(seconds(42)),
        .progress = model::Progress{.percent = 45, .message = "collecting"}},
       {.tool_run_id = RunId(90),
+       .project = model::make_project_ref("/home/ana/shop"),
        .tool_name = "aider",
        .status = RunStatus::waiting_approval,
        .argv = {"aider", "--message", "it's broken"},
@@ -83,8 +84,8 @@ TEST(RunText, durations_are_abbreviated) {
 
 TEST(RunText, terminal_listing_is_a_table) {
   EXPECT_EQ("\n" + runs_table(by_attention(some_runs()), {}, now).for_terminal({}), R"(
-ID     STATUS              TOOL    AGE  TOOK    COMMAND                           NOTE
-TR-90  ◆ waiting_approval  aider   20m  20m00s  aider --message 'it'\''s broken'  waiting for an approval
+ID     STATUS              TOOL    AGE  TOOK    COMMAND                           NOTE                                     PROJECT
+TR-90  ◆ waiting_approval  aider   20m  20m00s  aider --message 'it'\''s broken'  waiting for an approval                  shop
 TR-88  ▲ stalled           codex   30m  30m00s  codex exec                        no output for 6m12s
 TR-91  ● running           pytest  42s  42s     pytest -q                         45 % collecting
 TR-85  ✗ failed            lint    1h   1m00s   make lint                         exit 2: 3 errors in src/net.cpp\x1b[2J
@@ -95,107 +96,7 @@ TR-84  ◔ failed_timeout    slow    2h   30m00s  slow                          
 TEST(RunText, piped_listing_is_tab_separated) {
   EXPECT_EQ(runs_table({some_runs()[3]}, {}, {}).for_pipe(),
             "TR-85\tfailed\tlint\t2026-11-15T10:59:00.000Z\t60000\tmake lint\t"
-            "exit 2: 3 errors in src/net.cpp\\x1b[2J\n");
-}
-
-std::vector<model::Approval> some_questions() {
-  using std::chrono::minutes;
-  model::Approval human{.approval_id = base::ApprovalId(31),
-                        .execution_id = base::ExecutionId(9),
-                        .node_id = "deploy",
-                        .question = "Apply these 17 file changes to main?",
-                        .options = model::default_options(),
-                        .created_at = ago(minutes(12)),
-                        .expires_at = now + minutes(171)};
-  model::Approval tool{.approval_id = base::ApprovalId(32),
-                       .tool_run_id = RunId(90),
-                       .tool_name = "aider",
-                       .question = "Run `git push origin fix-login`?",
-                       .options = model::default_options(),
-                       .created_at = ago(minutes(3)),
-                       .expires_at = now + minutes(180)};
-  return {human, tool};
-}
-
-// UX: what waits for a person, what stalled, what failed; a run that waits stands in the line of its question.
-TEST(RunText, overview_lists_what_needs_a_person_first) {
-  const Overview overview = make_overview({some_questions(), some_runs()}, {}, now);
-  EXPECT_EQ("\n" + overview.text, R"(
-◆ 2 waiting for you   ▲ 1 stalled   ✗ 2 failed   ● 1 running
-
-  AP-31  EX-9/deploy  Apply these 17 file changes to main?     12m   until 14:51, then reject
-  AP-32  aider TR-90  Run `git push origin fix-login`?          3m   until 15:00, then reject
-  TR-88  codex        no output for 6m12s                       6m   reeve attach TR-88
-  TR-85  lint         exit 2: 3 errors in src/net.cpp\x1b[2J    1h   reeve logs TR-85
-  TR-84  slow         timeout                                   2h   reeve logs TR-84
-)");
-  EXPECT_EQ(overview.next, "reeve show AP-31");
-  EXPECT_EQ(make_overview({}, {}, now).text, "nothing is running and nothing is waiting for you\n");
-  EXPECT_EQ(make_overview({.runs = {some_runs()[0]}}, {.ascii = true}, now).text, "> 1 running\n");
-}
-
-TEST(RunText, counts_match_the_first_line) {
-  const NewsCounts counts = count_news({some_questions(), some_runs()});
-  EXPECT_EQ(counts.waiting_approval, 2U);
-  EXPECT_EQ(counts.stalled, 1U);
-  EXPECT_EQ(counts.failed, 2U);
-  EXPECT_EQ(counts.running, 1U);
-  EXPECT_EQ(counts.queued, 0U);
-  EXPECT_EQ(counts.not_applied, 0U);
-}
-
-// UX: on 80 columns nothing wraps; the id and what can be done stay.
-TEST(RunText, the_overview_fits_the_terminal) {
-  for (const std::size_t columns : {100UZ, 80UZ, 60UZ}) {
-    const std::string text = make_overview({some_questions(), some_runs()}, {.columns = columns}, now).text;
-    for (const std::string_view line : base::split(text, '\n')) {
-      EXPECT_LE(base::display_width(line), columns) << line;
-    }
-    for (const char* part : {"AP-31", "until 14:51", "TR-88", "Apply these"}) {
-      EXPECT_TRUE(text.find(part) != std::string::npos) << part << " at " << columns << "\n" << text;
-    }
-    const bool has_room = columns >= 80;
-    EXPECT_EQ(text.find("reeve attach TR-88") != std::string::npos, has_room) << text;
-  }
-}
-
-TEST(RunText, waiting_run_without_a_listed_question_is_shown) {
-  const Overview overview = make_overview({.runs = {some_runs()[1]}}, {}, now);
-  EXPECT_EQ("\n" + overview.text, R"(
-◆ 1 waiting for you
-
-  TR-90  aider  waiting for an approval    3m   reeve show TR-90
-)");
-  EXPECT_EQ(overview.next, "reeve show TR-90");
-}
-
-// ISO-3.
-TEST(RunText, unapplied_patch_is_shown_in_the_overview) {
-  model::Patch patch;
-  patch.patch_id = base::PatchId(8);
-  patch.execution_id = base::ExecutionId(14);
-  patch.node_id = "fix\x1b";
-  patch.state = model::PatchState::conflicted;
-  patch.history = {{.state = model::PatchState::conflicted, .at = now, .reason = "you changed the same: a.txt"}};
-  const Overview overview = make_overview({.patches = {patch}}, {}, now);
-  EXPECT_TRUE(overview.text.find("1 patch not applied\n") != std::string::npos) << overview.text;
-  EXPECT_TRUE(overview.text.find("conflicted: you changed the same: a.txt") != std::string::npos) << overview.text;
-  EXPECT_EQ(overview.text.find('\x1b'), std::string::npos);
-  EXPECT_EQ(overview.next, "reeve patch show PA-8");
-  EXPECT_TRUE(overview_table({.patches = {patch}}, {}).for_pipe().starts_with("PA-8\tconflicted\tEX-14/fix"));
-}
-
-TEST(RunText, long_queue_is_truncated_with_a_count) {
-  const std::vector<model::Approval> many(50, some_questions()[0]);
-  const Overview overview = make_overview({.approvals = many}, {}, now);
-  EXPECT_TRUE(overview.text.starts_with("◆ 50 waiting for you\n"));
-  EXPECT_TRUE(overview.text.ends_with("  and 30 more waiting for you: reeve approvals\n")) << overview.text;
-}
-
-TEST(RunText, piped_overview_is_tab_separated) {
-  EXPECT_EQ(overview_table({{some_questions()[1]}, {some_runs()[0], some_runs()[1]}}, {}).for_pipe(),
-            "AP-32\tpending\taider TR-90\t2026-11-15T11:57:00.000Z\t\t\tRun `git push origin fix-login`?\n"
-            "TR-91\trunning\tpytest\t2026-11-15T11:59:18.000Z\t\tpytest -q\t45 % collecting\n");
+            "exit 2: 3 errors in src/net.cpp\\x1b[2J\t\n");
 }
 
 TEST(RunText, details_show_every_field) {

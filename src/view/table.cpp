@@ -66,6 +66,13 @@ std::vector<std::size_t> Table::fitted_widths(std::size_t columns) const {
   return widths;
 }
 
+void Table::add_rows_of(const Table& other, std::string_view prefix) {
+  for (std::vector<Cell> row : other.rows_) {
+    if (!prefix.empty() && !row.empty()) row.front().text.insert(0, fmt::format("{}/", prefix));
+    rows_.push_back(std::move(row));
+  }
+}
+
 std::string Table::for_terminal(const Style& style) const {
   const std::vector<std::size_t> widths = fitted_widths(style.columns);
   const auto line = [&](const std::vector<Cell>& cells) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "view/style.h"
@@ -24,6 +25,11 @@ class Table {
   // As many cells as headings. Control characters are made visible.
   void add(const std::vector<std::string>& cells);
   void add(std::vector<Cell> cells);
+
+  // The rows of another table with the same headings. Their ids are written `prefix/TR-4`.
+  void add_rows_of(const Table& other, std::string_view prefix);
+
+  bool is_empty() const noexcept { return rows_.empty(); }
 
   std::string for_terminal(const Style& style) const;
   std::string for_pipe() const;

@@ -40,7 +40,7 @@ TEST_F(ApprovalsCli, answered_question_lets_the_tool_continue) {
   const Outcome listed = reeve({"approvals"});
   EXPECT_EQ(listed.code, 0);
   EXPECT_THAT(listed.out, StartsWith("AP-1\tpending\tsh TR-1\tGo on?\tapprove"));
-  EXPECT_EQ(testing::count_of(listed.out, "\t"), 9);
+  EXPECT_EQ(testing::count_of(listed.out, "\t"), 10);
   EXPECT_EQ(reeve({"approvals", "list"}).out, listed.out);
   const Outcome approved = reeve({"approve", "ap-1", "--comment", "ship it"});
   EXPECT_EQ(approved.code, 0) << approved.err;
@@ -283,9 +283,10 @@ TEST_F(ApprovalsCli, overview_lists_waiting_approvals_first) {
   run({}, {"exit", "2"});
   const auto session = at_terminal({});
   EXPECT_EQ(session->wait(), 0);
-  EXPECT_THAT(session->out(), AllOf(HasSubstr("◆ 1 waiting for you   ✗ 1 failed"), HasSubstr("  AP-1  sh TR-1"),
-                                    HasSubstr("Go on?"), HasSubstr(", then reject"), HasSubstr("next: reeve show AP-1"),
-                                    HasSubstr("advisory: without a sandbox"), Not(HasSubstr("\n  TR-1"))));
+  EXPECT_THAT(session->out(),
+              AllOf(HasSubstr("◆ 1 waiting for you   ✗ 1 failed"), HasSubstr("  AP-1  project  sh TR-1"),
+                    HasSubstr("Go on?"), HasSubstr(", then reject"), HasSubstr("next: reeve show AP-1"),
+                    HasSubstr("advisory: without a sandbox"), Not(HasSubstr("\n  TR-1"))));
   const std::vector<std::string> lines = lines_of(reeve({}).out);
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_THAT(lines[0], StartsWith("AP-1\tpending\tsh TR-1\t"));

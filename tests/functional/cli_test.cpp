@@ -184,7 +184,7 @@ TEST_F(Cli, works_without_stderr) {
 // SPEC §7: the config comes from the main checkout, never from a worktree.
 TEST_F(Cli, linked_worktree_uses_the_main_checkouts_config) {
   scratch_.write("main/.reeve/config.yaml", "tools: {t: {command: [t], timeout: 3m}}\n");
-  scratch_.write("main/.git/worktrees/EX-1/HEAD", "");
+  scratch_.write("main/.git/worktrees/EX-1/gitdir", (scratch_.path() / "tree/.git").string() + "\n");
   scratch_.write("tree/.git", "gitdir: " + (scratch_.path() / "main/.git/worktrees/EX-1").string() + "\n");
   scratch_.write("tree/.reeve/config.yaml", "tools: {t: {command: [t], timeout: 99m}}\n");
   scratch_.write("tree/deep/down/x", "");
@@ -193,6 +193,17 @@ TEST_F(Cli, linked_worktree_uses_the_main_checkouts_config) {
         {.argv = {testing::reeve_binary(), "config", "show", "--origin"}, .folder = scratch_.path() / folder});
     EXPECT_THAT(outcome.out, HasSubstr("tools.t.timeout\t3m\t")) << folder;
   }
+}
+
+// A folder from an archive must not pass for a worktree of another project.
+TEST_F(Cli, a_worktree_that_its_repository_does_not_know_is_not_one) {
+  scratch_.write("main/.reeve/config.yaml", "tools: {t: {command: [t], timeout: 3m}}\n");
+  scratch_.write("main/.git/worktrees/EX-1/gitdir", (scratch_.path() / "elsewhere/.git").string() + "\n");
+  scratch_.write("tree/.git", "gitdir: " + (scratch_.path() / "main/.git/worktrees/EX-1").string() + "\n");
+  scratch_.write("tree/.reeve/config.yaml", "tools: {t: {command: [t], timeout: 99m}}\n");
+  const Outcome outcome =
+      testing::run_program({.argv = {testing::reeve_binary(), "config", "show"}, .folder = scratch_.path() / "tree"});
+  EXPECT_THAT(outcome.out, HasSubstr("tools.t.timeout\t99m\n"));
 }
 
 // A bare repository has no main checkout: people work in its worktrees.
@@ -423,7 +434,7 @@ TEST_F(Cli, init_reports_an_unwritable_folder) {
 }
 
 TEST_F(Cli, config_show_names_the_origin_of_values) {
-  scratch_.write(".reeve/config.yaml", "log: {rotate_keep: 3}\n");
+  scratch_.write(".reeve/config.yaml", "log: {rotate_keep: 3}\nstate: project\n");
   scratch_.write("home/.config/reeve/config.yaml", "supervision:\n  lease: 20s\n");
   scratch_.write("sub/folder/x", "");
   ASSERT_EQ(reeve({"config", "trust", "--yes"}).code, 0);
@@ -444,7 +455,8 @@ TEST_F(Cli, config_show_hides_secrets) {
       ".reeve/config.yaml",
       "tools:\n  t:\n    command: [t]\n    secrets: [PIN]\n    env: {API_KEY: hunter2, PIN: '12345', PLAIN: seen}\n"
       "notify: [{on: [failed], webhook: 'https://u:hunter2@h/x?token=hunter2'}]\n"
-      "store: postgresql://u@h/d?password=hunter2\n");
+      "store: postgresql://u@h/d?password=hunter2\n"
+      "state: project\n");
   // Before and after it is trusted: ignored keys are listed too.
   for (const std::vector<std::string>& words : {std::vector<std::string>{"config", "show", "--origin"},
                                                 {"config", "show", "--json"},

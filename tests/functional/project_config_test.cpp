@@ -87,14 +87,14 @@ TEST_F(ProjectConfig, api_views_use_the_named_project) {
 TEST_F(ProjectConfig, trust_is_required_wherever_the_state_folder_is) {
   scratch().write("other/.reeve/config.yaml",
                   "tools: {t: {command: [/bin/sh, -c, 'echo \"[$FAVOURITE]\"'], pass_env: [FAVOURITE]}}\n"
-                  "supervision: {max_parallel_runs: 3}\n");
+                  "state: project\nsupervision: {max_parallel_runs: 3}\n");
   const fs::path other = scratch().path() / "other";
   const testing::Variables red = {{"FAVOURITE", "red"}};
   EXPECT_EQ(call(other, {"run", "--tool", "t"}, red).out, "[]\n");
   ASSERT_EQ(call(other, {"config", "trust", "--yes"}).code, 0);
   EXPECT_EQ(call(other, {"run", "--tool", "t"}, red).out, "[red]\n");
   EXPECT_THAT(call(other, {"config", "show", "--origin"}).out,
-              HasSubstr("supervision.max_parallel_runs\t16\tdefault (ignored: 3 from .reeve/config.yaml:2)"))
+              HasSubstr("supervision.max_parallel_runs\t16\tdefault (ignored: 3 from .reeve/config.yaml:3)"))
       << "the daemon is not the project's own";
 }
 

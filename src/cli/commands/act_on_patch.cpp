@@ -122,7 +122,7 @@ ExitCode act_on_patches(const Call& call, const PatchCommand& action) {
 }
 
 std::vector<Positional> patch_positionals() {
-  return {{.name = "ID", .help = "PA-3, or @last for the newest", .is_repeatable = true}};
+  return {{.name = "ID", .help = "PA-3, or @last for the newest", .is_repeatable = true, .is_id = true}};
 }
 
 }  // namespace reeve::cli

@@ -100,7 +100,9 @@ With `--json`, prints the record.
 Exit codes: 0 approved; 1 rejected or expired; 3 no such approval; 124 the timeout was reached first.)",
       .examples = {{"reeve approvals wait AP-4 && ./deploy.sh", "continue only if approved"},
                    {"target=$(reeve approvals wait AP-4 --timeout 1h)", "use the chosen value"}},
-      .positionals = {{.name = "ID", .help = "AP-4, @last for the newest, or the tool's own name for it"}},
+      .positionals = {{.name = "ID",
+                       .help = "AP-4, @last for the newest, or the tool's own name for it",
+                       .is_id = true}},
       .options = {{.name = "--timeout", .value = "TIME", .help = "how long to wait: 90s, 30m, off (default off)"}},
       .run = run,
   };

@@ -59,7 +59,7 @@ is restored. If standard input is not a terminal, its contents are sent to the r
 Exit codes: 0 detached; otherwise as for `reeve run`; 3 no such run, 4 it has already ended.)",
       .examples = {{"reeve attach TR-17", "Ctrl-P Ctrl-Q leaves it running"},
                    {"echo yes | reeve attach @last", "answer the newest run"}},
-      .positionals = {{.name = "ID", .help = "TR-17, or @last for the newest run"}},
+      .positionals = {{.name = "ID", .help = "TR-17, or @last for the newest run", .is_id = true}},
       .options = {},
       .run = run,
   };

@@ -48,7 +48,7 @@ are ended this way.
 
 Exit codes: 0 done, 3 no such run or execution, 4 it has already ended.)",
       .examples = {{"reeve cancel TR-17", ""}, {"reeve cancel @last --reason \"wrong branch\"", "say why"}},
-      .positionals = {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run"}},
+      .positionals = {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run", .is_id = true}},
       .options = {{.name = "--reason", .value = "TEXT", .help = "reason to record"},
                   {.name = "--kill", .help = "kill at once, without the grace time"}},
       .run = run,

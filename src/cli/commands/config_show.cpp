@@ -80,11 +80,10 @@ ExitCode show_there(const Call& call, const client::DaemonPlace& place) {
 ExitCode run(const Call& call) {
   if (find_host(call)) return show_there(call, daemon_place(call));
   const auto project = project::find_project(".");
-  // A project's daemon settings apply only if the daemon is the project's own.
-  const bool is_own = !project || project::find_state_folder(call.arguments.value("--state"), ".").root ==
-                                      *project / ".reeve" / "state";
-  const project::FoundConfig found = project::load_config(project, call.arguments.values("--set"),
-                                                          is_own ? spec::DaemonKeys::count : spec::DaemonKeys::ignored);
+  const auto folder = project::find_any_state_folder(call.arguments.value("--state"), ".");
+  const project::FoundConfig found =
+      project::load_config(project, call.arguments.values("--set"),
+                           project ? project::judge_daemon_keys(*project, folder) : spec::DaemonKeys::count);
   if (!found.loaded) {
     return refuse(call, ErrorCode::config_invalid, "the config is not valid", found.loaded.error(),
                   "Nothing was changed.");

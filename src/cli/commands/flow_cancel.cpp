@@ -42,7 +42,7 @@ longer need an answer, and subgraphs are cancelled too. The record says who canc
 
 Exit codes: 0 done, 3 no such execution, 4 it has already ended.)",
       .examples = {{"reeve flow cancel EX-9", ""}, {"reeve flow cancel @last --reason \"wrong branch\"", "say why"}},
-      .positionals = {{.name = "EX", .help = "EX-9, or @last for the newest"}},
+      .positionals = {{.name = "EX", .help = "EX-9, or @last for the newest", .is_id = true}},
       .options = {{.name = "--reason", .value = "TEXT", .help = "reason to record"}},
       .run = run,
   };

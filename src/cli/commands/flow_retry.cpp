@@ -39,7 +39,7 @@ those that the execution was started with.
 
 Exit codes: 0 resumed, 3 no such execution, 4 it did not fail, or nothing in it can be retried.)",
       .examples = {{"reeve flow retry EX-9", ""}, {"reeve flow retry EX-9 && reeve wait EX-9", "and wait for it"}},
-      .positionals = {{.name = "EX", .help = "EX-9, or @last for the newest"}},
+      .positionals = {{.name = "EX", .help = "EX-9, or @last for the newest", .is_id = true}},
       .options = {},
       .run = run,
   };

@@ -95,7 +95,7 @@ Exit codes: 0 done, 3 no such execution.)",
       .examples = {{"reeve flow show EX-9", ""},
                    {"reeve flow show @last --json", "the newest, for a script"},
                    {"reeve flow show EX-9 --json --history", "earlier rounds, runs, approvals, patches"}},
-      .positionals = {{.name = "EX", .help = "EX-9, or @last for the newest"}},
+      .positionals = {{.name = "EX", .help = "EX-9, or @last for the newest", .is_id = true}},
       .options = {{.name = "--history", .help = "with --json: print its history instead of its current state"}},
       .run = run,
   };

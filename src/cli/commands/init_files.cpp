@@ -8,8 +8,9 @@ constexpr std::string_view config =
     R"(# Reeve's config for this project. Everything is optional; commented-out lines show the default or an example.
 # `reeve config show --origin` shows the effective values and where they come from. Unknown keys are errors.
 # Durations: 90 (seconds), 500ms, 90s, 5m, 2h, 3d; `off` or `never` for no limit.
-# Keys that allow more than your own config (`pass_env`, `policies`, `worktree`), and `store`, `server`, `log`,
-# `notify` and `supervision`, apply only after `reeve config trust` has shown them to you; a change needs it again.
+# Keys that allow more than your own config (`pass_env`, `policies`, `worktree`) apply only after `reeve config trust`
+# has shown them to you; a change needs it again. `store`, `server`, `log`, `notify` and `supervision` configure the
+# daemon, which serves all your projects: they belong in ~/.config/reeve/config.yaml.
 
 # Command-line programs that Reeve may start, each with its settings. The words of the command are passed unchanged,
 # never through a shell; {prompt} is one argument. A command without {prompt} gets the prompt on its standard input.
@@ -46,13 +47,8 @@ constexpr std::string_view config =
 #   roles:
 #     mayor: {git_commit: auto_approve}
 
-# store: sqlite                   # or postgresql://user@host/database, for many machines
-# supervision:
-#   max_parallel_runs: 16
-#   approval_expiry: {question: 24h, tool_call: 24h, human: never}
-#   resume_attempts: 3            # restarts of a run that could not start, before it fails
-# notify:
-#   - {on: [approval_needed, stalled, failed], command: [notify-send, "{summary}"]}
+# state: project                  # this project gets its own daemon, state (.reeve/state) and ids; then the keys of
+                                  # the daemon may be set here too
 )";
 
 constexpr std::string_view workflow =

@@ -8,12 +8,14 @@
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/help.h"
+#include "cli/scope.h"
+#include "cli/sources.h"
 #include "client/approvals.h"
 #include "client/executions.h"
 #include "client/patches.h"
 #include "client/runs.h"
 #include "project/project.h"
-#include "view/run_text.h"
+#include "view/overview_text.h"
 
 namespace reeve::cli {
 
@@ -40,10 +42,14 @@ bool is_news(const model::Run& run, base::WallTime now) {
   return !is_old && !run.metadata.contains("imported_from") && !(run.execution_id && run.node_id);
 }
 
-std::vector<client::RunRecord> find_runs(client::Daemon& daemon, base::WallTime now) {
-  auto records = client::list_runs(daemon, {"waiting_approval", "stalled", "running", "queued"}, live_shown);
+// The path of the only project to show.
+using OnlyProject = std::optional<std::string>;
+
+std::vector<client::RunRecord> find_runs(client::Daemon& daemon, const OnlyProject& project, base::WallTime now) {
+  auto records = client::list_runs(daemon, {"waiting_approval", "stalled", "running", "queued"}, live_shown, project);
   std::size_t count = 0;
-  for (client::RunRecord& record : client::list_runs(daemon, {"failed", "failed_timeout"}, failures_looked_at)) {
+  for (client::RunRecord& record :
+       client::list_runs(daemon, {"failed", "failed_timeout"}, failures_looked_at, project)) {
     if (count == failures_shown) break;
     if (!is_news(record.run, now)) continue;
     records.push_back(std::move(record));
@@ -54,12 +60,15 @@ std::vector<client::RunRecord> find_runs(client::Daemon& daemon, base::WallTime 
 
 // A waiting execution is represented by its questions or those of its subgraphs; without any question it is listed
 // itself.
-std::vector<client::ExecutionRecord> find_executions(client::Daemon& daemon,
+std::vector<client::ExecutionRecord> find_executions(client::Daemon& daemon, const OnlyProject& project,
                                                      const std::vector<model::Approval>& approvals,
                                                      base::WallTime now) {
   std::vector<client::ExecutionRecord> records;
-  if (approvals.empty()) records = client::list_executions(daemon, {.statuses = {"waiting_approval"}}, live_shown);
-  for (client::ExecutionRecord& record : client::list_executions(daemon, {.statuses = {"failed"}}, failures_shown)) {
+  if (approvals.empty()) {
+    records = client::list_executions(daemon, {.statuses = {"waiting_approval"}, .project = project}, live_shown);
+  }
+  for (client::ExecutionRecord& record :
+       client::list_executions(daemon, {.statuses = {"failed"}, .project = project}, failures_shown)) {
     const auto& completed = record.execution.completed_at;
     const bool is_old = completed && now - *completed > failure_is_news;
     // A failure of a subgraph is shown once, by its root execution.
@@ -74,8 +83,9 @@ std::vector<client::ExecutionRecord> find_executions(client::Daemon& daemon,
 }
 
 // Patches that could not be applied and are still unapplied.
-std::vector<client::PatchRecord> find_patches(client::Daemon& daemon, base::WallTime now) {
-  auto records = client::list_patches(daemon, {.states = {"conflicted", "apply_failed"}}, failures_shown);
+std::vector<client::PatchRecord> find_patches(client::Daemon& daemon, const OnlyProject& project, base::WallTime now) {
+  auto records =
+      client::list_patches(daemon, {.states = {"conflicted", "apply_failed"}, .project = project}, failures_shown);
   std::erase_if(records, [&](const client::PatchRecord& record) {
     const auto& history = record.patch.history;
     return (!history.empty() && now - history.back().at > failure_is_news) || is_imported(record.patch);
@@ -125,47 +135,73 @@ std::optional<client::Daemon> find_daemon(const Call& call) {
   return std::nullopt;
 }
 
-}  // namespace
-
-ExitCode show_overview(const Call& call) {
-  auto daemon = find_daemon(call);
-  if (!daemon) {
-    if (call.is_json) {
-      print_json(call, make_document({}, {}, false));
-    } else {
-      fmt::print("{}", welcome(project::find_project(".").has_value(), call.out));
-    }
-    return ExitCode::done;
-  }
-  const base::WallTime now = base::SystemClock().wall_now();
+// What one daemon has to report, and its records for `--json`.
+struct Findings {
   view::News news;
   base::Value::Array wire;
-  for (client::ApprovalRecord& record : client::list_approvals(*daemon, {}, live_shown)) {
+};
+
+Findings collect(client::Daemon& daemon, const OnlyProject& project, base::WallTime now) {
+  Findings found;
+  view::News& news = found.news;
+  for (client::ApprovalRecord& record : client::list_approvals(daemon, {.project = project}, live_shown)) {
     news.approvals.push_back(std::move(record.approval));
-    wire.push_back(std::move(record.wire));
+    found.wire.push_back(std::move(record.wire));
   }
-  for (client::ExecutionRecord& record : find_executions(*daemon, news.approvals, now)) {
+  for (client::ExecutionRecord& record : find_executions(daemon, project, news.approvals, now)) {
     news.executions.push_back(std::move(record.execution));
-    wire.push_back(std::move(record.wire));
+    found.wire.push_back(std::move(record.wire));
   }
-  for (client::RunRecord& record : find_runs(*daemon, now)) {
+  for (client::RunRecord& record : find_runs(daemon, project, now)) {
     // A waiting run is represented by its question.
     if (view::waits_for(record.run, news.approvals) || is_told(record.run, news.executions)) continue;
     news.runs.push_back(std::move(record.run));
-    wire.push_back(std::move(record.wire));
+    found.wire.push_back(std::move(record.wire));
   }
-  for (client::PatchRecord& record : find_patches(*daemon, now)) {
+  for (client::PatchRecord& record : find_patches(daemon, project, now)) {
     news.patches.push_back(std::move(record.patch));
-    wire.push_back(std::move(record.wire));
+    found.wire.push_back(std::move(record.wire));
   }
+  return found;
+}
+
+void put_own_first(view::News& news, const Scope& scope) {
+  scope.put_own_first(news.approvals);
+  scope.put_own_first(news.executions);
+  scope.put_own_first(news.runs);
+}
+
+}  // namespace
+
+ExitCode show_overview(const Call& call) {
+  const Scope scope(call);
+  auto daemon = find_daemon(call);
+  const base::WallTime now = base::SystemClock().wall_now();
+  std::vector<view::News> parts;
+  base::Value::Array wire;
+  if (daemon) {
+    Findings found = collect(*daemon, scope.find_path(*daemon), now);
+    put_own_first(found.news, scope);
+    parts.push_back(std::move(found.news));
+    wire = std::move(found.wire);
+  }
+  add_more_sources(call, scope, [&](Source& source) {
+    Findings found = collect(source.daemon, std::nullopt, now);
+    found.news.prefix = source.prefix;
+    parts.push_back(std::move(found.news));
+    for (base::Value& record : found.wire) wire.push_back(mark_source(std::move(record), source));
+  });
   if (call.is_json) {
-    print_json(call, make_document(view::count_news(news), std::move(wire), true));
+    print_json(call, make_document(view::count_news(parts), std::move(wire), !parts.empty()));
+  } else if (parts.empty()) {
+    fmt::print("{}", welcome(project::find_project(".").has_value(), call.out));
   } else if (!call.out_is_terminal) {
-    fmt::print("{}", view::overview_table(news, call.out).for_pipe());
+    fmt::print("{}", view::overview_table(parts, call.out).for_pipe());
   } else {
-    const view::Overview overview = view::make_overview(news, call.out, now);
+    const view::Overview overview = view::make_overview(parts, call.out, now);
     fmt::print("{}\n", overview.text);
-    print_advice(call, news.approvals);
+    for (const view::News& news : parts) print_advice(call, news.approvals);
+    if (daemon) print_port_problem(*daemon);
     print_next(call, overview.next.empty() ? "reeve runs" : overview.next);
   }
   return ExitCode::done;

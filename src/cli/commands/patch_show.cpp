@@ -60,7 +60,7 @@ for each entry. With `--diff`, prints only the diff: unchanged when piped, sanit
 Exit codes: 0 done, 3 no such patch.)",
       .examples = {{"reeve patch show PA-3", ""},
                    {"reeve patch show @last --diff | git apply --check", "does it apply here?"}},
-      .positionals = {{.name = "ID", .help = "PA-3, or @last for the newest"}},
+      .positionals = {{.name = "ID", .help = "PA-3, or @last for the newest", .is_id = true}},
       .options = {{.name = "--diff", .help = "print only the diff"}},
       .run = run,
   };

@@ -26,6 +26,8 @@ ExitCode act_on_pipeline(const Call& call, PipelineAction action) {
   return ExitCode::done;
 }
 
-std::vector<Positional> pipeline_positionals() { return {{.name = "ID", .help = "EX-9, or @last for the newest"}}; }
+std::vector<Positional> pipeline_positionals() {
+  return {{.name = "ID", .help = "EX-9, or @last for the newest", .is_id = true}};
+}
 
 }  // namespace reeve::cli

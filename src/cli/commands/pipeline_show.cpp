@@ -48,7 +48,7 @@ milliseconds, description, error, comment, decided by, output.
 
 Exit codes: 0 done, 3 no such pipeline.)",
       .examples = {{"reeve pipeline show EX-9", ""}, {"reeve pipeline show @last --json", "the newest, for a script"}},
-      .positionals = {{.name = "ID", .help = "EX-9, or @last for the newest"}},
+      .positionals = {{.name = "ID", .help = "EX-9, or @last for the newest", .is_id = true}},
       .options = {},
       .run = run,
   };

@@ -130,7 +130,8 @@ Exit codes: that of the first argument that did not complete, as for `reeve run`
       .examples = {{"reeve wait TR-17 && ./deploy.sh", "continue only if it completed"},
                    {"reeve wait EX-9", "watch a workflow until it ends"},
                    {"reeve wait TR-17 TR-18 --json", "the records when both have ended"}},
-      .positionals = {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run", .is_repeatable = true}},
+      .positionals =
+          {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run", .is_repeatable = true, .is_id = true}},
       .options = {},
       .run = run,
   };

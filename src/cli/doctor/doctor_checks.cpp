@@ -38,6 +38,11 @@ using base::ErrorCode;
 namespace fs = std::filesystem;
 using base::limits::mib;
 
+// The config that applies in the current folder.
+project::FoundConfig load_config_here(const fs::path& folder) {
+  return project::load_config_for({folder}, fs::current_path());
+}
+
 Check ok(std::string name, std::string detail) { return {std::move(name), Health::ok, std::move(detail), {}}; }
 Check warn(std::string name, std::string detail, std::string fix) {
   return {std::move(name), Health::warn, std::move(detail), std::move(fix)};
@@ -246,7 +251,7 @@ Check check_config(const fs::path& folder) {
   const std::string name = "config";
   const std::string fix = "`reeve config show` lists every error";
   try {
-    const auto found = project::load_config_of({folder});
+    const auto found = load_config_here(folder);
     base::Problems problems = found.loaded ? base::Problems() : found.loaded.error();
     if (found.loaded) {
       // The check `trust` reports untrusted keys.
@@ -293,17 +298,29 @@ std::optional<Check> check_trust() {
   }
 }
 
+// The port for programs with a token, if one is open or was meant to be.
+std::optional<Check> check_port(const std::optional<base::Value>& health) {
+  const auto text = [&](std::string_view name) {
+    const base::Value* found = health ? health->find(name) : nullptr;
+    return found != nullptr && found->as_string() != nullptr ? *found->as_string() : std::string();
+  };
+  if (const std::string problem = text("port_problem"); !problem.empty()) {
+    return warn("port", fmt::format("could not be opened: {}", problem), text("port_fix"));
+  }
+  const std::string url = text("port");
+  return url.empty() ? std::nullopt : std::optional(ok("port", url));
+}
+
 // ORC-3: prompts that would not contain the task.
 Check check_prompts(const fs::path& folder) {
   const std::string name = "prompts";
   std::vector<std::string> dropped;
   try {
-    const auto found = project::load_config_of({folder});
+    const auto found = load_config_here(folder);
     if (found.loaded) dropped = spec::find_dropped_input(found.loaded->config());
-    const fs::path around = folder.parent_path();
-    const bool is_of_project = around.filename() == ".reeve" && folder.filename() == "state";
-    if (is_of_project && fs::exists(project::pipelines_path(around.parent_path()))) {
-      const auto pipelines = project::load_pipelines(around.parent_path(), nullptr);
+    const auto project = project::find_project(".");
+    if (project && fs::exists(project::pipelines_path(*project))) {
+      const auto pipelines = project::load_pipelines(*project, nullptr);
       if (!pipelines) return fail(name, "the pipelines are not valid", "see why: reeve pipeline list --defined");
       for (std::string& who : spec::find_dropped_input(*pipelines)) dropped.push_back(std::move(who));
     }
@@ -318,7 +335,7 @@ Check check_prompts(const fs::path& folder) {
 // Checked only if the config of this state folder has webhooks.
 std::optional<Check> check_curl(const fs::path& folder) {
   try {
-    const auto found = project::load_config_of({folder});
+    const auto found = load_config_here(folder);
     if (!found.loaded) return std::nullopt;
     const auto& notify = found.loaded->config().notify;
     if (std::ranges::none_of(notify, [](const auto& entry) { return entry.webhook.has_value(); })) return std::nullopt;
@@ -333,7 +350,7 @@ std::optional<Check> check_curl(const fs::path& folder) {
 // ISO-2: gates run agent-written code, even if the agents may not run a shell.
 std::optional<Check> check_gates(const fs::path& folder) {
   try {
-    const auto found = project::load_config_of({folder});
+    const auto found = load_config_here(folder);
     if (!found.loaded || found.loaded->config().gates.empty()) return std::nullopt;
     const model::Config& config = found.loaded->config();
     const bool has_open_tool = std::ranges::any_of(
@@ -377,6 +394,7 @@ std::vector<Check> check_machine(const client::DaemonPlace& place) {
                                check_pipes(),
                                check_inotify(),
                                check_git()};
+  if (auto port = check_port(health)) checks.push_back(std::move(*port));
   if (auto trust = check_trust()) checks.push_back(std::move(*trust));
   for (Check& check : check_store_files(place.folder)) checks.push_back(std::move(check));
   if (auto curl = check_curl(place.folder)) checks.push_back(std::move(*curl));

@@ -190,7 +190,7 @@ ExitCode answer_with_text(const Call& call) {
 }
 
 std::vector<Positional> decision_positionals() {
-  return {{.name = "ID", .help = "AP-4, or @last for the newest", .is_repeatable = true}};
+  return {{.name = "ID", .help = "AP-4, or @last for the newest", .is_repeatable = true, .is_id = true}};
 }
 
 Option comment_option() {

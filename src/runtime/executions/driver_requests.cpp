@@ -95,6 +95,7 @@ void ExecutionDriver::store_start(std::shared_ptr<Start> start, std::vector<std:
     StepResult step;
   };
   const std::string nonce = make_nonce();
+  start->execution.project = start->settings.recorded_project.value_or(start->settings.project);
   start->execution.config = encode_public(start->settings);
   // Locates the settings file if this daemon dies before renaming it after the execution.
   start->execution.config->set(start_key, base::Value::string(nonce));

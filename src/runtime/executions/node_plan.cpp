@@ -246,6 +246,7 @@ std::expected<RunPlan, Error> plan_task(const ExecutionSettings& settings, const
   if (!plan) return std::unexpected(plan.error());
   if (auto error = check_words(*plan)) return std::unexpected(std::move(*error));
   plan->node = node.id;
+  plan->project = model::make_project_ref(settings.recorded_project.value_or(settings.project));
   return plan;
 }
 
@@ -269,6 +270,7 @@ std::expected<RunPlan, Error> plan_gate(const ExecutionSettings& settings, const
   auto plan = make_plan(model::ToolProfile(), request, {});
   if (plan) {
     plan->tool = gate;
+    plan->project = model::make_project_ref(settings.recorded_project.value_or(settings.project));
     plan->may_ask = false;
     // A gate changes nothing permanent, so an interrupted one can simply run again.
     plan->profile.on_interrupted = model::OnInterrupted::rerun;

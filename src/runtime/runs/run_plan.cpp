@@ -251,6 +251,7 @@ model::Run make_run(const RunPlan& plan) {
   run.node_id = plan.node;
   for (const std::string& word : plan.argv) run.argv.push_back(hide(word));
   run.cwd = plan.cwd;
+  run.project = plan.project;
   for (const auto& [name, value] : plan.metadata) run.metadata.emplace(name, hide(value));
   return run;
 }

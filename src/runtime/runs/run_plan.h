@@ -23,6 +23,7 @@ struct RunPlan {
   model::ToolProfile profile;
   std::vector<std::string> argv;
   std::string cwd;
+  std::optional<model::ProjectRef> project;
   std::map<std::string, std::string> environment;
   // Sent to standard input.
   std::optional<std::string> prompt;

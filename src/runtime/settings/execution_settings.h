@@ -17,6 +17,8 @@ namespace reeve::runtime {
 struct ExecutionSettings {
   // The project folder, absolute: tasks without a worktree run there.
   std::string project;
+  // The path under which the project is recorded: that of its main checkout where the execution was started.
+  std::optional<std::string> recorded_project;
   // The commit the execution started at; nothing means no isolation: all work happens in the project folder (ISO-1).
   std::optional<std::string> base_commit;
   std::map<std::string, model::ToolProfile> tools;
@@ -30,7 +32,8 @@ struct ExecutionSettings {
   std::map<std::string, std::string> environment;
   friend bool operator==(const ExecutionSettings&, const ExecutionSettings&) = default;
 };
-BOOST_DESCRIBE_STRUCT(ExecutionSettings, (), (project, base_commit, tools, roles, gates, worktree, apply, gate_sandbox))
+BOOST_DESCRIBE_STRUCT(ExecutionSettings, (),
+                      (project, recorded_project, base_commit, tools, roles, gates, worktree, apply, gate_sandbox))
 
 // Key in the stored config: the nonce of the draft file.
 inline constexpr const char* start_key = "start";

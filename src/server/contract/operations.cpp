@@ -24,8 +24,8 @@ Value integer_schema(std::int64_t least, std::int64_t most) {
 }  // namespace
 
 std::vector<ErrorCode> error_codes(const Operation& operation) {
-  std::vector<ErrorCode> codes = {ErrorCode::api_bad_request, ErrorCode::api_forbidden, ErrorCode::store_busy,
-                                  ErrorCode::store_unavailable};
+  std::vector<ErrorCode> codes = {ErrorCode::api_bad_request, ErrorCode::api_forbidden, ErrorCode::api_other_project,
+                                  ErrorCode::store_busy, ErrorCode::store_unavailable};
   if (operation.method != "GET") {
     codes.push_back(ErrorCode::api_unsupported_media_type);
     codes.push_back(ErrorCode::store_unknown_outcome);
@@ -59,6 +59,8 @@ Parameter cursor_parameter() { return text_parameter("cursor", "`next_cursor` of
 Parameter project_parameter() {
   return text_parameter("project", "absolute path of a project folder; default: the daemon's project");
 }
+
+Parameter project_filter() { return text_parameter("project", "only records of the project with this absolute path"); }
 
 Parameter flag_parameter(std::string_view name, std::string_view about) {
   return {name, json::word_schema({"0", "1", "false", "true"}), about};

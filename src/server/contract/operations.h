@@ -113,6 +113,8 @@ Parameter cursor_parameter();
 Parameter flag_parameter(std::string_view name, std::string_view about);
 // The project whose config and files apply.
 Parameter project_parameter();
+// Only records of the project with this path.
+Parameter project_filter();
 Parameter text_parameter(std::string_view name, std::string_view about);
 Parameter integer_parameter(std::string_view name, std::int64_t least, std::int64_t most, std::string_view about);
 Parameter duration_parameter(std::string_view name, std::string_view about);

@@ -55,7 +55,7 @@ TEST(RequestValidation, unknown_parameter_gets_a_suggestion) {
     FAIL() << "it was passed over";
   } catch (const base::Error& error) {
     EXPECT_EQ(error.code(), "api.bad_request");
-    EXPECT_THAT(error.fix(), AllOf(HasSubstr("did you mean `cursor`?"), HasSubstr("status, limit, cursor")));
+    EXPECT_THAT(error.fix(), AllOf(HasSubstr("did you mean `cursor`?"), HasSubstr("status, project, limit, cursor")));
   }
 }
 

@@ -52,6 +52,10 @@ void list(SharedExchange exchange) {
     filter.run = base::RunId::parse(*run);
     if (!filter.run) throw Error(ErrorCode::api_bad_request, "`run` is not a valid run id", "ids look like TR-17");
   }
+  filter.project = parse_project_filter(*exchange);
+  if (filter.run && filter.project) {
+    throw Error(ErrorCode::api_bad_request, "`run` and `project` cannot be combined", "omit one of them");
+  }
   filter.after = parse_cursor<base::ApprovalId>(*exchange);
   send_page(exchange, std::move(filter),
             Listing{&runtime::Queries::list_approvals, [](const Approval& approval) { return approval.approval_id; },
@@ -157,6 +161,7 @@ std::vector<Operation> approval_operations(json::Schemas& schemas) {
                      flag_parameter("include_all", "1: approvals of every status"),
                      flag_parameter("all", "same as include_all"),
                      {"run", json::string_schema("^[Tt][Rr]-[1-9][0-9]*$"), "only approvals of this run"},
+                     project_filter(),
                      limit_parameter(),
                      cursor_parameter()},
            .replies = {{200, page_of(schemas, "ApprovalPage", approval)}}},

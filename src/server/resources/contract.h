@@ -19,6 +19,7 @@ std::vector<Operation> execution_operations(json::Schemas& schemas);
 std::vector<Operation> execution_view_operations(json::Schemas& schemas);
 std::vector<Operation> pipeline_operations(json::Schemas& schemas);
 std::vector<Operation> patch_operations(json::Schemas& schemas);
+std::vector<Operation> project_operations(json::Schemas& schemas);
 std::vector<Operation> task_operations(json::Schemas& schemas);
 std::vector<Operation> workflow_operations(json::Schemas& schemas);
 std::vector<Operation> tool_operations(json::Schemas& schemas);

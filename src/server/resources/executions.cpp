@@ -144,6 +144,7 @@ void create(SharedExchange exchange) {
   start.execution.metadata = request.metadata;
   start.settings.apply = start.execution.workflow.config.apply;
   start.settings.environment = request.environment;
+  start.settings.recorded_project = name_project(request.project);
   using Started = runtime::ExecutionDriver::Started;
   exchange->daemon.driver().start(std::move(start), [exchange](std::expected<Started, Error> started) {
     if (!started) return exchange->refuse(started.error());
@@ -168,6 +169,7 @@ void list(SharedExchange exchange) {
                 .label = exchange->query("label"),
                 .workflow = exchange->query("workflow"),
                 .before = parse_cursor<ExecutionId>(*exchange),
+                .project = parse_project_filter(*exchange),
                 .most = exchange->query_integer("limit", listed_by_default, 1, max_listed)},
             Listing{&runtime::Queries::list_executions,
                     [](const Execution& execution) { return execution.execution_id; }, list_item});
@@ -345,7 +347,7 @@ std::vector<Operation> execution_operations(json::Schemas& schemas) {
                                      "only executions with these statuses"),
                      text_parameter("label", "only executions with this label"),
                      text_parameter("workflow", "only executions of the workflow with this id or name"),
-                     limit_parameter(), cursor_parameter()},
+                     project_filter(), limit_parameter(), cursor_parameter()},
            .replies = {{200, page_of(schemas, "ExecutionPage", summary)}}},
           {.method = "GET",
            .path = "/api/executions/{id}",

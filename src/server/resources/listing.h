@@ -42,6 +42,16 @@ std::optional<Id> parse_cursor(const Exchange& exchange) {
   return cursor;
 }
 
+// The path of the project that the listing is limited to.
+inline std::optional<std::string> parse_project_filter(const Exchange& exchange) {
+  auto path = exchange.query("project");
+  if (path && !path->starts_with('/')) {
+    throw base::Error(base::ErrorCode::api_bad_request, "`project` must be the absolute path of a project",
+                      "`GET /api/projects` lists them");
+  }
+  return path;
+}
+
 // How records of one kind are listed: their query, the id that serves as cursor, and their form: as a value, or
 // appended as JSON text, which is faster.
 template <class Filter, class Record, class IdOf, class Show>

@@ -18,6 +18,13 @@ void admit_folder(const fs::path& folder) {
   if (const auto found = project::find_project(folder)) project::admit_project(*found);
 }
 
+std::string name_project(const fs::path& folder) {
+  if (const auto checkout = project::find_checkout(folder)) return checkout->string();
+  std::error_code error;
+  const fs::path resolved = fs::weakly_canonical(folder, error);
+  return error ? folder.string() : resolved.string();
+}
+
 bool may_name_paths(const Exchange& exchange) {
   const Request& request = exchange.request;
   return request.peer.entrance == Entrance::unix_socket || model::allows(request.caller.scopes, model::Scope::operate);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "server/request/exchange.h"
 
@@ -13,6 +14,8 @@ std::filesystem::path own_project(const runtime::Daemon& daemon);
 std::filesystem::path project_of(const Exchange& exchange);
 // Call before starting something in the folder. Throws `project.moved` if the project around it is not where it was.
 void admit_folder(const std::filesystem::path& folder);
+// The path under which the project of a folder is recorded: project::find_checkout(), else the folder itself.
+std::string name_project(const std::filesystem::path& folder);
 // Whether the caller may name paths of this machine: the owner, and TCP callers that may start runs in any folder.
 // Others could use paths to probe which files exist.
 bool may_name_paths(const Exchange& exchange);

@@ -51,6 +51,10 @@ void list(SharedExchange exchange) {
       throw Error(ErrorCode::api_bad_request, "`execution` is not a valid execution id", "ids look like EX-9");
     }
   }
+  filter.project = parse_project_filter(*exchange);
+  if (filter.execution && filter.project) {
+    throw Error(ErrorCode::api_bad_request, "`execution` and `project` cannot be combined", "omit one of them");
+  }
   send_page(exchange, std::move(filter),
             Listing{&runtime::Queries::list_patches, [](const Patch& patch) { return patch.patch_id; }, describe});
 }
@@ -123,6 +127,7 @@ std::vector<Operation> patch_operations(json::Schemas& schemas) {
            .inside = InRunAccess::refused,
            .summary = "List patches, newest first, without diffs",
            .query = {{"execution", json::string_schema("^[Ee][Xx]-[1-9][0-9]*$"), "only patches of this execution"},
+                     project_filter(),
                      words_parameter("state", base::spellings<model::PatchState>(), "only patches in these states"),
                      limit_parameter(),
                      cursor_parameter()},

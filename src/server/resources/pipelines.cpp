@@ -107,6 +107,7 @@ void create(SharedExchange exchange) {
   start.execution.inputs = std::move(graph.seeds);
   start.settings.roles.merge(graph.roles);
   start.settings.environment = request.environment;
+  start.settings.recorded_project = name_project(*request.project);
   using Started = runtime::ExecutionDriver::Started;
   exchange->daemon.driver().start(std::move(start), [exchange](std::expected<Started, Error> started) {
     if (!started) return exchange->refuse(started.error());
@@ -129,6 +130,7 @@ void list(SharedExchange exchange) {
   for (const PipelineStatus status : parse_words<PipelineStatus>(exchange->query("status"), "status", "statuses")) {
     filter.statuses.push_back(wire::execution_status(status));
   }
+  filter.project = parse_project_filter(*exchange);
   if (const auto name = exchange->query("pipeline")) filter.workflow = spec::pipeline_workflow_id(*name);
   send_page(exchange, std::move(filter),
             Listing{&runtime::Queries::list_executions,
@@ -239,52 +241,52 @@ std::vector<Operation> pipeline_operations(json::Schemas& schemas) {
   const Value pipeline = schemas.of<wire::PipelineRecord>();
   const Value started = schemas.with(pipeline, "StartedPipeline", {{"dirty", schemas.of<std::vector<std::string>>()}});
   const Value summary = schemas.without(pipeline, "PipelineSummary", {"steps", "prompt", "inputs", "approval_id"});
-  return {
-      {.method = "POST",
-       .path = "/api/pipelines",
-       .handle = create,
-       .name = "startPipeline",
-       .inside = InRunAccess::reported,
-       .summary = "Start one of the project's pipelines",
-       .scope = Scope::operate,
-       .body = schemas.of_request<wire::PipelineRequest>({"pipeline", "prompt"}),
-       .replies = {{201, started}},
-       .errors = {ErrorCode::pipeline_not_found, ErrorCode::pipeline_no_file, ErrorCode::pipeline_invalid,
-                  ErrorCode::config_invalid, ErrorCode::project_moved, ErrorCode::execution_inside_run,
-                  ErrorCode::api_peer_gone, ErrorCode::git_no_commits, ErrorCode::git_unsafe_folder,
-                  ErrorCode::git_missing, ErrorCode::run_unknown_tool, ErrorCode::run_headless_unsupported,
-                  ErrorCode::run_no_command, ErrorCode::node_no_tool, ErrorCode::node_too_long},
-       .idempotency = IdempotencyMode::change_then_answer},
-      {.method = "GET",
-       .path = "/api/pipelines",
-       .handle = list,
-       .name = "listPipelines",
-       .inside = InRunAccess::refused,
-       .summary = "List pipelines, newest first, without steps",
-       .query = {words_parameter("status", base::spellings<model::PipelineStatus>(),
-                                 "only pipelines with these statuses"),
-                 text_parameter("pipeline", "only pipelines with this name"), limit_parameter(), cursor_parameter()},
-       .replies = {{200, page_of(schemas, "PipelinePage", summary)}}},
-      {.method = "GET",
-       .path = "/api/pipelines/{id}",
-       .handle = show,
-       .name = "getPipeline",
-       .inside = InRunAccess::own_execution,
-       .summary = "Get a pipeline with its steps",
-       .replies = {{200, pipeline}},
-       .errors = {ErrorCode::pipeline_not_found},
-       .is_tagged = true},
-      make_operation(
-          {"/api/pipelines/{id}/approve", approve, "approvePipeline",
-           "Approve the step at which the pipeline waits (PIP-3)", Scope::approve, IdempotencyMode::change_then_answer},
-          pipeline),
-      make_operation({"/api/pipelines/{id}/reject", reject, "rejectPipeline",
-                      "Reject the step at which the pipeline waits; the pipeline fails permanently", Scope::approve,
-                      IdempotencyMode::change_then_answer},
-                     pipeline),
-      make_operation({"/api/pipelines/{id}/abort", abort, "abortPipeline", "Abort a pipeline", Scope::operate,
-                      IdempotencyMode::answer},
-                     pipeline)};
+  return {{.method = "POST",
+           .path = "/api/pipelines",
+           .handle = create,
+           .name = "startPipeline",
+           .inside = InRunAccess::reported,
+           .summary = "Start one of the project's pipelines",
+           .scope = Scope::operate,
+           .body = schemas.of_request<wire::PipelineRequest>({"pipeline", "prompt"}),
+           .replies = {{201, started}},
+           .errors = {ErrorCode::pipeline_not_found, ErrorCode::pipeline_no_file, ErrorCode::pipeline_invalid,
+                      ErrorCode::config_invalid, ErrorCode::project_moved, ErrorCode::execution_inside_run,
+                      ErrorCode::api_peer_gone, ErrorCode::git_no_commits, ErrorCode::git_unsafe_folder,
+                      ErrorCode::git_missing, ErrorCode::run_unknown_tool, ErrorCode::run_headless_unsupported,
+                      ErrorCode::run_no_command, ErrorCode::node_no_tool, ErrorCode::node_too_long},
+           .idempotency = IdempotencyMode::change_then_answer},
+          {.method = "GET",
+           .path = "/api/pipelines",
+           .handle = list,
+           .name = "listPipelines",
+           .inside = InRunAccess::refused,
+           .summary = "List pipelines, newest first, without steps",
+           .query = {words_parameter("status", base::spellings<model::PipelineStatus>(),
+                                     "only pipelines with these statuses"),
+                     text_parameter("pipeline", "only pipelines with this name"), project_filter(), limit_parameter(),
+                     cursor_parameter()},
+           .replies = {{200, page_of(schemas, "PipelinePage", summary)}}},
+          {.method = "GET",
+           .path = "/api/pipelines/{id}",
+           .handle = show,
+           .name = "getPipeline",
+           .inside = InRunAccess::own_execution,
+           .summary = "Get a pipeline with its steps",
+           .replies = {{200, pipeline}},
+           .errors = {ErrorCode::pipeline_not_found},
+           .is_tagged = true},
+          make_operation({"/api/pipelines/{id}/approve", approve, "approvePipeline",
+                          "Approve the step at which the pipeline waits (PIP-3)", Scope::approve,
+                          IdempotencyMode::change_then_answer},
+                         pipeline),
+          make_operation({"/api/pipelines/{id}/reject", reject, "rejectPipeline",
+                          "Reject the step at which the pipeline waits; the pipeline fails permanently", Scope::approve,
+                          IdempotencyMode::change_then_answer},
+                         pipeline),
+          make_operation({"/api/pipelines/{id}/abort", abort, "abortPipeline", "Abort a pipeline", Scope::operate,
+                          IdempotencyMode::answer},
+                         pipeline)};
 }
 
 }  // namespace reeve::server

@@ -13,6 +13,7 @@
 #include "json/describe.h"
 #include "json/write.h"
 #include "model/run.h"
+#include "project/project.h"
 #include "server/access/in_run_caller.h"
 #include "server/access/in_run_policy.h"
 #include "server/request/exchange.h"
@@ -79,6 +80,7 @@ void create(SharedExchange exchange) {
   const model::Config config = load_config_around(*exchange, folder);
   auto plan = runtime::make_plan(config, request);
   if (!plan) throw plan.error();
+  if (const auto checkout = project::find_checkout(folder)) plan->project = model::make_project_ref(checkout->string());
   const bool is_guarded = plan->profile.sandbox == model::Sandbox::guard;
   const std::string cwd = plan->cwd;
   admit_folder(cwd);
@@ -97,6 +99,7 @@ void list(SharedExchange exchange) {
   send_page(exchange,
             store::RunFilter{.statuses = parse_words<model::RunStatus>(exchange->query("status"), "status", "statuses"),
                              .before = parse_cursor<base::RunId>(*exchange),
+                             .project = parse_project_filter(*exchange),
                              .most = exchange->query_integer("limit", listed_by_default, 1, max_listed)},
             Listing{&runtime::Queries::list_runs, [](const Run& run) { return run.tool_run_id; },
                     [](std::string& json, const Run& run) { json::append(json, run); }});
@@ -330,7 +333,7 @@ std::vector<Operation> run_operations(json::Schemas& schemas) {
        .inside = InRunAccess::refused,
        .summary = "List runs, newest first",
        .query = {words_parameter("status", base::spellings<model::RunStatus>(), "only runs with these statuses"),
-                 limit_parameter(), cursor_parameter()},
+                 project_filter(), limit_parameter(), cursor_parameter()},
        .replies = {{200, page_of(schemas, "RunPage", run)}}},
       {.method = "GET",
        .path = "/api/runs/{id}",

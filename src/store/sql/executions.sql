@@ -9,21 +9,22 @@ UPDATE executions SET home = :host WHERE number = :execution
 
 -- name: execution_insert [sqlite]
 INSERT INTO executions (number, workflow_hash, subgraphs, label, phase_name, metadata, parent, parent_node, depth, status, inputs, config,
-  home, started_at)
+  home, started_at, project)
 VALUES (:number, :workflow_hash, :subgraphs, :label, :phase_name, :metadata, :parent, :parent_node, :depth, 'running', :inputs, :config,
-  :home, :now)
+  :home, :now, COALESCE(:project, (SELECT project FROM executions WHERE number = :parent)))
 RETURNING number
 
 -- name: execution_insert [postgresql]
 INSERT INTO executions (number, execution_id, workflow_hash, subgraphs, label, phase_name, metadata, parent, parent_node, depth, status,
-  inputs, config, home, started_at)
+  inputs, config, home, started_at, project)
 VALUES (:number, 'EX-' || :number::bigint,
-  :workflow_hash, :subgraphs, :label, :phase_name, :metadata, :parent, :parent_node, :depth, 'running', :inputs, :config, :home, :now)
+  :workflow_hash, :subgraphs, :label, :phase_name, :metadata, :parent, :parent_node, :depth, 'running', :inputs, :config, :home, :now,
+  COALESCE(:project::text, (SELECT o.project FROM executions o WHERE o.number = :parent::bigint)))
 
 -- name: execution_load
 SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
   e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
-  e.inputs, e.config
+  e.project, e.inputs, e.config
 FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
   LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
 WHERE e.number = :execution
@@ -80,18 +81,21 @@ SELECT status, COUNT(*) FROM executions WHERE status = 'running' OR status = 'wa
 
 -- name: executions_list [sqlite]
 SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
-  e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata
+  e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
+  e.project
 FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
   LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
 WHERE e.number < :before AND (:statuses = '' OR instr(:statuses, ',' || e.status || ',') > 0)
   AND (:label IS NULL OR e.label = :label)
   AND (:workflow IS NULL OR w.workflow_id = :workflow OR w.name = :workflow)
   AND (:start IS NULL OR substr(w.workflow_id, 1, length(:start)) = :start)
+  AND (:project IS NULL OR e.project = :project)
 ORDER BY e.number DESC LIMIT :most
 
 -- name: executions_list [postgresql]
 SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
-  e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata
+  e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
+  e.project
 FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
   LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
 WHERE e.number < :before
@@ -99,6 +103,7 @@ WHERE e.number < :before
   AND (:label::text IS NULL OR e.label = :label::text)
   AND (:workflow::text IS NULL OR w.workflow_id = :workflow::text OR w.name = :workflow::text)
   AND (:start::text IS NULL OR starts_with(w.workflow_id, :start::text))
+  AND (:project::text IS NULL OR e.project = :project::text)
 ORDER BY e.number DESC LIMIT :most
 
 -- name: executions_over [sqlite]
@@ -119,7 +124,7 @@ WITH RECURSIVE tree (number) AS (
 )
 SELECT r.number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version
+  metadata, version, r.project
 FROM tree JOIN tool_runs r ON r.execution = tree.number
 WHERE r.metadata LIKE '%"gate":%'
 ORDER BY r.number DESC LIMIT :most

@@ -31,12 +31,15 @@ WHERE root = :root AND execution = :execution AND node_id = :node_id AND iterati
 SELECT number, execution, root, node_id, iteration, attempt, base_commit, commit_hash, branch_commit, applied_commit, files, state,
   history, created_at, version
 FROM patch_ledger WHERE number < :before AND (:states = '' OR instr(:states, ',' || state || ',') > 0)
+  AND (:project IS NULL OR EXISTS (SELECT 1 FROM executions e WHERE e.number = execution AND e.project = :project))
 ORDER BY number DESC LIMIT :most
 
 -- name: patches_list [postgresql]
 SELECT number, execution, root, node_id, iteration, attempt, base_commit, commit_hash, branch_commit, applied_commit, files, state,
   history, created_at, version
 FROM patch_ledger WHERE number < :before AND (:states::text = '' OR position(',' || state::text || ',' in :states::text) > 0)
+  AND (:project::text IS NULL
+    OR EXISTS (SELECT 1 FROM executions e WHERE e.number = execution AND e.project = :project::text))
 ORDER BY number DESC LIMIT :most
 
 -- name: patches_list_of_execution [sqlite]

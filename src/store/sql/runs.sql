@@ -2,39 +2,43 @@
 UPDATE tool_runs SET attempt = :attempt, version = version + 1 WHERE number = :run
 
 -- name: run_insert [sqlite]
-INSERT INTO tool_runs (number, tool_name, execution, node_id, agent, status, argv, cwd, metadata, created_at)
-VALUES (:number, :tool_name, :execution, :node_id, :agent, 'queued', :argv, :cwd, :metadata, :now)
+INSERT INTO tool_runs (number, tool_name, execution, node_id, agent, status, argv, cwd, metadata, created_at, project)
+VALUES (:number, :tool_name, :execution, :node_id, :agent, 'queued', :argv, :cwd, :metadata, :now,
+  COALESCE(:project, (SELECT project FROM executions WHERE number = :execution)))
 RETURNING number
 
 -- name: run_insert [postgresql]
-INSERT INTO tool_runs (number, tool_run_id, execution_id, tool_name, execution, node_id, agent, status, argv, cwd, metadata, created_at)
+INSERT INTO tool_runs (number, tool_run_id, execution_id, tool_name, execution, node_id, agent, status, argv, cwd, metadata,
+  created_at, project)
 VALUES (:number, 'TR-' || :number::bigint, 'EX-' || :execution::bigint,
-  :tool_name, :execution, :node_id, :agent, 'queued', :argv, :cwd, :metadata, :now)
+  :tool_name, :execution, :node_id, :agent, 'queued', :argv, :cwd, :metadata, :now,
+  COALESCE(:project::text, (SELECT e.project FROM executions e WHERE e.number = :execution::bigint)))
 
 -- name: run_insert [many]
 INSERT INTO tool_runs (number, tool_run_id, execution_id, tool_name, execution, node_id, agent, status, argv,
-  cwd, metadata, created_at)
+  cwd, metadata, created_at, project)
 SELECT r.number, 'TR-' || r.number, 'EX-' || r.execution, r.tool_name, r.execution, r.node_id, r.agent,
-  'queued', r.argv, r.cwd, r.metadata, r.now
+  'queued', r.argv, r.cwd, r.metadata, r.now,
+  COALESCE(r.project, (SELECT e.project FROM executions e WHERE e.number = r.execution))
 FROM json_to_recordset(:rows::json) AS r (number bigint, tool_name text, execution bigint, node_id text,
-  agent bigint, argv text, cwd text, metadata text, now text)
+  agent bigint, argv text, cwd text, metadata text, now text, project text)
 
 -- name: run_load
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version
+  metadata, version, project
 FROM tool_runs WHERE number = :run
 
 -- name: run_lock [sqlite]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version
+  metadata, version, project
 FROM tool_runs WHERE number = :run
 
 -- name: run_lock [postgresql]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version
+  metadata, version, project
 FROM tool_runs WHERE number = :run FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: run_move
@@ -65,7 +69,7 @@ GROUP BY status
 -- name: runs_list [sqlite]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version
+  metadata, version, project
 FROM tool_runs
 WHERE number < :before AND (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0)
 ORDER BY number DESC LIMIT :most
@@ -73,21 +77,38 @@ ORDER BY number DESC LIMIT :most
 -- name: runs_list [postgresql]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version
+  metadata, version, project
 FROM tool_runs
 WHERE number < :before AND (:statuses::text = '' OR position(',' || status::text || ',' in :statuses::text) > 0)
+ORDER BY number DESC LIMIT :most
+
+-- name: runs_list_of_project [sqlite]
+SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
+  started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
+  metadata, version, project
+FROM tool_runs
+WHERE project = :project AND number < :before AND (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0)
+ORDER BY number DESC LIMIT :most
+
+-- name: runs_list_of_project [postgresql]
+SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
+  started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
+  metadata, version, project
+FROM tool_runs
+WHERE project = :project::text AND number < :before
+  AND (:statuses::text = '' OR position(',' || status::text || ',' in :statuses::text) > 0)
 ORDER BY number DESC LIMIT :most
 
 -- name: runs_of_execution
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version
+  metadata, version, project
 FROM tool_runs WHERE execution = :execution ORDER BY number
 
 -- name: runs_of_node
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version
+  metadata, version, project
 FROM tool_runs WHERE execution = :execution AND node_id = :node_id ORDER BY number DESC LIMIT :most
 
 -- name: runs_orphaned

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "client/daemon.h"
+#include "model/project_ref.h"
+
+// Which projects a listing covers: all, or one with `--here` or `--project NAME`.
+namespace reeve::cli {
+
+// `--here` and `--project`.
+const std::vector<Option>& scope_options();
+// Appends them to the options of a command.
+std::vector<Option> with_scope_options(std::vector<Option> options);
+
+class Scope {
+ public:
+  // Checks the options; asks no daemon. Throws `cli.usage`.
+  explicit Scope(const Call& call);
+
+  // The path of the only project to list; nothing for all. Throws `project.unknown` if this daemon knows no project of
+  // that name, `cli.usage` if it knows several.
+  std::optional<std::string> find_path(client::Daemon& daemon) const;
+  bool is_limited() const noexcept { return is_here_ || name_; }
+
+  // The records of the project `only`, if set; otherwise those of all projects, up to `limit`, those of the project
+  // around the current folder first, however old they are. `list` fetches records of one project, or of all.
+  template <class List, class ProjectOf>
+  auto list_own_first(const std::optional<std::string>& only, std::size_t limit, List list,
+                      ProjectOf project_of) const {
+    if (only || !here_) return list(only, limit);
+    auto records = list(here_, limit);
+    if (records.size() == limit) return records;
+    for (auto& record : list(std::nullopt, limit)) {
+      const std::optional<model::ProjectRef> project = project_of(record);
+      const bool is_own = project && project->path == *here_;
+      if (!is_own && records.size() < limit) records.push_back(std::move(record));
+    }
+    return records;
+  }
+
+  // Moves the records of the project around the current folder to the front; otherwise keeps the order.
+  template <class Record>
+  void put_own_first(std::vector<Record>& records) const {
+    if (!here_) return;
+    std::vector<Record> others;
+    std::vector<Record> own;
+    for (Record& record : records) {
+      const bool is_own = record.project && record.project->path == *here_;
+      (is_own ? own : others).push_back(std::move(record));
+    }
+    records = std::move(own);
+    std::ranges::move(others, std::back_inserter(records));
+  }
+
+ private:
+  std::optional<std::string> here_;
+  bool is_here_ = false;
+  std::optional<std::string> name_;
+};
+
+// The project of the given name or path among these. Throws as find_path().
+std::string pick_project(const std::string& name, const std::vector<model::ProjectRef>& known);
+
+}  // namespace reeve::cli

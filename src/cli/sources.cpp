@@ -1,0 +1,197 @@
+#include "cli/sources.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/id.h"
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/connect.h"
+#include "cli/host.h"
+#include "client/approvals.h"
+#include "client/executions.h"
+#include "client/patches.h"
+#include "client/refusal.h"
+#include "client/runs.h"
+#include "project/project.h"
+#include "project/registry.h"
+#include "project/state_folder.h"
+#include "project/state_identity.h"
+#include "view/project_names.h"
+
+namespace reeve::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using base::ErrorCode;
+
+constexpr std::string_view common_name = "common";
+
+bool is_id(const std::string& word) {
+  return base::RunId::parse(word) || base::ApprovalId::parse(word) || base::ExecutionId::parse(word) ||
+         base::PatchId::parse(word) || base::TaskId::parse(word);
+}
+
+bool names_state(const Call& call) {
+  return call.arguments.has("--state") || project::variable("REEVE_STATE") || call.arguments.has("--host") ||
+         project::variable("REEVE_HOST");
+}
+
+// The registered state folders in which a daemon has run: the common one, and those of projects. Folders that were
+// named with --state are known only by their paths.
+std::vector<OtherState> find_states() {
+  const auto registry = project::Registry::find();
+  if (!registry) return {};
+  const auto common = project::find_common_state();
+  std::vector<std::pair<fs::path, std::optional<model::ProjectRef>>> found;
+  view::ProjectNames names;
+  // A project of that name is called by more of its path.
+  names.add(model::make_project_ref(std::string(common_name)));
+  for (const project::KnownPlace& place : registry->list()) {
+    if (place.kind != project::KnownPlace::Kind::state) continue;
+    const project::StateFolder folder{.root = place.path};
+    std::error_code error;
+    if (!fs::exists(folder.lock(), error)) continue;
+    const bool is_common = common && fs::equivalent(common->root, place.path, error);
+    const auto of = folder.project();
+    if (!is_common && !of) continue;
+    found.emplace_back(place.path, is_common ? std::nullopt : std::optional(model::make_project_ref(of->string())));
+    names.add(found.back().second);
+  }
+  std::vector<OtherState> states;
+  for (const auto& [path, project] : found) {
+    states.push_back({.name = project ? names.of(project) : std::string(common_name), .folder = path});
+  }
+  std::ranges::sort(states, {}, &OtherState::name);
+  return states;
+}
+
+client::DaemonPlace place_of(const OtherState& state) {
+  const project::StateFolder folder{.root = state.folder};
+  return {.folder = folder.root, .socket = folder.socket(), .no_start = "a listing starts no daemon"};
+}
+
+bool has_record(client::Daemon& daemon, const std::string& word) try {
+  if (const auto run = base::RunId::parse(word)) return client::get_run(daemon, *run), true;
+  if (const auto approval = base::ApprovalId::parse(word)) return client::get_approval(daemon, *approval), true;
+  if (const auto execution = base::ExecutionId::parse(word)) {
+    return client::get_execution(daemon, *execution, client::NodeText::brief), true;
+  }
+  if (const auto patch = base::PatchId::parse(word)) return client::get_patch(daemon, *patch), true;
+  return false;
+} catch (const base::Error&) {
+  return false;
+}
+
+// Running, and registered for exactly this folder: nothing is read from a folder that was put in its place.
+bool is_reachable(const OtherState& state) try {
+  project::check_state_folder(state.folder);
+  return client::Daemon(place_of(state)).is_running();
+} catch (const base::Error&) {
+  return false;
+}
+
+}  // namespace
+
+std::vector<OtherState> find_other_states(const Call& call) {
+  if (names_state(call)) return {};
+  const fs::path own = project::find_state_folder(std::nullopt, ".").root;
+  std::vector<OtherState> states = find_states();
+  std::erase_if(states, [&](const OtherState& state) {
+    std::error_code error;
+    return state.folder == own || fs::equivalent(state.folder, own, error);
+  });
+  return states;
+}
+
+std::optional<std::pair<std::string, std::string>> split_prefixed_id(const std::string& word) {
+  const std::size_t slash = word.rfind('/');
+  if (slash == std::string::npos || slash == 0) return std::nullopt;
+  std::string id = word.substr(slash + 1);
+  if (!is_id(id)) return std::nullopt;
+  return std::pair(word.substr(0, slash), std::move(id));
+}
+
+std::string without_prefix(const std::string& word) {
+  auto split = split_prefixed_id(word);
+  return split ? std::move(split->second) : word;
+}
+
+std::optional<fs::path> find_prefixed_state(const Call& call) {
+  std::set<std::string> prefixes;
+  for (const std::string& word : call.arguments.ids()) {
+    const auto split = split_prefixed_id(word);
+    prefixes.insert(split ? split->first : std::string());
+  }
+  // No id has a prefix.
+  if (prefixes.empty() || (prefixes.size() == 1 && prefixes.begin()->empty())) return std::nullopt;
+  if (prefixes.size() > 1) {
+    throw base::Error(ErrorCode::cli_usage, "the ids belong to different state folders", "use one command for each");
+  }
+  const std::string& prefix = *prefixes.begin();
+  if (names_state(call)) {
+    throw base::Error(ErrorCode::cli_usage,
+                      fmt::format("an id of {} cannot be combined with a state folder or host", base::quoted(prefix)),
+                      "leave out the prefix, or --state and --host (also REEVE_STATE and REEVE_HOST)");
+  }
+  std::vector<std::string> known;
+  for (const OtherState& state : find_states()) {
+    if (state.name == prefix) return state.folder;
+    known.push_back(state.name);
+  }
+  throw base::Error(
+      ErrorCode::cli_usage, fmt::format("no state folder is called {}", base::quoted(prefix)),
+      known.empty() ? std::string("leave out the prefix") : fmt::format("known: {}", base::join(known, ", ")));
+}
+
+std::vector<Source> find_more_sources(const Call& call, const Scope& scope) {
+  std::vector<Source> sources;
+  if (scope.is_limited()) return sources;
+  for (const OtherState& state : find_other_states(call)) {
+    if (is_reachable(state)) {
+      sources.push_back({.daemon = client::Daemon(place_of(state)), .prefix = state.name});
+    } else {
+      print_aside("not included: {}, which has its own state and no running daemon (reeve --state {})\n", state.name,
+                  base::visible(state.folder.string()));
+    }
+  }
+  return sources;
+}
+
+void report_left_out(const Source& source, const base::Error& error) {
+  print_aside("not included: {}: {}\n", source.prefix, base::visible(error.message()));
+}
+
+base::Value mark_source(base::Value record, const Source& source) {
+  record.set("state_folder", base::Value::string(base::replace_invalid_utf8(source.daemon.place().folder.string())));
+  // A script that passes the id on must not reach the record of the same id in the common state folder.
+  for (const char* key : {"approval_id", "patch_id", "tool_run_id", "execution_id"}) {
+    const base::Value* id = record.find(key);
+    if (id == nullptr || id->as_string() == nullptr) continue;
+    record.set(key, base::Value::string(fmt::format("{}/{}", source.prefix, *id->as_string())));
+  }
+  return record;
+}
+
+std::string find_elsewhere(const Call& call) try {
+  const std::vector<std::string>& ids = call.arguments.ids();
+  if (ids.size() != 1 || !is_id(ids.front())) return {};
+  for (const OtherState& state : find_other_states(call)) {
+    if (!is_reachable(state)) continue;
+    client::Daemon daemon(place_of(state));
+    if (!has_record(daemon, ids.front())) continue;
+    const std::string id = base::to_ascii_upper(ids.front());
+    return fmt::format("{} has an {}: reeve show {}/{}", state.name, id, state.name, id);
+  }
+  return {};
+} catch (const base::Error&) {
+  // Only a hint: the error that it belongs to is reported.
+  return {};
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,287 @@
+#include <csignal>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/daemon.h"
+
+// SPEC §7: one daemon per user serves all projects of that user.
+namespace reeve {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using testing::eventually;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::lines_of;
+using testing::Members;
+using ::testing::Not;
+using testing::Outcome;
+using ::testing::StartsWith;
+using testing::Variables;
+using testing::Words;
+
+// A user with several projects and no state folder named by anything.
+class Projects : public testing::DaemonTest {
+ protected:
+  void TearDown() override {
+    for (const fs::path& folder : {common(), shop() / ".reeve/state"}) {
+      if (fs::exists(folder / "reeve.sock")) in("/", {"--state", folder.string(), "stop"});
+    }
+    DaemonTest::TearDown();
+  }
+
+  fs::path home() const { return scratch().path() / "home"; }
+  fs::path common() const { return home() / ".local/state/reeve"; }
+  fs::path shop() const { return make_project("shop"); }
+  fs::path site() const { return make_project("site"); }
+  fs::path make_project(const std::string& name, const std::string& config = "") const {
+    const fs::path folder = scratch().path() / name;
+    fs::create_directories(folder / ".reeve");
+    if (!config.empty()) scratch().write(name + "/.reeve/config.yaml", config);
+    return folder;
+  }
+  testing::Launch launch_in(const fs::path& folder, const Words& words, const Variables& more = {}) const {
+    testing::Launch made = launch(words);
+    made.folder = folder;
+    std::erase_if(made.environment, [](const auto& variable) { return variable.first == "REEVE_STATE"; });
+    made.environment.insert(made.environment.end(), more.begin(), more.end());
+    return made;
+  }
+  Outcome in(const fs::path& folder, const Words& words, const Variables& more = {}) const {
+    return run_program(launch_in(folder, words, more));
+  }
+  // The id of a run that asks and waits.
+  std::string ask_in(const fs::path& folder) const {
+    const Outcome started = in(folder, {"run", "--detach", "--", "sh", "-c", "exit 90"});
+    EXPECT_EQ(started.code, 0) << started.err;
+    const std::string id = started.out.substr(0, started.out.find('\n'));
+    EXPECT_TRUE(eventually([&] { return in(folder, {"show", id}).out.contains("status\twaiting_approval"); }));
+    return id;
+  }
+  static std::vector<std::string> first_fields(const std::string& listing) {
+    std::vector<std::string> fields;
+    for (const std::string& line : lines_of(listing)) fields.push_back(line.substr(0, line.find('\t')));
+    return fields;
+  }
+};
+
+TEST_F(Projects, all_projects_share_one_daemon_and_one_id_space) {
+  EXPECT_EQ(in(shop(), {"run", "--detach", "--", "true"}).out, "TR-1\n");
+  EXPECT_EQ(in(site(), {"run", "--detach", "--", "true"}).out, "TR-2\n");
+  EXPECT_EQ(in("/", {"run", "--detach", "--", "true"}).out, "TR-3\n");
+  EXPECT_TRUE(fs::exists(common() / "reeve.db"));
+  EXPECT_FALSE(fs::exists(shop() / ".reeve/state"));
+  EXPECT_FALSE(fs::exists(site() / ".reeve/state"));
+}
+
+TEST_F(Projects, records_name_their_project) {
+  ask_in(shop());
+  const Outcome run = in("/", {"show", "TR-1", "--json"});
+  const std::string project = fmt::format(R"("project":{{"name":"shop","path":"{}"}})", shop().string());
+  const auto compact = [](std::string text) {
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+    return text;
+  };
+  EXPECT_THAT(compact(run.out), HasSubstr(project));
+  EXPECT_THAT(compact(in("/", {"show", "AP-1", "--json"}).out), HasSubstr(project));
+  EXPECT_THAT(in("/", {"runs"}).out, HasSubstr("\t" + shop().string() + "\n"));
+  EXPECT_THAT(in("/", {"approvals"}).out, HasSubstr("\t" + shop().string() + "\n"));
+  EXPECT_THAT(in("/", {"show", "AP-1"}).out, HasSubstr("project\t" + shop().string()));
+}
+
+TEST_F(Projects, a_workflow_names_its_project) {
+  scratch().write("shop/.reeve/workflows/ask.yaml", R"(
+id: ask
+name: Ask
+version: "1"
+nodes:
+  - {id: hold, type: human, label: Hold, human_config: {title: "Go on?"}}
+edges: []
+entry_point: hold
+exit_points: [hold]
+)");
+  const Outcome started = in(shop(), {"flow", "run", "ask", "--detach"});
+  ASSERT_EQ(started.code, 0) << started.err;
+  EXPECT_THAT(in("/", {"flow", "list"}).out, HasSubstr("\t" + shop().string() + "\n"));
+  EXPECT_TRUE(eventually([&] { return in("/", {"approvals"}).out.contains("Go on?"); }));
+  EXPECT_THAT(in("/", {"approvals"}).out, HasSubstr("\t" + shop().string() + "\n"));
+  EXPECT_THAT(in(site(), {"flow", "list", "--here"}).out, IsEmpty());
+}
+
+TEST_F(Projects, a_run_in_a_worktree_belongs_to_the_main_checkout) {
+  const auto git = [&](const Words& words) {
+    testing::Launch call{.argv = {"git", "-c", "user.name=A", "-c", "user.email=a@b.example"}, .folder = shop()};
+    call.argv.insert(call.argv.end(), words.begin(), words.end());
+    call.environment = {{"HOME", home().string()}, {"PATH", "/usr/bin:/bin"}};
+    return run_program(call).code;
+  };
+  ASSERT_EQ(git({"init", "-q"}), 0);
+  ASSERT_EQ(git({"commit", "-q", "--allow-empty", "-m", "first"}), 0);
+  const fs::path tree = scratch().path() / "tree";
+  ASSERT_EQ(git({"worktree", "add", "-q", tree.string()}), 0);
+  ASSERT_EQ(in(tree, {"run", "--", "true"}).code, 0);
+  EXPECT_THAT(in("/", {"runs"}).out, EndsWith("\t" + shop().string() + "\n"));
+}
+
+TEST_F(Projects, listings_show_all_projects_own_entries_first) {
+  ask_in(shop());
+  ask_in(site());
+  EXPECT_THAT(first_fields(in(shop(), {"approvals"}).out), ::testing::ElementsAre("AP-1", "AP-2"));
+  EXPECT_THAT(first_fields(in(site(), {"approvals"}).out), ::testing::ElementsAre("AP-2", "AP-1"));
+  EXPECT_THAT(first_fields(in(site(), {"runs"}).out), ::testing::ElementsAre("TR-2", "TR-1"));
+  EXPECT_THAT(first_fields(in(shop(), {"runs"}).out), ::testing::ElementsAre("TR-1", "TR-2"));
+  EXPECT_THAT(first_fields(in(shop(), {}).out), ::testing::ElementsAre("AP-1", "AP-2"));
+}
+
+TEST_F(Projects, a_listing_can_be_narrowed_to_one_project) {
+  ask_in(shop());
+  ask_in(site());
+  const auto ids = [&](const fs::path& folder, const Words& words) { return first_fields(in(folder, words).out); };
+  EXPECT_THAT(ids(site(), {"runs", "--here"}), ::testing::ElementsAre("TR-2"));
+  EXPECT_THAT(ids("/", {"runs", "--project", "shop"}), ::testing::ElementsAre("TR-1"));
+  EXPECT_THAT(ids("/", {"approvals", "--project", site().string()}), ::testing::ElementsAre("AP-2"));
+  EXPECT_THAT(ids("/", {"--project", "shop"}), ::testing::ElementsAre("AP-1"));
+  EXPECT_THAT(ids(shop(), {"--here"}), ::testing::ElementsAre("AP-1"));
+  const Outcome unknown = in("/", {"runs", "--project", "shob"});
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean `shop`?"));
+  EXPECT_EQ(in("/", {"runs", "--here"}).code, 2);
+  EXPECT_EQ(in(shop(), {"runs", "--here", "--project", "site"}).code, 2);
+  const fs::path twin = make_project("elsewhere/shop");
+  ASSERT_EQ(in(twin, {"run", "--", "true"}).code, 0);
+  EXPECT_THAT(in("/", {"runs", "--project", "shop"}).err,
+              AllOf(HasSubstr("2 projects are called"), HasSubstr(twin.string())));
+}
+
+TEST_F(Projects, a_key_of_the_daemon_in_a_project_is_an_error) {
+  const fs::path folder = make_project("shop", "notify:\n  - {on: [failed], command: [evil]}\nstore: sqlite\n");
+  const Outcome refused = in(folder, {"run", "--", "true"});
+  EXPECT_NE(refused.code, 0);
+  EXPECT_THAT(refused.err, HasSubstr("configures the daemon"));
+  const Outcome shown = in(folder, {"config", "show"});
+  EXPECT_EQ(shown.code, 2);
+  EXPECT_THAT(shown.err, AllOf(HasSubstr("error[config.daemon_key]"), HasSubstr(".reeve/config.yaml:1:1"),
+                               HasSubstr(".reeve/config.yaml:3:1"), HasSubstr("`state: project`")));
+  EXPECT_THAT(in("/", {"runs"}).out, IsEmpty()) << "nothing was started";
+}
+
+TEST_F(Projects, a_project_may_keep_its_own_state) {
+  const fs::path folder = make_project("shop", "state: project\nsupervision: {max_parallel_runs: 3}\n");
+  ASSERT_EQ(in(folder, {"config", "trust", "--yes"}).code, 0);
+  EXPECT_EQ(in(folder, {"run", "--detach", "--", "true"}).out, "TR-1\n");
+  EXPECT_TRUE(fs::exists(folder / ".reeve/state/reeve.db"));
+  EXPECT_THAT(in(folder, {"config", "show", "--origin"}).out, HasSubstr("supervision.max_parallel_runs\t3\t"));
+  EXPECT_EQ(in(site(), {"run", "--detach", "--", "true"}).out, "TR-1\n") << "another id space";
+}
+
+TEST_F(Projects, an_existing_state_folder_keeps_working) {
+  const fs::path folder = shop();
+  ASSERT_EQ(in(folder, {"run", "--", "true"}, {{"REEVE_STATE", (folder / ".reeve/state").string()}}).code, 0);
+  EXPECT_THAT(in(folder, {"runs"}).out, StartsWith("TR-1\t"));
+  EXPECT_FALSE(fs::exists(common() / "reeve.db"));
+}
+
+TEST_F(Projects, listings_include_projects_with_their_own_state) {
+  const fs::path own = make_project("shop", "state: project\n");
+  ask_in(own);
+  ask_in(site());
+  EXPECT_THAT(first_fields(in(site(), {"approvals"}).out), ::testing::ElementsAre("AP-1", "shop/AP-1"));
+  EXPECT_THAT(first_fields(in(site(), {"runs"}).out), ::testing::ElementsAre("TR-1", "shop/TR-1"));
+  EXPECT_THAT(first_fields(in("/", {}).out), ::testing::ElementsAre("AP-1", "shop/AP-1"));
+  EXPECT_THAT(first_fields(in(own, {"approvals"}).out), ::testing::ElementsAre("AP-1", "common/AP-1"));
+  EXPECT_THAT(in("/", {"approvals", "--json"}).out,
+              AllOf(HasSubstr(R"("state_folder")"), HasSubstr(R"("approval_id": "shop/AP-1")")));
+  const Outcome shown = in("/", {"show", "shop/AP-1"});
+  EXPECT_THAT(shown.out, HasSubstr(own.string())) << shown.err;
+  // No decision may reach another question than the one that was named.
+  EXPECT_THAT(in("/", {"reject", "shop/AP-1", "AP-1"}).err, HasSubstr("belong to different state folders"));
+  EXPECT_THAT(in("/", {"--state", common().string(), "reject", "shop/AP-1"}).err, HasSubstr("cannot be combined"));
+  EXPECT_THAT(in("/", {"reject", "shop/AP-1"}, {{"REEVE_HOST", "http://127.0.0.1:1"}}).err,
+              HasSubstr("cannot be combined"));
+  EXPECT_EQ(in("/", {"reject", "shop/AP-1"}).code, 0);
+  EXPECT_THAT(first_fields(in("/", {"approvals"}).out), ::testing::ElementsAre("AP-1"));
+  EXPECT_THAT(in("/", {"show", "nowhere/AP-1"}).err, HasSubstr("no state folder is called `nowhere`"));
+}
+
+TEST_F(Projects, a_project_that_cannot_be_reached_is_named) {
+  const fs::path own = make_project("shop", "state: project\n");
+  ASSERT_EQ(in(own, {"run", "--", "true"}).code, 0);
+  ASSERT_EQ(in(own, {"stop"}).code, 0);
+  ASSERT_EQ(in(site(), {"run", "--", "true"}).code, 0);
+  const Outcome listed = in(site(), {"runs"});
+  EXPECT_EQ(listed.code, 0);
+  EXPECT_THAT(listed.err, AllOf(HasSubstr("not included: shop"), HasSubstr("--state")));
+  EXPECT_THAT(in(site(), {"runs", "--here"}).err, Not(HasSubstr("not included")));
+}
+
+TEST_F(Projects, not_found_names_the_project_that_has_such_an_id) {
+  const fs::path own = make_project("shop", "state: project\n");
+  ask_in(own);
+  ASSERT_EQ(in(site(), {"run", "--", "true"}).code, 0);
+  const Outcome missing = in(site(), {"show", "ap-1"});
+  EXPECT_EQ(missing.code, 3);
+  EXPECT_THAT(missing.err, HasSubstr("shop has an AP-1: reeve show shop/AP-1"));
+}
+
+TEST_F(Projects, words_of_other_commands_are_not_ids) {
+  EXPECT_EQ(in(shop(), {"run", "--", "echo", "feature/TR-12"}).out, "feature/TR-12\n");
+}
+
+TEST_F(Projects, a_project_called_common_is_told_apart) {
+  const fs::path folder = make_project("common", "state: project\n");
+  ask_in(folder);
+  ask_in(site());
+  const std::string name = scratch().path().filename().string() + "/common/AP-1";
+  EXPECT_THAT(first_fields(in(site(), {"approvals"}).out), ::testing::ElementsAre("AP-1", name));
+  EXPECT_EQ(in(site(), {"reject", name}).code, 0);
+  EXPECT_THAT(first_fields(in(site(), {"approvals"}).out), ::testing::ElementsAre("AP-1"));
+}
+
+// APR-11: wherever the state of the project is kept.
+TEST_F(Projects, sandbox_hides_every_state_folder_and_protects_every_config) {
+  scratch().write("home/.config/reeve/config.yaml",
+                  "tools: {kept: {command: [/bin/sh, -c], sandbox: guard}, free: {command: [/bin/sh, -c]}}\n");
+  const fs::path own = make_project("own", "state: project\n");
+  const fs::path folder = make_project("shop", "{}\n");
+  ASSERT_EQ(in(own, {"run", "--", "true"}).code, 0);
+  ASSERT_EQ(in(folder, {"run", "--", "true"}).code, 0);
+  const auto attempt = [&](const std::string& tool, const fs::path& cwd, const std::string& script) {
+    const std::string line = "( " + script + " ) >/dev/null 2>&1 && echo open || echo held";
+    return in(folder, {"run", "--tool", tool, "--cwd", cwd.string(), "--", line}).out;
+  };
+  const auto expect_held = [&](const fs::path& cwd, const std::string& script) {
+    EXPECT_EQ(attempt("free", cwd, script), "open\n") << script;
+    EXPECT_EQ(attempt("kept", cwd, script), "held\n") << script;
+  };
+  expect_held(folder, ": >> .reeve/config.yaml");
+  for (const char* script : {"cat home/.local/state/reeve/reeve.db", "cat own/.reeve/state/reeve.db",
+                             ": >> shop/.reeve/config.yaml", "touch own/.reeve/more"}) {
+    expect_held(scratch().path(), script);
+  }
+}
+
+// APR-11: a folder that was put in the place of a state folder is not asked.
+TEST_F(Projects, a_replaced_state_folder_is_not_read) {
+  const fs::path own = make_project("shop", "state: project\n");
+  ASSERT_EQ(in(own, {"run", "--", "true"}).code, 0);
+  ASSERT_EQ(in(own, {"stop"}).code, 0);
+  ASSERT_EQ(in(site(), {"run", "--", "true"}).code, 0);
+  fs::rename(own / ".reeve/state", own / ".reeve/moved");
+  fs::create_directories(own / ".reeve/state");
+  scratch().write("shop/.reeve/state/reeve.lock", "");
+  EXPECT_THAT(in(site(), {"runs"}).err, HasSubstr("not included: shop"));
+}
+
+TEST_F(Projects, the_limit_for_parallel_runs_is_common) {
+  scratch().write("home/.config/reeve/config.yaml", "supervision: {max_parallel_runs: 7}\n");
+  ASSERT_EQ(in(shop(), {"run", "--", "true"}).code, 0);
+  EXPECT_THAT(in(site(), {"config", "show", "--origin"}).out, HasSubstr("supervision.max_parallel_runs\t7\t"));
+}
+
+}  // namespace
+}  // namespace reeve
