@@ -35,6 +35,7 @@
 #include "project/project.h"
 #include "project/state_identity.h"
 #include "server/access/tcp_endpoint.h"
+#include "server/activation.h"
 #include "server/request/file_guard.h"
 #include "server/resources/contract.h"
 #include "server/routing/daemon_api.h"
@@ -64,14 +65,17 @@ struct Inherited {
   std::optional<std::string> notify_socket;
   std::string crash_point;
   std::uint64_t open_files = 0;
+  // The daemon's socket, if systemd listens on it.
+  std::optional<os::Fd> socket;
   // Kept until the config says which of them notifications need.
   std::map<std::string, std::string> variables;
 };
 
 // From here on the daemon's environment only determines the user's folders and settings; runs bring their own
 // environment.
-Inherited clear_environment() {
+Inherited clear_environment(const project::StateFolder& folder) {
   Inherited inherited;
+  inherited.socket = take_activation_socket(folder.socket());
   inherited.notify_socket = project::variable("NOTIFY_SOCKET");
   inherited.crash_point = project::variable("REEVE_CRASH_POINT").value_or("");
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -126,7 +130,7 @@ bool is_living(pid_t pid) {
       ErrorCode::daemon_already_running,
       fmt::format("another daemon{} is using the state folder {}{}", holder.empty() ? "" : " (pid " + holder + ")",
                   folder.root.string(), is_reachable ? "" : ", but cannot be reached: its socket is missing"),
-      is_reachable || holder.empty() ? "stop it with `reeve stop`, or choose another folder with --state"
+      is_reachable || holder.empty() ? "take its place with `reeve serve --replace`, or stop it with `reeve stop`"
                                      : fmt::format("try again in a moment, or end it with `kill {}`", holder));
 }
 
@@ -260,7 +264,8 @@ class Server {
     try {
       tcp_endpoint_.listen(address);
     } catch (const Error& error) {
-      if (!options_.is_background) throw;
+      if (!options_.is_background && !is_activated_) throw;
+      tcp_endpoint_.note_failure(error);
       log_warning(fmt::format("error[{}]: {}; continuing without the port", error.code(), error.message()));
     }
   }
@@ -367,7 +372,7 @@ class Server {
       }
       std::error_code error;
       if (is_open_ && !is_leaving_ && !fs::exists(folder.socket(), error) && ++sockets_ <= max_sockets) {
-        http_.accept(os::listen_at(folder.socket().string(), os::SocketKind::stream));
+        http_.accept(listen_at_socket());
         log_warning("reeve.sock was removed; recreating it");
       }
     } catch (const Error& error) {
@@ -375,9 +380,16 @@ class Server {
     }
   }
 
+  os::Fd listen_at_socket() {
+    const std::string path = options_.folder.socket().string();
+    os::Fd listener = os::listen_at(path, os::SocketKind::stream);
+    own_socket_ = OwnFile(path);
+    return listener;
+  }
+
   void open_sockets() {
     is_open_ = true;
-    http_.accept(os::listen_at(options_.folder.socket().string(), os::SocketKind::stream));
+    http_.accept(inherited_.socket ? std::move(*inherited_.socket) : listen_at_socket());
     tcp_endpoint_.serve(http_);
     if (options_.is_background) {
       // The client that started the daemon waits until these are closed.
@@ -386,6 +398,8 @@ class Server {
       ::dup2(complaints_.get(), STDERR_FILENO);
       watch_idle();
     } else {
+      // systemd starts the next daemon with the next client.
+      if (is_activated_) watch_idle();
       fmt::print(stderr, "reeve: listening at {}\n", options_.folder.socket().string());
       if (tcp_endpoint_.is_open()) fmt::print(stderr, "reeve: listening at {}\n", tcp_endpoint_.bound());
     }
@@ -410,8 +424,7 @@ class Server {
     if (is_leaving_) return;
     is_leaving_ = true;
     notify(inherited_.notify_socket, "STOPPING=1");
-    // While the lock is held, so that this cannot be the socket of a successor.
-    ::unlink(options_.folder.socket().c_str());
+    own_socket_.remove();
     leave_without_store();
     http_.close(close_timeout, [this] { daemon_.loop().stop(); });
   }
@@ -435,6 +448,8 @@ class Server {
   // Released last.
   Possession possession_;
   Inherited inherited_;
+  const bool is_activated_ = inherited_.socket.has_value();
+  OwnFile own_socket_;
   os::Fd complaints_;
   base::TimeLimit idle_exit_;
   base::BootTime used_at_;
@@ -460,11 +475,12 @@ int serve(const ServeOptions& options) {
     ::sigprocmask(SIG_BLOCK, &blocked, nullptr);
     ::signal(SIGPIPE, SIG_IGN);
     refuse_inside_run();
-    Inherited inherited = clear_environment();
+    Inherited inherited = clear_environment(options.folder);
     const project::OpenedState opened = project::open_state_folder(options.folder.root);
     project::refuse_links(options.folder.root, 2);
     std::optional<os::Claim> claim = take_claim(options.folder);
     os::FileLock lock = take_lock(options.folder);
+    if (!inherited.socket) refuse_foreign_listener(options.folder.socket());
     os::create_folders(options.folder.logs());
     std::optional<StartNotice> notice(std::in_place);
     Server server(options, std::move(inherited), opened.place, {std::move(claim), std::move(lock)});

@@ -28,8 +28,19 @@ void TcpEndpoint::listen(const std::string& address) {
     throw Error(ErrorCode::daemon_bad_address, fmt::format("{} is not a valid listen address", base::quoted(address)),
                 "use 127.0.0.1:7433, [::1]:7433 or localhost:7433; port 0 picks a free one");
   }
-  was_asked_for_ = true;
   take_port(*parsed);
+  was_asked_for_ = true;
+}
+
+void TcpEndpoint::listen_too(const std::string& address) {
+  if (was_asked_for_ && address_) {
+    const auto wanted = os::parse_tcp_address(address);
+    if (wanted && wanted->text() == address_->text()) return;
+    throw Error(ErrorCode::daemon_port_open, fmt::format("the daemon already listens at {}", bound()),
+                "stop it with `reeve stop` first, or use that port");
+  }
+  listen(address);
+  failure_.reset();
 }
 
 void TcpEndpoint::take_port(const os::TcpAddress& address) {
@@ -40,10 +51,13 @@ void TcpEndpoint::take_port(const os::TcpAddress& address) {
         fmt::format("{} is reachable from other machines, and its traffic would not be encrypted", address.text()),
         "listen on 127.0.0.1, set server.tls in the config, or use --behind-proxy if a proxy encrypts");
   }
-  if (settings_.tls) tls_ = load_tls(settings_.tls->certificate, settings_.tls->key);
-  listener_ = os::listen_at(address);
-  address_ = os::local_address(listener_.get());
+  // Nothing changes if one of these fails.
+  auto tls = settings_.tls ? load_tls(settings_.tls->certificate, settings_.tls->key) : decltype(tls_)();
+  os::Fd listener = os::listen_at(address);
   tokens_.open_own(daemon_.options().folder.http_token());
+  address_ = os::local_address(listener.get());
+  tls_ = std::move(tls);
+  listener_ = std::move(listener);
   if (http_ != nullptr) begin();
 }
 

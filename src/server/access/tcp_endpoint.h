@@ -24,6 +24,11 @@ class TcpEndpoint {
   // Binds the port. Throws `daemon.bad_address`, `daemon.not_loopback`, `daemon.port_in_use`, `daemon.no_address`,
   // `daemon.tls`.
   void listen(const std::string& address);
+  // Opens the port of a running daemon. Throws like listen(), and `daemon.port_open` if another one was asked for.
+  void listen_too(const std::string& address);
+  // The configured port could not be opened, and the daemon continues without it.
+  void note_failure(const base::Error& error) { failure_ = error; }
+  const std::optional<base::Error>& failure() const noexcept { return failure_; }
   // Accepts connections from now on, also on ports that are bound later.
   void serve(HttpServer& http);
   // The listen address; binds any free loopback port first if there is none.
@@ -61,6 +66,7 @@ class TcpEndpoint {
   os::Fd listener_;
   std::optional<os::TcpAddress> address_;
   bool was_asked_for_ = false;
+  std::optional<base::Error> failure_;
   HttpServer* http_ = nullptr;
   runtime::Loop::Hold next_look_;
 };

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "json/describe.h"
 #include "project/confinement.h"
+#include "server/access/tcp_endpoint.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
 #include "server/resources/own_project.h"
@@ -69,6 +70,15 @@ Check check_sandbox(const std::optional<Error>& error) {
   return {"sandbox", Health::warn, error->message(), error->fix()};
 }
 
+Check check_port(const TcpEndpoint* endpoint) {
+  if (endpoint == nullptr || (!endpoint->is_open() && !endpoint->failure())) return {"port", Health::ok, "closed", {}};
+  if (endpoint->failure()) {
+    return {"port", Health::warn, fmt::format("could not be opened: {}", endpoint->failure()->message()),
+            endpoint->failure()->fix()};
+  }
+  return {"port", Health::ok, endpoint->url(), {}};
+}
+
 void send_checks(const SharedExchange& exchange, const std::vector<Check>& checks) {
   Health worst = Health::ok;
   for (const Check& check : checks) worst = std::max(worst, check.status);
@@ -81,9 +91,12 @@ void send_checks(const SharedExchange& exchange, const std::vector<Check>& check
 void look(SharedExchange exchange) {
   const std::filesystem::path& folder = exchange->daemon.options().folder.root;
   auto checks = std::make_shared<std::vector<Check>>();
-  *checks = {check_disk(folder), check_config(exchange->daemon.options().reload({})),
+  *checks = {check_disk(folder),
+             check_config(exchange->daemon.options().reload({})),
              check_program("git", "workflows cannot work in git repositories"),
-             check_program("curl", "the webhooks of `notify` cannot be sent"), check_sqlite()};
+             check_program("curl", "the webhooks of `notify` cannot be sent"),
+             check_sqlite(),
+             check_port(exchange->tcp_endpoint)};
   exchange->daemon.queries().get_last_event([exchange, checks](const std::expected<std::int64_t, Error>& events) {
     const auto refusal = exchange->daemon.check_files();
     checks->push_back(check_store(refusal ? std::unexpected(*refusal) : events, exchange->daemon.ledger().stall()));

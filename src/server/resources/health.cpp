@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "server/access/in_run_caller.h"
+#include "server/access/tcp_endpoint.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
 
@@ -29,6 +30,14 @@ std::string_view spell(ledger::Ledger::Stall::Kind kind) {
   return "ok";
 }
 
+// Where programs with a token can connect, or why they cannot.
+void add_port(Value& document, const TcpEndpoint& endpoint) {
+  if (endpoint.is_open()) document.set("port", Value::string(endpoint.url()));
+  if (!endpoint.failure()) return;
+  document.set("port_problem", Value::string(endpoint.failure()->message()));
+  document.set("port_fix", Value::string(endpoint.failure()->fix()));
+}
+
 void health(SharedExchange exchange) {
   Value document = Value::object();
   document.set("status", Value::string("ok"));
@@ -44,6 +53,22 @@ void health(SharedExchange exchange) {
     document.set("problem", Value::string(refusal->message()));
     document.set("fix", Value::string(refusal->fix()));
   }
+  // Anybody who can reach the port may ask for its health; a problem names paths of this machine.
+  const bool is_owner = exchange->request.peer.entrance == Entrance::unix_socket;
+  if (exchange->tcp_endpoint != nullptr && is_owner) add_port(document, *exchange->tcp_endpoint);
+  exchange->send(200, document);
+}
+
+void listen(SharedExchange exchange) {
+  deny_in_run_caller(exchange, "open a port");
+  const Value* address = exchange->body().find("address");
+  if (exchange->tcp_endpoint == nullptr || address == nullptr || address->as_string() == nullptr) {
+    throw base::Error(ErrorCode::api_bad_request, "`address` is required", "such as \"127.0.0.1:7433\"");
+  }
+  exchange->tcp_endpoint->listen_too(*address->as_string());
+  Value document = Value::object();
+  document.set("url", Value::string(exchange->tcp_endpoint->url()));
+  document.set("bound", Value::string(exchange->tcp_endpoint->bound()));
   exchange->send(200, document);
 }
 
@@ -68,7 +93,10 @@ std::vector<Operation> health_operations(json::Schemas& schemas) {
                            {"store", json::word_schema({"ok", "locked", "unreachable", "busy", "files_removed"})},
                            {"store_stalled_ms", number},
                            {"problem", json::string_schema()},
-                           {"fix", json::string_schema()}},
+                           {"fix", json::string_schema()},
+                           {"port", json::string_schema()},
+                           {"port_problem", json::string_schema()},
+                           {"port_fix", json::string_schema()}},
                           {"status", "version", "pid", "started_at", "live_runs", "store", "store_stalled_ms"}));
   return {{.method = "GET",
            .path = "/healthz",
@@ -77,6 +105,20 @@ std::vector<Operation> health_operations(json::Schemas& schemas) {
            .inside = InRunAccess::anyone,
            .summary = "Report that the daemon is alive",
            .replies = {{200, record}}},
+          {.method = "POST",
+           .path = "/api/daemon/listen",
+           .handle = listen,
+           .name = "openPort",
+           .inside = InRunAccess::reported,
+           .summary = "Listen on a port as well, for clients with a token",
+           .scope = Scope::admin,
+           .body = json::object_schema({{"address", json::string_schema()}}, {"address"}),
+           .replies = {{200, json::object_schema({{"url", json::string_schema()}, {"bound", json::string_schema()}},
+                                                 {"url", "bound"})}},
+           .errors = {ErrorCode::approval_inside_run, ErrorCode::api_peer_gone, ErrorCode::daemon_bad_address,
+                      ErrorCode::daemon_not_loopback, ErrorCode::daemon_port_in_use, ErrorCode::daemon_no_address,
+                      ErrorCode::daemon_tls, ErrorCode::daemon_port_open},
+           .idempotency = IdempotencyMode::memory},
           {.method = "POST",
            .path = "/api/daemon/stop",
            .handle = stop,
