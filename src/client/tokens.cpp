@@ -38,6 +38,7 @@ MadeToken create_token(Daemon& daemon, const NewToken& request) {
   Value::Array scopes;
   for (const std::string& scope : request.scopes) scopes.push_back(Value::string(scope));
   if (!scopes.empty()) body.set("scopes", Value::array(std::move(scopes)));
+  if (request.project) body.set("project", Value::string(*request.project));
   if (request.expires_in) body.set("expires_in", Value::string(*request.expires_in));
   Value answer = require_object(daemon.post("/api/tokens", body));
   std::string secret = text_of(answer, "token");

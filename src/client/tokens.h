@@ -20,6 +20,8 @@ struct NewToken {
   std::string name;
   std::vector<std::string> scopes;
   std::optional<std::string> expires_in;
+  // The path of the only project that it may use.
+  std::optional<std::string> project = {};
 };
 struct MadeToken {
   TokenRecord record;

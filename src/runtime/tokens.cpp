@@ -41,6 +41,7 @@ Token insert(Transaction& transaction, Tokens::Request request) {
   data.set("name", Value::string(token.name));
   data.set("scopes", json::to_value(token.scopes));
   data.set("expires_at", json::to_value(token.expires_at));
+  data.set("project", json::to_value(token.project));
   transaction.record(model::AuditKind::token_created, token.created_by, data);
   return token;
 }

@@ -3,9 +3,13 @@
 #include "base/error.h"
 #include "base/quantity.h"
 #include "base/text.h"
+#include "cli/advice.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/scope.h"
+#include "client/health.h"
+#include "client/projects.h"
 #include "client/tokens.h"
 
 namespace reeve::cli {
@@ -28,6 +32,14 @@ std::vector<std::string> scopes_of(const Call& call) {
   return scopes;
 }
 
+// A token is useless without a port.
+void print_port(client::Daemon& daemon) {
+  const client::PortHealth port = client::get_port_health(daemon);
+  if (!port.problem.empty()) return print_port_problem(daemon);
+  if (port.url) return print_aside("The daemon listens at {}.\n", base::visible(*port.url));
+  print_aside("The daemon has no port yet: reeve serve --http 127.0.0.1:7433 opens one.\n");
+}
+
 ExitCode run(const Call& call) {
   client::NewToken request{.name = call.arguments.positional(0), .scopes = scopes_of(call)};
   request.expires_in = call.arguments.value("--expires");
@@ -37,12 +49,19 @@ ExitCode run(const Call& call) {
                       std::string(base::duration_forms));
   }
   client::Daemon daemon(daemon_place(call));
+  if (const auto project = call.arguments.value("--project")) {
+    request.project = pick_project(*project, client::list_projects(daemon));
+  }
   const client::MadeToken made = client::create_token(daemon, request);
   if (call.is_json) {
     print_json(call, made.record.wire);
     return ExitCode::done;
   }
   fmt::print("{}\n", made.secret);
+  print_aside("It gives access to {}.\n", made.record.token.project
+                                              ? "the project " + base::visible(*made.record.token.project)
+                                              : std::string("all projects"));
+  print_port(daemon);
   print_aside("This token is shown only once: keep it where only its user can read it.\n");
   return ExitCode::done;
 }
@@ -59,6 +78,9 @@ Command make_token_create() {
 to do everything, including creating tokens. Every scope includes `read`. Actions are recorded under the
 token's name, including in the audit log, so names are never reused.
 
+`--project` limits the token to the runs, executions, approvals and patches of one project. Such a token
+cannot have the scope `admin`, and sees neither the config nor the events of other projects.
+
 The secret is printed once; only its hash is stored.
 
 Exit codes: 0 created, 4 the name is already taken.)",
@@ -69,6 +91,7 @@ Exit codes: 0 created, 4 the name is already taken.)",
                    .value = "SCOPES",
                    .help = "read (the default), operate, approve, admin; separated by commas",
                    .is_repeatable = true},
+                  {.name = "--project", .value = "NAME", .help = "only this project, by name or path"},
                   {.name = "--expires", .value = "TIME", .help = "lifetime: 12h, 90d (default: until revoked)"}},
       .run = run,
   };

@@ -22,13 +22,14 @@ ExitCode run(const Call& call) {
     print_json(call, base::Value::array(std::move(items)));
     return ExitCode::done;
   }
-  view::Table table({"NAME", "STATUS", "SCOPES", "MADE", "BY", "EXPIRES", "LAST USED"});
+  view::Table table({"NAME", "STATUS", "SCOPES", "MADE", "BY", "EXPIRES", "LAST USED", "PROJECT"});
   for (const client::TokenRecord& record : records) {
     const model::Token& token = record.token;
     std::vector<std::string> scopes;
     for (const model::Scope scope : token.scopes) scopes.emplace_back(base::spell(scope));
     table.add({token.name, record.status, base::join(scopes, ","), base::format_time(token.created_at),
-               base::visible(token.created_by), time_or_dash(token.expires_at), time_or_dash(token.last_used_at)});
+               base::visible(token.created_by), time_or_dash(token.expires_at), time_or_dash(token.last_used_at),
+               token.project ? base::visible(*token.project) : std::string("all")});
   }
   if (!call.out_is_terminal) {
     fmt::print("{}", table.for_pipe());
@@ -49,7 +50,8 @@ Command make_token_list() {
       .summary = "List tokens, newest first",
       .about =
           R"(Lists API tokens and their scopes, never the secrets. When piped, each line has these tab-separated fields:
-name, status (active, expired, revoked), scopes, created at, created by, expires at, last used.)",
+name, status (active, expired, revoked), scopes, created at, created by, expires at, last used, path of the
+only project that it may use, or `all`.)",
       .examples = {{"reeve token list", ""}, {"reeve token list --json", "for a script"}},
       .positionals = {},
       .options = {},

@@ -28,6 +28,10 @@ std::string read_own(const std::filesystem::path& file) {
   return std::string(base::trim(os::find_file(file, 256).value_or("")));
 }
 
+Caller make_caller(const model::Token& token, const std::string& hash) {
+  return {.name = token.name, .scopes = token.scopes, .token = hash, .project = token.project};
+}
+
 }  // namespace
 
 bool looks_like_token(std::string_view text) noexcept {
@@ -89,7 +93,7 @@ void TokenBook::find_hashed(const std::string& hash, std::function<void(Found)> 
       return done(std::nullopt);
     }
     if (revocations == revocations_) remember(hash, **found);
-    done(Caller{(*found)->name, (*found)->scopes, hash});
+    done(make_caller(**found, hash));
   });
 }
 
@@ -101,8 +105,7 @@ void TokenBook::find_over(std::set<std::string> hashes, std::function<void(Over)
 
 void TokenBook::remember(const std::string& hash, const model::Token& token) {
   if (entries_.size() >= max_entries) entries_.clear();
-  entries_.insert_or_assign(hash,
-                            Entry{Caller{token.name, token.scopes, hash}, token.expires_at, daemon_.loop().now()});
+  entries_.insert_or_assign(hash, Entry{make_caller(token, hash), token.expires_at, daemon_.loop().now()});
 }
 
 void TokenBook::forget(const std::string& name) {

@@ -18,6 +18,8 @@ struct Caller {
   // was created, if any. Streams, terminals and waits end when one of them expires or is revoked.
   std::string token = {};
   std::string session = {};
+  // The path of the only project that it may use.
+  std::optional<std::string> project = {};
 };
 
 // A process inside a managed run (APR-11).

@@ -84,6 +84,21 @@ std::optional<base::Milliseconds> parse_life(const Value& body) {
   return life;
 }
 
+std::optional<std::string> parse_project(const Value& body) {
+  const auto path = find_text(body, "project", longest_text);
+  if (!path) return std::nullopt;
+  if (!path->starts_with('/')) {
+    throw Error(ErrorCode::api_bad_request, "`project` must be the absolute path of a project",
+                "`GET /api/projects` lists them");
+  }
+  std::error_code error;
+  if (!std::filesystem::is_directory(*path, error)) {
+    throw Error(ErrorCode::api_bad_request, fmt::format("{} is not a folder", base::quoted(*path)),
+                "`project` is the absolute path of a project on the daemon's machine");
+  }
+  return name_project(*path);
+}
+
 void create(SharedExchange exchange) {
   deny_in_run_caller(exchange, "create a token");
   const Value& body = exchange->body();
@@ -98,10 +113,16 @@ void create(SharedExchange exchange) {
                 fmt::format("name it after what uses it: {}-laptop", name));
   }
   const std::string secret = std::string(token_prefix) + make_secret();
-  runtime::Tokens::Request request{
-      .token = {.name = name, .scopes = parse_scopes(body), .created_by = exchange->actor()},
-      .life = parse_life(body),
-      .hash = base::sha256_hex(secret)};
+  runtime::Tokens::Request request{.token = {.name = name,
+                                             .scopes = parse_scopes(body),
+                                             .created_by = exchange->actor(),
+                                             .project = parse_project(body)},
+                                   .life = parse_life(body),
+                                   .hash = base::sha256_hex(secret)};
+  if (request.token.project && model::allows(request.token.scopes, model::Scope::admin)) {
+    throw Error(ErrorCode::api_bad_request, "a token that is limited to a project cannot have the scope `admin`",
+                "leave out `project`, or use `operate` and `approve`");
+  }
   exchange->daemon.tokens().create(std::move(request), [exchange, secret](const std::expected<Token, Error>& token) {
     if (!token) return exchange->refuse(token.error());
     Value record = record_of(*token, token->created_at);
@@ -179,7 +200,8 @@ std::vector<Operation> token_operations(json::Schemas& schemas) {
   const Value token = schemas.add("Token", token_schema(schemas, Secrecy::without_secret));
   const Value asked_for = json::object_schema({{"name", json::string_schema()},
                                                {"scopes", schemas.of<std::optional<std::vector<Scope>>>()},
-                                               {"expires_in", schemas.of<std::optional<std::string>>()}},
+                                               {"expires_in", schemas.of<std::optional<std::string>>()},
+                                               {"project", schemas.of<std::optional<std::string>>()}},
                                               {"name"});
   return {{.method = "GET",
            .path = "/api/tokens",

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "server/access/access.h"
+#include "server/access/project_policy.h"
 #include "server/request/recorder.h"
 #include "server/request/request_validation.h"
 
@@ -23,6 +24,10 @@ void refuse_escaped_slash(const Request& request) {
 void require_scope(const SharedExchange& exchange, const Operation& operation, const Next& next) {
   require_access(exchange->request, &operation);
   next();
+}
+
+void require_project(const SharedExchange& exchange, const Operation& operation, const Next& next) {
+  admit_limited_caller(exchange, operation, next);
 }
 
 void require_json(const SharedExchange& exchange, const Operation& /*operation*/, const Next& next) {
@@ -71,6 +76,7 @@ std::vector<Step> DaemonApi::make_steps() {
           stop_following_on_head,
           std::bind_front(&DaemonApi::limit_wait_for_store, this),
           std::bind_front(&DaemonApi::admit_in_run_caller, this),
+          require_project,
           std::bind_front(&DaemonApi::admit_idempotency_key, this),
           check_if_match};
 }
