@@ -12,6 +12,7 @@ namespace reeve::store {
   use(PQerrorMessage);             \
   use(PQfinish);                   \
   use(PQsocket);                   \
+  use(PQbackendPID);               \
   use(PQserverVersion);            \
   use(PQsetnonblocking);           \
   use(PQsetNoticeProcessor);       \

@@ -159,10 +159,11 @@ class PostgresqlSession final : public Session {
     }
     bool any = false;
     while (PGnotify* told = libpq().PQnotifies(listener_.get())) {
-      any = true;
-      was_told_ = true;
+      // This daemon acts on its own decisions at their commit.
+      any = any || told->be_pid != pipeline_.backend_pid();
       libpq().PQfreemem(told);
     }
+    was_told_ = was_told_ || any;
     return any;
   }
 
@@ -177,7 +178,7 @@ class PostgresqlSession final : public Session {
 
   void listen() {
     listener_ = open_connection(options_);
-    run_command(listener_.get(), "LISTEN reeve_outside");
+    run_command(listener_.get(), "LISTEN reeve_outside; LISTEN reeve_decided");
   }
 
   // Reconnects the listener, at most once a second. Notices sent meanwhile are lost, so check once.

@@ -124,6 +124,8 @@ Pipeline::Pipeline(PostgresqlOptions options) : options_(std::move(options)) {
 
 bool Pipeline::is_alive() const { return connection_ && libpq().PQstatus(connection_.get()) == CONNECTION_OK; }
 
+int Pipeline::backend_pid() const { return connection_ ? libpq().PQbackendPID(connection_.get()) : 0; }
+
 void Pipeline::connect() {
   held_.clear();
   outstanding_.clear();

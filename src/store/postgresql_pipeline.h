@@ -51,6 +51,8 @@ class Pipeline {
   void disconnect() noexcept { connection_.reset(); }
   // Identifies the server's backend, as a condition on pg_stat_activity.
   const std::string& backend() const noexcept { return backend_; }
+  // The process of that backend, as named in its notices.
+  int backend_pid() const;
 
   Ticket send(const char* text, Expect expect);
   // The server's time in milliseconds.

@@ -33,10 +33,13 @@ class SharedStore : public testing::ApprovalFlowTest {
     const Outcome made = testing::run_program(
         {.argv = {"createdb", "-h", server, "-U", "reeve", database}, .environment = {{"PATH", "/usr/bin:/bin"}}});
     ASSERT_EQ(made.code, 0) << made.err;
-    // The user's config, which every state folder uses.
+    store_ = fmt::format("postgresql:///{}?host={}&user=reeve", database, server);
+    poll_every("200ms");
+  }
+  // Writes the user's config, which every state folder uses. For daemons that start later.
+  void poll_every(const std::string& interval) {
     scratch().write("home/.config/reeve/config.yaml",
-                    fmt::format("store: 'postgresql:///{}?host={}&user=reeve'\nsupervision: {{poll_interval: 200ms}}\n",
-                                database, server));
+                    fmt::format("store: '{}'\nsupervision: {{poll_interval: {}}}\n", store_, interval));
   }
   void TearDown() override {
     for (const char* name : {"b", "c"}) {
@@ -56,6 +59,9 @@ class SharedStore : public testing::ApprovalFlowTest {
   }
   Outcome at(const std::string& name, const Words& words) const { return testing::run_program(launch_at(name, words)); }
   fs::path launch_file(const std::string& run) const { return state() / "runs" / run / "launch"; }
+
+ private:
+  std::string store_;
 };
 
 // APR-7: the run is restarted where its launch file is.
@@ -69,6 +75,34 @@ TEST_F(SharedStore, a_run_that_is_approved_elsewhere_is_started_by_its_own_daemo
   EXPECT_EQ(over.at("status"), "completed") << over.at("reason");
   EXPECT_EQ(over.at("attempt"), "2");
   EXPECT_EQ(effects().size(), 1U);
+}
+
+// APR-6: the decision reaches the daemon of the run at its commit. No poll helps here.
+TEST_F(SharedStore, decisions_made_elsewhere_take_effect_without_a_poll) {
+  poll_every("1h");
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  std::vector<std::string> runs;
+  for (int i = 0; i < 3; ++i) runs.push_back(start_script(asks_then("effect")));
+  for (const std::string& run : runs) wait_for_status(run, "waiting_approval");
+  // In quick succession: none may be overlooked because another one was just handled.
+  for (const std::string& run : runs) {
+    testing::RawSocket peer(folder("b") / "reeve.sock");
+    EXPECT_TRUE(peer.send(testing::make_request("POST", "/api/approvals/" + question_of(run) + "/approve", "{}")));
+    EXPECT_THAT(peer.read_answer(), HasSubstr(R"("status":"approved")"));
+  }
+  for (const std::string& run : runs) EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_EQ(effects().size(), runs.size());
+}
+
+TEST_F(SharedStore, logs_of_a_run_elsewhere_say_where_they_are) {
+  ASSERT_EQ(at("b", {"runs"}).code, 0);
+  const std::string run = start_script("echo printed");
+  finish(run);
+  const Outcome there = at("b", {"logs", run});
+  EXPECT_EQ(there.code, 1);
+  EXPECT_EQ(there.out, "");
+  EXPECT_THAT(there.err, HasSubstr("the output of " + run + " is with another daemon, on the host "));
+  EXPECT_EQ(logs(run), "printed\n");
 }
 
 // RUN-13: a starting daemon recovers only its own runs.

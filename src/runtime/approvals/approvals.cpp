@@ -361,8 +361,12 @@ void Approvals::resume_granted() {
 void Approvals::poll() {
   // This daemon's own commits trigger this as well, so limit the rate.
   const base::BootTime now = context_.loop.now();
-  const bool is_soon = now - polled_at_ < (context_.lease ? base::Milliseconds(20) : base::Milliseconds(poll_pause));
-  if (is_soon) return;
+  const base::Milliseconds pause = context_.lease ? base::Milliseconds(20) : base::Milliseconds(poll_pause);
+  if (now - polled_at_ < pause) {
+    if (context_.lease) next_poll_ = context_.loop.at(polled_at_ + pause, [this] { poll(); });
+    return;
+  }
+  next_poll_ = {};
   polled_at_ = now;
   expire_due();
   resume_granted();

@@ -81,6 +81,8 @@ class Approvals {
   Loop::Hold timer_;
   bool is_reading_due_ = false;
   base::BootTime polled_at_;
+  // A poll that came too soon after the last one: another daemon's decision must not wait for the next one.
+  Loop::Hold next_poll_;
   // Reading approvals with waiters from the store.
   Coalesced reading_;
   // Wall time minus BOOTTIME, as last observed; a change means that the wall clock jumped.

@@ -262,6 +262,23 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
   bool is_ended_ = false;
 };
 
+// There is no output here: nothing was printed, or another daemon of the same store has it.
+void refuse_output(const SharedExchange& exchange, base::RunId run, int attempt) {
+  exchange->daemon.queries().find_run_host(
+      run, attempt, [exchange, run, attempt](const std::expected<std::optional<std::string>, Error>& host) {
+        if (!host) return exchange->refuse(host.error());
+        if (!*host || **host == exchange->daemon.context().host) {
+          return exchange->refuse(
+              Error(ErrorCode::output_not_found, fmt::format("{} has no output for attempt {}", run.text(), attempt)));
+        }
+        // "name:digest of the state folder"
+        const std::string name = base::visible((*host)->substr(0, (*host)->rfind(':')));
+        exchange->refuse(Error(ErrorCode::run_not_here,
+                               fmt::format("the output of {} is with another daemon, on the host {}", run.text(), name),
+                               fmt::format("read it there: reeve logs {}", run.text())));
+      });
+}
+
 void send_output(SharedExchange exchange, const model::Run& run, OutputFollower::Start start) {
   runtime::Daemon& daemon = exchange->daemon;
   start.run = run.tool_run_id;
@@ -273,8 +290,7 @@ void send_output(SharedExchange exchange, const model::Run& run, OutputFollower:
   try {
     follower = std::make_shared<OutputFollower>(daemon, start, std::move(secrets));
   } catch (const Error&) {
-    throw Error(ErrorCode::output_not_found,
-                fmt::format("{} has no output for attempt {}", start.run.text(), start.attempt));
+    return refuse_output(exchange, start.run, start.attempt);
   }
   Response head{.content_type = start.is_frames ? "application/vnd.reeve.frames" : "application/x-ndjson"};
   head.headers = {{"Reeve-Attempt", std::to_string(start.attempt)},
@@ -335,7 +351,7 @@ std::vector<Operation> output_operations(json::Schemas& schemas) {
                      {"format", json::word_schema({"json", "frames"}), "default: json"}},
            .replies = {{200, output_line(schemas), "application/x-ndjson"},
                        {200, json::string_schema(), "application/vnd.reeve.frames"}},
-           .errors = {ErrorCode::run_not_found, ErrorCode::output_not_found}}};
+           .errors = {ErrorCode::run_not_found, ErrorCode::output_not_found, ErrorCode::run_not_here}}};
 }
 
 }  // namespace reeve::server

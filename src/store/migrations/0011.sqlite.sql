@@ -1,0 +1,2 @@
+-- Nothing to change: a SQLite store has one daemon.
+SELECT 1;
