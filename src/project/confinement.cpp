@@ -91,6 +91,47 @@ std::optional<std::string> find_trust_records(const std::string& working) {
   return resolve(folder);
 }
 
+std::vector<KnownPlace> list_known(KnownPlace::Kind kind) try {
+  const auto registry = Registry::find();
+  std::vector<KnownPlace> known = registry ? registry->list() : std::vector<KnownPlace>();
+  std::erase_if(known, [&](const KnownPlace& place) { return place.kind != kind; });
+  return known;
+} catch (const base::Error&) {
+  // An unreadable registry is reported where a state folder is opened.
+  return {};
+}
+
+void sort_unique(std::vector<std::string>& paths) {
+  std::ranges::sort(paths);
+  paths.erase(std::ranges::unique(paths).begin(), paths.end());
+}
+
+// Every folder in which a daemon of this user keeps its state: each has the database, the tokens and the sockets of
+// other projects.
+std::vector<std::string> find_state_folders(const StateFolder& own) {
+  std::vector<std::string> found;
+  add_if_there(found, own.root);
+  if (const auto common = find_common_state()) add_if_there(found, common->root);
+  for (const KnownPlace& place : list_known(KnownPlace::Kind::state)) add_if_there(found, place.path);
+  sort_unique(found);
+  return found;
+}
+
+// The `.reeve` of the projects around and beneath the working folder: their config and workflows decide what may run.
+// They are not hidden, because git would report them as deleted. The copy in a linked worktree configures nothing.
+std::vector<std::string> find_project_settings(const std::string& working, const StateFolder& state) {
+  std::vector<std::string> found;
+  if (const auto around = resolve(state.root.parent_path()); around && fs::path(*around).filename() == ".reeve") {
+    found.push_back(*around);
+  }
+  if (const auto project = find_project(working)) add_if_there(found, *project / ".reeve");
+  for (const KnownPlace& place : list_known(KnownPlace::Kind::project)) {
+    if (lies_in(place.path.string(), working)) add_if_there(found, place.path / ".reeve");
+  }
+  sort_unique(found);
+  return found;
+}
+
 std::optional<std::string> find_registry() try { return resolve(Registry::location()); } catch (const base::Error&) {
   return std::nullopt;
 }
@@ -203,13 +244,12 @@ std::optional<Confinement> find_confinement(const std::string& folder, const Sta
   add_repository(made);
   if (const auto config = find_user_config(*working)) made.hidden.push_back(*config);
   if (const auto records = find_trust_records(*working)) made.hidden.push_back(*records);
-  add_if_there(made.hidden, state.root);
+  for (std::string& folder : find_state_folders(state)) made.hidden.push_back(std::move(folder));
   // A tool that works in the home folder must not register a state folder.
   if (const auto known = find_registry(); known && lies_in(*known, *working)) made.hidden.push_back(*known);
-  // The project's own `.reeve` is not hidden: git would report it as deleted.
-  if (const auto around = resolve(state.root.parent_path()); around && fs::path(*around).filename() == ".reeve") {
-    if (*working == *around) return std::nullopt;
-    made.read_only.push_back(*around);
+  for (std::string& settings : find_project_settings(*working, state)) {
+    if (*working == settings) return std::nullopt;
+    made.read_only.push_back(std::move(settings));
   }
   for (const std::string& hidden : made.hidden) {
     if (lies_in(*working, hidden)) return std::nullopt;
