@@ -244,7 +244,7 @@ std::optional<Confinement> find_confinement(const std::string& folder, const Sta
   add_repository(made);
   if (const auto config = find_user_config(*working)) made.hidden.push_back(*config);
   if (const auto records = find_trust_records(*working)) made.hidden.push_back(*records);
-  for (std::string& folder : find_state_folders(state)) made.hidden.push_back(std::move(folder));
+  for (std::string& found : find_state_folders(state)) made.hidden.push_back(std::move(found));
   // A tool that works in the home folder must not register a state folder.
   if (const auto known = find_registry(); known && lies_in(*known, *working)) made.hidden.push_back(*known);
   for (std::string& settings : find_project_settings(*working, state)) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +14,7 @@
 #include "server/access/tcp_endpoint.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
+#include "server/resources/own_project.h"
 
 // /api/tokens
 namespace reeve::server {
