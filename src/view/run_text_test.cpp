@@ -84,8 +84,8 @@ TEST(RunText, durations_are_abbreviated) {
 
 TEST(RunText, terminal_listing_is_a_table) {
   EXPECT_EQ("\n" + runs_table(by_attention(some_runs()), {}, now).for_terminal({}), R"(
-ID     STATUS              TOOL    AGE  TOOK    COMMAND                           NOTE                                     PROJECT
-TR-90  ◆ waiting_approval  aider   20m  20m00s  aider --message 'it'\''s broken'  waiting for an approval                  shop
+ID     STATUS              TOOL    AGE  TOOK    COMMAND                           NOTE                                    PROJECT
+TR-90  ◆ waiting_approval  aider   20m  20m00s  aider --message 'it'\''s broken'  waiting for an approval                 shop
 TR-88  ▲ stalled           codex   30m  30m00s  codex exec                        no output for 6m12s
 TR-91  ● running           pytest  42s  42s     pytest -q                         45 % collecting
 TR-85  ✗ failed            lint    1h   1m00s   make lint                         exit 2: 3 errors in src/net.cpp\x1b[2J
@@ -102,7 +102,7 @@ TEST(RunText, piped_listing_is_tab_separated) {
 TEST(RunText, details_show_every_field) {
   EXPECT_EQ(run_details(some_runs()[1], {}, {}, {}),
             "tool_run_id\tTR-90\ntool_name\taider\nstatus\twaiting_approval\nattempt\t1\n"
-            "command\taider --message 'it'\\''s broken'\nstarted_at\t2026-11-15T11:40:00.000Z\n"
+            "command\taider --message 'it'\\''s broken'\nproject\t/home/ana/shop\nstarted_at\t2026-11-15T11:40:00.000Z\n"
             "last_output_at\t2026-11-15T11:57:00.000Z\n");
   EXPECT_EQ("\n" + run_details(some_runs()[3], {}, {}, now), R"(
 TR-85  lint  ✗ failed
