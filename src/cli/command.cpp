@@ -70,6 +70,7 @@ const std::vector<Command>& all_commands() {
       make_config_show(),
       make_config_trust(),
       make_doctor(),
+      make_notify_test(),
       make_token_create(),
       make_token_list(),
       make_token_revoke(),

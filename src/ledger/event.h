@@ -28,6 +28,8 @@ struct EventFacts {
   std::optional<base::Milliseconds> duration = std::nullopt;
   // Whether the approval has an expiry time.
   bool expires = false;
+  // Whether the execution was started by a node of another one.
+  bool is_child = false;
   friend bool operator==(const EventFacts&, const EventFacts&) = default;
 };
 

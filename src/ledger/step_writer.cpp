@@ -96,7 +96,9 @@ std::int64_t StepWriter::insert(const std::string& hash, const model::Workflow& 
     data.set("parent_node_id", Value::string(parent->workflow().graph().node(child->node).id));
   }
   transaction_.tell(model::EventKind::execution_status_change, data,
-                    {.status = model::ExecutionStatus::running, .execution = base::ExecutionId(number)});
+                    {.status = model::ExecutionStatus::running,
+                     .execution = base::ExecutionId(number),
+                     .is_child = parent != nullptr});
   executions_.open_new(transaction_, number,
                        {.hash = hash,
                         .parent = parent_number,
@@ -389,8 +391,10 @@ void StepWriter::write_execution(StoredExecution& view, const ExecutionChange& c
   data.set("execution_id", Value::string(base::ExecutionId(view.number()).text()));
   data.set("status", Value::string(base::spell(change.to)));
   if (change.reason) data.set("reason", Value::string(*change.reason));
-  transaction_.tell(model::EventKind::execution_status_change, data,
-                    {.status = change.to, .execution = base::ExecutionId(view.number())});
+  if (view.parent()) data.set("parent_execution_id", Value::string(base::ExecutionId(*view.parent()).text()));
+  transaction_.tell(
+      model::EventKind::execution_status_change, data,
+      {.status = change.to, .execution = base::ExecutionId(view.number()), .is_child = view.parent().has_value()});
 }
 
 // GRF-11: the child's end is reported to its node.

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -158,19 +160,40 @@ struct WorktreeSettings {
 };
 BOOST_DESCRIBE_STRUCT(WorktreeSettings, (), (setup, copy, remote))
 
-enum class NotifyOn { approval_needed, stalled, failed };
-REEVE_DESCRIBE_ENUM(NotifyOn, approval_needed, stalled, failed)
+enum class NotifyOn { approval_needed, stalled, failed, completed };
+REEVE_DESCRIBE_ENUM(NotifyOn, approval_needed, stalled, failed, completed)
+
+// What a webhook receives: the event as JSON; its text, with the title in a header (ntfy); a JSON object with title,
+// body, both as `text` (Slack, Mattermost) and the event.
+enum class NotifyFormat { event, text, message };
+REEVE_DESCRIBE_ENUM(NotifyFormat, event, text, message)
 
 struct Notification {
   std::vector<NotifyOn> on;
   // Exactly one of the two is set.
   std::vector<std::string> command;
   std::optional<std::string> webhook;
-  // The environment variable that contains the key for signing webhooks.
+  NotifyFormat format = NotifyFormat::event;
+  // The key for signing webhooks: an environment variable, or a file that only its owner can read; at most one is set.
   std::optional<std::string> secret_env;
+  std::optional<std::string> secret_file;
   friend bool operator==(const Notification&, const Notification&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Notification, (), (on, command, webhook, secret_env))
+BOOST_DESCRIBE_STRUCT(Notification, (), (on, command, webhook, format, secret_env, secret_file))
+
+// The names that may stand in braces in the command of a notification.
+inline constexpr auto notify_placeholders =
+    std::to_array<std::string_view>({"summary", "title", "body", "event", "id", "run", "execution", "question"});
+
+// How long the records of finished work are kept, and the output files of runs.
+struct Retention {
+  base::TimeLimit runs = base::TimeLimit::of(std::chrono::days(90));
+  // Failed and timed out runs, and failed executions, are kept.
+  bool keep_failed = true;
+  base::TimeLimit output = base::TimeLimit::of(std::chrono::days(30));
+  friend bool operator==(const Retention&, const Retention&) = default;
+};
+BOOST_DESCRIBE_STRUCT(Retention, (), (runs, keep_failed, output))
 
 // Where the state of a project is kept: in the user's common state folder, or in `.reeve/state` of the project.
 enum class StatePlace { user, project };
@@ -189,9 +212,11 @@ struct Config {
   ServerSettings server;
   WorktreeSettings worktree;
   std::vector<Notification> notify;
+  Retention retention;
   friend bool operator==(const Config&, const Config&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Config, (),
-                      (state, store, tools, roles, gates, policies, supervision, log, server, worktree, notify))
+                      (state, store, tools, roles, gates, policies, supervision, log, server, worktree, notify,
+                       retention))
 
 }  // namespace reeve::model

@@ -32,7 +32,7 @@ using AllEnums =
                      Headless, Sandbox, ApprovalStatus, ApprovalUse, ApprovalKind, NodeType, Operator, WaitFor,
                      ParallelWait, MergeStrategy, BranchOutcome, ApplyWhen, Isolation, RetryOn, ExecutionStatus,
                      NodeStatus, EdgeState, AgentState, AgentEvent, TaskStatus, PatchState, EventKind, StepType,
-                     PipelineStatus, StepStatus, Policy, GateSeverity, OnGateFail, NotifyOn>;
+                     PipelineStatus, StepStatus, Policy, GateSeverity, OnGateFail, NotifyOn, NotifyFormat>;
 TYPED_TEST_SUITE(DescribedEnum, AllEnums);
 
 TYPED_TEST(DescribedEnum, spellings_are_unique_and_round_trip) {

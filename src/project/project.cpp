@@ -1,7 +1,10 @@
 #include "project/project.h"
 
 #include <cstdlib>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/limits.h"
@@ -165,6 +168,21 @@ FoundConfig load_config_to_trust(const fs::path& project, const std::optional<St
 }
 
 FoundConfig load_config_of(const StateFolder& folder) { return load_config(folder.project(), {}); }
+
+std::string stamp_config_of(const StateFolder& folder) {
+  std::vector<fs::path> files = {user_config_path()};
+  if (const auto project = folder.project()) files.push_back(*project / ".reeve" / "config.yaml");
+  // Records are replaced by rename, which changes their folder.
+  if (const auto state = user_state_folder()) files.push_back(*state / "trust");
+  std::string stamp;
+  for (const fs::path& file : files) {
+    struct stat status{};
+    if (file.empty() || ::stat(file.c_str(), &status) != 0) status = {};
+    stamp +=
+        fmt::format("{}:{}:{}.{:09};", status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  }
+  return stamp;
+}
 
 FoundConfig load_config_for(const StateFolder& folder, const fs::path& named) {
   const auto project = named.empty() ? std::nullopt : find_project(named);

@@ -58,6 +58,9 @@ FoundConfig load_config_to_trust(const std::filesystem::path& project, const std
 
 // The config that the state folder's daemon uses: that of its project, or the user's alone.
 FoundConfig load_config_of(const StateFolder& folder);
+// Changes when one of the files changes that load_config_of() reads, and when a project is trusted or no longer
+// trusted.
+std::string stamp_config_of(const StateFolder& folder);
 // The config for a request that names a folder: that of the project around the folder, wherever the state is kept.
 // Without one, or for an empty path, the config of the daemon's own project.
 FoundConfig load_config_for(const StateFolder& folder, const std::filesystem::path& named);

@@ -146,12 +146,10 @@ void Daemon::make_parts() {
   isolation_ = std::make_unique<Isolation>(*context_);
   driver_ = std::make_unique<ExecutionDriver>(NodeExecutor::Parts{*context_, *supervisor_, *sandbox_, *isolation_});
   approvals_ = std::make_unique<Approvals>(*context_, *supervisor_, *driver_);
-  if (options_.config.notify.empty()) return;
   notifier_ = std::make_unique<Notifier>(loop_, *ledger_, clock_,
                                          Notifier::Options{.positions = options_.folder.root / "notify.json",
                                                            .entries = options_.config.notify,
-                                                           .secrets = options_.notify_secrets,
-                                                           .environment = options_.notify_environment,
+                                                           .sender = notification_sender(),
                                                            .log_warning = options_.log_warning});
 }
 
@@ -234,6 +232,7 @@ Daemon::~Daemon() {
   inbox_.close();
   // Its job is cancelled and rolled back.
   side_.reset();
+  notification_trial_.reset();
   notifier_.reset();
   const std::int64_t number = context_->daemon;
   try {

@@ -19,6 +19,7 @@
 #include "runtime/loop/side_thread.h"
 #include "runtime/metrics/meters.h"
 #include "runtime/metrics/store_watch.h"
+#include "runtime/notify/notification_trial.h"
 #include "runtime/queries.h"
 #include "runtime/runs/sandbox.h"
 #include "runtime/runs/supervisor.h"
@@ -105,6 +106,10 @@ class Daemon {
   // Calls `lines` with each batch of whole lines written to the log.
   [[nodiscard]] Loop::Hold follow_log(std::function<void(const std::string&)> lines);
 
+  // Sends a test message to each `notify` entry of the config as it is now. Throws the error of a config that is not
+  // valid, and `notify.busy` while another test runs.
+  void test_notifications(std::function<void(std::vector<NotificationTrial::Result>)> done);
+
   // Answers true if there is nothing left to do: no unfinished run or approval, and no undelivered notification.
   void ask_idle(std::function<void(bool)> answer);
 
@@ -130,7 +135,12 @@ class Daemon {
   void notify_execution_followers(const std::set<base::ExecutionId>& changed);
   // On the store thread.
   void publish(std::span<const ledger::StoredEvent> events);
-  void notify(std::span<const ledger::StoredEvent> events);
+  void collect_notices(std::span<const ledger::StoredEvent> events);
+  // Uses the `notify` entries of the config as it is now; throws its error if it is not valid.
+  std::vector<model::Notification> reload_notifications();
+  SenderSettings notification_sender() const;
+  // Delivers collected notices, by the config as it is then.
+  void deliver_notices();
   void collect_executions(std::span<const ledger::StoredEvent> events);
   void write_missed_events(store::Session& session);
 
@@ -152,6 +162,8 @@ class Daemon {
   std::atomic<bool> has_execution_followers_ = false;
   std::mutex changed_mutex_;
   std::set<base::ExecutionId> changed_executions_;
+  // Protected by the same mutex; in the order of their numbers.
+  std::vector<Notice> notices_;
   std::atomic<bool> has_log_followers_ = false;
   // Whether EventsPublished was posted and not handled yet, and the commit time of its oldest event.
   std::atomic<bool> is_published_ = false;
@@ -173,8 +185,10 @@ class Daemon {
   std::unique_ptr<Isolation> isolation_;
   std::unique_ptr<ExecutionDriver> driver_;
   std::unique_ptr<Approvals> approvals_;
-  // Null if the config has no `notify` entries.
   std::unique_ptr<Notifier> notifier_;
+  // The state of the config files when the `notify` entries were read; empty before that.
+  std::string notify_stamp_;
+  std::unique_ptr<NotificationTrial> notification_trial_;
   Loop::Hold lease_timer_;
   // Declared last: its jobs use the ledger and the loop.
   std::unique_ptr<SideThread> side_ = std::make_unique<SideThread>();

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "project/project.h"
 #include "runtime/daemon.h"
 #include "runtime/events/event_line.h"
 #include "runtime/loop/store_task.h"
@@ -50,7 +53,7 @@ void Daemon::publish(std::span<const ledger::StoredEvent> events) {
   for (const ledger::StoredEvent& event : events) lines += event_line(event);
   if (!lines.empty()) log_->write(std::move(lines));
   events_->publish(events);
-  notify(events);
+  collect_notices(events);
   collect_executions(events);
   const auto is_closing = [](const auto& event) { return event.kind == model::EventKind::approval_status_change; };
   if (std::ranges::any_of(events, is_closing)) is_question_closed_ = true;
@@ -73,6 +76,7 @@ void Daemon::on_events_published() {
     changed.swap(changed_executions_);
   }
   notify_execution_followers(changed);
+  deliver_notices();
   meters_.event_delivery_seconds.record(std::chrono::steady_clock::now() - committed_at);
 }
 
@@ -109,17 +113,55 @@ void Daemon::notify_execution_followers(const std::set<base::ExecutionId>& chang
   has_execution_followers_ = !execution_followers_.is_empty();
 }
 
-void Daemon::notify(std::span<const ledger::StoredEvent> events) {
-  // Called on the store thread, which is safe because the options never change.
-  if (options_.config.notify.empty()) return;
-  std::vector<Notice> notices;
+// On the store thread.
+void Daemon::collect_notices(std::span<const ledger::StoredEvent> events) {
   for (const ledger::StoredEvent& event : events) {
-    if (const auto notice = find_notice(event)) notices.push_back(*notice);
+    const auto notice = find_notice(event);
+    if (!notice) continue;
+    const std::lock_guard lock(changed_mutex_);
+    notices_.push_back(*notice);
+  }
+}
+
+void Daemon::deliver_notices() {
+  std::vector<Notice> notices;
+  {
+    const std::lock_guard lock(changed_mutex_);
+    notices.swap(notices_);
   }
   if (notices.empty()) return;
-  loop_.post([this, notices = std::move(notices)] {
-    if (notifier_) notifier_->take(notices);
-  });
+  try {
+    if (notify_stamp_ != project::stamp_config_of(options_.folder)) reload_notifications();
+  } catch (const base::Error& error) {
+    options_.log_warning(fmt::format("notify: the previous entries remain in effect: {}", error.message()));
+  }
+  notifier_->take(notices);
+}
+
+std::vector<model::Notification> Daemon::reload_notifications() {
+  // Before it is read, so that a change in between is noticed.
+  notify_stamp_ = project::stamp_config_of(options_.folder);
+  const auto config = options_.reload({});
+  if (!config) throw config.error();
+  notifier_->configure(config->notify);
+  return config->notify;
+}
+
+void Daemon::test_notifications(std::function<void(std::vector<NotificationTrial::Result>)> done) {
+  if (notification_trial_) {
+    throw base::Error(base::ErrorCode::notify_busy, "another test of notifications is running", "wait until it ends");
+  }
+  const auto entries = reload_notifications();
+  notification_trial_ = std::make_unique<NotificationTrial>(
+      loop_, clock_, entries, notification_sender(),
+      [this, done = std::move(done)](std::vector<NotificationTrial::Result> results) {
+        loop_.post([this] { notification_trial_.reset(); });
+        done(std::move(results));
+      });
+}
+
+SenderSettings Daemon::notification_sender() const {
+  return {.secrets = options_.notify_secrets, .environment = options_.notify_environment};
 }
 
 void Daemon::write_missed_events(store::Session& session) {

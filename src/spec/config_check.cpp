@@ -273,6 +273,10 @@ class ConfigCheck {
     check_duration(s.adopt_grace, s.lease, at({"supervision", "adopt_grace"}));
     check_number(s.resume_attempts, 1, 100, at({"supervision", "resume_attempts"}));
     check_number(s.max_parallel_runs, 1, 10'000, at({"supervision", "max_parallel_runs"}));
+    for (const auto& [name, limit] :
+         {std::pair("runs", config_.retention.runs), {"output", config_.retention.output}}) {
+      if (limit.after) check_duration(*limit.after, std::chrono::days(1), at({"retention", name}));
+    }
     check_number(config_.log.rotate_keep, 0, 10'000, at({"log", "rotate_keep"}));
     check_size(config_.log.rotate_size, at({"log", "rotate_size"}));
     const std::string& store = config_.store;
@@ -350,6 +354,42 @@ class ConfigCheck {
     if (notification.secret_env && !is_variable_name(*notification.secret_env)) {
       binder_.report(*place.find("secret_env"), ErrorCode::config_bad_variable,
                      fmt::format("{} is not a valid variable name", base::quoted(*notification.secret_env)));
+    }
+    check_webhook_keys(notification, place);
+    for (std::size_t i = 0; i < notification.command.size(); ++i) {
+      const YamlNode* list = place.find("command");
+      check_placeholders(notification.command[i], list != nullptr ? item(*list, i) : place);
+    }
+  }
+
+  void check_webhook_keys(const model::Notification& notification, const YamlNode& place) {
+    if (notification.secret_env && notification.secret_file) {
+      binder_.report(*place.find("secret_file"), ErrorCode::config_two_secrets,
+                     "the notification has both `secret_env` and `secret_file`", "use only one of them");
+    }
+    if (notification.webhook) return;
+    for (const std::string_view key : {"format", "secret_env", "secret_file"}) {
+      if (const YamlNode* found = place.find(key)) {
+        binder_.report(*found, ErrorCode::config_no_webhook, fmt::format("`{}` applies to webhooks only", key),
+                       "remove it: a command gets its text by placeholders such as {title} and {body}");
+      }
+    }
+  }
+
+  // `${name}` belongs to a shell, and braces around anything else than one lower-case word have no meaning here.
+  void check_placeholders(std::string_view word, const YamlNode& place) {
+    const auto is_part = [](char c) { return c == '_' || (c >= 'a' && c <= 'z'); };
+    for (std::size_t open = word.find('{'); open != std::string_view::npos; open = word.find('{', open + 1)) {
+      const std::size_t close = word.find('}', open);
+      if (close == std::string_view::npos) return;
+      const std::string_view name = word.substr(open + 1, close - open - 1);
+      const bool is_name = !name.empty() && std::ranges::all_of(name, is_part);
+      const bool is_shell = open > 0 && word[open - 1] == '$';
+      if (!is_name || is_shell ||
+          std::ranges::find(model::notify_placeholders, name) != model::notify_placeholders.end())
+        continue;
+      const std::vector<std::string> known(model::notify_placeholders.begin(), model::notify_placeholders.end());
+      binder_.report_unknown(place, ErrorCode::config_unknown_placeholder, "placeholder", name, known);
     }
   }
 

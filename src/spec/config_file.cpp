@@ -1,6 +1,7 @@
 #include "spec/config_file.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <ranges>
 
 #include "json/describe.h"
@@ -142,6 +143,13 @@ void resolve_path(std::string& path, const YamlNode* node) {
 }
 
 void resolve_paths(model::Config& config, const YamlNode& root) {
+  const YamlNode* notify = root.find("notify");
+  for (std::size_t i = 0; i < config.notify.size(); ++i) {
+    const YamlNode* entry = notify != nullptr ? notify->at(i) : nullptr;
+    if (entry != nullptr && config.notify[i].secret_file) {
+      resolve_path(*config.notify[i].secret_file, entry->find("secret_file"));
+    }
+  }
   if (!config.server.tls) return;
   const YamlNode* server = root.find("server");
   const YamlNode* tls = server != nullptr ? server->find("tls") : nullptr;

@@ -56,7 +56,8 @@ supervision: {poll_interval: 5s, approval_expiry: {question: 24h, tool_call: 24h
 log: {rotate_size: 64MiB, rotate_keep: 10}
 server: {http: off}
 worktree: {setup: [[npm, ci]], copy: [.env.example], remote: origin}
-notify: [{on: [approval_needed, stalled, failed], command: [notify-send, "{summary}"]}, {on: [approval_needed], webhook: "https://x.example/h", secret_env: HOOK_SECRET}]
+notify: [{on: [approval_needed, stalled, failed, completed], command: [notify-send, "{summary}"]}, {on: [approval_needed], webhook: "https://x.example/h", secret_env: HOOK_SECRET}]
+retention: {runs: 90d, keep_failed: true, output: 30d}
 )";
 
 // SPEC §7
@@ -80,6 +81,7 @@ TEST(ConfigFile, defaults_match_the_specification) {
   EXPECT_EQ(empty.supervision, written.supervision);
   EXPECT_EQ(empty.log, written.log);
   EXPECT_EQ(empty.server, written.server);
+  EXPECT_EQ(empty.retention, written.retention);
   model::ToolProfile tool = written.tools.at("claude");
   tool.command.clear();
   tool.pass_env.clear();

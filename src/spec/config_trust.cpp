@@ -39,7 +39,8 @@ constexpr auto own_gate_keys =
     std::to_array<std::string_view>({"command", "timeout", "env", "working_dir", "depends_on", "severity", "on_fail"});
 // The identity of a tool that receives the user's variables: a user who trusts `pass_env` also reviews these keys.
 constexpr auto receiver_keys = std::to_array<std::string_view>({"command", "resume_args", "env"});
-constexpr auto daemon_keys = std::to_array<std::string_view>({"store", "server", "log", "notify", "supervision"});
+constexpr auto daemon_keys =
+    std::to_array<std::string_view>({"store", "server", "log", "notify", "supervision", "retention"});
 
 template <class List>
 bool contains(const List& list, std::string_view word) {

@@ -42,9 +42,9 @@ struct ProjectTrust {
   std::string commands_digest;
 };
 
-// Whether `store`, `server`, `log`, `notify` and `supervision` of a trusted project take effect: they configure a
-// daemon, so they apply only to the project's own daemon. `ignored`: the project has one, but another daemon reads the
-// file. `refused`: the project has none, so they are errors.
+// Whether `store`, `server`, `log`, `notify`, `supervision` and `retention` of a trusted project take effect: they
+// configure a daemon, so they apply only to the project's own daemon. `ignored`: the project has one, but another
+// daemon reads the file. `refused`: the project has none, so they are errors.
 enum class DaemonKeys { count, ignored, refused };
 
 // Called once, with the digest of the keys that need trust.

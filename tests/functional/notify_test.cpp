@@ -209,6 +209,125 @@ TEST_F(Notify, nothing_is_sent_without_the_configured_secret) {
   receiver.wait_for(1);
 }
 
+// The key can be a file, which is read again for each delivery; it is not used if others can read it.
+TEST_F(Notify, webhook_is_signed_with_the_key_in_a_file) {
+  const WebReceiver receiver;
+  const fs::path key = scratch().write("key", "s3cr3t\n");
+  fs::permissions(key, fs::perms(0644));
+  notify(webhook(receiver, "failed", ", secret_file: \"" + key.string() + "\""));
+  EXPECT_EQ(run({}, fails).code, 1);
+  EXPECT_TRUE(complains("others can access it"));
+  EXPECT_THAT(receiver.posts(), SizeIs(0));
+  fs::permissions(key, fs::perms(0600));
+  const auto posts = receiver.wait_for(1);
+  ReceivedPost post = posts.front();
+  EXPECT_EQ(post.headers["reeve-signature"],
+            "sha256=" + hmac_hex("s3cr3t", post.headers["reeve-timestamp"] + "." + post.body));
+}
+
+TEST_F(Notify, completed_run_is_reported_as_text) {
+  const WebReceiver receiver;
+  notify(webhook(receiver, "completed", ", format: text") + ", " + webhook(receiver, "completed", ", format: message") +
+         ", {on: [completed], command: [" + teller() + ", \"{title}\", \"{body}\"]}");
+  EXPECT_EQ(run({}, {"lines", "1"}).code, 0);
+  for (ReceivedPost post : receiver.wait_for(2)) {
+    EXPECT_EQ(post.headers["reeve-event"], "completed");
+    if (post.headers["content-type"] == "application/json") {
+      Members message = testing::parse_object(post.body).value_or(Members());
+      EXPECT_EQ(message["title"], "Completed: reeve_zoo (TR-1)");
+      EXPECT_THAT(message["text"], HasSubstr("reeve show TR-1"));
+      EXPECT_THAT(post.body, HasSubstr("\"tool_status_change\""));
+    } else {
+      EXPECT_EQ(post.headers["title"], "Completed: reeve_zoo (TR-1)");
+      EXPECT_THAT(post.body, HasSubstr("reeve show TR-1"));
+    }
+  }
+  EXPECT_THAT(wait_for_told(1).front(), HasSubstr("<Completed: reeve_zoo (TR-1)><"));
+}
+
+// The steps of an execution are not reported one by one.
+TEST_F(Notify, completed_execution_is_reported_once) {
+  const WebReceiver receiver;
+  notify(webhook(receiver, "completed", ", format: text"),
+         "tools: {step: {command: [\"true\"]}}\nroles: {r: {tool: step}}\n");
+  scratch().write("project/w.yaml",
+                  "id: w\nname: W\nentry_point: a\nexit_points: [b]\nnodes:\n"
+                  "  - {id: a, type: task, task_config: {role: r, task_template: x}}\n"
+                  "  - {id: b, type: task, task_config: {role: r, task_template: x}}\n"
+                  "edges: [{id: e, source: a, target: b}]\n");
+  const Outcome flow = reeve({"flow", "run", "w.yaml"});
+  ASSERT_EQ(flow.code, 0) << flow.err;
+  EXPECT_EQ(run({}, {"lines", "1"}).code, 0);
+  const auto posts = receiver.wait_for(2);
+  ASSERT_THAT(posts, SizeIs(2));
+  EXPECT_EQ(ReceivedPost(posts[0]).headers["title"], "Completed: EX-1");
+  EXPECT_EQ(ReceivedPost(posts[1]).headers["title"], "Completed: reeve_zoo (TR-3)");
+}
+
+// A daemon that was started without notifications sends the ones that the config has when something happens.
+TEST_F(Notify, changes_take_effect_without_a_restart) {
+  const WebReceiver first;
+  const WebReceiver second;
+  EXPECT_EQ(run({}, fails).code, 1);
+  const std::string daemon = testing::read_text(state() / "reeve.lock");
+  notify(webhook(first, "failed"));
+  EXPECT_EQ(run({}, fails).code, 1);
+  EXPECT_EQ(testing::parse_object(first.wait_for(1).front().body).value()["tool_run_id"], "TR-2");
+  // A file that is not valid changes nothing.
+  scratch().write("project/.reeve/config.yaml", "notify: [{on: [failed], command: [x, \"{qestion}\"]}]\n");
+  EXPECT_EQ(reeve({"config", "show"}).code, 2);
+  notify(webhook(second, "failed"));
+  EXPECT_EQ(run({}, fails).code, 1);
+  EXPECT_EQ(testing::parse_object(second.wait_for(1).front().body).value()["tool_run_id"], "TR-3");
+  EXPECT_THAT(first.posts(), SizeIs(1));
+  EXPECT_EQ(testing::read_text(state() / "reeve.lock"), daemon);
+}
+
+// SPEC §7: what an agent writes into the project's config takes effect only after it was trusted.
+TEST_F(Notify, changed_config_takes_effect_only_when_trusted) {
+  const WebReceiver receiver;
+  const WebReceiver trusted;
+  notify(webhook(trusted, "failed"));
+  EXPECT_EQ(run({}, fails).code, 1);
+  trusted.wait_for(1);
+  scratch().write("project/.reeve/config.yaml", "notify: [" + webhook(receiver, "failed") + "]\n");
+  EXPECT_EQ(run({}, fails).code, 1);
+  ASSERT_EQ(reeve({"config", "trust", "--yes"}).code, 0);
+  EXPECT_EQ(run({}, fails).code, 1);
+  EXPECT_EQ(testing::parse_object(receiver.wait_for(1).front().body).value()["tool_run_id"], "TR-3");
+}
+
+TEST_F(Notify, test_reports_each_result) {
+  const WebReceiver good;
+  const WebReceiver bad([](std::size_t) { return 500; });
+  EXPECT_EQ(reeve({"notify", "test"}).code, 1);
+  notify(webhook(good, "failed") + ", " + webhook(bad, "completed", ", format: text") + ", {on: [stalled], command: [" +
+         teller() + ", \"{event}\", \"{title}\"]}");
+  const Outcome outcome = reeve({"notify", "test"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("\tfailed\tdelivered"));
+  EXPECT_THAT(outcome.out, HasSubstr("\tcompleted\tfailed\tthe server answered 500"));
+  ReceivedPost post = good.wait_for(1).front();
+  EXPECT_EQ(post.headers["reeve-event"], "test");
+  EXPECT_EQ(post.headers["reeve-sequence"], "0");
+  EXPECT_EQ(testing::parse_object(post.body).value()["event"], "notification_test");
+  EXPECT_THAT(wait_for_told(1), ElementsAre("<test><Test of Reeve>"));
+  // Nothing is retried.
+  notify(webhook(good, "failed"));
+  EXPECT_EQ(reeve({"notify", "test"}).code, 0);
+  EXPECT_THAT(bad.posts(), SizeIs(1));
+}
+
+// APR-11: otherwise a tool could send messages in the user's name.
+TEST_F(Notify, test_is_refused_inside_a_run) {
+  const WebReceiver receiver;
+  notify(webhook(receiver, "failed"));
+  const Outcome outcome = reeve({"run", "--", testing::reeve_binary(), "notify", "test"});
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_THAT(receiver.posts(), SizeIs(1)) << "only the failed run itself is reported";
+  EXPECT_EQ(ReceivedPost(receiver.wait_for(1).front()).headers["reeve-event"], "failed");
+}
+
 // LOG-3: names and questions of tools are data.
 TEST_F(Notify, hostile_text_stays_one_argument) {
   const std::string name = "-n x\"; touch pwned; $(touch pwned) `touch pwned` 'q' {id}\n\033[31m";

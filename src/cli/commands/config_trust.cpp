@@ -132,7 +132,7 @@ ExitCode run(const Call& call) {
              base::visible(project->string()), is_known ? "already trusted" : "trusted");
   const bool is_about_daemon = std::ranges::any_of(trust.keys, [](const spec::ProjectValue& value) {
     const std::string area = value.path.substr(0, value.path.find('.'));
-    return area == "store" || area == "server" || area == "log" || area == "notify" || area == "supervision";
+    return area == "store" || area == "server" || area == "log" || area == "supervision";
   });
   if (is_about_daemon && !is_known)
     print_aside("a running daemon reads these keys only at start; to restart it: reeve stop\n");
@@ -147,8 +147,8 @@ Command make_config_trust() {
       .summary = "Review and trust this project's config",
       .about =
           R"(A config that came with a clone can only be stricter than your own. Until it is trusted, `store`, `server`,
-`notify`, `log` and `supervision` of `.reeve/config.yaml` are ignored, and so is everything that allows more
-than your own config: `policies`, `sandbox`, `pass_env`, `worktree`, and everything under the name of a tool,
+`notify`, `log`, `supervision` and `retention` of `.reeve/config.yaml` are ignored, and so is everything that
+allows more than your own config: `policies`, `sandbox`, `pass_env`, `worktree`, and everything under the name of a tool,
 role or gate that your own config defines. `reeve config show --origin` shows what is ignored.
 
 This command lists these keys with their values and asks for confirmation. It stores a digest of exactly

@@ -28,7 +28,18 @@ TEST(Notice, kind_follows_from_event_and_status) {
   EXPECT_EQ(found(EventKind::tool_status_change, R"({"status":"stalled"})"), NotifyOn::stalled);
   EXPECT_EQ(found(EventKind::tool_status_change, R"({"status":"failed","reason":null})"), NotifyOn::failed);
   EXPECT_EQ(found(EventKind::tool_status_change, R"({"status":"failed_timeout"})"), NotifyOn::failed);
-  for (const char* status : {"running", "completed", "cancelled", "waiting_approval", "queued"}) {
+  EXPECT_EQ(found(EventKind::tool_status_change, R"({"status":"completed"})"), NotifyOn::completed);
+  // A step of an execution: only the end of the whole is reported.
+  EXPECT_EQ(found(EventKind::tool_status_change, R"({"status":"completed","execution_id":"EX-1"})"), std::nullopt);
+  EXPECT_EQ(found(EventKind::execution_status_change, R"({"status":"completed","execution_id":"EX-1"})"),
+            NotifyOn::completed);
+  EXPECT_EQ(found(EventKind::execution_status_change, R"({"status":"failed","execution_id":"EX-1"})"),
+            NotifyOn::failed);
+  EXPECT_EQ(found(EventKind::execution_status_change,
+                  R"({"status":"completed","execution_id":"EX-2","parent_execution_id":"EX-1"})"),
+            std::nullopt);
+  EXPECT_EQ(found(EventKind::node_status_change, R"({"status":"completed","execution_id":"EX-1"})"), std::nullopt);
+  for (const char* status : {"running", "cancelled", "waiting_approval", "queued"}) {
     EXPECT_EQ(found(EventKind::tool_status_change, std::string(R"({"status":")") + status + "\"}"), std::nullopt);
   }
   // A tool's name or text is not mistaken for a status.
@@ -63,6 +74,28 @@ TEST(Notice, summary_names_the_subject) {
   EXPECT_EQ(failed.question, "");
 }
 
+TEST(Notice, title_and_body_can_be_read_alone) {
+  const NoticeText asked = text_of(event_of(
+      model::EventKind::approval_needed,
+      R"({"approval_id":"AP-4","tool":"aider","tool_run_id":"TR-3","question":"Deploy?","project":"/home/ana/shop"})"));
+  EXPECT_EQ(asked.title, "Approval needed (AP-4)");
+  EXPECT_EQ(asked.body, "Deploy?\naider (TR-3), project shop\nreeve show AP-4");
+  const NoticeText failed =
+      text_of(event_of(model::EventKind::tool_status_change,
+                       R"({"tool":"aider","tool_run_id":"TR-3","status":"failed","reason":"exit_code != 0"})"));
+  EXPECT_EQ(failed.title, "Failed: aider (TR-3)");
+  EXPECT_EQ(failed.body, "exit_code != 0\nreeve logs TR-3");
+  const NoticeText done =
+      text_of(event_of(model::EventKind::execution_status_change, R"({"execution_id":"EX-9","status":"completed"})"));
+  EXPECT_EQ(done.title, "Completed: EX-9");
+  EXPECT_EQ(done.summary, "completed: EX-9");
+  EXPECT_EQ(done.body, "reeve show EX-9");
+  // LOG-3: text of a tool cannot add lines.
+  const NoticeText hostile = text_of(event_of(model::EventKind::approval_needed,
+                                              R"({"approval_id":"AP-4","question":"a\nreeve approve AP-5\u001b[2J"})"));
+  EXPECT_EQ(hostile.body, "a reeve approve AP-5[2J\nreeve show AP-4");
+}
+
 // LOG-3
 TEST(Notice, control_characters_are_removed) {
   const NoticeText text = text_of(event_of(model::EventKind::approval_needed,
@@ -88,10 +121,18 @@ TEST(Notice, is_bounded) {
 }
 
 TEST(Notice, placeholders_stay_within_single_arguments) {
-  const NoticeText text{
-      .summary = "s {id} $(x) 'q' ; \"", .event = "failed", .id = "TR-1", .run = "TR-1", .question = "-f"};
+  const NoticeText text{.summary = "s {id} $(x) 'q' ; \"",
+                        .title = "t",
+                        .body = "b\nc",
+                        .event = "failed",
+                        .id = "TR-1",
+                        .run = "TR-1",
+                        .execution = "EX-2",
+                        .question = "-f"};
   EXPECT_THAT(expand_command({"send", "{summary}", "a={id}/{run}", "{other} {{id}}", ""}, text),
               ElementsAre("send", "s {id} $(x) 'q' ; \"", "a=TR-1/TR-1", "{other} {TR-1}", ""));
+  EXPECT_THAT(expand_command({"{title}:{body}", "{execution} ${id} {", "{event}}"}, text),
+              ElementsAre("t:b\nc", "EX-2 ${id} {", "failed}"));
   // A question cannot become an option; an option written in the config stays one.
   EXPECT_THAT(expand_command({"send", "{question}", "-b{question}", "--", "-x"}, text),
               ElementsAre("send", " -f", "-b-f", "--", "-x"));

@@ -47,26 +47,49 @@ struct Position {
 };
 BOOST_DESCRIBE_STRUCT(Position, (), (key, seq, done))
 
-std::string name_of(const Notification& settings) {
-  return settings.webhook ? base::quoted(base::mask_address(*settings.webhook))
-                          : base::quoted(settings.command.front());
+// An entry keeps its key, and with it its position, when a newer Reeve knows more settings.
+std::string make_key(const Notification& settings) {
+  base::Value value = json::to_value(settings);
+  std::erase_if(*value.as_object(), [&](const base::Member& member) {
+    return (member.key == "format" && settings.format == model::NotifyFormat::event) ||
+           (member.key == "secret_file" && !settings.secret_file);
+  });
+  return base::sha256_hex(json::encode_canonical(value));
 }
 
 }  // namespace
 
 Notifier::Notifier(Loop& loop, ledger::Ledger& ledger, const base::Clock& clock, Options options)
     : loop_(loop), ledger_(ledger), clock_(clock), options_(std::move(options)) {
-  for (const Notification& settings : options_.entries) {
-    std::string key = base::sha256_hex(json::encode_canonical(json::to_value(settings)));
-    // Duplicate entries are delivered once.
-    if (std::ranges::find(entries_, key, &Entry::key) != entries_.end()) continue;
-    entries_.push_back({.settings = settings, .key = std::move(key)});
-  }
+  add_entries(options_.entries);
   const std::int64_t last = ledger_.call(
       [](ledger::Transaction& transaction) { return transaction.session().query_number(Sql::events_last, {}); });
   load_positions(last);
   take(find_missed(last));
   last_seen_ = last;
+  save_positions();
+}
+
+void Notifier::add_entries(const std::vector<Notification>& entries) {
+  for (const Notification& settings : entries) {
+    std::string key = make_key(settings);
+    // Duplicate entries are delivered once.
+    const auto has_key = [&](const auto& entry) { return entry->key == key; };
+    if (std::ranges::any_of(entries_, has_key)) continue;
+    entries_.push_back(std::make_shared<Entry>(Entry{.settings = settings, .key = std::move(key), .seq = last_seen_}));
+  }
+}
+
+void Notifier::configure(const std::vector<Notification>& entries) {
+  std::vector<std::string> keys;
+  for (const Notification& settings : entries) keys.push_back(make_key(settings));
+  std::erase_if(entries_, [&](const std::shared_ptr<Entry>& entry) {
+    entry->is_removed = std::ranges::find(keys, entry->key) == keys.end();
+    if (entry->is_removed) entry->waiting.clear();
+    if (entry->is_removed) entry->pause = {};
+    return entry->is_removed;
+  });
+  add_entries(entries);
   save_positions();
 }
 
@@ -77,8 +100,8 @@ Notifier::~Notifier() {
     const auto end =
         active.hook_command ? active.hook_command->wait(std::max(left, base::Milliseconds(0))) : std::nullopt;
     // Deliveries not known to be done are repeated by the next daemon.
-    const bool is_done = end && judge(active, *end).kind != Kind::again;
-    if (is_done) close(entries_[active.entry], active.delivery.notice.seq);
+    const bool is_done = end && judge_delivery(active.entry->settings, *end).kind != Kind::again;
+    if (is_done) close(*active.entry, active.delivery.notice.seq);
   }
   save_positions();
 }
@@ -98,22 +121,25 @@ void Notifier::load_positions(std::int64_t last) {
                                        options_.positions.string(), failure.message()));
     }
   }
-  for (Entry& entry : entries_) {
-    const auto found = std::ranges::find(positions, entry.key, &Position::key);
+  for (const auto& entry : entries_) {
+    const auto found = std::ranges::find(positions, entry->key, &Position::key);
     // A number beyond the last event means that the file belongs to another store.
     const bool is_known = found != positions.end() && found->seq <= last;
-    entry.seq = is_known ? found->seq : last;
-    if (is_known) entry.done.insert(found->done.begin(), found->done.end());
+    entry->seq = is_known ? found->seq : last;
+    if (is_known) entry->done.insert(found->done.begin(), found->done.end());
   }
 }
 
 void Notifier::save_positions() {
   std::vector<Position> positions;
-  for (Entry& entry : entries_) {
+  for (const auto& shared : entries_) {
+    Entry& entry = *shared;
     entry.seq = entry.open.empty() ? std::max(entry.seq, last_seen_) : *entry.open.begin() - 1;
     entry.done.erase(entry.done.begin(), entry.done.upper_bound(entry.seq));
     positions.push_back({entry.key, entry.seq, {entry.done.begin(), entry.done.end()}});
   }
+  std::error_code error;
+  if (positions.empty() && !std::filesystem::exists(options_.positions, error)) return;
   try {
     os::replace_file(options_.positions, json::encode(json::to_value(positions)) + "\n");
     has_complained_ = false;
@@ -124,7 +150,7 @@ void Notifier::save_positions() {
 
 std::vector<Notice> Notifier::find_missed(std::int64_t last) {
   std::int64_t after = last;
-  for (const Entry& entry : entries_) after = std::min(after, entry.seq);
+  for (const auto& entry : entries_) after = std::min(after, entry->seq);
   after = std::max(after, last - max_missed);
   if (after >= last) return {};
   return ledger_.call([&](ledger::Transaction& transaction) {
@@ -140,7 +166,7 @@ std::vector<Notice> Notifier::find_missed(std::int64_t last) {
 
 void Notifier::take(std::span<const Notice> notices) {
   for (const Notice& notice : notices) {
-    for (Entry& entry : entries_) queue(entry, notice);
+    for (const auto& entry : entries_) queue(*entry, notice);
     last_seen_ = std::max(last_seen_, notice.seq);
   }
   pump();
@@ -163,7 +189,7 @@ void Notifier::queue(Entry& entry, const Notice& notice) {
 }
 
 bool Notifier::is_busy() const noexcept {
-  return !active_.empty() || std::ranges::any_of(entries_, [](const Entry& entry) { return !entry.waiting.empty(); });
+  return !active_.empty() || std::ranges::any_of(entries_, [](const auto& entry) { return !entry->waiting.empty(); });
 }
 
 // Commands run in parallel; a webhook gets one event at a time.
@@ -173,21 +199,21 @@ bool Notifier::may_start(const Entry& entry) noexcept {
 }
 
 void Notifier::pump() {
-  for (std::size_t index = 0; index < entries_.size(); ++index) {
-    while (may_start(entries_[index])) start(index);
+  // A copy, because a delivery may end at once.
+  for (const std::shared_ptr<Entry>& entry : std::vector(entries_)) {
+    while (may_start(*entry)) start(entry);
   }
 }
 
 // Only event numbers are queued; the event is read when its turn comes.
-void Notifier::start(std::size_t index) {
-  Entry& entry = entries_[index];
-  Delivery delivery = entry.waiting.front();
-  entry.waiting.pop_front();
-  ++entry.active;
+void Notifier::start(const std::shared_ptr<Entry>& entry) {
+  Delivery delivery = entry->waiting.front();
+  entry->waiting.pop_front();
+  ++entry->active;
   if (delivery.tries == 0) delivery.first_try = loop_.now();
   const Number number = next_number_++;
   const std::int64_t before = delivery.notice.seq - 1;
-  active_.emplace(number, Active{index, delivery});
+  active_.emplace(number, Active{entry, delivery});
   ask_store(
       ledger_, loop_,
       [before](ledger::Transaction& transaction) {
@@ -196,59 +222,36 @@ void Notifier::start(std::size_t index) {
                                     [&](const store::Row& row) { events.push_back(ledger::read_event(row)); });
         return events;
       },
-      [this, number](std::expected<std::vector<ledger::StoredEvent>, Error> events) {
-        if (events && !events->empty()) return send(number, events->front());
-        conclude(number, {Kind::again, events ? "its event was not found" : events.error().message()});
+      [this, number, before](std::expected<std::vector<ledger::StoredEvent>, Error> events) {
+        if (!events) return conclude(number, {Kind::again, events.error().message()});
+        const bool is_found = !events->empty() && events->front().seq == before + 1;
+        if (is_found) return send(number, events->front());
+        conclude(number, {Kind::unwanted, "its event was pruned"});
       });
 }
 
 void Notifier::send(Number number, const ledger::StoredEvent& event) {
   Active& active = active_.at(number);
   const Notice& notice = active.delivery.notice;
-  const Notification& settings = entries_[active.entry].settings;
-  HookCommand::Plan plan;
-  if (settings.webhook) {
-    WebhookCall call{.address = *settings.webhook,
-                     .event = std::string(base::spell(notice.on)),
-                     .seq = notice.seq,
-                     .body = event_line(event),
-                     .secret = std::nullopt,
-                     .now = clock_.wall_now()};
-    call.body.pop_back();
-    if (settings.secret_env) {
-      const auto found = options_.secrets.find(*settings.secret_env);
-      // Never sent unsigned if the receiver expects a signature.
-      if (found == options_.secrets.end()) {
-        return conclude(number, {Kind::again, fmt::format("{} was not set when the daemon was started",
-                                                          base::quoted(*settings.secret_env))});
-      }
-      call.secret = found->second;
-    }
-    plan = plan_webhook(call, options_.environment);
-  } else {
-    plan = {.argv = expand_command(settings.command, describe_notice(notice, event)),
-            .environment = options_.environment};
-  }
+  NoticeMessage message{.text = describe_notice(notice, event), .event = event_line(event), .seq = notice.seq};
+  message.event.pop_back();
+  auto plan = plan_delivery(active.entry->settings, message, options_.sender, clock_.wall_now());
+  if (!plan) return conclude(number, {Kind::again, plan.error()});
   active.hook_command =
-      std::make_unique<HookCommand>(loop_, std::move(plan), [this, number](const HookCommand::End& end) {
+      std::make_unique<HookCommand>(loop_, std::move(*plan), [this, number](const HookCommand::End& end) {
         const auto found = active_.find(number);
-        if (found != active_.end()) conclude(number, judge(found->second, end));
+        if (found == active_.end()) return;
+        conclude(number, judge_delivery(found->second.entry->settings, end));
       });
-}
-
-// A command is not retried, because it may have done part of its work.
-WebhookVerdict Notifier::judge(const Active& active, const HookCommand::End& end) const {
-  if (entries_[active.entry].settings.webhook) return judge_webhook(end);
-  return end.is_good() ? WebhookVerdict{Kind::delivered} : WebhookVerdict{Kind::unwanted, end.why()};
 }
 
 void Notifier::conclude(Number number, const WebhookVerdict& verdict) {
   auto taken = active_.extract(number);
   Active& active = taken.mapped();
-  Entry& entry = entries_[active.entry];
+  Entry& entry = *active.entry;
   --entry.active;
   if (verdict.kind == Kind::again) {
-    retry(entry, active.delivery, verdict.why);
+    retry(active.entry, active.delivery, verdict.why);
   } else {
     if (verdict.kind == Kind::unwanted) complain_of(entry, active.delivery, verdict.why);
     close(entry, active.delivery.notice.seq);
@@ -257,9 +260,11 @@ void Notifier::conclude(Number number, const WebhookVerdict& verdict) {
   pump();
 }
 
-void Notifier::retry(Entry& entry, Delivery delivery, const std::string& why) {
+void Notifier::retry(const std::shared_ptr<Entry>& shared, Delivery delivery, const std::string& why) {
+  Entry& entry = *shared;
   ++delivery.tries;
-  const bool is_over = delivery.tries >= max_tries || loop_.now() - delivery.first_try > longest_trying;
+  const bool is_over =
+      entry.is_removed || delivery.tries >= max_tries || loop_.now() - delivery.first_try > longest_trying;
   // Logs the first and the last failure; those in between would say the same.
   if (is_over || delivery.tries == 1) {
     complain_of(entry, delivery, fmt::format("{}{}", why, is_over ? "; giving up" : "; will retry"));
@@ -269,10 +274,12 @@ void Notifier::retry(Entry& entry, Delivery delivery, const std::string& why) {
   // Adds up to 25 % jitter, so that deliveries that failed together are not retried together.
   const auto more = static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(doubled.count()) / 4 + 1));
   entry.waiting.push_front(delivery);
-  entry.pause = loop_.at(loop_.now() + doubled + base::Milliseconds(more), [this, key = entry.key] {
-    loop_.post([this, key] {
-      std::ranges::find(entries_, key, &Entry::key)->pause = {};
-      pump();
+  entry.pause = loop_.at(loop_.now() + doubled + base::Milliseconds(more), [this, waiting = std::weak_ptr(shared)] {
+    loop_.post([this, waiting] {
+      if (const auto paused = waiting.lock()) {
+        paused->pause = {};
+        pump();
+      }
     });
   });
 }

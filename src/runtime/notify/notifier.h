@@ -12,14 +12,11 @@
 
 #include "base/random.h"
 #include "ledger/ledger.h"
-#include "runtime/notify/hook_command.h"
-#include "runtime/notify/notice.h"
-#include "runtime/notify/webhook.h"
+#include "runtime/notify/delivery.h"
 
 namespace reeve::runtime {
 
-// Notifies people through the commands and webhooks of the config as read at start: later changes to the file, for
-// example by an agent, have no effect. A failing notification affects nothing else.
+// Notifies people through the commands and webhooks of the config. A failing notification affects nothing else.
 //
 // The position of each entry is saved in a file, so that a new daemon continues where the last one stopped. After a
 // crash, deliveries in progress are sent again; receivers can recognise them by event number.
@@ -29,10 +26,7 @@ class Notifier {
     // Path of the positions file.
     std::filesystem::path positions;
     std::vector<model::Notification> entries;
-    // Values by the variable names that `secret_env` may use.
-    std::map<std::string, std::string> secrets;
-    // Environment of the commands.
-    std::vector<std::string> environment;
+    SenderSettings sender;
     std::function<void(const std::string&)> log_warning;
   };
 
@@ -43,6 +37,9 @@ class Notifier {
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
 
+  // Replaces the entries. Those that are still configured continue where they are; new ones start with the next
+  // events; what the others have not delivered is dropped, except for deliveries in progress.
+  void configure(const std::vector<model::Notification>& entries);
   // Must be in order of event number; duplicates are ignored.
   void take(std::span<const Notice> notices);
   // Whether there are undelivered notifications.
@@ -66,27 +63,29 @@ class Notifier {
     std::deque<Delivery> waiting = {};
     int dropped = 0;
     int active = 0;
+    // It is no longer configured.
+    bool is_removed = false;
     Loop::Hold pause = {};
   };
   struct Active {
-    std::size_t entry = 0;
+    std::shared_ptr<Entry> entry;
     Delivery delivery;
     std::unique_ptr<HookCommand> hook_command = nullptr;
   };
   using Number = std::uint64_t;
 
+  void add_entries(const std::vector<model::Notification>& entries);
   void load_positions(std::int64_t last);
   void save_positions();
   std::vector<Notice> find_missed(std::int64_t last);
   void queue(Entry& entry, const Notice& notice);
   void pump();
   static bool may_start(const Entry& entry) noexcept;
-  void start(std::size_t index);
+  void start(const std::shared_ptr<Entry>& entry);
   void send(Number number, const ledger::StoredEvent& event);
-  WebhookVerdict judge(const Active& active, const HookCommand::End& end) const;
   void conclude(Number number, const WebhookVerdict& verdict);
-  void retry(Entry& entry, Delivery delivery, const std::string& why);
-  void close(Entry& entry, std::int64_t seq);
+  void retry(const std::shared_ptr<Entry>& entry, Delivery delivery, const std::string& why);
+  static void close(Entry& entry, std::int64_t seq);
   void complain_of(const Entry& entry, const Delivery& delivery, const std::string& why) const;
 
   Loop& loop_;
@@ -94,7 +93,7 @@ class Notifier {
   const base::Clock& clock_;
   Options options_;
   base::SystemRandom random_;
-  std::vector<Entry> entries_;
+  std::vector<std::shared_ptr<Entry>> entries_;
   std::map<Number, Active> active_;
   Number next_number_ = 1;
   std::int64_t last_seen_ = 0;

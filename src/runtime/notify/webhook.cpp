@@ -1,5 +1,6 @@
 #include "runtime/notify/webhook.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -52,7 +53,13 @@ HookCommand::Plan plan_webhook(const WebhookCall& call, std::vector<std::string>
   const auto add_header = [&](std::string_view name, std::string_view value) {
     config += config_line("header", fmt::format("{}: {}", name, value));
   };
-  add_header("Content-Type", "application/json");
+  add_header("Content-Type", call.title ? "text/plain; charset=utf-8" : "application/json");
+  if (call.title) {
+    // A line break would begin another header.
+    std::string title = *call.title;
+    std::ranges::replace_if(title, [](char c) { return c == '\r' || c == '\n'; }, ' ');
+    add_header("Title", title);
+  }
   add_header("User-Agent", "reeve/" REEVE_VERSION);
   add_header("Reeve-Event", call.event);
   add_header("Reeve-Sequence", std::to_string(call.seq));

@@ -13,10 +13,12 @@ namespace reeve::runtime {
 
 struct WebhookCall {
   std::string address;
-  // `approval_needed`, `stalled`, `failed`.
+  // `approval_needed`, `stalled`, `failed`, `completed`, `test`.
   std::string event;
   std::int64_t seq = 0;
   std::string body;
+  // Of a body that is plain text; without one, the body is JSON. A single line.
+  std::optional<std::string> title = std::nullopt;
   // The signing key; without one, requests are not signed.
   std::optional<std::string> secret;
   base::WallTime now;

@@ -47,6 +47,16 @@ TEST(Webhook, body_cannot_inject_curl_options) {
                                                       "\n"));
 }
 
+TEST(Webhook, text_has_its_title_in_a_header) {
+  WebhookCall call = make_call();
+  EXPECT_THAT(plan_webhook(call, {}).input, HasSubstr("header = \"Content-Type: application/json\"\n"));
+  EXPECT_THAT(plan_webhook(call, {}).input, Not(HasSubstr("Title")));
+  call.title = "Failed: \"x\"\r\nEvil: 1";
+  const std::string input = plan_webhook(call, {}).input;
+  EXPECT_THAT(input, HasSubstr("header = \"Content-Type: text/plain; charset=utf-8\"\n"));
+  EXPECT_THAT(input, HasSubstr(R"(header = "Title: Failed: \"x\"  Evil: 1")"));
+}
+
 TEST(Webhook, only_2xx_counts_as_delivered) {
   const auto judge = [](std::optional<int> code, std::string output) {
     return judge_webhook({.status = {.code = code, .signal = {}}, .output = std::move(output)});
