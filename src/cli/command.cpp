@@ -71,6 +71,7 @@ const std::vector<Command>& all_commands() {
       make_config_trust(),
       make_doctor(),
       make_notify_test(),
+      make_prune(),
       make_token_create(),
       make_token_list(),
       make_token_revoke(),

@@ -32,6 +32,7 @@ Command make_audit_list();
 Command make_audit_verify();
 Command make_import();
 Command make_notify_test();
+Command make_prune();
 Command make_policy_show();
 Command make_policy_check();
 Command make_doctor();

@@ -146,6 +146,9 @@ void Daemon::make_parts() {
   isolation_ = std::make_unique<Isolation>(*context_);
   driver_ = std::make_unique<ExecutionDriver>(NodeExecutor::Parts{*context_, *supervisor_, *sandbox_, *isolation_});
   approvals_ = std::make_unique<Approvals>(*context_, *supervisor_, *driver_);
+  const bool is_shared = store_kind_ == "postgresql";
+  pruner_ = std::make_unique<Pruner>(*context_, *isolation_, is_shared ? Pruner::Store::shared : Pruner::Store::own,
+                                     [this] { return options_.reload({}); });
   notifier_ = std::make_unique<Notifier>(loop_, *ledger_, clock_,
                                          Notifier::Options{.positions = options_.folder.root / "notify.json",
                                                            .entries = options_.config.notify,
@@ -232,6 +235,7 @@ Daemon::~Daemon() {
   inbox_.close();
   // Its job is cancelled and rolled back.
   side_.reset();
+  pruner_.reset();
   notification_trial_.reset();
   notifier_.reset();
   const std::int64_t number = context_->daemon;
@@ -258,6 +262,7 @@ void Daemon::recover(std::function<void()> done) {
         [this, done](const std::expected<void, base::Error>&) {
           *is_armed_ = true;
           is_recovered_ = true;
+          pruner_->begin();
           done();
         });
   };
@@ -288,7 +293,8 @@ std::function<void(const char*)> Daemon::make_crash_point() const {
 }
 
 void Daemon::ask_idle(std::function<void(bool)> answer) {
-  const bool is_busy = !inbox_.is_empty() || supervisor_->live_runs() > 0 || isolation_->is_busy();
+  const bool is_busy =
+      !inbox_.is_empty() || supervisor_->live_runs() > 0 || isolation_->is_busy() || pruner_->is_busy();
   if (is_busy || (notifier_ && notifier_->is_busy())) {
     answer(false);
     return;

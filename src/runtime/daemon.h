@@ -25,6 +25,7 @@
 #include "runtime/runs/supervisor.h"
 #include "runtime/stored_answers.h"
 #include "runtime/tokens.h"
+#include "runtime/upkeep/pruner.h"
 #include "store/store.h"
 
 namespace reeve::runtime {
@@ -73,6 +74,7 @@ class Daemon {
   ExecutionDriver& driver() noexcept { return *driver_; }
   Isolation& isolation() noexcept { return *isolation_; }
   SideThread& side() noexcept { return *side_; }
+  Pruner& pruner() noexcept { return *pruner_; }
   const RuntimeContext& context() const noexcept { return *context_; }
   const Options& options() const noexcept { return options_; }
   base::WallTime started_at() const noexcept { return started_at_; }
@@ -189,6 +191,7 @@ class Daemon {
   // The state of the config files when the `notify` entries were read; empty before that.
   std::string notify_stamp_;
   std::unique_ptr<NotificationTrial> notification_trial_;
+  std::unique_ptr<Pruner> pruner_;
   Loop::Hold lease_timer_;
   // Declared last: its jobs use the ledger and the loop.
   std::unique_ptr<SideThread> side_ = std::make_unique<SideThread>();

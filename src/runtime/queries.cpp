@@ -303,6 +303,17 @@ void Queries::get_last_event(Done<std::int64_t> done) const {
       std::move(done));
 }
 
+void Queries::get_event_range(Done<EventRange> done) const {
+  ask_store(
+      ledger_, loop_,
+      [](Transaction& transaction) {
+        store::Session& session = transaction.session();
+        return EventRange{.pruned = session.query_number(store::Sql::events_pruned, {}),
+                          .last = session.query_number(store::Sql::events_last, {})};
+      },
+      std::move(done));
+}
+
 void Queries::list_audit(std::int64_t since, std::int64_t most, Done<std::vector<AuditEntry>> done) const {
   ask_store(
       ledger_, loop_,

@@ -104,6 +104,12 @@ class Queries {
 
   // The number of the newest event, read after all earlier commits.
   void get_last_event(Done<std::int64_t> done) const;
+  // The store has the events after `pruned` up to `last`.
+  struct EventRange {
+    std::int64_t pruned = 0;
+    std::int64_t last = 0;
+  };
+  void get_event_range(Done<EventRange> done) const;
 
   // Oldest first, after entry `since`; negative: that many before the end.
   void list_audit(std::int64_t since, std::int64_t most, Done<std::vector<AuditEntry>> done) const;

@@ -328,6 +328,19 @@ void Isolation::close(const IsolationSettings& settings, base::ExecutionId root,
       [root](Lane& lane, const Answer<bool>& reply) { lane.close(root, reply); });
 }
 
+void Isolation::delete_refs(std::string project, std::vector<OwnRef> refs, Answer<void> answer) {
+  perform<void>(*local_, std::move(answer), [project = std::move(project), refs = std::move(refs)](GitOperations& git) {
+    try {
+      git::Repository& repository = git.context.open_repository(project);
+      for (const OwnRef& ref : refs) repository.delete_ref(ref.name, ref.commit);
+    } catch (const Error& error) {
+      std::error_code none;
+      const bool is_gone = error.is(base::ErrorCode::git_not_a_repository) || !std::filesystem::exists(project, none);
+      if (!is_gone) throw;
+    }
+  });
+}
+
 void Isolation::begin(std::set<base::ExecutionId> alive, std::function<void()> done) {
   const auto left = std::make_shared<int>(2);
   for (Lane* lane : {local_.get(), shared_.get()}) {

@@ -161,6 +161,14 @@ class Isolation {
   // kept while some of its changes are not in the checkout. Answers false on failure: try again at the next start.
   void close(const IsolationSettings& settings, base::ExecutionId root, std::function<void(bool)> done);
 
+  // Deletes refs of pruned executions that still have that commit; others were moved by somebody and are left alone.
+  // Without the repository there is nothing to delete.
+  struct OwnRef {
+    std::string name;
+    std::string commit;
+  };
+  void delete_refs(std::string project, std::vector<OwnRef> refs, Answer<void> answer);
+
   // Called at start: cleans up after ended executions of this host, in any project, and performs applies that were
   // approved or in progress. `alive`: roots to leave alone, in addition to those that the store reports as not ended.
   void begin(std::set<base::ExecutionId> alive, std::function<void()> done);

@@ -16,6 +16,7 @@ using base::Error;
 using base::ErrorCode;
 using base::Value;
 using runtime::EventFilter;
+using Range = runtime::Queries::EventRange;
 
 constexpr json::ParseLimits message_limits{.bytes = 64UZ * 1024, .depth = 8, .values = 1'000};
 
@@ -107,17 +108,18 @@ class EventSocket final : public runtime::EventListener, public std::enable_shar
   void subscribe(Subscribe wanted) {
     subscription_.reset();
     const std::uint64_t serial = ++serial_;
-    daemon_.queries().get_last_event([self = shared_from_this(), serial,
-                                      wanted = std::move(wanted)](std::expected<std::int64_t, Error> last) mutable {
-      if (serial != self->serial_) return;
-      if (!last) return self->tell(last.error());
-      self->begin_with(std::move(wanted), *last);
-    });
+    daemon_.queries().get_event_range(
+        [self = shared_from_this(), serial, wanted = std::move(wanted)](std::expected<Range, Error> range) mutable {
+          if (serial != self->serial_) return;
+          if (!range) return self->tell(range.error());
+          self->begin_with(std::move(wanted), *range);
+        });
   }
 
-  void begin_with(Subscribe wanted, std::int64_t last) {
-    const std::int64_t since = wanted.since.value_or(last);
-    if (const auto error = check_since(since, last)) return tell(*error);
+  void begin_with(Subscribe wanted, const Range& range) {
+    const std::int64_t last = range.last;
+    std::int64_t since = wanted.since.value_or(last);
+    if (const auto error = settle_since(since, range)) return tell(*error);
     Value answer = Value::object();
     answer.set("type", Value::string("subscribed"));
     answer.set("snapshot", Value::integer(since));

@@ -124,12 +124,12 @@ void lines(const SharedExchange& exchange) {
   EventHub::Request wanted{.filter = wanted_events(*exchange), .follows = exchange->query_flag("follow")};
   const bool begins_now = wanted.follows && !exchange->query("since");
   wanted.after = exchange->query_integer("since", 0, 0, std::numeric_limits<std::int64_t>::max());
-  exchange->daemon.queries().get_last_event(
-      [exchange, wanted, begins_now](std::expected<std::int64_t, Error> last) mutable {
-        if (!last) return exchange->refuse(last.error());
-        wanted.last = *last;
-        if (begins_now) wanted.after = *last;
-        if (const auto error = check_since(wanted.after, *last)) return exchange->refuse(*error);
+  exchange->daemon.queries().get_event_range(
+      [exchange, wanted, begins_now](std::expected<runtime::Queries::EventRange, Error> range) mutable {
+        if (!range) return exchange->refuse(range.error());
+        wanted.last = range->last;
+        if (begins_now) wanted.after = range->last;
+        if (const auto error = settle_since(wanted.after, *range)) return exchange->refuse(*error);
         begin_lines(exchange, std::move(wanted));
       });
 }
@@ -170,11 +170,12 @@ void begin_messages(const SharedExchange& exchange, EventHub::Request wanted) {
 void messages(const SharedExchange& exchange) {
   EventHub::Request wanted{.filter = wanted_events(*exchange)};
   const auto since = resume_point(*exchange);
-  exchange->daemon.queries().get_last_event([exchange, wanted, since](std::expected<std::int64_t, Error> last) mutable {
-    if (!last) return exchange->refuse(last.error());
-    wanted.last = *last;
-    wanted.after = since.value_or(*last);
-    if (const auto error = check_since(wanted.after, *last)) return exchange->refuse(*error);
+  using Range = runtime::Queries::EventRange;
+  exchange->daemon.queries().get_event_range([exchange, wanted, since](std::expected<Range, Error> range) mutable {
+    if (!range) return exchange->refuse(range.error());
+    wanted.last = range->last;
+    wanted.after = since.value_or(range->last);
+    if (const auto error = settle_since(wanted.after, *range)) return exchange->refuse(*error);
     begin_messages(exchange, std::move(wanted));
   });
 }
@@ -290,10 +291,16 @@ Value log_line(json::Schemas& schemas) {
 
 }  // namespace
 
-std::optional<Error> check_since(std::int64_t since, std::int64_t last) {
-  if (since <= last) return std::nullopt;
-  return Error(ErrorCode::events_since_ahead, fmt::format("event {} does not exist yet: the newest is {}", since, last),
-               "reload the state and start without `since`: the store may have been replaced");
+std::optional<Error> settle_since(std::int64_t& since, const runtime::Queries::EventRange& range) {
+  if (since > range.last) {
+    return Error(ErrorCode::events_since_ahead,
+                 fmt::format("event {} does not exist yet: the newest is {}", since, range.last),
+                 "reload the state and start without `since`: the store may have been replaced");
+  }
+  if (since == 0) since = range.pruned;
+  if (since >= range.pruned) return std::nullopt;
+  return Error(ErrorCode::events_pruned, fmt::format("the events up to {} were pruned", range.pruned),
+               fmt::format("reload the state, then continue with since={}", range.pruned));
 }
 
 Value make_warnings(const EventFilter& filter) {
@@ -322,7 +329,7 @@ std::vector<Operation> event_operations(json::Schemas& schemas) {
                        {200, event_line(schemas), "application/x-ndjson"},
                        {200, json::string_schema(), "text/event-stream"}},
            .errors = {ErrorCode::events_no_names, ErrorCode::events_too_many_names, ErrorCode::events_unknown_name,
-                      ErrorCode::events_since_ahead, ErrorCode::http_bad_upgrade}},
+                      ErrorCode::events_since_ahead, ErrorCode::events_pruned, ErrorCode::http_bad_upgrade}},
           {.method = "GET",
            .path = "/api/log",
            .handle = log,
