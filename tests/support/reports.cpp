@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/files.h"
+#include "tests/support/own_folders.h"
 
 namespace reeve::testing {
 
@@ -60,6 +61,7 @@ std::vector<std::string> take_reports() {
 }
 
 std::vector<std::string> settings_of(const Launch& launch) {
+  expect_scratch_folders(launch.environment);
   std::vector<std::string> settings;
 #ifdef REEVE_SANITIZED
   const bool is_sanitized = true;
