@@ -72,6 +72,8 @@ const std::vector<Command>& all_commands() {
       make_doctor(),
       make_notify_test(),
       make_prune(),
+      make_backup(),
+      make_restore(),
       make_token_create(),
       make_token_list(),
       make_token_revoke(),

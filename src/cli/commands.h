@@ -33,6 +33,8 @@ Command make_audit_verify();
 Command make_import();
 Command make_notify_test();
 Command make_prune();
+Command make_backup();
+Command make_restore();
 Command make_policy_show();
 Command make_policy_check();
 Command make_doctor();

@@ -10,12 +10,15 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "ledger/leases.h"
+#include "ledger/restored.h"
 #include "os/cgroup.h"
 #include "os/file.h"
 #include "os/lock.h"
+#include "project/restore.h"
 #include "runtime/loop/store_task.h"
 #include "runtime/notify/notifier.h"
 #include "runtime/runs/run_files.h"
+#include "runtime/upkeep/backup.h"
 #include "store/runs.h"
 
 namespace reeve::runtime {
@@ -59,6 +62,7 @@ Daemon::Daemon(Options options) : options_(std::move(options)), started_at_(cloc
                       "write sqlite or postgresql://user@host/db");
   }
   open_ledger(*place);
+  settle_restore();
   make_context(*place);
   make_parts();
   // A file-based store has one daemon, enforced by its lock; with a shared store, other daemons rely on the lease.
@@ -102,6 +106,17 @@ void Daemon::open_ledger(const store::Place& place) {
   store_kind_ = spell_kind(place.kind);
   if (place.kind == store::Place::Kind::file) database_ = fs::absolute(place.where).lexically_normal();
   store_watch_ = std::make_unique<StoreWatch>(loop_, *ledger_);
+}
+
+// Before anything looks at runs: the originals of a restored copy may be alive.
+void Daemon::settle_restore() {
+  remove_backup_drafts(options_.folder);
+  if (!project::is_just_restored(options_.folder.root)) return;
+  const auto settled = ledger_->call(
+      [this](ledger::Transaction& transaction) { return ledger::settle_restored(transaction, ledger_->executions()); });
+  project::forget_restore(options_.folder.root);
+  options_.log_warning(fmt::format("restored from a backup: {} runs failed, {} executions cancelled, {} approvals void",
+                                   settled.runs, settled.executions, settled.grants));
 }
 
 void Daemon::make_context(const store::Place& place) {

@@ -120,6 +120,7 @@ class Daemon {
   void open_events();
   void open_log();
   void open_ledger(const store::Place& place);
+  void settle_restore();
   void make_context(const store::Place& place);
   void make_parts();
 

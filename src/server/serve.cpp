@@ -33,6 +33,7 @@
 #include "os/pseudo_file.h"
 #include "os/unix_socket.h"
 #include "project/project.h"
+#include "project/restore.h"
 #include "project/state_identity.h"
 #include "server/access/tcp_endpoint.h"
 #include "server/activation.h"
@@ -481,6 +482,7 @@ int serve(const ServeOptions& options) {
     std::optional<os::Claim> claim = take_claim(options.folder);
     os::FileLock lock = take_lock(options.folder);
     if (!inherited.socket) refuse_foreign_listener(options.folder.socket());
+    project::refuse_unfinished_restore(options.folder.root);
     os::create_folders(options.folder.logs());
     std::optional<StartNotice> notice(std::in_place);
     Server server(options, std::move(inherited), opened.place, {std::move(claim), std::move(lock)});

@@ -77,15 +77,20 @@ TEST_F(Prune, reader_of_pruned_events_is_refused) {
 
 // Rows are gone and the daemon dies: the next one removes the files.
 TEST_F(Prune, files_left_by_a_crash_are_removed) {
-  ASSERT_EQ(run({}, {"lines", "3"}).code, 0);
-  ASSERT_EQ(reeve({"stop"}).code, 0);
-  age();
-  auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", "prune.before_forget"}});
-  ASSERT_TRUE(eventually([&] { return fs::exists(socket()); }));
-  auto pruning = start({"prune", "--yes"});
-  EXPECT_NE(daemon->wait(), 0);
-  EXPECT_EQ(reeve({"show", "TR-1"}).code, 3);
-  EXPECT_TRUE(eventually([&] { return !fs::exists(folder("TR-1")); }));
+  int number = 0;
+  for (const char* point : {"prune.before_files", "prune.before_forget"}) {
+    const std::string id = "TR-" + std::to_string(++number);
+    ASSERT_EQ(run({}, {"lines", "3"}).code, 0);
+    ASSERT_EQ(reeve({"stop"}).code, 0);
+    age();
+    auto daemon = start({"serve"}, testing::Session::Ends::pipes, {{"REEVE_CRASH_POINT", point}});
+    ASSERT_TRUE(eventually([&] { return fs::exists(socket()); }));
+    auto pruning = start({"prune", "--yes"});
+    EXPECT_NE(daemon->wait(), 0);
+    EXPECT_EQ(pruning->wait(), 0) << "it asks the next daemon";
+    EXPECT_EQ(reeve({"show", id}).code, 3);
+    EXPECT_TRUE(eventually([&] { return !fs::exists(folder(id)); }));
+  }
 }
 
 TEST_F(Prune, daemon_prunes_by_itself) {

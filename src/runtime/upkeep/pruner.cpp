@@ -144,9 +144,9 @@ void Pruner::next_batch(const SharedTask& task) {
         if (!progress) return end(task, std::unexpected(progress.error()));
         task->progress = *progress;
         task->result.counts = progress->counts;
-        context_.crash_point("prune.batch");
         if (progress->phase != PruneProgress::Phase::done) return next_batch(task);
         if (task->terms.is_dry_run) return end(task, {});
+        context_.crash_point("prune.before_files");
         sweep(task, 0);
       });
 }

@@ -38,5 +38,6 @@ std::vector<Operation> token_operations(json::Schemas& schemas);
 std::vector<Operation> web_operations(json::Schemas& schemas);
 std::vector<Operation> notify_operations(json::Schemas& schemas);
 std::vector<Operation> prune_operations(json::Schemas& schemas);
+std::vector<Operation> backup_operations(json::Schemas& schemas);
 
 }  // namespace reeve::server
