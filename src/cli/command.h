@@ -77,6 +77,8 @@ enum class ExitCode {
   waiting = 90,
   timed_out = 124,
   cancelled = 130,
+  // The reader of the output is gone, as if SIGPIPE had ended the program.
+  reader_gone = 141,
 };
 
 // What a command needs besides its arguments.

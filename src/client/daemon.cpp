@@ -26,6 +26,9 @@ constexpr Milliseconds start_word = std::chrono::seconds(2);
 // With less than this left of the timeout after a refusal by the store, another attempt is pointless.
 constexpr Milliseconds last_try = std::chrono::seconds(2);
 
+// The caller of a stream needs no more of it.
+struct StreamLeft {};
+
 BootTime now() { return base::SystemClock().boot_now(); }
 
 void pause() { static_cast<void>(::poll(nullptr, 0, static_cast<int>(pause_time.count()))); }
@@ -223,7 +226,10 @@ void Daemon::follow(const Stream& stream) {
       Connection connection = connect();
       const Request question = stream.question();
       const auto wait = std::make_shared<ReplyWait>(place_, question);
-      connection.set_waiting([wait](Milliseconds waited) { wait->look(waited); });
+      connection.set_waiting([wait, &stream](Milliseconds waited) {
+        if (stream.is_over()) throw StreamLeft{};
+        wait->look(waited);
+      });
       const Response head = connection.begin(question);
       const bool is_later = says_later(head) && (!lost_at || now() - *lost_at < place_.timeout ||
                                                  (blames_store(head) && place_.keeps_waiting));
@@ -238,6 +244,8 @@ void Daemon::follow(const Stream& stream) {
         }
       }
       if (!lost_at) lost_at = now();
+    } catch (const StreamLeft&) {
+      return;
     } catch (const ConnectionLost& lost) {
       if (!lost_at) lost_at = now();
       if (now() - *lost_at >= place_.timeout) throw unavailable(place_, lost.what);

@@ -66,6 +66,8 @@ class Daemon {
     std::function<Request()> question;
     std::function<void(const Response&)> begin = [](const Response&) {};
     std::function<bool(std::string_view)> take;
+    // Called several times a second while nothing arrives; true ends the reading.
+    std::function<bool()> is_over = [] { return false; };
   };
   void follow(const Stream& stream);
 

@@ -27,8 +27,14 @@ std::optional<Frame> FrameDecoder::next() {
   if (rest.size() < header_bytes + length) return std::nullopt;
   taken_ += header_bytes + length;
   position_ += header_bytes + length;
-  return Frame{.stream = stream == 0 ? model::Stream::out : model::Stream::err,
-               .bytes = rest.substr(header_bytes, length)};
+  Frame frame{.stream = stream == 0 ? model::Stream::out : model::Stream::err,
+              .bytes = rest.substr(header_bytes, length)};
+  constexpr unsigned mark_flag = 1;
+  if ((byte(5) & mark_flag) != 0 && length == sizeof(std::uint64_t)) {
+    frame.mark = 0;
+    for (std::size_t i = length; i > 0; --i) frame.mark = *frame.mark << 8U | byte(header_bytes + i - 1);
+  }
+  return frame;
 }
 
 }  // namespace reeve::client

@@ -9,11 +9,14 @@
 
 // The output of a run as the daemon sends it: byte for byte, in frames. Little endian:
 //   u32 length | u8 stream (0 out, 1 err) | u8 flags | u16 checksum | i64 unix_ns | bytes
+// In masked output a frame with the flag 1 is a mark: its 8 bytes are the position from which that stream can be read
+// again without what was sent before.
 namespace reeve::client {
 
 struct Frame {
   model::Stream stream = model::Stream::out;
   std::string_view bytes;
+  std::optional<std::uint64_t> mark = {};
 };
 
 // Splits the response into complete frames, whatever pieces it arrives in. A frame cut off by a lost connection is

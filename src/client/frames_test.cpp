@@ -50,6 +50,25 @@ TEST(Frames, resume_where_they_were_cut) {
   EXPECT_EQ(second.position(), text.size());
 }
 
+// LOG-4: masked output has marks from which it can be read again.
+TEST(Frames, mark_carries_a_position) {
+  constexpr std::string_view position("\x2a\x01\0\0\0\0\0\0", 8);
+  std::string mark = frame(1, position);
+  mark[5] = 1;
+  std::string text = frame(1, position);
+  text[5] = 0;
+  FrameDecoder decoder(0);
+  decoder.add(mark + text);
+  const auto first = decoder.next();
+  ASSERT_TRUE(first && first->mark);
+  EXPECT_EQ(*first->mark, 0x12aU);
+  EXPECT_EQ(first->stream, model::Stream::err);
+  const auto second = decoder.next();
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(second->mark);
+  EXPECT_EQ(second->bytes, position);
+}
+
 TEST(Frames, malformed_frame_is_rejected) {
   FrameDecoder decoder(16);
   decoder.add(std::string(FrameDecoder::header_bytes, '\xff'));

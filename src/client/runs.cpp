@@ -74,7 +74,10 @@ void resize_run(Daemon& daemon, base::RunId id, int rows, int columns) {
   daemon.post(path_of(id, "/resize"), body);
 }
 
-void follow_output(Daemon& daemon, base::RunId id, OutputPlace& place, const WriteOutput& write, const NoteGap& gap) {
+namespace {
+
+void follow_frames(Daemon& daemon, base::RunId id, OutputPlace& place, const WriteOutput& write, const NoteGap& gap,
+                   const OutputTerms& terms) {
   FrameDecoder decoder(0);
   const auto question = [&] {
     return Request{.target = path_of(id, fmt::format("/output?attempt={}&from={}&follow=1&format=frames", place.attempt,
@@ -95,7 +98,68 @@ void follow_output(Daemon& daemon, base::RunId id, OutputPlace& place, const Wri
     }
     return true;
   };
-  daemon.follow({.question = question, .begin = begin, .take = take});
+  daemon.follow({.question = question, .begin = begin, .take = take, .is_over = terms.is_over});
+}
+
+// Masked text has no positions of its own: after a lost connection it is requested from the last mark, and the part
+// that was already written is skipped.
+void follow_masked(Daemon& daemon, base::RunId id, OutputPlace& place, const WriteOutput& write, const NoteGap& gap,
+                   const OutputTerms& terms) {
+  FrameDecoder decoder(0);
+  std::array<std::uint64_t, 2> skipped{};
+  const auto question = [&] {
+    const std::string from = place.masked ? fmt::format("{}.{}", place.masked->at(0).from, place.masked->at(1).from)
+                                          : fmt::format("{}", place.offset);
+    return Request{
+        .target = path_of(id, fmt::format("/output?attempt={}&from={}&follow=1&format=masked", place.attempt, from))};
+  };
+  const auto begin = [&](const Response& head) {
+    decoder = FrameDecoder(0);
+    const std::uint64_t wanted = place.offset > 0 ? static_cast<std::uint64_t>(place.offset) : 0;
+    const bool is_first = !place.masked;
+    if (is_first) {
+      const std::uint64_t first = offset_of(head).value_or(wanted);
+      if (first > wanted && place.offset >= 0) gap(first - wanted);
+      place.masked.emplace();
+      for (MaskedPlace& stream : *place.masked) stream.from = first;
+    }
+    const std::uint64_t least = std::min(place.masked->at(0).from, place.masked->at(1).from);
+    const std::uint64_t first = offset_of(head).value_or(least);
+    if (!is_first && first > least) {
+      gap(first - least);
+      for (MaskedPlace& stream : *place.masked) {
+        if (stream.from < first) stream = {.from = first};
+      }
+    }
+    for (std::size_t i = 0; i < skipped.size(); ++i) skipped[i] = place.masked->at(i).written;
+  };
+  const auto take = [&](std::string_view bytes) {
+    decoder.add(bytes);
+    while (const auto frame = decoder.next()) {
+      const std::size_t i = frame->stream == model::Stream::out ? 0 : 1;
+      MaskedPlace& stream = place.masked->at(i);
+      if (frame->mark) {
+        stream = {.from = *frame->mark};
+        skipped[i] = 0;
+        continue;
+      }
+      const std::size_t known = std::min<std::size_t>(skipped[i], frame->bytes.size());
+      skipped[i] -= known;
+      const std::string_view rest = frame->bytes.substr(known);
+      if (!rest.empty() && !write(frame->stream, rest)) return false;
+      stream.written += rest.size();
+    }
+    return true;
+  };
+  daemon.follow({.question = question, .begin = begin, .take = take, .is_over = terms.is_over});
+}
+
+}  // namespace
+
+void follow_output(Daemon& daemon, base::RunId id, OutputPlace& place, const WriteOutput& write, const NoteGap& gap,
+                   const OutputTerms& terms) {
+  const bool is_masked = terms.form == OutputForm::masked;
+  (is_masked ? follow_masked : follow_frames)(daemon, id, place, write, gap, terms);
 }
 
 }  // namespace reeve::client

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -40,18 +41,36 @@ RunRecord wait_run(Daemon& daemon, base::RunId id, Until until, base::Millisecon
 void send_input(Daemon& daemon, base::RunId id, std::string_view bytes);
 void resize_run(Daemon& daemon, base::RunId id, int rows, int columns);
 
+// Masked text is read from this position of a stream on; `written` bytes of it were written already.
+struct MaskedPlace {
+  std::uint64_t from = 0;
+  std::uint64_t written = 0;
+};
+
 // A position in the output of a run.
 struct OutputPlace {
   int attempt = 1;
   // Bytes from the beginning; negative: from the end.
   std::int64_t offset = 0;
+  // For each stream of masked output.
+  std::optional<std::array<MaskedPlace, 2>> masked = {};
 };
+
+// LOG-4: byte for byte, or with `***` for each secret.
+enum class OutputForm { raw, masked };
 
 // Passes every byte of an attempt to `write` exactly once, across lost connections, until the attempt ends. `write`
 // returns false to stop. `place` is the position after the last frame written.
 using WriteOutput = std::function<bool(model::Stream stream, std::string_view bytes)>;
 // Called when the output at `place` is no longer kept.
 using NoteGap = std::function<void(std::uint64_t bytes)>;
-void follow_output(Daemon& daemon, base::RunId id, OutputPlace& place, const WriteOutput& write, const NoteGap& gap);
+// Further choices.
+struct OutputTerms {
+  OutputForm form = OutputForm::raw;
+  // Called several times a second while nothing arrives; true ends the reading.
+  std::function<bool()> is_over = [] { return false; };
+};
+void follow_output(Daemon& daemon, base::RunId id, OutputPlace& place, const WriteOutput& write, const NoteGap& gap,
+                   const OutputTerms& terms = {});
 
 }  // namespace reeve::client

@@ -39,6 +39,7 @@ ExitCode run(const Call& call) {
   RunFollower follower(call, daemon, id, {.attempt = present.run.attempt, .offset = -look_back_bytes});
   const auto record = follower.follow(client::Until::final);
   controls.reset();
+  if (follower.has_lost_reader()) return ExitCode::reader_gone;
   print_ending(call, record.run);
   if (call.is_json) print_json(call, record.wire);
   const ExitCode code = exit_code_of(record.run);
@@ -56,7 +57,10 @@ Command make_attach() {
 and every key as it is pressed, including Ctrl-C. Ctrl-P Ctrl-Q detaches: the run continues and the terminal
 is restored. If standard input is not a terminal, its contents are sent to the run.
 
-Exit codes: 0 detached; otherwise as for `reeve run`; 3 no such run, 4 it has already ended.)",
+Secrets are masked in output that is not a terminal.
+
+Exit codes: 0 detached; otherwise as for `reeve run`; 3 no such run, 4 it has already ended; 141 the reader of
+the output is gone, and the run continues.)",
       .examples = {{"reeve attach TR-17", "Ctrl-P Ctrl-Q leaves it running"},
                    {"echo yes | reeve attach @last", "answer the newest run"}},
       .positionals = {{.name = "ID", .help = "TR-17, or @last for the newest run", .is_id = true}},

@@ -55,6 +55,23 @@ void set_limits(const Call& call, Value& request) {
   }
 }
 
+// RUN-9: with a profile, the profile decides. Where a stream is redirected, a terminal would merge or change it. A job
+// in the background may not use the terminal, and a client inside a run that watched it would look like a prompt.
+bool wants_terminal(const Call& call) {
+  const Arguments& given = call.arguments;
+  if (given.has("--pty") && given.has("--no-pty")) {
+    throw base::Error(ErrorCode::cli_usage, "`--pty` and `--no-pty` exclude each other", "give one of them");
+  }
+  if (given.has("--pty")) return true;
+  for (const char* other : {"--no-pty", "--tool", "--prompt", "--detach"}) {
+    if (given.has(other)) return false;
+  }
+  const bool is_at_terminal =
+      os::is_terminal(STDIN_FILENO) && os::is_terminal(STDOUT_FILENO) && os::is_terminal(STDERR_FILENO);
+  const bool is_own = ::tcgetpgrp(STDIN_FILENO) == ::getpgrp() && !is_inside_run();
+  return is_at_terminal && is_own && !call.is_json;
+}
+
 // The body of POST /api/runs.
 enum class Place { here, elsewhere };
 
@@ -88,7 +105,7 @@ Value make_run_request(const Call& call, Place place) {
   request.set("clean_env", Value::boolean(call.arguments.has("--clean-env")));
   set_limits(call, request);
   // Otherwise the profile decides.
-  if (call.arguments.has("--pty")) request.set("mode", Value::string("pty"));
+  if (wants_terminal(call)) request.set("mode", Value::string("pty"));
   if (const auto word = call.arguments.value("--execution")) {
     const auto id = base::ExecutionId::parse(*word);
     if (!id) refuse_value("--execution", *word, "ids of executions look like EX-9");
@@ -99,6 +116,18 @@ Value make_run_request(const Call& call, Place place) {
   request.set("rows", Value::integer(size.rows));
   request.set("columns", Value::integer(size.columns));
   return request;
+}
+
+// As in a shell pipeline whose reader has ended: the run ends too, unless it just has.
+ExitCode cancel_unread(const Call& call, client::Daemon& daemon, const model::Run& run) {
+  if (model::is_final(run.status)) return ExitCode::reader_gone;
+  try {
+    client::cancel_run(daemon, run.tool_run_id, {.reason = "the reader of its output is gone"});
+    print_beside(call, fmt::format("cancelled {}: the reader of its output is gone", run.tool_run_id.text()));
+  } catch (const base::Error& error) {
+    if (exit_code_of(error) != ExitCode::conflict) throw;
+  }
+  return ExitCode::reader_gone;
 }
 
 ExitCode run(const Call& call) {
@@ -123,7 +152,7 @@ ExitCode run(const Call& call) {
   }
   // A closed pipe is reported by write() instead.
   std::signal(SIGPIPE, SIG_IGN);
-  const bool is_typed = call.arguments.has("--pty") && !call.is_json;
+  const bool is_typed = wants_terminal(call) && !call.is_json;
   std::optional<Controls> controls(std::in_place, call, daemon.place(), Controls::Interrupt::cancels,
                                    is_typed ? Controls::Input::keys : Controls::Input::none);
   const client::RunRecord created = client::create_run(daemon, request);
@@ -132,6 +161,7 @@ ExitCode run(const Call& call) {
   const client::RunRecord record =
       follower.follow(call.arguments.has("--no-wait") ? client::Until::final_or_waiting : client::Until::final);
   controls.reset();
+  if (follower.has_lost_reader()) return cancel_unread(call, daemon, record.run);
   print_ending(call, record.run);
   if (call.is_json) print_json(call, record.wire);
   const ExitCode code = exit_code_of(record.run);
@@ -139,19 +169,22 @@ ExitCode run(const Call& call) {
 }
 
 constexpr std::string_view about =
-    R"(Runs the command under supervision: its output is passed through byte for byte, the time limits of the
-config or of these options apply, and it continues if this terminal or the daemon dies. Only `--tool`
-selects a profile of the config; the words after `--` are then appended to the profile's command.
+    R"(Runs the command under supervision: its output is passed through, the time limits of the config or of these
+options apply, and it continues if this terminal or the daemon dies. Only `--tool` selects a profile of the
+config; the words after `--` are then appended to the profile's command. A terminal shows the output byte for
+byte; in output to a pipe or file, secrets are masked. When the reader of the output ends, the run is cancelled.
 
-Ctrl-C cancels the run (SIGTERM to its whole process tree, SIGKILL after a grace time); a second Ctrl-C
-kills it. Closing the terminal leaves it running; `reeve attach` reconnects to it. With `--pty`, the run has
-its own terminal and keys are forwarded to it as they are pressed, including Ctrl-C; Ctrl-P Ctrl-Q detaches.
+At a terminal, a command without `--tool` gets a terminal of its own, like with `--pty`: keys are forwarded to
+it as they are pressed, including Ctrl-C; Ctrl-P Ctrl-Q detaches. It does not if an output is redirected, in the
+background, inside a run, or with `--no-pty`. Then Ctrl-C cancels the run (SIGTERM to its whole process tree,
+SIGKILL after a grace time), and a second Ctrl-C kills it. Closing the terminal leaves it running; `reeve attach`
+reconnects to it.
 
 With `--json`, no output is passed through, and the record is printed at the end.
 
 Exit codes: 0 completed; the tool's own code when it failed; 1 failed for another reason; 90 waiting for an
 approval (`--no-wait`); 124 timed out; 126 the command cannot be executed; 127 it was not found; 128+N
-ended by signal N; 130 cancelled; 2 wrong usage; 5 denied by policy; 6 no daemon could be started.)";
+ended by signal N; 130 cancelled; 141 the reader of its output is gone; 2 wrong usage; 5 denied by policy; 6 no daemon could be started.)";
 
 }  // namespace
 
@@ -184,6 +217,7 @@ Command make_run() {
             .help = "what counts as a sign of life: activity (CPU, I/O, output) or output",
             .choices = {"activity", "output"}},
            {.name = "--pty", .help = "give it its own terminal"},
+           {.name = "--no-pty", .help = "give it none, also at a terminal"},
            {.name = "--on-prompt", .value = "WHAT", .help = "when it prompts there: approve, fail, answer=TEXT"},
            {.name = "--cwd", .value = "DIR", .help = "working folder"},
            {.name = "--env", .value = "NAME=VALUE", .help = "set an environment variable", .is_repeatable = true},

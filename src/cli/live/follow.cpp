@@ -11,6 +11,7 @@
 #include "cli/live/controls.h"
 #include "cli/live/question_notifier.h"
 #include "client/refusal.h"
+#include "os/terminal.h"
 #include "os/write.h"
 #include "view/status.h"
 
@@ -54,7 +55,8 @@ client::RunRecord RunFollower::follow(Until until) {
   if (until == Until::final) notifier.emplace(call_, daemon_.place(), Subjects{.runs = {id_}});
   while (true) {
     const bool passes_by = has_readers_ && !call_.is_json;
-    if (passes_by) follow_attempt();
+    if (passes_by) follow_attempt(until);
+    if (has_lost_reader_) return client::get_run(daemon_, id_);
     auto record = client::wait_run(daemon_, id_, Until::final_or_waiting, passes_by ? poll_interval : long_wait);
     if (record.run.attempt > place_.attempt) {
       place_ = {.attempt = place_.attempt + 1};
@@ -67,27 +69,34 @@ client::RunRecord RunFollower::follow(Until until) {
   }
 }
 
-void RunFollower::follow_attempt() {
+void RunFollower::follow_attempt(Until until) {
   const auto write = [this](model::Stream stream, std::string_view bytes) { return write_out(stream, bytes); };
   const auto gap = [this](std::uint64_t bytes) {
     print_beside(call_, fmt::format("… {} bytes of older output are no longer available", bytes));
   };
+  const bool is_private = os::is_terminal(STDOUT_FILENO) && os::is_terminal(STDERR_FILENO);
+  client::OutputTerms terms{.form = is_private ? client::OutputForm::raw : client::OutputForm::masked};
+  // A process that waits at its terminal does not end its output.
+  client::Daemon observer(daemon_.place());
+  if (until == Until::final_or_waiting) {
+    terms.is_over = [&] { return client::get_run(observer, id_).run.status == RunStatus::waiting_approval; };
+  }
   try {
-    client::follow_output(daemon_, id_, place_, write, gap);
+    client::follow_output(daemon_, id_, place_, write, gap, terms);
   } catch (const client::Refusal& refusal) {
     // An attempt that never printed has no output; one that cannot be read from its end is shown from the start.
     if (refusal.status() == 404) return;
     if (place_.offset >= 0) throw;
     place_.offset = 0;
-    follow_attempt();
+    follow_attempt(until);
   }
 }
 
 bool RunFollower::write_out(model::Stream stream, std::string_view bytes) {
   if (os::write_all(stream == model::Stream::out ? STDOUT_FILENO : STDERR_FILENO, bytes)) return true;
   const int error = errno;
-  // As in a shell pipeline whose reader exited; the run continues.
   has_readers_ = false;
+  has_lost_reader_ = error == EPIPE;
   if (error != EPIPE) {
     failure_ = error;
     print_beside(call_,
@@ -99,9 +108,10 @@ bool RunFollower::write_out(model::Stream stream, std::string_view bytes) {
 
 void print_ending(const Call& call, const model::Run& run) {
   const std::string reason = run.reason.value_or("");
+  // The tool itself has reported why.
   const bool is_own_code = run.status == RunStatus::failed && run.exit_code.value_or(0) != 0 &&
                            (reason.empty() || reason.starts_with("exit_code"));
-  if (run.status == RunStatus::completed || is_own_code || call.is_json) return;
+  if (run.status == RunStatus::completed || call.is_json) return;
   const view::Look look = view::look_of(run.status);
   const bool is_overdue = run.status == RunStatus::failed_timeout && reason == "timeout";
   std::string_view word = run.status == RunStatus::failed_timeout ? "killed" : base::spell(run.status);
@@ -110,11 +120,15 @@ void print_ending(const Call& call, const model::Run& run) {
   std::string text = fmt::format("{} {} {}", call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)),
                                  run.tool_run_id.text(), word);
   const bool says_why = !reason.empty() && !is_overdue && run.status != RunStatus::waiting_approval;
-  if (says_why) text += ": " + shown_reason(run);
+  if (is_own_code) {
+    text += fmt::format(": exit code {}", *run.exit_code);
+  } else if (says_why) {
+    text += ": " + shown_reason(run);
+  }
   print_beside(call, text);
   if (run.status == RunStatus::waiting_approval) print_next(call, "reeve approvals");
   const bool has_failed = run.status == RunStatus::failed || run.status == RunStatus::failed_timeout;
-  if (has_failed) print_beside(call, "  = fix: " + fix_for(run));
+  if (has_failed && !is_own_code) print_beside(call, "  = fix: " + fix_for(run));
 }
 
 }  // namespace reeve::cli

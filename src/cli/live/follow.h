@@ -5,19 +5,23 @@
 
 namespace reeve::cli {
 
-// Follows a run: copies its standard output and error to ours, byte for byte.
+// Follows a run: copies its standard output and error to ours. Byte for byte only to a terminal; elsewhere secrets are
+// masked (LOG-4).
 class RunFollower {
  public:
   RunFollower(const Call& call, client::Daemon& daemon, base::RunId id, client::OutputPlace place)
       : call_(call), daemon_(daemon), id_(id), place_(place) {}
 
-  // Follows each attempt until the run has ended (or waits). With --json, copies nothing.
+  // Follows each attempt until the run has ended (or waits), or until our output has no reader. With --json, copies
+  // nothing.
   client::RunRecord follow(client::Until until);
   // Whether some output could not be written, for a reason other than a closed pipe.
   bool has_failed() const noexcept { return failure_ != 0; }
+  // Whether the reader of our output is gone: the end of the run was not awaited.
+  bool has_lost_reader() const noexcept { return has_lost_reader_; }
 
  private:
-  void follow_attempt();
+  void follow_attempt(client::Until until);
   bool write_out(model::Stream stream, std::string_view bytes);
 
   const Call& call_;
@@ -25,10 +29,11 @@ class RunFollower {
   base::RunId id_;
   client::OutputPlace place_;
   bool has_readers_ = true;
+  bool has_lost_reader_ = false;
   int failure_ = 0;
 };
 
-// Prints the outcome on standard error, unless the exit code alone conveys it: "✗ TR-17 failed: signal 9".
+// Prints an outcome other than success on standard error: "✗ TR-17 failed: signal 9".
 void print_ending(const Call& call, const model::Run& run);
 
 }  // namespace reeve::cli

@@ -74,7 +74,9 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
     // If set: that far before the end.
     std::optional<std::uint64_t> back = {};
     bool follows = false;
+    // Stored frames, or frames of the same kind with secrets masked; otherwise lines.
     bool is_frames = false;
+    bool is_masked = false;
   };
   OutputFollower(runtime::Daemon& daemon, Start start, std::shared_ptr<const base::SecretSet> secrets)
       : daemon_(daemon),
@@ -126,7 +128,9 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
         take(*frame);
       }
       const bool ends = is_at_end && (is_over || !start_.follows);
-      if (ends && !start_.is_frames) {
+      if (ends && start_.is_masked) {
+        for (const std::size_t i : {0UL, 1UL}) add_frame(i, redactors_[i].finish());
+      } else if (ends && !start_.is_frames) {
         for (const auto& splitter : splitters_) splitter->finish();
         // Ends a line of which only a part was sent.
         for (const std::size_t i : {0UL, 1UL}) {
@@ -150,7 +154,7 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
   // An unterminated line is soon sent as a partial line, because it may be a prompt (RUN-16).
   void watch_unfinished() {
     constexpr base::Milliseconds timeout(100);
-    if (start_.is_frames || !start_.follows || is_watching_ || !has_unfinished()) return;
+    if (start_.is_frames || start_.is_masked || !start_.follows || is_watching_ || !has_unfinished()) return;
     is_watching_ = true;
     glance_ = daemon_.loop().at(daemon_.loop().now() + timeout, [self = weak_from_this()] {
       if (const auto alive = self.lock()) alive->show_unfinished();
@@ -191,10 +195,43 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
     const std::size_t i = frame.header.stream;
     if (frame.end() <= fed_[i]) return;
     const std::uint64_t position = std::max(frame.payload_position(), fed_[i]);
+    if (start_.is_masked) {
+      fed_[i] = frame.end();
+      return take_masked(i, frame.bytes.substr(position - frame.payload_position()));
+    }
     at_ = base::format_time(
         base::WallTime(std::chrono::duration_cast<base::Milliseconds>(std::chrono::nanoseconds(frame.header.unix_ns))));
     fed_[i] = frame.end();
     splitters_[i]->feed(position, frame.bytes.substr(position - frame.payload_position()));
+  }
+
+  void take_masked(std::size_t stream, std::string_view bytes) {
+    if (secrets_->empty()) {
+      add_frame(stream, bytes);
+      return add_mark(stream);
+    }
+    add_frame(stream, redactors_[stream].feed(bytes));
+    // Another redactor can continue at the start of a line, because no escape sequence is open there.
+    if (bytes.ends_with('\n') && !redactors_[stream].holds_back()) add_mark(stream);
+  }
+
+  void add_mark(std::size_t stream) {
+    std::string position;
+    for (unsigned shift = 0; shift < 64; shift += 8) position += static_cast<char>(fed_[stream] >> shift & 0xffU);
+    constexpr std::uint8_t mark_flag = 1;
+    add_frame(stream, position, mark_flag);
+  }
+
+  void add_frame(std::size_t stream, std::string_view bytes, std::uint8_t flags = 0) {
+    if (bytes.empty()) return;
+    const keeper::FrameHeader header{.length = static_cast<std::uint32_t>(bytes.size()),
+                                     .stream = static_cast<std::uint8_t>(stream),
+                                     .flags = flags};
+    const std::size_t at = piece_.size();
+    piece_.resize(at + keeper::frame_header_bytes);
+    keeper::write_header(header,
+                         std::span<char, keeper::frame_header_bytes>(piece_.data() + at, keeper::frame_header_bytes));
+    piece_.append(bytes);
   }
 
   void add_line(std::size_t stream, const runtime::Line& line) {
@@ -292,7 +329,8 @@ void send_output(SharedExchange exchange, const model::Run& run, OutputFollower:
   } catch (const Error&) {
     return refuse_output(exchange, start.run, start.attempt);
   }
-  Response head{.content_type = start.is_frames ? "application/vnd.reeve.frames" : "application/x-ndjson"};
+  const bool is_binary = start.is_frames || start.is_masked;
+  Response head{.content_type = is_binary ? "application/vnd.reeve.frames" : "application/x-ndjson"};
   head.headers = {{"Reeve-Attempt", std::to_string(start.attempt)},
                   {"Reeve-Offset", std::to_string(follower->position())}};
   exchange->is_answered = true;
@@ -306,10 +344,11 @@ void output(SharedExchange exchange) {
                               .follows = exchange->query_flag("follow")};
   start.attempt = static_cast<int>(exchange->query_integer("attempt", 0, 0, std::numeric_limits<int>::max()));
   const std::string format = exchange->query("format").value_or("json");
-  if (format != "json" && format != "frames") {
-    throw Error(ErrorCode::api_bad_request, "`format` must be json or frames");
+  if (format != "json" && format != "frames" && format != "masked") {
+    throw Error(ErrorCode::api_bad_request, "`format` must be json, frames or masked");
   }
   start.is_frames = format == "frames";
+  start.is_masked = format == "masked";
   if (start.is_frames && !may_see_secrets(*exchange)) {
     throw Error(ErrorCode::api_forbidden, "frames are unredacted output, which needs the scope `operate`",
                 "read it as json, or use a token with that scope");
@@ -343,12 +382,13 @@ std::vector<Operation> output_operations(json::Schemas& schemas) {
            .handle = output,
            .name = "readRunOutput",
            .inside = InRunAccess::own_run,
-           .summary = "Read the run's output, line by line with secrets redacted, or as stored frames",
+           .summary = "Read the run's output, line by line with secrets redacted, or in frames",
            .query = {integer_parameter("attempt", 0, std::numeric_limits<int>::max(), "0: the latest"),
                      {"from", json::string_schema("^(-?[0-9]+|[0-9]+\\.[0-9]+)$"),
                       "a `next` from an earlier response; negative: that many bytes before the end"},
                      flag_parameter("follow", "1: keep streaming until the attempt ends"),
-                     {"format", json::word_schema({"json", "frames"}), "default: json"}},
+                     {"format", json::word_schema({"json", "frames", "masked"}),
+                      "default: json; frames: byte for byte; masked: frames with secrets redacted"}},
            .replies = {{200, output_line(schemas), "application/x-ndjson"},
                        {200, json::string_schema(), "application/vnd.reeve.frames"}},
            .errors = {ErrorCode::run_not_found, ErrorCode::output_not_found, ErrorCode::run_not_here}}};
