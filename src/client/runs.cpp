@@ -57,8 +57,9 @@ RunRecord cancel_run(Daemon& daemon, base::RunId id, const Cancel& cancel) {
 }
 
 RunRecord wait_run(Daemon& daemon, base::RunId id, Until until, base::Milliseconds time) {
-  return make_record(daemon.get(path_of(id, fmt::format("/wait?timeout={}&through_approvals={}",
-                                                        base::format_duration(time), until == Until::final ? 1 : 0))));
+  return make_record(daemon.get(
+      path_of(id, fmt::format("/wait?timeout={}&through_approvals={}&through_queue={}", base::format_duration(time),
+                              until == Until::final_or_waiting ? 0 : 1, until == Until::begun ? 0 : 1))));
 }
 
 void send_input(Daemon& daemon, base::RunId id, std::string_view bytes) {

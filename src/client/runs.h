@@ -34,7 +34,8 @@ struct Cancel {
 };
 RunRecord cancel_run(Daemon& daemon, base::RunId id, const Cancel& cancel);
 
-enum class Until { final, final_or_waiting };
+// `begun`: no longer queued.
+enum class Until { final, final_or_waiting, begun };
 // Returns the record once `until` is reached, or the current one after the timeout.
 RunRecord wait_run(Daemon& daemon, base::RunId id, Until until, base::Milliseconds time);
 

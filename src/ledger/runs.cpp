@@ -161,6 +161,29 @@ base::RunId create_run(Transaction& transaction, const model::Run& run) {
   return created.tool_run_id;
 }
 
+base::RunId enqueue_run(Transaction& transaction, const model::Run& run, const QueuePlace& place) {
+  model::Run created = run;
+  created.reason = "waits for its turn";
+  created.tool_run_id = create_run(transaction, created);
+  transaction.session().write(Sql::run_enqueue, {{"host", place.host},
+                                                 {"nonce", place.nonce},
+                                                 {"priority", place.priority},
+                                                 {"reason", created.reason},
+                                                 {"run", created.tool_run_id.number()}});
+  return created.tool_run_id;
+}
+
+std::vector<QueuedRun> find_queued_runs(Transaction& transaction, const std::string& host) {
+  std::vector<QueuedRun> found;
+  transaction.session().query(Sql::runs_in_queue, {{"host", host}}, [&](const Row& row) {
+    found.push_back({.run = base::RunId(row.integer(0)),
+                     .status = row.word<RunStatus>(1),
+                     .priority = static_cast<int>(row.integer(2)),
+                     .nonce = row.find_text(3).value_or("")});
+  });
+  return found;
+}
+
 std::optional<model::Run> move_run(Transaction& transaction, base::RunId id, const RunMove& move,
                                    const std::optional<AttemptClaim>& claim) {
   store::RunRow row = lock_run(transaction, id);

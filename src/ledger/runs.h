@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/decision.h"
 #include "ledger/unit.h"
@@ -13,6 +14,25 @@ namespace reeve::ledger {
 
 // Creates a queued run with an id from the store, and sends its event.
 base::RunId create_run(Transaction& transaction, const model::Run& run);
+
+// RUN-14: the daemon that starts the run when it is its turn, and where the launch file is until the run is named.
+struct QueuePlace {
+  std::string host;
+  std::string nonce;
+  int priority = 0;
+};
+// Creates a run that obeys `max_parallel_runs`.
+base::RunId enqueue_run(Transaction& transaction, const model::Run& run, const QueuePlace& place);
+
+// An unfinished run that obeys `max_parallel_runs`.
+struct QueuedRun {
+  base::RunId run{0};
+  model::RunStatus status = model::RunStatus::queued;
+  int priority = 0;
+  std::string nonce;
+};
+// Those of that host, in order.
+std::vector<QueuedRun> find_queued_runs(Transaction& transaction, const std::string& host);
 
 struct RunMove {
   model::RunStatus to = model::RunStatus::running;

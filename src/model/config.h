@@ -111,7 +111,12 @@ struct ApprovalExpiry {
 };
 BOOST_DESCRIBE_STRUCT(ApprovalExpiry, (), (question, tool_call, human))
 
+// RUN-14: which runs of people obey `max_parallel_runs`: those that ask for it, or all.
+enum class QueueRuns { off, always };
+REEVE_DESCRIBE_ENUM(QueueRuns, off, always)
+
 struct Supervision {
+  QueueRuns queue = QueueRuns::off;
   base::Milliseconds poll_interval = std::chrono::seconds(5);
   ApprovalExpiry approval_expiry;
   std::int64_t resume_attempts = 3;
@@ -122,7 +127,7 @@ struct Supervision {
   friend bool operator==(const Supervision&, const Supervision&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Supervision, (),
-                      (poll_interval, approval_expiry, resume_attempts, max_parallel_runs, idle_exit, lease,
+                      (queue, poll_interval, approval_expiry, resume_attempts, max_parallel_runs, idle_exit, lease,
                        adopt_grace))
 
 struct LogSettings {

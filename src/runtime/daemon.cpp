@@ -278,6 +278,7 @@ void Daemon::recover(std::function<void()> done) {
           *is_armed_ = true;
           is_recovered_ = true;
           pruner_->begin();
+          supervisor_->begin_queue();
           done();
         });
   };

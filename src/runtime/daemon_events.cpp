@@ -29,6 +29,7 @@ struct Overloaded : Handlers... {
 void Daemon::handle(Event event) {
   const Overloaded handlers{
       [this](const RunChanged& event) { driver_->on_run_changed(event.run); },
+      [this](const SlotsFreed&) { driver_->on_slots_freed(); },
       [this](const AttemptLost& event) { driver_->on_attempt_lost(event); },
       [this](OutputRead& event) { supervisor_->on_output_read(std::move(event.batch)); },
       [this](const LogLinesWritten& event) { on_log_lines_written(event.lines); },

@@ -52,7 +52,7 @@ gates:
 policies:
   tools: {file_write: require_approval}
   roles: {mayor: {git_commit: auto_approve}}
-supervision: {poll_interval: 5s, approval_expiry: {question: 24h, tool_call: 24h, human: never}, resume_attempts: 3, max_parallel_runs: 16, idle_exit: 60s, lease: 15s, adopt_grace: 60s}
+supervision: {queue: off, poll_interval: 5s, approval_expiry: {question: 24h, tool_call: 24h, human: never}, resume_attempts: 3, max_parallel_runs: 16, idle_exit: 60s, lease: 15s, adopt_grace: 60s}
 log: {rotate_size: 64MiB, rotate_keep: 10}
 server: {http: off}
 worktree: {setup: [[npm, ci]], copy: [.env.example], remote: origin}

@@ -32,9 +32,12 @@ struct RunRequest {
   std::map<std::string, std::string> metadata;
   int rows = 24;
   int columns = 80;
+  // RUN-14: the run obeys `max_parallel_runs`; a higher priority starts first.
+  bool queue = false;
+  int priority = 0;
 };
 BOOST_DESCRIBE_STRUCT(RunRequest, (),
                       (argv, tool, prompt, cwd, project, environment, env, clean_env, timeout, no_output_timeout,
-                       on_stall, liveness, mode, on_prompt, execution_id, metadata, rows, columns))
+                       on_stall, liveness, mode, on_prompt, execution_id, metadata, rows, columns, queue, priority))
 
 }  // namespace reeve::wire

@@ -37,6 +37,7 @@ ExitCode run(const Call& call) {
     print_beside(call, fmt::format("attached to {}; Ctrl-P Ctrl-Q detaches and leaves it running", id.text()));
   controls->begin(id);
   RunFollower follower(call, daemon, id, {.attempt = present.run.attempt, .offset = -look_back_bytes});
+  follower.await_turn(present.run);
   const auto record = follower.follow(client::Until::final);
   controls.reset();
   if (follower.has_lost_reader()) return ExitCode::reader_gone;

@@ -1,3 +1,4 @@
+#include <charconv>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -36,6 +37,17 @@ void require_text(std::string_view what, const std::string& word) {
     throw base::Error(ErrorCode::cli_usage, fmt::format("{} {} is not valid UTF-8", what, base::quoted(word)),
                       "put it into a script: reeve run -- ./script");
   }
+}
+
+std::int64_t read_priority(const std::string& word) {
+  constexpr std::int64_t most = 100;
+  std::int64_t priority = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), priority);
+  const bool is_whole = error == std::errc() && end == word.data() + word.size();
+  if (!is_whole || priority < -most || priority > most) {
+    refuse_value("--priority", word, "a whole number from -100 to 100");
+  }
+  return priority;
 }
 
 void set_limits(const Call& call, Value& request) {
@@ -112,6 +124,9 @@ Value make_run_request(const Call& call, Place place) {
     request.set("execution_id", Value::string(id->text()));
   }
   request.set("metadata", read_pairs(call, "--meta"));
+  if (call.arguments.has("--queue")) request.set("queue", Value::boolean(true));
+  if (const auto word = call.arguments.value("--priority"))
+    request.set("priority", Value::integer(read_priority(*word)));
   const auto size = os::terminal_size(STDIN_FILENO).value_or(os::TerminalSize{});
   request.set("rows", Value::integer(size.rows));
   request.set("columns", Value::integer(size.columns));
@@ -146,6 +161,7 @@ ExitCode run(const Call& call) {
       print_json(call, record.wire);
     } else {
       fmt::print("{}\n", record.run.tool_run_id.text());
+      if (record.run.status == model::RunStatus::queued) print_turn(call, record.run);
       print_next(call, fmt::format("reeve logs -f {}", record.run.tool_run_id.text()));
     }
     return ExitCode::done;
@@ -158,6 +174,7 @@ ExitCode run(const Call& call) {
   const client::RunRecord created = client::create_run(daemon, request);
   controls->begin(created.run.tool_run_id);
   RunFollower follower(call, daemon, created.run.tool_run_id, {.attempt = created.run.attempt});
+  follower.await_turn(created.run);
   const client::RunRecord record =
       follower.follow(call.arguments.has("--no-wait") ? client::Until::final_or_waiting : client::Until::final);
   controls.reset();
@@ -180,6 +197,11 @@ background, inside a run, or with `--no-pty`. Then Ctrl-C cancels the run (SIGTE
 SIGKILL after a grace time), and a second Ctrl-C kills it. Closing the terminal leaves it running; `reeve attach`
 reconnects to it.
 
+With `--queue`, or `supervision.queue: always` in the config, the run waits for its turn: no more than
+`supervision.max_parallel_runs` runs of the queue and of workflows are alive at once, those that wait for an
+approval not counted. Runs start by priority, then in order. A client that leaves does not lose the place;
+`reeve cancel` gives it up.
+
 With `--json`, no output is passed through, and the record is printed at the end.
 
 Exit codes: 0 completed; the tool's own code when it failed; 1 failed for another reason; 90 waiting for an
@@ -197,7 +219,8 @@ Command make_run() {
                    {"reeve run --tool claude --prompt \"Fix the build\"", "a tool of the config"},
                    {"reeve run --timeout 2h --on-stall kill -- make", "with its own limits"},
                    {"reeve run --pty -- codex", "with a terminal; Ctrl-P Ctrl-Q detaches"},
-                   {"reeve run --detach -- ./nightly.sh", "print its id and return"}},
+                   {"reeve run --detach -- ./nightly.sh", "print its id and return"},
+                   {"reeve run --detach --queue -- make", "the same, when it is its turn"}},
       .positionals = {{.name = "CMD",
                        .help = "the command and its arguments",
                        .is_required = false,
@@ -224,6 +247,8 @@ Command make_run() {
            {.name = "--clean-env", .help = "pass only the allow-listed part of your environment"},
            {.name = "--execution", .value = "EX", .help = "the execution it belongs to"},
            {.name = "--meta", .value = "NAME=VALUE", .help = "metadata to keep with the record", .is_repeatable = true},
+           {.name = "--queue", .help = "wait until fewer than `max_parallel_runs` runs use a slot"},
+           {.name = "--priority", .value = "N", .help = "in the queue: higher first, from -100 to 100"},
            {.name = "--detach", .help = "print its id and return at once"},
            {.name = "--no-wait", .help = "exit with code 90 when an approval is needed"}},
       .run = run,

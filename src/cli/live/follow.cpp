@@ -69,6 +69,17 @@ client::RunRecord RunFollower::follow(Until until) {
   }
 }
 
+void RunFollower::await_turn(const model::Run& run) {
+  if (run.status != RunStatus::queued) return;
+  if (!call_.is_json) print_turn(call_, run);
+  while (client::wait_run(daemon_, id_, Until::begun, long_wait).run.status == RunStatus::queued) continue;
+}
+
+void print_turn(const Call& call, const model::Run& run) {
+  print_beside(call, fmt::format("{} waits for its turn; to leave the queue: reeve cancel {}", run.tool_run_id.text(),
+                                 run.tool_run_id.text()));
+}
+
 void RunFollower::follow_attempt(Until until) {
   const auto write = [this](model::Stream stream, std::string_view bytes) { return write_out(stream, bytes); };
   const auto gap = [this](std::uint64_t bytes) {

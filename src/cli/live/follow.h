@@ -15,6 +15,8 @@ class RunFollower {
   // Follows each attempt until the run has ended (or waits), or until our output has no reader. With --json, copies
   // nothing.
   client::RunRecord follow(client::Until until);
+  // Waits until it is the turn of a queued run.
+  void await_turn(const model::Run& run);
   // Whether some output could not be written, for a reason other than a closed pipe.
   bool has_failed() const noexcept { return failure_ != 0; }
   // Whether the reader of our output is gone: the end of the run was not awaited.
@@ -32,6 +34,9 @@ class RunFollower {
   bool has_lost_reader_ = false;
   int failure_ = 0;
 };
+
+// "TR-17 waits for its turn", on standard error.
+void print_turn(const Call& call, const model::Run& run);
 
 // Prints an outcome other than success on standard error: "✗ TR-17 failed: signal 9".
 void print_ending(const Call& call, const model::Run& run);

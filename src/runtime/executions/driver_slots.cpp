@@ -64,6 +64,7 @@ void ExecutionDriver::on_node_changed(const ledger::Claim& claim) {
 
 // Slots may have become free.
 void ExecutionDriver::use_room() {
+  parts_.supervisor.start_queued();
   announce_room();
   while (const auto ready = slots_.take_ready()) start_ready(*ready);
   while (const auto work = slots_.take_waiting()) {

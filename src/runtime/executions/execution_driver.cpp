@@ -29,6 +29,9 @@ ExecutionDriver::ExecutionDriver(NodeExecutor::Parts parts)
       context_(parts.context),
       gates_(parts),
       slots_(static_cast<std::size_t>(parts.context.supervision.max_parallel_runs)) {
+  RunQueue& queue = parts_.supervisor.queue();
+  slots_.set_others([&queue] { return queue.busy(); });
+  queue.set_others([this] { return slots_.busy(); });
   parts_.isolation.set_gates(
       {.ask = [this](Isolation::GateCheck check,
                      ApplyGates::Answer answer) { gates_.ask(std::move(check), std::move(answer)); },

@@ -61,6 +61,8 @@ class ExecutionDriver {
   // Called at each poll and after external writes: work of other daemons may have become available, or been taken.
   void poll();
   void on_run_changed(const model::Run& run);
+  // Queued runs go before nodes.
+  void on_slots_freed() { use_room(); }
   // ISO-1: sets the attempt's changes aside, so that the next attempt begins from the same state.
   void on_attempt_lost(const AttemptLost& lost);
   void on_steps_committed(const StepsCommitted& steps);

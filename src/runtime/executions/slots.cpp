@@ -20,7 +20,7 @@ std::optional<T> take_front(std::deque<T>& queue) {
 
 std::size_t Slots::room() const noexcept {
   if (!may_prepare()) return 0;
-  return max_runs_ - std::min(max_runs_, busy_.size() + waiting_.size() + ready_.size());
+  return limit() - std::min(limit(), busy_.size() + waiting_.size() + ready_.size());
 }
 
 bool Slots::may_prepare() const noexcept { return preparing_.size() < std::max(max_runs_, least_preparing); }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,7 +28,11 @@ class Slots {
 
   // How many more nodes may be claimed.
   std::size_t room() const noexcept;
-  bool is_full() const noexcept { return busy_.size() >= max_runs_; }
+  bool is_full() const noexcept { return busy_.size() >= limit(); }
+  // How many slots nodes use.
+  std::size_t busy() const noexcept { return busy_.size(); }
+  // The slots that queued runs use.
+  void set_others(std::function<std::size_t()> count) { others_ = std::move(count); }
 
   void occupy(const ledger::Claim& claim) { busy_.insert_or_assign(key_of(claim), claim); }
   // Does nothing if another claim of the same node uses the slot.
@@ -45,8 +51,11 @@ class Slots {
  private:
   // Bounded, because each gets a worktree.
   bool may_prepare() const noexcept;
+  // What is left for nodes.
+  std::size_t limit() const noexcept { return max_runs_ - std::min(max_runs_, others_()); }
 
   std::size_t max_runs_;
+  std::function<std::size_t()> others_ = [] { return 0UZ; };
   // Each with the claim that uses the slot: an attempt may still be ending when the next one of the same node begins.
   std::map<NodeKey, ledger::Claim> busy_;
   std::set<NodeKey> preparing_;

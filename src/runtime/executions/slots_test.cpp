@@ -24,6 +24,21 @@ TEST(Slots, waiting_nodes_count_against_the_room) {
   EXPECT_EQ(slots.room(), 2U);
 }
 
+// RUN-14
+TEST(Slots, queued_runs_use_slots_too) {
+  Slots slots(3);
+  std::size_t queued = 2;
+  slots.set_others([&queued] { return queued; });
+  EXPECT_EQ(slots.room(), 1U);
+  slots.occupy(claim(0));
+  EXPECT_TRUE(slots.is_full());
+  // A queued run was answered and continues beyond the limit.
+  queued = 4;
+  EXPECT_EQ(slots.room(), 0U);
+  queued = 0;
+  EXPECT_EQ(slots.room(), 2U);
+}
+
 TEST(Slots, the_end_of_an_earlier_attempt_leaves_the_slot_of_the_next_one) {
   Slots slots(1);
   slots.occupy(claim(0, 1));

@@ -23,6 +23,8 @@ namespace reeve::runtime {
 struct RunChanged {
   model::Run run;
 };
+// A queued run uses its slot no longer (RUN-14).
+struct SlotsFreed {};
 // An attempt was lost and none of its processes is alive. Its run continues only after the answer; with an error, it
 // fails.
 struct AttemptLost {
@@ -99,8 +101,8 @@ struct EventsPublished {};
 // The store was polled, or another process wrote to it.
 struct StorePolled {};
 
-using Event = std::variant<RunChanged, AttemptLost, OutputRead, LogLinesWritten, QuestionAsked, OutsideAnswerFound,
-                           ApplyGranted, StepsCommitted, NodeChanged, WorktreeReady, NodeWorkEnded, ClaimLost,
-                           ExecutionMigrated, EventsPublished, StorePolled>;
+using Event = std::variant<RunChanged, SlotsFreed, AttemptLost, OutputRead, LogLinesWritten, QuestionAsked,
+                           OutsideAnswerFound, ApplyGranted, StepsCommitted, NodeChanged, WorktreeReady, NodeWorkEnded,
+                           ClaimLost, ExecutionMigrated, EventsPublished, StorePolled>;
 
 }  // namespace reeve::runtime

@@ -85,7 +85,7 @@ void Supervisor::recover(std::function<void()> done) {
           recover_one(std::move(found), one_less);
           context_.crash_point("recovery.after_each_run");
         }
-        one_less();
+        restore_queue(one_less);
       });
 }
 

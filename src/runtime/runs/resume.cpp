@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "os/file.h"
 #include "runtime/loop/store_task.h"
 #include "runtime/runs/fingerprint_mismatch.h"
 #include "runtime/runs/launch_fingerprint.h"
@@ -21,20 +20,6 @@ using base::ErrorCode;
 using model::Run;
 
 constexpr auto resume_pause = std::chrono::seconds(1);
-
-struct FoundLaunch {
-  // Nothing if the launch file is missing, damaged or not readable now.
-  std::optional<RunPlan> plan;
-  bool is_out_of_reach = false;
-};
-
-FoundLaunch read_launch(const std::string& folder) {
-  try {
-    return {read_plan(os::read_file(folder + "/" + keeper::launch_name, keeper::launch_bytes))};
-  } catch (const Error& error) {
-    return {std::nullopt, !error.is(ErrorCode::file_not_found)};
-  }
-}
 
 struct Resumed {
   // Nothing if the run was resumed elsewhere, or the grant is not valid.

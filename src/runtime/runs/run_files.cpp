@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "keeper/records.h"
 #include "os/beneath.h"
+#include "os/file.h"
 
 namespace reeve::runtime {
 
@@ -95,6 +96,14 @@ bool settle_files(const std::string& runs, base::RunId run, int attempt, const s
   std::error_code error;
   return fs::create_directory(place / std::to_string(attempt), place, error) ||
          is_there(place / std::to_string(attempt));
+}
+
+FoundLaunch read_launch(const std::string& run_folder) {
+  try {
+    return {read_plan(os::read_file(run_folder + "/" + keeper::launch_name, keeper::launch_bytes))};
+  } catch (const base::Error& error) {
+    return {std::nullopt, !error.is(base::ErrorCode::file_not_found)};
+  }
 }
 
 void write_launch(const std::string& runs, base::RunId run, const RunPlan& plan) {

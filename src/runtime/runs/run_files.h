@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/id.h"
@@ -29,6 +30,14 @@ bool name_attempt(const std::string& run_folder, const std::string& nonce, int a
 
 // Puts the files of an attempt that the store knows in place. False if that fails.
 bool settle_files(const std::string& runs, base::RunId run, int attempt, const std::string& nonce);
+
+// How an existing run is started.
+struct FoundLaunch {
+  // Nothing if the launch file is missing, damaged or not readable now.
+  std::optional<RunPlan> plan;
+  bool is_out_of_reach = false;
+};
+FoundLaunch read_launch(const std::string& run_folder);
 
 // Writes how an existing run is started on this host. Throws `run.unwritable`.
 void write_launch(const std::string& runs, base::RunId run, const RunPlan& plan);

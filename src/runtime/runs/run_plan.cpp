@@ -22,6 +22,7 @@ using Environment = std::map<std::string, std::string>;
 
 constexpr std::string_view prompt_place = "{prompt}";
 constexpr int max_rows = 1'000;
+constexpr int max_priority = 100;
 
 // Reeve's own variables reach a child only through attempt_environment.
 bool is_ours(std::string_view name) { return name.starts_with("REEVE_"); }
@@ -118,6 +119,9 @@ std::expected<void, Error> check_request(const wire::RunRequest& request) {
   if (request.rows < 1 || request.rows > max_rows || request.columns < 1 || request.columns > max_rows) {
     return refuse("`rows` and `columns` must be between 1 and 1000", "give the size of your terminal");
   }
+  if (request.priority < -max_priority || request.priority > max_priority) {
+    return refuse("`priority` must be between -100 and 100", "give 0, or leave it out");
+  }
   for (const std::string& word : request.argv) {
     if (word.find('\0') != std::string::npos) return refuse("an argument of the command contains a NUL byte", "");
   }
@@ -165,6 +169,8 @@ std::expected<RunPlan, Error> make_plan(model::ToolProfile profile, const wire::
   plan.columns = request.columns;
   plan.execution = request.execution_id;
   plan.metadata = request.metadata;
+  plan.is_queued = request.queue;
+  plan.priority = request.priority;
   return plan;
 }
 

@@ -35,6 +35,9 @@ struct RunPlan {
   std::map<std::string, std::string> metadata;
   // False for gates: their output is an answer, never a question (GRF-6).
   bool may_ask = true;
+  // RUN-14: it obeys `max_parallel_runs`.
+  bool is_queued = false;
+  int priority = 0;
 };
 
 // RUN-8: whether every tool gets this variable from the caller's environment.

@@ -79,6 +79,7 @@ void Supervisor::start(RunPlan plan, StartTerms terms, RunAnswer answer) {
     context_.loop.post([answer = std::move(answer), error = *context_.refusal] { answer(std::unexpected(error)); });
     return;
   }
+  if (plan.is_queued) return enqueue(std::move(plan), std::move(terms), std::move(answer));
   auto shared = std::make_shared<RunPlan>(std::move(plan));
   take_keeper(
       [this, shared, terms = std::move(terms), answer = std::move(answer)](std::expected<IdleKeeper, Error> keeper) {
@@ -194,6 +195,10 @@ void Supervisor::lose(base::RunId run) {
 void Supervisor::remove(base::RunId run) {
   lifetime_hooks_.close(run);
   runs_.erase(run);
+  perform_late_cancels(run);
+}
+
+void Supervisor::perform_late_cancels(base::RunId run) {
   const auto [first, last] = late_cancels_.equal_range(run);
   std::vector<Loop::Task> cancels;
   for (auto at = first; at != last; ++at) cancels.push_back(std::move(at->second));
@@ -227,10 +232,13 @@ void Supervisor::renew_leases() {
 
 void Supervisor::tell_changed(const Run& run) {
   const auto told = waiters_.take(run.tool_run_id, [&](const Waiter& waiter) {
-    return is_final(run.status) || (!waiter.wait.through_approvals && run.status == model::RunStatus::waiting_approval);
+    return is_final(run.status) ||
+           (!waiter.wait.through_approvals && run.status == model::RunStatus::waiting_approval) ||
+           (!waiter.wait.through_queue && run.status != model::RunStatus::queued);
   });
   if (is_final(run.status)) clean_up(run.tool_run_id);
   note_waiting(run);
+  if (queue_.on_status(run.tool_run_id, run.status)) context_.inbox.post(SlotsFreed{});
   for (const Waiter& waiter : told) waiter.over(run);
   context_.inbox.post(RunChanged{run});
 }
@@ -320,15 +328,16 @@ Loop::Hold Supervisor::follow_output(base::RunId run, std::function<void()> more
 void Supervisor::cancel(base::RunId run, Cancellation cancellation, RunAnswer answer) {
   std::string reason = fmt::format("cancelled by {}", cancellation.by);
   if (cancellation.reason) reason += ": " + *cancellation.reason;
-  if (LiveRun* live = find(run)) {
-    // It may be about to wait for an approval: decided when its end is stored.
-    if (live->has_exited()) {
-      late_cancels_.emplace(run, [this, run, cancellation, answer, terms = ledger::RequestTerms::current()] {
-        const ledger::RequestTerms::Scope scope(terms);
-        cancel(run, cancellation, answer);
-      });
-      return;
-    }
+  LiveRun* live = find(run);
+  // It may be about to wait for an approval: decided when its end is stored. Or it is being started.
+  if ((live != nullptr && live->has_exited()) || taken_.contains(run)) {
+    late_cancels_.emplace(run, [this, run, cancellation, answer, terms = ledger::RequestTerms::current()] {
+      const ledger::RequestTerms::Scope scope(terms);
+      cancel(run, cancellation, answer);
+    });
+    return;
+  }
+  if (live != nullptr) {
     const auto grace = cancellation.kill ? base::Milliseconds(0) : live->plan().profile.kill_grace;
     live->end({model::RunStatus::cancelled, reason, {}}, grace, std::move(answer));
     return;

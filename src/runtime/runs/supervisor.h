@@ -17,6 +17,7 @@
 #include "runtime/runs/idempotency.h"
 #include "runtime/runs/leftovers.h"
 #include "runtime/runs/live_run.h"
+#include "runtime/runs/run_queue.h"
 
 namespace reeve::runtime {
 
@@ -47,6 +48,12 @@ class Supervisor {
   // that back.
   using Along = std::function<void(ledger::Transaction&, base::RunId)>;
   void start(RunPlan plan, Along along, RunAnswer answer);
+
+  // RUN-14. From now on queued runs start; called when the slots that are in use are known.
+  void begin_queue();
+  // Starts queued runs as far as there are slots for them.
+  void start_queued();
+  RunQueue& queue() noexcept { return queue_; }
 
   // RUN-13. Called once, before anything is started. Calls `done` when every run has been examined.
   void recover(std::function<void()> done);
@@ -81,11 +88,12 @@ class Supervisor {
     std::function<void(base::RunId)> close = [](base::RunId) {};
   };
   void set_lifetime_hooks(RunLifetimeHooks hooks) { lifetime_hooks_ = std::move(hooks); }
-  // Calls `over` once, when the run has ended (or, without `through_approvals`, waits for an approval). Destroying the
-  // hold ends the wait.
+  // Calls `over` once, when the run has ended (or, without `through_approvals`, waits for an approval; without
+  // `through_queue`, is no longer queued). Destroying the hold ends the wait.
   struct Wait {
     base::RunId run{0};
     bool through_approvals = true;
+    bool through_queue = true;
   };
   [[nodiscard]] Loop::Hold wait(Wait wait, std::function<void(const model::Run&)> over);
   // Calls `more` whenever the run has more output, or its end is known.
@@ -137,6 +145,17 @@ class Supervisor {
   void start(RunPlan plan, StartTerms terms, RunAnswer answer);
   void start_with(RunPlan plan, StartTerms terms, IdleKeeper keeper, RunAnswer answer);
   LiveRun& add(LiveRun::Start start);
+
+  // RUN-14, in queued_runs.cpp.
+  void enqueue(RunPlan plan, StartTerms terms, RunAnswer answer);
+  void restore_queue(std::function<void()> done);
+  void start_taken(base::RunId run);
+  void start_taken_with(base::RunId run, RunPlan plan, IdleKeeper keeper);
+  void fail_taken(base::RunId run, const std::string& reason);
+  void retry_taken(base::RunId run);
+  // A run left the queue: answers its starter, and performs the cancels that came meanwhile.
+  void finish_taking(base::RunId run, std::expected<model::Run, base::Error> record);
+  void perform_late_cancels(base::RunId run);
   void on_report(base::RunId id, const LiveRun::Report& report);
   void tell_changed(const model::Run& run);
   void tell_followers(base::RunId run);
@@ -205,8 +224,12 @@ class Supervisor {
   // nodes.
   std::map<base::RunId, bool> waiting_;
   base::BootTime next_poll_;
-  // Cancels that arrived after the process had exited.
+  // Cancels that arrived after the process had exited, or while a queued run is being started.
   std::multimap<base::RunId, Loop::Task> late_cancels_;
+  RunQueue queue_{static_cast<std::size_t>(context_.supervision.max_parallel_runs)};
+  bool has_begun_queue_ = false;
+  // Queued runs that are being started, and who waits for the response about them.
+  std::map<base::RunId, RunAnswer> taken_;
   KillLeftovers kill_leftovers_;
   // Lets callbacks detect that this object is gone.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);

@@ -62,6 +62,11 @@ void make_child(const Exchange& exchange, wire::RunRequest& request) {
                 fmt::format("a process inside {} cannot start runs in another execution", in_run_caller.run),
                 "omit the execution");
   }
+  if (request.priority > 0) {
+    throw Error(ErrorCode::run_inside_run,
+                fmt::format("a process inside {} cannot start a run before those of other people", in_run_caller.run),
+                "omit the priority");
+  }
   request.metadata.erase(parent_run_key);
   request.metadata.erase(parent_keeper_key);
   if (in_run_caller.held) {
@@ -74,7 +79,12 @@ void make_child(const Exchange& exchange, wire::RunRequest& request) {
 void create(SharedExchange exchange) {
   refuse_sandboxed(exchange);
   auto request = decode_body<wire::RunRequest>(*exchange);
-  if (exchange->in_run_caller) make_child(*exchange, request);
+  if (exchange->in_run_caller) {
+    make_child(*exchange, request);
+  } else if (exchange->daemon.context().supervision.queue == model::QueueRuns::always) {
+    // Not for runs that are started inside another: that one may hold the slot that they would wait for.
+    request.queue = true;
+  }
   std::filesystem::path folder = named_project(*exchange, request.project);
   if (folder.empty()) folder = request.cwd;
   const model::Config config = load_config_around(*exchange, folder);
@@ -223,15 +233,17 @@ void signal(SharedExchange exchange) {
 void wait(SharedExchange exchange) {
   const base::RunId id = exchange->run_id();
   const bool through = exchange->query("through_approvals").value_or("1") != "0";
+  const bool through_queue = exchange->query("through_queue").value_or("1") != "0";
   const base::Milliseconds timeout = parse_poll_timeout(exchange->request);
   const auto poll = LongPoll::begin(exchange->daemon.loop(), *exchange->responder);
   const auto finish = poll->once([exchange](const Run& run) { exchange->send(200, json::to_value(run)); });
   // Subscribe before reading, so that a change in between is not missed.
-  poll->keep(exchange->daemon.supervisor().wait({id, through}, finish));
+  poll->keep(exchange->daemon.supervisor().wait({id, through, through_queue}, finish));
   load(
       exchange,
-      [exchange, poll, finish, through, timeout](const Run& run) {
-        const bool is_over = is_final(run.status) || (!through && run.status == model::RunStatus::waiting_approval);
+      [exchange, poll, finish, through, through_queue, timeout](const Run& run) {
+        const bool is_over = is_final(run.status) || (!through && run.status == model::RunStatus::waiting_approval) ||
+                             (!through_queue && run.status != model::RunStatus::queued);
         if (is_over || timeout.count() == 0) return finish(run);
         poll->expire_after(timeout, [exchange] { show(exchange); });
       },
@@ -351,7 +363,8 @@ std::vector<Operation> run_operations(json::Schemas& schemas) {
        .inside = InRunAccess::own_run,
        .summary = "Wait until the run ends or `timeout` passes; returns it either way",
        .query = {duration_parameter("timeout", "default 60s, at most 5m"),
-                 flag_parameter("through_approvals", "0: also return when it starts to wait for an answer")},
+                 flag_parameter("through_approvals", "0: also return when it starts to wait for an answer"),
+                 flag_parameter("through_queue", "0: also return when it is no longer queued")},
        .replies = {{200, run}},
        .errors = {ErrorCode::run_not_found}}};
   for (Operation& act : acts(schemas)) made.push_back(std::move(act));

@@ -1,6 +1,10 @@
 -- name: run_attempt
 UPDATE tool_runs SET attempt = :attempt, version = version + 1 WHERE number = :run
 
+-- name: run_enqueue
+UPDATE tool_runs SET queue_host = :host, queue_nonce = :nonce, priority = :priority, reason = :reason
+WHERE number = :run
+
 -- name: run_insert [sqlite]
 INSERT INTO tool_runs (number, tool_name, execution, node_id, agent, status, argv, cwd, metadata, created_at, project)
 VALUES (:number, :tool_name, :execution, :node_id, :agent, 'queued', :argv, :cwd, :metadata, :now,
@@ -65,6 +69,12 @@ WHERE number = :run
 SELECT status, COUNT(*) FROM tool_runs
 WHERE status = 'queued' OR status = 'running' OR status = 'stalled' OR status = 'waiting_approval'
 GROUP BY status
+
+-- name: runs_in_queue
+SELECT number, status, priority, queue_nonce FROM tool_runs
+WHERE queue_host = :host
+  AND (status = 'queued' OR status = 'running' OR status = 'stalled' OR status = 'waiting_approval')
+ORDER BY number
 
 -- name: runs_list [sqlite]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
