@@ -9,6 +9,7 @@
 #include "client/frames.h"
 #include "client/pages.h"
 #include "client/refusal.h"
+#include "json/fields.h"
 
 namespace reeve::client {
 
@@ -66,6 +67,26 @@ void send_input(Daemon& daemon, base::RunId id, std::string_view bytes) {
   Value body = Value::object();
   body.set("base64", Value::string(base::encode_base64(bytes)));
   daemon.post(path_of(id, "/input"), body);
+}
+
+StdinPlace read_stdin_place(const Value& document) {
+  const auto position = json::integer_of(document, "position");
+  const auto limit = json::integer_of(document, "limit");
+  const Value* has_ended = document.find("has_ended");
+  const bool is_whole =
+      position && limit && *position >= 0 && *limit >= 0 && has_ended != nullptr && has_ended->as_bool() != nullptr;
+  if (!is_whole) throw_bad_answer("no position in the standard input");
+  return {static_cast<std::uint64_t>(*position), static_cast<std::uint64_t>(*limit), *has_ended->as_bool()};
+}
+
+std::string stdin_path(base::RunId id) { return path_of(id, "/stdin"); }
+
+StdinPlace send_stdin(Daemon& daemon, base::RunId id, const StdinPiece& piece) {
+  Value body = Value::object();
+  body.set("offset", Value::integer(static_cast<std::int64_t>(piece.offset)));
+  if (!piece.bytes.empty()) body.set("base64", Value::string(base::encode_base64(piece.bytes)));
+  if (piece.is_end) body.set("end", Value::boolean(true));
+  return read_stdin_place(daemon.post(stdin_path(id), body));
 }
 
 void resize_run(Daemon& daemon, base::RunId id, int rows, int columns) {

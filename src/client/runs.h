@@ -42,6 +42,23 @@ RunRecord wait_run(Daemon& daemon, base::RunId id, Until until, base::Millisecon
 void send_input(Daemon& daemon, base::RunId id, std::string_view bytes);
 void resize_run(Daemon& daemon, base::RunId id, int rows, int columns);
 
+// RUN-9: how much of a run's streamed standard input the daemon has stored, and how much it would take now.
+struct StdinPlace {
+  std::uint64_t position = 0;
+  std::uint64_t limit = 0;
+  bool has_ended = false;
+};
+StdinPlace read_stdin_place(const base::Value& document);
+std::string stdin_path(base::RunId id);
+// At most `max_stdin_piece` bytes. Bytes that were stored before are skipped, so that a piece can be sent again.
+inline constexpr std::size_t max_stdin_piece = 128UZ * 1024;
+struct StdinPiece {
+  std::uint64_t offset = 0;
+  std::string_view bytes = {};
+  bool is_end = false;
+};
+StdinPlace send_stdin(Daemon& daemon, base::RunId id, const StdinPiece& piece);
+
 // Masked text is read from this position of a stream on; `written` bytes of it were written already.
 struct MaskedPlace {
   std::uint64_t from = 0;

@@ -95,6 +95,14 @@ struct Answer {
   static constexpr auto fields = std::tuple(&Answer::number, &Answer::serial, &Answer::bytes);
 };
 
+// The tool's standard input is the stream in the run's file `stdin_name`, which has this many bytes now. Sent before
+// Go, and whenever it grew or ended; only for such runs, so that keepers of other versions never receive it.
+struct StdinGrew {
+  std::uint64_t written = 0;
+  bool has_ended = false;
+  static constexpr auto fields = std::tuple(&StdinGrew::written, &StdinGrew::has_ended);
+};
+
 // Messages from the keeper.
 
 struct Hello {
@@ -151,8 +159,17 @@ struct AnswerTaken {
   static constexpr auto fields = std::tuple(&AnswerTaken::number, &AnswerTaken::is_taken);
 };
 
-using ToKeeper = std::variant<Assign, Go, Consumed, Input, CloseInput, Resize, Signal, Stop, Deadline, Lease, Answer>;
-using FromKeeper = std::variant<Hello, Started, Grew, InputTaken, Trouble, Exited, Prompt, PromptOver, AnswerTaken>;
+// The stream of standard input was read up to this position: earlier bytes may be overwritten. Reported in large steps.
+struct StdinRead {
+  std::uint64_t position = 0;
+  static constexpr auto fields = std::tuple(&StdinRead::position);
+};
+
+// New messages are added at the end: the daemon and a keeper may be of different versions.
+using ToKeeper =
+    std::variant<Assign, Go, Consumed, Input, CloseInput, Resize, Signal, Stop, Deadline, Lease, Answer, StdinGrew>;
+using FromKeeper =
+    std::variant<Hello, Started, Grew, InputTaken, Trouble, Exited, Prompt, PromptOver, AnswerTaken, StdinRead>;
 
 std::string encode(const ToKeeper& message);
 std::string encode(const FromKeeper& message);

@@ -6,7 +6,7 @@ namespace reeve::keeper {
 
 namespace {
 
-enum class Kind : std::uint32_t { launch = 0x314c5652, exit = 0x31455652, marker = 0x314d5652 };
+enum class Kind : std::uint32_t { launch = 0x314c5652, exit = 0x31455652, marker = 0x314d5652, input = 0x31495652 };
 
 // FNV-1a: protects against torn files, not against tampering.
 std::uint64_t sum_of(std::string_view bytes) noexcept {
@@ -42,6 +42,17 @@ std::optional<Record> decode(Kind kind, std::string_view bytes) {
 std::string encode_launch(const Launch& launch) { return encode(Kind::launch, launch); }
 std::string encode_exit(const ExitRecord& record) { return encode(Kind::exit, record); }
 std::string encode_marker(const ExecMarker& marker) { return encode(Kind::marker, marker); }
+
+std::string encode_stdin_head(const StdinHead& head) {
+  std::string bytes = encode(Kind::input, head);
+  bytes.resize(stdin_head_bytes);
+  return bytes;
+}
+
+std::optional<StdinHead> decode_stdin_head(std::string_view bytes) {
+  static const std::size_t length = encode(Kind::input, StdinHead()).size();
+  return decode<StdinHead>(Kind::input, bytes.substr(0, length));
+}
 
 std::optional<Launch> decode_launch(std::string_view bytes) { return decode<Launch>(Kind::launch, bytes); }
 std::optional<ExitRecord> decode_exit(std::string_view bytes) { return decode<ExitRecord>(Kind::exit, bytes); }

@@ -15,6 +15,11 @@ namespace reeve::keeper {
 inline constexpr const char* launch_name = "launch";
 // The tool's standard input.
 inline constexpr const char* prompt_name = "prompt";
+// The tool's standard input, if a client streams it: a head, and behind it the last `stdin_bytes` of the stream, the
+// byte at position p at p % stdin_bytes. Mode 0600, until the final status: the next attempt reads it again.
+inline constexpr const char* stdin_name = "stdin";
+inline constexpr std::uint64_t stdin_bytes = 16UL * 1024 * 1024;
+inline constexpr std::uint64_t stdin_head_bytes = 64;
 // In the attempt's folder. Written before the tool is started: from then on it may have run.
 inline constexpr const char* marker_name = "exec";
 // Written at the end, by rename.
@@ -38,6 +43,20 @@ std::string encode_launch(const Launch& launch);
 std::optional<Launch> decode_launch(std::string_view bytes);
 // No kernel accepts longer argument lists.
 inline constexpr std::size_t launch_bytes = 16UL * 1024 * 1024;
+
+// The head of the file `stdin_name`, used only by the daemon.
+struct StdinHead {
+  // Bytes of the stream so far, and whether that is all of it.
+  std::uint64_t written = 0;
+  bool has_ended = false;
+  // Its beginning was not overwritten.
+  bool is_whole = true;
+  static constexpr auto fields = std::tuple(&StdinHead::written, &StdinHead::has_ended, &StdinHead::is_whole);
+  friend bool operator==(const StdinHead&, const StdinHead&) = default;
+};
+// Exactly `stdin_head_bytes`.
+std::string encode_stdin_head(const StdinHead& head);
+std::optional<StdinHead> decode_stdin_head(std::string_view bytes);
 
 // What ended the process tree, if it did not end on its own.
 enum class EndedBy : std::uint8_t { itself, stop, deadline, lease, signal };

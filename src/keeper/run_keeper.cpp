@@ -69,6 +69,7 @@ class RunKeeper {
   void set_timer();
   bool is_drained() const noexcept { return !streams_ || streams_->is_drained(); }
   void see_trouble() noexcept;
+  void tell_stdin() noexcept;
   bool is_terminal_minded() noexcept;
   void mind_terminal();
   void tell_news(const TerminalWatch::News& news) noexcept;
@@ -83,6 +84,8 @@ class RunKeeper {
   Connections connections_;
 
   std::optional<Assign> assign_;
+  // Only for a streamed standard input.
+  std::optional<StdinGrew> stdin_;
   std::optional<os::Folder> folder_;
   std::unique_ptr<ToolTree> tree_;
   std::unique_ptr<ToolStreams> streams_;
@@ -144,6 +147,7 @@ bool RunKeeper::wait_for_go() {
     auto message = connections_.receive(0);
     if (!message) continue;
     if (auto* assign = std::get_if<Assign>(&*message)) assign_ = std::move(*assign);
+    if (const auto* news = std::get_if<StdinGrew>(&*message)) stdin_ = *news;
     if (std::holds_alternative<Go>(*message)) return assign_.has_value();
   }
   return false;
@@ -156,10 +160,12 @@ void RunKeeper::start() {
   folder_ = os::Folder::open(assign_->attempt_folder);
   streams_ = std::make_unique<ToolStreams>(*folder_, assign_->output_cap);
   auto launch = read_launch(*assign_);
+  // A tool never gets less than what was sent to it.
+  const bool has_input = !stdin_ || streams_->take_stdin(assign_->run_folder, *stdin_);
   tree_ = std::make_unique<ToolTree>(launch ? assign_->cgroup_parent : std::string(), "reeve-" + assign_->nonce);
   crash_point("keeper.before_marker");
   ExecMarker marker{.nonce = assign_->nonce, .cgroup = tree_->cgroup()};
-  const bool is_marked = launch && folder_->replace_file(marker_name, encode_marker(marker));
+  const bool is_marked = launch && has_input && folder_->replace_file(marker_name, encode_marker(marker));
   crash_point("keeper.after_marker");
   if (!is_marked) {
     record_.exec_errno = launch ? EIO : ENODATA;
@@ -197,6 +203,7 @@ void RunKeeper::start() {
     if (tree_->cgroup().empty()) folder_->replace_file(marker_name, encode_marker(marker));
     connections_.tell_all(Started{id->pid, id->started});
   }
+  streams_->write_input();
 }
 
 void RunKeeper::turn() {
@@ -223,7 +230,13 @@ void RunKeeper::turn() {
   if (peers[0].revents != 0) greet();
   if (ends[1].revents != 0) check_clock();
   if (streams_) connections_.tell_growth(streams_->output().position());
+  tell_stdin();
   mind_terminal();
+}
+
+void RunKeeper::tell_stdin() noexcept {
+  if (!streams_ || !streams_->stdin_feed()) return;
+  if (const auto position = streams_->stdin_feed()->take_report()) connections_.tell_all(StdinRead{*position});
 }
 
 // Output cannot be written: retry later, and read nothing until then.
@@ -245,6 +258,7 @@ void RunKeeper::greet() {
   const auto index = connections_.accept();
   if (!index || !tool_) return;
   if (const auto id = os::identify(tool_->pid())) connections_.tell(*index, Started{id->pid, id->started});
+  if (streams_ && streams_->stdin_feed()) connections_.tell(*index, StdinRead{streams_->stdin_feed()->position()});
   if (!watch_) return;
   if (watch_->prompt()) {
     connections_.tell(*index, *watch_->prompt());
@@ -265,6 +279,9 @@ void RunKeeper::act(std::size_t index, ToKeeper message) {
     const bool is_taken = take_answer(*answer);
     connections_.tell(index, AnswerTaken{answer->number, is_taken});
     if (!is_taken) crash_point("keeper.prompt_news");
+  } else if (const auto* news = std::get_if<StdinGrew>(&message)) {
+    if (streams_->stdin_feed()) streams_->stdin_feed()->grow(*news);
+    streams_->write_input();
   } else if (std::holds_alternative<CloseInput>(message)) {
     streams_->close_input();
   } else if (const auto* size = std::get_if<Resize>(&message)) {

@@ -43,7 +43,7 @@ void ToolStreams::open(const Assign& assign, bool has_prompt, os::SpawnPlan& pla
     // The other end stays in `plan` until the tool has its own copy.
     (stream == 0 ? plan.output : plan.error) = ::fcntl(pipe.write.get(), F_DUPFD_CLOEXEC, 3);
   }
-  if (assign.mode == Assign::Mode::stream) {
+  if (assign.mode == Assign::Mode::stream || stdin_) {
     os::Pipe pipe = os::make_pipe();
     make_nonblocking(pipe.write.get());
     input_ = std::move(pipe.write);
@@ -51,6 +51,11 @@ void ToolStreams::open(const Assign& assign, bool has_prompt, os::SpawnPlan& pla
   } else if (has_prompt) {
     plan.input = ::open((assign.run_folder + "/" + prompt_name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   }
+}
+
+bool ToolStreams::take_stdin(const std::string& run_folder, const StdinGrew& news) {
+  stdin_ = StdinFeed::open(run_folder, news);
+  return stdin_.has_value();
 }
 
 void ToolStreams::close_sources() noexcept {
@@ -118,26 +123,31 @@ bool ToolStreams::is_drained() const noexcept {
 }
 
 bool ToolStreams::take_input(std::string_view bytes) {
-  const bool has_place = (pty_ || input_) && pending_input_.size() + bytes.size() <= max_input;
+  // Nothing is typed between the bytes of a stream.
+  const bool has_place = (pty_ || input_) && !stdin_ && pending_input_.size() + bytes.size() <= max_input;
   if (!has_place) return false;
   pending_input_ += bytes;
   typed_ += bytes.size();
   return true;
 }
 
+bool ToolStreams::has_input() { return !pending_input_.empty() || (stdin_ && stdin_->read(pending_input_)); }
+
 void ToolStreams::write_input() {
   const int fd = input_fd();
-  while (!pending_input_.empty() && fd >= 0) {
+  while (fd >= 0 && has_input()) {
     const ssize_t count = ::write(fd, pending_input_.data(), pending_input_.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EAGAIN) return;
     if (count <= 0) {
       // The tool no longer reads its input.
       pending_input_.clear();
+      closes_input_ = closes_input_ || stdin_;
       break;
     }
     pending_input_.erase(0, static_cast<std::size_t>(count));
   }
+  if (stdin_ && stdin_->is_at_end()) closes_input_ = true;
   if (closes_input_ && pending_input_.empty()) input_ = os::Fd();
 }
 

@@ -9,6 +9,7 @@
 
 #include "keeper/message.h"
 #include "keeper/output_writer.h"
+#include "keeper/stdin_feed.h"
 #include "os/spawn.h"
 
 namespace reeve::keeper {
@@ -21,6 +22,10 @@ class ToolStreams {
 
   // The folder must outlive it.
   ToolStreams(const os::Folder& folder, std::uint64_t output_cap) : output_(folder, output_cap) {}
+
+  // The tool's standard input is streamed; called before open(). False if its file cannot be opened.
+  bool take_stdin(const std::string& run_folder, const StdinGrew& news);
+  std::optional<StdinFeed>& stdin_feed() noexcept { return stdin_; }
 
   // Opens what the mode requires; the tool's ends are put into `plan`, and must be closed once the tool has its copies.
   void open(const Assign& assign, bool has_prompt, os::SpawnPlan& plan);
@@ -65,6 +70,8 @@ class ToolStreams {
 
   // False if there is nothing more to read now, or no space for it.
   bool read_frame(Source& source, bool has_ended);
+  // Whether there are bytes to write to the tool.
+  bool has_input();
   int input_fd() const noexcept { return pty_ ? pty_->master().get() : input_.get(); }
 
   OutputWriter output_;
@@ -76,6 +83,8 @@ class ToolStreams {
   std::string pending_input_;
   std::uint64_t typed_ = 0;
   bool closes_input_ = false;
+  // The source of the input, if a client streams it.
+  std::optional<StdinFeed> stdin_;
 };
 
 }  // namespace reeve::keeper

@@ -35,6 +35,11 @@ std::span<const base::EnumName<Stream>> enum_names(Stream) noexcept;
 enum class RunMode { pipe, pty, stream };
 REEVE_DESCRIBE_ENUM(RunMode, pipe, pty, stream)
 
+// RUN-9: whether the starter of a run sends its standard input. `offered` input is ignored where the tool has another
+// one: a terminal, an open stream or its prompt. `required` input is refused there.
+enum class StandardInput { none, offered, required };
+REEVE_DESCRIBE_ENUM(StandardInput, none, offered, required)
+
 // RUN-5: what counts as a sign of life, and what happens without one.
 enum class Liveness { activity, output };
 REEVE_DESCRIBE_ENUM(Liveness, activity, output)

@@ -35,9 +35,12 @@ struct RunRequest {
   // RUN-14: the run obeys `max_parallel_runs`; a higher priority starts first.
   bool queue = false;
   int priority = 0;
+  // RUN-9: standard input follows, sent to /api/runs/{id}/stdin.
+  std::optional<model::StandardInput> standard_input;
 };
 BOOST_DESCRIBE_STRUCT(RunRequest, (),
                       (argv, tool, prompt, cwd, project, environment, env, clean_env, timeout, no_output_timeout,
-                       on_stall, liveness, mode, on_prompt, execution_id, metadata, rows, columns, queue, priority))
+                       on_stall, liveness, mode, on_prompt, execution_id, metadata, rows, columns, queue, priority,
+                       standard_input))
 
 }  // namespace reeve::wire

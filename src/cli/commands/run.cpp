@@ -16,6 +16,8 @@
 #include "cli/exit_code.h"
 #include "cli/live/controls.h"
 #include "cli/live/follow.h"
+#include "cli/live/stdin_sender.h"
+#include "cli/live/stdin_source.h"
 #include "cli/live/trust_notice.h"
 #include "os/terminal.h"
 
@@ -67,6 +69,13 @@ void set_limits(const Call& call, Value& request) {
   }
 }
 
+// What the run gets at its standard streams.
+struct Ends {
+  bool has_terminal = false;
+  // Standard input that is sent to it.
+  std::optional<StdinSource> source;
+};
+
 // RUN-9: with a profile, the profile decides. Where a stream is redirected, a terminal would merge or change it. A job
 // in the background may not use the terminal, and a client inside a run that watched it would look like a prompt.
 bool wants_terminal(const Call& call) {
@@ -75,7 +84,7 @@ bool wants_terminal(const Call& call) {
     throw base::Error(ErrorCode::cli_usage, "`--pty` and `--no-pty` exclude each other", "give one of them");
   }
   if (given.has("--pty")) return true;
-  for (const char* other : {"--no-pty", "--tool", "--prompt", "--detach"}) {
+  for (const char* other : {"--no-pty", "--tool", "--prompt", "--stdin", "--detach"}) {
     if (given.has(other)) return false;
   }
   const bool is_at_terminal =
@@ -84,10 +93,17 @@ bool wants_terminal(const Call& call) {
   return is_at_terminal && is_own && !call.is_json;
 }
 
+Ends find_ends(const Call& call) {
+  Ends ends{.has_terminal = wants_terminal(call), .source = {}};
+  // The daemon refuses both together.
+  if (!ends.has_terminal || call.arguments.has("--stdin")) ends.source = find_stdin_source(call);
+  return ends;
+}
+
 // The body of POST /api/runs.
 enum class Place { here, elsewhere };
 
-Value make_run_request(const Call& call, Place place) {
+Value make_run_request(const Call& call, Place place, const Ends& ends) {
   const std::vector<std::string>& argv = call.arguments.positionals();
   const auto tool = call.arguments.value("--tool");
   if (argv.empty() && !tool) {
@@ -117,13 +133,14 @@ Value make_run_request(const Call& call, Place place) {
   request.set("clean_env", Value::boolean(call.arguments.has("--clean-env")));
   set_limits(call, request);
   // Otherwise the profile decides.
-  if (wants_terminal(call)) request.set("mode", Value::string("pty"));
+  if (ends.has_terminal) request.set("mode", Value::string("pty"));
   if (const auto word = call.arguments.value("--execution")) {
     const auto id = base::ExecutionId::parse(*word);
     if (!id) refuse_value("--execution", *word, "ids of executions look like EX-9");
     request.set("execution_id", Value::string(id->text()));
   }
   request.set("metadata", read_pairs(call, "--meta"));
+  if (ends.source) request.set("standard_input", Value::string(base::spell(ends.source->use)));
   if (call.arguments.has("--queue")) request.set("queue", Value::boolean(true));
   if (const auto word = call.arguments.value("--priority"))
     request.set("priority", Value::integer(read_priority(*word)));
@@ -145,9 +162,48 @@ ExitCode cancel_unread(const Call& call, client::Daemon& daemon, const model::Ru
   return ExitCode::reader_gone;
 }
 
+ExitCode detach(const Call& call, client::Daemon& daemon, const Value& request, const Ends& ends) {
+  client::RunRecord record = client::create_run(daemon, request);
+  const base::RunId id = record.run.tool_run_id;
+  if (ends.source) send_all(daemon, id, *ends.source);
+  if (call.is_json) {
+    print_json(call, record.wire);
+    return ExitCode::done;
+  }
+  fmt::print("{}\n", id.text());
+  if (record.run.status == model::RunStatus::queued) print_turn(call, record.run);
+  print_next(call, fmt::format("reeve logs -f {}", id.text()));
+  return ExitCode::done;
+}
+
+ExitCode follow(const Call& call, client::Daemon& daemon, const Value& request, Ends ends) {
+  // A closed pipe is reported by write() instead.
+  std::signal(SIGPIPE, SIG_IGN);
+  const bool is_typed = ends.has_terminal && !call.is_json;
+  std::optional<Controls> controls(std::in_place, call, daemon.place(), Controls::Interrupt::cancels,
+                                   is_typed ? Controls::Input::keys : Controls::Input::none);
+  const client::RunRecord created = client::create_run(daemon, request);
+  const base::RunId id = created.run.tool_run_id;
+  controls->begin(id);
+  std::optional<StdinSender> sender;
+  if (ends.source) sender.emplace(call, daemon.place(), id, std::move(*ends.source));
+  RunFollower follower(call, daemon, id, {.attempt = created.run.attempt});
+  follower.await_turn(created.run);
+  const client::RunRecord record =
+      follower.follow(call.arguments.has("--no-wait") ? client::Until::final_or_waiting : client::Until::final);
+  sender.reset();
+  controls.reset();
+  if (follower.has_lost_reader()) return cancel_unread(call, daemon, record.run);
+  print_ending(call, record.run);
+  if (call.is_json) print_json(call, record.wire);
+  const ExitCode code = exit_code_of(record.run);
+  return code == ExitCode::done && follower.has_failed() ? ExitCode::failed : code;
+}
+
 ExitCode run(const Call& call) {
   client::Daemon daemon(patient_place(call));
-  Value request = make_run_request(call, is_elsewhere(daemon.place()) ? Place::elsewhere : Place::here);
+  Ends ends = find_ends(call);
+  Value request = make_run_request(call, is_elsewhere(daemon.place()) ? Place::elsewhere : Place::here, ends);
   if (!is_elsewhere(daemon.place())) {
     // Otherwise the project that encloses the run's folder.
     const auto project = project_here(daemon.place());
@@ -155,34 +211,9 @@ ExitCode run(const Call& call) {
     tell_trust(project ? *project : *request.find("cwd")->as_string(),
                call.arguments.has("--tool") ? Brings::commands : Brings::nothing);
   }
-  if (call.arguments.has("--detach")) {
-    const client::RunRecord record = client::create_run(daemon, request);
-    if (call.is_json) {
-      print_json(call, record.wire);
-    } else {
-      fmt::print("{}\n", record.run.tool_run_id.text());
-      if (record.run.status == model::RunStatus::queued) print_turn(call, record.run);
-      print_next(call, fmt::format("reeve logs -f {}", record.run.tool_run_id.text()));
-    }
-    return ExitCode::done;
-  }
-  // A closed pipe is reported by write() instead.
-  std::signal(SIGPIPE, SIG_IGN);
-  const bool is_typed = wants_terminal(call) && !call.is_json;
-  std::optional<Controls> controls(std::in_place, call, daemon.place(), Controls::Interrupt::cancels,
-                                   is_typed ? Controls::Input::keys : Controls::Input::none);
-  const client::RunRecord created = client::create_run(daemon, request);
-  controls->begin(created.run.tool_run_id);
-  RunFollower follower(call, daemon, created.run.tool_run_id, {.attempt = created.run.attempt});
-  follower.await_turn(created.run);
-  const client::RunRecord record =
-      follower.follow(call.arguments.has("--no-wait") ? client::Until::final_or_waiting : client::Until::final);
-  controls.reset();
-  if (follower.has_lost_reader()) return cancel_unread(call, daemon, record.run);
-  print_ending(call, record.run);
-  if (call.is_json) print_json(call, record.wire);
-  const ExitCode code = exit_code_of(record.run);
-  return code == ExitCode::done && follower.has_failed() ? ExitCode::failed : code;
+  if (!call.arguments.has("--detach")) return follow(call, daemon, request, std::move(ends));
+  if (ends.source) read_to_end(call, *ends.source);
+  return detach(call, daemon, request, ends);
 }
 
 constexpr std::string_view about =
@@ -196,6 +227,12 @@ it as they are pressed, including Ctrl-C; Ctrl-P Ctrl-Q detaches. It does not if
 background, inside a run, or with `--no-pty`. Then Ctrl-C cancels the run (SIGTERM to its whole process tree,
 SIGKILL after a grace time), and a second Ctrl-C kills it. Closing the terminal leaves it running; `reeve attach`
 reconnects to it.
+
+Standard input that is not a terminal reaches the tool as fast as it reads, then its end (not with a terminal
+of its own, or where its prompt is sent). The first 16 MiB are kept until the run has ended, because a run that
+is started again, after an approval or an interruption, reads them again; a longer input refuses that. If this
+program is killed before the end of the input, the run fails; if it had sent nothing, the tool reads the end.
+`--stdin FILE` sends a file, `--stdin none` nothing. With `--detach`, the input is read to its end first.
 
 With `--queue`, or `supervision.queue: always` in the config, the run waits for its turn: no more than
 `supervision.max_parallel_runs` runs of the queue and of workflows are alive at once, those that wait for an
@@ -219,6 +256,7 @@ Command make_run() {
                    {"reeve run --tool claude --prompt \"Fix the build\"", "a tool of the config"},
                    {"reeve run --timeout 2h --on-stall kill -- make", "with its own limits"},
                    {"reeve run --pty -- codex", "with a terminal; Ctrl-P Ctrl-Q detaches"},
+                   {"git diff | reeve run --tool claude --prompt \"Review this\"", "with standard input"},
                    {"reeve run --detach -- ./nightly.sh", "print its id and return"},
                    {"reeve run --detach --queue -- make", "the same, when it is its turn"}},
       .positionals = {{.name = "CMD",
@@ -241,6 +279,7 @@ Command make_run() {
             .choices = {"activity", "output"}},
            {.name = "--pty", .help = "give it its own terminal"},
            {.name = "--no-pty", .help = "give it none, also at a terminal"},
+           {.name = "--stdin", .value = "FROM", .help = "its standard input: none, pipe (this one), or a file"},
            {.name = "--on-prompt", .value = "WHAT", .help = "when it prompts there: approve, fail, answer=TEXT"},
            {.name = "--cwd", .value = "DIR", .help = "working folder"},
            {.name = "--env", .value = "NAME=VALUE", .help = "set an environment variable", .is_repeatable = true},

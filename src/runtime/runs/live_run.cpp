@@ -156,6 +156,7 @@ void LiveRun::begin(Loop::Own<KeeperLink> link) {
   link_ = std::move(link);
   link_->set_events(link_events());
   send(make_assignment());
+  if (start_.input) send(*start_.input);
   context_.crash_point("run.after_assign");
   send(keeper::Go{});
   context_.keepers.note_begun();
@@ -167,6 +168,7 @@ void LiveRun::adopt(os::Fd socket) {
   link_ = context_.loop.make<KeeperLink>(context_.loop, std::move(socket), link_events());
   context_.log.grew(record().tool_run_id);
   renew_lease();
+  if (start_.input) send(*start_.input);
   const auto last = find_last_question(start_);
   if (last && last->must_be_typed) terminal_.decision = start_.question;
   handle(engine::RunAdopted{.question = last, .has_result = start_.has_result});
@@ -191,6 +193,8 @@ void LiveRun::on_keeper_message(const keeper::FromKeeper& message) {
     handle(engine::PromptGone{over->serial});
   } else if (const auto* typed = std::get_if<keeper::AnswerTaken>(&message)) {
     handle(engine::AnswerTyped{typed->number, typed->is_taken});
+  } else if (const auto* read = std::get_if<keeper::StdinRead>(&message)) {
+    report_(StdinRead{read->position});
   } else if (const auto* taken = std::get_if<keeper::InputTaken>(&message)) {
     inputs_.confirm(taken->ticket, taken->is_taken);
   } else if (const auto* trouble = std::get_if<keeper::Trouble>(&message)) {

@@ -59,6 +59,8 @@ class LiveRun {
     std::optional<std::int64_t> prompt = {};
     // Set for an attempt that resumes after a decision.
     std::optional<Resumption> resumption = {};
+    // Set for a run whose standard input is streamed.
+    std::optional<keeper::StdinGrew> input = {};
   };
 
   // Facts for the supervisor.
@@ -66,6 +68,10 @@ class LiveRun {
   struct Changed {};
   // More output is available, or its end is known.
   struct OutputGrew {};
+  // Its keeper has read the stream of standard input up to here.
+  struct StdinRead {
+    std::uint64_t position = 0;
+  };
   // Reported after the commit.
   struct Asked {
     model::Approval approval;
@@ -80,7 +86,7 @@ class LiveRun {
   struct Lost {};
   // The keeper ended the run because no daemon renewed its lease. All output is stored.
   struct GivenUp {};
-  using Report = std::variant<Changed, OutputGrew, Asked, Granted, Over, Lost, GivenUp>;
+  using Report = std::variant<Changed, OutputGrew, StdinRead, Asked, Granted, Over, Lost, GivenUp>;
   // Must not destroy the run before it returns.
   using Reporter = std::function<void(const Report&)>;
 
@@ -112,6 +118,8 @@ class LiveRun {
   void end(model::RunEnding ending, base::Milliseconds grace, Done done);
   // Answers false if the buffer is full or nothing reads the input.
   void input(std::string bytes, std::function<void(bool)> done);
+  // There is more of the streamed standard input.
+  void grow_input(const keeper::StdinGrew& news) { send(news); }
   void renew_lease();
   void resize(int rows, int columns);
   void signal(int number);

@@ -69,6 +69,7 @@ void Supervisor::enqueue(RunPlan plan, StartTerms terms, RunAnswer answer) {
               if (!stored->is_new) return answer(std::move(stored->record));
               context_.crash_point("run.after_enqueue");
               queue_.add(id, priority);
+              stdin_.expect_sender(id);
               start_queued();
               // If it starts at once, the response is the record of the running run.
               if (const auto taken = taken_.find(id); taken != taken_.end()) {
@@ -93,6 +94,7 @@ void Supervisor::restore_queue(std::function<void()> done) {
           }
           settle_files(context_.folder.runs().string(), one.run, 1, one.nonce);
           queue_.add(one.run, one.priority);
+          stdin_.expect_sender(one.run);
         }
         done();
       });
@@ -180,6 +182,25 @@ void Supervisor::fail_taken(base::RunId run, const std::string& reason) {
         } else {
           finish_taking(run, std::unexpected(Error(ErrorCode::run_not_running, reason)));
         }
+      });
+}
+
+void Supervisor::break_off(base::RunId run) {
+  const std::string reason = "its standard input broke off: the client that sent it is gone";
+  if (LiveRun* live = find(run)) {
+    const auto grace = live->plan().profile.kill_grace;
+    live->end({model::RunStatus::failed, reason, {}}, grace, [](const std::expected<Run, Error>&) {});
+    return;
+  }
+  ask_store(
+      context_.ledger, context_.loop,
+      [run, reason](ledger::Transaction& transaction) {
+        const ledger::RunMove move{
+            .to = model::RunStatus::failed, .reason = reason, .only_from = model::RunStatus::queued};
+        return ledger::move_run(transaction, run, move);
+      },
+      [this](const std::expected<std::optional<Run>, Error>& failed) {
+        if (failed && *failed) tell_changed(**failed);
       });
 }
 

@@ -53,7 +53,15 @@ std::optional<store::ApprovalRow> find_last_question(ledger::Transaction& transa
 }  // namespace
 
 Supervisor::Supervisor(RuntimeContext& context, KillLeftovers kill)
-    : context_(context), kill_leftovers_(kill ? std::move(kill) : kill_leftovers) {}
+    : context_(context),
+      stdin_(context, {.grew =
+                           [this](base::RunId run) {
+                             const auto place = stdin_.find(run);
+                             LiveRun* live = find(run);
+                             if (live != nullptr && place) live->grow_input({place->position, place->has_ended});
+                           },
+                       .broke_off = [this](base::RunId run) { break_off(run); }}),
+      kill_leftovers_(kill ? std::move(kill) : kill_leftovers) {}
 
 std::vector<Supervisor::Found> Supervisor::find_attempts(ledger::Transaction& transaction,
                                                          std::optional<base::RunId> only) {
@@ -325,7 +333,10 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
     return try_later(std::move(found), std::move(done));
   }
   auto plan = launch ? read_plan(*launch) : std::nullopt;
-  const auto policy = plan ? plan->profile.on_interrupted : model::OnInterrupted::fail;
+  auto policy = plan ? plan->profile.on_interrupted : model::OnInterrupted::fail;
+  // Asking would be pointless.
+  const auto refusal = plan && plan->has_stdin ? stdin_.find_rerun_refusal(found.attempt.run) : std::nullopt;
+  if (refusal) policy = model::OnInterrupted::fail;
   // Its node fails as well, and sets its changes aside.
   if (policy == model::OnInterrupted::fail) {
     return settle_interruption(std::move(found), std::move(plan), policy, std::move(done));
@@ -352,10 +363,14 @@ void Supervisor::settle_interruption(Found found, std::optional<RunPlan> plan, m
   if (policy == model::OnInterrupted::rerun) policy = model::OnInterrupted::ask;
   ledger::QuestionFrame frame{.tool = found.record.tool_name};
   if (plan) frame = make_question_frame(context_, found.record, *plan, true);
+  const auto refusal = plan && plan->has_stdin ? stdin_.find_rerun_refusal(found.attempt.run) : std::nullopt;
+  std::string reason = "interrupted after it began";
+  if (refusal) reason += "; it is not run again: " + *refusal;
   ask_store(
       context_.ledger, context_.loop,
-      [found, policy, frame](ledger::Transaction& transaction) {
-        return store_interruption(transaction, found.attempt.run, found.attempt.claim, frame, policy);
+      [found, policy, frame, reason](ledger::Transaction& transaction) {
+        return store_interruption(transaction, found.attempt.run, found.attempt.claim, frame,
+                                  Interruption(policy, reason));
       },
       [this, found, done](std::expected<StoredEnd, Error> stored) {
         if (!stored) return try_later(found, done);

@@ -63,7 +63,14 @@ void Supervisor::resume(base::RunId run, base::ApprovalId grant) {
     if (launch.is_out_of_reach) return resume_later(run, grant);
     // The run belongs to another host, which has its launch file; or the file is gone.
     resuming_.erase(grant);
-    fail_resume(run, grant);
+    fail_resume(run, grant, "its launch file is gone; start a new run");
+    return;
+  }
+  // APR-5: the next attempt gets the same launch, and the standard input belongs to it.
+  const auto refusal = launch.plan->has_stdin ? stdin_.find_rerun_refusal(run) : std::nullopt;
+  if (refusal) {
+    resuming_.erase(grant);
+    fail_resume(run, grant, "it cannot be started again: " + *refusal);
     return;
   }
   auto shared = std::make_shared<RunPlan>(std::move(*launch.plan));
@@ -144,16 +151,15 @@ void Supervisor::resume_with(base::RunId run, base::ApprovalId grant, RunPlan pl
       });
 }
 
-void Supervisor::fail_resume(base::RunId run, base::ApprovalId grant) {
+void Supervisor::fail_resume(base::RunId run, base::ApprovalId grant, const std::string& reason) {
   ask_store(
       context_.ledger, context_.loop,
-      [run, grant, host = context_.host](ledger::Transaction& transaction) -> std::optional<Run> {
+      [run, grant, reason, host = context_.host](ledger::Transaction& transaction) -> std::optional<Run> {
         const auto granted = ledger::find_granted(transaction.session(), host, max_granted);
         const bool is_ours = std::ranges::any_of(
             granted, [&](const ledger::GrantedRun& one) { return one.run == run && one.approval == grant; });
         if (!is_ours) return std::nullopt;
-        return ledger::move_run(transaction, run,
-                                {.to = model::RunStatus::failed, .reason = "its launch file is gone; start a new run"});
+        return ledger::move_run(transaction, run, {.to = model::RunStatus::failed, .reason = reason});
       },
       [this](std::expected<std::optional<Run>, Error> failed) {
         if (failed && *failed) tell_changed(**failed);

@@ -152,15 +152,15 @@ StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& 
 }
 
 StoredEnd store_interruption(ledger::Transaction& transaction, base::RunId run, const ledger::AttemptClaim& claim,
-                             const ledger::QuestionFrame& frame, model::OnInterrupted policy) {
+                             const ledger::QuestionFrame& frame, const Interruption& interruption) {
   if (!ledger::is_current(transaction, ledger::lock_run(transaction, run).run, claim)) return {};
   withdraw_prompts(transaction, run);
   const auto before = ledger::find_question_of(transaction.session(), run, claim.attempt);
   // An earlier question goes first: approving it restarts the run.
   const bool has_asked = before && (before->approval.status == model::ApprovalStatus::pending || !before->is_settled);
-  const bool asks = has_asked || policy == model::OnInterrupted::ask;
+  const bool asks = has_asked || interruption.policy == model::OnInterrupted::ask;
   const RunMove move{.to = asks ? RunStatus::waiting_approval : RunStatus::failed,
-                     .reason = "interrupted after it began",
+                     .reason = interruption.reason,
                      .ends_attempt = true};
   StoredEnd stored{.run = ledger::move_run(transaction, run, move, claim)};
   if (!stored.run || !asks || has_asked) return stored;

@@ -47,8 +47,14 @@ StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& 
 
 // RUN-13: the attempt began and was lost. As `on_interrupted` says, the run asks or fails; `rerun` is left to the
 // caller.
+struct Interruption {
+  Interruption(model::OnInterrupted chosen) : policy(chosen) {}
+  Interruption(model::OnInterrupted chosen, std::string why) : policy(chosen), reason(std::move(why)) {}
+  model::OnInterrupted policy;
+  std::string reason = "interrupted after it began";
+};
 StoredEnd store_interruption(ledger::Transaction& transaction, base::RunId run, const ledger::AttemptClaim& claim,
-                             const ledger::QuestionFrame& frame, model::OnInterrupted policy);
+                             const ledger::QuestionFrame& frame, const Interruption& interruption);
 
 // Why a command could not be started, and the exit code that a shell would give.
 struct StartFailure {

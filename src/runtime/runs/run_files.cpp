@@ -37,6 +37,8 @@ os::Folder make_beneath(const std::string& folder, const std::string& name) {
 void write_files(const os::Folder& folder, const std::string& name, const RunPlan& plan) {
   if (!folder.replace_file(keeper::launch_name, keeper::encode_launch(make_launch(plan)))) fail("the launch", name);
   if (plan.prompt && !folder.replace_file(keeper::prompt_name, *plan.prompt)) fail("the prompt", name);
+  const auto input = [] { return keeper::encode_stdin_head({}); };
+  if (plan.has_stdin && !folder.replace_file(keeper::stdin_name, input())) fail("the standard input", name);
 }
 
 bool is_there(const fs::path& path) {

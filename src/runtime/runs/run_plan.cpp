@@ -163,6 +163,16 @@ std::expected<RunPlan, Error> make_plan(model::ToolProfile profile, const wire::
   if (plan.tool.empty()) plan.tool = plan.argv.front();
   plan.tool = std::string(base::truncate_utf8(base::replace_invalid_utf8(plan.tool), base::limits::name_bytes));
   if (!has_place && request.prompt) plan.prompt = request.prompt;
+  const bool is_input_free = plan.profile.mode == model::RunMode::pipe && !plan.prompt;
+  const auto input = request.standard_input.value_or(model::StandardInput::none);
+  if (input == model::StandardInput::required && !is_input_free) {
+    return std::unexpected(
+        Error(ErrorCode::run_bad_request,
+              fmt::format("{} takes no standard input: it has {}", base::quoted(plan.tool),
+                          plan.prompt ? "its prompt there" : "a terminal, or an open stream (`mode`)"),
+              "start it without --stdin"));
+  }
+  plan.has_stdin = is_input_free && input != model::StandardInput::none;
   plan.cwd = request.cwd;
   plan.environment = make_environment(request, plan.profile);
   plan.rows = request.rows;
@@ -193,6 +203,7 @@ keeper::Launch make_launch(const RunPlan& plan) {
   settings.set("profile", json::to_value(plan.profile));
   settings.set("rows", base::Value::integer(plan.rows));
   settings.set("columns", base::Value::integer(plan.columns));
+  if (plan.has_stdin) settings.set("stdin", base::Value::boolean(true));
   if (!plan.may_ask) settings.set("may_ask", base::Value::boolean(false));
   launch.settings = json::encode(settings);
   return launch;
@@ -221,6 +232,7 @@ std::optional<RunPlan> read_plan(std::string_view bytes) {
   plan.rows = size("rows", plan.rows);
   plan.columns = size("columns", plan.columns);
   plan.may_ask = settings->find("may_ask") == nullptr;
+  plan.has_stdin = settings->find("stdin") != nullptr;
   return plan;
 }
 

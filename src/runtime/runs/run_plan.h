@@ -38,6 +38,8 @@ struct RunPlan {
   // RUN-14: it obeys `max_parallel_runs`.
   bool is_queued = false;
   int priority = 0;
+  // RUN-9: a client streams its standard input.
+  bool has_stdin = false;
 };
 
 // RUN-8: whether every tool gets this variable from the caller's environment.

@@ -152,6 +152,7 @@ void Supervisor::start_with(RunPlan plan, StartTerms terms, IdleKeeper keeper, R
 
 LiveRun& Supervisor::add(LiveRun::Start start) {
   const base::RunId id = start.record.tool_run_id;
+  if (start.plan.has_stdin) start.input = stdin_.begin_attempt(id);
   auto live = std::make_unique<LiveRun>(context_, std::move(start),
                                         [this, id](const LiveRun::Report& report) { on_report(id, report); });
   LiveRun& added = *runs_.insert_or_assign(id, std::move(live)).first->second;
@@ -164,6 +165,8 @@ void Supervisor::on_report(base::RunId id, const LiveRun::Report& report) {
     tell_changed(find(id)->record());
   } else if (std::holds_alternative<LiveRun::OutputGrew>(report)) {
     tell_followers(id);
+  } else if (const auto* read = std::get_if<LiveRun::StdinRead>(&report)) {
+    stdin_.on_read(id, read->position);
   } else if (const auto* asked = std::get_if<LiveRun::Asked>(&report)) {
     context_.inbox.post(QuestionAsked{asked->approval});
   } else if (const auto* granted = std::get_if<LiveRun::Granted>(&report)) {
@@ -195,6 +198,7 @@ void Supervisor::lose(base::RunId run) {
 void Supervisor::remove(base::RunId run) {
   lifetime_hooks_.close(run);
   runs_.erase(run);
+  stdin_.end_attempt(run);
   perform_late_cancels(run);
 }
 
@@ -309,12 +313,15 @@ void Supervisor::tell_followers(base::RunId run) {
 void Supervisor::clean_up(base::RunId run) {
   const fs::path folder = run_folder(context_, run);
   std::error_code error;
-  fs::remove(folder / keeper::launch_name, error);
+  fs::remove(folder / keeper::stdin_name, error);
+  stdin_.close(run);
   fs::remove(folder / keeper::prompt_name, error);
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with(fingerprint_file({})) || is_draft(name)) fs::remove(entry.path(), error);
   }
+  // Last: where it is left, the next daemon cleans up.
+  fs::remove(folder / keeper::launch_name, error);
 }
 
 Loop::Hold Supervisor::wait(Wait wait, std::function<void(const Run&)> over) {

@@ -18,6 +18,7 @@
 #include "runtime/runs/leftovers.h"
 #include "runtime/runs/live_run.h"
 #include "runtime/runs/run_queue.h"
+#include "runtime/runs/stdin_streams.h"
 
 namespace reeve::runtime {
 
@@ -54,6 +55,8 @@ class Supervisor {
   // Starts queued runs as far as there are slots for them.
   void start_queued();
   RunQueue& queue() noexcept { return queue_; }
+  // RUN-9
+  StdinStreams& stdin_streams() noexcept { return stdin_; }
 
   // RUN-13. Called once, before anything is started. Calls `done` when every run has been examined.
   void recover(std::function<void()> done);
@@ -170,7 +173,9 @@ class Supervisor {
 
   void resume_with(base::RunId run, base::ApprovalId grant, RunPlan plan, IdleKeeper keeper);
   void resume_later(base::RunId run, base::ApprovalId grant);
-  void fail_resume(base::RunId run, base::ApprovalId grant);
+  void fail_resume(base::RunId run, base::ApprovalId grant, const std::string& reason);
+  // Ends a run that is queued or has a process, because its standard input is incomplete.
+  void break_off(base::RunId run);
 
   // RUN-13.
   struct Found {
@@ -230,6 +235,7 @@ class Supervisor {
   bool has_begun_queue_ = false;
   // Queued runs that are being started, and who waits for the response about them.
   std::map<base::RunId, RunAnswer> taken_;
+  StdinStreams stdin_;
   KillLeftovers kill_leftovers_;
   // Lets callbacks detect that this object is gone.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
