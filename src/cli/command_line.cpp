@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/familiar_words.h"
 #include "cli/scope.h"
 #include "cli/sources.h"
 
@@ -303,8 +304,10 @@ ParsedLine parse_command_line(const std::vector<std::string>& words) {
   if (!split.unknown.empty()) {
     const std::vector<std::string> known = next_words(split.path);
     const std::string prefix = split.path.empty() ? "reeve " : fmt::format("reeve {} ", split.path);
-    return UsageError{fmt::format("unknown command {}", base::quoted(prefix + split.unknown)),
-                      did_you_mean(split.unknown, known, prefix), split.path};
+    std::string hint = split.path.empty() ? find_familiar(split.unknown, split.rest) : std::string();
+    if (hint.empty()) hint = did_you_mean(split.unknown, known, prefix);
+    return UsageError{fmt::format("unknown command {}", base::quoted(prefix + split.unknown)), std::move(hint),
+                      split.path};
   }
   if (const Command* command = find_command(split.path)) return CallParser(*command).parse(split.rest);
   if (is_given("--version")) return ParsedCall{find_command("version"), find_common_options(words)};
@@ -344,6 +347,7 @@ std::optional<HelpWanted> find_help(const std::string& name) {
 }
 
 std::string suggest_command(const std::string& name) {
+  if (std::string hint = find_familiar(name, {}); !hint.empty()) return hint;
   std::set<std::string> known;
   for (const Command& command : all_commands()) {
     known.emplace(command.name);

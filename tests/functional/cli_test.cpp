@@ -141,6 +141,15 @@ TEST_F(Cli, usage_errors_come_with_a_suggestion) {
       {{"runs", "--limit", "0"}, "--limit must be 1 to 10000", ""},
       {{"logs"}, "which run? Give an id (TR-17) or --all", "reeve logs --all"},
       {{"events", "--since", "-1x"}, "is not a valid event number", "0 for all"},
+      // Commands of other tools.
+      {{"ps"}, "unknown command `reeve ps`", "`reeve runs` lists runs"},
+      {{"status", "EX-9"}, "unknown command `reeve status`", "`reeve flow show EX-9`"},
+      {{"kill", "-9", "tr-5"}, "unknown command `reeve kill`", "`reeve cancel TR-5`"},
+      {{"retry", "EX-9"}, "unknown command `reeve retry`", "`reeve flow retry EX-9`"},
+      {{"watch", "TR-5"}, "unknown command `reeve watch`", "`reeve logs -f TR-5`"},
+      {{"inbox"}, "unknown command `reeve inbox`", "`reeve approvals`"},
+      {{"rm", "TR-5"}, "unknown command `reeve rm`", "records are kept"},
+      {{"help", "ps"}, "unknown command `ps`", "`reeve runs`"},
   };
   for (const Mistake& mistake : mistakes) {
     const Outcome outcome = reeve(mistake.words);

@@ -1,0 +1,65 @@
+#include "cli/familiar_words.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/id.h"
+#include "base/text.h"
+
+namespace reeve::cli {
+
+namespace {
+
+struct FamiliarWord {
+  std::string_view word;
+  // With {} for the id, or the run's placeholder.
+  std::string_view for_run;
+  // If an execution needs another command.
+  std::string_view for_execution = {};
+};
+
+constexpr std::array familiar_words = {
+    FamiliarWord{"ps", "`reeve runs` lists runs; `reeve` alone shows what needs you now"},
+    FamiliarWord{"ls", "`reeve runs` lists runs, `reeve flow list` executions"},
+    FamiliarWord{"list", "`reeve runs` lists runs, `reeve flow list` executions"},
+    FamiliarWord{"status", "`reeve show {}` shows one; `reeve` alone shows what needs you now",
+                 "`reeve flow show {}` shows it; `reeve` alone shows what needs you now"},
+    FamiliarWord{"top", "`reeve` alone shows what needs you now; `reeve web` opens the page"},
+    FamiliarWord{"kill", "`reeve cancel {}` ends it; with `--kill`, without a grace period"},
+    FamiliarWord{"abort", "`reeve cancel {}`"},
+    FamiliarWord{"retry", "for an execution: `reeve flow retry EX`", "`reeve flow retry {}`"},
+    FamiliarWord{"restart", "for an execution: `reeve flow retry EX`", "`reeve flow retry {}`"},
+    FamiliarWord{"watch", "`reeve logs -f {}` follows its output; `reeve attach {}` also types into it",
+                 "`reeve wait {}` shows it until it ends"},
+    FamiliarWord{"tail", "`reeve logs -f {}`"},
+    FamiliarWord{"inbox", "`reeve approvals` lists the questions that wait for you"},
+    FamiliarWord{"questions", "`reeve approvals` lists the questions that wait for you"},
+    FamiliarWord{"allow", "`reeve approve AP`"},
+    FamiliarWord{"accept", "`reeve approve AP`"},
+    FamiliarWord{"rm", "records are kept; `reeve cancel {}` ends a live one"},
+    FamiliarWord{"delete", "records are kept; `reeve cancel {}` ends a live one"},
+    FamiliarWord{"exec", "`reeve run -- COMMAND`"},
+    FamiliarWord{"start", "`reeve run -- COMMAND` runs a command, `reeve flow run FILE` a workflow"},
+    FamiliarWord{"diff", "`reeve patch show PA`"},
+};
+
+}  // namespace
+
+std::string find_familiar(std::string_view word, const std::vector<std::string>& rest) {
+  const std::string lower = base::to_ascii_lower(word);
+  const auto* const found = std::ranges::find(familiar_words, lower, &FamiliarWord::word);
+  if (found == familiar_words.end()) return {};
+  for (const std::string& given : rest) {
+    const auto execution = base::ExecutionId::parse(given);
+    const auto run = base::RunId::parse(given);
+    if (!execution && !run) continue;
+    const bool has_own = execution && !found->for_execution.empty();
+    return fmt::format(fmt::runtime(has_own ? found->for_execution : found->for_run),
+                       execution ? execution->text() : run->text());
+  }
+  return fmt::format(fmt::runtime(found->for_run), "TR");
+}
+
+}  // namespace reeve::cli
