@@ -120,6 +120,8 @@ TEST_F(FlowControl, cancel_ends_every_process_tree_and_starts_nothing) {
   ASSERT_TRUE(eventually([&] { return effect_count("+") == 2 && tools().size() >= 6; }));
   const Outcome cancelled = reeve({"flow", "cancel", id, "--reason", "wrong branch"});
   EXPECT_EQ(cancelled.code, 0) << cancelled.err;
+  EXPECT_THAT(cancelled.out, AllOf(HasSubstr(id + "\tcancelled\n"), HasSubstr("\tending\tb1\t"),
+                                   HasSubstr("\tending\tb2\t"), Not(HasSubstr("join"))));
   const Members ended = execution(id);
   EXPECT_EQ(ended.at("status"), "cancelled");
   EXPECT_THAT(ended.at("reason"), HasSubstr("wrong branch"));

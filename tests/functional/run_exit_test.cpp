@@ -9,6 +9,7 @@
 namespace reeve {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::Members;
@@ -75,7 +76,10 @@ TEST_F(RunExit, exit_90_makes_the_run_wait_for_an_approval) {
     has_asked = has_asked || (line["event"] == "approval_needed" && line["tool_run_id"] == "TR-1");
   EXPECT_TRUE(has_asked);
   // RUN-15: there is no process to end, but the run can be cancelled.
-  EXPECT_EQ(reeve({"cancel", "TR-1"}).code, 0);
+  const Outcome cancelled = reeve({"cancel", "TR-1"});
+  EXPECT_EQ(cancelled.code, 0) << cancelled.err;
+  // It says what it ended.
+  EXPECT_THAT(cancelled.out, AllOf(HasSubstr("cancelled: "), HasSubstr(" exit 90\n"), HasSubstr("AP-1\tclosed\t\t")));
   EXPECT_EQ(show("TR-1")["status"], "cancelled");
 }
 

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/commands/cancelled_work.h"
 #include "cli/commands/flow_cancel.h"
 #include "cli/connect.h"
 #include "client/runs.h"
+#include "view/run_text.h"
 #include "view/status.h"
 
 namespace reeve::cli {
@@ -22,6 +25,7 @@ ExitCode run(const Call& call) {
     return cancel_execution(call, daemon, *execution);
   }
   const base::RunId id = find_run(daemon, call.arguments.positional(0));
+  const CancelledWork work = CancelledWork::find(daemon, id);
   const auto record = client::cancel_run(
       daemon, id, {.reason = call.arguments.value("--reason"), .kill = call.arguments.has("--kill")});
   if (call.is_json) {
@@ -30,7 +34,9 @@ ExitCode run(const Call& call) {
   }
   // The process tree may still be in its grace time.
   const bool is_over = model::is_final(record.run.status);
-  fmt::print("{} {}\n", id.text(), is_over ? view::status_text(record.run.status, call.out) : "is being cancelled");
+  fmt::print("{} {}: {}\n", id.text(), is_over ? view::status_text(record.run.status, call.out) : "is being cancelled",
+             base::visible(view::command_text(record.run.argv)));
+  work.print(call);
   if (!is_over) print_next(call, fmt::format("reeve wait {}", id.text()));
   return ExitCode::done;
 }
@@ -44,7 +50,7 @@ Command make_cancel() {
       .about =
           R"(Sends SIGTERM to the whole process tree, and SIGKILL after the tool's grace time; children that left the
 process group are ended too. The record says who cancelled it and why. For an execution, all of its runs
-are ended this way.
+are ended this way. Names what it ended, and the questions that no longer need an answer.
 
 Exit codes: 0 done, 3 no such run or execution, 4 it has already ended.)",
       .examples = {{"reeve cancel TR-17", ""}, {"reeve cancel @last --reason \"wrong branch\"", "say why"}},

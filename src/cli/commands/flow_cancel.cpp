@@ -2,24 +2,29 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/commands/cancelled_work.h"
 #include "cli/connect.h"
 #include "view/status.h"
 
 namespace reeve::cli {
 
 ExitCode cancel_execution(const Call& call, client::Daemon& daemon, base::ExecutionId id) {
+  const CancelledWork work = CancelledWork::find(daemon, id);
   const auto record = client::cancel_execution(daemon, id, call.arguments.value("--reason"));
   if (call.is_json) {
     print_json(call, record.wire);
     return ExitCode::done;
   }
   if (call.out_is_terminal) {
-    fmt::print("{} {}\n", id.text(), view::status_text(record.execution.status, call.out));
+    fmt::print("{} {}: {}\n", id.text(), view::status_text(record.execution.status, call.out),
+               base::visible(record.execution.workflow_name));
   } else {
     fmt::print("{}\t{}\n", id.text(), base::spell(record.execution.status));
   }
+  work.print(call);
   return ExitCode::done;
 }
 
@@ -38,7 +43,8 @@ Command make_flow_cancel() {
       .summary = "Cancel an execution and everything it runs",
       .about =
           R"(Nothing more is started; running tools are ended with their whole process trees, pending questions no
-longer need an answer, and subgraphs are cancelled too. The record says who cancelled it and why.
+longer need an answer, and subgraphs are cancelled too. The record says who cancelled it and why. Names the
+runs and questions that it ended.
 
 Exit codes: 0 done, 3 no such execution, 4 it has already ended.)",
       .examples = {{"reeve flow cancel EX-9", ""}, {"reeve flow cancel @last --reason \"wrong branch\"", "say why"}},
