@@ -40,6 +40,16 @@ RunRecord create_run(Daemon& daemon, const Value& request) { return make_record(
 
 RunRecord get_run(Daemon& daemon, base::RunId id) { return make_record(daemon.get(path_of(id))); }
 
+std::optional<wire::RunProcess> find_process(Daemon& daemon, base::RunId id) {
+  try {
+    return decode<wire::RunProcess>(daemon.get(path_of(id, "/process")));
+  } catch (const Refusal& refusal) {
+    // It has ended or belongs to another host, or the daemon is older.
+    if (refusal.status() == 409 || refusal.status() == 404) return std::nullopt;
+    throw;
+  }
+}
+
 std::vector<RunRecord> list_runs(Daemon& daemon, const std::vector<std::string>& statuses, std::size_t limit,
                                  const std::optional<std::string>& project) {
   std::string target = "/api/runs?";

@@ -11,6 +11,7 @@
 
 #include "client/daemon.h"
 #include "model/run.h"
+#include "wire/run_process.h"
 
 // Requests about runs.
 namespace reeve::client {
@@ -23,6 +24,8 @@ struct RunRecord {
 
 RunRecord create_run(Daemon& daemon, const base::Value& request);
 RunRecord get_run(Daemon& daemon, base::RunId id);
+// Its live processes; nothing if it has none on the daemon's host.
+std::optional<wire::RunProcess> find_process(Daemon& daemon, base::RunId id);
 // Newest first; all statuses if none is given. `project`: the path of the only project to list.
 std::vector<RunRecord> list_runs(Daemon& daemon, const std::vector<std::string>& statuses, std::size_t limit,
                                  const std::optional<std::string>& project = {});

@@ -29,7 +29,8 @@ std::optional<ProcessStat> read_process_stat(pid_t pid) {
   constexpr std::size_t last_time = 14;
   constexpr std::size_t threads = 17;
   constexpr std::size_t started = 19;
-  if (fields.size() <= started || fields[0].empty()) return std::nullopt;
+  constexpr std::size_t resident = 21;
+  if (fields.size() <= resident || fields[0].empty()) return std::nullopt;
   const auto number = [&](std::size_t field) { return parse_unsigned(fields[field]); };
   std::uint64_t ticks = 0;
   for (std::size_t field = first_time; field <= last_time; ++field) ticks += number(field);
@@ -39,7 +40,8 @@ std::optional<ProcessStat> read_process_stat(pid_t pid) {
                      number(terminal),
                      fields[0][0],
                      ticks,
-                     number(threads)};
+                     number(threads),
+                     number(resident)};
 }
 
 }  // namespace reeve::os

@@ -19,6 +19,7 @@ struct ProcessStat {
   // Of the process itself and the children that it has waited for.
   std::uint64_t cpu_ticks = 0;
   std::uint64_t threads = 0;
+  std::uint64_t resident_pages = 0;
 };
 
 // Nullopt if there is no such process.

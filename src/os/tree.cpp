@@ -196,10 +196,13 @@ TreeEnd kill_descendants(std::chrono::milliseconds timeout, pid_t keep) {
 
 TreeActivity measure_activity(pid_t root) {
   static const auto ticks_per_second = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   TreeActivity activity;
   std::uint64_t ticks = 0;
   for (const ProcessStat& stat : find_below(root)) {
     ticks += stat.cpu_ticks;
+    activity.memory_bytes += stat.resident_pages * page;
+    ++activity.processes;
     activity.io_bytes += read_io_bytes(stat.id.pid);
   }
   activity.cpu = std::chrono::milliseconds(ticks * 1'000 / ticks_per_second);

@@ -49,6 +49,9 @@ void collect_children(pid_t keep) noexcept;
 struct TreeActivity {
   std::chrono::milliseconds cpu{0};
   std::uint64_t io_bytes = 0;
+  // Now: resident memory, in which shared pages count once for each process, and the number of processes.
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t processes = 0;
 };
 TreeActivity measure_activity(pid_t root);
 

@@ -72,6 +72,25 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+// One field of one record.
+std::string detail(std::string_view key, const std::string& value, const Style& style, bool is_for_terminal) {
+  if (value.empty()) return {};
+  if (!is_for_terminal) return fmt::format("{}\t{}\n", key, base::visible(value));
+  return fmt::format("{}{}\n", style.paint(Tint::dim, fmt::format("{:<19}", key)), base::visible(value));
+}
+
+std::string moment_text(const std::optional<WallTime>& moment, const std::optional<WallTime>& now) {
+  if (!moment) return {};
+  return now ? fmt::format("{} ({} ago)", base::format_time(*moment), age_text(*now - *moment))
+             : base::format_time(*moment);
+}
+
+// "45.2 MiB"
+std::string memory_text(std::int64_t bytes) {
+  constexpr double mebibyte = 1024.0 * 1024.0;
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / mebibyte);
+}
+
 }  // namespace
 
 std::string run_note(const Run& run, WallTime now) {
@@ -133,17 +152,10 @@ std::string run_details(const Run& run, const std::vector<model::Approval>& aske
                         std::optional<WallTime> now) {
   std::string text;
   const auto line = [&](std::string_view key, const std::string& value) {
-    if (value.empty()) return;
-    if (!now) {
-      text += fmt::format("{}\t{}\n", key, base::visible(value));
-    } else {
-      text += fmt::format("{}{}\n", style.paint(Tint::dim, fmt::format("{:<19}", key)), base::visible(value));
-    }
+    text += detail(key, value, style, now.has_value());
   };
   const auto time = [&](std::string_view key, const std::optional<WallTime>& moment) {
-    if (!moment) return;
-    line(key, now ? fmt::format("{} ({} ago)", base::format_time(*moment), age_text(*now - *moment))
-                  : base::format_time(*moment));
+    line(key, moment_text(moment, now));
   };
   if (now) {
     text += fmt::format("{}  {}  {}\n\n", style.paint(Tint::bold, run.tool_run_id.text()), base::visible(run.tool_name),
@@ -178,6 +190,39 @@ std::string run_details(const Run& run, const std::vector<model::Approval>& aske
     line("tool_error", error.tool ? *error.tool + ": " + error.message : error.message);
   }
   for (const auto& [key, value] : run.metadata) line("meta." + key, value);
+  return text;
+}
+
+std::string process_details(const wire::RunProcess& process, const Style& style, std::optional<WallTime> now) {
+  std::string text;
+  const auto line = [&](std::string_view key, const std::string& value) {
+    text += detail(key, value, style, now.has_value());
+  };
+  const auto span = [&](std::int64_t ms) { return now ? span_text(base::Milliseconds(ms)) : fmt::format("{}", ms); };
+  const auto limit = [&](const std::optional<std::int64_t>& ms) {
+    return ms ? base::format_duration(base::Milliseconds(*ms)) : std::string("off");
+  };
+  // The record has the other two clocks, and leaves out those that never moved.
+  if (!process.last_output_at) line("last_output_at", "never");
+  if (!process.last_heartbeat_at) line("last_heartbeat_at", "never");
+  line("last_activity_at", process.last_activity_at ? moment_text(process.last_activity_at, now) : "never");
+  if (now) {
+    line("timeout", process.time_left_ms
+                        ? fmt::format("{}, {} left", limit(process.timeout_ms), span(*process.time_left_ms))
+                        : limit(process.timeout_ms));
+    line("no_output_timeout", fmt::format("{}, then {}", limit(process.no_output_timeout_ms),
+                                          process.on_stall == model::OnStall::kill ? "kill" : "mark as stalled"));
+    line("memory", memory_text(process.memory_bytes));
+  } else {
+    line("timeout", limit(process.timeout_ms));
+    line("time_left_ms", process.time_left_ms ? span(*process.time_left_ms) : "");
+    line("no_output_timeout", limit(process.no_output_timeout_ms));
+    line("on_stall", std::string(base::spell(process.on_stall)));
+    line("memory_bytes", fmt::format("{}", process.memory_bytes));
+  }
+  line(now ? "cpu" : "cpu_ms", span(process.cpu_ms));
+  line("pid", process.pid ? fmt::format("{}", *process.pid) : "");
+  line("processes", fmt::format("{}", process.processes));
   return text;
 }
 

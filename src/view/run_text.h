@@ -9,6 +9,7 @@
 #include "model/run.h"
 #include "view/style.h"
 #include "view/table.h"
+#include "wire/run_process.h"
 
 // Runs as text for people.
 namespace reeve::view {
@@ -24,6 +25,8 @@ void add_runs(Table& table, const std::vector<model::Run>& runs, const Style& st
 // One run in full, one field per line, without those that do not apply. `asked`: its pending questions. `now` as above.
 std::string run_details(const model::Run& run, const std::vector<model::Approval>& asked, const Style& style,
                         std::optional<base::WallTime> now);
+// Its live processes, in the same form: the clocks that the record lacks, limits, CPU and memory.
+std::string process_details(const wire::RunProcess& process, const Style& style, std::optional<base::WallTime> now);
 
 // By urgency: runs that wait for a person first (UX), otherwise in the given order.
 std::vector<model::Run> by_attention(std::vector<model::Run> runs);

@@ -47,10 +47,17 @@ ExitCode show_run(const Call& call, client::Daemon& daemon, const std::string& w
     return ExitCode::done;
   }
   const std::vector<model::Approval> asked = find_asked(daemon, record.run);
+  std::optional<base::WallTime> now;
+  if (call.out_is_terminal) now = base::SystemClock().wall_now();
+  std::string text = view::run_details(record.run, asked, call.out, now);
+  if (!model::is_final(record.run.status)) {
+    const auto process = client::find_process(daemon, record.run.tool_run_id);
+    if (process) text += view::process_details(*process, call.out, now);
+  }
   if (!call.out_is_terminal) {
-    fmt::print("{}", view::run_details(record.run, asked, call.out, {}));
+    fmt::print("{}", text);
   } else {
-    fmt::print("{}\n", view::run_details(record.run, asked, call.out, base::SystemClock().wall_now()));
+    fmt::print("{}\n", text);
     print_next(call, next_for(record.run, asked));
   }
   return ExitCode::done;
@@ -147,7 +154,8 @@ Command make_show() {
       .about = R"(When piped, each line has a field name and its value, separated by a tab; fields that do not apply are
 omitted. With `--json`, prints the record as the API returns it.
 
-A waiting run is shown with its question. An approval is shown with what would run if approved (command,
+A live run is shown with its three clocks (last output, last heartbeat, last CPU or I/O), its limits, pid, CPU
+time and memory. A waiting run is shown with its question. An approval is shown with what would run if approved (command,
 folder, digest) or, if a workflow asks, with what its nodes have changed so far. A patch is shown with its
 history and diff. Tasks are those created by `reeve import`.
 

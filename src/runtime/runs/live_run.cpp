@@ -160,6 +160,7 @@ void LiveRun::begin(Loop::Own<KeeperLink> link) {
   context_.crash_point("run.after_assign");
   send(keeper::Go{});
   context_.keepers.note_begun();
+  keep_sampling();
   handle(engine::RunBegun{});
 }
 
@@ -169,6 +170,7 @@ void LiveRun::adopt(os::Fd socket) {
   context_.log.grew(record().tool_run_id);
   renew_lease();
   if (start_.input) send(*start_.input);
+  keep_sampling();
   const auto last = find_last_question(start_);
   if (last && last->must_be_typed) terminal_.decision = start_.question;
   handle(engine::RunAdopted{.question = last, .has_result = start_.has_result});
@@ -181,7 +183,9 @@ void LiveRun::conclude(keeper::ExitRecord exit) {
 }
 
 void LiveRun::on_keeper_message(const keeper::FromKeeper& message) {
-  if (std::holds_alternative<keeper::Grew>(message)) {
+  if (const auto* started = std::get_if<keeper::Started>(&message)) {
+    tool_pid_ = static_cast<pid_t>(started->pid);
+  } else if (std::holds_alternative<keeper::Grew>(message)) {
     context_.log.grew(record().tool_run_id);
     report_(OutputGrew{});
   } else if (const auto* prompt = std::get_if<keeper::Prompt>(&message)) {
@@ -269,10 +273,47 @@ void LiveRun::signal(int number) { send(keeper::Signal{number}); }
 void LiveRun::on_timer(engine::RunTimer timer) {
   engine::TimerFired fired{.timer = timer};
   if (timer == engine::RunTimer::silence && engine::needs_activity(state_, context_.loop.now())) {
-    const os::TreeActivity activity = os::measure_activity(start_.keeper_pid);
+    const os::TreeActivity activity = sample_activity();
     fired.activity = {activity.cpu, activity.io_bytes};
   }
   handle(fired);
+}
+
+os::TreeActivity LiveRun::sample_activity() {
+  const os::TreeActivity activity = os::measure_activity(start_.keeper_pid);
+  activity_.note(activity, context_.clock.wall_now());
+  return activity;
+}
+
+void LiveRun::keep_sampling() {
+  sampling_ = context_.loop.at(context_.loop.now() + ActivityClock::interval, [this] {
+    if (has_exited()) return;
+    sample_activity();
+    keep_sampling();
+  });
+}
+
+wire::RunProcess LiveRun::describe_process() {
+  const auto count = [](const std::optional<base::Milliseconds>& limit) {
+    return limit ? std::optional(limit->count()) : std::nullopt;
+  };
+  const os::TreeActivity now = sample_activity();
+  wire::RunProcess process{.tool_run_id = record().tool_run_id, .attempt = claim().attempt};
+  if (tool_pid_ != 0) process.pid = tool_pid_;
+  process.keeper_pid = start_.keeper_pid;
+  process.processes = static_cast<std::int64_t>(now.processes);
+  process.cpu_ms = now.cpu.count();
+  process.memory_bytes = static_cast<std::int64_t>(now.memory_bytes);
+  process.io_bytes = static_cast<std::int64_t>(now.io_bytes);
+  process.last_output_at = record().last_output_at;
+  process.last_heartbeat_at = record().last_heartbeat_at;
+  process.last_activity_at = activity_.last();
+  process.timeout_ms = count(start_.plan.profile.timeout.after);
+  process.time_left_ms = count(engine::time_left(state_, context_.loop.now()));
+  process.no_output_timeout_ms = count(state_.terms.no_output_timeout.after);
+  process.on_stall = state_.terms.on_stall;
+  process.liveness = state_.terms.liveness;
+  return process;
 }
 
 void LiveRun::perform(const engine::SetTimer& action) {

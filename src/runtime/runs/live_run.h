@@ -19,6 +19,7 @@
 #include "runtime/loop/runtime_context.h"
 #include "runtime/loop/serial_queue.h"
 #include "runtime/output/log_thread.h"
+#include "runtime/runs/activity_clock.h"
 #include "runtime/runs/attempt_news.h"
 #include "runtime/runs/input_tickets.h"
 #include "runtime/runs/keeper_link.h"
@@ -27,6 +28,7 @@
 #include "runtime/runs/run_end.h"
 #include "runtime/runs/run_plan.h"
 #include "term/question.h"
+#include "wire/run_process.h"
 
 namespace reeve::runtime {
 
@@ -124,6 +126,9 @@ class LiveRun {
   void resize(int rows, int columns);
   void signal(int number);
 
+  // Its processes now, its clocks and its limits.
+  wire::RunProcess describe_process();
+
   const model::Run& record() const noexcept { return start_.record; }
   const ledger::AttemptClaim& claim() const noexcept { return start_.claim; }
   pid_t keeper_pid() const noexcept { return start_.keeper_pid; }
@@ -148,6 +153,8 @@ class LiveRun {
   // Whether an exit record with this attempt's nonce exists.
   bool read_exit_record();
   void on_timer(engine::RunTimer timer);
+  os::TreeActivity sample_activity();
+  void keep_sampling();
   // After a commit.
   void set_status(const model::Run& stored);
 
@@ -204,6 +211,10 @@ class LiveRun {
   SerialQueue<engine::RunEvent> events_;
   AttemptNews news_;
   Terminal terminal_;
+  // Of the tool, once its keeper has reported it.
+  pid_t tool_pid_ = 0;
+  ActivityClock activity_;
+  Loop::Hold sampling_;
   Loop::Own<KeeperLink> link_;
   std::optional<keeper::ExitRecord> exit_;
   std::uint64_t feed_ = 0;

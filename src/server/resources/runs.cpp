@@ -22,6 +22,7 @@
 #include "server/resources/listing.h"
 #include "server/resources/own_project.h"
 #include "server/resources/terminal.h"
+#include "wire/run_process.h"
 #include "wire/run_request.h"
 
 // /api/runs
@@ -155,6 +156,10 @@ void with_live(SharedExchange exchange, const std::function<void(runtime::LiveRu
     exchange->refuse(Error(ErrorCode::run_not_running, fmt::format("{} is {} and has no process",
                                                                    run.tool_run_id.text(), base::spell(run.status))));
   });
+}
+
+void process(SharedExchange exchange) {
+  with_live(exchange, [&](runtime::LiveRun& live) { exchange->send(200, json::to_value(live.describe_process())); });
 }
 
 void send_nothing(const SharedExchange& exchange) { exchange->send(200, Value::object()); }
@@ -356,6 +361,14 @@ std::vector<Operation> run_operations(json::Schemas& schemas) {
        .replies = {{200, run}},
        .errors = {ErrorCode::run_not_found},
        .is_tagged = true},
+      {.method = "GET",
+       .path = "/api/runs/{id}/process",
+       .handle = process,
+       .name = "getRunProcess",
+       .inside = InRunAccess::own_run,
+       .summary = "Get the run's live processes: clocks, limits, CPU and memory",
+       .replies = {{200, schemas.of<wire::RunProcess>()}},
+       .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running}},
       {.method = "GET",
        .path = "/api/runs/{id}/wait",
        .handle = wait,
