@@ -201,6 +201,19 @@ void Queries::get_execution_history(base::ExecutionId id, Done<ExecutionHistory>
       std::move(done));
 }
 
+void Queries::get_execution_runs(base::ExecutionId id, Done<ExecutionRuns> done) const {
+  constexpr std::int64_t most = 10'000;
+  ask_store(
+      ledger_, loop_,
+      [id](Transaction& transaction) {
+        store::Session& session = transaction.session();
+        const model::Execution execution = get_stored(session, id, NodeDetail::none);
+        return ExecutionRuns{.runs = store::list_runs_of_tree(session, id, most),
+                             .is_over = model::is_over(execution.status)};
+      },
+      std::move(done));
+}
+
 void Queries::get_execution_graph(base::ExecutionId id, Done<ExecutionGraph> done) const {
   ask_store(
       ledger_, loop_,

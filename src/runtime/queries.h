@@ -45,6 +45,12 @@ struct ExecutionGraph {
   std::vector<model::NodeExecution> nodes;
 };
 
+// The runs of an execution and its subgraphs, in the order of their start.
+struct ExecutionRuns {
+  std::vector<model::Run> runs;
+  bool is_over = false;
+};
+
 // Throws `store.damaged` if it cannot be parsed.
 model::Workflow decode_workflow(const store::StoredWorkflow& stored);
 
@@ -78,6 +84,8 @@ class Queries {
   // `execution.not_found`.
   void list_nodes(const store::NodeFilter& filter, Done<std::vector<store::ListedNode>> done) const;
   void get_execution_history(base::ExecutionId id, Done<ExecutionHistory> done) const;
+  // At most 10,000 runs.
+  void get_execution_runs(base::ExecutionId id, Done<ExecutionRuns> done) const;
   void get_execution_graph(base::ExecutionId id, Done<ExecutionGraph> done) const;
   void get_execution_workflow(base::ExecutionId id, Done<store::StoredWorkflow> done) const;
   // By its hash.

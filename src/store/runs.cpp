@@ -79,6 +79,13 @@ std::vector<model::Run> list_runs(Session& session, const RunFilter& filter) {
   return found;
 }
 
+std::vector<model::Run> list_runs_of_tree(Session& session, base::ExecutionId root, std::int64_t most) {
+  std::vector<model::Run> found;
+  session.query(Sql::runs_of_tree, {{"root", root.number()}, {"most", most}},
+                [&](const Row& row) { found.push_back(read_run(row).run); });
+  return found;
+}
+
 base::RunId insert_run(Session& session, const model::Run& run, const std::string& now) {
   return base::RunId(session.insert(Sql::run_insert, "tool_runs",
                                     {{"tool_name", run.tool_name},

@@ -27,6 +27,8 @@ struct RunFilter {
   std::int64_t most = 50;
 };
 std::vector<model::Run> list_runs(Session& session, const RunFilter& filter);
+// The runs of an execution and of its subgraphs, oldest first.
+std::vector<model::Run> list_runs_of_tree(Session& session, base::ExecutionId root, std::int64_t most);
 base::RunId insert_run(Session& session, const model::Run& run, const std::string& now);
 
 }  // namespace reeve::store

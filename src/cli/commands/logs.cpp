@@ -1,16 +1,22 @@
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
+#include <ctime>
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/live/interrupt_message.h"
 #include "cli/live/question_notifier.h"
+#include "cli/sources.h"
 #include "client/lines.h"
 #include "client/refusal.h"
 #include "client/runs.h"
@@ -87,22 +93,77 @@ void stream_lines(client::Daemon& daemon, const std::function<std::string()>& ta
   daemon.follow({.question = [&] { return client::Request{.target = target()}; }, .begin = begin, .take = take});
 }
 
+// "14:30", "14:30:05", "2026-01-31", "2026-01-31 14:30": local time, as people read it on a clock.
+std::optional<base::WallTime> parse_local_time(const std::string& word) {
+  const std::time_t now = std::time(nullptr);
+  for (const char* form : {"%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d", "%H:%M:%S", "%H:%M"}) {
+    std::tm parts{};
+    ::localtime_r(&now, &parts);
+    const bool is_date = form[1] == 'Y';
+    if (is_date) parts.tm_hour = parts.tm_min = 0;
+    parts.tm_sec = 0;
+    const char* end = ::strptime(word.c_str(), form, &parts);
+    if (end == nullptr || *end != '\0') continue;
+    parts.tm_isdst = -1;
+    std::time_t time = std::mktime(&parts);
+    if (time == -1) continue;
+    // A time of day that is still to come was yesterday's.
+    constexpr std::time_t day = 24 * 60 * 60;
+    if (!is_date && time > now) time -= day;
+    return base::WallTime(std::chrono::seconds(time));
+  }
+  return std::nullopt;
+}
+
+// `--grep`, `--since` and `--tail` as parameters of a request, each after an ampersand.
+std::string selection_of(const Call& call) {
+  std::string query;
+  if (const auto word = call.arguments.value("--grep")) query += fmt::format("&grep={}", client::encode_part(*word));
+  if (const auto word = call.arguments.value("--since")) {
+    std::string since = *word;
+    if (!base::parse_duration(since) && !base::parse_time(since)) {
+      const auto time = parse_local_time(since);
+      if (!time) {
+        throw base::Error(ErrorCode::cli_usage,
+                          fmt::format("{} is not a valid value for `--since`", base::quoted(since)),
+                          "use a duration (10m, 2h) or a time (14:30, \"2026-01-31 14:30\", 2026-01-31T14:30:00Z)");
+      }
+      since = base::format_time(*time);
+    }
+    query += fmt::format("&since={}", client::encode_part(since));
+  }
+  if (const auto word = call.arguments.value("--tail")) {
+    constexpr int most = 100'000;
+    int count = 0;
+    const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), count);
+    if (error != std::errc() || end != word->data() + word->size() || count < 1 || count > most) {
+      throw base::Error(ErrorCode::cli_usage, fmt::format("--tail must be 1 to {}", most));
+    }
+    query += fmt::format("&tail={}", count);
+  }
+  return query;
+}
+
 struct RunLog {
   base::RunId id;
   int attempt = 1;
   // The position as returned by the daemon.
   std::string next = "0";
+  // See selection_of(); without `tail` once its lines were printed.
+  std::string selection = {};
 };
 
 // Prints one attempt from the position of `log` to its current end or, with `follows`, until the attempt ends.
 void show_attempt(client::Daemon& daemon, RunLog& log, bool follows, LinePrinter& printer) {
   const auto target = [&] {
-    return fmt::format("/api/runs/{}/output?attempt={}&from={}&follow={}&format=json", log.id.text(), log.attempt,
-                       log.next, follows ? 1 : 0);
+    return fmt::format("/api/runs/{}/output?attempt={}&from={}&follow={}&format=json{}", log.id.text(), log.attempt,
+                       log.next, follows ? 1 : 0, log.selection);
   };
   const auto print = [&](const Value& line) {
     printer.print(line, "");
     if (std::string next = json::text_of(line, "next"); !next.empty()) log.next = std::move(next);
+    // A request that is repeated after a lost connection continues here.
+    if (const std::size_t tail = log.selection.find("&tail="); tail != std::string::npos) log.selection.resize(tail);
   };
   try {
     stream_lines(daemon, target, print);
@@ -129,7 +190,7 @@ void show_run(const Call& call, client::Daemon& daemon, bool follows, LinePrinte
   constexpr base::Milliseconds poll_interval = std::chrono::seconds(2);
   const base::RunId id = find_run(daemon, call.arguments.positional(0));
   const auto record = client::get_run(daemon, id);
-  RunLog log{.id = id, .attempt = attempt_of(call, record.run)};
+  RunLog log{.id = id, .attempt = attempt_of(call, record.run), .selection = selection_of(call)};
   const bool goes_on = follows && !call.arguments.has("--attempt");
   std::optional<QuestionNotifier> notifier;
   if (goes_on) notifier.emplace(call, daemon.place(), Subjects{.runs = {id}});
@@ -138,11 +199,45 @@ void show_run(const Call& call, client::Daemon& daemon, bool follows, LinePrinte
     if (!goes_on) return;
     const auto now = client::wait_run(daemon, id, client::Until::final, poll_interval);
     if (now.run.attempt > log.attempt) {
-      log = {.id = log.id, .attempt = log.attempt + 1};
+      log = {.id = log.id, .attempt = log.attempt + 1, .selection = log.selection};
     } else if (model::is_final(now.run.status)) {
       return;
     }
   }
+}
+
+// All runs of an execution and its subgraphs, each line with its run and node.
+void show_execution(const Call& call, client::Daemon& daemon, base::ExecutionId id, bool follows,
+                    LinePrinter& printer) {
+  if (call.arguments.has("--attempt")) {
+    throw base::Error(ErrorCode::cli_usage, "`--attempt` applies only to runs", "reeve logs TR-17 --attempt 1");
+  }
+  // Where each attempt was read up to, for a request that is repeated after a lost connection.
+  std::map<std::string, std::int64_t> seen;
+  const std::string selection = selection_of(call);
+  std::optional<QuestionNotifier> notifier;
+  if (follows) notifier.emplace(call, daemon.place(), Subjects{.executions = {id}});
+  const auto target = [&] {
+    const std::size_t tail = seen.empty() ? std::string::npos : selection.find("&tail=");
+    return fmt::format("/api/executions/{}/output?follow={}{}", id.text(), follows ? 1 : 0, selection.substr(0, tail));
+  };
+  stream_lines(daemon, target, [&](const Value& line) {
+    const std::string run = base::visible(json::text_of(line, "tool_run_id"));
+    const Value* offset = line.find("offset");
+    const Value* attempt = line.find("attempt");
+    const bool is_numbered =
+        offset != nullptr && offset->as_integer() != nullptr && attempt != nullptr && attempt->as_integer() != nullptr;
+    if (is_numbered) {
+      std::int64_t& last =
+          seen.emplace(fmt::format("{}/{}/{}", run, *attempt->as_integer(), json::text_of(line, "stream")), -1)
+              .first->second;
+      if (*offset->as_integer() <= last) return;
+      last = *offset->as_integer();
+    }
+    const std::string node = base::visible(json::text_of(line, "node_id"));
+    const std::string name = node.empty() ? run : fmt::format("{} {}", run, node);
+    printer.print(line, fmt::format("{} {} ", call.out.paint(view::Tint::dim, name), call.out.pick("│", "|")));
+  });
 }
 
 void show_all(const Call& call, client::Daemon& daemon, bool follows, LinePrinter& printer) {
@@ -163,11 +258,18 @@ ExitCode run(const Call& call) {
                       "reeve logs TR-17, or reeve logs --all");
   }
   const bool follows = call.arguments.has("--follow");
+  for (const char* option : {"--grep", "--since", "--tail"}) {
+    if (!is_all || !call.arguments.has(option)) continue;
+    throw base::Error(ErrorCode::cli_usage, fmt::format("`{}` needs the id of a run or execution", option),
+                      fmt::format("reeve logs TR-17 {} …", option));
+  }
   client::Daemon daemon(follows ? patient_place(call) : daemon_place(call));
   const InterruptMessage watching("stopped watching; runs continue; to cancel one: reeve cancel ID");
   LinePrinter printer(call, follows ? JsonListing::Form::lines : JsonListing::Form::array);
   if (is_all) {
     show_all(call, daemon, follows, printer);
+  } else if (const auto execution = base::ExecutionId::parse(without_prefix(call.arguments.positional(0)))) {
+    show_execution(call, daemon, *execution, follows, printer);
   } else {
     show_run(call, daemon, follows, printer);
   }
@@ -180,12 +282,17 @@ ExitCode run(const Call& call) {
 Command make_logs() {
   return {
       .name = "logs",
-      .summary = "Show the output of a run",
+      .summary = "Show the output of a run or execution",
       .about =
           R"(Shows standard output and error in order, with secrets replaced by ***. On a terminal, escape sequences are
 removed; when piped, the text is unchanged. `-f` follows until the run ends, across attempts and daemon
 restarts; Ctrl-C stops watching and the run continues. `--all` shows the logged output of all runs, each
-line with its run; with `-f`, from now on.
+line with its run; with `-f`, from now on. For an execution, shows the output of all its runs and those of
+its subgraphs, merged by time, each line with its run and node.
+
+`--grep` takes a regular expression (RE2) and sees the text after secrets are replaced. `--since` takes a
+duration (10m, 2h) or a time (14:30, "2026-01-31 14:30", 2026-01-31T14:30:00Z). `--tail` counts the lines
+that the other two leave; with `-f`, all that follow are shown too.
 
 With `--json`, prints one array of lines (attempt, stream, offset, next, at, text); with `-f` as well, one
 document per line.
@@ -193,11 +300,18 @@ document per line.
 Exit codes: 0 done, 3 no such run, 130 Ctrl-C.)",
       .examples = {{"reeve logs TR-17", "the output of its latest attempt"},
                    {"reeve logs -f @last", "follow the newest run"},
+                   {"reeve logs EX-9 --since 10m --grep 'error|warning'", "of all runs of an execution"},
+                   {"reeve logs TR-17 --tail 50", "the last lines"},
                    {"reeve logs --all -f", "follow all of them"}},
-      .positionals =
-          {{.name = "ID", .help = "TR-17, or @last for the newest run", .is_required = false, .is_id = true}},
+      .positionals = {{.name = "ID",
+                       .help = "TR-17, EX-9, or @last for the newest run",
+                       .is_required = false,
+                       .is_id = true}},
       .options = {{.name = "--follow", .help = "follow until the run ends", .brief = "-f"},
                   {.name = "--all", .help = "show the output of all runs"},
+                  {.name = "--grep", .value = "RE", .help = "only lines in which this regular expression matches"},
+                  {.name = "--tail", .value = "N", .help = "only the last N of these lines"},
+                  {.name = "--since", .value = "T", .help = "only lines since then: 10m, 14:30, or a full time"},
                   {.name = "--attempt", .value = "N", .help = "show this attempt instead of the latest"}},
       .run = run,
   };

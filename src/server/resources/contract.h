@@ -13,6 +13,7 @@ base::Value openapi_document();
 // Each in the file of its handlers.
 std::vector<Operation> run_operations(json::Schemas& schemas);
 std::vector<Operation> output_operations(json::Schemas& schemas);
+std::vector<Operation> execution_output_operations(json::Schemas& schemas);
 std::vector<Operation> terminal_operations(json::Schemas& schemas);
 std::vector<Operation> stdin_operations(json::Schemas& schemas);
 std::vector<Operation> approval_operations(json::Schemas& schemas);

@@ -1,18 +1,18 @@
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <limits>
-#include <sys/stat.h>
+#include <memory>
+#include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
-#include "base/limits.h"
 #include "base/text.h"
 #include "json/encode.h"
 #include "keeper/output_reader.h"
-#include "keeper/packing.h"
-#include "os/file.h"
-#include "runtime/output/line_splitter.h"
 #include "server/request/exchange.h"
+#include "server/resources/attempt_frames.h"
+#include "server/resources/attempt_lines.h"
 #include "server/resources/contract.h"
 #include "server/resources/terminal.h"
 
@@ -27,9 +27,8 @@ using base::Value;
 
 constexpr std::size_t max_waiting = 1UL << 20U;
 constexpr std::size_t piece_bytes = 256UL << 10U;
-
-// Where to resume: a position for each stream, which differ when one of them is inside a line.
-using Place = std::array<std::uint64_t, 2>;
+// Read in one turn of the loop.
+constexpr std::uint64_t turn_bytes = 1UL << 20U;
 
 // "-65536": that far before the current end, at the start of a frame.
 std::optional<std::uint64_t> parse_back(const std::optional<std::string>& text) {
@@ -40,9 +39,9 @@ std::optional<std::uint64_t> parse_back(const std::optional<std::string>& text) 
   return read.ec == std::errc() && read.ptr == end ? std::optional(back) : std::nullopt;
 }
 
-Place parse_place(const std::optional<std::string>& text) {
+OutputPosition parse_place(const std::optional<std::string>& text) {
   if (!text || parse_back(text)) return {0, 0};
-  Place place{};
+  OutputPosition place{};
   const char* end = text->data() + text->size();
   const auto first = std::from_chars(text->data(), end, place[0]);
   place[1] = place[0];
@@ -54,57 +53,35 @@ Place parse_place(const std::optional<std::string>& text) {
   return place;
 }
 
-// The secrets that the run printed, kept as long as its output.
-std::shared_ptr<const base::SecretSet> read_secrets(const std::string& folder) {
-  std::vector<std::string> values;
-  // Without the file, no secrets were printed.
-  if (const auto packed = os::find_file(folder + "/secrets", base::limits::json_bytes)) {
-    keeper::Unpacker(*packed).get(values);
-  }
-  return runtime::prepare_secrets(values);
-}
-
 // A client that reads the output of one attempt.
 class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
  public:
   struct Start {
-    base::RunId run{0};
-    int attempt = 1;
-    Place from{};
-    // If set: that far before the end.
-    std::optional<std::uint64_t> back = {};
+    AttemptLines::Start of;
     bool follows = false;
     // Stored frames, or frames of the same kind with secrets masked; otherwise lines.
     bool is_frames = false;
     bool is_masked = false;
+    runtime::LineSelection::Terms terms = {};
   };
-  OutputFollower(runtime::Daemon& daemon, Start start, std::shared_ptr<const base::SecretSet> secrets)
-      : daemon_(daemon),
-        start_(start),
-        folder_(os::Folder::open(runtime::attempt_folder(daemon.context(), start.run, start.attempt))),
-        reader_(folder_),
-        secrets_(std::move(secrets)),
-        redactors_{base::Redactor(*secrets_), base::Redactor(*secrets_)},
-        fed_(start.from),
-        safe_(start.from) {
-    std::uint64_t from = std::min(start.from[0], start.from[1]);
-    if (start.back) {
-      reader_.seek(std::numeric_limits<std::uint64_t>::max());
-      from = reader_.position() - std::min(*start.back, reader_.position());
-    }
-    reader_.seek(from);
-    for (std::size_t i = 0; i < 2; ++i) {
-      splitters_[i] =
-          std::make_unique<runtime::LineSplitter>([this, i](const runtime::Line& line) { add_line(i, line); });
+  OutputFollower(runtime::Daemon& daemon, const Start& start)
+      : daemon_(daemon), start_(start), selection_(start.terms) {
+    if (start_.is_frames || start_.is_masked) {
+      auto secrets = start_.is_masked ? find_output_secrets(daemon, start.of.run) : nullptr;
+      frames_ = std::make_unique<AttemptFrames>(daemon, start.of, std::move(secrets));
+    } else {
+      lines_ = std::make_unique<AttemptLines>(
+          daemon, start.of, find_output_secrets(daemon, start.of.run),
+          [this](const OutputLine& line) { selection_.add(line.at, line.text, json::encode(line.record)); });
     }
   }
 
-  std::uint64_t position() const { return reader_.position(); }
+  std::uint64_t position() const { return frames_ ? frames_->position() : lines_->position(); }
 
   void begin(std::shared_ptr<Stream> stream) {
     stream_ = std::move(stream);
     if (start_.follows) {
-      hold_ = daemon_.supervisor().follow_output(start_.run, [self = weak_from_this()] {
+      hold_ = daemon_.supervisor().follow_output(start_.of.run, [self = weak_from_this()] {
         if (const auto alive = self.lock()) alive->pump();
       });
     }
@@ -117,154 +94,62 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
   void pump() {
     while (!is_ended_ && !stream_->is_closed() && stream_->waiting() < max_waiting) {
       // Checked before reading, so that everything printed before the end is read.
-      const bool is_over = is_over_now();
+      const bool is_over = is_output_over(daemon_, start_.of.run, start_.of.attempt);
+      const std::uint64_t begin = position();
       bool is_at_end = false;
-      while (piece_.size() < piece_bytes) {
-        const auto frame = reader_.next();
-        if (!frame) {
-          is_at_end = true;
-          break;
-        }
-        take(*frame);
-      }
+      // Lines that are not wanted fill no piece, and others wait for the loop.
+      while (!is_at_end && pending() < piece_bytes && position() - begin < turn_bytes) is_at_end = !read();
       const bool ends = is_at_end && (is_over || !start_.follows);
-      if (ends && start_.is_masked) {
-        for (const std::size_t i : {0UL, 1UL}) add_frame(i, redactors_[i].finish());
-      } else if (ends && !start_.is_frames) {
-        for (const auto& splitter : splitters_) splitter->finish();
-        // Ends a line of which only a part was sent.
-        for (const std::size_t i : {0UL, 1UL}) {
-          if (is_inside_[i]) add_line(i, {.position = fed_[i], .text = {}, .is_continuation = true, .end = fed_[i]});
-        }
-      }
-      if (!piece_.empty()) stream_->write(std::exchange(piece_, {}));
+      if (ends) finish();
+      if (is_at_end) selection_.reach_end();
+      send();
       if (ends) {
         is_ended_ = true;
         stream_->end();
         release();
         return;
       }
-      if (is_at_end) {
-        watch_unfinished();
-        return;
-      }
+      if (is_at_end) return watch_unfinished();
+      if (position() - begin >= turn_bytes) return pump_later();
     }
+  }
+
+  void pump_later() {
+    daemon_.loop().post([self = weak_from_this()] {
+      if (const auto alive = self.lock()) alive->pump();
+    });
+  }
+
+  bool read() { return frames_ ? frames_->read() : lines_->read(); }
+
+  void finish() {
+    if (frames_) frames_->finish();
+    if (lines_) lines_->finish();
+  }
+
+  std::size_t pending() const { return frames_ ? frames_->pending() : selection_.pending(); }
+
+  void send() {
+    std::string bytes = frames_ ? frames_->take() : selection_.take();
+    if (!bytes.empty()) stream_->write(std::move(bytes));
   }
 
   // An unterminated line is soon sent as a partial line, because it may be a prompt (RUN-16).
   void watch_unfinished() {
     constexpr base::Milliseconds timeout(100);
-    if (start_.is_frames || start_.is_masked || !start_.follows || is_watching_ || !has_unfinished()) return;
+    const bool may_split = lines_ && start_.follows && !selection_.needs_whole_lines();
+    if (!may_split || is_watching_ || !lines_->has_unfinished()) return;
     is_watching_ = true;
     glance_ = daemon_.loop().at(daemon_.loop().now() + timeout, [self = weak_from_this()] {
       if (const auto alive = self.lock()) alive->show_unfinished();
     });
   }
 
-  bool has_unfinished() const {
-    const auto is_unfinished = [this](std::size_t i) {
-      const std::uint64_t consumed = splitters_[i]->consumed();
-      return consumed != 0 && consumed < fed_[i];
-    };
-    return is_unfinished(0) || is_unfinished(1);
-  }
-
   void show_unfinished() {
     is_watching_ = false;
     if (is_ended_ || stream_->is_closed() || stream_->waiting() >= max_waiting) return;
-    for (const auto& splitter : splitters_) splitter->flush();
-    if (!piece_.empty()) stream_->write(std::exchange(piece_, {}));
-  }
-
-  // No more output will be added.
-  bool is_over_now() const {
-    const runtime::LiveRun* live = daemon_.supervisor().find(start_.run);
-    if (live == nullptr || live->claim().attempt != start_.attempt) return true;
-    return live->output_end().has_value();
-  }
-
-  void take(const keeper::Frame& frame) {
-    if (start_.is_frames) {
-      const std::size_t at = piece_.size();
-      piece_.resize(at + keeper::frame_header_bytes);
-      keeper::write_header(frame.header,
-                           std::span<char, keeper::frame_header_bytes>(piece_.data() + at, keeper::frame_header_bytes));
-      piece_.append(frame.bytes);
-      return;
-    }
-    const std::size_t i = frame.header.stream;
-    if (frame.end() <= fed_[i]) return;
-    const std::uint64_t position = std::max(frame.payload_position(), fed_[i]);
-    if (start_.is_masked) {
-      fed_[i] = frame.end();
-      return take_masked(i, frame.bytes.substr(position - frame.payload_position()));
-    }
-    at_ = base::format_time(
-        base::WallTime(std::chrono::duration_cast<base::Milliseconds>(std::chrono::nanoseconds(frame.header.unix_ns))));
-    fed_[i] = frame.end();
-    splitters_[i]->feed(position, frame.bytes.substr(position - frame.payload_position()));
-  }
-
-  void take_masked(std::size_t stream, std::string_view bytes) {
-    if (secrets_->empty()) {
-      add_frame(stream, bytes);
-      return add_mark(stream);
-    }
-    add_frame(stream, redactors_[stream].feed(bytes));
-    // Another redactor can continue at the start of a line, because no escape sequence is open there.
-    if (bytes.ends_with('\n') && !redactors_[stream].holds_back()) add_mark(stream);
-  }
-
-  void add_mark(std::size_t stream) {
-    std::string position;
-    for (unsigned shift = 0; shift < 64; shift += 8) position += static_cast<char>(fed_[stream] >> shift & 0xffU);
-    constexpr std::uint8_t mark_flag = 1;
-    add_frame(stream, position, mark_flag);
-  }
-
-  void add_frame(std::size_t stream, std::string_view bytes, std::uint8_t flags = 0) {
-    if (bytes.empty()) return;
-    const keeper::FrameHeader header{.length = static_cast<std::uint32_t>(bytes.size()),
-                                     .stream = static_cast<std::uint8_t>(stream),
-                                     .flags = flags};
-    const std::size_t at = piece_.size();
-    piece_.resize(at + keeper::frame_header_bytes);
-    keeper::write_header(header,
-                         std::span<char, keeper::frame_header_bytes>(piece_.data() + at, keeper::frame_header_bytes));
-    piece_.append(bytes);
-  }
-
-  void add_line(std::size_t stream, const runtime::Line& line) {
-    std::string text(line.text);
-    if (!secrets_->empty()) {
-      text = redactors_[stream].feed(line.text);
-      if (!line.is_partial) text += redactors_[stream].finish();
-    }
-    is_inside_[stream] = line.is_partial;
-    // Resume only where no secret can be cut in two.
-    if (!redactors_[stream].holds_back()) safe_[stream] = line.end;
-    if (line.is_partial && text.empty()) return;
-    next_[stream] = safe_[stream];
-    // A stream without pending bytes resumes at the reader's position.
-    const std::size_t other = 1 - stream;
-    const std::uint64_t consumed = splitters_[other]->consumed();
-    next_[other] = redactors_[other].holds_back()            ? safe_[other]
-                   : consumed != 0 && consumed < fed_[other] ? consumed
-                                                             : std::max(fed_[other], line.position);
-    Value record = Value::object();
-    record.set("attempt", Value::integer(start_.attempt));
-    record.set("stream", Value::string(stream == 0 ? "stdout" : "stderr"));
-    record.set("offset", Value::integer(static_cast<std::int64_t>(line.position)));
-    record.set("next", Value::string(fmt::format("{}.{}", next_[0], next_[1])));
-    record.set("at", Value::string(at_));
-    if (line.is_partial) {
-      record.set("partial", Value::boolean(true));
-    } else {
-      text += '\n';
-    }
-    record.set("text", Value::string(base::replace_invalid_utf8(text)));
-    piece_ += json::encode(record);
-    piece_ += '\n';
+    lines_->flush();
+    send();
   }
 
   void release() {
@@ -279,19 +164,10 @@ class OutputFollower : public std::enable_shared_from_this<OutputFollower> {
 
   runtime::Daemon& daemon_;
   Start start_;
-  os::Folder folder_;
-  keeper::OutputReader reader_;
-  std::shared_ptr<const base::SecretSet> secrets_;
-  std::array<base::Redactor, 2> redactors_;
-  std::array<std::unique_ptr<runtime::LineSplitter>, 2> splitters_;
-  Place fed_;
-  // For each stream, the end of the last line before any held-back bytes.
-  Place safe_;
-  Place next_{};
-  // The last piece of the stream did not end its line.
-  std::array<bool, 2> is_inside_{};
-  std::string at_;
-  std::string piece_;
+  runtime::LineSelection selection_;
+  // One of these.
+  std::unique_ptr<AttemptFrames> frames_;
+  std::unique_ptr<AttemptLines> lines_;
   std::shared_ptr<Stream> stream_;
   runtime::Loop::Hold hold_;
   runtime::Loop::Hold glance_;
@@ -318,20 +194,17 @@ void refuse_output(const SharedExchange& exchange, base::RunId run, int attempt)
 
 void send_output(SharedExchange exchange, const model::Run& run, OutputFollower::Start start) {
   runtime::Daemon& daemon = exchange->daemon;
-  start.run = run.tool_run_id;
-  if (start.attempt == 0) start.attempt = run.attempt;
-  const runtime::LiveRun* live = daemon.supervisor().find(start.run);
-  const std::string folder = runtime::run_folder(daemon.context(), start.run);
-  auto secrets = live != nullptr ? live->secrets() : read_secrets(folder);
+  start.of.run = run.tool_run_id;
+  if (start.of.attempt == 0) start.of.attempt = run.attempt;
   std::shared_ptr<OutputFollower> follower;
   try {
-    follower = std::make_shared<OutputFollower>(daemon, start, std::move(secrets));
+    follower = std::make_shared<OutputFollower>(daemon, start);
   } catch (const Error&) {
-    return refuse_output(exchange, start.run, start.attempt);
+    return refuse_output(exchange, start.of.run, start.of.attempt);
   }
   const bool is_binary = start.is_frames || start.is_masked;
   Response head{.content_type = is_binary ? "application/vnd.reeve.frames" : "application/x-ndjson"};
-  head.headers = {{"Reeve-Attempt", std::to_string(start.attempt)},
+  head.headers = {{"Reeve-Attempt", std::to_string(start.of.attempt)},
                   {"Reeve-Offset", std::to_string(follower->position())}};
   exchange->is_answered = true;
   follower->begin(exchange->responder->begin(std::move(head)));
@@ -339,10 +212,11 @@ void send_output(SharedExchange exchange, const model::Run& run, OutputFollower:
 
 void output(SharedExchange exchange) {
   const base::RunId id = exchange->run_id();
-  OutputFollower::Start start{.from = parse_place(exchange->query("from")),
-                              .back = parse_back(exchange->query("from")),
-                              .follows = exchange->query_flag("follow")};
-  start.attempt = static_cast<int>(exchange->query_integer("attempt", 0, 0, std::numeric_limits<int>::max()));
+  OutputFollower::Start start{
+      .of = {.from = parse_place(exchange->query("from")), .back = parse_back(exchange->query("from"))},
+      .follows = exchange->query_flag("follow"),
+      .terms = parse_line_terms(*exchange)};
+  start.of.attempt = static_cast<int>(exchange->query_integer("attempt", 0, 0, std::numeric_limits<int>::max()));
   const std::string format = exchange->query("format").value_or("json");
   if (format != "json" && format != "frames" && format != "masked") {
     throw Error(ErrorCode::api_bad_request, "`format` must be json, frames or masked");
@@ -353,6 +227,9 @@ void output(SharedExchange exchange) {
     throw Error(ErrorCode::api_forbidden, "frames are unredacted output, which needs the scope `operate`",
                 "read it as json, or use a token with that scope");
   }
+  if (format != "json" && (start.terms.grep || start.terms.since || start.terms.tail)) {
+    throw Error(ErrorCode::api_bad_request, "`grep`, `since` and `tail` select lines, not frames", "use format=json");
+  }
   // Frames are sent whole: one that contains `from` starts before it.
   exchange->daemon.queries().get_run(id, [exchange, start](const std::expected<model::Run, Error>& run) {
     exchange->go_on([&] {
@@ -362,34 +239,24 @@ void output(SharedExchange exchange) {
   });
 }
 
-Value output_line(json::Schemas& schemas) {
-  Value whole = schemas.of<std::int64_t>();
-  return schemas.add("OutputLine", json::object_schema({{"attempt", whole},
-                                                        {"stream", json::word_schema({"stdout", "stderr"})},
-                                                        {"offset", whole},
-                                                        {"next", json::string_schema("^[0-9]+\\.[0-9]+$")},
-                                                        {"at", schemas.of<base::WallTime>()},
-                                                        {"partial", schemas.of<bool>()},
-                                                        {"text", json::string_schema()}},
-                                                       {"attempt", "stream", "offset", "next", "at", "text"}));
-}
-
 }  // namespace
 
 std::vector<Operation> output_operations(json::Schemas& schemas) {
+  std::vector<Parameter> query = {integer_parameter("attempt", 0, std::numeric_limits<int>::max(), "0: the latest"),
+                                  {"from", json::string_schema("^(-?[0-9]+|[0-9]+\\.[0-9]+)$"),
+                                   "a `next` from an earlier response; negative: that many bytes before the end"},
+                                  flag_parameter("follow", "1: keep streaming until the attempt ends"),
+                                  {"format", json::word_schema({"json", "frames", "masked"}),
+       "default: json; frames: byte for byte; masked: frames with secrets redacted"}};
+  for (Parameter& more : line_terms_parameters()) query.push_back(std::move(more));
   return {{.method = "GET",
            .path = "/api/runs/{id}/output",
            .handle = output,
            .name = "readRunOutput",
            .inside = InRunAccess::own_run,
            .summary = "Read the run's output, line by line with secrets redacted, or in frames",
-           .query = {integer_parameter("attempt", 0, std::numeric_limits<int>::max(), "0: the latest"),
-                     {"from", json::string_schema("^(-?[0-9]+|[0-9]+\\.[0-9]+)$"),
-                      "a `next` from an earlier response; negative: that many bytes before the end"},
-                     flag_parameter("follow", "1: keep streaming until the attempt ends"),
-                     {"format", json::word_schema({"json", "frames", "masked"}),
-                      "default: json; frames: byte for byte; masked: frames with secrets redacted"}},
-           .replies = {{200, output_line(schemas), "application/x-ndjson"},
+           .query = std::move(query),
+           .replies = {{200, schemas.add("OutputLine", output_line_schema(schemas, {})), "application/x-ndjson"},
                        {200, json::string_schema(), "application/vnd.reeve.frames"}},
            .errors = {ErrorCode::run_not_found, ErrorCode::output_not_found, ErrorCode::run_not_here}}};
 }

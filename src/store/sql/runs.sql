@@ -121,6 +121,18 @@ SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, ex
   metadata, version, project
 FROM tool_runs WHERE execution = :execution AND node_id = :node_id ORDER BY number DESC LIMIT :most
 
+-- name: runs_of_tree
+WITH RECURSIVE tree (number) AS (
+  SELECT number FROM executions WHERE number = :root
+  UNION ALL
+  SELECT e.number FROM executions e JOIN tree ON e.parent = tree.number
+)
+SELECT r.number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
+  started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
+  metadata, version, r.project
+FROM tree JOIN tool_runs r ON r.execution = tree.number
+ORDER BY r.number LIMIT :most
+
 -- name: runs_orphaned
 -- Unfinished runs whose node has ended or has another run, with the live attempt, if any. A gate of a task is a later
 -- run of the same node. Runs that another host may still end itself are left out.
