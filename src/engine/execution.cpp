@@ -49,7 +49,7 @@ bool Decider::handle(const ExecutionStarted&) {
 bool Decider::handle(const NodeBegan& event) {
   const NodeState& now = state(event.node);
   const bool may_begin = now.status == NodeStatus::ready && now.not_before.value_or(moment_.now) <= moment_.now;
-  if (!may_begin || !has_slot()) return false;
+  if (!may_begin || !has_slot() || view_.is_paused()) return false;
   begin(event.node);
   return true;
 }
@@ -131,7 +131,7 @@ void Decider::claim_ready() {
   sort_and_unite(newly_ready_);
   std::size_t room = moment_.room;
   std::vector<NodeIndex> candidates;
-  if (has_slot() && tally_.ready > 0) {
+  if (has_slot() && tally_.ready > 0 && !view_.is_paused()) {
     const auto slots = static_cast<std::size_t>(workflow_.workflow().config.max_parallel_nodes - tally_.running);
     candidates = newly_ready_;
     if (tally_.ready > std::ssize(newly_ready_)) {

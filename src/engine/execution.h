@@ -82,6 +82,8 @@ class ExecutionView {
   virtual ~ExecutionView() = default;
   virtual const CompiledWorkflow& workflow() const = 0;
   virtual model::ExecutionStatus status() const = 0;
+  // A person holds it: nothing starts.
+  virtual bool is_paused() const { return false; }
   virtual Tally tally() const = 0;
   // The inputs that the execution was started with.
   virtual const base::Value& seeds() const = 0;

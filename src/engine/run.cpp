@@ -43,18 +43,35 @@ std::optional<base::Milliseconds> time_left(const RunState& state, base::BootTim
   return std::max(std::chrono::duration_cast<base::Milliseconds>(ticking->deadline - now), base::Milliseconds(0));
 }
 
+std::optional<base::Milliseconds> time_left_of(const RunState& state, base::TimeLimit timeout, base::BootTime now) {
+  if (!timeout.after) return std::nullopt;
+  const auto left = time_left(state, now);
+  const auto limit = state.terms.timeout.after;
+  const base::Milliseconds used = left && limit ? *limit - *left : base::Milliseconds(0);
+  return std::max(*timeout.after - used, base::Milliseconds(0));
+}
+
+bool is_held(const RunState& state) noexcept { return state.pause != RunPause::none; }
+
+bool may_pause(const RunState& state) noexcept { return is_alive(state) && state.pause == RunPause::none; }
+
+bool may_resume(const RunState& state) noexcept { return is_alive(state) && state.pause == RunPause::paused; }
+
 bool needs_activity(const RunState& state, base::BootTime now) {
   return state.terms.liveness == model::Liveness::activity && state.status != model::RunStatus::waiting_approval &&
-         is_due(state.terms.no_output_timeout, state.silence, now);
+         !is_held(state) && is_due(state.terms.no_output_timeout, state.silence, now);
 }
 
 void RunDecider::on(const RunBegun&) {
+  if (is_held(state_)) return hold();
   set_deadline_timer();
   renew_silence();
 }
 
 void RunDecider::on(const RunAdopted& event) {
-  if (state_.status == model::RunStatus::waiting_approval) {
+  if (is_held(state_)) {
+    hold();
+  } else if (state_.status == model::RunStatus::waiting_approval) {
     pause_clock();
   } else if (std::holds_alternative<Paused>(state_.clock)) {
     // The question was answered, but the earlier daemon died before it restarted the clock.
@@ -63,6 +80,8 @@ void RunDecider::on(const RunAdopted& event) {
     set_deadline_timer();
     renew_silence();
   }
+  // The earlier daemon may have died after it stored that the run continues.
+  if (!is_held(state_)) act(ThawProcess{});
   if (event.question && event.question->is_pending) {
     state_.question = OpenQuestion{event.question->id, event.question->prompt};
   } else if (event.question && event.question->must_be_typed) {
@@ -89,6 +108,10 @@ void RunDecider::on(const KeeperLost&) {
 }
 
 void RunDecider::on(const TimerFired& event) {
+  const bool is_limit =
+      event.timer == RunTimer::deadline || event.timer == RunTimer::silence || event.timer == RunTimer::result;
+  // It was set before the run was paused.
+  if (is_limit && is_held(state_)) return;
   switch (event.timer) {
     case RunTimer::deadline:
       return end_by_itself({model::RunStatus::failed_timeout, "timeout", {}});
@@ -104,7 +127,7 @@ void RunDecider::on(const TimerFired& event) {
       if (auto why = std::exchange(state_.unstored_ending, std::nullopt)) end_by_itself(std::move(*why));
       return;
     case RunTimer::typing:
-      if (state_.typing) act(TypeAgain{});
+      if (state_.typing && !is_held(state_)) act(TypeAgain{});
       return;
     case RunTimer::prompt:
       return handle_prompt();

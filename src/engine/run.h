@@ -23,6 +23,7 @@ namespace reeve::engine {
 
 // The policies and limits of an attempt.
 struct RunTerms {
+  base::TimeLimit timeout = base::TimeLimit::off();
   base::TimeLimit no_output_timeout = base::TimeLimit::off();
   model::Liveness liveness = model::Liveness::activity;
   model::OnStall on_stall = model::OnStall::mark;
@@ -65,6 +66,11 @@ struct Paused {
 };
 using HardClock = std::variant<Unlimited, Ticking, Paused>;
 
+// A person paused the run: its processes are stopped, and no limit applies to it (RUN-3, RUN-5, RUN-17). From the
+// request on, the clocks stand still; the processes are stopped once the pause is stored, so that the next daemon
+// knows.
+enum class RunPause { none, storing, paused, resuming };
+
 struct OpenQuestion {
   base::ApprovalId id{0};
   // The prompt on the terminal that it is about.
@@ -85,6 +91,8 @@ struct TypingAnswer {
   std::uint64_t number = 0;
   std::uint32_t serial = 0;
   int tries = 0;
+  // Not sent yet, because the run is paused.
+  std::optional<base::ApprovalId> deferred = {};
 };
 
 // What was read from the attempt's output and is not stored yet (RUN-7).
@@ -107,6 +115,9 @@ struct RunState {
   model::RunStatus status = model::RunStatus::running;
   RunPhase phase = Alive{};
   HardClock clock = Unlimited{};
+  RunPause pause = RunPause::none;
+  // The tool has reported its result and is expected to exit (RUN-17).
+  bool has_result = false;
   Silence silence = {};
   bool has_warned_of_silence = false;
   base::BootTime stall_decided_at = {};
@@ -206,6 +217,26 @@ struct EndingStored {
   bool is_retried = false;
   bool is_stored = false;
 };
+// A person pauses the run or lets it continue. Ignored unless it is alive and not so already (may_pause, may_resume).
+struct PauseRequested {};
+struct ResumeRequested {};
+// After StorePause and StoreResume.
+struct PauseStored {
+  bool is_stored = false;
+};
+struct ResumeStored {
+  bool is_stored = false;
+};
+// A person changes its limits; those without a value stay. Ignored unless it is alive.
+struct LimitsRequested {
+  std::optional<base::TimeLimit> timeout = {};
+  std::optional<base::TimeLimit> no_output_timeout = {};
+};
+// After StoreLimits.
+struct LimitsStored {
+  LimitsRequested limits;
+  bool is_stored = false;
+};
 // The exit record was read.
 struct ProcessExited {};
 // The keeper is gone and left no exit record.
@@ -233,10 +264,11 @@ struct TimerFired {
   // For `silence`, if needs_activity() says so.
   Activity activity = {};
 };
-using RunEvent = std::variant<RunBegun, RunAdopted, OutputRead, PromptShown, ScreenRead, PromptGone, QuestionSubmitted,
-                              QuestionStored, QuestionAnswered, AnswerRead, AnswerUnusable, AnswerTyped,
-                              QuestionWithdrawn, EndRequested, EndingStored, ProcessExited, KeeperLost, NewsStored,
-                              EndStored, StatusStored, TimerFired>;
+using RunEvent =
+    std::variant<RunBegun, RunAdopted, OutputRead, PromptShown, ScreenRead, PromptGone, QuestionSubmitted,
+                 QuestionStored, QuestionAnswered, AnswerRead, AnswerUnusable, AnswerTyped, QuestionWithdrawn,
+                 EndRequested, EndingStored, ProcessExited, KeeperLost, NewsStored, EndStored, StatusStored, TimerFired,
+                 PauseRequested, ResumeRequested, PauseStored, ResumeStored, LimitsRequested, LimitsStored>;
 
 // --- Actions ---
 
@@ -290,6 +322,24 @@ struct TypeFixedAnswer {
   std::uint32_t serial = 0;
 };
 struct TypeAgain {};
+// That the run is paused, and what is left of its hard timeout.
+struct StorePause {
+  std::optional<base::Milliseconds> left;
+};
+struct StoreResume {};
+// What is left while the clock stands still.
+struct StoreTimeLeft {
+  std::optional<base::Milliseconds> left;
+};
+struct StoreLimits {
+  LimitsRequested limits;
+  // The clock with the new timeout: while it runs, else while it stands still. Neither without a limit.
+  std::optional<base::BootTime> deadline;
+  std::optional<base::Milliseconds> left;
+};
+// SIGSTOP to the whole tree, and SIGCONT. May be repeated.
+struct FreezeProcess {};
+struct ThawProcess {};
 struct StopProcess {
   base::Milliseconds grace{0};
 };
@@ -305,7 +355,8 @@ struct ReadRest {};
 struct Recover {};
 using RunAction = std::variant<SetTimer, ClearTimer, StoreNews, StoreEnd, StoreEnding, StoreStatus, StoreWarning,
                                StoreTyped, WithdrawQuestion, ReadScreen, AskAtTerminal, TypeAnswer, TypeFixedAnswer,
-                               TypeAgain, StopProcess, SendDeadline, Acknowledge, ReadRest, Recover>;
+                               TypeAgain, StopProcess, SendDeadline, Acknowledge, ReadRest, Recover, StorePause,
+                               StoreResume, StoreTimeLeft, StoreLimits, FreezeProcess, ThawProcess>;
 
 // `now` never goes back from one call to the next.
 std::vector<RunAction> decide(RunState& state, const RunEvent& event, base::BootTime now);
@@ -322,6 +373,14 @@ bool awaits_answer(const RunState& state, base::ApprovalId id) noexcept;
 std::optional<model::RunEnding> find_ending(const RunState& state);
 // What is left of the hard timeout; nothing without a limit.
 std::optional<base::Milliseconds> time_left(const RunState& state, base::BootTime now);
+// What would be left with another timeout: zero if the run has already run for so long. A timeout that was off counts
+// from now.
+std::optional<base::Milliseconds> time_left_of(const RunState& state, base::TimeLimit timeout, base::BootTime now);
+// Whether its clocks stand still because a person paused it.
+bool is_held(const RunState& state) noexcept;
+// Whether a request to pause it, or to let it continue, would have an effect now.
+bool may_pause(const RunState& state) noexcept;
+bool may_resume(const RunState& state) noexcept;
 // Whether TimerFired for `silence` needs the activity of the process tree, which is expensive to measure.
 bool needs_activity(const RunState& state, base::BootTime now);
 

@@ -9,7 +9,7 @@
 namespace reeve::engine {
 
 // One call of decide(). The functions for limits, prompts and questions, and output are in run_limits.cpp,
-// run_questions.cpp and run_output.cpp.
+// run_questions.cpp and run_output.cpp; pauses and changed limits in run_pause.cpp.
 class RunDecider {
  public:
   RunDecider(RunState& state, base::BootTime now) : state_(state), now_(now) {}
@@ -23,6 +23,12 @@ class RunDecider {
   void on(const EndRequested& event);
   void on(const EndingStored& event);
   void on(const TimerFired& event);
+  void on(const PauseRequested& event);
+  void on(const ResumeRequested& event);
+  void on(const PauseStored& event);
+  void on(const ResumeStored& event);
+  void on(const LimitsRequested& event);
+  void on(const LimitsStored& event);
   void on(const StatusStored& event);
   void on(const OutputRead& event);
   void on(const NewsStored& event);
@@ -42,6 +48,11 @@ class RunDecider {
   void act(RunAction action) { actions_.push_back(std::move(action)); }
   void set_timer(RunTimer timer, base::BootTime when) { act(SetTimer{timer, when}); }
   void clear_timer(RunTimer timer) { act(ClearTimer{timer}); }
+
+  // Pauses.
+  void hold();
+  void stop_clocks();
+  void release();
 
   // Limits.
   void request_end(model::RunEnding why, base::Milliseconds grace, bool is_retried);

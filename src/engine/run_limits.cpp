@@ -47,6 +47,7 @@ void RunDecider::on(const EndingStored& event) {
     return;
   }
   state_.phase = Alive{};
+  if (state_.pause == RunPause::paused) act(FreezeProcess{});
   if (event.is_retried) state_.unstored_ending = event.why;
   // A limit still applies, as soon as it can be stored.
   if (state_.unstored_ending) set_timer(RunTimer::ending, now_ + store_pause);
@@ -63,7 +64,8 @@ void RunDecider::pause_clock() {
 }
 
 void RunDecider::resume_clock() {
-  if (has_exited(state_)) return;
+  // While it is paused, its clocks stand still whatever its status is.
+  if (has_exited(state_) || is_held(state_)) return;
   if (const auto* paused = std::get_if<Paused>(&state_.clock)) {
     const base::BootTime deadline = now_ + paused->left;
     state_.clock = Ticking{deadline};
@@ -80,7 +82,11 @@ void RunDecider::set_deadline_timer() {
   if (const auto* ticking = std::get_if<Ticking>(&state_.clock)) set_timer(RunTimer::deadline, ticking->deadline);
 }
 
-void RunDecider::await_exit_after_result() { set_timer(RunTimer::result, now_ + state_.terms.result_grace); }
+void RunDecider::await_exit_after_result() {
+  state_.has_result = true;
+  if (is_held(state_)) return;
+  set_timer(RunTimer::result, now_ + state_.terms.result_grace);
+}
 
 void RunDecider::renew_silence() {
   state_.silence = {now_, {}};
@@ -89,7 +95,7 @@ void RunDecider::renew_silence() {
 
 void RunDecider::watch_silence() {
   const auto limit = state_.terms.no_output_timeout.after;
-  if (limit) set_timer(RunTimer::silence, state_.silence.since + *limit / 2);
+  if (limit && !is_held(state_)) set_timer(RunTimer::silence, state_.silence.since + *limit / 2);
 }
 
 void RunDecider::check_silence(const Activity& activity) {
@@ -139,7 +145,10 @@ void RunDecider::mark_running() {
 
 void RunDecider::on(const StatusStored& event) {
   if (has_exited(state_)) return;
-  if (!event.is_stored) return set_timer(RunTimer::silence, now_ + store_pause);
+  if (!event.is_stored) {
+    if (!is_held(state_)) set_timer(RunTimer::silence, now_ + store_pause);
+    return;
+  }
   if (!event.status) return;
   state_.status = *event.status;
   // Output arrived while this was being stored.

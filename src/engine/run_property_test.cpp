@@ -36,6 +36,8 @@ TEST(RunProperty, every_order_of_events_ends_legally) {
     all.stalls += seen.stalls;
     all.failed_writes += seen.failed_writes;
     all.ends += seen.ends;
+    all.pauses += seen.pauses;
+    all.limits += seen.limits;
     ASSERT_LE(seen.ends, 1) << "seed " << seed;
   }
   // It exercises what it claims to.
@@ -46,6 +48,8 @@ TEST(RunProperty, every_order_of_events_ends_legally) {
   EXPECT_GT(all.stalls, 50);
   EXPECT_GT(all.failed_writes, 1'000);
   EXPECT_GT(all.ends, 2'000);
+  EXPECT_GT(all.pauses, 1'000);
+  EXPECT_GT(all.limits, 1'000);
 }
 
 }  // namespace

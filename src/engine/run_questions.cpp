@@ -27,7 +27,8 @@ void RunDecider::handle_prompt() {
   // The prompt that was asked about disappeared while no daemon was running.
   if (has_asked_about_older) return withdraw_up_to(serial - 1);
   // One question at a time: handled again when that one is answered.
-  if (!is_alive(state_) || state_.asking > 0 || state_.question) return;
+  // A stopped process does not wait for anything: handled when it continues.
+  if (!is_alive(state_) || is_held(state_) || state_.asking > 0 || state_.question) return;
   // Its answer is being typed: handled again if that fails.
   if (state_.typing && state_.typing->serial == serial) return;
   act(ReadScreen{*state_.prompt});
@@ -37,7 +38,7 @@ void RunDecider::handle_prompt_later() { set_timer(RunTimer::prompt, now_ + prom
 
 void RunDecider::on(const ScreenRead& event) {
   const bool stands = state_.prompt && state_.prompt->serial == event.serial;
-  if (!stands || !is_alive(state_) || state_.asking > 0 || state_.question) return;
+  if (!stands || !is_alive(state_) || is_held(state_) || state_.asking > 0 || state_.question) return;
   const TerminalPrompt prompt = *state_.prompt;
   if (!prompt.is_certain && !event.looks_like_question && !prompt.is_secret) {
     if (std::exchange(state_.has_warned_of_prompt, true)) return;
@@ -126,6 +127,11 @@ void RunDecider::on(const QuestionAnswered& event) {
 
 void RunDecider::type_answer(base::ApprovalId id, std::uint32_t serial) {
   state_.typing = TypingAnswer{static_cast<std::uint64_t>(id.number()), serial};
+  // Typed when the run continues, because a stopped process shows no prompt.
+  if (is_held(state_)) {
+    state_.typing->deferred = id;
+    return;
+  }
   act(TypeAnswer{id, serial});
 }
 
@@ -143,6 +149,9 @@ void RunDecider::on(const AnswerTyped& event) {
   // The tool may just have been busy: tried again while the prompt is still there.
   const bool may_retry = !event.is_typed && is_expected && state_.prompt &&
                          state_.prompt->serial == state_.typing->serial && ++state_.typing->tries < max_tries;
+  // While it is paused nothing is typed: tried again when it continues.
+  const bool must_keep = !event.is_typed && is_expected && is_held(state_);
+  if (must_keep) return;
   if (may_retry) return set_timer(RunTimer::typing, now_ + type_pause);
   if (is_expected) state_.typing.reset();
   if (state_.terms.on_prompt == model::PromptAction::approve) {

@@ -284,5 +284,118 @@ TEST_F(RunDecision, adopted_run_continues_what_the_last_daemon_began) {
   EXPECT_NE(find<Recover>(on(KeeperLost{})), nullptr);
 }
 
+// RUN-3, RUN-5: a paused run has no deadline and does not stall, and continues with what was left.
+TEST_F(RunDecision, pause_holds_both_clocks_and_is_stored_before_the_process_is_stopped) {
+  on(RunBegun{});
+  const auto asked = on(PauseRequested{}, minutes(10));
+  EXPECT_TRUE(clears(asked, RunTimer::deadline));
+  EXPECT_TRUE(clears(asked, RunTimer::silence));
+  EXPECT_EQ(find<FreezeProcess>(asked), nullptr);
+  ASSERT_NE(find<StorePause>(asked), nullptr);
+  EXPECT_EQ(find<StorePause>(asked)->left, minutes(20));
+  EXPECT_NE(find<FreezeProcess>(on(PauseStored{true}, minutes(10))), nullptr);
+  EXPECT_TRUE(on(TimerFired{.timer = RunTimer::deadline}, minutes(50)).empty());
+  EXPECT_EQ(time_left(state, start + minutes(50)), minutes(20));
+  EXPECT_EQ(find<ThawProcess>(on(ResumeRequested{}, minutes(60))), nullptr);
+  const auto resumed = on(ResumeStored{true}, minutes(60));
+  EXPECT_NE(find<ThawProcess>(resumed), nullptr);
+  EXPECT_EQ(timer_in(resumed, RunTimer::deadline), start + minutes(80));
+  EXPECT_EQ(timer_in(resumed, RunTimer::silence), start + Milliseconds(minutes(60)) + Milliseconds(150'000));
+}
+
+// RUN-15
+TEST_F(RunDecision, paused_run_can_be_cancelled) {
+  on(RunBegun{});
+  on(PauseRequested{});
+  on(PauseStored{true});
+  const auto cancelled = on(EndRequested{{RunStatus::cancelled, "cancelled", {}}, seconds(5)});
+  ASSERT_NE(find<StoreEnding>(cancelled), nullptr);
+  EXPECT_NE(find<StopProcess>(on(EndingStored{{RunStatus::cancelled, "cancelled", {}}, seconds(5), false, true})),
+            nullptr);
+}
+
+TEST_F(RunDecision, pause_that_cannot_be_stored_changes_nothing) {
+  on(RunBegun{});
+  on(PauseRequested{}, minutes(10));
+  const auto failed = on(PauseStored{false}, minutes(11));
+  EXPECT_EQ(find<FreezeProcess>(failed), nullptr);
+  EXPECT_EQ(timer_in(failed, RunTimer::deadline), start + minutes(31));
+  EXPECT_TRUE(may_pause(state));
+}
+
+// RUN-13: the daemon that stored it may have died before it stopped the process, or continued it.
+TEST_F(RunDecision, adopted_run_is_stopped_or_continued_as_the_store_says) {
+  state.pause = RunPause::paused;
+  state.clock = Paused{minutes(7)};
+  const auto held = on(RunAdopted{});
+  EXPECT_NE(find<FreezeProcess>(held), nullptr);
+  EXPECT_EQ(find<ThawProcess>(held), nullptr);
+  EXPECT_EQ(timer_in(held, RunTimer::deadline), std::nullopt);
+  state.pause = RunPause::none;
+  const auto continued = on(RunAdopted{});
+  EXPECT_NE(find<ThawProcess>(continued), nullptr);
+  EXPECT_EQ(timer_in(continued, RunTimer::deadline), start + minutes(7));
+}
+
+// APR-5: the answer arrives, but the clock and the terminal wait for the person who paused.
+TEST_F(RunDecision, answer_to_a_paused_run_is_typed_when_it_continues) {
+  on(RunBegun{});
+  on(PromptShown{{.serial = 3}});
+  ask(3);
+  on(PauseRequested{}, minutes(11));
+  on(PauseStored{true}, minutes(11));
+  const auto answered =
+      on(QuestionAnswered{.id = ApprovalId(1), .effect = AnswerEffect::type, .prompt = 3}, minutes(12));
+  EXPECT_EQ(find<TypeAnswer>(answered), nullptr);
+  EXPECT_EQ(timer_in(answered, RunTimer::deadline), std::nullopt);
+  on(ResumeRequested{}, minutes(30));
+  const auto resumed = on(ResumeStored{true}, minutes(30));
+  ASSERT_NE(find<TypeAnswer>(resumed), nullptr);
+  EXPECT_EQ(find<TypeAnswer>(resumed)->serial, 3U);
+  EXPECT_EQ(timer_in(resumed, RunTimer::deadline), start + minutes(50));
+}
+
+// RUN-17
+TEST_F(RunDecision, result_grace_does_not_run_while_paused) {
+  on(RunBegun{});
+  on(PauseRequested{});
+  on(PauseStored{true});
+  EXPECT_EQ(timer_in(on(OutputRead{.position = 10, .has_result = true}), RunTimer::result), std::nullopt);
+  on(ResumeRequested{}, minutes(5));
+  EXPECT_EQ(timer_in(on(ResumeStored{true}, minutes(5)), RunTimer::result), start + minutes(5) + seconds(30));
+}
+
+// RUN-3: the time that was used counts.
+TEST_F(RunDecision, changed_timeout_counts_from_the_start) {
+  state.terms.timeout = base::TimeLimit::of(minutes(30));
+  on(RunBegun{});
+  const LimitsRequested limits{.timeout = base::TimeLimit::of(minutes(120))};
+  const auto asked = on(limits, minutes(10));
+  ASSERT_NE(find<StoreLimits>(asked), nullptr);
+  EXPECT_EQ(find<StoreLimits>(asked)->deadline, start + minutes(120));
+  const auto stored = on(LimitsStored{limits, true}, minutes(10));
+  EXPECT_EQ(timer_in(stored, RunTimer::deadline), start + minutes(120));
+  const LimitsRequested off{.timeout = base::TimeLimit::off()};
+  on(off, minutes(20));
+  const auto removed = on(LimitsStored{off, true}, minutes(20));
+  EXPECT_TRUE(clears(removed, RunTimer::deadline));
+  EXPECT_EQ(time_left(state, start + minutes(20)), std::nullopt);
+  // One that was off counts from now.
+  on(limits, minutes(50));
+  EXPECT_EQ(timer_in(on(LimitsStored{limits, true}, minutes(50)), RunTimer::deadline), start + minutes(170));
+}
+
+TEST_F(RunDecision, changed_timeout_of_a_paused_run_applies_when_it_continues) {
+  state.terms.timeout = base::TimeLimit::of(minutes(30));
+  on(RunBegun{});
+  on(PauseRequested{}, minutes(10));
+  on(PauseStored{true}, minutes(10));
+  const LimitsRequested limits{.timeout = base::TimeLimit::of(minutes(60))};
+  EXPECT_EQ(find<StoreLimits>(on(limits, minutes(20)))->left, minutes(50));
+  EXPECT_EQ(timer_in(on(LimitsStored{limits, true}, minutes(20)), RunTimer::deadline), std::nullopt);
+  on(ResumeRequested{}, minutes(100));
+  EXPECT_EQ(timer_in(on(ResumeStored{true}, minutes(100)), RunTimer::deadline), start + minutes(150));
+}
+
 }  // namespace
 }  // namespace reeve::engine

@@ -9,6 +9,7 @@ using base::ApprovalId;
 using model::RunStatus;
 
 RunWorld::RunWorld(base::Random& random, RunTerms terms) : random_(random), terms_(terms) {
+  terms_.timeout = base::TimeLimit::of(std::chrono::minutes(30));
   store_.deadline = now_ + std::chrono::minutes(30);
   state_ = restore();
   handle(RunBegun{});
@@ -41,6 +42,12 @@ void RunWorld::check_state() {
   check(!state_.question || !has_timer, "the deadline applies while a question is open");
   const bool is_timed = is_ticking && is_alive(state_);
   check(!is_timed || has_timer || state_.unstored_ending, "no timer for the deadline");
+  // RUN-3, RUN-5, RUN-17: nothing runs out while a person has paused it.
+  const bool has_limit = has_timer || timers_.contains(RunTimer::silence) || timers_.contains(RunTimer::result);
+  check(!is_held(state_) || !is_ticking, "the clock runs while the run is paused");
+  check(!is_held(state_) || !is_alive(state_) || !has_limit, "a limit applies while the run is paused");
+  const bool is_quiet = requests_.empty() && is_alive(state_) && keeper_.is_alive;
+  check(!is_quiet || keeper_.is_frozen == store_.is_paused, "the process is not as the store says");
   check(state_.asking >= 0, "more questions were stored than submitted");
   check(state_.news.stored_position <= state_.news.position, "more was stored than read");
 }
@@ -73,6 +80,7 @@ bool RunWorld::settle() {
   for (int i = 0; i < max_steps && !(store_.is_over && requests_.empty()) && violation_.empty(); ++i) {
     now_ += base::Milliseconds(50);
     if (const auto pending = find_pending(); pending && chance(4)) act_as_person();
+    if (store_.is_paused && chance(4)) handle(ResumeRequested{});
     if (!keeper_.has_exit_record && chance(20)) exit_tool();
     answer_store();
     deliver();
@@ -108,12 +116,19 @@ void RunWorld::fire_timer() {
   if (first->second > now_ && !chance(4)) return;
   now_ = std::max(now_, first->second);
   const RunTimer timer = first->first;
+  const bool is_limit = timer == RunTimer::deadline || timer == RunTimer::silence || timer == RunTimer::result;
+  check(!is_limit || !is_held(state_) || !is_alive(state_), "a limit is reached while the run is paused");
   timers_.erase(first);
   handle(TimerFired{.timer = timer});
 }
 
 void RunWorld::act_as_tool() {
   if (keeper_.has_exit_record) return;
+  // Stopped: it can only be killed from outside.
+  if (keeper_.is_frozen) {
+    if (chance(12)) exit_tool();
+    return;
+  }
   switch (random_.below(12)) {
     case 0:
       return exit_tool();
@@ -164,7 +179,29 @@ void RunWorld::exit_tool() {
   keeper_.messages.emplace_back(ProcessExited{});
 }
 
+// Pauses it, lets it continue, or changes its limits.
+bool RunWorld::change_course() {
+  if (is_settling_) return false;
+  if (chance(16)) {
+    ++coverage_.pauses;
+    handle(PauseRequested{});
+    return true;
+  }
+  if (store_.is_paused && chance(3)) {
+    handle(ResumeRequested{});
+    return true;
+  }
+  if (!chance(12)) return false;
+  ++coverage_.limits;
+  LimitsRequested limits;
+  if (chance(2)) limits.timeout = chance(3) ? base::TimeLimit::off() : base::TimeLimit::of(std::chrono::minutes(40));
+  if (chance(2)) limits.no_output_timeout = base::TimeLimit::of(std::chrono::minutes(2));
+  handle(limits);
+  return true;
+}
+
 void RunWorld::act_as_person() {
+  if (change_course()) return;
   if (chance(12) && !is_settling_) {
     // Cancels.
     return handle(EndRequested{{RunStatus::cancelled, "cancelled", {}},
@@ -257,6 +294,7 @@ RunState RunWorld::restore() const {
   } else if (store_.deadline) {
     state.clock = Ticking{*store_.deadline};
   }
+  if (store_.is_paused) state.pause = RunPause::paused;
   state.silence.since = now_;
   state.news.position = state.news.stored_position = store_.position;
   state.news.stored_at = now_;
@@ -373,6 +411,7 @@ void RunWorld::perform(const AskAtTerminal& action) {
 }
 
 void RunWorld::perform(const TypeAnswer& action) {
+  check(!is_held(state_), "an answer is typed while the run is paused");
   const auto found = store_.questions.find(action.id);
   check(found != store_.questions.end() && found->second.decision == Decision::approved, "types an unapproved answer");
   sent_answer_ = {static_cast<std::uint64_t>(action.id.number()), action.serial};
@@ -386,6 +425,7 @@ void RunWorld::perform(const TypeFixedAnswer& action) {
 
 // The keeper types an answer once, and only into the prompt it is for (keeper/message.h).
 void RunWorld::perform(const TypeAgain&) {
+  check(!is_held(state_), "something is typed while the run is paused");
   if (!keeper_.is_alive || !sent_answer_) return;
   const auto [number, serial] = *sent_answer_;
   const bool is_repeated = number == keeper_.last_typed;
@@ -399,10 +439,64 @@ void RunWorld::perform(const TypeAgain&) {
   keeper_.messages.emplace_back(AnswerTyped{number, is_typed || is_repeated});
 }
 
+void RunWorld::perform(const StorePause& action) {
+  request([this, daemon = daemon_, action](bool is_stored) {
+    const bool is_done = is_stored && !store_.is_over;
+    if (is_done) {
+      store_.is_paused = true;
+      store_.left = action.left;
+      store_.deadline.reset();
+    }
+    if (daemon == daemon_) handle(PauseStored{is_done});
+  });
+}
+
+void RunWorld::perform(const StoreResume&) {
+  request([this, daemon = daemon_](bool is_stored) {
+    const bool is_done = is_stored && !store_.is_over;
+    if (is_done) store_.is_paused = false;
+    if (daemon == daemon_) handle(ResumeStored{is_done});
+  });
+}
+
+void RunWorld::perform(const StoreTimeLeft& action) {
+  request([this, action](bool is_stored) {
+    if (!is_stored) return;
+    store_.left = action.left;
+    store_.deadline.reset();
+  });
+}
+
+void RunWorld::perform(const StoreLimits& action) {
+  request([this, daemon = daemon_, action](bool is_stored) {
+    const bool is_done = is_stored && !store_.is_over;
+    if (is_done) {
+      if (action.limits.timeout) terms_.timeout = *action.limits.timeout;
+      if (action.limits.no_output_timeout) terms_.no_output_timeout = *action.limits.no_output_timeout;
+      store_.deadline = action.deadline;
+      store_.left = action.left;
+    }
+    if (daemon == daemon_) handle(LimitsStored{action.limits, is_done});
+  });
+}
+
+void RunWorld::perform(const FreezeProcess&) {
+  // Otherwise the next daemon would not know that it is stopped.
+  check(store_.is_paused, "the process is stopped for a pause that is not stored");
+  if (keeper_.is_alive) keeper_.is_frozen = true;
+}
+
+void RunWorld::perform(const ThawProcess&) {
+  check(!store_.is_paused, "the process continues although the store says that it is paused");
+  keeper_.is_frozen = false;
+}
+
 void RunWorld::perform(const StopProcess&) {
   // RUN-4: nothing is done to the process for a reason that would be unknown after a crash.
   check(store_.ending.has_value(), "the process is stopped for a reason that is not stored");
   ++coverage_.stops;
+  // SIGCONT follows SIGTERM.
+  keeper_.is_frozen = false;
   if (!keeper_.has_exit_record && chance(2)) exit_tool();
 }
 

@@ -29,6 +29,8 @@ class RunWorld {
     int stalls = 0;
     int failed_writes = 0;
     int ends = 0;
+    int pauses = 0;
+    int limits = 0;
   };
 
   RunWorld(base::Random& random, engine::RunTerms terms);
@@ -54,10 +56,12 @@ class RunWorld {
     std::optional<base::Milliseconds> left = {};
     std::uint64_t position = 0;
     std::map<base::ApprovalId, StoredQuestion> questions;
+    bool is_paused = false;
     bool is_over = false;
   };
   struct Keeper {
     bool is_alive = true;
+    bool is_frozen = false;
     bool has_exit_record = false;
     std::uint64_t written = 0;
     std::uint32_t last_serial = 0;
@@ -76,6 +80,7 @@ class RunWorld {
   void fire_timer();
   void act_as_tool();
   void act_as_person();
+  bool change_course();
   void show_prompt();
   void exit_tool();
   void crash();
@@ -102,6 +107,12 @@ class RunWorld {
   void perform(const engine::TypeAnswer& action);
   void perform(const engine::TypeFixedAnswer& action);
   void perform(const engine::TypeAgain& action);
+  void perform(const engine::StorePause& action);
+  void perform(const engine::StoreResume& action);
+  void perform(const engine::StoreTimeLeft& action);
+  void perform(const engine::StoreLimits& action);
+  void perform(const engine::FreezeProcess& action);
+  void perform(const engine::ThawProcess& action);
   void perform(const engine::StopProcess& action);
   void perform(const engine::SendDeadline&) {}
   void perform(const engine::Acknowledge&) {}
