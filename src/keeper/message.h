@@ -103,6 +103,11 @@ struct StdinGrew {
   static constexpr auto fields = std::tuple(&StdinGrew::written, &StdinGrew::has_ended);
 };
 
+// Stops the whole tree, or continues it. An older keeper closes the connection on these: they are sent only to one that
+// has sent Abilities.
+struct Freeze {};
+struct Thaw {};
+
 // Messages from the keeper.
 
 struct Hello {
@@ -165,11 +170,23 @@ struct StdinRead {
   static constexpr auto fields = std::tuple(&StdinRead::position);
 };
 
-// New messages are added at the end: the daemon and a keeper may be of different versions.
-using ToKeeper =
-    std::variant<Assign, Go, Consumed, Input, CloseInput, Resize, Signal, Stop, Deadline, Lease, Answer, StdinGrew>;
-using FromKeeper =
-    std::variant<Hello, Started, Grew, InputTaken, Trouble, Exited, Prompt, PromptOver, AnswerTaken, StdinRead>;
+
+// What it can do beyond the first version; sent after Started. Older daemons ignore it.
+struct Abilities {
+  bool can_freeze = false;
+  static constexpr auto fields = std::tuple(&Abilities::can_freeze);
+};
+// After Freeze. `missed`: processes that could not be stopped.
+struct Frozen {
+  std::uint32_t missed = 0;
+  static constexpr auto fields = std::tuple(&Frozen::missed);
+};
+
+// The position of a message is its number, so new ones are appended: the daemon and a keeper may be of different versions.
+using ToKeeper = std::variant<Assign, Go, Consumed, Input, CloseInput, Resize, Signal, Stop, Deadline, Lease, Answer,
+                              StdinGrew, Freeze, Thaw>;
+using FromKeeper = std::variant<Hello, Started, Grew, InputTaken, Trouble, Exited, Prompt, PromptOver, AnswerTaken,
+                                StdinRead, Abilities, Frozen>;
 
 std::string encode(const ToKeeper& message);
 std::string encode(const FromKeeper& message);

@@ -40,6 +40,7 @@ using std::chrono::seconds;
 constexpr std::int64_t drain_ns = nanoseconds(seconds(2)).count();
 constexpr std::int64_t retry_ns = nanoseconds(milliseconds(200)).count();
 constexpr auto kill_timeout = seconds(10);
+constexpr Abilities abilities{.can_freeze = true};
 
 // The poll() set begins with signals, the timer and the tool.
 constexpr std::size_t own_ends = 3;
@@ -65,6 +66,8 @@ class RunKeeper {
   void take_signals();
   void see_exit();
   void stop(EndedBy why, std::uint32_t grace_ms);
+  void freeze(std::size_t index);
+  void thaw();
   void check_clock();
   void set_timer();
   bool is_drained() const noexcept { return !streams_ || streams_->is_drained(); }
@@ -98,6 +101,7 @@ class RunKeeper {
   // The tool has been waited for: its pid may be reused from then on.
   bool is_reaped_ = false;
   bool has_ended_ = false;
+  bool is_frozen_ = false;
   ExitRecord record_;
   std::int64_t kill_at_ = never;
   std::int64_t drained_by_ = never;
@@ -202,6 +206,7 @@ void RunKeeper::start() {
     marker.started = id->started;
     if (tree_->cgroup().empty()) folder_->replace_file(marker_name, encode_marker(marker));
     connections_.tell_all(Started{id->pid, id->started});
+    connections_.tell_all(abilities);
   }
   streams_->write_input();
 }
@@ -257,7 +262,10 @@ void RunKeeper::give_up() {
 void RunKeeper::greet() {
   const auto index = connections_.accept();
   if (!index || !tool_) return;
-  if (const auto id = os::identify(tool_->pid())) connections_.tell(*index, Started{id->pid, id->started});
+  if (const auto id = os::identify(tool_->pid())) {
+    connections_.tell(*index, Started{id->pid, id->started});
+    connections_.tell(*index, abilities);
+  }
   if (streams_ && streams_->stdin_feed()) connections_.tell(*index, StdinRead{streams_->stdin_feed()->position()});
   if (!watch_) return;
   if (watch_->prompt()) {
@@ -295,7 +303,22 @@ void RunKeeper::act(std::size_t index, ToKeeper message) {
     deadline_ = deadline->boot_ns != 0 ? deadline->boot_ns : never;
   } else if (const auto* lease = std::get_if<Lease>(&message)) {
     lease_ = lease->boot_ns != 0 ? lease->boot_ns : never;
+  } else if (std::holds_alternative<Freeze>(message)) {
+    freeze(index);
+  } else if (std::holds_alternative<Thaw>(message)) {
+    thaw();
   }
+}
+
+void RunKeeper::freeze(std::size_t index) {
+  // While the tree is being ended, its processes need to run.
+  if (!tool_ || has_ended_ || kill_at_ != never) return;
+  is_frozen_ = true;
+  connections_.tell(index, Frozen{static_cast<std::uint32_t>(tree_->freeze())});
+}
+
+void RunKeeper::thaw() {
+  if (std::exchange(is_frozen_, false)) tree_->thaw();
 }
 
 void RunKeeper::take_signals() {
@@ -314,6 +337,8 @@ void RunKeeper::stop(EndedBy why, std::uint32_t grace_ms) {
   if (kill_at_ == never) {
     record_.ended_by = why;
     if (grace_ms > 0) tree_->terminate();
+    // Signals also continued what was frozen.
+    is_frozen_ = false;
   }
   kill_at_ = std::min(kill_at_, at);
   if (grace_ms == 0) check_clock();
@@ -330,6 +355,8 @@ void RunKeeper::see_exit() {
   has_ended_ = true;
   if (watch_) tell_news(watch_->end());
   streams_->output().lift_cap();
+  // What stays continues, and the rest is killed.
+  if (assign_->keep_descendants) thaw();
   if (!assign_->keep_descendants) {
     ToolTree::End end = tree_->kill(kill_timeout, 0);
     record_.descendants = std::move(end.names);
@@ -374,9 +401,9 @@ void RunKeeper::set_timer() {
   alarm_.set(at);
 }
 
-// While output is blocked, a quiet terminal means nothing.
+// While output is blocked or the tree is stopped, a quiet terminal means nothing.
 bool RunKeeper::is_terminal_minded() noexcept {
-  return watch_ && streams_ && !has_ended_ && streams_->output().is_ready();
+  return watch_ && !is_frozen_ && streams_ && !has_ended_ && streams_->output().is_ready();
 }
 
 void RunKeeper::mind_terminal() {

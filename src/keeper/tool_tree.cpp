@@ -9,6 +9,8 @@ namespace reeve::keeper {
 
 namespace {
 
+constexpr std::chrono::milliseconds freeze_timeout{2'000};
+
 std::string describe(const os::ProcessId& id) {
   std::string name = os::read_pseudo_file(os::proc_path(id.pid, "comm").c_str(), 64);
   while (name.ends_with('\n')) name.pop_back();
@@ -42,6 +44,14 @@ std::expected<os::Process, os::SpawnFailure> ToolTree::spawn(os::SpawnPlan plan)
 void ToolTree::terminate() {
   os::signal_descendants(::getpid(), SIGTERM);
   os::signal_descendants(::getpid(), SIGCONT);
+  stopped_.clear();
+}
+
+std::size_t ToolTree::freeze() { return os::stop_descendants(::getpid(), freeze_timeout, stopped_); }
+
+void ToolTree::thaw() {
+  os::continue_stopped(stopped_);
+  stopped_.clear();
 }
 
 bool ToolTree::is_empty() const { return !os::has_children() || os::find_descendants(::getpid()).empty(); }

@@ -24,6 +24,11 @@ class ToolTree {
   std::expected<os::Process, os::SpawnFailure> spawn(os::SpawnPlan plan);
   // Signals every process in the tree; also continues stopped ones, so that they can react.
   void terminate();
+  // Stops every process in the tree, also with a cgroup, because SIGSTOP is what people see in `ps`. Returns how many
+  // could not be stopped. May be repeated.
+  std::size_t freeze();
+  // Continues those that freeze() stopped.
+  void thaw();
   bool is_empty() const;
   // The leftover processes, as "pid name". `keep`: a child that is waited for elsewhere.
   struct End {
@@ -36,6 +41,8 @@ class ToolTree {
 
  private:
   std::optional<os::Cgroup> group_;
+  // By freeze(), parents first.
+  std::vector<os::ProcessId> stopped_;
 };
 
 }  // namespace reeve::keeper

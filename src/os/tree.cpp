@@ -173,6 +173,32 @@ TreeEnd kill_found(const std::function<std::vector<ProcessId>()>& find, std::chr
   }
 }
 
+std::size_t stop_descendants(pid_t root, std::chrono::milliseconds timeout, std::vector<ProcessId>& stopped) {
+  const auto give_up = monotonic_now() + timeout;
+  while (true) {
+    std::size_t refused = 0;
+    std::size_t moving = 0;
+    for (const ProcessStat& stat : find_below(root)) {
+      const bool is_stopped = stat.state == 'T' || stat.state == 't';
+      if (is_stopped) continue;
+      const bool is_known = std::find(stopped.begin(), stopped.end(), stat.id) != stopped.end();
+      if (signal_exactly(stat.id, SIGSTOP)) {
+        // It may still fork until it stops.
+        ++moving;
+        if (!is_known) stopped.push_back(stat.id);
+      } else if (identify(stat.id.pid) == stat.id) {
+        ++refused;
+      }
+    }
+    if (moving == 0 || monotonic_now() >= give_up) return refused + moving;
+    pause_briefly();
+  }
+}
+
+void continue_stopped(const std::vector<ProcessId>& stopped) {
+  for (auto id = stopped.rbegin(); id != stopped.rend(); ++id) signal_exactly(*id, SIGCONT);
+}
+
 bool has_children() noexcept {
   siginfo_t info{};
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0 || errno != ECHILD;

@@ -38,6 +38,13 @@ struct TreeEnd {
 // until none is found.
 TreeEnd kill_found(const std::function<std::vector<ProcessId>()>& find, std::chrono::milliseconds timeout);
 
+// Stops every descendant with SIGSTOP, parents first, until all of them are stopped and nothing new appears. Adds those
+// that it stopped to `stopped`; processes that were stopped before are left alone. Returns how many could not be
+// stopped within `timeout`: they belong to another user or sleep uninterruptibly.
+std::size_t stop_descendants(pid_t root, std::chrono::milliseconds timeout, std::vector<ProcessId>& stopped);
+// Continues them in reverse order, so that no parent sees its children stopped.
+void continue_stopped(const std::vector<ProcessId>& stopped);
+
 // Kills all descendants of this process, which must be a subreaper. Reaps its children meanwhile, except `keep`.
 TreeEnd kill_descendants(std::chrono::milliseconds timeout, pid_t keep = 0);
 
