@@ -26,7 +26,7 @@ struct EventFacts {
   std::optional<base::ExecutionId> execution = std::nullopt;
   // Of a run that has ended.
   std::optional<base::Milliseconds> duration = std::nullopt;
-  // Whether the approval has an expiry time.
+  // An approval that expires or is to be repeated.
   bool expires = false;
   // Whether the execution was started by a node of another one.
   bool is_child = false;

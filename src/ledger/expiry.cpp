@@ -41,10 +41,15 @@ TimeDue find_due(Transaction& transaction, std::int64_t most) {
 void remind(Transaction& transaction, base::ApprovalId id) {
   const auto row = lock_question(transaction, id);
   // Another daemon may have been faster.
+  const auto ignore = [](const Row&) {};
   const bool is_due =
-      row && transaction.session().query(Sql::approval_unreminded, {{"approval", id.number()}}, [](const Row&) {}) > 0;
+      row && transaction.session().query(Sql::approval_unreminded,
+                                         {{"approval", id.number()}, {"now", transaction.now_text()}}, ignore) > 0;
   if (!is_due) return;
-  transaction.session().write_any(Sql::approval_reminded, {{"approval", id.number()}});
+  // A question that expires is repeated once, any other every day: nobody else would end the wait.
+  std::optional<std::string> next;
+  if (!row->approval.expires_at) next = base::format_time(transaction.now() + store::reminder_interval);
+  transaction.session().write_any(Sql::approval_reminded, {{"next", next}, {"approval", id.number()}});
   tell_question(transaction, row->approval, Telling::reminder);
 }
 

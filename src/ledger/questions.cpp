@@ -79,8 +79,7 @@ void tell_question(Transaction& transaction, const model::Approval& approval, Te
   data.set("expires_at", json::to_value(approval.expires_at));
   data.set("digest", json::to_value(approval.digest));
   if (telling == Telling::reminder) data.set("reminder", Value::boolean(true));
-  transaction.tell(model::EventKind::approval_needed, data,
-                   {.execution = approval.execution_id, .expires = approval.expires_at.has_value()});
+  transaction.tell(model::EventKind::approval_needed, data, {.execution = approval.execution_id, .expires = true});
   if (telling == Telling::reminder) return;
   transaction.record(model::AuditKind::approval_requested, "reeve", data);
 }

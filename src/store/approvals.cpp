@@ -79,7 +79,10 @@ base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const
       approval.expires_at ? std::optional(base::format_time(*approval.expires_at)) : std::nullopt;
   const std::optional<std::int64_t> iteration = row.node ? std::optional<std::int64_t>(row.iteration) : std::nullopt;
   std::optional<std::string> remind_at;
-  if (const auto created = base::parse_time(now); created && approval.expires_at && *approval.expires_at > *created) {
+  const auto created = base::parse_time(now);
+  if (created && !approval.expires_at) {
+    remind_at = base::format_time(*created + reminder_interval);
+  } else if (created && *approval.expires_at > *created) {
     remind_at = base::format_time(*created + (*approval.expires_at - *created) / 2);
   }
   const std::string options = json::encode(json::to_value(approval.options));

@@ -304,5 +304,29 @@ TEST_P(ApprovalRaceTest, reminder_at_half_time_is_sent_once) {
   EXPECT_EQ(told(), "2\n");
 }
 
+// UX: a question that never expires is repeated every day, so that no wait is forgotten.
+TEST_P(ApprovalRaceTest, question_without_expiry_is_repeated_every_day) {
+  using std::chrono::hours;
+  ask_and_leave();
+  const auto reminder = [&] {
+    return base::parse_time(column("SELECT remind_at FROM approvals WHERE number = 1").substr(0, 24)).value();
+  };
+  const auto told = [&] {
+    return column("SELECT count(*) FROM events WHERE kind = 'approval_needed' AND data LIKE '%\"reminder\":true%'");
+  };
+  EXPECT_GT(reminder(), base::SystemClock().wall_now() + hours(23));
+  pass_time(100);
+  EXPECT_EQ(told(), "0\n");
+  for (const char* count : {"1\n", "2\n"}) {
+    session_->run_script("UPDATE approvals SET remind_at = '2020-01-01T00:00:00.000Z'");
+    pass_time(100);
+    EXPECT_EQ(told(), count);
+    EXPECT_GT(reminder(), base::SystemClock().wall_now() + hours(23));
+    // Not again before the next day.
+    pass_time(100);
+    EXPECT_EQ(told(), count);
+  }
+}
+
 }  // namespace
 }  // namespace reeve::ledger

@@ -66,7 +66,7 @@ ORDER BY number DESC LIMIT 1
 SELECT project FROM approvals WHERE number = :approval
 
 -- name: approval_reminded
-UPDATE approvals SET remind_at = NULL WHERE number = :approval AND remind_at IS NOT NULL
+UPDATE approvals SET remind_at = :next WHERE number = :approval AND remind_at IS NOT NULL
 
 -- name: approval_reopen
 -- Reverts an invalid direct SQL update.
@@ -83,7 +83,7 @@ WHERE number = :approval AND status = :status AND settled = 0
 UPDATE approvals SET expires_at = :expires_at, remind_at = :remind_at WHERE number = :approval AND status = 'pending'
 
 -- name: approval_unreminded
-SELECT 1 FROM approvals WHERE number = :approval AND status = 'pending' AND remind_at IS NOT NULL
+SELECT 1 FROM approvals WHERE number = :approval AND status = 'pending' AND remind_at <= :now
 
 -- name: approval_use
 UPDATE approvals SET use = :use WHERE number = :approval AND status = 'approved' AND use = 'unused'
