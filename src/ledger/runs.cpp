@@ -30,6 +30,7 @@ void tell_run(Transaction& transaction, const model::Run& run) {
   data.set("reason", json::to_value(run.reason));
   data.set("exit_code", json::to_value(run.exit_code));
   data.set("project", json::to_value(store::path_of(run.project)));
+  if (run.paused_at) data.set("paused_at", json::to_value(run.paused_at));
   EventFacts facts{.status = run.status, .execution = run.execution_id};
   if (is_final(run.status) && run.duration_ms) {
     data.set("duration_ms", Value::integer(*run.duration_ms));
@@ -64,6 +65,8 @@ void write_move(Transaction& transaction, store::RunRow& row, const RunMove& mov
   run.attempt = attempt;
   if (move.last_error) run.last_error = move.last_error;
   if (move.to == RunStatus::running && !run.started_at) run.started_at = transaction.now();
+  // Without a process there is nothing to hold.
+  if (is_final(move.to) || move.to == RunStatus::queued || move.ends_attempt) run.paused_at.reset();
   if (is_final(move.to)) {
     run.completed_at = end_of(transaction, run, move);
     if (run.started_at) run.duration_ms = (*run.completed_at - *run.started_at).count();
@@ -81,6 +84,7 @@ void write_move(Transaction& transaction, store::RunRow& row, const RunMove& mov
                                               {"duration_ms", run.duration_ms},
                                               {"last_error", run.last_error},
                                               {"not_before", text(move.not_before)},
+                                              {"paused_at", text(run.paused_at)},
                                               {"run", run.tool_run_id.number()},
                                               {"version", row.version},
                                               {"from", from}});
@@ -153,10 +157,10 @@ bool is_current(Transaction& transaction, const model::Run& run, const AttemptCl
   return is_theirs;
 }
 
-base::RunId create_run(Transaction& transaction, const model::Run& run) {
+base::RunId create_run(Transaction& transaction, const model::Run& run, const std::optional<std::string>& launch) {
   model::Run created = run;
   created.status = RunStatus::queued;
-  created.tool_run_id = store::insert_run(transaction.session(), run, transaction.now_text());
+  created.tool_run_id = store::insert_run(transaction.session(), run, transaction.now_text(), launch);
   tell_run(transaction, created);
   return created.tool_run_id;
 }
@@ -207,6 +211,41 @@ bool warn_of_run(Transaction& transaction, base::RunId id, const AttemptClaim& c
   return true;
 }
 
+std::optional<model::Run> pause_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim,
+                                    const RunPausing& pausing) {
+  store::RunRow row = lock_run(transaction, id);
+  if (!is_current(transaction, row.run, claim)) return std::nullopt;
+  if (row.run.paused_at.has_value() == pausing.is_paused) return row.run;
+  row.run.paused_at = pausing.is_paused ? std::optional(transaction.now()) : std::nullopt;
+  const auto text = row.run.paused_at ? std::optional(base::format_time(*row.run.paused_at)) : std::nullopt;
+  transaction.session().write(Sql::run_pause, {{"paused_at", text}, {"run", id.number()}, {"version", row.version}});
+  if (pausing.is_paused) hold_clock(transaction, id, claim, pausing.time_left_ms);
+  model::Run told = row.run;
+  told.reason = fmt::format("{} by {}", pausing.is_paused ? "paused" : "resumed", pausing.by);
+  tell_run(transaction, told);
+  return row.run;
+}
+
+void hold_clock(Transaction& transaction, base::RunId id, const AttemptClaim& claim,
+                const std::optional<std::int64_t>& time_left_ms) {
+  transaction.session().write_any(Sql::attempt_hold,
+                                  {{"time_left_ms", time_left_ms}, {"run", id.number()}, {"attempt", claim.attempt}});
+}
+
+std::optional<model::Run> limit_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim,
+                                    const RunLimiting& limiting) {
+  const store::RunRow row = lock_run(transaction, id);
+  if (!is_current(transaction, row.run, claim)) return std::nullopt;
+  transaction.session().write(Sql::attempt_limit, {{"deadline_ms", limiting.deadline_ms},
+                                                   {"time_left_ms", limiting.time_left_ms},
+                                                   {"run", id.number()},
+                                                   {"attempt", claim.attempt}});
+  model::Run told = row.run;
+  told.reason = limiting.reason;
+  tell_run(transaction, told);
+  return row.run;
+}
+
 AttemptResult begin_attempt(Transaction& transaction, base::RunId id, const AttemptStart& start) {
   store::RunRow row = lock_run(transaction, id);
   // A run that waited for a usage limit is also queued, but has had attempts (RUN-18).
@@ -220,6 +259,11 @@ AttemptResult begin_attempt(Transaction& transaction, base::RunId id, const Atte
     if (const auto* refusal = std::get_if<engine::GrantRefusal>(&used)) return {{}, {}, *refusal};
     if (const auto* voided = std::get_if<engine::Voided>(&used)) return {{}, voided->reason, {}};
   }
+  // Created, but not started before the execution continues.
+  const bool is_held =
+      row.run.execution_id &&
+      transaction.session().query_number(Sql::execution_paused, {{"execution", row.run.execution_id->number()}}) > 0;
+  if (is_held) row.run.paused_at = transaction.now();
   write_move(transaction, row, {.to = RunStatus::running}, attempt);
   insert_attempt(transaction, id, attempt, start);
   return {attempt, {}, {}};

@@ -13,7 +13,7 @@
 namespace reeve::ledger {
 
 // Creates a queued run with an id from the store, and sends its event.
-base::RunId create_run(Transaction& transaction, const model::Run& run);
+base::RunId create_run(Transaction& transaction, const model::Run& run, const std::optional<std::string>& launch = {});
 
 // RUN-14: the daemon that starts the run when it is its turn, and where the launch file is until the run is named.
 struct QueuePlace {
@@ -81,6 +81,31 @@ struct KeeperIdentity {
 
 // Sends a warning event about a run without changing its status (RUN-5). False if the claim is no longer current.
 bool warn_of_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim, const std::string& reason);
+
+// A person pauses a live attempt or lets it continue: stored before anything is done to its processes.
+struct RunPausing {
+  bool is_paused = true;
+  std::string by = {};
+  // When it pauses: what is left of its hard timeout (RUN-3).
+  std::optional<std::int64_t> time_left_ms = {};
+};
+// Nothing if the claim is no longer current.
+std::optional<model::Run> pause_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim,
+                                    const RunPausing& pausing);
+// The clock of its hard timeout stands still, with that much left.
+void hold_clock(Transaction& transaction, base::RunId id, const AttemptClaim& claim,
+                const std::optional<std::int64_t>& time_left_ms);
+
+// A person changed the limits of a live attempt.
+struct RunLimiting {
+  // For its event: "timeout set to 2h by ana".
+  std::string reason = {};
+  // The clock of the hard timeout: while it runs, else while it stands still. Neither without a limit.
+  std::optional<std::int64_t> deadline_ms = {};
+  std::optional<std::int64_t> time_left_ms = {};
+};
+std::optional<model::Run> limit_run(Transaction& transaction, base::RunId id, const AttemptClaim& claim,
+                                    const RunLimiting& limiting);
 
 struct AttemptStart {
   std::int64_t daemon = 0;

@@ -135,6 +135,7 @@ void StoredExecution::read_header(const Row& row) {
   parent_node_ = static_cast<NodeIndex>(row.integer(10));
   depth_ = static_cast<int>(row.integer(11));
   home_ = row.find_text(12);
+  is_paused_ = !row.is_null(13);
 }
 
 void StoredExecution::keep(const Row& row) const {

@@ -98,6 +98,7 @@ class StoredExecution final : public engine::ExecutionView {
 
   const engine::CompiledWorkflow& workflow() const override { return workflow_->compiled; }
   model::ExecutionStatus status() const override { return status_; }
+  bool is_paused() const override { return is_paused_; }
   engine::Tally tally() const override { return tally_; }
   const base::Value& seeds() const override;
   const engine::NodeState& node(graph::NodeIndex node) const override { return row(node).state; }
@@ -126,6 +127,7 @@ class StoredExecution final : public engine::ExecutionView {
   int depth_ = 0;
   std::optional<std::string> home_;
   bool is_new_ = false;
+  bool is_paused_ = false;
   mutable std::optional<base::Value> seeds_;
   mutable std::string subgraphs_;
   mutable std::unordered_map<graph::EdgeIndex, std::int64_t> loops_;

@@ -96,10 +96,14 @@ struct Execution {
   std::optional<base::Value> inputs;
   // Where it works and when its changes are applied: {"project", "base_commit", "apply"}.
   std::optional<base::Value> config;
+  // A person holds it: its runs are paused, and no node starts.
+  std::optional<base::WallTime> paused_at;
+  // A person dismissed its failure.
+  std::optional<base::WallTime> seen_at;
   friend bool operator==(const Execution&, const Execution&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Execution, (),
                       (execution_id, project, workflow_id, workflow_name, label, phase_name, metadata, status, reason,
-                       started_at, completed_at, nodes, parent, tally, inputs, config))
+                       started_at, completed_at, nodes, parent, tally, inputs, config, paused_at, seen_at))
 
 }  // namespace reeve::model

@@ -123,11 +123,15 @@ struct Run {
   std::optional<Usage> usage;
   std::vector<ToolError> tool_errors;
   std::map<std::string, std::string> metadata;
+  // A person stopped its processes, and its clocks stand still.
+  std::optional<base::WallTime> paused_at;
+  // A person dismissed its failure.
+  std::optional<base::WallTime> seen_at;
   friend bool operator==(const Run&, const Run&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Run, (),
                       (tool_run_id, project, tool_name, execution_id, node_id, agent_id, status, reason, outcome,
                        exit_code, attempt, argv, cwd, started_at, completed_at, duration_ms, last_output_at,
-                       last_heartbeat_at, last_error, progress, usage, tool_errors, metadata))
+                       last_heartbeat_at, last_error, progress, usage, tool_errors, metadata, paused_at, seen_at))
 
 }  // namespace reeve::model

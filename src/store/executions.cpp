@@ -46,6 +46,8 @@ Execution read_execution(const Row& row) {
   execution.phase_name = row.find_text(14);
   execution.metadata = decode_stored<std::map<std::string, std::string>>(row.text(15));
   execution.project = find_project(row, 16);
+  execution.paused_at = row.find_time(17);
+  execution.seen_at = row.find_time(18);
   return execution;
 }
 
@@ -107,8 +109,8 @@ std::optional<Execution> find_execution(Session& session, base::ExecutionId id, 
   std::optional<Execution> found;
   session.query(Sql::execution_load, {{"execution", id.number()}}, [&](const Row& row) {
     found = read_execution(row);
-    found->inputs = find_json(row, 17);
-    found->config = config_facts(find_json(row, 18));
+    found->inputs = find_json(row, 19);
+    found->config = config_facts(find_json(row, 20));
   });
   if (!found || detail == NodeDetail::none) return found;
   const Sql statement = detail == NodeDetail::all ? Sql::execution_nodes : Sql::execution_nodes_brief;

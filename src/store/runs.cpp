@@ -49,6 +49,8 @@ RunRow read_run(const Row& row) {
   run.metadata = decode_column<std::map<std::string, std::string>>(row.text(21));
   result.version = row.integer(22);
   run.project = find_project(row, 23);
+  run.paused_at = row.find_time(24);
+  run.seen_at = row.find_time(25);
   return result;
 }
 
@@ -86,7 +88,14 @@ std::vector<model::Run> list_runs_of_tree(Session& session, base::ExecutionId ro
   return found;
 }
 
-base::RunId insert_run(Session& session, const model::Run& run, const std::string& now) {
+std::optional<std::string> find_run_launch(Session& session, base::RunId id) {
+  std::optional<std::string> launch;
+  session.query(Sql::run_launch, {{"run", id.number()}}, [&](const Row& row) { launch = row.find_text(0); });
+  return launch;
+}
+
+base::RunId insert_run(Session& session, const model::Run& run, const std::string& now,
+                       const std::optional<std::string>& launch) {
   return base::RunId(session.insert(Sql::run_insert, "tool_runs",
                                     {{"tool_name", run.tool_name},
                                      {"execution", number_of(run.execution_id)},
@@ -97,7 +106,8 @@ base::RunId insert_run(Session& session, const model::Run& run, const std::strin
                                      {"cwd", run.cwd},
                                      {"metadata", json::encode(json::to_value(run.metadata))},
                                      {"now", now},
-                                     {"project", path_of(run.project)}}));
+                                     {"project", path_of(run.project)},
+                                     {"launch", launch}}));
 }
 
 }  // namespace reeve::store

@@ -29,6 +29,9 @@ struct RunFilter {
 std::vector<model::Run> list_runs(Session& session, const RunFilter& filter);
 // The runs of an execution and of its subgraphs, oldest first.
 std::vector<model::Run> list_runs_of_tree(Session& session, base::ExecutionId root, std::int64_t most);
-base::RunId insert_run(Session& session, const model::Run& run, const std::string& now);
+// `launch`: what a new run with the same launch needs besides the record.
+base::RunId insert_run(Session& session, const model::Run& run, const std::string& now,
+                       const std::optional<std::string>& launch = {});
+std::optional<std::string> find_run_launch(Session& session, base::RunId id);
 
 }  // namespace reeve::store

@@ -23,6 +23,10 @@ INSERT INTO run_attempts (run, attempt, state, daemon, epoch, host, boot_id, kee
 VALUES (:run, :attempt, :state, :daemon, :epoch, :host, :boot_id, :keeper_pid, :keeper_started, :nonce, :approval,
   :deadline_ms, :now)
 
+-- name: attempt_limit
+UPDATE run_attempts SET deadline_ms = :deadline_ms, time_left_ms = :time_left_ms
+WHERE run = :run AND attempt = :attempt AND state <> 'ended'
+
 -- name: attempt_load
 SELECT state, epoch, approval FROM run_attempts WHERE run = :run AND attempt = :attempt
 

@@ -24,7 +24,7 @@ VALUES (:number, 'EX-' || :number::bigint,
 -- name: execution_load
 SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
   e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
-  e.project, e.inputs, e.config
+  e.project, e.paused_at, e.seen_at, e.inputs, e.config
 FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
   LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
 WHERE e.number = :execution
@@ -32,14 +32,14 @@ WHERE e.number = :execution
 -- name: execution_lock [sqlite]
 -- No row lock is needed: the single writer holds the whole database.
 SELECT workflow_hash, status, version, nodes_ready, nodes_running, nodes_waiting, nodes_failed, exits_completed,
-  edges_taken, parent, parent_node, depth, home
+  edges_taken, parent, parent_node, depth, home, paused_at
 FROM executions WHERE number = :execution
 
 -- name: execution_lock [postgresql]
 -- Never waits: two daemons that wait for each other's executions would deadlock. Does not lock the key, so that rows
 -- that refer to the execution can be written meanwhile.
 SELECT workflow_hash, status, version, nodes_ready, nodes_running, nodes_waiting, nodes_failed, exits_completed,
-  edges_taken, parent, parent_node, depth, home
+  edges_taken, parent, parent_node, depth, home, paused_at
 FROM executions WHERE number = :execution FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: execution_note
@@ -48,6 +48,20 @@ UPDATE executions SET reason = :reason, version = version + 1 WHERE number = :ex
 -- name: execution_origin
 -- The data that the execution was started with; rarely needed.
 SELECT inputs, subgraphs, label, config FROM executions WHERE number = :execution
+
+-- name: execution_paused
+SELECT COUNT(*) FROM executions WHERE number = :execution AND paused_at IS NOT NULL
+
+-- name: execution_pause
+-- With its subgraphs.
+UPDATE executions SET paused_at = :paused_at
+WHERE (status = 'running' OR status = 'waiting_approval') AND number IN (
+  WITH RECURSIVE tree (number) AS (
+    SELECT number FROM executions WHERE number = :execution
+    UNION ALL
+    SELECT e.number FROM executions e JOIN tree ON e.parent = tree.number
+  )
+  SELECT number FROM tree)
 
 -- name: execution_root
 WITH RECURSIVE line (number, parent, status, config) AS (
@@ -60,13 +74,15 @@ SELECT number, status, config FROM line WHERE parent IS NULL
 -- name: execution_update
 UPDATE executions SET status = :status, reason = :reason, nodes_ready = :ready, nodes_running = :running,
   nodes_waiting = :waiting, nodes_failed = :failed, exits_completed = :exits_completed, edges_taken = :edges_taken,
-  completed_at = :completed_at, version = version + 1
+  completed_at = :completed_at, version = version + 1,
+  paused_at = CASE WHEN COALESCE(:completed_at, '') = '' THEN paused_at ELSE NULL END
 WHERE number = :execution AND version = :version AND status = :from
 
 -- name: execution_update [many]
 UPDATE executions e SET status = r.status, reason = r.reason, nodes_ready = r.ready, nodes_running = r.running,
   nodes_waiting = r.waiting, nodes_failed = r.failed, exits_completed = r.exits_completed, edges_taken = r.edges_taken,
-  completed_at = r.completed_at, version = e.version + 1
+  completed_at = r.completed_at, version = e.version + 1,
+  paused_at = CASE WHEN r.completed_at IS NULL THEN e.paused_at ELSE NULL END
 FROM json_to_recordset(:rows::json) AS r (status execution_status, reason text, ready bigint, running bigint,
   waiting bigint, failed bigint, exits_completed bigint, edges_taken bigint, completed_at text, execution bigint,
   version bigint, "from" execution_status)
@@ -76,13 +92,21 @@ WHERE e.number = r.execution AND e.version = r.version AND e.status = r."from"
 SELECT w.hash, w.definition
 FROM executions e JOIN workflows w ON w.hash = e.workflow_hash WHERE e.number = :execution
 
+-- name: execution_seen
+UPDATE executions SET seen_at = :now WHERE number = :execution AND status = 'failed'
+
+-- name: executions_seen
+UPDATE executions SET seen_at = :now
+WHERE status = 'failed' AND seen_at IS NULL AND completed_at > :since
+  AND (COALESCE(:project, '') = '' OR project = :project)
+
 -- name: executions_counted
 SELECT status, COUNT(*) FROM executions WHERE status = 'running' OR status = 'waiting_approval' GROUP BY status
 
 -- name: executions_list [sqlite]
 SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
   e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
-  e.project
+  e.project, e.paused_at, e.seen_at
 FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
   LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
 WHERE e.number < :before AND (:statuses = '' OR instr(:statuses, ',' || e.status || ',') > 0)
@@ -95,7 +119,7 @@ ORDER BY e.number DESC LIMIT :most
 -- name: executions_list [postgresql]
 SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
   e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
-  e.project
+  e.project, e.paused_at, e.seen_at
 FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
   LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
 WHERE e.number < :before
@@ -124,7 +148,7 @@ WITH RECURSIVE tree (number) AS (
 )
 SELECT r.number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, r.project
+  metadata, version, r.project, r.paused_at, r.seen_at
 FROM tree JOIN tool_runs r ON r.execution = tree.number
 WHERE r.metadata LIKE '%"gate":%'
 ORDER BY r.number DESC LIMIT :most

@@ -158,5 +158,5 @@ SELECT MIN(not_before) FROM node_executions WHERE status = 'ready' AND not_befor
 -- Executions with nodes to start, for a worker with free slots.
 SELECT DISTINCT n.execution FROM node_executions n JOIN executions e ON e.number = n.execution
 WHERE n.status = 'ready' AND n.type IN ('task', 'gate') AND (n.not_before IS NULL OR n.not_before <= :now)
-  AND n.execution > :after AND (e.home IS NULL OR e.home = :host)
+  AND n.execution > :after AND (e.home IS NULL OR e.home = :host) AND e.paused_at IS NULL
 ORDER BY n.execution LIMIT :most

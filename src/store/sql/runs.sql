@@ -1,54 +1,58 @@
 -- name: run_attempt
-UPDATE tool_runs SET attempt = :attempt, version = version + 1 WHERE number = :run
+UPDATE tool_runs SET attempt = :attempt, paused_at = NULL, version = version + 1 WHERE number = :run
 
 -- name: run_enqueue
 UPDATE tool_runs SET queue_host = :host, queue_nonce = :nonce, priority = :priority, reason = :reason
 WHERE number = :run
 
 -- name: run_insert [sqlite]
-INSERT INTO tool_runs (number, tool_name, execution, node_id, agent, status, argv, cwd, metadata, created_at, project)
+INSERT INTO tool_runs (number, tool_name, execution, node_id, agent, status, argv, cwd, metadata, created_at, project,
+  launch)
 VALUES (:number, :tool_name, :execution, :node_id, :agent, 'queued', :argv, :cwd, :metadata, :now,
-  COALESCE(:project, (SELECT project FROM executions WHERE number = :execution)))
+  COALESCE(:project, (SELECT project FROM executions WHERE number = :execution)), :launch)
 RETURNING number
 
 -- name: run_insert [postgresql]
 INSERT INTO tool_runs (number, tool_run_id, execution_id, tool_name, execution, node_id, agent, status, argv, cwd, metadata,
-  created_at, project)
+  created_at, project, launch)
 VALUES (:number, 'TR-' || :number::bigint, 'EX-' || :execution::bigint,
   :tool_name, :execution, :node_id, :agent, 'queued', :argv, :cwd, :metadata, :now,
-  COALESCE(:project::text, (SELECT e.project FROM executions e WHERE e.number = :execution::bigint)))
+  COALESCE(:project::text, (SELECT e.project FROM executions e WHERE e.number = :execution::bigint)), :launch)
 
 -- name: run_insert [many]
 INSERT INTO tool_runs (number, tool_run_id, execution_id, tool_name, execution, node_id, agent, status, argv,
-  cwd, metadata, created_at, project)
+  cwd, metadata, created_at, project, launch)
 SELECT r.number, 'TR-' || r.number, 'EX-' || r.execution, r.tool_name, r.execution, r.node_id, r.agent,
   'queued', r.argv, r.cwd, r.metadata, r.now,
-  COALESCE(r.project, (SELECT e.project FROM executions e WHERE e.number = r.execution))
+  COALESCE(r.project, (SELECT e.project FROM executions e WHERE e.number = r.execution)), r.launch
 FROM json_to_recordset(:rows::json) AS r (number bigint, tool_name text, execution bigint, node_id text,
-  agent bigint, argv text, cwd text, metadata text, now text, project text)
+  agent bigint, argv text, cwd text, metadata text, now text, project text, launch text)
+
+-- name: run_launch
+SELECT launch FROM tool_runs WHERE number = :run
 
 -- name: run_load
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project
+  metadata, version, project, paused_at, seen_at
 FROM tool_runs WHERE number = :run
 
 -- name: run_lock [sqlite]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project
+  metadata, version, project, paused_at, seen_at
 FROM tool_runs WHERE number = :run
 
 -- name: run_lock [postgresql]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project
+  metadata, version, project, paused_at, seen_at
 FROM tool_runs WHERE number = :run FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: run_move
 UPDATE tool_runs SET status = :status, reason = :reason, outcome = :outcome, exit_code = :exit_code, attempt = :attempt,
   started_at = COALESCE(started_at, :started_at), completed_at = :completed_at, duration_ms = :duration_ms,
-  last_error = COALESCE(:last_error, last_error), not_before = :not_before, version = version + 1
+  last_error = COALESCE(:last_error, last_error), not_before = :not_before, paused_at = :paused_at, version = version + 1
 WHERE number = :run AND version = :version AND status = :from
 
 -- name: run_orphaned
@@ -59,11 +63,23 @@ WHERE r.number = :run AND r.node_id IS NOT NULL AND r.execution IS NOT NULL
     WHERE n.slot BETWEEN r.execution * 1048576 AND r.execution * 1048576 + 1048575
       AND n.node_id = r.node_id AND (n.status = 'running' OR n.status = 'waiting_approval') AND n.run IS NOT NULL AND n.run <= r.number)
 
+-- name: run_pause
+UPDATE tool_runs SET paused_at = :paused_at, version = version + 1 WHERE number = :run AND version = :version
+
 -- name: run_progress
 UPDATE tool_runs SET last_output_at = COALESCE(:last_output_at, last_output_at),
   last_heartbeat_at = COALESCE(:last_heartbeat_at, last_heartbeat_at), last_error = COALESCE(:last_error, last_error),
   progress = COALESCE(:progress, progress), usage = COALESCE(:usage, usage), tool_errors = COALESCE(:tool_errors, tool_errors)
 WHERE number = :run
+
+-- name: run_seen
+UPDATE tool_runs SET seen_at = :now, version = version + 1
+WHERE number = :run AND (status = 'failed' OR status = 'failed_timeout')
+
+-- name: runs_seen
+UPDATE tool_runs SET seen_at = :now, version = version + 1
+WHERE (status = 'failed' OR status = 'failed_timeout') AND seen_at IS NULL AND completed_at > :since
+  AND (COALESCE(:project, '') = '' OR project = :project)
 
 -- name: runs_counted
 SELECT status, COUNT(*) FROM tool_runs
@@ -79,7 +95,7 @@ ORDER BY number
 -- name: runs_list [sqlite]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project
+  metadata, version, project, paused_at, seen_at
 FROM tool_runs
 WHERE number < :before AND (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0)
 ORDER BY number DESC LIMIT :most
@@ -87,7 +103,7 @@ ORDER BY number DESC LIMIT :most
 -- name: runs_list [postgresql]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project
+  metadata, version, project, paused_at, seen_at
 FROM tool_runs
 WHERE number < :before AND (:statuses::text = '' OR position(',' || status::text || ',' in :statuses::text) > 0)
 ORDER BY number DESC LIMIT :most
@@ -95,7 +111,7 @@ ORDER BY number DESC LIMIT :most
 -- name: runs_list_of_project [sqlite]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project
+  metadata, version, project, paused_at, seen_at
 FROM tool_runs
 WHERE project = :project AND number < :before AND (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0)
 ORDER BY number DESC LIMIT :most
@@ -103,7 +119,7 @@ ORDER BY number DESC LIMIT :most
 -- name: runs_list_of_project [postgresql]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project
+  metadata, version, project, paused_at, seen_at
 FROM tool_runs
 WHERE project = :project::text AND number < :before
   AND (:statuses::text = '' OR position(',' || status::text || ',' in :statuses::text) > 0)
@@ -112,13 +128,13 @@ ORDER BY number DESC LIMIT :most
 -- name: runs_of_execution
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project
+  metadata, version, project, paused_at, seen_at
 FROM tool_runs WHERE execution = :execution ORDER BY number
 
 -- name: runs_of_node
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project
+  metadata, version, project, paused_at, seen_at
 FROM tool_runs WHERE execution = :execution AND node_id = :node_id ORDER BY number DESC LIMIT :most
 
 -- name: runs_of_tree
@@ -129,7 +145,7 @@ WITH RECURSIVE tree (number) AS (
 )
 SELECT r.number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, r.project
+  metadata, version, r.project, r.paused_at, r.seen_at
 FROM tree JOIN tool_runs r ON r.execution = tree.number
 ORDER BY r.number LIMIT :most
 
