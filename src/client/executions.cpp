@@ -57,6 +57,16 @@ ExecutionRecord cancel_execution(Daemon& daemon, base::ExecutionId id, const std
   return make_record(daemon.post(path_of(id, "/cancel"), body));
 }
 
+void dismiss_execution(Daemon& daemon, base::ExecutionId id) { daemon.post(path_of(id, "/seen"), Value::object()); }
+
+ExecutionRecord pause_execution(Daemon& daemon, base::ExecutionId id) {
+  return make_record(daemon.post(path_of(id, "/pause"), Value::object()));
+}
+
+ExecutionRecord resume_execution(Daemon& daemon, base::ExecutionId id) {
+  return make_record(daemon.post(path_of(id, "/resume"), Value::object()));
+}
+
 ExecutionRecord retry_execution(Daemon& daemon, base::ExecutionId id) {
   return make_record(daemon.post(path_of(id, "/retry"), Value::object()));
 }

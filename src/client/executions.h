@@ -42,6 +42,9 @@ struct ExecutionSelection {
 std::vector<ExecutionRecord> list_executions(Daemon& daemon, const ExecutionSelection& selection, std::size_t limit);
 
 ExecutionRecord cancel_execution(Daemon& daemon, base::ExecutionId id, const std::optional<std::string>& reason);
+void dismiss_execution(Daemon& daemon, base::ExecutionId id);
+ExecutionRecord pause_execution(Daemon& daemon, base::ExecutionId id);
+ExecutionRecord resume_execution(Daemon& daemon, base::ExecutionId id);
 ExecutionRecord retry_execution(Daemon& daemon, base::ExecutionId id);
 // Returns the record once `until` is reached, or the current one after the timeout.
 ExecutionRecord wait_execution(Daemon& daemon, base::ExecutionId id, Until until, base::Milliseconds time);

@@ -67,6 +67,37 @@ RunRecord cancel_run(Daemon& daemon, base::RunId id, const Cancel& cancel) {
   return make_record(daemon.post(path_of(id, "/cancel"), body));
 }
 
+RunRecord dismiss_run(Daemon& daemon, base::RunId id) {
+  return make_record(daemon.post(path_of(id, "/seen"), Value::object()));
+}
+
+void dismiss_failures(Daemon& daemon, const std::optional<std::string>& project) {
+  Value body = Value::object();
+  if (project) body.set("project", Value::string(*project));
+  daemon.post("/api/failures/seen", body);
+}
+
+RunRecord rerun(Daemon& daemon, base::RunId id, const Value& request) {
+  return make_record(daemon.post(path_of(id, "/rerun"), request));
+}
+
+RunRecord pause_run(Daemon& daemon, base::RunId id) {
+  return make_record(daemon.post(path_of(id, "/pause"), Value::object()));
+}
+
+RunRecord resume_run(Daemon& daemon, base::RunId id) {
+  return make_record(daemon.post(path_of(id, "/resume"), Value::object()));
+}
+
+RunRecord limit_run(Daemon& daemon, base::RunId id, const wire::RunLimits& limits) {
+  Value body = Value::object();
+  if (limits.timeout) body.set("timeout", Value::string(base::format_time_limit(*limits.timeout)));
+  if (limits.no_output_timeout) {
+    body.set("no_output_timeout", Value::string(base::format_time_limit(*limits.no_output_timeout)));
+  }
+  return make_record(daemon.post(path_of(id, "/limits"), body));
+}
+
 RunRecord wait_run(Daemon& daemon, base::RunId id, Until until, base::Milliseconds time) {
   return make_record(daemon.get(
       path_of(id, fmt::format("/wait?timeout={}&through_approvals={}&through_queue={}", base::format_duration(time),

@@ -12,6 +12,7 @@
 #include "client/daemon.h"
 #include "model/run.h"
 #include "wire/run_process.h"
+#include "wire/run_request.h"
 
 // Requests about runs.
 namespace reeve::client {
@@ -36,6 +37,15 @@ struct Cancel {
   bool kill = false;
 };
 RunRecord cancel_run(Daemon& daemon, base::RunId id, const Cancel& cancel);
+
+RunRecord dismiss_run(Daemon& daemon, base::RunId id);
+// All failures, or those of the project with this path.
+void dismiss_failures(Daemon& daemon, const std::optional<std::string>& project);
+// `request`: the body of POST /api/runs/ID/rerun. Returns the new run.
+RunRecord rerun(Daemon& daemon, base::RunId id, const base::Value& request);
+RunRecord pause_run(Daemon& daemon, base::RunId id);
+RunRecord resume_run(Daemon& daemon, base::RunId id);
+RunRecord limit_run(Daemon& daemon, base::RunId id, const wire::RunLimits& limits);
 
 // `begun`: no longer queued.
 enum class Until { final, final_or_waiting, begun };

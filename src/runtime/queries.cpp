@@ -92,6 +92,20 @@ void Queries::get_run(base::RunId id, Done<model::Run> done) const {
       std::move(done));
 }
 
+void Queries::get_rerun(base::RunId id, Done<Rerun> done) const {
+  ask_store(
+      ledger_, loop_,
+      [id](Transaction& transaction) {
+        auto found = find_stored(transaction.session(), id);
+        if (!found) {
+          throw Error(ErrorCode::run_not_found, fmt::format("there is no run {}", id.text()),
+                      "`reeve runs` lists them");
+        }
+        return Rerun{.run = std::move(*found), .terms = store::find_run_launch(transaction.session(), id)};
+      },
+      std::move(done));
+}
+
 void Queries::find_run(base::RunId id, Done<std::optional<model::Run>> done) const {
   ask_store(
       ledger_, loop_, [id](Transaction& transaction) { return find_stored(transaction.session(), id); },

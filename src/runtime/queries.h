@@ -45,6 +45,12 @@ struct ExecutionGraph {
   std::vector<model::NodeExecution> nodes;
 };
 
+// A run, and what a new one with the same launch needs besides the record.
+struct Rerun {
+  model::Run run;
+  std::optional<std::string> terms;
+};
+
 // The runs of an execution and its subgraphs, in the order of their start.
 struct ExecutionRuns {
   std::vector<model::Run> runs;
@@ -65,6 +71,7 @@ class Queries {
   Queries(ledger::Ledger& ledger, Loop& loop) noexcept : ledger_(ledger), loop_(loop) {}
 
   void get_run(base::RunId id, Done<model::Run> done) const;
+  void get_rerun(base::RunId id, Done<Rerun> done) const;
   void find_run(base::RunId id, Done<std::optional<model::Run>> done) const;
   // The run that asked; nothing for an approval without one.
   // The host that has or had that attempt.

@@ -126,6 +126,7 @@ std::string details_for_pipe(const ExecutionStory& story) {
   lines.add_field("status", std::string(base::spell(execution.status)));
   lines.add_field("reason", execution.reason.value_or(""));
   lines.add_field("started_at", base::format_time(execution.started_at));
+  lines.add_field("paused_at", time_or_empty(execution.paused_at, {}));
   lines.add_field("completed_at", time_or_empty(execution.completed_at, {}));
   if (execution.parent) {
     lines.add_field("parent", fmt::format("{}/{}", execution.parent->execution_id.text(), execution.parent->node_id));
@@ -156,6 +157,10 @@ class Page {
     text_ += fmt::format("{}  {}  {}\n\n", style_.paint(Tint::bold, execution.execution_id.text()),
                          base::visible(execution.workflow_name), status_text(execution.status, style_));
     field("reason", execution.reason.value_or(""));
+    if (execution.paused_at) {
+      field("paused", fmt::format("{} ago; let it continue: reeve resume {}", age_text(now_ - *execution.paused_at),
+                                  execution.execution_id.text()));
+    }
     // S6 calls the label `--workflow-id`, so the text distinguishes the two.
     field("workflow_id", execution.workflow_id + "  (the workflow's own `id`, the same for every start)");
     field("label", execution.label ? *execution.label + "  (set for this start by --label, or run-graph --workflow-id)"
@@ -281,6 +286,7 @@ std::string details_for_terminal(const ExecutionStory& story, const Style& style
 }  // namespace
 
 std::string execution_note(const Execution& execution) {
+  if (execution.paused_at) return "paused";
   switch (execution.status) {
     case ExecutionStatus::failed:
     case ExecutionStatus::cancelled:

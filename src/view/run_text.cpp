@@ -94,6 +94,7 @@ std::string memory_text(std::int64_t bytes) {
 }  // namespace
 
 std::string run_note(const Run& run, WallTime now) {
+  if (run.paused_at) return fmt::format("paused {} ago", age_text(now - *run.paused_at));
   switch (run.status) {
     case RunStatus::waiting_approval:
       return "waiting for an approval";
@@ -179,6 +180,7 @@ std::string run_details(const Run& run, const std::vector<model::Approval>& aske
   line("node_id", run.node_id.value_or(""));
   line("agent_id", run.agent_id ? run.agent_id->text() : "");
   time("started_at", run.started_at);
+  time("paused_at", run.paused_at);
   time("completed_at", run.completed_at);
   line(now ? "took" : "duration_ms", duration_of(run, now));
   time("last_output_at", run.last_output_at);
@@ -189,6 +191,7 @@ std::string run_details(const Run& run, const std::vector<model::Approval>& aske
   for (const model::ToolError& error : run.tool_errors) {
     line("tool_error", error.tool ? *error.tool + ": " + error.message : error.message);
   }
+  time("seen_at", run.seen_at);
   for (const auto& [key, value] : run.metadata) line("meta." + key, value);
   return text;
 }

@@ -43,4 +43,11 @@ BOOST_DESCRIBE_STRUCT(RunRequest, (),
                        on_stall, liveness, mode, on_prompt, execution_id, metadata, rows, columns, queue, priority,
                        standard_input))
 
+// The body of POST /api/runs/ID/limits.
+struct RunLimits {
+  std::optional<base::TimeLimit> timeout;
+  std::optional<base::TimeLimit> no_output_timeout;
+};
+BOOST_DESCRIBE_STRUCT(RunLimits, (), (timeout, no_output_timeout))
+
 }  // namespace reeve::wire

@@ -1,5 +1,4 @@
 #include <charconv>
-#include <csignal>
 #include <filesystem>
 #include <map>
 #include <unistd.h>
@@ -9,14 +8,10 @@
 #include "base/error.h"
 #include "base/quantity.h"
 #include "base/text.h"
-#include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/commands/start_run.h"
 #include "cli/connect.h"
 #include "cli/environment.h"
-#include "cli/exit_code.h"
-#include "cli/live/controls.h"
-#include "cli/live/follow.h"
-#include "cli/live/stdin_sender.h"
 #include "cli/live/stdin_source.h"
 #include "cli/live/trust_notice.h"
 #include "os/terminal.h"
@@ -69,13 +64,6 @@ void set_limits(const Call& call, Value& request) {
   }
 }
 
-// What the run gets at its standard streams.
-struct Ends {
-  bool has_terminal = false;
-  // Standard input that is sent to it.
-  std::optional<StdinSource> source;
-};
-
 // RUN-9: with a profile, the profile decides. Where a stream is redirected, a terminal would merge or change it. A job
 // in the background may not use the terminal, and a client inside a run that watched it would look like a prompt.
 bool wants_terminal(const Call& call) {
@@ -93,8 +81,8 @@ bool wants_terminal(const Call& call) {
   return is_at_terminal && is_own && !call.is_json;
 }
 
-Ends find_ends(const Call& call) {
-  Ends ends{.has_terminal = wants_terminal(call), .source = {}};
+RunEnds find_ends(const Call& call) {
+  RunEnds ends{.has_terminal = wants_terminal(call), .source = {}};
   // The daemon refuses both together.
   if (!ends.has_terminal || call.arguments.has("--stdin")) ends.source = find_stdin_source(call);
   return ends;
@@ -103,7 +91,7 @@ Ends find_ends(const Call& call) {
 // The body of POST /api/runs.
 enum class Place { here, elsewhere };
 
-Value make_run_request(const Call& call, Place place, const Ends& ends) {
+Value make_run_request(const Call& call, Place place, const RunEnds& ends) {
   const std::vector<std::string>& argv = call.arguments.positionals();
   const auto tool = call.arguments.value("--tool");
   if (argv.empty() && !tool) {
@@ -150,59 +138,9 @@ Value make_run_request(const Call& call, Place place, const Ends& ends) {
   return request;
 }
 
-// As in a shell pipeline whose reader has ended: the run ends too, unless it just has.
-ExitCode cancel_unread(const Call& call, client::Daemon& daemon, const model::Run& run) {
-  if (model::is_final(run.status)) return ExitCode::reader_gone;
-  try {
-    client::cancel_run(daemon, run.tool_run_id, {.reason = "the reader of its output is gone"});
-    print_beside(call, fmt::format("cancelled {}: the reader of its output is gone", run.tool_run_id.text()));
-  } catch (const base::Error& error) {
-    if (exit_code_of(error) != ExitCode::conflict) throw;
-  }
-  return ExitCode::reader_gone;
-}
-
-ExitCode detach(const Call& call, client::Daemon& daemon, const Value& request, const Ends& ends) {
-  client::RunRecord record = client::create_run(daemon, request);
-  const base::RunId id = record.run.tool_run_id;
-  if (ends.source) send_all(daemon, id, *ends.source);
-  if (call.is_json) {
-    print_json(call, record.wire);
-    return ExitCode::done;
-  }
-  fmt::print("{}\n", id.text());
-  if (record.run.status == model::RunStatus::queued) print_turn(call, record.run);
-  print_next(call, fmt::format("reeve logs -f {}", id.text()));
-  return ExitCode::done;
-}
-
-ExitCode follow(const Call& call, client::Daemon& daemon, const Value& request, Ends ends) {
-  // A closed pipe is reported by write() instead.
-  std::signal(SIGPIPE, SIG_IGN);
-  const bool is_typed = ends.has_terminal && !call.is_json;
-  std::optional<Controls> controls(std::in_place, call, daemon.place(), Controls::Interrupt::cancels,
-                                   is_typed ? Controls::Input::keys : Controls::Input::none);
-  const client::RunRecord created = client::create_run(daemon, request);
-  const base::RunId id = created.run.tool_run_id;
-  controls->begin(id);
-  std::optional<StdinSender> sender;
-  if (ends.source) sender.emplace(call, daemon.place(), id, std::move(*ends.source));
-  RunFollower follower(call, daemon, id, {.attempt = created.run.attempt});
-  follower.await_turn(created.run);
-  const client::RunRecord record =
-      follower.follow(call.arguments.has("--no-wait") ? client::Until::final_or_waiting : client::Until::final);
-  sender.reset();
-  controls.reset();
-  if (follower.has_lost_reader()) return cancel_unread(call, daemon, record.run);
-  print_ending(call, record.run);
-  if (call.is_json) print_json(call, record.wire);
-  const ExitCode code = exit_code_of(record.run);
-  return code == ExitCode::done && follower.has_failed() ? ExitCode::failed : code;
-}
-
 ExitCode run(const Call& call) {
   client::Daemon daemon(patient_place(call));
-  Ends ends = find_ends(call);
+  RunEnds ends = find_ends(call);
   Value request = make_run_request(call, is_elsewhere(daemon.place()) ? Place::elsewhere : Place::here, ends);
   if (!is_elsewhere(daemon.place())) {
     // Otherwise the project that encloses the run's folder.
@@ -211,9 +149,7 @@ ExitCode run(const Call& call) {
     tell_trust(project ? *project : *request.find("cwd")->as_string(),
                call.arguments.has("--tool") ? Brings::commands : Brings::nothing);
   }
-  if (!call.arguments.has("--detach")) return follow(call, daemon, request, std::move(ends));
-  if (ends.source) read_to_end(call, *ends.source);
-  return detach(call, daemon, request, ends);
+  return start_run(call, daemon, std::move(ends), [&] { return client::create_run(daemon, request); });
 }
 
 constexpr std::string_view about =

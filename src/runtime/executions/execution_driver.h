@@ -49,6 +49,9 @@ class ExecutionDriver {
   void start(Start start, Answer<Started> answer);
   // Errors: `execution.not_found`, `execution.over`.
   void cancel(base::ExecutionId execution, std::string reason, Answer<base::ExecutionId> answer);
+  // Holds its runs and starts no node, or lets it continue. Errors: `execution.not_found`, `execution.over`,
+  // `run.keeper_too_old`.
+  void pause(base::ExecutionId execution, bool is_paused, std::string by, Answer<base::ExecutionId> answer);
   // GRF-14. Errors: `execution.not_found`, `execution.not_failed`, `execution.is_part`.
   void retry(base::ExecutionId execution, Answer<base::ExecutionId> answer);
 
@@ -79,6 +82,9 @@ class ExecutionDriver {
   void store_start(std::shared_ptr<Start> start, std::vector<std::string> dirty, Answer<Started> answer);
   void step(base::ExecutionId execution, engine::ExecutionEvent event, base::Error refusal,
             Answer<base::ExecutionId> answer);
+
+  void pause_runs(base::ExecutionId execution, bool is_paused, const std::string& by,
+                  const std::vector<model::Run>& runs, const Answer<base::ExecutionId>& answer);
 
   void begin_work(const ledger::StartWork& work);
   // Gives the node a slot and calls `go` with its executor, once its settings are known.

@@ -30,7 +30,9 @@ void KeeperLink::set_events(Events events) {
 
 void KeeperLink::send(const keeper::ToKeeper& message) {
   const bool may_wait = queue_.size() < max_waiting || std::holds_alternative<keeper::Stop>(message) ||
-                        std::holds_alternative<keeper::Deadline>(message);
+                        std::holds_alternative<keeper::Deadline>(message) ||
+                        std::holds_alternative<keeper::Freeze>(message) ||
+                        std::holds_alternative<keeper::Thaw>(message);
   if (is_gone_ || !may_wait) return;
   queue_.push_back(keeper::encode(message));
   flush();

@@ -23,7 +23,8 @@ std::int64_t ns_of(BootTime time) { return time.time_since_epoch().count(); }
 engine::RunState make_state(const LiveRun::Start& start, BootTime now) {
   const model::ToolProfile& profile = start.plan.profile;
   engine::RunState state;
-  state.terms = {.no_output_timeout = profile.no_output_timeout,
+  state.terms = {.timeout = profile.timeout,
+                 .no_output_timeout = profile.no_output_timeout,
                  .liveness = profile.liveness,
                  .on_stall = profile.on_stall,
                  .on_prompt = profile.on_prompt.action,
@@ -32,6 +33,7 @@ engine::RunState make_state(const LiveRun::Start& start, BootTime now) {
   // A small cap fills quickly: output must be stored before there is room again.
   state.terms.unstored_bytes = std::min<std::uint64_t>(state.terms.unstored_bytes, profile.output_cap.bytes / 4);
   state.status = start.record.status;
+  if (start.record.paused_at) state.pause = engine::RunPause::paused;
   if (start.ending) state.phase = engine::Stopping{*start.ending};
   if (start.time_left) {
     state.clock = engine::Paused{*start.time_left};
@@ -155,18 +157,27 @@ void LiveRun::begin(Loop::Own<KeeperLink> link) {
   open_feed();
   link_ = std::move(link);
   link_->set_events(link_events());
+  // From the same installation as this daemon.
+  abilities_ = keeper::Abilities{.can_freeze = true};
   send(make_assignment());
   if (start_.input) send(*start_.input);
   context_.crash_point("run.after_assign");
-  send(keeper::Go{});
   context_.keepers.note_begun();
-  keep_sampling();
+  awaits_go_ = is_paused();
+  if (!awaits_go_) send_go();
   handle(engine::RunBegun{});
+}
+
+void LiveRun::send_go() {
+  awaits_go_ = false;
+  send(keeper::Go{});
+  keep_sampling();
 }
 
 void LiveRun::adopt(os::Fd socket) {
   open_feed();
   link_ = context_.loop.make<KeeperLink>(context_.loop, std::move(socket), link_events());
+  connected_at_ = context_.loop.now();
   context_.log.grew(record().tool_run_id);
   renew_lease();
   if (start_.input) send(*start_.input);
@@ -185,6 +196,13 @@ void LiveRun::conclude(keeper::ExitRecord exit) {
 void LiveRun::on_keeper_message(const keeper::FromKeeper& message) {
   if (const auto* started = std::get_if<keeper::Started>(&message)) {
     tool_pid_ = static_cast<pid_t>(started->pid);
+  } else if (const auto* abilities = std::get_if<keeper::Abilities>(&message)) {
+    abilities_ = *abilities;
+    if (const auto freeze = std::exchange(unsent_freeze_, std::nullopt)) send_freeze(*freeze);
+  } else if (const auto* frozen = std::get_if<keeper::Frozen>(&message)) {
+    if (frozen->missed > 0) {
+      perform(engine::StoreWarning{fmt::format("{} of its processes could not be stopped", frozen->missed)});
+    }
   } else if (std::holds_alternative<keeper::Grew>(message)) {
     context_.log.grew(record().tool_run_id);
     report_(OutputGrew{});
@@ -324,6 +342,11 @@ void LiveRun::perform(const engine::SetTimer& action) {
 void LiveRun::perform(const engine::ClearTimer& action) { timers_[static_cast<std::size_t>(action.timer)] = {}; }
 
 void LiveRun::perform(const engine::StopProcess& action) {
+  if (awaits_go_) {
+    // Without a daemon its keeper exits, and nothing has run.
+    link_ = {};
+    return handle(engine::KeeperLost{});
+  }
   send(keeper::Stop{static_cast<std::uint32_t>(action.grace.count())});
 }
 

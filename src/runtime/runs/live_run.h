@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <expected>
 #include <functional>
 #include <memory>
@@ -118,6 +119,11 @@ class LiveRun {
   // Ends the run. The reason is stored first. With a `grace` of 0, the tree is killed at once.
   using Done = std::function<void(std::expected<model::Run, base::Error>)>;
   void end(model::RunEnding ending, base::Milliseconds grace, Done done);
+  // A person pauses it or lets it continue, or changes its limits: answered when that is stored. Errors:
+  // `run.not_running`, `run.keeper_too_old`, `run.limit_passed`.
+  void pause(std::string by, Done done);
+  void resume(std::string by, Done done);
+  void limit(const engine::LimitsRequested& limits, const std::string& by, Done done);
   // Answers false if the buffer is full or nothing reads the input.
   void input(std::string bytes, std::function<void(bool)> done);
   // There is more of the streamed standard input.
@@ -128,6 +134,7 @@ class LiveRun {
 
   // Its processes now, its clocks and its limits.
   wire::RunProcess describe_process();
+  bool is_paused() const noexcept { return engine::is_held(state_); }
 
   const model::Run& record() const noexcept { return start_.record; }
   const ledger::AttemptClaim& claim() const noexcept { return start_.claim; }
@@ -147,6 +154,8 @@ class LiveRun {
   void send(const keeper::ToKeeper& message);
   void on_keeper_message(const keeper::FromKeeper& message);
   void on_keeper_gone();
+  void send_freeze(bool is_frozen);
+  void send_go();
   void open_feed();
   KeeperLink::Events link_events();
   keeper::Assign make_assignment() const;
@@ -163,6 +172,13 @@ class LiveRun {
   void perform(const engine::StopProcess& action);
   void perform(const engine::SendDeadline& action);
   void perform(const engine::Acknowledge& action);
+  // In live_run_pause.cpp.
+  void perform(const engine::FreezeProcess& action);
+  void perform(const engine::ThawProcess& action);
+  void perform(const engine::StorePause& action);
+  void perform(const engine::StoreResume& action);
+  void perform(const engine::StoreTimeLeft& action);
+  void perform(const engine::StoreLimits& action);
   void perform(const engine::ReadRest& action);
   void perform(const engine::Recover& action);
   // In live_run_store.cpp.
@@ -179,6 +195,21 @@ class LiveRun {
   void perform(const engine::TypeAnswer& action);
   void perform(const engine::TypeFixedAnswer& action);
   void perform(const engine::TypeAgain& action);
+
+  // What a person asks of it, one request after the other.
+  struct PersonRequest {
+    enum class Kind { pause, resume, limit } kind = Kind::pause;
+    engine::LimitsRequested limits = {};
+    std::string by;
+    Done done;
+  };
+  void add_request(PersonRequest request);
+  void begin_request();
+  void begin_pause();
+  void end_request(const std::expected<model::Run, base::Error>& result);
+  std::optional<base::Error> find_limit_error(const engine::LimitsRequested& limits) const;
+  void store_pausing(ledger::RunPausing pausing);
+  base::Error not_running() const;
 
   ledger::AttemptNews unstored_news() const;
   std::string hide(const std::string& text) const;
@@ -220,6 +251,14 @@ class LiveRun {
   std::uint64_t feed_ = 0;
   std::array<Loop::Hold, engine::run_timers> timers_;
   InputTickets inputs_;
+  std::deque<PersonRequest> requests_;
+  bool is_requesting_ = false;
+  // What its keeper can do, as far as it has said; and whether the tree was told to stop before that.
+  std::optional<keeper::Abilities> abilities_;
+  std::optional<bool> unsent_freeze_;
+  // Paused before it began: the keeper waits for Go.
+  bool awaits_go_ = false;
+  base::BootTime connected_at_;
   // Answered when the reason for ending the run is stored, or could not be.
   std::vector<Done> end_requests_;
   // Lets callbacks detect that this object is gone.

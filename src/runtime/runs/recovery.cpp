@@ -354,7 +354,8 @@ void Supervisor::interrupt(Found found, std::function<void()> done) {
 
 void Supervisor::settle_interruption(Found found, std::optional<RunPlan> plan, model::OnInterrupted policy,
                                      std::function<void()> done) {
-  const bool may_rerun = found.attempt.claim.attempt <= max_reruns;
+  // What a person paused does not start again by itself.
+  const bool may_rerun = found.attempt.claim.attempt <= max_reruns && !found.record.paused_at;
   if (plan && policy == model::OnInterrupted::rerun && may_rerun) {
     rerun(found, std::move(*plan), std::move(done));
     return;

@@ -9,6 +9,9 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "json/describe.h"
+#include "json/encode.h"
+#include "json/parse.h"
 #include "keeper/records.h"
 #include "os/beneath.h"
 #include "os/file.h"
@@ -106,6 +109,18 @@ FoundLaunch read_launch(const std::string& run_folder) {
   } catch (const base::Error& error) {
     return {std::nullopt, !error.is(base::ErrorCode::file_not_found)};
   }
+}
+
+void rewrite_profile(const std::string& run_folder, const model::ToolProfile& profile) {
+  const auto bytes = os::find_file(run_folder + "/" + keeper::launch_name, keeper::launch_bytes);
+  auto launch = bytes ? keeper::decode_launch(*bytes) : std::nullopt;
+  auto settings = json::parse(launch ? launch->settings : std::string());
+  if (!settings) fail("the launch", run_folder);
+  settings->set("profile", json::to_value(profile));
+  launch->settings = json::encode(*settings);
+  const bool is_written =
+      os::Folder::open(run_folder).replace_file(keeper::launch_name, keeper::encode_launch(*launch));
+  if (!is_written) fail("the launch", run_folder);
 }
 
 void write_launch(const std::string& runs, base::RunId run, const RunPlan& plan) {

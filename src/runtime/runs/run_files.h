@@ -38,6 +38,8 @@ struct FoundLaunch {
   bool is_out_of_reach = false;
 };
 FoundLaunch read_launch(const std::string& run_folder);
+// Replaces the tool's profile in the launch file of a run, for its further attempts. Throws `run.unwritable`.
+void rewrite_profile(const std::string& run_folder, const model::ToolProfile& profile);
 
 // Writes how an existing run is started on this host. Throws `run.unwritable`.
 void write_launch(const std::string& runs, base::RunId run, const RunPlan& plan);

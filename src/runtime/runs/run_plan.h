@@ -33,6 +33,8 @@ struct RunPlan {
   // The node that this is a run of.
   std::optional<std::string> node;
   std::map<std::string, std::string> metadata;
+  // See runtime/runs/rerun.h; stored with the record.
+  std::optional<std::string> rerun;
   // False for gates: their output is an answer, never a question (GRF-6).
   bool may_ask = true;
   // RUN-14: it obeys `max_parallel_runs`.

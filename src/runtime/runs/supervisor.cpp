@@ -106,7 +106,7 @@ void Supervisor::start_with(RunPlan plan, StartTerms terms, IdleKeeper keeper, R
     if (before) {
       if (auto found = store::find_run(transaction.session(), *before)) return {std::move(found->run), false};
     }
-    const base::RunId id = ledger::create_run(transaction, make_run(*shared));
+    const base::RunId id = ledger::create_run(transaction, make_run(*shared), shared->rerun);
     ledger::begin_attempt(transaction, id, attempt);
     terms.along(transaction, id);
     Run record = store::find_run(transaction.session(), id).value().run;

@@ -190,6 +190,18 @@ void cancel(SharedExchange exchange) {
   exchange->daemon.driver().cancel(id, std::move(reason), answer_with(exchange, 200));
 }
 
+void pause(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  refuse_from_inside(exchange, fmt::format("pause {}", id.text()));
+  exchange->daemon.driver().pause(id, true, exchange->actor(), answer_with(exchange, 200));
+}
+
+void resume(SharedExchange exchange) {
+  const ExecutionId id = exchange->execution_id();
+  refuse_from_inside(exchange, fmt::format("resume {}", id.text()));
+  exchange->daemon.driver().pause(id, false, exchange->actor(), answer_with(exchange, 200));
+}
+
 // STO-2: another program ran it, with unknown tools and files.
 void refuse_imported(const Execution& execution) {
   const Value* origin = execution.config ? execution.config->find("imported_from") : nullptr;
@@ -372,6 +384,12 @@ std::vector<Operation> execution_operations(json::Schemas& schemas) {
            .errors = {ErrorCode::execution_not_found}},
           make_operation({"/api/executions/{id}/cancel", cancel, "cancelExecution",
                           "Cancel an execution: end its runs and start no further nodes"},
+                         execution),
+          make_operation({"/api/executions/{id}/pause", pause, "pauseExecution",
+                          "Pause an execution: stop its runs' processes and start no further nodes"},
+                         execution),
+          make_operation({"/api/executions/{id}/resume", resume, "resumeExecution",
+                          "Let a paused execution and all of its runs continue"},
                          execution),
           make_operation({"/api/executions/{id}/retry", retry, "retryExecution",
                           "Retry an execution from its failed nodes; completed nodes are kept"},

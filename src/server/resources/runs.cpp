@@ -14,6 +14,7 @@
 #include "json/write.h"
 #include "model/run.h"
 #include "project/project.h"
+#include "runtime/runs/rerun.h"
 #include "server/access/in_run_caller.h"
 #include "server/access/in_run_policy.h"
 #include "server/request/exchange.h"
@@ -22,6 +23,7 @@
 #include "server/resources/listing.h"
 #include "server/resources/own_project.h"
 #include "server/resources/terminal.h"
+#include "wire/rerun_request.h"
 #include "wire/run_process.h"
 #include "wire/run_request.h"
 
@@ -77,6 +79,22 @@ void make_child(const Exchange& exchange, wire::RunRequest& request) {
   }
 }
 
+// Starts what was checked against the config.
+void start(SharedExchange exchange, runtime::RunPlan plan) {
+  const bool is_guarded = plan.profile.sandbox == model::Sandbox::guard;
+  const std::string cwd = plan.cwd;
+  admit_folder(cwd);
+  const auto go = [exchange, plan = std::move(plan)] {
+    exchange->daemon.supervisor().start(plan, exchange->key, answer_with(exchange, 201));
+  };
+  if (!is_guarded) return go();
+  // Checked before the run exists: a run that cannot be sandboxed is not created.
+  exchange->daemon.sandbox().ask(cwd, [exchange, go](const std::optional<Error>& error) {
+    if (error) return exchange->refuse(*error);
+    go();
+  });
+}
+
 void create(SharedExchange exchange) {
   refuse_sandboxed(exchange);
   auto request = decode_body<wire::RunRequest>(*exchange);
@@ -92,18 +110,8 @@ void create(SharedExchange exchange) {
   auto plan = runtime::make_plan(config, request);
   if (!plan) throw plan.error();
   if (const auto checkout = project::find_checkout(folder)) plan->project = model::make_project_ref(checkout->string());
-  const bool is_guarded = plan->profile.sandbox == model::Sandbox::guard;
-  const std::string cwd = plan->cwd;
-  admit_folder(cwd);
-  const auto start = [exchange, plan = std::move(*plan)] {
-    exchange->daemon.supervisor().start(plan, exchange->key, answer_with(exchange, 201));
-  };
-  if (!is_guarded) return start();
-  // Checked before the run exists: a run that cannot be sandboxed is not created.
-  exchange->daemon.sandbox().ask(cwd, [exchange, start](const std::optional<Error>& error) {
-    if (error) return exchange->refuse(*error);
-    start();
-  });
+  plan->rerun = runtime::encode_rerun(request, *plan);
+  start(exchange, std::move(*plan));
 }
 
 void list(SharedExchange exchange) {
@@ -230,9 +238,32 @@ void signal(SharedExchange exchange) {
                 "`signal` must be one of HUP, INT, QUIT, KILL, USR1, USR2, TERM, STOP, CONT, TSTP, WINCH");
   }
   with_live(exchange, [&](runtime::LiveRun& live) {
+    const bool is_of_pause = found->second == SIGSTOP || found->second == SIGCONT || found->second == SIGTSTP;
+    if (is_of_pause && live.is_paused()) {
+      const std::string id = exchange->run_id().text();
+      throw Error(ErrorCode::run_paused, fmt::format("{} is paused", id), fmt::format("reeve resume {}", id));
+    }
     live.signal(found->second);
     send_nothing(exchange);
   });
+}
+
+void pause(SharedExchange exchange) {
+  with_live(exchange, [&](runtime::LiveRun& live) { live.pause(exchange->actor(), answer_with(exchange, 200)); });
+}
+
+void resume(SharedExchange exchange) {
+  with_live(exchange, [&](runtime::LiveRun& live) { live.resume(exchange->actor(), answer_with(exchange, 200)); });
+}
+
+void limit(SharedExchange exchange) {
+  const auto request = decode_body<wire::RunLimits>(*exchange);
+  if (!request.timeout && !request.no_output_timeout) {
+    throw Error(ErrorCode::api_bad_request, "`timeout` or `no_output_timeout` is required");
+  }
+  const engine::LimitsRequested limits{.timeout = request.timeout, .no_output_timeout = request.no_output_timeout};
+  with_live(exchange,
+            [&](runtime::LiveRun& live) { live.limit(limits, exchange->actor(), answer_with(exchange, 200)); });
 }
 
 void wait(SharedExchange exchange) {
@@ -269,6 +300,90 @@ Value signal_body() {
 }
 
 Value nothing() { return json::object_schema({}, {}); }
+
+void start_again(const SharedExchange& exchange, const runtime::Rerun& found, const wire::RerunRequest& caller) {
+  const Run& run = found.run;
+  auto plan = runtime::make_rerun(load_config_around(*exchange, run.cwd), run, found.terms, caller);
+  if (!plan) throw plan.error();
+  // What was written by its starter, a process inside another run, does not belong to the new one.
+  plan->metadata.erase(parent_run_key);
+  plan->metadata.erase(parent_keeper_key);
+  if (const auto checkout = project::find_checkout(run.cwd)) {
+    plan->project = model::make_project_ref(checkout->string());
+  }
+  const auto path_of = [](const std::optional<model::ProjectRef>& project) { return project ? project->path : ""; };
+  if (path_of(plan->project) != path_of(run.project)) {
+    throw Error(ErrorCode::run_no_rerun,
+                fmt::format("{} cannot be started again: its folder {} now belongs to another project",
+                            run.tool_run_id.text(), base::quoted(run.cwd)),
+                "start a new run there: reeve run -- COMMAND");
+  }
+  start(exchange, std::move(*plan));
+}
+
+void rerun(SharedExchange exchange) {
+  const auto caller = decode_body<wire::RerunRequest>(*exchange);
+  exchange->daemon.queries().get_rerun(exchange->run_id(),
+                                       [exchange, caller](const std::expected<runtime::Rerun, Error>& found) {
+                                         exchange->go_on([&] {
+                                           if (!found) throw found.error();
+                                           start_again(exchange, *found, caller);
+                                         });
+                                       });
+}
+
+// For people and their programs; a process inside a run must not change how long it may run.
+std::vector<Operation> controls(json::Schemas& schemas) {
+  const Value run = schemas.of<model::Run>();
+  return {{.method = "POST",
+           .path = "/api/runs/{id}/pause",
+           .handle = pause,
+           .name = "pauseRun",
+           .inside = InRunAccess::refused,
+           .summary = "Stop the run's whole process tree (SIGSTOP) and its clocks; repeating it changes nothing",
+           .scope = Scope::operate,
+           .body = optional_members({}),
+           .replies = {{200, run}},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_keeper_too_old},
+           .idempotency = IdempotencyMode::answer},
+          {.method = "POST",
+           .path = "/api/runs/{id}/resume",
+           .handle = resume,
+           .name = "resumeRun",
+           .inside = InRunAccess::refused,
+           .summary = "Let a paused run continue (SIGCONT); repeating it changes nothing",
+           .scope = Scope::operate,
+           .body = optional_members({}),
+           .replies = {{200, run}},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running},
+           .idempotency = IdempotencyMode::answer},
+          {.method = "POST",
+           .path = "/api/runs/{id}/rerun",
+           .handle = rerun,
+           .name = "rerunRun",
+           .inside = InRunAccess::refused,
+           .summary = "Start a new run with the launch of one that has ended; the environment is the caller's",
+           .scope = Scope::operate,
+           .body = schemas.of_request<wire::RerunRequest>({}),
+           .replies = {{201, run}},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_no_rerun, ErrorCode::run_bad_request,
+                      ErrorCode::run_unknown_tool, ErrorCode::run_headless_unsupported,
+                      ErrorCode::run_sandbox_unavailable, ErrorCode::run_no_descriptors, ErrorCode::config_invalid,
+                      ErrorCode::execution_not_found, ErrorCode::project_moved},
+           .idempotency = IdempotencyMode::change},
+          {.method = "POST",
+           .path = "/api/runs/{id}/limits",
+           .handle = limit,
+           .name = "limitRun",
+           .inside = InRunAccess::refused,
+           .summary = "Change the limits of a live run and of its further attempts; `timeout` counts from its start",
+           .scope = Scope::operate,
+           .body = schemas.of_request<wire::RunLimits>({}),
+           .replies = {{200, run}},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_limit_passed,
+                      ErrorCode::run_unwritable},
+           .idempotency = IdempotencyMode::answer}};
+}
 
 std::vector<Operation> acts(json::Schemas& schemas) {
   const Value run = schemas.of<model::Run>();
@@ -320,7 +435,7 @@ std::vector<Operation> acts(json::Schemas& schemas) {
            .body = signal_body(),
            .replies = {{200, nothing()}},
            .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_inside_run,
-                      ErrorCode::api_peer_gone},
+                      ErrorCode::run_paused, ErrorCode::api_peer_gone},
            .idempotency = IdempotencyMode::memory}};
 }
 
@@ -381,6 +496,7 @@ std::vector<Operation> run_operations(json::Schemas& schemas) {
        .replies = {{200, run}},
        .errors = {ErrorCode::run_not_found}}};
   for (Operation& act : acts(schemas)) made.push_back(std::move(act));
+  for (Operation& control : controls(schemas)) made.push_back(std::move(control));
   return made;
 }
 
