@@ -33,6 +33,7 @@ const std::vector<Command>& all_commands() {
       make_pause(),
       make_resume(),
       make_limit(),
+      make_seen(),
       make_wait(),
       make_approvals(),
       make_approve(),

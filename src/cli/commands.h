@@ -15,6 +15,7 @@ Command make_rerun();
 Command make_pause();
 Command make_resume();
 Command make_limit();
+Command make_seen();
 Command make_wait();
 Command make_approvals();
 Command make_approvals_list();

@@ -39,7 +39,7 @@ bool is_imported(const model::Patch& patch) {
 // itself.
 bool is_news(const model::Run& run, base::WallTime now) {
   const bool is_old = run.completed_at && now - *run.completed_at > failure_is_news;
-  return !is_old && !run.metadata.contains("imported_from") && !(run.execution_id && run.node_id);
+  return !is_old && !run.seen_at && !run.metadata.contains("imported_from") && !(run.execution_id && run.node_id);
 }
 
 // The path of the only project to show.
@@ -67,17 +67,20 @@ std::vector<client::ExecutionRecord> find_executions(client::Daemon& daemon, con
   if (approvals.empty()) {
     records = client::list_executions(daemon, {.statuses = {"waiting_approval"}, .project = project}, live_shown);
   }
+  std::size_t count = 0;
   for (client::ExecutionRecord& record :
-       client::list_executions(daemon, {.statuses = {"failed"}, .project = project}, failures_shown)) {
+       client::list_executions(daemon, {.statuses = {"failed"}, .project = project}, failures_looked_at)) {
+    if (count == failures_shown) break;
     const auto& completed = record.execution.completed_at;
     const bool is_old = completed && now - *completed > failure_is_news;
     // A failure of a subgraph is shown once, by its root execution.
-    if (is_old || record.execution.parent) continue;
+    if (is_old || record.execution.seen_at || record.execution.parent) continue;
     // Listings do not include the origin.
     if (is_imported(client::get_execution(daemon, record.execution.execution_id, client::NodeText::brief).execution)) {
       continue;
     }
     records.push_back(std::move(record));
+    ++count;
   }
   return records;
 }

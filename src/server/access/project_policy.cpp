@@ -37,6 +37,7 @@ constexpr auto rules = std::to_array<RuleOfPath>({
     {"POST", "/api/runs", ProjectRule::start},
     {"POST", "/api/executions", ProjectRule::start},
     {"POST", "/api/pipelines", ProjectRule::start},
+    {"POST", "/api/failures/seen", ProjectRule::start},
     {"", "/api/runs/{id}", ProjectRule::run},
     {"", "/api/approvals/{id}", ProjectRule::approval},
     {"", "/api/executions/{id}", ProjectRule::execution},

@@ -13,7 +13,7 @@ Contract make_contract() {
                           audit_operations,     event_operations,          health_operations,   monitor_operations,
                           doctor_operations,    import_operations,         openapi_operations,  token_operations,
                           web_operations,       notify_operations,         prune_operations,    backup_operations,
-                          stdin_operations,     execution_output_operations}) {
+                          stdin_operations,     execution_output_operations, failure_operations}) {
     for (Operation& operation : make(made.schemas)) {
       // Unknown members are rejected (check_body).
       if (!operation.body.is_null()) operation.body = made.schemas.closed(operation.body);

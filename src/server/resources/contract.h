@@ -14,6 +14,7 @@ base::Value openapi_document();
 std::vector<Operation> run_operations(json::Schemas& schemas);
 std::vector<Operation> output_operations(json::Schemas& schemas);
 std::vector<Operation> execution_output_operations(json::Schemas& schemas);
+std::vector<Operation> failure_operations(json::Schemas& schemas);
 std::vector<Operation> terminal_operations(json::Schemas& schemas);
 std::vector<Operation> stdin_operations(json::Schemas& schemas);
 std::vector<Operation> approval_operations(json::Schemas& schemas);

@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/answer.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "cli/scope.h"
+#include "cli/sources.h"
+#include "client/executions.h"
+#include "client/runs.h"
+
+namespace reeve::cli {
+
+namespace {
+
+using base::ErrorCode;
+
+ExitCode see_all(const Call& call) {
+  const Scope scope(call);
+  client::Daemon daemon(daemon_place(call));
+  client::dismiss_failures(daemon, scope.find_path(daemon));
+  if (call.is_json) {
+    print_json(call, base::Value::object());
+  } else {
+    fmt::print("all failures{} dismissed\n", scope.is_limited() ? " of the project" : "");
+  }
+  return ExitCode::done;
+}
+
+ExitCode run(const Call& call) {
+  const bool is_all = call.arguments.has("--all");
+  if (is_all != call.arguments.positionals().empty()) {
+    throw base::Error(ErrorCode::cli_usage,
+                      is_all ? "an id and `--all` cannot be combined" : "which failure? Give an id (TR-17) or --all",
+                      "reeve seen TR-17, or reeve seen --all");
+  }
+  if (is_all) return see_all(call);
+  if (Scope(call).is_limited()) {
+    throw base::Error(ErrorCode::cli_usage, "`--here` and `--project` apply only to `--all`", "leave them out");
+  }
+  client::Daemon daemon(daemon_place(call));
+  base::Value::Array seen;
+  for (const std::string& word : call.arguments.positionals()) {
+    std::string id;
+    if (const auto execution = base::ExecutionId::parse(without_prefix(word))) {
+      client::dismiss_execution(daemon, *execution);
+      id = execution->text();
+      if (call.is_json) seen.push_back(client::get_execution(daemon, *execution, client::NodeText::brief).wire);
+    } else {
+      const base::RunId run = find_run(daemon, word);
+      client::RunRecord record = client::dismiss_run(daemon, run);
+      id = run.text();
+      seen.push_back(std::move(record.wire));
+    }
+    if (!call.is_json) fmt::print("{} dismissed\n", id);
+  }
+  if (call.is_json) print_json(call, base::Value::array(std::move(seen)));
+  return ExitCode::done;
+}
+
+}  // namespace
+
+Command make_seen() {
+  return {
+      .name = "seen",
+      .summary = "Dismiss failures that you know about",
+      .about =
+          R"(`reeve` alone no longer shows them. The records keep their status; `reeve runs --status failed` and
+`reeve flow list --status failed` still list them. `--all` dismisses all failures, or those of one project.
+
+Exit codes: 0 done, 3 no such run or execution, 4 it did not fail.)",
+      .examples = {{"reeve seen TR-17 EX-9", ""},
+                   {"reeve seen --all", "every failure"},
+                   {"reeve seen --all --here", "those of this project"}},
+      .positionals = {{.name = "ID",
+                       .help = "TR-17, EX-9, or @last for the newest run",
+                       .is_required = false,
+                       .is_repeatable = true}},
+      .options = with_scope_options({{.name = "--all", .help = "dismiss all failures"}}),
+      .run = run,
+  };
+}
+
+}  // namespace reeve::cli
