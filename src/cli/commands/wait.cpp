@@ -35,24 +35,28 @@ void add_subject(Subjects& subjects, base::ExecutionId id) { subjects.executions
 // The final records, in the order given.
 class Waited {
  public:
-  explicit Waited(client::Daemon& daemon) : daemon_(daemon) {}
+  // `until`: also returns when it waits for an answer.
+  Waited(client::Daemon& daemon, client::Until until) : daemon_(daemon), until_(until) {}
 
   void wait_for(base::RunId id) {
-    auto record = client::wait_run(daemon_, id, client::Until::final, long_wait);
-    while (!model::is_final(record.run.status)) {
-      record = client::wait_run(daemon_, id, client::Until::final, long_wait);
-    }
-    note(exit_code_of(record.run));
+    const auto is_reached = [&](model::RunStatus status) {
+      return model::is_final(status) || (waits_for_question() && status == model::RunStatus::waiting_approval);
+    };
+    auto record = client::wait_run(daemon_, id, until_, long_wait);
+    while (!is_reached(record.run.status)) record = client::wait_run(daemon_, id, until_, long_wait);
+    note(waits_for_question() ? code_of_question(model::is_final(record.run.status)) : exit_code_of(record.run));
     runs_.push_back(std::move(record.run));
     wire_.push_back(std::move(record.wire));
   }
 
   void wait_for(base::ExecutionId id) {
-    auto record = client::wait_execution(daemon_, id, client::Until::final, long_wait);
-    while (!model::is_over(record.execution.status)) {
-      record = client::wait_execution(daemon_, id, client::Until::final, long_wait);
-    }
-    note(exit_code_of(record.execution));
+    const auto is_reached = [&](model::ExecutionStatus status) {
+      return model::is_over(status) || (waits_for_question() && status == model::ExecutionStatus::waiting_approval);
+    };
+    auto record = client::wait_execution(daemon_, id, until_, long_wait);
+    while (!is_reached(record.execution.status)) record = client::wait_execution(daemon_, id, until_, long_wait);
+    note(waits_for_question() ? code_of_question(model::is_over(record.execution.status))
+                              : exit_code_of(record.execution));
     executions_.push_back(std::move(record.execution));
     wire_.push_back(std::move(record.wire));
   }
@@ -74,11 +78,14 @@ class Waited {
   }
 
  private:
+  bool waits_for_question() const { return until_ == client::Until::final_or_waiting; }
+  static ExitCode code_of_question(bool is_over) { return is_over ? ExitCode::conflict : ExitCode::done; }
   void note(ExitCode code) {
     if (code_ == ExitCode::done) code_ = code;
   }
 
   client::Daemon& daemon_;
+  client::Until until_;
   std::vector<model::Run> runs_;
   std::vector<model::Execution> executions_;
   base::Value::Array wire_;
@@ -102,14 +109,15 @@ ExitCode run(const Call& call) {
   std::vector<Id> ids;
   for (const std::string& word : call.arguments.positionals()) ids.push_back(find_id(daemon, word));
   const auto* execution = std::get_if<base::ExecutionId>(ids.data());
-  if (ids.size() == 1 && execution != nullptr && call.out_is_terminal && !call.is_json) {
+  const bool waits_for_question = call.arguments.has("--for");
+  if (ids.size() == 1 && !waits_for_question && execution != nullptr && call.out_is_terminal && !call.is_json) {
     return watch(call, daemon, *execution);
   }
   const InterruptMessage watching("stopped waiting; runs and executions continue; to cancel one: reeve cancel ID");
   Subjects subjects;
   for (const Id& id : ids) std::visit([&](auto one) { add_subject(subjects, one); }, id);
   const QuestionNotifier notifier(call, daemon.place(), std::move(subjects));
-  Waited waited(daemon);
+  Waited waited(daemon, waits_for_question ? client::Until::final_or_waiting : client::Until::final);
   for (const Id& id : ids) std::visit([&](auto one) { waited.wait_for(one); }, id);
   return waited.print(call);
 }
@@ -125,14 +133,21 @@ Command make_wait() {
 all of them when the last one has ended, runs first. Ctrl-C stops waiting; they continue. On a terminal, a
 single execution is shown as by `reeve flow run`, and its questions can be answered there.
 
+With `--for waiting_approval`, waits until each of them waits for an answer instead. An execution does so once
+only a person can continue it.
+
 Exit codes: that of the first argument that did not complete, as for `reeve run` or `reeve flow run`, else
-0; 3 no such id.)",
+0; 3 no such id. With `--for`: 0, or 4 if one ended without a question.)",
       .examples = {{"reeve wait TR-17 && ./deploy.sh", "continue only if it completed"},
                    {"reeve wait EX-9", "watch a workflow until it ends"},
+                   {"reeve wait EX-9 --for waiting_approval", "until it needs you"},
                    {"reeve wait TR-17 TR-18 --json", "the records when both have ended"}},
       .positionals =
           {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run", .is_repeatable = true, .is_id = true}},
-      .options = {},
+      .options = {{.name = "--for",
+                   .value = "STATUS",
+                   .help = "wait for this status instead of the end",
+                   .choices = {"waiting_approval"}}},
       .run = run,
   };
 }
