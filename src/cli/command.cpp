@@ -105,7 +105,7 @@ const std::vector<Option>& common_options() {
        .choices = {"auto", "always", "never"}},
       {.name = "--state",
        .value = "DIR",
-       .help = "state folder (default: REEVE_STATE, the project's, then your own)"},
+       .help = "state folder, or a project by path or name (default: REEVE_STATE, the project's, then your own)"},
       {.name = "--host",
        .value = "URL",
        .help = "connect to this daemon (default: REEVE_HOST): host:port, https://…, unix:///path"},

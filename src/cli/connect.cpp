@@ -12,6 +12,7 @@
 #include "cli/answer.h"
 #include "cli/host.h"
 #include "cli/sources.h"
+#include "cli/state_option.h"
 #include "client/approvals.h"
 #include "client/executions.h"
 #include "client/patches.h"
@@ -126,7 +127,7 @@ client::DaemonPlace find_daemon_place(const Call& call) {
     place.host = std::move(*host);
     return place;
   }
-  project::StateFolder folder = project::find_state_folder(call.arguments.value("--state"), ".");
+  project::StateFolder folder = find_state_option(call);
   if (prefixed) folder.root = std::move(*prefixed);
   client::DaemonPlace place{.folder = folder.root, .socket = folder.socket(), .tell = tell_waiting};
   place.prepare = [folder] { prepare_folder(folder); };

@@ -78,10 +78,12 @@ std::optional<client::Endpoint> find_host(const Call& call) {
                 "use http://host:port, https://host:port or unix:///path/reeve.sock");
   if (!url && !call.arguments.has("--state")) url = project::variable("REEVE_HOST");
   if (!url || url->empty()) return std::nullopt;
+  // "reeve.example:7433", as `server.http` is written.
+  if (!url->contains("://") && url->contains(':')) url = "http://" + *url;
   auto endpoint = client::parse_endpoint(*url);
   if (!endpoint) {
     throw Error(ErrorCode::cli_usage, fmt::format("not a daemon address: {}", endpoint.error()),
-                "use http://host:port, https://host:port or unix:///path/reeve.sock");
+                "use host:port, https://host:port or unix:///path/reeve.sock");
   }
   if (endpoint->socket.empty()) endpoint->token = find_token(call, *endpoint);
   return std::move(*endpoint);

@@ -7,6 +7,7 @@
 #include "cli/connect.h"
 #include "cli/host.h"
 #include "cli/read_problems.h"
+#include "cli/state_option.h"
 #include "client/refusal.h"
 #include "json/describe.h"
 #include "json/encode.h"
@@ -80,7 +81,7 @@ ExitCode show_there(const Call& call, const client::DaemonPlace& place) {
 ExitCode run(const Call& call) {
   if (find_host(call)) return show_there(call, daemon_place(call));
   const auto project = project::find_project(".");
-  const auto folder = project::find_any_state_folder(call.arguments.value("--state"), ".");
+  const auto folder = find_any_state_option(call);
   const project::FoundConfig found =
       project::load_config(project, call.arguments.values("--set"),
                            project ? project::judge_daemon_keys(*project, folder) : spec::DaemonKeys::count);

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/live/ask_person.h"
+#include "cli/state_option.h"
 #include "json/encode.h"
 #include "project/project.h"
 #include "project/shown_config.h"
@@ -96,7 +97,7 @@ ExitCode run(const Call& call) {
   if (call.arguments.has("--revoke")) return revoke(call, *project);
   // Read once, so that exactly what is shown is recorded, even if the file changes meanwhile.
   const project::FoundConfig found =
-      project::load_config_to_trust(*project, project::find_any_state_folder(call.arguments.value("--state"), "."));
+      project::load_config_to_trust(*project, find_any_state_option(call));
   if (!found.loaded) {
     return refuse(call, ErrorCode::config_invalid, "the config is not valid", found.loaded.error(),
                   "Nothing was changed.");

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/commands/stop_daemon.h"
 #include "cli/connect.h"
+#include "cli/state_option.h"
 #include "project/project.h"
 #include "project/state_folder.h"
 
@@ -79,7 +80,7 @@ ExitCode run(const Call& call) {
   }
   if (!the_serve()) throw base::Error(base::ErrorCode::daemon_unavailable, "this program was built without the daemon");
   return static_cast<ExitCode>(the_serve()({
-      .state = project::find_state_folder(call.arguments.value("--state"), ".").root,
+      .state = find_state_option(call).root,
       .store = call.arguments.value("--store"),
       .http = address,
       .behind_proxy = call.arguments.has("--behind-proxy"),
