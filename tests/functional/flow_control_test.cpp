@@ -276,5 +276,53 @@ TEST_F(FlowControl, flow_retry_resumes_at_the_failure_and_repeats_nothing) {
   EXPECT_THAT(over.err, HasSubstr("has no failed node"));
 }
 
+// A paused execution holds its runs, and starts no node and no run before it continues.
+TEST_F(FlowControl, paused_execution_starts_nothing_until_it_is_resumed) {
+  const Gate gate(scratch().path() / "gate");
+  const std::string id = start_flow(workflow(
+      shell("first", mark("begun") + "; " + stay(gate) + "; " + mark("first")) + shell("second", mark("second")),
+      edges("first>second")));
+  ASSERT_TRUE(eventually([&] { return effect_count("begun") == 1; }));
+  const Outcome paused = reeve({"pause", id});
+  EXPECT_EQ(paused.code, 0) << paused.err;
+  EXPECT_THAT(paused.out, HasSubstr(id + " paused"));
+  EXPECT_NE(execution(id).at("paused_at"), "null");
+  EXPECT_THAT(reeve({"show", id}).out, HasSubstr("paused_at\t20"));
+  // The process is stopped: it does not read what it waits for.
+  const std::string run = history(id, "runs").front().at("tool_run_id");
+  EXPECT_NE(show(run).at("paused_at"), "null");
+  gate.open();
+  // Its run alone may continue; the next node may not.
+  EXPECT_EQ(reeve({"resume", run}).code, 0);
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  wait_for_node(id, "second", "ready");
+  EXPECT_EQ(effect_count("second"), 0);
+  EXPECT_EQ(reeve({"resume", id}).code, 0);
+  EXPECT_EQ(end_of(id).at("status"), "completed");
+  EXPECT_EQ(effect_count("second"), 1);
+  EXPECT_EQ(reeve({"pause", id}).code, 4);
+}
+
+// RUN-15
+TEST_F(FlowControl, paused_execution_can_be_cancelled) {
+  const std::string id = start_flow(fan(2, mark("+") + "; sleep 60", "{}"));
+  ASSERT_TRUE(eventually([&] { return effect_count("+") == 2; }));
+  EXPECT_EQ(reeve({"pause", id}).code, 0);
+  EXPECT_EQ(reeve({"cancel", id}).code, 0);
+  EXPECT_EQ(end_of(id).at("status"), "cancelled");
+  EXPECT_TRUE(eventually([&] { return tools().empty(); }));
+}
+
+// GRF-7
+TEST_F(FlowControl, wait_for_waiting_approval_returns_when_only_a_person_can_continue) {
+  const std::string id = start_flow(workflow(human("ask"), ""));
+  const Outcome waits = reeve({"wait", id, "--for", "waiting_approval"});
+  EXPECT_EQ(waits.code, 0) << waits.err;
+  EXPECT_THAT(waits.out, HasSubstr("waiting_approval"));
+  EXPECT_EQ(reeve({"approve", question_at(id, "ask"), "--yes"}).code, 0);
+  EXPECT_EQ(end_of(id).at("status"), "completed");
+  EXPECT_EQ(reeve({"wait", id, "--for", "waiting_approval"}).code, 4);
+}
+
 }  // namespace
 }  // namespace reeve
