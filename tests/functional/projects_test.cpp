@@ -29,9 +29,11 @@ using testing::Words;
 class Projects : public testing::DaemonTest {
  protected:
   void TearDown() override {
-    for (const fs::path& folder : {common(), shop() / ".reeve/state"}) {
-      if (fs::exists(folder / "reeve.sock")) in("/", {"--state", folder.string(), "stop"});
+    std::vector<fs::path> states;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(scratch().path())) {
+      if (entry.path().filename() == "reeve.sock") states.push_back(entry.path().parent_path());
     }
+    for (const fs::path& state : states) in("/", {"--state", state.string(), "stop"});
     DaemonTest::TearDown();
   }
 
@@ -195,7 +197,7 @@ TEST_F(Projects, listings_include_projects_with_their_own_state) {
   EXPECT_THAT(first_fields(in("/", {}).out), ::testing::ElementsAre("AP-1", "shop/AP-1"));
   EXPECT_THAT(first_fields(in(own, {"approvals"}).out), ::testing::ElementsAre("AP-1", "common/AP-1"));
   EXPECT_THAT(in("/", {"approvals", "--json"}).out,
-              AllOf(HasSubstr(R"("state_folder")"), HasSubstr(R"("approval_id": "shop/AP-1")")));
+              AllOf(HasSubstr(R"("state_folder")"), HasSubstr(R"("approval_id":"shop/AP-1")")));
   const Outcome shown = in("/", {"show", "shop/AP-1"});
   EXPECT_THAT(shown.out, HasSubstr(own.string())) << shown.err;
   // No decision may reach another question than the one that was named.

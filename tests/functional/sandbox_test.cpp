@@ -121,15 +121,19 @@ TEST_F(Sandbox, processes_outside_can_neither_be_seen_nor_reached) {
 
 // APR-11: another daemon would run commands for it outside the sandbox.
 TEST_F(Sandbox, another_daemon_refuses_to_start_runs_for_it) {
-  // A folder that is visible inside.
   const fs::path other = project() / "other";
-  ASSERT_EQ(reeve({"runs", "--state", other.string()}).code, 0);
   const std::string file = outside();
-  const std::string leave = bring(testing::reeve_binary()) + " run --state " + other.string() + " -- ";
-  expect_held(leave + "sh -c 'echo x > " + file + " && rm " + file + "'");
-  const Outcome outcome = kept(leave + "touch " + file);
-  EXPECT_EQ(outcome.code, 5) << outcome.out;
-  EXPECT_THAT(outcome.err, HasSubstr("api.not_from_a_sandbox"));
+  const std::string leave = bring(testing::reeve_binary()) + " run --state " + other.string() + " -- touch " + file;
+  // A state folder that exists when the sandbox is made is hidden; this one appears later.
+  const std::string wait = "until [ -S " + (other / "reeve.sock").string() + " ]; do sleep 0.05; done; ";
+  const auto session = start({"run", "--tool", "kept", "--", "echo ready; " + wait + leave});
+  ASSERT_TRUE(session->wait_for("ready"));
+  ASSERT_EQ(reeve({"runs", "--state", other.string()}).code, 0);
+  EXPECT_EQ(session->wait(), 5) << session->out();
+  EXPECT_TRUE(session->wait_for_error("api.not_from_a_sandbox"));
+  EXPECT_FALSE(fs::exists(file));
+  const Outcome outcome = kept(leave);
+  EXPECT_EQ(outcome.code, 6) << outcome.err;
   EXPECT_FALSE(fs::exists(file));
   EXPECT_EQ(reeve({"stop", "--state", other.string()}).code, 0);
 }

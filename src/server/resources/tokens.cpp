@@ -172,9 +172,10 @@ Value token_schema(json::Schemas& schemas, Secrecy secrecy) {
                            {"expires_at", time},
                            {"last_used_at", time},
                            {"revoked_at", time},
+                           {"project", schemas.of<std::optional<std::string>>()},
                            {"status", json::word_schema({"active", "expired", "revoked"})}};
-  std::vector<std::string> needed = {"name",       "scopes",       "created_at", "created_by",
-                                     "expires_at", "last_used_at", "revoked_at", "status"};
+  std::vector<std::string> needed = {"name",         "scopes",     "created_at", "created_by", "expires_at",
+                                     "last_used_at", "revoked_at", "project",    "status"};
   if (secrecy == Secrecy::with_secret) {
     members.push_back({"token", json::string_schema("^reeve_")});
     needed.emplace_back("token");
