@@ -30,8 +30,8 @@ TEST(ProjectNames, names_are_unique) {
   names.add(make_project_ref("/a/work/shop"));
   names.add(make_project_ref("/b/work/shop"));
   names.add(make_project_ref("/shop"));
-  EXPECT_EQ(names.of(make_project_ref("/a/work/shop")), "a/work/shop");
-  EXPECT_EQ(names.of(make_project_ref("/b/work/shop")), "b/work/shop");
+  EXPECT_EQ(names.of(make_project_ref("/a/work/shop")), "/a/work/shop");
+  EXPECT_EQ(names.of(make_project_ref("/b/work/shop")), "/b/work/shop");
   EXPECT_EQ(names.of(make_project_ref("/shop")), "/shop");
 }
 
