@@ -136,4 +136,12 @@ PolicyVerdict resolve_policy(const model::Policies& policies, std::string_view r
   return {Policy::require_approval, fmt::format("{}: {}", verdict.source, objection)};
 }
 
+bool only_reads(std::string_view tool, const base::Value& arguments, const CallPlace& place) {
+  // It has no arguments that name files.
+  if (tool == "task_status") return true;
+  const auto file_tool = std::ranges::find(file_tools, tool, &FileTool::name);
+  if (file_tool == file_tools.end() || !file_tool->reads || arguments.as_object() == nullptr) return false;
+  return find_objection(*file_tool, {arguments, place}).empty();
+}
+
 }  // namespace reeve::engine

@@ -28,4 +28,7 @@ struct PolicyVerdict {
 PolicyVerdict resolve_policy(const model::Policies& policies, std::string_view role, std::string_view tool,
                              const base::Value& arguments, const CallPlace& place);
 
+// Whether the call only reads, inside the worktree and no file that may contain secrets.
+bool only_reads(std::string_view tool, const base::Value& arguments, const CallPlace& place);
+
 }  // namespace reeve::engine

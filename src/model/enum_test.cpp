@@ -17,6 +17,7 @@
 #include "model/patch.h"
 #include "model/pipeline.h"
 #include "model/policy.h"
+#include "model/risk.h"
 #include "model/run.h"
 #include "model/task.h"
 #include "model/workflow.h"
@@ -32,7 +33,7 @@ using AllEnums =
                      Headless, Sandbox, ApprovalStatus, ApprovalUse, ApprovalKind, NodeType, Operator, WaitFor,
                      ParallelWait, MergeStrategy, BranchOutcome, ApplyWhen, Isolation, RetryOn, ExecutionStatus,
                      NodeStatus, EdgeState, AgentState, AgentEvent, TaskStatus, PatchState, EventKind, StepType,
-                     PipelineStatus, StepStatus, Policy, GateSeverity, OnGateFail, NotifyOn, NotifyFormat>;
+                     PipelineStatus, StepStatus, Policy, GateSeverity, OnGateFail, NotifyOn, NotifyFormat, Risk>;
 TYPED_TEST_SUITE(DescribedEnum, AllEnums);
 
 TYPED_TEST(DescribedEnum, spellings_are_unique_and_round_trip) {

@@ -1,12 +1,10 @@
 #include "runtime/isolation/isolation_names.h"
 
-#include <algorithm>
-#include <array>
-
 #include <fmt/format.h>
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "engine/file_kinds.h"
 
 namespace reeve::runtime {
 
@@ -26,18 +24,6 @@ std::string make_safe(std::string_view words) {
   if (safe == words && !safe.empty()) return safe;
   return fmt::format("{}-{}", safe, base::sha256_hex(words).substr(0, digits));
 }
-
-// Files and folders that control agents or Reeve, wherever they are.
-constexpr auto sensitive_names = std::to_array<std::string_view>({
-    ".reeve",          "agents.md",     "agent.md",     "claude.md",
-    "claude.local.md", "gemini.md",     ".claude",      ".codex",
-    ".gemini",         ".cursor",       ".cursorrules", ".cursorignore",
-    ".mcp.json",       "mcp.json",      ".windsurf",    ".windsurfrules",
-    ".clinerules",     ".roo",          ".roomodes",    ".continue",
-    ".opencode",       "opencode.json", ".amazonq",     ".kiro",
-    ".goosehints",     ".junie",        ".qwen",        "copilot-instructions.md",
-});
-constexpr std::string_view sensitive_prefix = ".aider";
 
 }  // namespace
 
@@ -62,15 +48,7 @@ bool is_throwaway(std::string_view folder_name) {
          folder_name.substr(dot + 1).starts_with(throwaway_mark);
 }
 
-bool is_sensitive(std::string_view path) {
-  // The file system may be case-insensitive.
-  const std::string lower = base::to_ascii_lower(path);
-  for (const std::string_view part : base::split(lower, '/')) {
-    if (part.starts_with(sensitive_prefix)) return true;
-    if (std::ranges::find(sensitive_names, part) != sensitive_names.end()) return true;
-  }
-  return false;
-}
+bool is_sensitive(std::string_view path) { return engine::is_reeve_file(path) || engine::is_agent_config(path); }
 
 std::vector<std::string> find_sensitive(const std::vector<model::PatchFile>& files) {
   std::vector<std::string> found;

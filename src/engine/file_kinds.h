@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string_view>
+
+// Files whose change is dangerous, by their names, wherever they are in the tree (APR-3, ISO-4). Case is ignored,
+// because a file system may ignore it.
+namespace reeve::engine {
+
+// `.reeve/`.
+bool is_reeve_file(std::string_view path);
+// The instructions, permissions and hooks of an agent: AGENTS.md, .claude/, .mcp.json, …
+bool is_agent_config(std::string_view path);
+// .github/workflows/, .gitlab-ci.yml, Jenkinsfile, …
+bool is_ci_file(std::string_view path);
+// Dockerfile, compose.yaml, *.tf, k8s/, deploy.sh, …
+bool is_deploy_file(std::string_view path);
+
+}  // namespace reeve::engine
