@@ -12,6 +12,7 @@
 #include "base/quantity.h"
 #include "model/describe.h"
 #include "model/policy.h"
+#include "model/risk.h"
 #include "model/run.h"
 #include "model/workflow.h"
 
@@ -212,6 +213,7 @@ struct Config {
   std::map<std::string, Role> roles;
   std::map<std::string, Gate> gates;
   Policies policies;
+  RiskLevels risk;
   Supervision supervision;
   LogSettings log;
   ServerSettings server;
@@ -221,7 +223,7 @@ struct Config {
   friend bool operator==(const Config&, const Config&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Config, (),
-                      (state, store, tools, roles, gates, policies, supervision, log, server, worktree, notify,
+                      (state, store, tools, roles, gates, policies, risk, supervision, log, server, worktree, notify,
                        retention))
 
 }  // namespace reeve::model

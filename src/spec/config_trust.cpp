@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "json/describe.h"
 #include "json/encode.h"
 #include "model/config.h"
 #include "spec/bind.h"
@@ -28,6 +29,7 @@ constexpr std::string_view not_trusted = "this project's config is not trusted";
 constexpr std::string_view looser = "it allows more than your own config, and this project's config is not trusted";
 constexpr std::string_view users_name = "your own config defines it, and this project's config is not trusted";
 constexpr std::string_view users_only = "`even_if_denied` takes effect only in your own config";
+constexpr std::string_view lower_risk = "only your own config may lower a risk";
 constexpr std::string_view elsewhere = "it configures the daemon, whose state folder is not this project's";
 
 // Keys of a tool that the project defines: what it runs and how it is supervised. Such a tool runs only when a user
@@ -129,6 +131,9 @@ class Search {
       Binder(config_codes, ignored).bind(*policies, users_policies_);
     }
     policies_ = users_policies_;
+    model::RiskLevels levels;
+    if (const YamlNode* risk = find_at(user, {"risk"})) Binder(config_codes, ignored).bind(*risk, levels);
+    users_levels_ = json::to_value(levels);
   }
 
   std::vector<Finding> take() {
@@ -137,6 +142,7 @@ class Search {
       if (key == "tools" || key == "gates" || key == "roles") return search_named(path, value);
       if (key == "policies") return search_policies(path, value);
       if (key == "worktree") return search_worktree(path, value);
+      if (key == "risk") return search_risk(path, value);
       // Needs no trust: the folder is one that Reeve creates, never one that came with a clone.
       if (key == "state") return;
       add(path, value, not_trusted);
@@ -276,6 +282,20 @@ class Search {
     });
   }
 
+  // APR-3: a project can only raise a risk, whether or not it is trusted.
+  void search_risk(const Path& area, const YamlNode& block) {
+    for_each(block, area, [&](const Path& path, const YamlNode& value) {
+      const auto level_of = [](const std::string* word) {
+        return word != nullptr ? base::find_enum<model::Risk>(*word) : std::nullopt;
+      };
+      const Value* users = users_levels_.find(path.back());
+      const auto theirs = users != nullptr ? level_of(users->as_string()) : std::nullopt;
+      const auto wanted = level_of(&value.text);
+      if (wanted && theirs && *wanted >= *theirs) return add(path, value, {});
+      add(path, value, lower_risk, true);
+    });
+  }
+
   const YamlNode& project_;
   const YamlNode* user_;
   model::Policies users_policies_;
@@ -283,6 +303,8 @@ class Search {
   model::Policies policies_;
   // Tool → roles for which project rules were accepted.
   std::map<std::string, std::set<std::string>> roles_of_;
+  // The user's risk levels, by the names of their rules.
+  Value users_levels_;
   std::vector<Finding> findings_;
 };
 
@@ -409,12 +431,12 @@ JudgedProject judge_project(const YamlNode& project, const YamlNode* user, const
   std::set<const YamlNode*> dropped;
   for (const Finding& finding : findings) {
     std::string_view reason = trust.is_trusted ? std::string_view() : finding.reason;
-    if (finding.is_users_only) reason = users_only;
+    if (finding.is_users_only) reason = finding.path.front() == "risk" ? lower_risk : users_only;
     const bool is_elsewhere = daemon != DaemonKeys::count && contains(daemon_keys, finding.path.front());
     if (reason.empty() && is_elsewhere) reason = elsewhere;
     if (reason.empty()) continue;
     dropped.insert(finding.value);
-    const bool is_users = reason == users_only || reason == elsewhere;
+    const bool is_users = reason == users_only || reason == lower_risk || reason == elsewhere;
     visit_values(finding.path, *finding.value, [&](const Path& path, const YamlNode& node) {
       base::Problem problem{.severity = base::Severity::warning,
                             .code = is_users ? ErrorCode::config_not_yours : ErrorCode::config_not_trusted,

@@ -71,6 +71,26 @@ TEST(ConfigTrust, keys_equal_to_the_default_are_not_reported) {
   EXPECT_THAT(ignored(load("", "store: sqlite\nsupervision: {max_parallel_runs: 16}\n")), IsEmpty());
 }
 
+// APR-3: only the user's own config lowers a risk, even if the project is trusted.
+TEST(ConfigTrust, project_can_only_raise_risks) {
+  using model::Risk;
+  const std::string lower = "risk: {question: low, git_push: medium, changes: high, reading: medium}\n";
+  for (const TrustJudge& judge : {TrustJudge(), TrustJudge(trusted)}) {
+    const LoadedConfig loaded = load("", lower, judge);
+    EXPECT_EQ(loaded.config().risk.question, Risk::medium);
+    EXPECT_EQ(loaded.config().risk.git_push, Risk::high);
+    EXPECT_EQ(loaded.config().risk.changes, Risk::high);
+    EXPECT_EQ(loaded.config().risk.reading, Risk::medium);
+    EXPECT_THAT(ignored(loaded), ElementsAre("risk.question", "risk.git_push"));
+    EXPECT_EQ(loaded.warnings().list().front().code.text(), "config.not_yours");
+  }
+  EXPECT_EQ(load("risk: {question: low, git_push: low}\n", "").config().risk.git_push, Risk::low);
+  const LoadedConfig both = load("risk: {question: high, prompt: low}\n", "risk: {question: medium, prompt: medium}\n");
+  EXPECT_EQ(both.config().risk.question, Risk::high) << "compared with the user's level, not with the default";
+  EXPECT_EQ(both.config().risk.prompt, Risk::medium);
+  EXPECT_EQ(load("risk: {question: high}\n", "risk:\n", trusted).config().risk.question, Risk::high);
+}
+
 // Another project's daemon ignores these keys.
 TEST(ConfigTrust, daemon_keys_count_only_in_the_daemons_own_project) {
   const LoadedConfig loaded = load("", "store: postgresql://u@h/db\n", trusted, DaemonKeys::ignored);

@@ -47,6 +47,9 @@ constexpr std::string_view config =
 #   roles:
 #     mayor: {git_commit: auto_approve}
 
+# How dangerous an approval is: low, medium (asks y/N), high (asks for the id). Only your own config can lower a level.
+# risk: {prompt: high}
+
 # state: project                  # this project gets its own daemon, state (.reeve/state) and ids; then the keys of
                                   # the daemon may be set here too
 )";
