@@ -10,6 +10,7 @@
 #include "base/value.h"
 #include "model/describe.h"
 #include "model/project_ref.h"
+#include "model/risk.h"
 
 // One question to a person, with options, an expiry and exactly one decision (SPEC §2).
 namespace reeve::model {
@@ -58,6 +59,11 @@ std::vector<ApprovalOption> default_options();
 struct Approval {
   base::ApprovalId approval_id{0};
   std::optional<ProjectRef> project;
+  // Computed by Reeve when the question was asked, never taken from a tool (APR-3).
+  Risk risk = Risk::medium;
+  std::vector<std::string> risk_reasons;
+  // The last lines of the screen that the prompt was on (RUN-10).
+  std::optional<std::string> context;
   std::optional<base::RunId> tool_run_id;
   std::optional<base::ExecutionId> execution_id;
   std::optional<std::string> node_id;
@@ -88,9 +94,10 @@ struct Approval {
   friend bool operator==(const Approval&, const Approval&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Approval, (),
-                      (approval_id, project, tool_run_id, execution_id, node_id, agent_id, tool_name, tool_ref,
-                       arguments, question, options, default_value, status, chosen_value, answer, comment, decided_by,
-                       digest, use, attempt, created_at, decided_at, expires_at, delivery, secret, advisory))
+                      (approval_id, project, risk, risk_reasons, context, tool_run_id, execution_id, node_id, agent_id,
+                       tool_name, tool_ref, arguments, question, options, default_value, status, chosen_value, answer,
+                       comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at, delivery, secret,
+                       advisory))
 
 // The option of a terminal prompt without readable choices: a person types the answer.
 inline constexpr std::string_view text_option = "answer";

@@ -62,6 +62,9 @@ ApprovalRow read_approval(const Row& row) {
   approval.advisory = row.integer(28) != 0;
   approval.answer = row.find_text(29);
   approval.project = find_project(row, 30);
+  approval.risk = row.word<model::Risk>(31);
+  if (!row.is_null(32)) approval.risk_reasons = decode_stored<std::vector<std::string>>(row.text(32));
+  approval.context = row.find_text(33);
   return result;
 }
 
@@ -86,6 +89,7 @@ base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const
     remind_at = base::format_time(*created + (*approval.expires_at - *created) / 2);
   }
   const std::string options = json::encode(json::to_value(approval.options));
+  const std::string risk_reasons = json::encode(json::to_value(approval.risk_reasons));
   return base::ApprovalId(session.insert(Sql::approval_insert, "approvals",
                                          {{"kind", row.kind},
                                           {"run", number_of(approval.tool_run_id)},
@@ -108,7 +112,10 @@ base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const
                                           {"prompt", row.prompt},
                                           {"secret", std::int64_t{approval.secret}},
                                           {"advisory", std::int64_t{approval.advisory}},
-                                          {"remind_at", remind_at}}));
+                                          {"remind_at", remind_at},
+                                          {"risk", approval.risk},
+                                          {"risk_reasons", risk_reasons},
+                                          {"context", approval.context}}));
 }
 
 std::vector<model::Approval> list_approvals(Session& session, const ApprovalFilter& filter) {

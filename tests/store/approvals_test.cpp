@@ -67,6 +67,27 @@ TEST_P(ApprovalsTest, pending_ones_are_listed_oldest_first) {
   EXPECT_THAT(list({.statuses = pending, .run = base::RunId(9)}), IsEmpty());
 }
 
+// APR-3, RUN-10
+TEST_P(ApprovalsTest, risk_and_context_are_kept) {
+  ApprovalRow row;
+  row.approval.question = "Do you want to proceed?";
+  row.approval.options = model::default_options();
+  row.approval.risk = model::Risk::high;
+  row.approval.risk_reasons = {"runs `rm`", "names CI files: a"};
+  row.approval.context = "Bash command\n│ rm x │";
+  session_->begin();
+  const base::ApprovalId id = insert_approval(*session_, row, now);
+  session_->commit();
+  const model::Approval found = find_approval(*session_, id)->approval;
+  EXPECT_EQ(found.risk, model::Risk::high);
+  EXPECT_EQ(found.risk_reasons, row.approval.risk_reasons);
+  EXPECT_EQ(found.context, row.approval.context);
+  // A row that another program wrote.
+  session_->run_script("UPDATE approvals SET risk_reasons = NULL, context = NULL");
+  EXPECT_THAT(find_approval(*session_, id)->approval.risk_reasons, IsEmpty());
+  EXPECT_EQ(list_approvals(*session_, {}).front().risk, model::Risk::high);
+}
+
 TEST_P(ApprovalsTest, other_approvals_are_listed_newest_first) {
   EXPECT_THAT(list({}), ElementsAre(6, 5, 4, 3, 2, 1));
   EXPECT_THAT(list({.after = base::ApprovalId(4), .most = 2}), ElementsAre(3, 2));

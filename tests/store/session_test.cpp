@@ -204,6 +204,7 @@ TEST_P(SessionTest, check_constraints_match_the_model_enums) {
   expect_words<model::ApprovalUse>(*session, "approvals", "use");
   expect_words<model::ApprovalKind>(*session, "approvals", "kind");
   expect_words<model::Delivery>(*session, "approvals", "delivery");
+  expect_words<model::Risk>(*session, "approvals", "risk");
   expect_words<model::ExecutionStatus>(*session, "executions", "status");
   expect_words<model::NodeStatus>(*session, "node_executions", "status");
   expect_words<model::NodeType>(*session, "node_executions", "type");

@@ -6,51 +6,53 @@ WHERE number = :approval AND status = 'pending'
 -- name: approval_insert [sqlite]
 INSERT INTO approvals (number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question,
   options_json, default_value, status, digest, attempt, created_at, expires_at, delivery, prompt, secret, advisory, remind_at,
-  project)
+  risk, risk_reasons, context, project)
 VALUES (:number, :kind, :run, :execution, :node, :node_id, :iteration, :agent, :tool_name, :tool_ref, :arguments, :question,
   :options, :default_value, 'pending', :digest, :attempt, :now, :expires_at, :delivery, :prompt, :secret, :advisory, :remind_at,
+  :risk, :risk_reasons, :context,
   COALESCE((SELECT project FROM tool_runs WHERE number = :run), (SELECT project FROM executions WHERE number = :execution)))
 RETURNING number
 
 -- name: approval_insert [postgresql]
 INSERT INTO approvals (number, approval_id, tool_run_id, execution_id, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question,
   options_json, default_value, status, digest, attempt, created_at, expires_at, delivery, prompt, secret, advisory, remind_at,
-  project)
+  risk, risk_reasons, context, project)
 VALUES (:number, 'AP-' || :number::bigint, 'TR-' || :run::bigint, 'EX-' || :execution::bigint,
   :kind, :run, :execution, :node, :node_id, :iteration, :agent, :tool_name, :tool_ref, :arguments, :question,
   :options, :default_value, 'pending', :digest, :attempt, :now, :expires_at, :delivery, :prompt, :secret, :advisory, :remind_at,
+  :risk, :risk_reasons, :context,
   COALESCE((SELECT r.project FROM tool_runs r WHERE r.number = :run::bigint),
     (SELECT e.project FROM executions e WHERE e.number = :execution::bigint)))
 
 -- name: approval_last
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals WHERE run = :run ORDER BY number DESC LIMIT 1
 
 -- name: approval_load
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals WHERE number = :approval
 
 -- name: approval_lock [sqlite]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals WHERE number = :approval
 
 -- name: approval_lock [postgresql]
 -- Never waits: another session may hold a direct update open for hours.
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals WHERE number = :approval FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: approval_of_apply
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals WHERE execution = :execution AND run IS NULL AND node IS NULL AND delivery = 'apply'
 ORDER BY number DESC LIMIT 1
 
@@ -58,7 +60,7 @@ ORDER BY number DESC LIMIT 1
 -- The attempt's last question that is answered by a restart or over its socket.
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals WHERE run = :run AND attempt = :attempt AND kind = 'question' AND (delivery = 'rerun' OR delivery = 'live')
 ORDER BY number DESC LIMIT 1
 
@@ -109,7 +111,7 @@ SELECT number FROM approvals WHERE run = :run AND status = 'approved' AND use = 
 -- name: approvals_list [sqlite]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals
 WHERE number < :before AND (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0)
   AND (:project IS NULL OR project = :project)
@@ -118,7 +120,7 @@ ORDER BY number DESC LIMIT :most
 -- name: approvals_list [postgresql]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals
 WHERE number < :before AND (:statuses::text = '' OR position(',' || status::text || ',' in :statuses::text) > 0)
   AND (:project::text IS NULL OR project = :project::text)
@@ -127,7 +129,7 @@ ORDER BY number DESC LIMIT :most
 -- name: approvals_list_of_run [sqlite]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals
 WHERE run = :run AND number < :before AND (:statuses = '' OR instr(:statuses, ',' || status || ',') > 0)
 ORDER BY number DESC LIMIT :most
@@ -135,7 +137,7 @@ ORDER BY number DESC LIMIT :most
 -- name: approvals_list_of_run [postgresql]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals
 WHERE run = :run AND number < :before
   AND (:statuses::text = '' OR position(',' || status::text || ',' in :statuses::text) > 0)
@@ -150,7 +152,7 @@ SELECT MIN(remind_at) FROM approvals WHERE status = 'pending' AND remind_at IS N
 -- name: approvals_of_execution
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals WHERE execution = :execution ORDER BY number
 
 -- name: approvals_of_run
@@ -159,7 +161,7 @@ SELECT number FROM approvals WHERE run = :run AND status = 'pending' ORDER BY nu
 -- name: approvals_of_run_all
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals WHERE run = :run ORDER BY number DESC LIMIT :most
 
 -- name: approvals_outside
@@ -172,7 +174,7 @@ WHERE status = 'pending' AND expires_at IS NOT NULL AND expires_at <= :now ORDER
 -- name: approvals_pending [sqlite]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals
 WHERE status = 'pending' AND number > :after AND (:project IS NULL OR project = :project)
 ORDER BY number LIMIT :most
@@ -180,7 +182,7 @@ ORDER BY number LIMIT :most
 -- name: approvals_pending [postgresql]
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals
 WHERE status = 'pending' AND number > :after AND (:project::text IS NULL OR project = :project::text)
 ORDER BY number LIMIT :most
@@ -188,7 +190,7 @@ ORDER BY number LIMIT :most
 -- name: approvals_pending_of_run
 SELECT number, kind, run, execution, node, node_id, iteration, agent, tool_name, tool_ref, arguments, question, options_json,
   default_value, status, chosen_value, comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at,
-  settled, delivery, prompt, secret, advisory, answer, project
+  settled, delivery, prompt, secret, advisory, answer, project, risk, risk_reasons, context
 FROM approvals WHERE run = :run AND status = 'pending' AND number > :after ORDER BY number LIMIT :most
 
 -- name: approvals_timed

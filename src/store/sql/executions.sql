@@ -71,6 +71,10 @@ WITH RECURSIVE line (number, parent, status, config) AS (
 )
 SELECT number, status, config FROM line WHERE parent IS NULL
 
+-- name: execution_runs
+-- Its runs, and how many of them have ended.
+SELECT COUNT(*), COUNT(completed_at) FROM tool_runs WHERE execution = :execution
+
 -- name: execution_update
 UPDATE executions SET status = :status, reason = :reason, nodes_ready = :ready, nodes_running = :running,
   nodes_waiting = :waiting, nodes_failed = :failed, exits_completed = :exits_completed, edges_taken = :edges_taken,
