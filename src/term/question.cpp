@@ -18,6 +18,8 @@ constexpr int max_footer = 4;
 
 // A line of the screen without the box around it.
 struct Row {
+  // As on the screen.
+  std::string line;
   std::string text;
   bool has_border = false;
   // Only the edge of a box, or a rule.
@@ -61,7 +63,8 @@ Row read_row(const std::string& line) {
   if (text.size() > 2 && text.front() == '|' && text.back() == '|') text = base::trim(text.substr(1, text.size() - 2));
   if (is_plain_rule) text = {};
   const bool is_rule = text.empty() && has_left && base::trim(line).find(' ') == std::string_view::npos;
-  return {.text = std::string(text),
+  return {.line = line,
+          .text = std::string(text),
           .has_border = has_left && (has_right || text.empty()),
           .is_edge = is_rule || is_plain_rule};
 }
@@ -69,6 +72,7 @@ Row read_row(const std::string& line) {
 // The screen as logical lines, without wrapping, and the cursor's position in them.
 struct Page {
   std::vector<Row> rows;
+  std::size_t columns = 0;
   int cursor = 0;
   // The last row with text at or above the cursor; -1 if there is none.
   int last = -1;
@@ -79,6 +83,7 @@ Page read_page(const Screen& screen) {
   Page page;
   const Screen::Position cursor = screen.cursor();
   const auto columns = static_cast<std::size_t>(screen.columns());
+  page.columns = columns;
   std::string line;
   for (int row = 0; row < screen.rows(); ++row) {
     if (row == cursor.row) {
@@ -167,25 +172,57 @@ Menu find_menu(const Page& page) {
   return menu;
 }
 
-// Reads upwards from `row` (inclusive) to the start of the paragraph; inside a box, across blank lines.
-std::string read_paragraph(const Page& page, int row) {
-  std::vector<std::string> lines;
-  while (row >= 0 && row_of(page, row).is_blank()) --row;
-  const bool is_boxed = row >= 0 && row_of(page, row).has_border;
-  for (int count = 0; row >= 0 && count < max_lines; --row, ++count) {
-    const Row& line = row_of(page, row);
-    const bool belongs = is_boxed ? line.has_border : !line.is_blank();
-    if (!belongs || line.is_edge) break;
-    lines.push_back(line.text);
+bool is_asking(std::string_view text) { return text.ends_with('?'); }
+
+// "Reason: may I?": a remark of the program, not its question.
+bool has_label(std::string_view text) {
+  const std::size_t colon = text.find(": ");
+  return colon != std::string_view::npos && text.substr(0, colon).find(' ') == std::string_view::npos;
+}
+
+// Whether `text` continues the line above it, which its program wrapped at a blank: its first word would not have fit.
+bool continues_line(const Row& above, std::string_view text, std::size_t columns) {
+  // Room for a box and its padding.
+  constexpr std::size_t margin = 8;
+  const bool begins_inside = !text.empty() && text.front() >= 'a' && text.front() <= 'z';
+  if (!begins_inside || above.is_blank() || above.is_edge) return false;
+  if (std::string_view(".:?!;").find(above.text.back()) != std::string_view::npos) return false;
+  const std::string_view word = text.substr(0, std::min(text.find(' '), text.size()));
+  return base::display_width(above.text) + 1 + base::display_width(word) + margin > columns;
+}
+
+bool has_words(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) {
+    return base::is_ascii_letter(c) || base::is_ascii_digit(c) || (static_cast<unsigned char>(c) & 0x80U) != 0;
+  });
+}
+
+// The line in this row, with the lines above that it continues.
+std::string read_line(const Page& page, int row) {
+  constexpr int max_joined = 3;
+  std::string text = row_of(page, row).text;
+  for (int joined = 0; joined < max_joined && row > 0; ++joined, --row) {
+    const Row& above = row_of(page, row - 1);
+    if (!continues_line(above, text, page.columns)) break;
+    text = above.text + " " + text;
   }
-  std::ranges::reverse(lines);
-  const std::string joined = base::join(lines, "\n");
-  std::string_view text = joined;
-  if (text.size() > max_bytes) text = text.substr(text.size() - max_bytes);
-  while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xc0U) == 0x80U) text.remove_prefix(1);
-  const std::size_t begin = text.find_first_not_of(" \n");
-  if (begin == std::string_view::npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(" \n") + 1 - begin));
+  // A bare "> " says nothing without the line above it.
+  if (!has_words(text) && row > 0 && !row_of(page, row - 1).is_blank()) text = row_of(page, row - 1).text + "\n" + text;
+  return text;
+}
+
+std::string bounded(std::string_view text) { return std::string(base::trim(base::truncate_utf8(text, max_bytes))); }
+
+// The row above a menu that asks; the nearest row with text if none does, -1 without any.
+int find_asking_row(const Page& page, int row) {
+  while (row >= 0 && row_of(page, row).is_blank()) --row;
+  if (row < 0 || row_of(page, row).text.ends_with(':')) return row;
+  for (int above = row; above >= 0 && row - above < max_lines; --above) {
+    const Row& line = row_of(page, above);
+    if (line.is_edge) break;
+    if (is_asking(line.text) && !has_label(line.text)) return above;
+  }
+  return row;
 }
 
 // "[=====>    ]", "(3/10)", "[45%]": not a prompt.
@@ -217,43 +254,67 @@ ScreenQuestion read_secret(const Page& page) {
   result.looks_like_question = is_at_cursor ? ends_like_prompt(line) : line.ends_with('?') || line.ends_with(':');
   // Stars that echo typed characters.
   line = line.substr(0, line.find_last_not_of('*') + 1);
-  result.question = std::string(base::truncate_utf8(base::trim(line), max_bytes));
+  result.question = bounded(line);
+  result.prompt_line = static_cast<std::size_t>(page.last);
+  return result;
+}
+
+// The question on a page that is not empty, without the page itself.
+ScreenQuestion read_shown(const Page& page, const Menu& menu) {
+  ScreenQuestion result;
+  const Row& last = row_of(page, std::max(page.last, 0));
+  const bool is_at_cursor = page.last == page.cursor;
+  LineChoices line = find_line_choices(last.text);
+  result.default_value = line.default_value;
+  const bool ends_well = is_at_cursor ? ends_like_prompt(page.before_cursor) : is_asking(last.text);
+  result.looks_like_question = ends_well || line.choices.size() >= 2;
+  // Choices in the line itself take precedence over a list above it.
+  if (!line.choices.empty() || !menu.is_found()) {
+    result.choices = std::move(line.choices);
+    result.question = bounded(read_line(page, std::max(page.last, 0)));
+    result.prompt_line = static_cast<std::size_t>(std::max(page.last, 0));
+    return result;
+  }
+  for (const MenuItem& item : menu.items) {
+    result.choices.push_back({.value = item.value, .label = item.label, .approves = approves(item.label)});
+    if (item.is_marked && !result.default_value) result.default_value = item.value;
+  }
+  const int asking = find_asking_row(page, menu.first - 1);
+  std::string nearest;
+  if (asking >= 0) {
+    result.question = read_line(page, asking);
+    int row = menu.first - 1;
+    while (row_of(page, row).is_blank()) --row;
+    nearest = row_of(page, row).text;
+  }
+  result.prompt_line = static_cast<std::size_t>(std::max(asking, 0));
+  // A line below the menu may be the actual prompt: "Your choice: ", but not "Press enter to confirm".
+  if (page.last > menu.last && is_at_cursor && ends_like_prompt(page.before_cursor)) {
+    if (!result.question.empty()) result.question += '\n';
+    result.question += last.text;
+    nearest = last.text;
+  }
+  result.question = bounded(result.question);
+  const bool is_introduced = is_asking(nearest) || nearest.ends_with(':');
+  result.looks_like_question = result.looks_like_question || menu.has_marker || is_introduced;
   return result;
 }
 
 }  // namespace
 
+std::string strip_box(const std::string& line) { return read_row(line).text; }
+
 ScreenQuestion read_question(const Screen& screen, bool is_secret) {
   const Page page = read_page(screen);
-  ScreenQuestion result;
   const Menu menu = find_menu(page);
-  if (page.last < 0 && !menu.is_found()) return result;
-  if (is_secret && page.last >= 0) return read_secret(page);
-  const Row& last = row_of(page, std::max(page.last, 0));
-  const bool is_at_cursor = page.last == page.cursor;
-  LineChoices line = find_line_choices(last.text);
-  result.default_value = line.default_value;
-  const bool ends_well = is_at_cursor ? ends_like_prompt(page.before_cursor) : last.text.ends_with('?');
-  result.looks_like_question = ends_well || line.choices.size() >= 2;
-  // Choices in the line itself take precedence over a list above it.
-  if (!line.choices.empty() || !menu.is_found()) {
-    result.choices = std::move(line.choices);
-    result.question = read_paragraph(page, page.last);
-  } else {
-    for (const MenuItem& item : menu.items) {
-      result.choices.push_back({.value = item.value, .label = item.label, .approves = approves(item.label)});
-      if (item.is_marked && !result.default_value) result.default_value = item.value;
-    }
-    result.question = read_paragraph(page, menu.first - 1);
-    // A line below the menu is the actual prompt: "Your choice: ".
-    if (page.last > menu.last && is_at_cursor) {
-      if (!result.question.empty()) result.question += '\n';
-      result.question += last.text;
-    }
-    const bool is_introduced = result.question.ends_with('?') || result.question.ends_with(':');
-    result.looks_like_question = result.looks_like_question || menu.has_marker || is_introduced;
+  ScreenQuestion result;
+  if (is_secret && page.last >= 0) {
+    result = read_secret(page);
+  } else if (page.last >= 0 || menu.is_found()) {
+    result = read_shown(page, menu);
   }
   result.is_free_text = result.choices.empty();
+  for (const Row& row : page.rows) result.lines.push_back(row.line);
   return result;
 }
 
