@@ -78,8 +78,13 @@ void tell_question(Transaction& transaction, const model::Approval& approval, Te
   data.set("default", json::to_value(approval.default_value));
   data.set("expires_at", json::to_value(approval.expires_at));
   data.set("digest", json::to_value(approval.digest));
-  if (telling == Telling::reminder) data.set("reminder", Value::boolean(true));
-  transaction.tell(model::EventKind::approval_needed, data, {.execution = approval.execution_id, .expires = true});
+  data.set("risk", Value::string(base::spell(approval.risk)));
+  data.set("risk_reasons", json::to_value(approval.risk_reasons));
+  // The audit trail does without the screen.
+  Value told = data;
+  if (approval.context) told.set("context", Value::string(*approval.context));
+  if (telling == Telling::reminder) told.set("reminder", Value::boolean(true));
+  transaction.tell(model::EventKind::approval_needed, told, {.execution = approval.execution_id, .expires = true});
   if (telling == Telling::reminder) return;
   transaction.record(model::AuditKind::approval_requested, "reeve", data);
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "json/describe.h"
 #include "ledger/ending.h"
+#include "ledger/risk.h"
 #include "store/runs.h"
 
 namespace reeve::ledger {
@@ -75,6 +76,14 @@ model::Approval frame_question(Transaction& transaction, const QuestionFrame& fr
   if (!is_among) approval.default_value.reset();
   const auto expiry = expires_in ? std::optional<base::Milliseconds>(*expires_in) : frame.expiry.after;
   if (expiry) approval.expires_at = transaction.now() + *expiry;
+  const bool is_prompt = approval.delivery == Delivery::terminal;
+  engine::RiskSubject subject{
+      .source = is_prompt ? engine::RiskSubject::Source::prompt : engine::RiskSubject::Source::question,
+      .words = words_of(approval),
+      .command = frame.command,
+      .is_sandboxed = frame.is_sandboxed};
+  subject.words.push_back(frame.dialog);
+  set_risk(approval, subject, frame.levels);
   return approval;
 }
 

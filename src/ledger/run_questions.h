@@ -22,6 +22,12 @@ struct QuestionFrame {
   bool is_advisory = true;
   // From the config; a question may set its own.
   base::TimeLimit expiry = base::TimeLimit::off();
+  // For the risk (APR-3): the command that approval may start again, what its screen shows around a prompt, and the
+  // levels of the config.
+  std::vector<std::string> command = {};
+  std::string dialog = {};
+  bool is_sandboxed = false;
+  model::RiskLevels levels = {};
 };
 // Builds the question to be stored. `expires_in` is the time that the tool asks for.
 model::Approval frame_question(Transaction& transaction, const QuestionFrame& frame, model::Approval approval,

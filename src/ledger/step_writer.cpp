@@ -11,6 +11,7 @@
 #include "json/encode.h"
 #include "json/parse.h"
 #include "ledger/questions.h"
+#include "ledger/risk.h"
 
 namespace reeve::ledger {
 
@@ -233,6 +234,7 @@ void StepWriter::ask(StoredExecution& view, const engine::NewApproval& asked) {
   row.approval.options = asked.options;
   row.approval.expires_at = asked.expires_at;
   row.approval.arguments = make_node_arguments(asked.description, asked.inputs);
+  assess_workflow_question(transaction_, view, row.approval);
   view.row(asked.node).links.approval = open_question(transaction_, std::move(row)).number();
 }
 

@@ -246,6 +246,7 @@ std::expected<RunPlan, Error> plan_task(const ExecutionSettings& settings, const
   if (!plan) return std::unexpected(plan.error());
   if (auto error = check_words(*plan)) return std::unexpected(std::move(*error));
   plan->node = node.id;
+  plan->risk = settings.risk;
   plan->project = model::make_project_ref(settings.recorded_project.value_or(settings.project));
   return plan;
 }

@@ -10,6 +10,7 @@
 #include "base/value.h"
 #include "json/describe.h"
 #include "ledger/approvals.h"
+#include "ledger/risk.h"
 #include "runtime/isolation/isolation_names.h"
 #include "runtime/isolation/patch_ledger.h"
 #include "store/approvals.h"
@@ -75,6 +76,8 @@ ApplyConsent ask_to_apply(IsolationContext& context, const ExecutionBranch& bran
   const base::ExecutionId root = branch.root();
   diff.text = context.secrets.redact(root, diff.text);
   const store::ApprovalRow question = make_question(root, branch.row().tip, diff, sensitive, patches);
+  engine::RiskSubject subject{.source = engine::RiskSubject::Source::changes, .knows_all_files = true};
+  for (const model::PatchFile& file : diff.files) subject.files.push_back(context.secrets.redact(root, file.path));
   return context.call([&](Transaction& transaction) {
     std::optional<store::ApprovalRow> last;
     transaction.session().query(store::Sql::approval_of_apply, {{"execution", root.number()}},
@@ -99,6 +102,7 @@ ApplyConsent ask_to_apply(IsolationContext& context, const ExecutionBranch& bran
                                                             base::spell(last->approval.status), merge_manually(root))}};
     }
     store::ApprovalRow wanted = question;
+    ledger::set_risk(wanted.approval, subject, ledger::find_risk_levels(transaction, root));
     wanted.approval.created_at = transaction.now();
     if (const auto limit = context.expiry.after) wanted.approval.expires_at = transaction.now() + *limit;
     return make_asked(ledger::open_question(transaction, wanted));

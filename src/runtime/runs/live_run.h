@@ -221,6 +221,8 @@ class LiveRun {
     model::Approval approval;
     std::optional<std::chrono::seconds> expires_in;
     std::optional<std::uint32_t> prompt;
+    // What the screen shows around the prompt.
+    std::string dialog;
     AskDone done;
   };
   void submit(Submission submission);

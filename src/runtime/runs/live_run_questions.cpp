@@ -9,6 +9,7 @@
 #include "runtime/loop/store_task.h"
 #include "runtime/runs/launch_fingerprint.h"
 #include "runtime/runs/live_run.h"
+#include "runtime/runs/screen_context.h"
 #include "runtime/runs/terminal_answer.h"
 
 // Questions of a live run (APR-1), prompts on its terminal (RUN-10), and the effect of answers.
@@ -50,7 +51,10 @@ ledger::QuestionFrame make_question_frame(const RuntimeContext& context, const m
   ledger::QuestionFrame frame{.tool = run.tool_name,
                               // A database server can be reached even from inside a sandbox.
                               .is_advisory = plan.profile.sandbox != model::Sandbox::guard || context.lease.has_value(),
-                              .expiry = context.supervision.approval_expiry.question};
+                              .expiry = context.supervision.approval_expiry.question,
+                              .command = plan.argv,
+                              .is_sandboxed = plan.profile.sandbox == model::Sandbox::guard,
+                              .levels = plan.risk};
   if (!with_digest) return frame;
   const std::string folder = run_folder(context, run.tool_run_id);
   const engine::LaunchFingerprint fingerprint = take_fingerprint(plan, folder);
@@ -98,14 +102,19 @@ void LiveRun::ask(const Question& question, AskDone done) {
     return;
   }
   handle(engine::QuestionSubmitted{});
-  submit(
-      {.approval = make_approval(question), .expires_in = question.expires_in, .prompt = {}, .done = std::move(done)});
+  submit({.approval = make_approval(question),
+          .expires_in = question.expires_in,
+          .prompt = {},
+          .dialog = {},
+          .done = std::move(done)});
 }
 
 void LiveRun::submit(Submission submission) {
   ledger::RunQuestion question{.claim = claim(), .approval = {}, .prompt = {}, .time_left_ms = time_left_ms()};
   if (submission.prompt) question.prompt = *submission.prompt;
-  const auto store = [id = record().tool_run_id, frame = make_frame(true), question, approval = submission.approval,
+  ledger::QuestionFrame frame = make_frame(true);
+  frame.dialog = std::move(submission.dialog);
+  const auto store = [id = record().tool_run_id, frame = std::move(frame), question, approval = submission.approval,
                       expires_in = submission.expires_in](ledger::Transaction& transaction) {
     ledger::RunQuestion asked = question;
     asked.approval = ledger::frame_question(transaction, frame, approval, expires_in);
@@ -184,17 +193,35 @@ void LiveRun::follow(const ledger::RunConsequence& consequence, const std::optio
 }
 
 void LiveRun::perform(const engine::ReadScreen& action) {
-  terminal_.screen = term::read_question(read_tail(action.prompt.position), start_.plan.rows, start_.plan.columns,
-                                         action.prompt.is_secret);
+  const std::string tail = read_tail(action.prompt.position);
+  const bool is_secret = action.prompt.is_secret;
+  terminal_.screen = term::read_question(tail, start_.plan.rows, start_.plan.columns, is_secret);
+  // LOG-4: a secret that was wrapped by the terminal, or has scrolled off the screen in part, is hidden before the
+  // screen is drawn. What can be chosen is read from the real one.
+  const std::string shown = hide(tail);
+  if (shown != tail) {
+    term::ScreenQuestion redacted = term::read_question(shown, start_.plan.rows, start_.plan.columns, is_secret);
+    terminal_.screen->question = std::move(redacted.question);
+    terminal_.screen->lines = std::move(redacted.lines);
+    terminal_.screen->prompt_line = redacted.prompt_line;
+  }
   handle(engine::ScreenRead{action.prompt.serial, terminal_.screen->looks_like_question});
 }
 
 void LiveRun::perform(const engine::AskAtTerminal& action) {
   model::Approval approval =
       make_terminal_question(start_.plan.tool, terminal_.screen.value(), action.prompt.is_secret);
-  approval.question = hide(approval.question);
+  std::vector<std::string> asked;
+  for (const std::string_view line : base::split(approval.question, '\n')) asked.emplace_back(line);
+  approval.question = base::join(hide_on_screen(std::move(asked), *secrets_), "\n");
   for (model::ApprovalOption& option : approval.options) option.label = hide(option.label);
-  submit({.approval = std::move(approval), .expires_in = {}, .prompt = action.prompt.serial, .done = [](auto) {}});
+  ScreenContext screen = make_screen_context(*terminal_.screen, *secrets_);
+  if (!screen.text.empty()) approval.context = std::move(screen.text);
+  submit({.approval = std::move(approval),
+          .expires_in = {},
+          .prompt = action.prompt.serial,
+          .dialog = std::move(screen.dialog),
+          .done = [](auto) {}});
 }
 
 void LiveRun::perform(const engine::WithdrawQuestion& action) {

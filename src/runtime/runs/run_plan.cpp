@@ -132,10 +132,11 @@ std::expected<void, Error> check_request(const wire::RunRequest& request) {
 }  // namespace
 
 std::expected<RunPlan, Error> make_plan(const model::Config& config, const wire::RunRequest& request) {
-  if (!request.tool) return make_plan(model::ToolProfile(), request, {});
-  auto profile = find_profile(config.tools, *request.tool);
+  auto profile = request.tool ? find_profile(config.tools, *request.tool) : model::ToolProfile();
   if (!profile) return std::unexpected(profile.error());
-  return make_plan(std::move(*profile), request, {});
+  auto plan = make_plan(std::move(*profile), request, {});
+  if (plan) plan->risk = config.risk;
+  return plan;
 }
 
 std::expected<RunPlan, Error> make_plan(model::ToolProfile profile, const wire::RunRequest& request,
@@ -204,6 +205,7 @@ keeper::Launch make_launch(const RunPlan& plan) {
   settings.set("rows", base::Value::integer(plan.rows));
   settings.set("columns", base::Value::integer(plan.columns));
   if (plan.has_stdin) settings.set("stdin", base::Value::boolean(true));
+  settings.set("risk", json::to_value(plan.risk));
   if (!plan.may_ask) settings.set("may_ask", base::Value::boolean(false));
   launch.settings = json::encode(settings);
   return launch;
@@ -233,6 +235,12 @@ std::optional<RunPlan> read_plan(std::string_view bytes) {
   plan.columns = size("columns", plan.columns);
   plan.may_ask = settings->find("may_ask") == nullptr;
   plan.has_stdin = settings->find("stdin") != nullptr;
+  // Launches of earlier versions have none.
+  if (const base::Value* found = settings->find("risk")) {
+    const auto risk = json::from_value<model::RiskLevels>(*found);
+    if (!risk) return std::nullopt;
+    plan.risk = *risk;
+  }
   return plan;
 }
 

@@ -35,6 +35,8 @@ struct RunPlan {
   std::map<std::string, std::string> metadata;
   // See runtime/runs/rerun.h; stored with the record.
   std::optional<std::string> rerun;
+  // For the questions of the run (APR-3).
+  model::RiskLevels risk;
   // False for gates: their output is an answer, never a question (GRF-6).
   bool may_ask = true;
   // RUN-14: it obeys `max_parallel_runs`.

@@ -63,6 +63,7 @@ ExecutionSettings make_settings(const model::Config& config, std::string project
           .roles = config.roles,
           .gates = config.gates,
           .worktree = config.worktree,
+          .risk = config.risk,
           .apply = model::ApplyWhen::on_complete,
           .gate_sandbox = model::Sandbox::none,
           .environment = {}};
