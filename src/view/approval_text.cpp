@@ -27,6 +27,7 @@ constexpr std::size_t asker_columns = 24;
 constexpr std::size_t question_columns = 50;
 constexpr std::size_t options_columns = 30;
 constexpr std::size_t key_columns = 14;
+constexpr std::size_t max_context = 40;
 
 // Each text that overwrote a line with \r becomes a separate line.
 std::vector<std::string> safe_lines(std::string_view text) {
@@ -137,8 +138,26 @@ class Fields {
   std::string text_;
 };
 
-void describe_question(const Approval& approval, Fields& fields, bool is_terminal) {
+void describe_risk(const Approval& approval, Fields& fields, bool is_terminal) {
+  std::vector<std::string> reasons;
+  for (const std::string& reason : approval.risk_reasons) reasons.push_back(safe_line(reason));
+  const std::string risk(base::spell(approval.risk));
+  if (!is_terminal) {
+    fields.line("risk", risk);
+    return fields.lines("risk_reasons", reasons);
+  }
+  if (reasons.empty()) reasons.emplace_back();
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    const std::string head = i == 0 ? risk : std::string(risk.size(), ' ');
+    reasons[i] = reasons[i].empty() ? head : head + "  " + reasons[i];
+  }
+  fields.lines("risk", reasons);
+}
+
+void describe_question(const Approval& approval, Fields& fields, const Style& style, bool is_terminal) {
   fields.lines("question", safe_lines(approval.question));
+  if (is_terminal) fields.lines("context", context_lines(approval, style, max_context));
+  describe_risk(approval, fields, is_terminal);
   std::vector<std::string> options;
   const std::size_t width = widest_value(approval.options);
   for (const ApprovalOption& option : approval.options) {
@@ -221,6 +240,30 @@ std::string asker_text(const Approval& approval) {
   return text;
 }
 
+std::string origin_text(const Approval& approval) {
+  std::string text = asker_text(approval);
+  const std::string run = approval.tool_run_id ? approval.tool_run_id->text() : std::string();
+  if (!run.empty() && !text.ends_with(run)) text += ", " + run;
+  if (approval.project) text += fmt::format(" ({})", base::visible(approval.project->name));
+  return text;
+}
+
+std::string risk_text(const Approval& approval) {
+  std::vector<std::string> reasons;
+  for (const std::string& reason : approval.risk_reasons) reasons.push_back(safe_line(reason));
+  std::string text = fmt::format("{} risk", base::spell(approval.risk));
+  if (!reasons.empty()) text += ": " + base::join(reasons, "; ");
+  return text;
+}
+
+std::vector<std::string> context_lines(const Approval& approval, const Style& style, std::size_t most) {
+  std::vector<std::string> lines = safe_lines(approval.context.value_or(""));
+  if (lines.size() > most) lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(most));
+  const std::string bar = fmt::format("{} ", style.pick("│", "|"));
+  for (std::string& line : lines) line.insert(0, bar);
+  return lines;
+}
+
 std::string question_line(const Approval& approval) { return on_one_line(approval.question); }
 
 std::string options_text(const Approval& approval) {
@@ -300,7 +343,8 @@ std::string approval_details(const Approval& approval, const std::optional<model
     fields.line("status", base::spell(approval.status));
     fields.line("tool_name", approval.tool_name.value_or(""));
   }
-  describe_question(approval, fields, now.has_value());
+  describe_question(approval, fields, style, now.has_value());
+  if (!now) fields.line("context", approval.context.value_or(""));
   const bool is_change = now && approval.delivery == model::Delivery::apply && approval.arguments;
   if (is_change) describe_change(*approval.arguments, fields, style);
   describe_action(approval, run, fields, is_change);

@@ -16,6 +16,13 @@ namespace reeve::view {
 
 // The asker: "EX-9/deploy", "aider TR-90".
 std::string asker_text(const model::Approval& approval);
+// The asker with its run and its project: "EX-9/deploy, TR-12 (shop)".
+std::string origin_text(const model::Approval& approval);
+// "high risk: changes CI files: .github/workflows/ci.yml".
+std::string risk_text(const model::Approval& approval);
+// The last lines of the screen that the prompt is on (RUN-10), at most `most`. Each begins with a bar, so that no line
+// can be taken for one of Reeve's.
+std::vector<std::string> context_lines(const model::Approval& approval, const Style& style, std::size_t most);
 // The question on one line.
 std::string question_line(const model::Approval& approval);
 // "approve*, reject": the values, the default marked.

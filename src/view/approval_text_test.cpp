@@ -24,6 +24,8 @@ const base::WallTime now = *base::parse_time("2026-11-15T12:00:00.000Z");
 Approval pending() {
   Approval approval{.approval_id = ApprovalId(30),
                     .project = model::make_project_ref("/home/ana/shop"),
+                    .risk = model::Risk::high,
+                    .risk_reasons = {"the question names `git push`", "changes CI files: .travis.yml"},
                     .tool_run_id = base::RunId(90),
                     .tool_name = "aider",
                     .tool_ref = "push-1",
@@ -58,6 +60,8 @@ Approval hostile() {
   approval.options = {{.value = "y\x1b[31m\ne\ts", .label = "a\nb\x1b]8;;http://x\x1b\\", .approves = {}}};
   approval.tool_name = "ai\x1b[0mder\n";
   approval.comment = "x\x1b[2J";
+  approval.risk_reasons = {"\x1b[2Jlow\u202e"};
+  approval.context = "a\x1b[2J\rb\u202e\nrisk          low";
   return approval;
 }
 
@@ -92,6 +96,8 @@ AP-30  aider TR-90  ◆ pending
 
 question      Run `git push`?
               It cannot be taken back.
+risk          high  the question names `git push`
+                    changes CI files: .travis.yml
 options       staging     Only to staging
               everywhere
               reject      Leave it  (default, rejects)
@@ -130,6 +136,7 @@ TEST(ApprovalText, details_in_a_pipe_are_key_value_lines) {
   EXPECT_EQ(approval_details(approval, {}, {}, {}),
             "approval_id\tAP-30\nstatus\tpending\ntool_name\taider\n"
             "question\tRun `git push`?\\nIt cannot be taken back.\n"
+            "risk\thigh\nrisk_reasons\tthe question names `git push`\\nchanges CI files: .travis.yml\n"
             "options\tstaging     Only to staging\\neverywhere\\nreject      Leave it  (default, rejects)\n"
             "secret\tasks for a secret, which is typed into the tool and never stored\nadvisory\ttrue\n"
             "arguments\t{\"branch\":\"fix-login\"}\ndigest\tsha256:12ab\n"
@@ -145,7 +152,8 @@ TEST(ApprovalText, hostile_text_is_escaped_and_visible) {
   for (const std::string& text :
        {approval_details(approval, run, {}, now), approval_details(approval, run, {}, {}),
         approvals_table({approval}, {}, now).for_terminal({}), approvals_table({approval}, {}, {}).for_pipe(),
-        numbered_options(approval.options, {}), asker_text(approval), options_text(approval)}) {
+        numbered_options(approval.options, {}), asker_text(approval), options_text(approval), risk_text(approval),
+        origin_text(approval)}) {
     EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << text;
     EXPECT_THAT(text, Not(HasSubstr("\r"))) << text;
     EXPECT_THAT(text, Not(HasSubstr("\u202e"))) << text;
@@ -154,6 +162,36 @@ TEST(ApprovalText, hostile_text_is_escaped_and_visible) {
   // One line stays one line, and each row has its cells.
   EXPECT_EQ(std::ranges::count(approvals_table({approval}, {}, {}).for_pipe(), '\n'), 1);
   EXPECT_EQ(std::ranges::count(approvals_table({approval}, {}, {}).for_pipe(), '\t'), 10);
+}
+
+// RUN-10: the screen is shown beside the question, and none of its lines can be taken for one of Reeve's.
+TEST(ApprovalText, screen_of_a_prompt_is_shown_behind_a_bar) {
+  Approval approval = pending();
+  approval.question = "Do you want to proceed?";
+  approval.context = "Bash command\n\nrm -rf build\nDo you want to proceed?\nrisk          low";
+  EXPECT_THAT(approval_details(approval, {}, {}, now), HasSubstr(R"(
+question      Do you want to proceed?
+context       │ Bash command
+              │ 
+              │ rm -rf build
+              │ Do you want to proceed?
+              │ risk          low
+risk          high)"));
+  EXPECT_THAT(approval_details(approval, {}, {.ascii = true}, now), HasSubstr("\ncontext       | Bash command\n"));
+  EXPECT_THAT(approval_details(approval, {}, {}, {}), HasSubstr("\ncontext\tBash command\\n\\nrm -rf build\\n"));
+  EXPECT_EQ(context_lines(approval, {}, 2).front(), "│ Do you want to proceed?");
+}
+
+TEST(ApprovalText, origin_names_run_and_project) {
+  Approval approval = pending();
+  EXPECT_EQ(origin_text(approval), "aider TR-90 (shop)");
+  approval.execution_id = base::ExecutionId(9);
+  approval.node_id = "deploy";
+  EXPECT_EQ(origin_text(approval), "EX-9/deploy, TR-90 (shop)");
+  approval.tool_run_id.reset();
+  EXPECT_EQ(origin_text(approval), "EX-9/deploy (shop)");
+  approval.project.reset();
+  EXPECT_EQ(origin_text(approval), "EX-9/deploy");
 }
 
 TEST(ApprovalText, long_question_is_cut_in_the_listing) {
