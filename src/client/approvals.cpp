@@ -3,6 +3,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 #include "client/pages.h"
+#include "client/refusal.h"
 
 namespace reeve::client {
 
@@ -13,6 +14,33 @@ using base::Value;
 ApprovalRecord make_record(Value wire) {
   auto approval = decode<model::Approval>(wire);
   return {.wire = std::move(wire), .approval = std::move(approval)};
+}
+
+std::string path_of(base::ApprovalId id) { return fmt::format("/api/approvals/{}", id.text()); }
+
+struct Tagged {
+  model::Approval approval;
+  std::string tag;
+};
+Tagged get_tagged(Daemon& daemon, base::ApprovalId id) {
+  auto read = daemon.get_tagged(path_of(id));
+  return {decode<model::Approval>(read.document), std::move(read.tag)};
+}
+
+ApprovalRecord post(Daemon& daemon, base::ApprovalId id, const Verdict& verdict, const Daemon::PostTerms& terms) {
+  Value body = Value::object();
+  if (verdict.choice) body.set("choice", Value::string(*verdict.choice));
+  if (verdict.answer) body.set("answer", Value::string(*verdict.answer));
+  if (verdict.comment) body.set("comment", Value::string(*verdict.comment));
+  if (verdict.secret) body.set("secret", Value::string(*verdict.secret));
+  const std::string_view word = verdict.word == Verdict::Word::approve ? "approve" : "reject";
+  return make_record(daemon.post(fmt::format("{}/{}", path_of(id), word), body, terms));
+}
+
+base::Error has_changed(base::ApprovalId id) {
+  return {base::ErrorCode::api_precondition_failed,
+          fmt::format("{} has changed since it was shown; nothing was decided", id.text()),
+          fmt::format("read it again: reeve show {}", id.text())};
 }
 
 }  // namespace
@@ -28,18 +56,31 @@ std::vector<ApprovalRecord> list_approvals(Daemon& daemon, const ApprovalSelecti
   return records;
 }
 
-ApprovalRecord get_approval(Daemon& daemon, base::ApprovalId id) {
-  return make_record(daemon.get(fmt::format("/api/approvals/{}", id.text())));
-}
+ApprovalRecord get_approval(Daemon& daemon, base::ApprovalId id) { return make_record(daemon.get(path_of(id))); }
 
 ApprovalRecord decide(Daemon& daemon, base::ApprovalId id, const Verdict& verdict) {
-  Value body = Value::object();
-  if (verdict.choice) body.set("choice", Value::string(*verdict.choice));
-  if (verdict.answer) body.set("answer", Value::string(*verdict.answer));
-  if (verdict.comment) body.set("comment", Value::string(*verdict.comment));
-  if (verdict.secret) body.set("secret", Value::string(*verdict.secret));
-  const std::string_view word = verdict.word == Verdict::Word::approve ? "approve" : "reject";
-  return make_record(daemon.post(fmt::format("/api/approvals/{}/{}", id.text(), word), body));
+  return post(daemon, id, verdict, {.key = make_key(), .tag = {}});
+}
+
+ApprovalRecord decide_shown(Daemon& daemon, const model::Approval& shown, const Verdict& verdict) {
+  const base::ApprovalId id = shown.approval_id;
+  const auto is_open = [](const model::Approval& approval) {
+    return approval.status == model::ApprovalStatus::pending;
+  };
+  const std::string key = make_key();
+  const Tagged now = get_tagged(daemon, id);
+  if (is_open(now.approval)) {
+    if (now.approval != shown) throw has_changed(id);
+    try {
+      return post(daemon, id, verdict, {.key = key, .tag = now.tag});
+    } catch (const Refusal& refusal) {
+      if (!refusal.is(base::ErrorCode::api_precondition_failed)) throw;
+    }
+    if (is_open(get_tagged(daemon, id).approval)) throw has_changed(id);
+  }
+  // Decided meanwhile. By this request, if the daemon died before it answered: with the same key, it answers now.
+  // Otherwise the refusal says who decided.
+  return post(daemon, id, verdict, {.key = key, .tag = {}});
 }
 
 ApprovalRecord wait_approval(Daemon& daemon, const std::string& name, base::Milliseconds time) {

@@ -43,6 +43,9 @@ struct Verdict {
 };
 // The decided record. Throws a Refusal if it was already decided, or the choice is invalid.
 ApprovalRecord decide(Daemon& daemon, base::ApprovalId id, const Verdict& verdict);
+// The same for an approval that a person has read. If it has changed since, nothing is decided:
+// `api.precondition_failed`.
+ApprovalRecord decide_shown(Daemon& daemon, const model::Approval& shown, const Verdict& verdict);
 
 // Returns the record once it is decided or expired, or the current one after the timeout. `name` is its id or, on a
 // run's own socket, the name that the tool gave it.

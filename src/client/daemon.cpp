@@ -33,12 +33,6 @@ BootTime now() { return base::SystemClock().boot_now(); }
 
 void pause() { static_cast<void>(::poll(nullptr, 0, static_cast<int>(pause_time.count()))); }
 
-std::string make_key() {
-  std::string key = base::random_hex(16);
-  for (const std::size_t at : {20U, 16U, 12U, 8U}) key.insert(at, 1, '-');
-  return key;
-}
-
 bool is_repeatable(const Request& question) {
   return question.method == "GET" ||
          std::ranges::any_of(question.headers, [](const auto& header) { return header.first == "Idempotency-Key"; });
@@ -94,6 +88,12 @@ void throw_if_refused(const Starter& starter) {
 }
 
 }  // namespace
+
+std::string make_key() {
+  std::string key = base::random_hex(16);
+  for (const std::size_t at : {20U, 16U, 12U, 8U}) key.insert(at, 1, '-');
+  return key;
+}
 
 void throw_bad_answer(const std::string& what) {
   throw base::Error(ErrorCode::daemon_bad_answer, fmt::format("cannot read the daemon's response: {}", what),
@@ -199,19 +199,25 @@ Response Daemon::ask(const Request& question) {
   }
 }
 
-Value Daemon::get(const std::string& target) {
+Value Daemon::get(const std::string& target) { return get_tagged(target).document; }
+
+Daemon::Tagged Daemon::get_tagged(const std::string& target) {
   const Response answer = ask({.target = target});
   if (answer.status >= 400) throw make_refusal(answer);
   auto document = json::parse(answer.body);
   if (!document) throw_bad_answer(document.error().text());
-  return std::move(*document);
+  return {std::move(*document), answer.header("ETag").value_or("")};
 }
 
 Value Daemon::post(const std::string& target, const Value& body) {
-  const Response answer = ask({.method = "POST",
-                               .target = target,
-                               .body = json::encode(body),
-                               .headers = {{"Content-Type", "application/json"}, {"Idempotency-Key", make_key()}}});
+  return post(target, body, {.key = make_key(), .tag = {}});
+}
+
+Value Daemon::post(const std::string& target, const Value& body, const PostTerms& terms) {
+  Headers headers = {{"Content-Type", "application/json"}, {"Idempotency-Key", terms.key}};
+  if (!terms.tag.empty()) headers.emplace_back("If-Match", terms.tag);
+  const Response answer =
+      ask({.method = "POST", .target = target, .body = json::encode(body), .headers = std::move(headers)});
   if (answer.status >= 400) throw make_refusal(answer);
   if (answer.body.empty()) return {};
   auto document = json::parse(answer.body);

@@ -41,6 +41,9 @@ struct DaemonPlace {
   Endpoint endpoint() const { return host ? *host : Endpoint{.socket = socket}; }
 };
 
+// A new Idempotency-Key.
+std::string make_key();
+
 // The daemon of one state folder: started if none is running, and reconnected after a loss. No response within the
 // timeout is `daemon.unavailable`; a refusal by the daemon is a Refusal.
 class Daemon {
@@ -57,8 +60,21 @@ class Daemon {
   Response ask(const Request& question);
   // The document of a response with a status below 400.
   base::Value get(const std::string& target);
+  // The document of a resource with its ETag; empty if the daemon sends none.
+  struct Tagged {
+    base::Value document;
+    std::string tag;
+  };
+  Tagged get_tagged(const std::string& target);
   // Sends a new Idempotency-Key, so that the action is performed once even if the request is repeated.
   base::Value post(const std::string& target, const base::Value& body);
+  struct PostTerms {
+    // The Idempotency-Key.
+    std::string key;
+    // An ETag: nothing is done if the resource has changed since (`api.precondition_failed`). Empty: not checked.
+    std::string tag;
+  };
+  base::Value post(const std::string& target, const base::Value& body, const PostTerms& terms);
 
   // Reads a streamed response and resumes it after a lost connection. `question` returns the request to continue with;
   // `begin` gets the head of each response; `take` returns false to stop. Returns at the end of the response.

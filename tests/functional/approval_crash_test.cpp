@@ -53,7 +53,7 @@ class ApprovalCrash : public testing::ApprovalFlowTest {
   // A client that loses its daemon may report an error; the store has the result.
   void decide(const std::string& id, const std::string& word) const {
     EXPECT_TRUE(testing::eventually([&] {
-      const Outcome outcome = reeve({word, id});
+      const Outcome outcome = reeve(testing::decision(word, id));
       return outcome.code == 0 || outcome.code == 4;
     })) << word
         << " " << id;
@@ -189,7 +189,7 @@ TEST_F(ApprovalCrash, approval_expired_without_a_daemon_fails_the_run) {
   ASSERT_EQ(reeve({"stop"}).code, 0);
   // No daemon runs until the approval has expired.
   EXPECT_EQ(testing::run_program({.argv = {testing::zoo_binary(), "silent", "3"}}).code, 0);
-  EXPECT_EQ(reeve({"approve", "AP-1"}).code, 4);
+  EXPECT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 4);
   EXPECT_EQ(finish(run).at("reason"), "approval expired");
   EXPECT_EQ(effects().size(), 0U);
 }

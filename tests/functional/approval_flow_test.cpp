@@ -60,7 +60,7 @@ TEST_F(ApprovalFlow, approval_restarts_the_run_with_the_decision) {
     EXPECT_EQ(asked.at("tool_ref"), "deploy-1");
     EXPECT_NE(asked.at("expires_at"), "null");
     EXPECT_EQ(show(run)["outcome"], "asked");
-    ASSERT_EQ(reeve({"approve", id, "--comment", "by all means; $HOME *"}).code, 0);
+    ASSERT_EQ(reeve({"approve", "--yes", id, "--comment", "by all means; $HOME *"}).code, 0);
     const Members over = finish(run);
     ASSERT_EQ(over.at("status"), "completed");
     EXPECT_EQ(over.at("attempt"), "2");
@@ -118,7 +118,7 @@ TEST_F(ApprovalFlow, exit_90_without_a_question_asks_a_generic_one) {
   const Members asked = show(question_of(run));
   EXPECT_EQ(asked.at("question"), "sh asks to continue");
   EXPECT_EQ(asked.at("default_value"), "reject");
-  ASSERT_EQ(reeve({"approve", asked.at("approval_id")}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", asked.at("approval_id")}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
 }
 
@@ -126,7 +126,7 @@ TEST_F(ApprovalFlow, exit_0_with_an_open_question_counts_as_90) {
   const std::string run =
       start_script(R"(if [ -n "$REEVE_APPROVAL_ID" ]; then exit 0; fi; )" + ask_line() + "; exit 0");
   wait_for_status(run, "waiting_approval");
-  ASSERT_EQ(reeve({"approve", question_of(run)}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", question_of(run)}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_EQ(show(run)["attempt"], "2");
 }
@@ -136,7 +136,7 @@ TEST_F(ApprovalFlow, waiting_status_is_reported_once) {
   const std::string run = start_script(asks_then("effect"));
   // The tool has exited and the run still waits.
   EXPECT_TRUE(testing::eventually([&] { return show(run)["exit_code"] == "90"; }));
-  ASSERT_EQ(reeve({"approve", question_of(run)}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", question_of(run)}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   const std::string events = reeve({"events", "--since", "0"}).out;
   EXPECT_EQ(testing::count_of(events, "\t" + run + "\twaiting_approval\t"), 1) << events;
@@ -148,7 +148,7 @@ TEST_F(ApprovalFlow, other_exit_codes_expire_the_question) {
     EXPECT_EQ(finish(run).at("status"), "failed");
     const std::string id = question_of(run);
     EXPECT_EQ(show(id)["status"], "expired");
-    EXPECT_EQ(reeve({"approve", id}).code, 4);
+    EXPECT_EQ(reeve({"approve", "--yes", id}).code, 4);
     EXPECT_EQ(show(run)["attempt"], "1");
   }
 }
@@ -175,7 +175,7 @@ TEST_F(ApprovalFlow, answer_before_the_exit_is_not_asked_again) {
                                  ask_line(), gate.path(), one.code));
     wait_for_status(run, "waiting_approval");
     const std::string id = question_of(run);
-    ASSERT_EQ(reeve({one.word, id}).code, 0);
+    ASSERT_EQ(reeve(testing::decision(one.word, id)).code, 0);
     EXPECT_EQ(show(run)["status"], "running");
     gate.open();
     const Members over = finish(run);
@@ -210,14 +210,14 @@ TEST_F(ApprovalFlow, timeout_is_paused_at_every_question_and_across_restarts) {
   const std::string run = start_tool("staying");
   wait_for_status(run, "waiting_approval");
   const std::string first = question_of(run);
-  ASSERT_EQ(reeve({"approve", first}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", first}).code, 0);
   gate.open();
   ASSERT_TRUE(testing::eventually([&] { return question_of(run) != first; }));
   // Takes longer than the whole timeout; what the tool prints is stored meanwhile.
   EXPECT_EQ(testing::DaemonTest::run({"--timeout", "off"}, {"silent", "4"}).code, 0);
   kill_daemon();
   EXPECT_EQ(show(run)["status"], "waiting_approval");
-  ASSERT_EQ(reeve({"approve", question_of(run)}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", question_of(run)}).code, 0);
   EXPECT_EQ(show(run)["status"], "running");
   last.open();
   EXPECT_EQ(finish(run).at("status"), "completed");
@@ -239,7 +239,7 @@ TEST_F(ApprovalFlow, repeated_questions_create_one_approval) {
   EXPECT_LE(std::stoi(denied), 200);
   EXPECT_EQ(sql("SELECT sum(json_extract(data, '$.count')) FROM audit_log WHERE kind = 'policy_denied'"), "9999");
   EXPECT_EQ(sql("SELECT count(*) FROM events WHERE kind = 'policy_denied'"), denied);
-  ASSERT_EQ(reeve({"approve", question_of(run)}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", question_of(run)}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_EQ(show(run)["attempt"], "2");
 }
@@ -258,7 +258,7 @@ TEST_F(ApprovalFlow, live_tool_waits_without_using_its_timeout) {
   // Takes longer than the whole timeout.
   EXPECT_EQ(testing::DaemonTest::run({"--timeout", "off"}, {"silent", "4"}).code, 0);
   EXPECT_EQ(show(run)["status"], "waiting_approval");
-  ASSERT_EQ(reeve({"approve", id}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", id}).code, 0);
   EXPECT_EQ(show(run)["status"], "running");
   EXPECT_EQ(show(id)["use"], "used");
   gate.open();
@@ -372,7 +372,7 @@ TEST_F(ApprovalFlow, invalid_plain_update_is_ignored) {
   }
   EXPECT_EQ(effects().size(), 0U);
   EXPECT_EQ(sql_error(fmt::format("UPDATE approvals SET status='granted' WHERE approval_id='{}'", id)), true);
-  ASSERT_EQ(reeve({"approve", id}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", id}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_EQ(effects().size(), 1U);
 }

@@ -43,7 +43,7 @@ class ApprovalMisuse : public testing::ApprovalFlowTest {
   // The approval starts nothing: the grant is void, and a new question names the change. Approving that one runs it.
   void expect_asked_anew(const std::string& run, const std::string& changed) {
     const std::string first = question_of(run);
-    ASSERT_EQ(reeve({"approve", first}).code, 0);
+    ASSERT_EQ(reeve({"approve", "--yes", first}).code, 0);
     ASSERT_TRUE(testing::eventually([&] { return question_of(run) != first; }));
     const std::string second = question_of(run);
     EXPECT_EQ(show(run)["status"], "waiting_approval");
@@ -52,7 +52,8 @@ class ApprovalMisuse : public testing::ApprovalFlowTest {
     EXPECT_EQ(effects().size(), 0U);
     EXPECT_THAT(show(second)["question"], AllOf(HasSubstr(changed), HasSubstr("nothing was started")));
     EXPECT_EQ(sql("SELECT count(*) FROM audit_log WHERE kind='approval_voided'"), "1");
-    ASSERT_EQ(reeve({"approve", second}).code, 0);
+    // A changed script may make it risky.
+    ASSERT_EQ(reeve({"approve", second, "--confirm", second}).code, 0);
     EXPECT_EQ(finish(run).at("status"), "completed");
     EXPECT_EQ(effects().size(), 1U);
   }
@@ -101,7 +102,7 @@ TEST_F(ApprovalMisuse, a_damaged_launch_starts_nothing) {
   wait_for_status(run, "waiting_approval");
   const std::string id = question_of(run);
   change_launch(run, "TARGET=staging", "TARGET=another", Sealing::as_it_was);
-  ASSERT_EQ(reeve({"approve", id}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", id}).code, 0);
   const Members over = finish(run);
   EXPECT_EQ(over.at("status"), "failed");
   EXPECT_THAT(over.at("reason"), HasSubstr("its launch file is gone"));
@@ -116,7 +117,7 @@ TEST_F(ApprovalMisuse, cancelling_a_run_expires_its_question) {
   const std::string id = question_of(run);
   ASSERT_EQ(reeve({"cancel", run}).code, 0);
   EXPECT_EQ(show(id)["status"], "expired");
-  const Outcome late = reeve({"approve", id});
+  const Outcome late = reeve({"approve", "--yes", id});
   EXPECT_EQ(late.code, 4);
   EXPECT_THAT(late.err, HasSubstr("expired"));
   EXPECT_EQ(finish(run).at("status"), "cancelled");
@@ -130,9 +131,9 @@ TEST_F(ApprovalMisuse, used_grant_cannot_be_used_again) {
   const std::string run = start_script(asks_then("effect"));
   wait_for_status(run, "waiting_approval");
   const std::string id = question_of(run);
-  ASSERT_EQ(reeve({"approve", id}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", id}).code, 0);
   finish(run);
-  EXPECT_EQ(reeve({"approve", id}).code, 4);
+  EXPECT_EQ(reeve({"approve", "--yes", id}).code, 4);
   EXPECT_EQ(reeve({"reject", id}).code, 4);
   for (const char* change :
        {"use='unused'", "use='void'", "status='pending'", "status='rejected'", "status='expired'"}) {
@@ -181,7 +182,7 @@ TEST_F(ApprovalMisuse, interrupted_run_follows_the_decision) {
     EXPECT_EQ(lost.at("reason"), "interrupted after it began");
     const std::string id = question_of(run);
     EXPECT_EQ(show(id)["question"], fmt::format("sh ({}) was interrupted after it began; run it again?", run));
-    ASSERT_EQ(reeve({word, id}).code, 0);
+    ASSERT_EQ(reeve(testing::decision(word, id)).code, 0);
     const Members over = finish(run);
     const bool is_yes = word == std::string("approve");
     EXPECT_EQ(over.at("status"), is_yes ? "completed" : "failed");
@@ -197,14 +198,14 @@ TEST_F(ApprovalMisuse, earlier_approval_does_not_rerun_an_interrupted_run) {
                                                    ask_line(), gate.path(), effect_command("again")));
   wait_for_status(run, "waiting_approval");
   const std::string older = question_of(run);
-  ASSERT_EQ(reeve({"approve", older}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", older}).code, 0);
   kill_keepers();
   wait_for_status(run, "waiting_approval");
   EXPECT_EQ(show(older)["use"], "void");
   EXPECT_EQ(reeve({"stop"}).code, 0);
   EXPECT_EQ(show(run)["status"], "waiting_approval");
   EXPECT_EQ(effects().size(), 0U);
-  ASSERT_EQ(reeve({"approve", question_of(run)}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", question_of(run)}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_EQ(effects().size(), 1U);
 }

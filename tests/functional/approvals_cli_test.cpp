@@ -42,7 +42,7 @@ TEST_F(ApprovalsCli, answered_question_lets_the_tool_continue) {
   EXPECT_THAT(listed.out, StartsWith("AP-1\tpending\tsh TR-1\tGo on?\tapprove"));
   EXPECT_EQ(testing::count_of(listed.out, "\t"), 10);
   EXPECT_EQ(reeve({"approvals", "list"}).out, listed.out);
-  const Outcome approved = reeve({"approve", "ap-1", "--comment", "ship it"});
+  const Outcome approved = reeve({"approve", "--yes", "ap-1", "--comment", "ship it"});
   EXPECT_EQ(approved.code, 0) << approved.err;
   EXPECT_EQ(approved.out, "AP-1\tapproved\tapprove\n");
   EXPECT_EQ(finish("TR-1")["status"], "completed");
@@ -57,7 +57,7 @@ TEST_F(ApprovalsCli, answered_question_lets_the_tool_continue) {
 // APR-2: the first decision counts; the second is refused and names the first.
 TEST_F(ApprovalsCli, second_answer_is_refused_and_names_the_first) {
   const std::string id = ask();
-  EXPECT_EQ(reeve({"approve", id, "--comment", "ship it"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", id, "--comment", "ship it"}).code, 0);
   for (const char* word : {"approve", "reject", "deny"}) {
     const Outcome again = reeve({word, id});
     EXPECT_EQ(again.code, 4);
@@ -92,17 +92,17 @@ TEST_F(ApprovalsCli, reject_has_three_aliases) {
 // APR-3: the option is never guessed.
 TEST_F(ApprovalsCli, approve_needs_a_choice_among_several_options) {
   const std::string id = ask(three_ways);
-  const Outcome unsaid = reeve({"approve", id});
+  const Outcome unsaid = reeve({"approve", "--yes", id});
   EXPECT_EQ(unsaid.code, 2);
   EXPECT_THAT(unsaid.err, AllOf(HasSubstr("approval.choice_needed"), HasSubstr("staging"), HasSubstr("everywhere")));
-  const Outcome unknown = reeve({"approve", id, "--choice", "mars"});
+  const Outcome unknown = reeve({"approve", "--yes", id, "--choice", "mars"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, AllOf(HasSubstr("approval.unknown_choice"), HasSubstr("staging")));
-  const Outcome opposite = reeve({"approve", id, "--choice", "no"});
+  const Outcome opposite = reeve({"approve", "--yes", id, "--choice", "no"});
   EXPECT_EQ(opposite.code, 2);
   EXPECT_THAT(opposite.err, AllOf(HasSubstr("approval.contradiction"), HasSubstr("reeve reject AP-1")));
   EXPECT_EQ(show(id)["status"], "pending");
-  EXPECT_EQ(reeve({"approvals", "approve", id, "--choice", "staging"}).out, "AP-1\tapproved\tstaging\n");
+  EXPECT_EQ(reeve({"approvals", "approve", "--yes", id, "--choice", "staging"}).out, "AP-1\tapproved\tstaging\n");
   finish("TR-1");
   EXPECT_THAT(logs("TR-1"), HasSubstr("got staging"));
 }
@@ -111,9 +111,12 @@ TEST_F(ApprovalsCli, approve_needs_a_choice_among_several_options) {
 TEST_F(ApprovalsCli, invisible_characters_are_escaped) {
   const std::string id = ask(
       R"("question":"Delete \u200bnothing\u00ad?\udb40\udc59","options":[{"value":"y\u2060es","label":"Ye\u3164s"},{"value":"all"},{"value":"no"}])");
-  const std::vector<std::string> screens = {
-      reeve({"approvals"}).out,          reeve({"show", id}).out,    reeve({}).out,
-      reeve({"show", id, "--json"}).out, reeve({"approve", id}).err, reeve({"approve", id, "--choice", "yes"}).err};
+  const std::vector<std::string> screens = {reeve({"approvals"}).out,
+                                            reeve({"show", id}).out,
+                                            reeve({}).out,
+                                            reeve({"show", id, "--json"}).out,
+                                            reeve({"approve", "--yes", id}).err,
+                                            reeve({"approve", "--yes", id, "--choice", "yes"}).err};
   for (const std::string& screen : screens) {
     for (const char* hidden : {"\u200B", "\u00AD", "\u2060", "\u3164", "\U000E0059"}) {
       EXPECT_THAT(screen, Not(HasSubstr(hidden)));
@@ -149,6 +152,8 @@ TEST_F(ApprovalsCli, at_a_terminal_it_asks_which) {
   ASSERT_TRUE(asked->wait_for("`7` is not one of the options"));
   ASSERT_TRUE(asked->wait_for("Choose 1"));
   asked->type("2\r");
+  ASSERT_TRUE(asked->wait_for("Approve AP-1 with `everywhere` (All of it)? [y/N] "));
+  asked->type("y\r");
   EXPECT_EQ(asked->wait(), 0) << asked->out();
   EXPECT_THAT(asked->out(), HasSubstr("✓ AP-1 approved: everywhere"));
   EXPECT_EQ(show(id)["chosen_value"], "everywhere");
@@ -173,11 +178,13 @@ TEST_F(ApprovalsCli, secret_is_read_only_from_the_terminal_or_stdin) {
         "'pending', '2026-01-01T00:00:00.000Z', 'terminal', 1)");
   };
   add();
-  const Outcome piped = reeve({"approve", "AP-1"});
+  const Outcome piped = reeve({"approve", "--yes", "AP-1"});
   EXPECT_EQ(piped.code, 2);
   EXPECT_THAT(piped.err, AllOf(HasSubstr("approval.secret_needed"), HasSubstr("--secret-stdin")));
   {
     const auto left = at_terminal({"approve", "AP-1"});
+    ASSERT_TRUE(left->wait_for("[y/N] "));
+    left->type("y\r");
     ASSERT_TRUE(left->wait_for("Secret for AP-1: "));
     left->type("abc\x03");
     EXPECT_EQ(left->wait(), 130) << left->out();
@@ -185,6 +192,8 @@ TEST_F(ApprovalsCli, secret_is_read_only_from_the_terminal_or_stdin) {
   EXPECT_EQ(show("AP-1")["status"], "pending");
   const auto asked = at_terminal({"approve", "AP-1"});
   ASSERT_TRUE(asked->wait_for("Password for ana:"));
+  ASSERT_TRUE(asked->wait_for("[y/N] "));
+  asked->type("y\r");
   ASSERT_TRUE(asked->wait_for("Secret for AP-1: "));
   asked->type(
       "wrong\x15hunter3\x7f"
@@ -193,10 +202,10 @@ TEST_F(ApprovalsCli, secret_is_read_only_from_the_terminal_or_stdin) {
   EXPECT_THAT(asked->out(), Not(HasSubstr("hunter")));
   EXPECT_EQ(show("AP-1")["status"], "approved");
   add();
-  testing::Launch launch = this->launch({"approve", "AP-2", "--secret-stdin"});
+  testing::Launch launch = this->launch({"approve", "--yes", "AP-2", "--secret-stdin"});
   launch.input = "hunter2\n";
   EXPECT_EQ(testing::run_program(launch).code, 0);
-  launch = this->launch({"approve", "AP-2", "--secret-stdin"});
+  launch = this->launch({"approve", "--yes", "AP-2", "--secret-stdin"});
   launch.input = std::string(5'000, 'x');
   EXPECT_EQ(testing::run_program(launch).code, 2);
   for (const char* table : {"approvals", "audit_log", "events", "idempotency_keys"}) {
@@ -208,11 +217,11 @@ TEST_F(ApprovalsCli, deciding_several_reports_each_result) {
   ask();
   ask();
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
-  const Outcome both = reeve({"approve", "AP-1", "AP-2"});
+  const Outcome both = reeve({"approve", "--yes", "AP-1", "AP-2"});
   EXPECT_EQ(both.code, 4);
   EXPECT_EQ(both.out, "AP-2\tapproved\tapprove\n");
   EXPECT_THAT(both.err, HasSubstr("AP-1 was already rejected"));
-  const Outcome json = reeve({"approve", "AP-1", "AP-2", "--json"});
+  const Outcome json = reeve({"approve", "--yes", "AP-1", "AP-2", "--json"});
   EXPECT_EQ(json.code, 4);
   EXPECT_THAT(json.out, StartsWith("[{"));
   EXPECT_EQ(testing::count_of(json.out, "\"approval.already_resolved\""), 2);
@@ -336,7 +345,7 @@ TEST_F(ApprovalsCli, terminal_listing_shows_expiry_and_the_next_command) {
 TEST_F(ApprovalsCli, late_answer_changes_nothing) {
   const std::string id = ask(R"("question":"Quick?","expires_in_seconds":1)");
   EXPECT_EQ(finish("TR-1")["status"], "failed");
-  const Outcome late = reeve({"approve", id});
+  const Outcome late = reeve({"approve", "--yes", id});
   EXPECT_EQ(late.code, 4);
   EXPECT_THAT(late.err, HasSubstr("expired"));
   Members record = show(id);
@@ -350,7 +359,7 @@ TEST_F(ApprovalsCli, wait_prints_the_answer) {
   EXPECT_EQ(reeve({"approvals", "wait", id, "--timeout", "50ms"}).code, 124);
   EXPECT_EQ(reeve({"approvals", "wait", id, "--timeout", "0"}).code, 124);
   const auto waiting = start({"approvals", "wait", id});
-  EXPECT_EQ(reeve({"approve", id, "--choice", "staging"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", id, "--choice", "staging"}).code, 0);
   EXPECT_EQ(waiting->wait(), 0) << waiting->err();
   EXPECT_EQ(waiting->out(), "staging\n");
   EXPECT_EQ(reeve({"approvals", "wait", id}).out, "staging\n");
@@ -387,7 +396,7 @@ TEST_F(ApprovalsCli, run_prints_the_question_and_the_command) {
   for (const std::string& word : asking(R"("question":"Push\nto main?\u001b[2J")")) words.push_back(word);
   const auto session = start(words);
   ASSERT_TRUE(session->wait_for_error("◆ AP-1 asks: Push to main?   reeve approve AP-1\n")) << session->err();
-  EXPECT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   EXPECT_EQ(session->wait(), 0) << session->err();
   EXPECT_THAT(session->out(), HasSubstr("got approve"));
   EXPECT_EQ(testing::count_of(session->err(), "asks:"), 1);
@@ -419,7 +428,7 @@ TEST_F(ApprovalsCli, waiting_commands_print_each_question_once) {
   }
   const auto waiting = start({"wait", "TR-1"});
   ASSERT_TRUE(waiting->wait_for_error(line)) << waiting->err();
-  EXPECT_EQ(reeve({"approve", id}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", id}).code, 0);
   EXPECT_EQ(waiting->wait(), 0) << waiting->err();
   EXPECT_EQ(testing::count_of(waiting->err(), "asks:"), 1);
 }
@@ -455,7 +464,7 @@ TEST_F(ApprovalsCli, hostile_text_does_not_reach_the_terminal) {
   EXPECT_EQ(lines_of(reeve({"approvals"}).out).size(), 1U);
   // A script gets the raw value.
   const auto waiting = start({"approvals", "wait", id});
-  EXPECT_EQ(reeve({"approve", id, "--choice", "y\x1b[31m\n\te"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--confirm", id, id, "--choice", "y\x1b[31m\n\te"}).code, 0);
   EXPECT_EQ(waiting->wait(), 0);
   EXPECT_EQ(waiting->out(), "y\x1b[31m\n\te\n");
   finish("TR-1");
@@ -478,7 +487,7 @@ TEST_F(ApprovalsCli, help_starts_with_examples) {
 // APR-14
 TEST_F(ApprovalsCli, audit_trail_is_listed_and_verified) {
   ask();
-  EXPECT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   finish("TR-1");
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 4);
   const std::vector<std::string> lines = lines_of(reeve({"audit", "list"}).out);

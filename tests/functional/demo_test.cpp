@@ -121,7 +121,7 @@ TEST_F(Demo, accepts_an_answer_from_another_terminal) {
   const auto session = at_terminal({"demo", "--keep"});
   ASSERT_TRUE(session->wait_for("apply / reject / look?")) << session->out();
   const std::string state = after(session->out(), "reeve approve AP-1 --state ");
-  const Outcome approved = reeve({"approve", "AP-1", "--state", state});
+  const Outcome approved = reeve({"approve", "--yes", "AP-1", "--state", state});
   EXPECT_EQ(approved.code, 0) << approved.err;
   EXPECT_EQ(session->wait(), 0) << session->out();
   EXPECT_THAT(session->out(), AllOf(HasSubstr(", from elsewhere"), HasSubstr("✓ TR-1 completed")));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/approvals.h"
 #include "tests/support/daemon.h"
 
 // The run socket (RUN-8, APR-5 `live`): a tool can ask, report and read its own approvals through it, and nothing else.
@@ -45,7 +46,7 @@ class RunSocket : public testing::DaemonTest {
                                  "wait_for deploy-1\n"
                                  "echo attempt $REEVE_ATTEMPT; at decisions");
     wait_for_status(id, "waiting_approval");
-    EXPECT_EQ(reeve({"approve", "AP-1", "--comment", "go on"}).code, 0);
+    EXPECT_EQ(reeve({"approve", "--yes", "AP-1", "--comment", "go on"}).code, 0);
     Members run = finish(id);
     EXPECT_EQ(run["status"], "completed");
     EXPECT_EQ(run["attempt"], "1");
@@ -65,7 +66,7 @@ TEST_F(RunSocket, tool_that_read_its_answer_is_not_restarted) {
                                   "wait_for d\necho once >> effects");
     wait_for_status(run, "waiting_approval");
     const Outcome open = reeve({"approvals"});
-    ASSERT_EQ(reeve({word, open.out.substr(0, open.out.find('\t'))}).code, 0);
+    ASSERT_EQ(reeve(testing::decision(word, open.out.substr(0, open.out.find('\t')))).code, 0);
     Members over = finish(run);
     EXPECT_EQ(over["status"], "completed") << word;
     EXPECT_EQ(over["attempt"], "1") << word;
@@ -167,7 +168,7 @@ TEST_F(RunSocket, survives_a_daemon_restart) {
                                "echo asked; wait_for a; echo answered");
   wait_for_output(id, "asked");
   EXPECT_EQ(reeve({"stop"}).code, 0);
-  EXPECT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   Members run = finish(id);
   EXPECT_EQ(run["status"], "completed");
   EXPECT_EQ(run["attempt"], "1");

@@ -56,7 +56,7 @@ class Escape : public testing::DaemonTest {
     scratch().write("project/runaway.sh", "cd " + project().string() +
                                               "; tool=$1; keeper=$2; echo $$ > pid.new; mv pid.new pid\n" +
                                               "while ! [ -e go ]; do sleep 0.02; done\n" + act + "\n" +
-                                              testing::reeve_binary() + " approve AP-1 --state " + other() +
+                                              testing::reeve_binary() + " approve --yes AP-1 --state " + other() +
                                               " > said 2>&1; echo $? > code.new; mv code.new code; exec sleep 1000\n");
     scratch().write("project/tool.sh",
                     "( setsid env -i PATH=/usr/bin:/bin sh " + file("runaway.sh").string() +

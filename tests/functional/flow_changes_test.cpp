@@ -94,7 +94,7 @@ TEST_F(FlowChanges, are_shown_with_the_question_of_a_human_node) {
   commit_workflow("looks", chain("looks", {{"a", "echo 1 > one.txt"}, {"ok", "human Fine?"}}));
   EXPECT_EQ(reeve({"flow", "run", "looks", "--no-wait"}).code, 90);
   EXPECT_THAT(reeve({"show", "AP-1"}).out, HasSubstr("patch\tPA-1 validated a 1 file +1 -0\n"));
-  EXPECT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   EXPECT_EQ(wait_for("EX-1"), 0);
   EXPECT_THAT(reeve({"show", "AP-1"}).out, AllOf(Not(HasSubstr("\nuse\t")), Not(HasSubstr("\npatch\t"))));
 }

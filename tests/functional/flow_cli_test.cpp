@@ -70,7 +70,7 @@ TEST_F(FlowCli, exit_code_tells_how_the_execution_ended) {
   const Outcome waits = reeve({"flow", "run", "asks", "--no-wait"});
   EXPECT_EQ(waits.code, 90);
   EXPECT_THAT(waits.out, HasSubstr("\tok\tasks\tAP-1: Ship it?"));
-  EXPECT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   EXPECT_EQ(wait_for("EX-2"), 0);
   const auto slow = start({"flow", "run", "slow"});
   slow->wait_for("\ta\trunning");
@@ -228,7 +228,7 @@ TEST_F(FlowCli, an_execution_keeps_its_phase_and_metadata) {
 TEST_F(FlowCli, show_has_inputs_outputs_and_decisions) {
   write_workflow("w", chain("w", {{"a", "echo built"}, {"ok", "human Ship it?"}, {"c", "noop"}}));
   const std::string id = begin("w", {"--input", "goal=ship"});
-  testing::eventually([&] { return reeve({"approve", "AP-1", "--comment", "fine"}).code == 0; });
+  testing::eventually([&] { return reeve({"approve", "--yes", "AP-1", "--comment", "fine"}).code == 0; });
   EXPECT_EQ(wait_for(id), 0);
   const std::string shown = reeve({"show", id}).out;
   EXPECT_THAT(shown,
@@ -304,6 +304,9 @@ TEST_F(FlowCli, terminal_shows_a_live_tree_and_accepts_answers) {
   EXPECT_EQ(show("AP-1")["status"], "pending");
   session->resize(12, 50);
   session->type("1 looks fine\r");
+  // Outside git, the task before it may have changed anything: medium risk.
+  session->wait_for("AP-1 with approve? [y/N]");
+  session->type("y\r");
   EXPECT_EQ(session->wait(), 0) << session->out();
   Members approval = show("AP-1");
   EXPECT_EQ(approval["status"], "approved");
@@ -344,13 +347,13 @@ TEST_F(FlowCli, wait_in_a_pipe_prints_the_questions) {
   ASSERT_TRUE(waiting->wait_for_error("asks: Ship it?   reeve approve AP-1\n")) << waiting->err();
   const auto json = start({"flow", "run", "asks", "--json"});
   ASSERT_TRUE(json->wait_for_error("asks: Ship it?   reeve approve AP-2\n")) << json->err();
-  EXPECT_EQ(reeve({"approve", "AP-1", "AP-2"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", "AP-1", "AP-2"}).code, 0);
   EXPECT_EQ(waiting->wait(), 0) << waiting->err();
   EXPECT_EQ(testing::count_of(waiting->err(), "asks:"), 1) << "what another execution asks is not told here";
   EXPECT_EQ(json->wait(), 0) << json->err();
   const auto lines = start({"flow", "run", "asks"});
   ASSERT_TRUE(lines->wait_for_error("asks: Ship it?   reeve approve AP-3\n")) << lines->err();
-  EXPECT_EQ(reeve({"approve", "AP-3"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", "AP-3"}).code, 0);
   EXPECT_EQ(lines->wait(), 0) << lines->err();
   EXPECT_EQ(testing::count_of(lines->err(), "reeve approve AP-3"), 1);
 }
@@ -458,6 +461,8 @@ echo '{"event":"approval_needed","question":"Push it?"}'; exit 90
   session->type(
       "\x15"
       "1\r");
+  session->wait_for("AP-1 with approve? [y/N]");
+  session->type("y\r");
   EXPECT_EQ(session->wait(), 0) << session->out();
   EXPECT_THAT(show("EX-1")["nodes"], HasSubstr("got approve"));
 }

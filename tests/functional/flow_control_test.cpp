@@ -108,7 +108,7 @@ TEST_F(FlowControl, task_continues_with_the_answer) {
   const std::string id = start_flow(workflow(shell("a", asks_then("done")) + shell("b", mark("b")), edges("a>b")));
   const std::string question = wait_for_question(id);
   EXPECT_THAT(effects(), IsEmpty());
-  EXPECT_EQ(reeve({"approve", question}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", question}).code, 0);
   EXPECT_EQ(end_of(id).at("status"), "completed");
   EXPECT_EQ(effects().size(), 2U);
 }
@@ -202,7 +202,7 @@ TEST_F(FlowControl, waiting_for_a_person_uses_no_slot) {
   EXPECT_EQ(reeve({"run", "--", "/bin/echo", "mine"}).out, "mine\n");
   gate.open();
   EXPECT_EQ(end_of(id).at("status"), "completed");
-  EXPECT_EQ(reeve({"approve", question}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", question}).code, 0);
   EXPECT_EQ(end_of(asking).at("status"), "completed");
 }
 

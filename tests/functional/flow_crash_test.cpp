@@ -136,7 +136,7 @@ TEST_F(FlowCrash, step_whose_keeper_dies_asks_and_continues_with_the_answer) {
   daemon->wait();
   const Outcome waiting = reeve({"approvals"});
   EXPECT_TRUE(waiting.out.contains("was interrupted")) << waiting.out;
-  ASSERT_EQ(reeve({"approve", waiting.out.substr(0, waiting.out.find('\t'))}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", waiting.out.substr(0, waiting.out.find('\t'))}).code, 0);
   wait_until_over(at);
   expect_proved(at);
   const auto executions = read_all(at);

@@ -56,7 +56,7 @@ edges:
     scratch().write("project/mine", "1\n");
     git({"add", "mine"});
     git({"commit", "-qm", "mine"});
-    ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+    ASSERT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
     ASSERT_EQ(wait_for("EX-1"), 0);
     ASSERT_TRUE(std::filesystem::exists(project() / "test.sh")) << reeve({"flow", "show", "EX-1"}).out;
   }

@@ -63,7 +63,7 @@ TEST_F(FlowLost, step_rerun_by_approval_starts_from_its_original_state) {
   EXPECT_THAT(reeve({"approvals"}).out, HasSubstr("was interrupted"));
   EXPECT_THAT(reeve({"patch", "show", "PA-1"}).out, AllOf(HasSubstr("quarantined"), HasSubstr("half")))
       << "whoever is asked can see what there was";
-  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   EXPECT_EQ(wait_for("EX-1"), 0);
   expect_begun_anew("EX-1");
 }

@@ -122,7 +122,7 @@ TEST_F(FlowMergeGates, rejected_merge_leaves_the_checkout_and_names_the_gate) {
   ASSERT_EQ(reeve({"flow", "run", "story", "--no-wait"}).code, 90);
   commit_file("b");
   const std::string before = head();
-  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   EXPECT_EQ(wait_for("EX-1"), 0);
   EXPECT_FALSE(has("a"));
   EXPECT_EQ(head(), before);
@@ -159,7 +159,7 @@ TEST_F(FlowMergeGates, accepted_merge_is_applied) {
   commit_workflow("story", asking("story"));
   ASSERT_EQ(reeve({"flow", "run", "story", "--no-wait"}).code, 90);
   commit_file("c");
-  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   EXPECT_EQ(wait_for("EX-1"), 0);
   EXPECT_TRUE(has("a"));
   EXPECT_EQ(state_of("PA-1"), "committed");
@@ -254,7 +254,7 @@ TEST_F(FlowMergeGates, moved_checkout_is_gated_again) {
   commit_workflow("moves", yaml);
   ASSERT_EQ(reeve({"flow", "run", "moves", "--no-wait"}).code, 90);
   commit_file("c");
-  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   ASSERT_TRUE(testing::eventually([&] { return fs::exists(scratch().path() / "begun"); }));
   EXPECT_EQ(state_of("PA-1"), "queued");
   commit_file("d");
@@ -269,7 +269,7 @@ TEST_F(FlowMergeGates, approved_apply_is_gated) {
   commit_workflow("asks", gated("asks", "echo 1 > a") + "config: {apply: on_approval}\n");
   ASSERT_EQ(reeve({"flow", "run", "asks"}).code, 0);
   commit_file("b");
-  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   EXPECT_TRUE(
       testing::eventually([&] { return reeve({"flow", "show", "EX-1"}).out.contains("gate `apart` did not pass"); }));
   EXPECT_EQ(state_of("PA-1"), "queued");
@@ -335,7 +335,7 @@ edges:
 )");
   ASSERT_EQ(reeve({"flow", "run", "outer", "--no-wait"}).code, 90);
   commit_file("b");
-  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   EXPECT_EQ(wait_for("EX-1"), 0);
   EXPECT_FALSE(has("a"));
   EXPECT_THAT(seen(), ElementsAre("apart a", "apart a b"));
@@ -381,7 +381,7 @@ TEST_P(FlowMergeGatesKilledAt, crash_loses_nothing_and_applies_only_gated_change
   commit_file("c");
   ASSERT_EQ(reeve({"stop"}).code, 0);
   auto daemon = serve_until(GetParam());
-  reeve({"approve", "AP-1"});
+  reeve({"approve", "--yes", "AP-1"});
   EXPECT_EQ(daemon->wait(), 128 + SIGKILL) << "it never came to " << GetParam();
   EXPECT_EQ(wait_for("EX-1"), 0);
   EXPECT_TRUE(becomes("PA-1", "committed")) << reeve({"patch", "show", "PA-1"}).out;
@@ -407,7 +407,7 @@ TEST_F(FlowMergeGatesKilled, rejection_survives_a_crash) {
   commit_file("b");
   ASSERT_EQ(reeve({"stop"}).code, 0);
   auto daemon = serve_until("isolation.after_held");
-  reeve({"approve", "AP-1"});
+  reeve({"approve", "--yes", "AP-1"});
   EXPECT_EQ(daemon->wait(), 128 + SIGKILL);
   EXPECT_EQ(wait_for("EX-1"), 0);
   EXPECT_EQ(state_of("PA-1"), "queued");
@@ -436,7 +436,7 @@ TEST_F(FlowMergeGatesKilled, gate_result_survives_a_daemon_killed_meanwhile) {
   auto daemon = serve_until("none");
   ASSERT_EQ(reeve({"flow", "run", "story", "--no-wait"}).code, 90);
   commit_file("c");
-  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   ASSERT_TRUE(testing::eventually([&] { return fs::exists(scratch().path() / "begun"); }));
   daemon->signal(SIGKILL);
   daemon->wait();

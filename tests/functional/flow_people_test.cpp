@@ -43,10 +43,10 @@ TEST_F(FlowPeople, question_has_the_nodes_options_and_the_answer_reaches_the_tas
   EXPECT_EQ(shown["execution_id"], id);
   EXPECT_EQ(shown["expires_at"], "null");
   EXPECT_THAT(shown["options"], AllOf(HasSubstr("Right now"), HasSubstr("Tonight"), HasSubstr("Send it back")));
-  const Outcome unsure = reeve({"approve", question});
+  const Outcome unsure = reeve({"approve", "--yes", question});
   EXPECT_NE(unsure.code, 0);
   EXPECT_THAT(unsure.err, AllOf(HasSubstr("now"), HasSubstr("later")));
-  EXPECT_EQ(reeve({"approve", question, "--choice", "later", "--comment", "after eight"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", question, "--choice", "later", "--comment", "after eight"}).code, 0);
   const Members ended = end_of(id);
   EXPECT_EQ(ended.at("status"), "completed");
   EXPECT_EQ(outputs_of(ended, "next")["text"], "true|later|after eight\n");
@@ -96,7 +96,7 @@ TEST_F(FlowPeople, question_survives_a_daemon_crash) {
   const std::string id = start_flow(workflow(human("ask") + said("next"), edges("ask>next")));
   const std::string question = question_at(id, "ask");
   kill_daemon();
-  EXPECT_EQ(reeve({"approve", question, "--comment", "still here"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", question, "--comment", "still here"}).code, 0);
   EXPECT_EQ(outputs_of(end_of(id), "next")["text"], "true|approve|still here\n");
 }
 
@@ -105,7 +105,7 @@ TEST_F(FlowPeople, cancel_withdraws_the_question) {
   const std::string question = question_at(id, "ask");
   EXPECT_EQ(reeve({"flow", "cancel", id}).code, 0);
   EXPECT_EQ(show(question)["status"], "expired");
-  EXPECT_EQ(reeve({"approve", question}).code, 4);
+  EXPECT_EQ(reeve({"approve", "--yes", question}).code, 4);
   EXPECT_THAT(effects(), IsEmpty());
 }
 

@@ -127,17 +127,17 @@ TEST_F(SharedRemote, nodes_alternate_between_hosts_and_the_result_is_applied_onc
   ASSERT_EQ(reeve({"stop"}).code, 0);
   EXPECT_EQ(branches_there(), "refs/heads/reeve/" + id + "\n");
 
-  ASSERT_EQ(at_b({"approve", question}).code, 0);
+  ASSERT_EQ(at_b({"approve", "--yes", question}).code, 0);
   question = wait_for_question(b());
   ASSERT_EQ(at_b({"stop"}).code, 0);
 
-  ASSERT_EQ(reeve({"approve", question}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", question}).code, 0);
   question = wait_for_question(a());
   ASSERT_EQ(reeve({"stop"}).code, 0);
   EXPECT_FALSE(is_in_checkout("a.txt")) << "it is not over";
 
   // The execution ends at B while A is away: nothing is applied there.
-  ASSERT_EQ(at_b({"approve", question}).code, 0);
+  ASSERT_EQ(at_b({"approve", "--yes", question}).code, 0);
   EXPECT_EQ(at_b({"wait", id}).code, 0) << ask_b({"flow", "show", id});
   EXPECT_TRUE(eventually([&] { return !fs::exists(other() / ".worktrees" / id); })) << "B does not tidy up";
   EXPECT_FALSE(fs::exists(other() / "a.txt"));
@@ -167,7 +167,7 @@ TEST_F(SharedRemote, subgraph_continues_on_the_other_host) {
   const std::string id = begin("outer");
   const std::string question = wait_for_question(a());
   ASSERT_EQ(reeve({"stop"}).code, 0);
-  ASSERT_EQ(at_b({"approve", question}).code, 0);
+  ASSERT_EQ(at_b({"approve", "--yes", question}).code, 0);
   EXPECT_EQ(at_b({"wait", id}).code, 0) << ask_b({"flow", "show", id});
   const std::string there = fmt::format("{}/.worktrees/{}\n", other().string(), id);
   EXPECT_THAT(testing::read_text(places()), HasSubstr("1\n" + there + "2\n" + there));
@@ -244,7 +244,7 @@ TEST_F(SharedRemote, step_of_a_dead_host_asks_and_reruns_elsewhere) {
   }));
   scratch().write("go", "");
   const std::string question = wait_for_question(b());
-  EXPECT_EQ(at_b({"approve", question}).code, 0);
+  EXPECT_EQ(at_b({"approve", "--yes", question}).code, 0);
   EXPECT_EQ(at_b({"wait", id}).code, 0) << ask_b({"flow", "show", id});
   EXPECT_THAT(testing::read_text(places()), HasSubstr(fmt::format("{}/.worktrees/{}\n", other().string(), id)));
   ASSERT_EQ(reeve({"flow", "list"}).code, 0);
@@ -274,7 +274,7 @@ TEST_F(SharedRemote, execution_that_applies_midway_stays_on_its_host) {
   const std::string question = wait_for_question(a());
   EXPECT_TRUE(is_in_checkout("a.txt"));
   EXPECT_EQ(branches_there(), "");
-  ASSERT_EQ(at_b({"approve", question}).code, 0);
+  ASSERT_EQ(at_b({"approve", "--yes", question}).code, 0);
   EXPECT_EQ(wait_for(id), 0);
   EXPECT_TRUE(eventually([&] { return is_in_checkout("b.txt"); }));
   EXPECT_FALSE(testing::read_text(places()).contains(other().string()));

@@ -43,7 +43,7 @@ TEST_F(FlowStore, step_with_unreadable_settings_starts_when_they_are_readable) {
   kill_daemon();
   EXPECT_EQ(execution(id).at("status"), "waiting_approval");
   change("ALTER TABLE executions RENAME COLUMN config TO config_elsewhere");
-  EXPECT_EQ(reeve({"approve", question}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", question}).code, 0);
   ASSERT_TRUE(testing::eventually([&] { return was_told("a", "running"); }));
   // Gives the daemon time for an attempt: a user's own run starts and ends.
   EXPECT_EQ(reeve({"run", "--", "/bin/sleep", "1.5"}).code, 0);

@@ -278,7 +278,7 @@ TEST_F(Flow, execution_uses_the_config_it_started_with) {
       workflow(node("ask", "human, human_config: {title: Go on?}") + task("b", "first", ""), edges("ask>b")));
   const std::string question = question_at(id, "ask");
   settle({.roles = "  first: {tool: shell, prompt: 'echo second'}"});
-  EXPECT_EQ(reeve({"approve", question}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", question}).code, 0);
   EXPECT_EQ(outputs_of(end_of(id), "b")["text"], "first\n");
 }
 

@@ -38,7 +38,7 @@ TEST_F(FlowWaiting, no_wait_returns_when_only_a_person_can_continue) {
   EXPECT_EQ(status_of(waiting, "a"), "waiting_approval");
   const std::string id = waiting["execution_id"];
   EXPECT_THAT(reeve({"flow", "list", "--status", "waiting_approval"}).out, HasSubstr(id));
-  EXPECT_EQ(reeve({"approve", wait_for_question(id)}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", wait_for_question(id)}).code, 0);
   const Members ended = end_of(id);
   EXPECT_EQ(ended.at("status"), "completed");
   EXPECT_EQ(effects().size(), 1U);
@@ -52,7 +52,7 @@ TEST_F(FlowWaiting, waiting_node_frees_its_slot) {
   EXPECT_EQ(status_of(execution(id), "a"), "waiting_approval");
   EXPECT_EQ(wait_for_execution(id, "waiting_approval").at("status"), "waiting_approval");
   EXPECT_EQ(effect_count("b"), 1);
-  EXPECT_EQ(reeve({"approve", wait_for_question(id)}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", wait_for_question(id)}).code, 0);
   EXPECT_EQ(end_of(id).at("status"), "completed");
 }
 
@@ -76,7 +76,7 @@ TEST_F(FlowWaiting, cancel_ends_waiting_nodes) {
   EXPECT_EQ(status_of(end_of(id), "a"), "cancelled");
   wait_for_status(run, "cancelled");
   EXPECT_EQ(show(question)["status"], "expired");
-  EXPECT_EQ(reeve({"approve", question}).code, 4);
+  EXPECT_EQ(reeve({"approve", "--yes", question}).code, 4);
   EXPECT_THAT(effects(), ElementsAre("b"));
 }
 
@@ -92,7 +92,7 @@ TEST_F(FlowWaiting, next_daemon_resumes_waiting_nodes) {
   EXPECT_EQ(run_of(id, "a"), run) << "nothing was begun again";
   EXPECT_EQ(show(run)["status"], "waiting_approval") << "it is nobody's orphan";
   kill_daemon();
-  EXPECT_EQ(reeve({"approve", wait_for_question(id)}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", wait_for_question(id)}).code, 0);
   EXPECT_EQ(end_of(id).at("status"), "completed");
   EXPECT_EQ(effects().size(), 2U) << "each once";
 }
@@ -121,7 +121,7 @@ TEST_F(FlowWaiting, subgraph_waits_with_its_child) {
   EXPECT_EQ(waiting.at("status"), "waiting_approval");
   EXPECT_EQ(status_of(waiting, "sub"), "waiting_approval");
   const std::string child = node_of(waiting, "sub")["child_execution_id"];
-  EXPECT_EQ(reeve({"approve", question_at(child, "ask")}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", question_at(child, "ask")}).code, 0);
   EXPECT_EQ(end_of(waiting.at("execution_id")).at("status"), "completed");
   EXPECT_THAT(effects(), ElementsAre("work"));
 }

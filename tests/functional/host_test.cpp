@@ -59,7 +59,7 @@ TEST_F(Host, runs_are_started_followed_and_approved_remotely) {
   wait_for_status("TR-2", "waiting_approval");
   const Variables by_variable = {{"REEVE_HOST", host}, token.front()};
   EXPECT_THAT(from_outside({"approvals"}, by_variable).out, HasSubstr("AP-1"));
-  const Outcome approved = from_outside({"approve", "AP-1"}, by_variable);
+  const Outcome approved = from_outside({"approve", "--yes", "AP-1"}, by_variable);
   EXPECT_EQ(approved.code, 0) << approved.err;
   EXPECT_EQ(from_outside({"wait", "TR-2"}, by_variable).code, 0);
   EXPECT_EQ(sql("SELECT decided_by FROM approvals"), "anna");

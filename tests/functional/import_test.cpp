@@ -64,7 +64,7 @@ TEST_F(Import, imported_tools_are_shown_as_runs) {
   EXPECT_THAT(approvals, AllOf(HasSubstr("Delete the database?"), HasSubstr(R"("tool_ref":"AP-00123")")));
   EXPECT_EQ(json({"approvals"}), "[]\n") << "none waits for anybody";
   EXPECT_EQ(reeve({"show", "AP-2"}).code, 0);
-  EXPECT_THAT(reeve({"approve", "AP-1"}).err, HasSubstr("was already approved on 2025-12-03 at 10:00:20 UTC"));
+  EXPECT_THAT(reeve({"approve", "--yes", "AP-1"}).err, HasSubstr("was already approved on 2025-12-03 at 10:00:20 UTC"));
   EXPECT_EQ(count({"patch", "list"}), 3U);
   EXPECT_EQ(reeve({"patch", "show", "PA-1"}).code, 0);
   EXPECT_EQ(count({"flow", "list"}), 4U);
@@ -165,8 +165,8 @@ TEST_F(Import, imported_records_cannot_be_resumed) {
   EXPECT_EQ(reeve({"flow", "retry", "EX-6"}).code, 4);
   EXPECT_EQ(reeve({"flow", "cancel", "EX-2"}).code, 4);
   EXPECT_EQ(reeve({"cancel", "TR-3"}).code, 4);
-  EXPECT_EQ(reeve({"approve", "AP-2"}).code, 4);
-  EXPECT_EQ(reeve({"pipeline", "approve", "EX-6"}).code, 4);
+  EXPECT_EQ(reeve({"approve", "--yes", "AP-2"}).code, 4);
+  EXPECT_EQ(reeve({"pipeline", "approve", "--yes", "EX-6"}).code, 4);
   EXPECT_EQ(reeve({"patch", "apply", "PA-2"}).code, 4);
   ASSERT_EQ(reeve({"stop"}).code, 0);
   EXPECT_EQ(all(), before) << "a daemon that begins anew finds nothing to do";

@@ -52,11 +52,12 @@ class InRunCaller : public testing::DaemonTest {
 TEST_F(InRunCaller, a_tool_cannot_decide) {
   ask();
   for (const char* word : {"approve", "reject"}) {
-    const Outcome outcome = inside(program() + word + " AP-1" + place());
+    const Outcome outcome =
+        inside(program() + word + (word == std::string("approve") ? " --yes" : "") + " AP-1" + place());
     EXPECT_EQ(outcome.code, 5) << outcome.err;
     EXPECT_THAT(outcome.err, HasSubstr("approval.inside_run"));
   }
-  EXPECT_THAT(inside(program() + "approve AP-1" + place()).err, HasSubstr("a process inside TR-4 cannot decide"));
+  EXPECT_THAT(inside(program() + "approve --yes AP-1" + place()).err, HasSubstr("a process inside TR-4 cannot decide"));
   EXPECT_THAT(status_of_question(), HasSubstr("\"pending\""));
   expect_reported("TR-2", "AP-1");
   // A person can.
@@ -66,7 +67,7 @@ TEST_F(InRunCaller, a_tool_cannot_decide) {
 // The environment variable can be dropped; the descent cannot.
 TEST_F(InRunCaller, caller_is_recognised_by_descent_not_environment) {
   ask();
-  const std::string approve = program() + "approve AP-1" + place();
+  const std::string approve = program() + "approve --yes AP-1" + place();
   EXPECT_EQ(inside("exec env -i PATH=/usr/bin:/bin " + approve).code, 5);
   // Outside its group and session, without a parent.
   const Outcome outcome =

@@ -176,7 +176,7 @@ TEST_F(Monitor, counts_runs_and_decisions) {
   EXPECT_TRUE(becomes("reeve_approvals_pending", 2));
   EXPECT_TRUE(becomes(R"(reeve_runs{status="waiting_approval"})", 2));
   EXPECT_TRUE(reaches("reeve_approvals_oldest_pending_seconds", 0.001));
-  EXPECT_EQ(reeve({"approve", first}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", first}).code, 0);
   EXPECT_EQ(reeve({"reject", second}).code, 0);
   EXPECT_TRUE(becomes(R"(reeve_decisions_total{outcome="approved"})", 1));
   EXPECT_TRUE(becomes(R"(reeve_decisions_total{outcome="rejected"})", 1));

@@ -127,7 +127,7 @@ TEST_F(Patches, approving_the_question_applies_the_branch) {
       "'2026-01-01T00:00:00.000Z', 'apply', '{{\"branch\":\"reeve/EX-1\"}}')",
       tip));
   EXPECT_THAT(reeve({"approvals"}).out, HasSubstr("AP-1\tpending\tEX-1\tApply?"));
-  EXPECT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", "AP-1"}).code, 0);
   EXPECT_TRUE(testing::eventually(
       [&] { return sql("SELECT state FROM patch_ledger WHERE number = 1").starts_with("committed"); }));
   EXPECT_EQ(read_text(project() / "one.txt"), "1\n");

@@ -126,7 +126,7 @@ pipelines:
   EXPECT_EQ(started.code, 90) << started.err;
   EXPECT_THAT(started.err, AllOf(warns, HasSubstr("the agent `checker`"), Not(HasSubstr("`coder`"))));
   EXPECT_EQ(testing::read_text(scratch().path() / "told-architect"), "Design well.\n\nFix the login");
-  EXPECT_EQ(reeve({"approve", "AP-1", "--comment", "but quickly"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", "AP-1", "--comment", "but quickly"}).code, 0);
   EXPECT_EQ(reeve({"wait", "EX-1"}).code, 0);
   EXPECT_EQ(testing::read_text(scratch().path() / "told-coder"), "Only this.");
   EXPECT_THAT(testing::read_text(scratch().path() / "told-checker"),
@@ -152,7 +152,7 @@ TEST_F(Pipeline, approval_continues_with_its_comment) {
   EXPECT_THAT(asked["arguments"], HasSubstr("architect has done {its} part"));
   EXPECT_THAT(reeve({"show", waiting["approval_id"]}).out, HasSubstr("architect has done {its} part"));
 
-  const Outcome approved = reeve({"pipeline", "approve", id, "--comment", "keep the {old} API; $HOME"});
+  const Outcome approved = reeve({"pipeline", "approve", "--yes", id, "--comment", "keep the {old} API; $HOME"});
   ASSERT_EQ(approved.code, 0) << approved.err;
   wait_for(id, "done");
   EXPECT_EQ(steps_of(id), "done done done done");
@@ -172,7 +172,7 @@ TEST_F(Pipeline, approval_without_a_comment_adds_nothing_to_the_prompt) {
   const std::string id = begin_feature();
   wait_for(id, "waiting_for_approval");
   // Approving the question approves the pipeline.
-  ASSERT_EQ(reeve({"approve", look(id)["approval_id"]}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", look(id)["approval_id"]}).code, 0);
   wait_for(id, "done");
   EXPECT_THAT(told("coder"),
               AllOf(HasSubstr("Output of the previous agent, architect"), Not(HasSubstr("Comment of the person"))));
@@ -243,7 +243,7 @@ TEST_F(Pipeline, waiting_pipeline_survives_a_daemon_restart) {
     EXPECT_EQ(steps_of(id), "done running pending pending");
   }
   kill_daemon();
-  ASSERT_EQ(reeve({"pipeline", "approve", id, "--comment", "after all"}).code, 0);
+  ASSERT_EQ(reeve({"pipeline", "approve", "--yes", id, "--comment", "after all"}).code, 0);
   wait_for(id, "done");
   EXPECT_THAT(told("coder"), HasSubstr("after all"));
   EXPECT_THAT(ran(), ElementsAre("architect", "coder", "checker"));
@@ -254,7 +254,7 @@ TEST_F(Pipeline, running_pipeline_survives_a_killed_daemon) {
   const Gate held = gate("coder");
   const std::string id = begin_feature();
   wait_for(id, "waiting_for_approval");
-  ASSERT_EQ(reeve({"pipeline", "approve", id}).code, 0);
+  ASSERT_EQ(reeve({"pipeline", "approve", "--yes", id}).code, 0);
   EXPECT_TRUE(testing::eventually([&] { return ran().size() == 2; }));
   kill_daemon();
   EXPECT_EQ(look(id)["status"], "running");
@@ -352,7 +352,7 @@ TEST_F(Pipeline, list_shows_only_pipelines) {
              "id: w\nname: W\nentry_point: a\nnodes:\n  - {id: a, type: human, human_config: {title: T}}\nedges: []");
   ASSERT_EQ(reeve({"flow", "run", flow, "--detach"}).code, 0);
   EXPECT_EQ(reeve({"pipeline", "show", "EX-1"}).code, 3);
-  EXPECT_EQ(reeve({"pipeline", "approve", "EX-1"}).code, 3);
+  EXPECT_EQ(reeve({"pipeline", "approve", "--yes", "EX-1"}).code, 3);
   EXPECT_EQ(reeve({"pipeline", "abort", "EX-1"}).code, 3);
   EXPECT_EQ(reeve({"pipeline", "list"}).out, "");
   const std::string waiting = begin("asks");
@@ -374,7 +374,7 @@ TEST_F(Pipeline, agent_can_neither_decide_nor_start_a_pipeline) {
   const std::string id = begin("asks");
   wait_for(id, "waiting_for_approval");
   const std::string program = testing::reeve_binary();
-  for (const std::string& words : {"approve " + id, "reject " + id, std::string("start short --prompt P")}) {
+  for (const std::string& words : {"approve --yes " + id, "reject " + id, std::string("start short --prompt P")}) {
     const Outcome inside =
         reeve({"run", "--", "/bin/sh", "-c", program + " pipeline " + words + " --state " + state().string()});
     EXPECT_EQ(inside.code, 5) << words << inside.err;

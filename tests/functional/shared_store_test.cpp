@@ -69,7 +69,7 @@ TEST_F(SharedStore, a_run_that_is_approved_elsewhere_is_started_by_its_own_daemo
   ASSERT_EQ(at("b", {"runs"}).code, 0);
   const std::string run = start_script(asks_then("effect"));
   wait_for_status(run, "waiting_approval");
-  const Outcome approved = at("b", {"approve", question_of(run)});
+  const Outcome approved = at("b", {"approve", "--yes", question_of(run)});
   EXPECT_EQ(approved.code, 0) << approved.err;
   const Members over = finish(run);
   EXPECT_EQ(over.at("status"), "completed") << over.at("reason");
@@ -162,7 +162,7 @@ TEST_F(SharedStore, run_ended_by_its_keeper_counts_as_interrupted) {
   wait_for_status(run, "waiting_approval");
   EXPECT_THAT(show(question_of(run)).at("question"), HasSubstr("was interrupted"));
   EXPECT_THAT(logs(run), HasSubstr("begun")) << "what it had said is there";
-  EXPECT_EQ(reeve({"approve", question_of(run)}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", question_of(run)}).code, 0);
   const Members over = finish(run);
   EXPECT_EQ(over.at("status"), "completed") << over.at("reason");
   EXPECT_EQ(over.at("attempt"), "2");
@@ -178,7 +178,7 @@ TEST_F(SharedStore, execution_ended_elsewhere_is_cleaned_up_at_its_start_host) {
   ASSERT_EQ(started.code, 0) << started.err;
   const fs::path settings = state() / "executions" / started.out.substr(0, started.out.find('\n'));
   ASSERT_TRUE(fs::exists(settings / "open"));
-  EXPECT_EQ(at("b", {"approve", "AP-1"}).code, 0);
+  EXPECT_EQ(at("b", {"approve", "--yes", "AP-1"}).code, 0);
   EXPECT_TRUE(eventually([&] { return !fs::exists(settings); })) << "nobody removes it";
 }
 
@@ -209,14 +209,14 @@ TEST_F(SharedStore, secret_is_accepted_only_by_the_runs_own_daemon) {
       start_command({"bash", "-c", R"(read -s -p "Password: " a; echo; echo "it has ${#a} letters")"}, {"--pty"});
   wait_for_status(run, "waiting_approval");
   const std::string id = question_of(run);
-  testing::Launch elsewhere = launch_at("b", {"approve", id, "--secret-stdin"});
+  testing::Launch elsewhere = launch_at("b", {"approve", "--yes", id, "--secret-stdin"});
   elsewhere.input = "correct-horse\n";
   const Outcome refused = testing::run_program(elsewhere);
   EXPECT_EQ(refused.code, 4) << refused.out;
   EXPECT_THAT(refused.err, HasSubstr("run.not_here"));
   EXPECT_EQ(show(id)["status"], "pending");
   EXPECT_EQ(show(id)["advisory"], "true");
-  testing::Launch here = launch({"approve", id, "--secret-stdin"});
+  testing::Launch here = launch({"approve", "--yes", id, "--secret-stdin"});
   here.input = "correct-horse\n";
   EXPECT_EQ(testing::run_program(here).code, 0);
   finish(run);

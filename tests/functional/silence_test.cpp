@@ -130,7 +130,7 @@ TEST_P(LockedStore, reads_are_answered_and_decisions_fail_cleanly) {
       const Outcome looked = reeve(words);
       EXPECT_EQ(looked.code, 0) << words.front() << ": " << looked.err;
     }
-    const Outcome approved = reeve({"approve", approval});
+    const Outcome approved = reeve({"approve", "--yes", approval});
     EXPECT_EQ(approved.code, 6) << approved.err;
     EXPECT_THAT(approved.err, HasSubstr("Waiting for the store, which is locked by another program"));
     EXPECT_THAT(approved.err, HasSubstr("error[store.busy]"));
@@ -144,7 +144,7 @@ TEST_P(LockedStore, reads_are_answered_and_decisions_fail_cleanly) {
   // A request that was given up does not take effect later.
   const Outcome shown = reeve({"show", approval, "--json"});
   EXPECT_THAT(shown.out, HasSubstr("\"pending\""));
-  EXPECT_EQ(reeve({"approve", approval}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", approval}).code, 0);
 }
 
 TEST_P(LockedStore, waiting_requests_continue_after_the_lock) {
@@ -195,7 +195,7 @@ TEST_F(Silence, stopped_daemon_is_reported_and_clients_give_up) {
   const std::string name = fmt::format("Waiting for the daemon (pid {}), which is suspended", daemon_pid());
   auto stopped = std::make_unique<Stopped>(std::vector<pid_t>{daemon_pid()});
   const auto given_up = start_all({{"cancel", other},
-                                   {"approve", approval},
+                                   {"approve", "--yes", approval},
                                    {"runs"},
                                    {"show", run},
                                    {"approvals"},
@@ -227,7 +227,7 @@ TEST_F(Silence, stopped_daemon_is_reported_and_clients_give_up) {
   std::ofstream(go_file()) << "x";
   EXPECT_EQ(waiting->wait(), 0) << waiting->err();
   // Reads decided nothing; a request that was given up may have been done.
-  EXPECT_EQ(reeve({"approve", approval}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", approval}).code, 0);
   EXPECT_THAT(reeve({"cancel", other}).code, AnyOf(0, 4));
   EXPECT_EQ(finish(other)["status"], "cancelled");
 }
@@ -272,8 +272,8 @@ TEST_F(SilentServer, stalled_server_is_reported_and_clients_give_up) {
   const auto pids = backends();
   ASSERT_FALSE(pids.empty());
   auto stopped = std::make_unique<Stopped>(pids);
-  const auto given_up =
-      start_all({{"approve", approval}, {"runs"}, {"show", run}, {"approvals"}, {"logs", run}, {"flow", "list"}});
+  const auto given_up = start_all(
+      {{"approve", "--yes", approval}, {"runs"}, {"show", run}, {"approvals"}, {"logs", run}, {"flow", "list"}});
   const auto started = start(run_words({"--detach"}, {"exit", "0"}));
   for (const auto& session : given_up) {
     EXPECT_EQ(session->wait(), 6) << session->err();
@@ -292,7 +292,7 @@ TEST_F(SilentServer, stalled_server_is_reported_and_clients_give_up) {
   EXPECT_EQ(started->wait(), 0) << started->err();
   std::ofstream(go_file()) << "x";
   EXPECT_EQ(finish(run)["status"], "completed");
-  const int code = reeve({"approve", approval}).code;
+  const int code = reeve({"approve", "--yes", approval}).code;
   EXPECT_TRUE(code == 0 || (code == 4 && !was_withdrawn)) << code;
 }
 

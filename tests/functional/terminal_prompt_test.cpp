@@ -91,7 +91,7 @@ TEST_F(TerminalPrompt, approval_and_rejection_are_typed) {
     EXPECT_EQ(asked.at("question"), "Go on? [y/N]");
     EXPECT_EQ(asked.at("delivery"), "terminal");
     EXPECT_EQ(asked.at("default_value"), "n");
-    ASSERT_EQ(reeve({one.command, id}).code, 0);
+    ASSERT_EQ(reeve(testing::decision(one.command, id)).code, 0);
     EXPECT_EQ(finish(run).at("status"), "completed");
     EXPECT_THAT(logs(run), HasSubstr(one.said));
     EXPECT_EQ(show(run)["attempt"], "1") << "the same process goes on";
@@ -102,8 +102,8 @@ TEST_F(TerminalPrompt, a_numbered_menu_gives_its_choices) {
   const std::string run =
       start_bash(R"(printf '1) staging\n2) production\n3) cancel\nWhere to? '; read a; echo "went to <$a>")");
   const std::string id = asked_by(run);
-  EXPECT_EQ(reeve({"approve", id}).code, 2) << "several ways to say yes";
-  ASSERT_EQ(reeve({"approve", id, "--choice", "2"}).code, 0);
+  EXPECT_EQ(reeve({"approve", "--yes", id}).code, 2) << "several ways to say yes";
+  ASSERT_EQ(reeve({"approve", "--yes", id, "--choice", "2"}).code, 0);
   finish(run);
   EXPECT_THAT(logs(run), HasSubstr("went to <2>"));
   const std::string other = start_bash(R"(printf '1) now\n2) cancel\nWhen? '; read a; echo "<$a>")");
@@ -125,10 +125,10 @@ TEST_F(TerminalPrompt, rejection_never_types_an_acting_menu_choice) {
   const std::string agent = start_bash(
       R"(printf 'Proceed?\n❯ 1. Yes\n  2. Yes, and don%st ask again\n  3. No, and say why\n' "'"; read a; echo "<$a>")");
   const std::string id = asked_by(agent);
-  const testing::Outcome unclear = reeve({"approve", id});
+  const testing::Outcome unclear = reeve({"approve", "--yes", id});
   EXPECT_EQ(unclear.code, 2);
   EXPECT_THAT(unclear.err, HasSubstr("`1`, `2`, `3`"));
-  ASSERT_EQ(reeve({"approve", id, "--choice", "1"}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", id, "--choice", "1"}).code, 0);
   finish(agent);
   EXPECT_THAT(logs(agent), HasSubstr("<1>"));
 }
@@ -138,7 +138,7 @@ TEST_F(TerminalPrompt, answer_types_its_text) {
   const std::string id = asked_by(run);
   EXPECT_THAT(reeve({"show", id}).out, Not(HasSubstr("enter")));
   // Control characters are removed: an answer is one line.
-  ASSERT_EQ(reeve({"answer", id, "ana\n\x03rm -rf ~"}).code, 0);
+  ASSERT_EQ(reeve({"answer", "--yes", id, "ana\n\x03rm -rf ~"}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_THAT(logs(run), HasSubstr("hello <anarm -rf ~>"));
   EXPECT_EQ(show(id)["chosen_value"], "answer");
@@ -166,7 +166,7 @@ TEST_F(TerminalPrompt, text_is_never_made_up) {
     EXPECT_THAT(outcome.err, HasSubstr("reeve answer " + id + " TEXT"));
   }
   EXPECT_EQ(show(id)["status"], "pending");
-  ASSERT_EQ(reeve({"answer", id, ""}).code, 0);
+  ASSERT_EQ(reeve({"answer", "--yes", id, ""}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_THAT(logs(run), HasSubstr("hello <>"));
 }
@@ -174,7 +174,7 @@ TEST_F(TerminalPrompt, text_is_never_made_up) {
 TEST_F(TerminalPrompt, text_for_a_question_with_options_is_refused) {
   const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>")");
   const std::string id = asked_by(run);
-  const testing::Outcome outcome = reeve({"answer", id, "y"});
+  const testing::Outcome outcome = reeve({"answer", "--yes", id, "y"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr(id + " is not answered with text"));
   EXPECT_THAT(outcome.err, HasSubstr("`y`, `n`"));
@@ -187,18 +187,22 @@ TEST_F(TerminalPrompt, answer_asks_for_the_text_at_a_terminal) {
   const std::string run = start_bash(R"(read -p "Branch: " a; echo "on <$a>")");
   const std::string id = asked_by(run);
   const auto cancelled = start({"answer", id}, testing::Session::Ends::terminal);
+  ASSERT_TRUE(cancelled->wait_for("[y/N] "));
+  cancelled->type("y\r");
   ASSERT_TRUE(cancelled->wait_for("Answer, or press Enter to cancel: "));
   cancelled->type("\r");
   EXPECT_NE(cancelled->wait(), 0);
   EXPECT_EQ(show(id)["status"], "pending");
   const auto terminal = start({"approve", id}, testing::Session::Ends::terminal);
   ASSERT_TRUE(terminal->wait_for("Branch:"));
+  ASSERT_TRUE(terminal->wait_for("[y/N] "));
+  terminal->type("y\r");
   ASSERT_TRUE(terminal->wait_for("Answer, or press Enter to cancel: "));
   terminal->type("feature/login\r");
   EXPECT_EQ(terminal->wait(), 0);
   // A decision repeats what was asked, and by whom.
   EXPECT_THAT(terminal->out(), HasSubstr(id + " answered: feature/login"));
-  EXPECT_THAT(terminal->out(), HasSubstr("bash " + run + " asked: Branch:"));
+  EXPECT_THAT(terminal->out(), HasSubstr("bash " + run + " ("));
   finish(run);
   EXPECT_THAT(logs(run), HasSubstr("on <feature/login>"));
 }
@@ -229,7 +233,7 @@ TEST_F(TerminalPrompt, tool_that_ignores_the_interrupt_is_asked_again) {
   const std::string first = asked_by(run);
   ASSERT_EQ(reeve({"reject", first}).code, 0);
   ASSERT_TRUE(testing::eventually([&] { return question_count(run) == 2; }));
-  ASSERT_EQ(reeve({"answer", asked_by(run), "bob"}).code, 0);
+  ASSERT_EQ(reeve({"answer", "--yes", asked_by(run), "bob"}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_THAT(logs(run), HasSubstr("hello <bob>"));
 }
@@ -238,9 +242,9 @@ TEST_F(TerminalPrompt, a_secret_is_typed_and_kept_nowhere) {
   const std::string run = start_bash(R"(read -s -p "Password: " a; echo; echo "it has ${#a} letters")");
   const std::string id = asked_by(run);
   EXPECT_EQ(show(id)["secret"], "true");
-  EXPECT_NE(reeve({"approve", id}).code, 0) << "nobody is there to be asked for it";
+  EXPECT_NE(reeve({"approve", "--yes", id}).code, 0) << "nobody is there to be asked for it";
   const std::string secret = "correct-horse-battery-staple";
-  testing::Launch with_secret = launch({"approve", id, "--secret-stdin"});
+  testing::Launch with_secret = launch({"approve", "--yes", id, "--secret-stdin"});
   with_secret.input = secret + "\n";
   ASSERT_EQ(testing::run_program(with_secret).code, 0);
   finish(run);
@@ -259,7 +263,7 @@ TEST_F(TerminalPrompt, approval_without_the_secret_types_nothing) {
   EXPECT_THAT(request("POST", "/api/approvals/" + id + "/approve", R"({"secret":""})"), HasSubstr("200"));
   ASSERT_TRUE(testing::eventually([&] { return question_count(run) == 2; })) << "it is asked anew";
   EXPECT_TRUE(testing::eventually([&] { return show(id)["use"] == "void"; }));
-  testing::Launch with_secret = launch({"approve", asked_by(run), "--secret-stdin"});
+  testing::Launch with_secret = launch({"approve", "--yes", asked_by(run), "--secret-stdin"});
   with_secret.input = "seven77\n";
   ASSERT_EQ(testing::run_program(with_secret).code, 0);
   finish(run);
@@ -269,7 +273,7 @@ TEST_F(TerminalPrompt, approval_without_the_secret_types_nothing) {
 TEST_F(TerminalPrompt, each_prompt_is_a_question_of_its_own) {
   const std::string run = start_bash(R"(read -p "First? [y/n] " a; read -p "Second? [y/n] " b; echo "<$a$b>")");
   const std::string first = asked_by(run);
-  ASSERT_EQ(reeve({"approve", first}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", first}).code, 0);
   ASSERT_TRUE(
       testing::eventually([&] { return show(run)["status"] == "waiting_approval" && question_of(run) != first; }));
   const std::string second = question_of(run);
@@ -288,7 +292,7 @@ TEST_F(TerminalPrompt, answer_typed_at_the_terminal_closes_the_question) {
   attached->type("maybe\r");
   wait_for_output(run, "got <maybe>");
   ASSERT_TRUE(testing::eventually([&] { return show(id)["status"] == "expired"; }));
-  EXPECT_EQ(reeve({"approve", id}).code, 4);
+  EXPECT_EQ(reeve({"approve", "--yes", id}).code, 4);
   EXPECT_EQ(reeve({"cancel", run}).code, 0);
   finish(run);
 }
@@ -311,7 +315,7 @@ TEST_F(TerminalPrompt, timeout_is_paused_while_it_waits) {
   // A run of the same length shows that the timeout would have expired.
   EXPECT_EQ(reeve({"run", "--timeout", "2500ms", "--", "sleep", "60"}).code, 124);
   EXPECT_EQ(show(run)["status"], "waiting_approval");
-  ASSERT_EQ(reeve({"approve", id}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", id}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
 }
 
@@ -321,12 +325,12 @@ TEST_F(TerminalPrompt, a_killed_daemon_types_nothing_twice) {
     const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>"; read -t 1 b; echo "then <$b>")");
     const std::string id = asked_by(run);
     const pid_t daemon = daemon_pid();
-    const auto approving = start({"approve", id});
+    const auto approving = start({"approve", "--yes", id});
     if (round % 2 == 0) ::kill(daemon, SIGKILL);
     approving->wait();
     if (round % 2 == 1) ::kill(daemon, SIGKILL);
     // Refused only if the first attempt was stored.
-    reeve({"approve", id});
+    reeve({"approve", "--yes", id});
     EXPECT_EQ(finish(run).at("status"), "completed");
     EXPECT_THAT(logs(run), HasSubstr("got <y>"));
     EXPECT_THAT(logs(run), HasSubstr("then <>")) << "nothing was typed a second time";
@@ -339,7 +343,7 @@ TEST_F(TerminalPrompt, untyped_answer_is_typed_by_the_next_daemon) {
   daemon->wait_for_error("listening");
   const std::string run = start_bash(R"(read -p "Go on? [y/N] " a; echo "got <$a>")");
   const std::string id = asked_by(run);
-  start({"approve", id})->wait();
+  start({"approve", "--yes", id})->wait();
   daemon->wait();
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_THAT(logs(run), HasSubstr("got <y>"));
@@ -391,7 +395,7 @@ TEST_F(TerminalPrompt, prompt_after_a_failed_question_is_asked) {
   }
   const std::string id = asked_by(run);
   EXPECT_EQ(show(id)["question"], "Go on? [y/N]");
-  ASSERT_EQ(reeve({"approve", id}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", id}).code, 0);
   EXPECT_EQ(finish(run).at("status"), "completed");
   EXPECT_THAT(logs(run), HasSubstr("got <y>"));
 }
@@ -403,7 +407,7 @@ TEST_F(TerminalPrompt, question_survives_a_daemon_crash) {
   ASSERT_EQ(::kill(daemon_pid(), SIGKILL), 0);
   EXPECT_EQ(show(id)["status"], "pending");
   EXPECT_EQ(question_of(run), id);
-  ASSERT_EQ(reeve({"approve", id}).code, 0);
+  ASSERT_EQ(reeve({"approve", "--yes", id}).code, 0);
   finish(run);
   EXPECT_THAT(logs(run), HasSubstr("got <y>"));
 }

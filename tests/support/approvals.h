@@ -26,6 +26,11 @@ class ApprovalsTest : public DaemonTest {
                       const std::string& headers = {}) const;
 };
 
+// The words of a decision from a script; an approval confirms medium risk (APR-3).
+inline Words decision(const std::string& word, const std::string& id) {
+  return word == "approve" ? Words{word, "--yes", id} : Words{word, id};
+}
+
 std::string make_request(const std::string& method, const std::string& target, const std::string& body,
                          const std::string& headers = {});
 

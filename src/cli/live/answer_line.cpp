@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/live/confirm.h"
 #include "view/approval_text.h"
 #include "view/status.h"
 
@@ -109,6 +110,7 @@ void AnswerLine::ask(const std::optional<model::Approval>& question, base::BootT
   question_ = question;
   asked_at_ = now;
   typed_.clear();
+  unconfirmed_.reset();
   complaint_.clear();
 }
 
@@ -124,11 +126,7 @@ AnswerLine::Pressed AnswerLine::press(std::string_view keys, base::BootTime now)
     if (!question_ || question_->secret || now - asked_at_ < time_to_read) continue;
     complaint_.clear();
     if (key == '\r' || key == '\n') {
-      if (auto answer = read()) {
-        pressed.answer = std::move(*answer);
-      } else if (!base::trim(typed_).empty()) {
-        complaint_ = std::move(answer.error());
-      }
+      pressed.answer = take_line();
       typed_.clear();
       return pressed;
     }
@@ -143,6 +141,23 @@ AnswerLine::Pressed AnswerLine::press(std::string_view keys, base::BootTime now)
   return pressed;
 }
 
+std::optional<AnswerLine::Answer> AnswerLine::take_line() {
+  if (auto waiting = std::exchange(unconfirmed_, std::nullopt)) {
+    if (is_confirmation(waiting->approval, typed_)) return waiting;
+    complaint_ = "not confirmed; nothing was decided";
+    return std::nullopt;
+  }
+  auto answer = read();
+  if (!answer) {
+    if (!base::trim(typed_).empty()) complaint_ = std::move(answer.error());
+    return std::nullopt;
+  }
+  const bool approves = answer->verdict.word == client::Verdict::Word::approve;
+  if (!approves || answer->approval.risk == model::Risk::low) return std::move(*answer);
+  unconfirmed_ = std::move(*answer);
+  return std::nullopt;
+}
+
 std::expected<AnswerLine::Answer, std::string> AnswerLine::read() const {
   const std::string_view line = base::trim(typed_);
   const std::string_view word = line.substr(0, line.find(' '));
@@ -152,7 +167,7 @@ std::expected<AnswerLine::Answer, std::string> AnswerLine::read() const {
   if (line.empty() || option == nullptr || base::find_invalid_utf8(line)) {
     return std::unexpected(fmt::format("{} is not one of the options", base::quoted(line)));
   }
-  Answer answer{.approval = question_->approval_id, .verdict = {}};
+  Answer answer{.approval = *question_, .verdict = {}};
   answer.verdict.word = model::approves(*option) ? client::Verdict::Word::approve : client::Verdict::Word::reject;
   answer.verdict.choice = option->value;
   const std::string_view rest = whole != nullptr ? std::string_view() : base::trim(line.substr(word.size()));
@@ -162,6 +177,25 @@ std::expected<AnswerLine::Answer, std::string> AnswerLine::read() const {
   }
   if (!rest.empty()) (is_text ? answer.verdict.answer : answer.verdict.comment) = std::string(rest);
   return answer;
+}
+
+std::string AnswerLine::hint(bool is_cut, std::size_t columns) const {
+  const std::string id = question_->approval_id.text();
+  if (unconfirmed_) {
+    const client::Verdict& verdict = unconfirmed_->verdict;
+    // Short enough that the end of the line, which says what to type, stays visible.
+    constexpr std::size_t max_chosen = 24;
+    const std::string chosen =
+        base::fit_width(base::visible(verdict.answer.value_or(verdict.choice.value_or(""))), max_chosen, true);
+    const bool is_high = question_->risk == model::Risk::high;
+    return fmt::format("  {} with {}? {}  {}", id, chosen, is_high ? "Type " + id + " to confirm." : "[y/N]",
+                       view::risk_text(*question_));
+  }
+  if (model::takes_text(*question_)) return "  number, the text to type, Enter";
+  const std::string full = fmt::format("  number, optional comment, Enter; full text: reeve show {}", id);
+  if (!is_cut) return "  number and Enter; text after it is kept as a comment";
+  // On a narrow terminal, the command that shows the hidden text is more useful than the usage hint.
+  return base::display_width(full) > columns ? fmt::format("  full text: reeve show {}", id) : full;
 }
 
 std::vector<std::string> AnswerLine::lines(const view::Style& style, std::size_t columns, std::size_t rows) const {
@@ -198,13 +232,8 @@ std::vector<std::string> AnswerLine::lines(const view::Style& style, std::size_t
     return lines;
   }
   lines.insert(lines.end(), options.begin(), options.end());
-  std::string hint = room.is_cut ? fmt::format("  number, optional comment, Enter; full text: reeve show {}", id)
-                                 : "  number and Enter; text after it is kept as a comment";
-  if (model::takes_text(*question_)) hint = "  number, the text to type, Enter";
-  // On a narrow terminal, the command that shows the hidden text is more useful than the usage hint.
-  if (room.is_cut && base::display_width(hint) > room.columns) hint = fmt::format("  full text: reeve show {}", id);
-  if (!complaint_.empty()) hint = "  " + style.words(complaint_);
-  lines.push_back(style.paint(view::Tint::dim, base::fit_width(hint, room.columns, room.ascii)));
+  const std::string what = complaint_.empty() ? hint(room.is_cut, room.columns) : "  " + style.words(complaint_);
+  lines.push_back(style.paint(view::Tint::dim, base::fit_width(what, room.columns, room.ascii)));
   // The end of a long answer stays visible, because the cursor is there.
   std::string typed = base::visible(typed_);
   while (base::display_width(typed) + 4 > room.columns) typed.erase(0, base::first_character(typed).length);

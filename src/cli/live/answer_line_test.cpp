@@ -19,6 +19,7 @@ model::Approval question(std::int64_t number) {
   model::Approval approval;
   approval.approval_id = base::ApprovalId(number);
   approval.question = "Ship it?";
+  approval.risk = model::Risk::low;
   approval.options = {{.value = "staging", .label = "Only staging"}, {.value = "reject", .label = "No"}};
   return approval;
 }
@@ -31,7 +32,7 @@ TEST(AnswerLine, early_keys_do_not_answer) {
   EXPECT_FALSE(line.press("\r", later).answer);
   const auto pressed = line.press("1\r", later);
   ASSERT_TRUE(pressed.answer);
-  EXPECT_EQ(pressed.answer->approval, base::ApprovalId(1));
+  EXPECT_EQ(pressed.answer->approval, question(1));
   EXPECT_EQ(pressed.answer->verdict.choice, "staging");
   EXPECT_EQ(pressed.answer->verdict.word, Verdict::Word::approve);
 }
@@ -79,6 +80,55 @@ TEST(AnswerLine, text_after_the_number_is_typed_if_the_question_takes_text) {
   ASSERT_TRUE(refused.answer);
   EXPECT_EQ(refused.answer->verdict.answer, std::nullopt);
   EXPECT_EQ(refused.answer->verdict.comment, "not now");
+}
+
+// UX, APR-3: the confirmation depends on the risk; no other line than the confirmation decides.
+TEST(AnswerLine, medium_risk_asks_yes_or_no) {
+  model::Approval asked = question(3);
+  asked.risk = model::Risk::medium;
+  asked.risk_reasons = {"changes 17 files"};
+  AnswerLine line;
+  line.ask(asked, start);
+  for (const char* no : {"\r", "n\r", "1\r", "yess\r", "AP-3\r"}) {
+    EXPECT_FALSE(line.press("1\r", later).answer);
+    EXPECT_THAT(line.lines({}, 80).at(3), HasSubstr("AP-3 with staging? [y/N]  medium risk: changes 17 files"));
+    EXPECT_FALSE(line.press(no, later).answer) << no;
+    EXPECT_THAT(line.lines({}, 80).at(3), HasSubstr("not confirmed"));
+    EXPECT_FALSE(line.press("y\r", later).answer) << "there is nothing to confirm";
+  }
+  EXPECT_FALSE(line.press("1 with care\r", later).answer);
+  const auto confirmed = line.press("Y\r", later);
+  ASSERT_TRUE(confirmed.answer);
+  EXPECT_EQ(confirmed.answer->approval, asked) << "as it was shown";
+  EXPECT_EQ(confirmed.answer->verdict.choice, "staging");
+  EXPECT_EQ(confirmed.answer->verdict.comment, "with care");
+  EXPECT_TRUE(line.press("2\r", later).answer) << "a rejection needs no confirmation";
+}
+
+TEST(AnswerLine, high_risk_asks_for_the_id) {
+  model::Approval asked = question(3);
+  asked.risk = model::Risk::high;
+  AnswerLine line;
+  line.ask(asked, start);
+  for (const char* no : {"y\r", "AP-4\r", "3\r", "\r"}) {
+    EXPECT_FALSE(line.press("1\r", later).answer);
+    EXPECT_THAT(line.lines({}, 40).at(3), HasSubstr("Type AP-3 to confirm"));
+    EXPECT_FALSE(line.press(no, later).answer) << no;
+  }
+  EXPECT_FALSE(line.press("1\r", later).answer);
+  EXPECT_TRUE(line.press("ap-3\r", later).answer);
+}
+
+// Keys that were typed ahead confirm nothing: the confirmation was not on screen.
+TEST(AnswerLine, confirmation_is_not_taken_from_the_same_keys_or_for_another_question) {
+  model::Approval asked = question(3);
+  asked.risk = model::Risk::medium;
+  AnswerLine line;
+  line.ask(asked, start);
+  EXPECT_FALSE(line.press("1\ry\r", later).answer);
+  asked.approval_id = base::ApprovalId(4);
+  line.ask(asked, later);
+  EXPECT_FALSE(line.press("y\r", later + std::chrono::seconds(1)).answer);
 }
 
 TEST(AnswerLine, unknown_option_is_reported_and_escape_keys_are_ignored) {

@@ -10,6 +10,7 @@
 #include "cli/connect.h"
 #include "cli/exit_code.h"
 #include "cli/live/ask_person.h"
+#include "cli/live/confirm.h"
 #include "client/refusal.h"
 #include "view/approval_text.h"
 #include "view/problem_text.h"
@@ -30,7 +31,8 @@ std::string find_secret(const Approval& approval) {
   const std::string id = approval.approval_id.text();
   if (!can_ask()) {
     throw Error(ErrorCode::approval_secret_needed, fmt::format("{} asks for a secret", id),
-                fmt::format("type it at a terminal, or pipe it: reeve approve {} --secret-stdin", id));
+                fmt::format("type it at a terminal, or pipe it: reeve approve {}{} --secret-stdin", id,
+                            confirming_option(approval)));
   }
   print_aside("{}\n", view::question_line(approval));
   auto secret = ask_secret(fmt::format("Secret for {}: ", id));
@@ -50,9 +52,21 @@ std::optional<std::string> find_text(const Approval& approval) {
               fmt::format("to answer with an empty line: reeve answer {} \"\"", id));
 }
 
-// Asks at the terminal for what is still missing for an approval. Without a terminal, the daemon reports what it needs.
-void complete(const Call& call, const Approval& approval, Verdict& verdict) {
-  if (verdict.word != Verdict::Word::approve || approval.status != model::ApprovalStatus::pending) return;
+// Whether the daemon refuses this approval anyway, with a message that says what is missing: no choice among several
+// options, or no text. Then a confirmation would be asked for in vain.
+bool is_incomplete(const Approval& approval, const Verdict& verdict) {
+  if (verdict.answer) return false;
+  std::optional<std::string> chosen = verdict.choice;
+  if (!chosen) {
+    if (std::ranges::count_if(approval.options, model::approves) != 1) return true;
+    chosen = std::ranges::find_if(approval.options, model::approves)->value;
+  }
+  return model::takes_text(approval) && *chosen == model::text_option;
+}
+
+// Asks at the terminal for what is still missing for an approval: choice, confirmation, text or secret. Without a
+// terminal, the daemon reports what else it needs.
+void complete(const Call& call, const Confirmation& given, const Approval& approval, Verdict& verdict) {
   const bool has_several = std::ranges::count_if(approval.options, model::approves) > 1;
   if (!verdict.choice && has_several && can_ask()) {
     verdict.choice = ask_choice(call, approval);
@@ -60,6 +74,9 @@ void complete(const Call& call, const Approval& approval, Verdict& verdict) {
       throw Error(ErrorCode::cli_given_up, fmt::format("cancelled; {} was not answered", approval.approval_id.text()));
     }
   }
+  if (!can_ask() && approval.secret && !verdict.secret) verdict.secret = find_secret(approval);
+  if (!can_ask() && is_incomplete(approval, verdict)) return;
+  confirm(call, given, approval, verdict);
   const bool chooses_text = verdict.choice.value_or(std::string(model::text_option)) == model::text_option;
   if (model::takes_text(approval) && chooses_text && !verdict.answer) verdict.answer = find_text(approval);
   if (approval.secret && !verdict.secret) verdict.secret = find_secret(approval);
@@ -88,7 +105,7 @@ void print_decided(const Call& call, const Approval& approval) {
   std::string said = fmt::format("{}{}", base::spell(approval.status), says_more ? ": " + chosen : "");
   if (approval.answer) said = fmt::format("answered: {}", base::visible(*approval.answer));
   fmt::print("{} {} {}\n", call.out.paint(look.tint, call.out.pick(look.sign, look.ascii)), id, said);
-  fmt::print("  {} asked: {}\n", view::asker_text(approval), view::question_line(approval));
+  fmt::print("  {} asked: {}\n", view::origin_text(approval), view::question_line(approval));
 }
 
 // The command that shows the effect of the answer; empty if it is visible anyway.
@@ -109,16 +126,15 @@ void print_refused(const Call& call, const Error& error) {
 
 class Decider {
  public:
-  Decider(const Call& call, Verdict verdict) : call_(call), daemon_(daemon_place(call)), verdict_(std::move(verdict)) {}
+  Decider(const Call& call, Verdict verdict)
+      : call_(call), given_(read_confirmation(call)), daemon_(daemon_place(call)), verdict_(std::move(verdict)) {}
 
   void decide(const std::string& word) {
     try {
       const base::ApprovalId id = find_approval(daemon_, word);
       try {
-        Verdict verdict = verdict_;
         // A plain rejection needs nothing from the record.
-        if (verdict.word == Verdict::Word::approve) look_before(id, verdict);
-        take(client::decide(daemon_, id, verdict));
+        take(verdict_.word == Verdict::Word::approve ? approve(id) : client::decide(daemon_, id, verdict_));
       } catch (const client::Refusal& refusal) {
         if (!refusal.is(ErrorCode::approval_not_found)) throw;
         refuse(with_meant(daemon_, id, refusal));
@@ -142,12 +158,20 @@ class Decider {
   }
 
  private:
-  void look_before(base::ApprovalId id, Verdict& verdict) {
+  client::ApprovalRecord approve(base::ApprovalId id) {
+    const auto shown = look(id);
+    if (!shown) return client::decide(daemon_, id, verdict_);
+    Verdict verdict = verdict_;
+    if (shown->status == model::ApprovalStatus::pending) complete(call_, given_, *shown, verdict);
+    return client::decide_shown(daemon_, *shown, verdict);
+  }
+  // Nothing for a caller that may not read: it may not decide either, and the decision itself reports that.
+  std::optional<Approval> look(base::ApprovalId id) {
     try {
-      complete(call_, client::get_approval(daemon_, id).approval, verdict);
+      return client::get_approval(daemon_, id).approval;
     } catch (const client::Refusal& refusal) {
-      // A caller that may not read may not decide either; the decision itself reports that.
       if (!refusal.is(ErrorCode::api_inside_run)) throw;
+      return std::nullopt;
     }
   }
   void take(client::ApprovalRecord record) {
@@ -163,6 +187,7 @@ class Decider {
   }
 
   const Call& call_;
+  Confirmation given_;
   client::Daemon daemon_;
   Verdict verdict_;
   ExitCode code_ = ExitCode::done;

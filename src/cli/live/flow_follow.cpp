@@ -141,8 +141,10 @@ class LiveFlow {
 
   void decide(const AnswerLine::Answer& answer) {
     try {
-      const auto record = client::decide(daemon_, answer.approval, answer.verdict);
-      message_ = fmt::format("{} {}", answer.approval.text(), base::spell(record.approval.status));
+      const bool approves = answer.verdict.word == client::Verdict::Word::approve;
+      const auto record = approves ? client::decide_shown(daemon_, answer.approval, answer.verdict)
+                                   : client::decide(daemon_, answer.approval.approval_id, answer.verdict);
+      message_ = fmt::format("{} {}", record.approval.approval_id.text(), base::spell(record.approval.status));
     } catch (const base::Error& error) {
       if (error.is(ErrorCode::daemon_unavailable)) throw;
       // Already decided elsewhere; the event updates the screen.

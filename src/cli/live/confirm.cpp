@@ -1,0 +1,111 @@
+#include "cli/live/confirm.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/answer.h"
+#include "cli/live/ask_person.h"
+#include "view/approval_text.h"
+
+namespace reeve::cli {
+
+namespace {
+
+using base::Error;
+using base::ErrorCode;
+using model::Risk;
+
+// Lines of the screen shown above a question; `reeve show` shows all.
+constexpr std::size_t max_context = 12;
+
+bool is_given(const Confirmation& given, const model::Approval& approval) {
+  if (approval.risk == Risk::low) return true;
+  if (std::ranges::find(given.ids, approval.approval_id) != given.ids.end()) return true;
+  return approval.risk == Risk::medium && given.says_yes;
+}
+
+// "Approve AP-7 with `2` (Yes, always)".
+std::string action_text(const model::Approval& approval, const client::Verdict& verdict) {
+  const std::string id = approval.approval_id.text();
+  if (verdict.answer) return fmt::format("Answer {} with {}", id, base::quoted(*verdict.answer));
+  if (!verdict.choice) return fmt::format("Approve {}", id);
+  const auto option = std::ranges::find(approval.options, *verdict.choice, &model::ApprovalOption::value);
+  const bool has_label = option != approval.options.end() && !option->label.empty() && option->label != option->value;
+  return fmt::format("Approve {} with {}{}", id, base::quoted(*verdict.choice),
+                     has_label ? fmt::format(" ({})", base::visible(option->label)) : std::string());
+}
+
+Error confirmation_needed(const model::Approval& approval) {
+  const std::string id = approval.approval_id.text();
+  return {ErrorCode::cli_confirmation_needed,
+          fmt::format("{} needs a confirmation: {}. Nothing was decided", id, view::risk_text(approval)),
+          fmt::format("read it with `reeve show {}`, then add `{}`", id, base::trim(confirming_option(approval)))};
+}
+
+void show(const Call& call, const model::Approval& approval) {
+  for (const std::string& line : view::context_lines(approval, call.err, max_context)) {
+    print_aside("  {}\n", call.err.paint(view::Tint::dim, line));
+  }
+  print_aside("{} {} asks: {}\n  {}\n", approval.approval_id.text(), view::origin_text(approval),
+              view::question_line(approval), view::risk_text(approval));
+}
+
+}  // namespace
+
+std::vector<Option> confirmation_options() {
+  return {{.name = "--yes", .help = "confirm an approval of medium risk"},
+          {.name = "--confirm",
+           .value = "ID",
+           .help = "confirm this approval, also of high risk; repeatable",
+           .is_repeatable = true}};
+}
+
+Confirmation read_confirmation(const Call& call) {
+  Confirmation given{.says_yes = call.arguments.has("--yes")};
+  for (const std::string& word : call.arguments.values("--confirm")) {
+    const auto id = base::ApprovalId::parse(word);
+    if (!id) {
+      throw Error(ErrorCode::cli_usage, fmt::format("--confirm: {} is not an approval id", base::quoted(word)),
+                  "give the id that you have read, such as --confirm=AP-4");
+    }
+    given.ids.push_back(*id);
+  }
+  return given;
+}
+
+void confirm(const Call& call, const Confirmation& given, const model::Approval& approval,
+             const client::Verdict& verdict) {
+  if (is_given(given, approval)) return;
+  if (!can_ask()) throw confirmation_needed(approval);
+  show(call, approval);
+  const std::string action = action_text(approval, verdict);
+  const auto typed = ask_line(approval.risk == Risk::high
+                                  ? fmt::format("{}? Type {} to confirm: ", action, approval.approval_id.text())
+                                  : fmt::format("{}? [y/N] ", action));
+  if (typed && is_confirmation(approval, *typed)) return;
+  throw Error(ErrorCode::cli_given_up, fmt::format("cancelled; {} was not answered", approval.approval_id.text()));
+}
+
+std::string confirming_option(const model::Approval& approval) {
+  switch (approval.risk) {
+    case Risk::low:
+      break;
+    case Risk::medium:
+      return " --yes";
+    case Risk::high:
+      return fmt::format(" --confirm={}", approval.approval_id.text());
+  }
+  return {};
+}
+
+bool is_confirmation(const model::Approval& approval, std::string_view line) {
+  const std::string_view word = base::trim(line);
+  if (approval.risk == Risk::high) return base::ApprovalId::parse(word) == approval.approval_id;
+  const std::string lower = base::to_ascii_lower(word);
+  return lower == "y" || lower == "yes";
+}
+
+}  // namespace reeve::cli
