@@ -23,7 +23,7 @@ inline constexpr std::array required_keys<model::Workflow> = {"id"sv, "name"sv, 
 template <>
 inline constexpr std::array required_keys<model::Node> = {"id"sv, "type"sv};
 template <>
-inline constexpr std::array required_keys<model::Edge> = {"id"sv, "source"sv, "target"sv};
+inline constexpr std::array required_keys<model::Edge> = {"source"sv, "target"sv};
 template <>
 inline constexpr std::array required_keys<model::Condition> = {"field"sv, "operator"sv, "value"sv};
 template <>

@@ -1,6 +1,7 @@
 #include "spec/workflow_file.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/hash.h"
 #include "json/describe.h"
@@ -14,8 +15,22 @@ namespace {
 
 using base::ErrorCode;
 
+// Events, loop counters and drawings name an edge by its id. Pairs are unique, but an explicit id may have the same
+// text.
+void name_edges(model::Workflow& workflow) {
+  std::unordered_set<std::string> taken;
+  for (const model::Edge& edge : workflow.edges) taken.insert(edge.id);
+  for (model::Edge& edge : workflow.edges) {
+    if (!edge.id.empty()) continue;
+    const std::string plain = fmt::format("{}-to-{}", edge.source, edge.target);
+    edge.id = plain;
+    for (std::size_t i = 2; !taken.insert(edge.id).second; ++i) edge.id = fmt::format("{}-{}", plain, i);
+  }
+}
+
 // Makes an omitted value and its explicit default the same content.
 void normalise(model::Workflow& workflow) {
+  name_edges(workflow);
   for (model::Node& node : workflow.nodes) {
     if (node.type == model::NodeType::merge && !node.merge_config) node.merge_config.emplace();
     if (node.task_config && node.task_config->retry == model::Retry{}) node.task_config->retry.reset();

@@ -61,7 +61,7 @@ class ShapeCheck {
       binder_.report(place, ErrorCode::flow_missing_branch_edge,
                      fmt::format("no edge leads from {} to its branch target {}", base::quoted(graph_.node(node).id),
                                  base::quoted(target)),
-                     fmt::format("add `{{ id: …, source: {}, target: {} }}` to `edges`", graph_.node(node).id, target));
+                     fmt::format("add `{{ source: {}, target: {} }}` to `edges`", graph_.node(node).id, target));
     }
   }
 
@@ -102,7 +102,7 @@ class ShapeCheck {
             place, ErrorCode::flow_missing_parallel_edge,
             fmt::format("no edge leads from {} to its branch {}", base::quoted(graph_.node(node).id),
                         base::quoted(branches[i])),
-            fmt::format("add `{{ id: …, source: {}, target: {} }}` to `edges`", graph_.node(node).id, branches[i]));
+            fmt::format("add `{{ source: {}, target: {} }}` to `edges`", graph_.node(node).id, branches[i]));
       }
     }
     if (branches.empty() && list.kind == YamlKind::sequence) {
@@ -214,7 +214,7 @@ class ShapeCheck {
       if (!graph::find_loop_body(graph_, levels, edge).empty()) continue;
       binder_.report(
           find_place(root_, "edges", edge, {"is_loop_edge"}), ErrorCode::flow_loop_edge_without_loop,
-          fmt::format("{} does not close a loop: there is no path from {} to {}", base::quoted(graph_.edge(edge).id),
+          fmt::format("this edge does not close a loop: there is no path from {} to {}",
                       base::quoted(graph_.edge(edge).target), base::quoted(graph_.edge(edge).source)),
           "remove `is_loop_edge`, or point the edge at an earlier node");
     }
