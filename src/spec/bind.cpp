@@ -48,9 +48,13 @@ base::Problem& Binder::report_wrong(const YamlNode& node, std::string_view expec
   return report(node, codes_.wrong_type, fmt::format("expected {}, found {}", expected, node.kind_name()));
 }
 
-bool Binder::expect_mapping(const YamlNode& node) {
+bool Binder::expect_mapping(const YamlNode& node, std::vector<std::string> (*keys)()) {
   if (node.kind == YamlKind::mapping || node.is_null()) return true;
-  report_wrong(node, "a mapping");
+  base::Problem& problem = report_wrong(node, "a mapping");
+  std::vector<std::string> members;
+  for (const std::string& key : keys()) members.push_back(fmt::format("{}: …", key));
+  if (members.empty()) members.emplace_back("NAME: …");
+  problem.fix = fmt::format("write it as a mapping: {{ {} }}", base::join(members, ", "));
   return false;
 }
 
@@ -61,12 +65,18 @@ void Binder::report_unknown_word(const YamlNode& node, const EnumWords& words, c
   if (words.noun == "value") problem.message += fmt::format(" for {}", base::quoted(key_));
 }
 
-std::string Binder::report_unknown_key(const YamlNode& key, const std::vector<std::string>& known) {
+std::string Binder::report_unknown_key(const YamlNode& key, const std::vector<std::string>& known,
+                                       std::span<const KeySynonym> synonyms) {
   if (problems_.is_full()) {
     report(key, codes_.unknown_key, {});
     return {};
   }
   base::Problem& problem = report_unknown(key, codes_.unknown_key, "key", key.text, known);
+  const auto synonym = std::ranges::find(synonyms, key.text, &KeySynonym::written);
+  if (synonym != synonyms.end()) {
+    problem.hint = fmt::format("did you mean `{}`?", synonym->meant);
+    return std::string(synonym->meant);
+  }
   if (key.text == "<<") problem.fix = "merge keys are not part of YAML 1.2: use the whole block as an alias";
   return suggest(key.text, known).value_or("");
 }

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -114,7 +115,7 @@ class Binder {
 
   template <class T>
   void read(const YamlNode& node, std::map<std::string, T>& out) {
-    if (!expect_mapping(node)) return;
+    if (!expect_mapping(node, no_keys)) return;
     for (std::size_t i = 0; i < node.member_count(); ++i) {
       T value{};
       read_named(node.key(i), node.value(i), value);
@@ -125,7 +126,7 @@ class Binder {
   // A block that is left empty (`gate_config:`) is a mapping without members.
   template <json::DescribedStruct T>
   void read(const YamlNode& node, T& out) {
-    if (!expect_mapping(node)) return;
+    if (!expect_mapping(node, shape_keys<T>)) return;
     read_struct(node, node, out);
   }
 
@@ -133,7 +134,7 @@ class Binder {
   void read_named(const YamlNode& key, const YamlNode& value, T& out) {
     key_ = key.text;
     if constexpr (json::DescribedStruct<T>) {
-      if (expect_mapping(value)) read_struct(key, value, out);
+      if (expect_mapping(value, shape_keys<T>)) read_struct(key, value, out);
     } else {
       read(value, out);
     }
@@ -154,7 +155,8 @@ class Binder {
         read_named(key, node.value(i), out.*member.pointer);
       });
       if (known) continue;
-      if (std::string closest = report_unknown_key(key, keys); !closest.empty()) meant.push_back(std::move(closest));
+      std::string closest = report_unknown_key(key, keys, key_synonyms<T>);
+      if (!closest.empty()) meant.push_back(std::move(closest));
     }
     if (required_ == Required::ignore) return;
     for (const std::string_view name : required_keys<T>) {
@@ -176,10 +178,25 @@ class Binder {
     return keys;
   }
 
+  // The keys that show what a mapping of this type looks like: the required ones, else the first few.
+  template <class T>
+  static std::vector<std::string> shape_keys() {
+    constexpr std::size_t max_optional = 3;
+    std::vector<std::string> keys(required_keys<T>.begin(), required_keys<T>.end());
+    if (!keys.empty()) return keys;
+    keys = keys_of<T>();
+    keys.resize(std::min(keys.size(), max_optional));
+    return keys;
+  }
+
   void report_unknown_word(const YamlNode& node, const EnumWords& words, const std::vector<std::string>& known);
-  bool expect_mapping(const YamlNode& node);
-  // Returns the closest known key, or an empty string.
-  std::string report_unknown_key(const YamlNode& key, const std::vector<std::string>& known);
+  // The names are free.
+  static std::vector<std::string> no_keys() { return {}; }
+  // Reports a value that is not a mapping, with the shape that it should have.
+  bool expect_mapping(const YamlNode& node, std::vector<std::string> (*keys)());
+  // Returns the key that was probably meant, or an empty string.
+  std::string report_unknown_key(const YamlNode& key, const std::vector<std::string>& known,
+                                 std::span<const KeySynonym> synonyms = {});
   void report_missing(const YamlNode& owner, std::string_view name);
 
   const FileCodes& codes_;

@@ -55,6 +55,30 @@ inline constexpr std::array required_keys<model::Gate> = {"command"sv};
 template <>
 inline constexpr std::array required_keys<model::Notification> = {"on"sv};
 
+// A key that people write for another one whose name is too different for a spelling suggestion.
+struct KeySynonym {
+  std::string_view written;
+  std::string_view meant;
+};
+
+template <class T>
+inline constexpr std::array<KeySynonym, 0> key_synonyms{};
+
+template <>
+inline constexpr std::array key_synonyms<model::Edge> = {KeySynonym{"from", "source"}, KeySynonym{"to", "target"}};
+template <>
+inline constexpr std::array key_synonyms<model::TaskConfig> = {KeySynonym{"prompt", "task_template"},
+                                                               KeySynonym{"template", "task_template"}};
+template <>
+inline constexpr std::array key_synonyms<model::GateConfig> = {KeySynonym{"gate", "gate_type"}};
+template <>
+inline constexpr std::array key_synonyms<model::SubgraphConfig> = {KeySynonym{"workflow", "workflow_name"},
+                                                                   KeySynonym{"inputs", "input_mapping"},
+                                                                   KeySynonym{"outputs", "output_mapping"}};
+template <>
+inline constexpr std::array key_synonyms<model::HumanConfig> = {KeySynonym{"question", "title"},
+                                                                KeySynonym{"timeout", "expires"}};
+
 // The noun that messages use for an enum's values, and the code for an unknown one; by default that of the file.
 struct EnumWords {
   std::string_view noun = "value";
