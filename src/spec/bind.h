@@ -39,6 +39,9 @@ class Binder {
     read(node, out);
   }
 
+  // What was reported so far.
+  const base::Problems& problems() const noexcept { return problems_; }
+
   // The codes of this type of file.
   const FileCodes& codes() const noexcept { return codes_; }
 

@@ -84,8 +84,10 @@ void check_names(const model::Workflow& workflow, const YamlNode& root, Binder& 
   }
   // If no node has an id, every name would be unknown; the nodes' errors have been reported already.
   if (names.empty()) return;
+  // A name that matches no node then probably means a node whose own id is missing or used twice, which was reported.
+  const bool has_all_ids = names.size() == workflow.nodes.size();
   const auto check = [&](const YamlNode& place, base::ErrorCode code, const std::string& id) {
-    if (!id.empty() && !ids.contains(id)) binder.report_unknown(place, code, "node", id, names);
+    if (has_all_ids && !id.empty() && !ids.contains(id)) binder.report_unknown(place, code, "node", id, names);
   };
   for (std::size_t i = 0; i < workflow.edges.size(); ++i) {
     check(find_place(root, "edges", i, {"source"}), ErrorCode::flow_unknown_source, workflow.edges[i].source);
