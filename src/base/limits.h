@@ -34,6 +34,7 @@ inline constexpr std::size_t problems_kept = 100;
 inline constexpr std::size_t workflow_nodes = 20'000;
 inline constexpr std::size_t workflow_edges = 100'000;
 inline constexpr std::size_t workflow_loops = 5'000;
+inline constexpr std::size_t workflow_inputs = 100;
 inline constexpr std::size_t subgraph_depth = 8;
 inline constexpr std::size_t name_bytes = 128;
 // Maximum number of times that a loop edge may be taken.

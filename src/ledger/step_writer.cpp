@@ -253,8 +253,16 @@ void StepWriter::begin_child(StoredExecution& view, const engine::NewChild& chil
   }
   if (view.depth() + 1 > static_cast<int>(base::limits::subgraph_depth)) return fail("subgraphs are nested too deep");
   const auto loaded = executions_.workflows_.get(session(), *hash->as_string());
-  const std::int64_t number =
-      insert(*hash->as_string(), loaded->workflow, subgraphs, child.seeds, &view, &child, nullptr);
+  Value seeds = child.seeds;
+  if (loaded->workflow.inputs) {
+    // A mapping names only declared inputs; without one, all inputs of the node arrive.
+    auto checked = model::check_inputs(*loaded->workflow.inputs, seeds, model::Undeclared::drop);
+    if (!checked) {
+      return fail(fmt::format("{}: {}", base::quoted(child.workflow_name), checked.error().front().message));
+    }
+    seeds = std::move(*checked);
+  }
+  const std::int64_t number = insert(*hash->as_string(), loaded->workflow, subgraphs, seeds, &view, &child, nullptr);
   row.links.child = number;
   follow_ups_.push_back({number, engine::ExecutionStarted{}, std::nullopt});
 }

@@ -11,6 +11,7 @@
 #include "base/value.h"
 #include "model/approval.h"
 #include "model/describe.h"
+#include "model/workflow_input.h"
 
 // A graph of nodes as users write it (SPEC §3, S6 §1.1). The names of fields and enumerators are the YAML keys and
 // values.
@@ -212,6 +213,8 @@ struct Workflow {
   std::string name;
   std::optional<std::string> description;
   std::string version = "1.0.0";
+  // Unset: any inputs are accepted, unchecked (GRF-8).
+  std::optional<std::vector<WorkflowInput>> inputs;
   std::vector<Node> nodes;
   std::vector<Edge> edges;
   std::string entry_point;
@@ -220,6 +223,7 @@ struct Workflow {
   WorkflowConfig config;
   friend bool operator==(const Workflow&, const Workflow&) = default;
 };
-BOOST_DESCRIBE_STRUCT(Workflow, (), (id, name, description, version, nodes, edges, entry_point, exit_points, config))
+BOOST_DESCRIBE_STRUCT(Workflow, (),
+                      (id, name, description, version, inputs, nodes, edges, entry_point, exit_points, config))
 
 }  // namespace reeve::model

@@ -21,6 +21,8 @@ inline constexpr std::array<std::string_view, 0> required_keys{};
 template <>
 inline constexpr std::array required_keys<model::Workflow> = {"id"sv, "name"sv, "nodes"sv, "edges"sv, "entry_point"sv};
 template <>
+inline constexpr std::array required_keys<model::WorkflowInput> = {"name"sv};
+template <>
 inline constexpr std::array required_keys<model::Node> = {"id"sv, "type"sv};
 template <>
 inline constexpr std::array required_keys<model::Edge> = {"source"sv, "target"sv};
@@ -90,6 +92,8 @@ inline constexpr EnumWords enum_words{};
 
 template <>
 inline constexpr EnumWords enum_words<model::NodeType> = {"node type", base::ErrorCode::flow_unknown_node_type};
+template <>
+inline constexpr EnumWords enum_words<model::InputType> = {"input type"};
 template <>
 inline constexpr EnumWords enum_words<model::Operator> = {"operator", base::ErrorCode::flow_unknown_operator};
 template <>

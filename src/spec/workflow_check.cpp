@@ -24,9 +24,11 @@ const YamlNode& find_place(const YamlNode& root, std::string_view list, std::siz
 void check_workflow(const model::Workflow& workflow, const YamlNode& root, const WorkflowContext& context,
                     Binder& binder) {
   check_names(workflow, root, binder);
+  check_inputs(workflow, root, binder);
   check_node_configs(workflow, root, context, binder);
   check_conditions(workflow, root, binder);
   check_shape(workflow, root, binder);
+  check_template_names(workflow, root, binder);
   check_subgraphs(workflow, root, context, binder);
 }
 

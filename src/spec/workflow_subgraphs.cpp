@@ -1,8 +1,9 @@
 #include <algorithm>
+#include <set>
 
 #include "spec/workflow_check.h"
 
-// Subgraphs: existing, valid, not recursive, not too deep (GRF-1, GRF-11).
+// Subgraphs: existing, valid, not recursive, not too deep, given the inputs that they declare (GRF-1, GRF-8, GRF-11).
 namespace reeve::spec {
 
 namespace {
@@ -84,6 +85,35 @@ class SubgraphCheck {
   bool told_ = false;
 };
 
+// The child's `inputs:` against the node's `input_mapping`. Without a mapping, the child receives the node's inputs, of
+// which it keeps the declared ones; whether those arrive is checked when the node starts.
+void check_child_inputs(const YamlNode& block, const model::SubgraphConfig& subgraph, const model::Workflow& child,
+                        Binder& binder) {
+  const YamlNode* mapping = block.find("input_mapping");
+  if (!child.inputs || mapping == nullptr || mapping->kind != YamlKind::mapping) return;
+  if (subgraph.input_mapping.empty()) return;
+  std::vector<std::string> names;
+  for (const model::WorkflowInput& input : *child.inputs) names.push_back(input.name);
+  std::set<std::string> meant;
+  for (const auto& [target, _] : subgraph.input_mapping) {
+    if (std::ranges::find(names, target) == names.end()) meant.insert(binder.suggest(target, names).value_or(""));
+  }
+  for (const model::WorkflowInput& input : *child.inputs) {
+    const bool is_mapped = subgraph.input_mapping.contains(input.name) || meant.contains(input.name);
+    if (!model::is_required(input) || is_mapped) continue;
+    binder.report(*block.find_key("input_mapping"), ErrorCode::flow_missing_input,
+                  fmt::format("{} requires the input {}, which is not mapped", base::quoted(subgraph.workflow_name),
+                              base::quoted(input.name)),
+                  fmt::format("add `{}: …` to `input_mapping`", input.name));
+  }
+  for (std::size_t i = 0; i < mapping->member_count(); ++i) {
+    const YamlNode& target = mapping->key(i);
+    if (std::ranges::find(names, target.text) != names.end()) continue;
+    binder.report_unknown(target, ErrorCode::flow_unknown_input,
+                          fmt::format("input of {}:", base::quoted(subgraph.workflow_name)), target.text, names);
+  }
+}
+
 }  // namespace
 
 void check_subgraphs(const model::Workflow& workflow, const YamlNode& root, const WorkflowContext& context,
@@ -95,6 +125,9 @@ void check_subgraphs(const model::Workflow& workflow, const YamlNode& root, cons
     SubgraphCheck(context.catalog(), binder)
         .check(find_place(root, "nodes", i, {"subgraph_config", "workflow_name"}), workflow.id,
                subgraph->workflow_name);
+    const WorkflowCatalog::Entry* child = context.catalog().find(subgraph->workflow_name);
+    if (child == nullptr || child->errors > 0) continue;
+    check_child_inputs(find_place(root, "nodes", i, {"subgraph_config"}), *subgraph, child->workflow, binder);
   }
 }
 

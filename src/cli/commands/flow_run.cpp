@@ -15,6 +15,9 @@ tree shows each node, how long it takes and what it is waiting for; questions ca
 type a number and press Enter; text after the number becomes the comment. When piped, each change is a line
 of tab-separated fields: time, execution, node, status, note. With `--json`, the record is printed at the end.
 
+Inputs that the workflow declares are checked before anything starts. At a terminal, missing ones are asked for,
+unless `CI` or `REEVE_NO_INPUT` is set.
+
 An argument that is not a file names a project workflow (`.reeve/workflows`) by id, name or file name.
 
 Ctrl-C, like closing the terminal, stops watching; the execution continues. `reeve flow cancel` cancels it.

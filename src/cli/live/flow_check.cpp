@@ -70,21 +70,26 @@ bool has_config(const std::string& file) {
 
 }  // namespace
 
-base::Result<CheckedFlow> check_flow(const Call& call, const std::string& file) {
+base::Result<CheckedFlow> inspect_flow(const Call& call, const std::string& file) {
   if (find_host(call)) {
     client::Daemon daemon(daemon_place(call));
-    auto checked = project::is_workflow_file(file) ? check_text(daemon, file) : check_named(daemon, file);
-    if (!call.is_json)
-      print_aside("checked against the config of the daemon at {}\n", base::visible(daemon.place().host->url()));
-    return checked;
+    return project::is_workflow_file(file) ? check_text(daemon, file) : check_named(daemon, file);
   }
   auto loaded = project::load_workflow(file, project::Tools::wished);
   if (!loaded) return std::unexpected(std::move(loaded.error()));
-  if (!call.is_json && !has_config(file)) {
-    print_aside("note: no project config found; roles and gates were not checked\n");
-  }
   const graph::Graph graph(loaded->workflow);
   return CheckedFlow{.record = workflow_record(*loaded, graph), .warnings = std::move(loaded->warnings)};
+}
+
+base::Result<CheckedFlow> check_flow(const Call& call, const std::string& file) {
+  auto checked = inspect_flow(call, file);
+  if (call.is_json) return checked;
+  if (find_host(call)) {
+    print_aside("checked against the config of the daemon at {}\n", base::visible(daemon_place(call).host->url()));
+  } else if (checked && !has_config(file)) {
+    print_aside("note: no project config found; roles and gates were not checked\n");
+  }
+  return checked;
 }
 
 }  // namespace reeve::cli

@@ -12,8 +12,10 @@
 #include "cli/answer.h"
 #include "cli/connect.h"
 #include "cli/environment.h"
+#include "cli/live/ask_person.h"
 #include "cli/live/flow_changes.h"
 #include "cli/live/flow_follow.h"
+#include "cli/live/input_form.h"
 #include "cli/live/interrupt_message.h"
 #include "cli/live/question_notifier.h"
 #include "cli/live/trust_notice.h"
@@ -104,7 +106,12 @@ Value make_run_request(const Call& call, const std::string& file, const std::opt
   } else {
     request.set("workflow", Value::string(file));
   }
-  request.set("inputs", inputs_of(call));
+  Value inputs = inputs_of(call);
+  // Standard input that carries the workflow or the inputs cannot carry answers.
+  if (file != "-" && can_ask()) {
+    if (const auto declared = find_declared_inputs(call, file)) ask_inputs(call, *declared, inputs);
+  }
+  request.set("inputs", std::move(inputs));
   if (label) request.set("label", Value::string(*label));
   if (const auto phase = call.arguments.value("--phase")) request.set("phase_name", Value::string(*phase));
   request.set("metadata", read_pairs(call, "--meta"));
@@ -195,11 +202,11 @@ ExitCode start_and_follow(const Call& call, const StartTerms& terms) {
     }
     return ExitCode::done;
   } catch (const client::Refusal& refusal) {
-    const bool has_problems = refusal.is(terms.invalid) && !call.is_json;
-    if (!has_problems) throw;
+    const bool is_of_inputs = refusal.is(ErrorCode::flow_invalid_inputs);
+    if ((!refusal.is(terms.invalid) && !is_of_inputs) || call.is_json) throw;
     const Files files = is_elsewhere(daemon.place()) ? Files::elsewhere : Files::here;
-    return refuse(call, terms.invalid, refusal.message(), read_problems(refusal.document().find("errors"), files),
-                  "Nothing was started.");
+    return refuse(call, is_of_inputs ? ErrorCode::flow_invalid_inputs : terms.invalid, refusal.message(),
+                  read_problems(refusal.document().find("errors"), files), "Nothing was started.");
   }
 }
 

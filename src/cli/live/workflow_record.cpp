@@ -15,6 +15,7 @@ base::Value workflow_record(const spec::WorkflowFile& file, const graph::Graph& 
   record.set("version", Value::string(workflow.version));
   record.set("content_hash", Value::string(file.content_hash));
   record.set("entry_point", Value::string(workflow.entry_point));
+  record.set("inputs", json::to_value(workflow.inputs));
   record.set("nodes", Value::integer(static_cast<std::int64_t>(workflow.nodes.size())));
   record.set("edges", Value::integer(static_cast<std::int64_t>(workflow.edges.size())));
   Value analysis = json::to_value(graph::summarize(graph));

@@ -123,12 +123,45 @@ project::WorkflowPlace place_of(const wire::ExecutionRequest& request) {
   return place;
 }
 
+ErrorCode code_of(model::InputMistake::Kind kind) {
+  switch (kind) {
+    case model::InputMistake::Kind::unknown:
+      return ErrorCode::flow_unknown_input;
+    case model::InputMistake::Kind::missing:
+      return ErrorCode::flow_missing_input;
+    case model::InputMistake::Kind::bad_value:
+      break;
+  }
+  return ErrorCode::flow_bad_input;
+}
+
+// GRF-8: what the workflow declares is checked before anything starts. Without a declaration, anything is accepted.
+base::Result<Value> read_inputs(const model::Workflow& workflow, const wire::ExecutionRequest& request) {
+  Value given = request.inputs.value_or(Value::object());
+  if (!workflow.inputs) return given;
+  auto checked = model::check_inputs(*workflow.inputs, given, model::Undeclared::refuse);
+  if (checked) return std::move(*checked);
+  base::Problems problems;
+  for (model::InputMistake& mistake : checked.error()) {
+    const bool is_missing = mistake.kind == model::InputMistake::Kind::missing;
+    problems.add({.code = code_of(mistake.kind),
+                  .message = std::move(mistake.message),
+                  .hint = std::move(mistake.hint),
+                  .fix = is_missing ? fmt::format("--input {}=…", mistake.name) : std::string()});
+  }
+  return std::unexpected(std::move(problems));
+}
+
 void create(SharedExchange exchange) {
   refuse_from_inside(exchange, "start a workflow");
   const wire::ExecutionRequest request = decode_request(*exchange);
   const model::Config config = load_config_around(*exchange, request.project);
   auto gathered = project::gather_workflow(place_of(request), config);
   if (!gathered) return exchange->refuse(ErrorCode::flow_invalid, "the workflow is not valid", gathered.error());
+  auto inputs = read_inputs(gathered->file.workflow, request);
+  if (!inputs) {
+    return exchange->refuse(ErrorCode::flow_invalid_inputs, "the inputs do not match the workflow", inputs.error());
+  }
   admit_folder(request.project);
   runtime::ExecutionDriver::Start start{
       .execution = {.workflow = std::move(gathered->file.workflow), .hash = gathered->file.content_hash},
@@ -138,7 +171,7 @@ void create(SharedExchange exchange) {
     start.execution.subgraphs.emplace(
         name, ledger::NewExecution::Subgraph{.hash = file.content_hash, .workflow = std::move(file.workflow)});
   }
-  if (request.inputs) start.execution.inputs = *request.inputs;
+  start.execution.inputs = std::move(*inputs);
   start.execution.label = request.label;
   start.execution.phase_name = request.phase_name;
   start.execution.metadata = request.metadata;
@@ -328,25 +361,16 @@ std::vector<Operation> execution_operations(json::Schemas& schemas) {
            .query = {outputs_parameter()},
            .body = schemas.of_request<wire::ExecutionRequest>({"project"}),
            .replies = {{201, started}},
-           .errors = {ErrorCode::flow_invalid,
-                      ErrorCode::flow_not_found,
-                      ErrorCode::config_invalid,
-                      ErrorCode::project_moved,
-                      ErrorCode::execution_inside_run,
-                      ErrorCode::api_peer_gone,
-                      ErrorCode::git_no_commits,
-                      ErrorCode::git_unsafe_folder,
-                      ErrorCode::git_missing,
-                      ErrorCode::node_unknown_role,
-                      ErrorCode::node_no_tool,
-                      ErrorCode::node_bad_folder,
-                      ErrorCode::node_bad_template,
-                      ErrorCode::node_gate_cycle,
-                      ErrorCode::node_too_long,
-                      ErrorCode::node_unknown_name,
-                      ErrorCode::node_unknown_gate,
-                      ErrorCode::run_unknown_tool,
-                      ErrorCode::run_headless_unsupported,
+           .errors = {ErrorCode::flow_invalid,      ErrorCode::flow_invalid_inputs,
+                      ErrorCode::flow_not_found,    ErrorCode::config_invalid,
+                      ErrorCode::project_moved,     ErrorCode::execution_inside_run,
+                      ErrorCode::api_peer_gone,     ErrorCode::git_no_commits,
+                      ErrorCode::git_unsafe_folder, ErrorCode::git_missing,
+                      ErrorCode::node_unknown_role, ErrorCode::node_no_tool,
+                      ErrorCode::node_bad_folder,   ErrorCode::node_bad_template,
+                      ErrorCode::node_gate_cycle,   ErrorCode::node_too_long,
+                      ErrorCode::node_unknown_name, ErrorCode::node_unknown_gate,
+                      ErrorCode::run_unknown_tool,  ErrorCode::run_headless_unsupported,
                       ErrorCode::run_no_command},
            .idempotency = IdempotencyMode::change_then_answer},
           {.method = "GET",

@@ -42,6 +42,7 @@ WorkflowRecord make_workflow_record(const model::Workflow& workflow, const std::
   record.version = workflow.version;
   record.content_hash = content_hash;
   record.entry_point = workflow.entry_point;
+  record.inputs = workflow.inputs;
   record.nodes = static_cast<std::int64_t>(workflow.nodes.size());
   record.edges = static_cast<std::int64_t>(workflow.edges.size());
   record.definition = json::to_value(workflow, json::Defaults::omit);

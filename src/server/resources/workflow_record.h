@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/value.h"
 #include "graph/summary.h"
 #include "model/describe.h"
+#include "model/workflow_input.h"
 
 namespace reeve::server {
 
@@ -33,13 +35,15 @@ struct WorkflowRecord : graph::Summary {
   std::string version;
   std::string content_hash;
   std::string entry_point;
+  // The declared inputs (GRF-8); null if the workflow declares none and accepts any.
+  std::optional<std::vector<model::WorkflowInput>> inputs;
   std::int64_t nodes = 0;
   std::int64_t edges = 0;
   // As it would be written in a file, without default values.
   base::Value definition;
 };
 BOOST_DESCRIBE_STRUCT(WorkflowRecord, (graph::Summary),
-                      (workflow_id, workflow_name, description, version, content_hash, entry_point, nodes, edges,
-                       definition))
+                      (workflow_id, workflow_name, description, version, content_hash, entry_point, inputs, nodes,
+                       edges, definition))
 
 }  // namespace reeve::server
