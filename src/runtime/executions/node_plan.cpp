@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <ranges>
 #include <set>
 
 #include <fmt/format.h>
@@ -44,6 +45,32 @@ std::string list_names(const Value& inputs) {
     }
   }
   return base::join(names, ", ");
+}
+
+// Each value once: nodes that pass their inputs on add a `node.field` for every field, which would repeat every value
+// per node passed. Of names with the same value, the plain one stays, else that of the node that produced it, which is
+// the last.
+Value without_repeats(const Value& inputs) {
+  const Value::Object* members = inputs.as_object();
+  if (members == nullptr) return inputs;
+  std::map<std::string_view, std::vector<const Value*>> kept;
+  const auto keep = [&](std::string_view field, const Value& value) {
+    auto& known = kept[field];
+    const bool is_new = std::ranges::none_of(known, [&](const Value* other) { return *other == value; });
+    if (is_new) known.push_back(&value);
+    return is_new;
+  };
+  for (const base::Member& member : *members) {
+    if (member.key.find('.') == std::string::npos) keep(member.key, member.value);
+  }
+  Value::Object left;
+  for (const base::Member& member : *members | std::views::reverse) {
+    const std::size_t dot = member.key.find('.');
+    const bool stays = dot == std::string::npos || keep(std::string_view(member.key).substr(dot + 1), member.value);
+    if (stays) left.push_back(member);
+  }
+  std::ranges::reverse(left);
+  return Value::object(std::move(left));
 }
 
 std::vector<std::string> names_of(const std::map<std::string, model::Gate>& gates) {
@@ -180,7 +207,7 @@ std::expected<std::string, Error> expand(std::string_view text, const Value& inp
     if (piece.kind == model::TemplatePiece::Kind::text) {
       result += piece.text;
     } else if (piece.text == "input" && (input || inputs.find("input") == nullptr)) {
-      result += input ? *input : json::encode(inputs);
+      result += input ? *input : json::encode(without_repeats(inputs));
     } else if (const Value* found = engine::find_field(inputs, piece.text)) {
       result += show(*found);
     } else {
@@ -223,7 +250,8 @@ std::expected<RunPlan, Error> plan_task(const ExecutionSettings& settings, const
   const Value known = add_fields(inputs, fields);
   // `{input}` contains the node's inputs, without the task's own fields.
   const bool has_input = inputs.find("input") != nullptr;
-  auto input = expand(task.task_template, known, has_input ? std::nullopt : std::optional(json::encode(inputs)));
+  auto input = expand(task.task_template, known,
+                      has_input ? std::nullopt : std::optional(json::encode(without_repeats(inputs))));
   if (!input) return std::unexpected(input.error());
   *input += context_text(task, inputs);
   for (const TaskField& field : fields) {

@@ -18,8 +18,8 @@ namespace reeve::runtime {
 // The role without a tool: its tasks complete at once, with their inputs as output.
 inline constexpr std::string_view noop_role = model::noop_role;
 
-// `{input}` expands to all inputs as JSON, or to `input` if given. Errors: `node.bad_template`, `node.unknown_name`
-// (lists the available names).
+// `{input}` expands to all inputs as JSON, each value once, or to `input` if given. Errors: `node.bad_template`,
+// `node.unknown_name` (lists the available names).
 std::expected<std::string, base::Error> expand(std::string_view text, const base::Value& inputs,
                                                const std::optional<std::string>& input = {});
 

@@ -56,6 +56,17 @@ class NodePlan : public ::testing::Test {
   model::Node node_;
 };
 
+// GRF-8: nodes that pass their inputs on name every value again; a prompt contains each once.
+TEST(Expand, input_contains_each_value_once) {
+  EXPECT_EQ(expand("{input}", inputs_of(R"({"text":"A","ask.text":"A","fork.text":"A","a.text":"A","approved":true,)"
+                                        R"("ask.approved":true})")),
+            R"({"text":"A","approved":true})");
+  // A value that another one hides keeps the name of the node that produced it.
+  EXPECT_EQ(expand("{input}", inputs_of(R"({"text":"B","join.text":"A","a.text":"A","b.text":"B"})")),
+            R"({"text":"B","a.text":"A"})");
+  EXPECT_EQ(expand("{a.text}", inputs_of(R"({"text":"A","a.text":"A"})")), "A") << "single names stay available";
+}
+
 // GRF-8
 TEST(Expand, replaces_fields_and_unescapes_doubled_braces) {
   const Value inputs = inputs_of(R"({"goal": "a {b}", "n": 3, "plan.text": "flat", "deep": {"x": [1, null]}})");
