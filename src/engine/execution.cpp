@@ -194,7 +194,7 @@ void Decider::check_end() {
 }
 
 std::string Decider::describe_failure(const FailedNode& failed) const {
-  return fmt::format("{} failed: {}", base::quoted(graph_.node(failed.node).id), failed.error);
+  return fmt::format("{}, at node {}", failed.error, base::quoted(graph_.node(failed.node).id));
 }
 
 // GRF-7: of several failures, the first in file order, so that the reason is deterministic.

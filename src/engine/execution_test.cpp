@@ -176,7 +176,7 @@ edges:
       }
     }
     EXPECT_EQ(flow.status(), "failed");
-    EXPECT_EQ(flow.execution().reason(), "`a` failed: broken") << order[0] << order[1] << order[2];
+    EXPECT_EQ(flow.execution().reason(), "broken, at node `a`") << order[0] << order[1] << order[2];
   } while (std::ranges::next_permutation(order).found);
 }
 
@@ -187,7 +187,7 @@ TEST(Execution, rejecting_gate_fails_fast) {
   flow.execution().on(NodeBegan{flow.execution().index("lint")});
   const ExecutionDecision decision = flow.finish("test", not_passed, false);
   EXPECT_EQ(flow.status(), "failed");
-  EXPECT_EQ(flow.execution().reason(), "`test` failed: the gate did not pass");
+  EXPECT_EQ(flow.execution().reason(), "the gate did not pass, at node `test`");
   EXPECT_EQ(flow.status("lint"), "cancelled");
   EXPECT_EQ(flow.status("security"), "cancelled");
   EXPECT_EQ(flow.status("merge"), "cancelled");
@@ -515,7 +515,7 @@ TEST(Execution, a_subgraph_runs_as_a_child) {
   end.status = model::ExecutionStatus::failed;
   end.reason = "no luck";
   const ExecutionEvent failed = conclude_child(compiled, 0, compiled, end);
-  EXPECT_EQ(std::get<NodeFailed>(failed).error, "`other` failed: no luck");
+  EXPECT_EQ(std::get<NodeFailed>(failed).error, "no luck, in workflow `other`");
   execution.on(failed);
   EXPECT_EQ(execution.status(), model::ExecutionStatus::failed);
   const ExecutionDecision retried = execution.on(RetryRequested{});

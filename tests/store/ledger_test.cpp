@@ -203,7 +203,7 @@ TEST_P(LedgerTest, a_rejection_fails_the_execution) {
   ledger.decide(base::ApprovalId(1), no("ana"));
   const auto session = store_.open_bare();
   EXPECT_EQ(execution_status(*session, started.execution), "failed");
-  EXPECT_EQ(read_column(*session, "SELECT reason FROM executions"), "`review` failed: it was rejected\n");
+  EXPECT_EQ(read_column(*session, "SELECT reason FROM executions"), "it was rejected, at node `review`\n");
   expect_consistent(*session);
 }
 
@@ -239,7 +239,7 @@ TEST_P(LedgerTest, unanswered_question_expires) {
   }
   EXPECT_EQ(approval->status, model::ApprovalStatus::expired);
   const auto session = store_.open_bare();
-  EXPECT_EQ(read_column(*session, "SELECT reason FROM executions"), "`review` failed: its approval expired\n");
+  EXPECT_EQ(read_column(*session, "SELECT reason FROM executions"), "its approval expired, at node `review`\n");
   EXPECT_EQ(execution_status(*session, started.execution), "failed");
   EXPECT_EQ(read_column(*session, "SELECT kind FROM audit_log ORDER BY seq"), "approval_requested\napproval_expired\n");
   expect_consistent(*session);
@@ -301,7 +301,7 @@ TEST_P(LedgerTest, failed_child_fails_its_node_and_retry_resumes_it) {
   ledger.fail(claims_of(started.step).at(0), "no luck");
   const auto session = store_.open_bare();
   EXPECT_EQ(read_column(*session, "SELECT reason FROM executions ORDER BY number"),
-            "`inner` failed: `ask` failed: `work` failed: no luck\n`work` failed: no luck\n");
+            "no luck, at node `work`, in workflow `ask`, at node `inner`\nno luck, at node `work`\n");
   const auto again = claims_of(ledger.on(started.execution, engine::RetryRequested{}));
   ASSERT_EQ(again.size(), 1);
   EXPECT_EQ(again[0].execution, base::ExecutionId(2)) << "the child goes on, it does not begin anew";

@@ -21,12 +21,15 @@ using base::Value;
 using model::Run;
 using model::RunStatus;
 
+// The tool's own error comes first, because listings cut long texts; for a run that did not end by itself, the reason
+// of its end.
 std::string describe_failure(const Run& run) {
   std::string text = fmt::format("{} {}", run.tool_run_id.text(), base::spell(run.status));
   if (run.reason) text += ": " + *run.reason;
   if (run.exit_code && *run.exit_code != 0) text += fmt::format(" (exit code {})", *run.exit_code);
-  if (run.last_error && run.last_error != run.reason) text += ": " + *run.last_error;
-  return text;
+  if (!run.last_error || run.last_error == run.reason) return text;
+  const bool ended_itself = run.status == RunStatus::failed;
+  return ended_itself ? fmt::format("{}; {}", *run.last_error, text) : fmt::format("{}: {}", text, *run.last_error);
 }
 
 }  // namespace
