@@ -193,7 +193,10 @@ std::vector<Row> hide(std::vector<Row>& rows, std::size_t most) {
 std::string heading(const FlowPicture& picture, const std::vector<Row>& rows, const Style& style, WallTime now,
                     std::size_t columns) {
   const model::Execution& execution = picture.execution;
-  const auto done = std::ranges::count_if(rows, [](const Row& row) { return model::is_over(row.status); });
+  // A skipped node is not part of the work.
+  const auto skipped = std::ranges::count(rows, NodeStatus::skipped, &Row::status);
+  const auto total = std::ssize(rows) - skipped;
+  const auto done = std::ranges::count_if(rows, [](const Row& row) { return model::is_over(row.status); }) - skipped;
   const Look look = look_of(execution.status);
   std::string name = base::visible(execution.workflow_name);
   if (execution.label) name += fmt::format(" ({})", base::visible(*execution.label));
@@ -201,14 +204,14 @@ std::string heading(const FlowPicture& picture, const std::vector<Row>& rows, co
   const std::string sign(style.pick(look.sign, look.ascii));
   std::string status = fmt::format("{} {}", sign, base::spell(execution.status));
   const std::string span = span_text(execution_span(execution, now));
-  std::string rest = fmt::format("  {} of {} nodes  {}", done, rows.size(), span);
+  std::string rest = fmt::format("  {} of {} nodes  {}", done, total, span);
   constexpr std::size_t least_name = 8;
   const auto room_of_name = [&] {
     const std::size_t fixed = id.size() + 2 + 2 + base::display_width(status) + base::display_width(rest);
     return columns - std::min(columns, fixed);
   };
   // On a narrow terminal, name and status take precedence over details that the rows show too.
-  if (room_of_name() < least_name) rest = fmt::format("  {}/{}  {}", done, rows.size(), span);
+  if (room_of_name() < least_name) rest = fmt::format("  {}/{}  {}", done, total, span);
   if (room_of_name() < least_name) rest.clear();
   if (room_of_name() < least_name) status = sign;
   const std::size_t room = std::max<std::size_t>(room_of_name(), 1);

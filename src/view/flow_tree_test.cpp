@@ -45,6 +45,12 @@ FlowPicture chain(const std::vector<NodeStatus>& statuses) {
   return picture;
 }
 
+TEST(FlowTree, skipped_nodes_do_not_count) {
+  const FlowPicture picture =
+      chain({NodeStatus::completed, NodeStatus::skipped, NodeStatus::running, NodeStatus::pending});
+  EXPECT_THAT(flow_tree(picture, {}, now, {24, 80}).front(), HasSubstr("1 of 3 nodes"));
+}
+
 TEST(FlowTree, shows_durations_and_what_each_node_waits_for) {
   FlowPicture picture = chain({NodeStatus::completed, NodeStatus::running, NodeStatus::pending});
   picture.execution.nodes[0].completed_at = now - std::chrono::seconds(9);
