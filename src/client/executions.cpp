@@ -46,6 +46,7 @@ std::vector<ExecutionRecord> list_executions(Daemon& daemon, const ExecutionSele
   if (selection.label) question += fmt::format("label={}&", encode_part(*selection.label));
   if (selection.workflow) question += fmt::format("workflow={}&", encode_part(*selection.workflow));
   if (selection.project) question += fmt::format("project={}&", encode_part(*selection.project));
+  if (!selection.with_parts) question += "parts=0&";
   std::vector<ExecutionRecord> records;
   read_pages(daemon, question, limit, [&](const Value& item) { records.push_back(make_record(item)); });
   return records;

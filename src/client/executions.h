@@ -37,6 +37,8 @@ struct ExecutionSelection {
   std::optional<std::string> workflow = {};
   // The path of the only project to list.
   std::optional<std::string> project = {};
+  // Also the executions of subgraphs.
+  bool with_parts = true;
 };
 // Newest first, without nodes.
 std::vector<ExecutionRecord> list_executions(Daemon& daemon, const ExecutionSelection& selection, std::size_t limit);

@@ -92,6 +92,8 @@ struct Execution {
   std::vector<NodeExecution> nodes;
   std::optional<ExecutionParent> parent;
   NodeTally tally;
+  // Patches on its branch that are not in the user's checkout (ISO-3), with those of its subgraphs.
+  std::int64_t unapplied_patches = 0;
   // The inputs that it was started with.
   std::optional<base::Value> inputs;
   // Where it works and when its changes are applied: {"project", "base_commit", "apply"}.
@@ -104,6 +106,7 @@ struct Execution {
 };
 BOOST_DESCRIBE_STRUCT(Execution, (),
                       (execution_id, project, workflow_id, workflow_name, label, phase_name, metadata, status, reason,
-                       started_at, completed_at, nodes, parent, tally, inputs, config, paused_at, seen_at))
+                       started_at, completed_at, nodes, parent, tally, unapplied_patches, inputs, config, paused_at,
+                       seen_at))
 
 }  // namespace reeve::model

@@ -100,8 +100,12 @@ std::vector<Execution> list_executions(Session& session, const ExecutionFilter& 
                  {"workflow", filter.workflow},
                  {"start", filter.workflow_start},
                  {"project", filter.project},
+                 {"parts", filter.with_parts ? 1 : 0},
                  {"most", filter.most}},
-                [&](const Row& row) { found.push_back(read_execution(row)); });
+                [&](const Row& row) {
+                  found.push_back(read_execution(row));
+                  found.back().unapplied_patches = row.integer(19);
+                });
   return found;
 }
 
@@ -111,6 +115,7 @@ std::optional<Execution> find_execution(Session& session, base::ExecutionId id, 
     found = read_execution(row);
     found->inputs = find_json(row, 19);
     found->config = config_facts(find_json(row, 20));
+    found->unapplied_patches = row.integer(21);
   });
   if (!found || detail == NodeDetail::none) return found;
   const Sql statement = detail == NodeDetail::all ? Sql::execution_nodes : Sql::execution_nodes_brief;

@@ -24,6 +24,8 @@ struct ExecutionFilter {
   std::optional<base::ExecutionId> before = {};
   // The path of a project.
   std::optional<std::string> project = {};
+  // Also the executions of subgraphs.
+  bool with_parts = true;
   std::int64_t most = 50;
 };
 // Newest first, without nodes, inputs and config.

@@ -168,7 +168,7 @@ TEST_F(Examples, subgraph_writes_two_articles) {
   open("subgraph");
   EXPECT_EQ(play(), "Everybody talks about the harvest. Everybody talks about the weather.\n");
   EXPECT_EQ(execution("EX-1").at("status"), "completed");
-  EXPECT_EQ(testing::lines_of(reeve({"flow", "list"}).out).size(), 3U);
+  EXPECT_EQ(testing::lines_of(reeve({"flow", "list", "--parts"}).out).size(), 3U);
 }
 
 // PIP-1, PIP-3

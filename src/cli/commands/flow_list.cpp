@@ -33,7 +33,8 @@ ExitCode run(const Call& call) {
   const client::ExecutionSelection selection{.statuses = call.arguments.values("--status"),
                                              .label = call.arguments.value("--label"),
                                              .workflow = call.arguments.value("--workflow"),
-                                             .project = scope.find_path(daemon)};
+                                             .project = scope.find_path(daemon),
+                                             .with_parts = call.arguments.has("--parts")};
   std::vector<model::Execution> executions;
   base::Value::Array wire;
   const auto list = [&](const std::optional<std::string>& project, std::size_t most) {
@@ -90,8 +91,9 @@ Command make_flow_list() {
       .summary = "List workflow executions, newest first",
       .about =
           R"(Lists the executions of all projects; those of the current folder's project come first, and those that are
-waiting for you before the others. Executions of subgraphs are listed too, with the node that
-started them. When piped, each line has these tab-separated fields: id, status, workflow, label, start,
+waiting for you before the others. A completed execution whose changes are not yet in your checkout says so:
+`reeve flow diff` shows them, `reeve flow apply` applies them. Executions of subgraphs belong to the one that
+started them; `--parts` lists them too, with the node that started them. When piped, each line has these tab-separated fields: id, status, workflow, label, start,
 duration in milliseconds, note, path of the project. The duration runs from start to end and includes the time spent waiting for
 people and for `flow retry`; `reeve flow show` tells how much of it was spent in runs.)",
       .examples = {{"reeve flow list", "the last 20"},
@@ -106,6 +108,7 @@ people and for `flow retry`; `reeve flow show` tells how much of it was spent in
                                .is_repeatable = true},
                               {.name = "--label", .value = "TEXT", .help = "only this label"},
                               {.name = "--workflow", .value = "NAME", .help = "only this workflow, by id or name"},
+                              {.name = "--parts", .help = "also list the executions of subgraphs"},
                               {.name = "--limit", .value = "N", .help = "maximum number to list (default 20)"}}),
       .run = run,
   };

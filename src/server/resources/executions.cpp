@@ -203,6 +203,7 @@ void list(SharedExchange exchange) {
                 .workflow = exchange->query("workflow"),
                 .before = parse_cursor<ExecutionId>(*exchange),
                 .project = parse_project_filter(*exchange),
+                .with_parts = exchange->query("parts").value_or("1") != "0",
                 .most = exchange->query_integer("limit", listed_by_default, 1, max_listed)},
             Listing{&runtime::Queries::list_executions,
                     [](const Execution& execution) { return execution.execution_id; }, list_item});
@@ -383,7 +384,8 @@ std::vector<Operation> execution_operations(json::Schemas& schemas) {
                                      "only executions with these statuses"),
                      text_parameter("label", "only executions with this label"),
                      text_parameter("workflow", "only executions of the workflow with this id or name"),
-                     project_filter(), limit_parameter(), cursor_parameter()},
+                     project_filter(), flag_parameter("parts", "0: without the executions of subgraphs"),
+                     limit_parameter(), cursor_parameter()},
            .replies = {{200, page_of(schemas, "ExecutionPage", summary)}}},
           {.method = "GET",
            .path = "/api/executions/{id}",
