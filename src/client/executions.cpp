@@ -68,8 +68,8 @@ ExecutionRecord resume_execution(Daemon& daemon, base::ExecutionId id) {
   return make_record(daemon.post(path_of(id, "/resume"), Value::object()));
 }
 
-ExecutionRecord retry_execution(Daemon& daemon, base::ExecutionId id) {
-  return make_record(daemon.post(path_of(id, "/retry"), Value::object()));
+ExecutionRecord retry_execution(Daemon& daemon, base::ExecutionId id, const Value& correction) {
+  return make_record(daemon.post(path_of(id, "/retry"), correction));
 }
 
 ExecutionRecord wait_execution(Daemon& daemon, base::ExecutionId id, Until until, base::Milliseconds time) {

@@ -47,7 +47,8 @@ ExecutionRecord cancel_execution(Daemon& daemon, base::ExecutionId id, const std
 void dismiss_execution(Daemon& daemon, base::ExecutionId id);
 ExecutionRecord pause_execution(Daemon& daemon, base::ExecutionId id);
 ExecutionRecord resume_execution(Daemon& daemon, base::ExecutionId id);
-ExecutionRecord retry_execution(Daemon& daemon, base::ExecutionId id);
+// `correction`: {"source", "file", "inputs"}, each optional.
+ExecutionRecord retry_execution(Daemon& daemon, base::ExecutionId id, const base::Value& correction);
 // Returns the record once `until` is reached, or the current one after the timeout.
 ExecutionRecord wait_execution(Daemon& daemon, base::ExecutionId id, Until until, base::Milliseconds time);
 

@@ -64,6 +64,8 @@ class Decider {
   // Cancelled because another branch was first (GRF-10): its edges are decided, and nothing waits for it.
   bool was_given_up(NodeIndex node);
   void restart(NodeIndex node);
+  // Decides the edges that a correction has added to nodes that ended before.
+  void settle_added_edges();
 
   // --- nodes ---
 
@@ -93,6 +95,7 @@ class Decider {
   bool is_taken(EdgeIndex index);
   void propagate();
   void settle(NodeIndex node);
+  void decide_edges(NodeIndex node);
   // GRF-4. A node past `pending` ignores later edges.
   void consider(NodeIndex node);
 

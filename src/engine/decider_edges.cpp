@@ -52,8 +52,12 @@ void Decider::propagate() {
 }
 
 void Decider::settle(NodeIndex node) {
+  if (state(node).status == NodeStatus::completed && try_loops(node)) return;
+  decide_edges(node);
+}
+
+void Decider::decide_edges(NodeIndex node) {
   const bool is_completed = state(node).status == NodeStatus::completed;
-  if (is_completed && try_loops(node)) return;
   std::vector<NodeIndex> targets;
   for (const EdgeIndex outgoing : graph_.outgoing(node)) {
     if (!graph_.is_loop(outgoing)) targets.push_back(graph_.target(outgoing));

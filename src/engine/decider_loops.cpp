@@ -30,14 +30,18 @@ bool Decider::handle(const RetryRequested& event) {
     touch(node).error.reset();
     reopen(node);
     // A node that had started restarts with the same inputs; the others wait for their edges again.
-    if (!state(node).inputs.is_null()) {
+    const bool collects_again = std::ranges::find(event.fresh_inputs, node) != event.fresh_inputs.end();
+    if (!state(node).inputs.is_null() && !collects_again) {
       restart(node);
     } else {
+      state(node).inputs = Value();
       move(node, NodeStatus::pending);
       pending.push_back(node);
     }
   }
+  if (event.is_corrected) settle_added_edges();
   for (const NodeIndex node : pending) {
+    if (state(node).status != NodeStatus::pending) continue;
     if (node == workflow_.entry()) {
       make_ready(node, {});
     } else if (state(node).edges_decided > 0) {
@@ -45,6 +49,15 @@ bool Decider::handle(const RetryRequested& event) {
     }
   }
   return goes_on;
+}
+
+void Decider::settle_added_edges() {
+  for (NodeIndex node = 0; node < graph_.node_count(); ++node) {
+    const bool has_open = std::ranges::any_of(graph_.outgoing(node), [&](EdgeIndex index) {
+      return !graph_.is_loop(index) && edge(index).state == EdgeState::open;
+    });
+    if (has_open && model::is_over(state(node).status)) decide_edges(node);
+  }
 }
 
 bool Decider::was_given_up(NodeIndex node) {

@@ -141,6 +141,10 @@ struct CancelRequested {
 struct RetryRequested {
   // Retried with its parent execution, even if it was cancelled with the parent (GRF-11).
   bool is_part = false;
+  // The view has a corrected workflow (engine/correction.h): edges that were added to nodes that have ended are
+  // decided, and these nodes collect their inputs again.
+  bool is_corrected = false;
+  std::vector<graph::NodeIndex> fresh_inputs = {};
 };
 // A worker has free slots (Moment::room) for ready nodes.
 struct RoomOffered {};

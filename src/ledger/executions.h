@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -77,6 +78,19 @@ struct WorkerCapacity {
   std::string host = {};
 };
 
+// What a person corrects before a failed execution continues (GRF-14).
+struct WorkflowCorrection {
+  // Nothing: the workflow stays.
+  std::optional<model::Workflow> workflow = {};
+  // Targets of its subgraphs; those that the execution already has stay as they are.
+  std::map<std::string, NewExecution::Subgraph> subgraphs = {};
+  // Put over the inputs that the execution was started with.
+  std::optional<base::Value> inputs = {};
+  std::string by = {};
+  // spec::hash_content().
+  std::function<std::string(const model::Workflow&)> hash = {};
+};
+
 // The results of a step besides its changes.
 struct StepResult {
   // Root executions that ended; the end of a subgraph is reported to its node.
@@ -112,6 +126,12 @@ class Executions {
   // Applies an event to an execution. Throws `execution.not_found`.
   void step(Transaction& transaction, base::ExecutionId execution, const engine::ExecutionEvent& event,
             const WorkerCapacity& worker, StepResult& result, const std::optional<ExecutionTickets>& tickets = {});
+
+  // Stores the corrected workflow as a new version, links it to the execution and records the correction. Returns the
+  // event with which it continues. Errors: `execution.not_found`, `execution.not_failed`, `execution.not_correctable`,
+  // `flow.invalid_inputs`.
+  engine::RetryRequested correct(Transaction& transaction, base::ExecutionId execution,
+                                 const WorkflowCorrection& correction);
 
   // A claimed node ended. Stale if the claim is no longer current: the node was cancelled, taken over, or is at another
   // attempt.

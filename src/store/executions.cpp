@@ -76,6 +76,8 @@ std::optional<base::Value> config_facts(const std::optional<base::Value>& stored
     const base::Value* found = stored->find(key);
     facts.set(key, found != nullptr ? *found : base::Value());
   }
+  // What was corrected before a retry (GRF-14).
+  if (const base::Value* corrections = stored->find("corrections")) facts.set("corrections", *corrections);
   // For an execution imported from another program (STO-2).
   if (const base::Value* origin = stored->find("imported_from")) facts.set("imported_from", *origin);
   return facts;

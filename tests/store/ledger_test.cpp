@@ -295,6 +295,56 @@ TEST_P(LedgerTest, a_subgraph_is_an_execution_of_its_own) {
   expect_consistent(*session);
 }
 
+// GRF-14: the corrected version replaces the first one and continues where that failed.
+TEST_P(LedgerTest, corrected_workflow_continues_with_added_nodes) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(make_chain(2)));
+  const auto claims = claims_of(ledger.finish(claims_of(started.step).at(0)));
+  ledger.fail(claims.at(0));
+  WorkflowCorrection correction{.workflow = make_chain(4), .by = "ana", .hash = spec::hash_content};
+  correction.workflow->id = make_chain(2).id;
+  correction.workflow->nodes[1].task_config->task_template = "better";
+  StepResult result = ledger->call([&](Transaction& transaction) {
+    StepResult step;
+    const engine::RetryRequested retry = ledger->executions().correct(transaction, started.execution, correction);
+    ledger->executions().step(transaction, started.execution, retry, ledger.worker(), step);
+    return step;
+  });
+  for (int i = 1; i < 4; ++i) {
+    const auto next = claims_of(result);
+    ASSERT_EQ(next.size(), 1) << i;
+    EXPECT_EQ(next[0].node, static_cast<graph::NodeIndex>(i));
+    result = ledger.finish(next[0]);
+  }
+  const auto session = store_.open_bare();
+  EXPECT_EQ(execution_status(*session, started.execution), "completed");
+  EXPECT_EQ(node_statuses(*session, started.execution), "n0 completed, n1 completed, n2 completed, n3 completed");
+  EXPECT_EQ(read_column(*session, "SELECT count(*) FROM workflows"), "2\n");
+  EXPECT_THAT(read_column(*session, "SELECT config FROM executions"),
+              ::testing::AllOf(::testing::HasSubstr("\"by\":\"ana\""),
+                               ::testing::HasSubstr(spec::hash_content(make_chain(2)))));
+  expect_consistent(*session);
+}
+
+// What is refused changes nothing.
+TEST_P(LedgerTest, refused_correction_stores_nothing) {
+  TestLedger ledger(store_);
+  const auto started = ledger.start(make_execution(make_chain(2)));
+  ledger.fail(claims_of(ledger.finish(claims_of(started.step).at(0))).at(0));
+  WorkflowCorrection correction{.workflow = make_chain(2), .by = "ana", .hash = spec::hash_content};
+  correction.workflow->nodes[0].task_config->task_template = "other";
+  EXPECT_EQ(code_of([&] {
+              ledger->call([&](Transaction& transaction) {
+                ledger->executions().correct(transaction, started.execution, correction);
+              });
+            }),
+            "execution.not_correctable");
+  const auto session = store_.open_bare();
+  EXPECT_EQ(execution_status(*session, started.execution), "failed");
+  EXPECT_EQ(read_column(*session, "SELECT count(*) FROM workflows"), "1\n");
+  expect_consistent(*session);
+}
+
 TEST_P(LedgerTest, failed_child_fails_its_node_and_retry_resumes_it) {
   TestLedger ledger(store_);
   const auto started = ledger.start(make_outer());

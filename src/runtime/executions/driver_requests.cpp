@@ -61,6 +61,29 @@ std::optional<Error> explain_no_retry(Transaction& transaction, base::ExecutionI
                    : fmt::format("start a new one: reeve flow run {}", found->workflow_id));
 }
 
+// What the execution was set up with must also do for the corrected workflow.
+std::optional<Error> check_correction(const ExecutionSettings& settings, const ledger::WorkflowCorrection& correction) {
+  if (!correction.workflow) return std::nullopt;
+  std::vector<const model::Workflow*> workflows = {&*correction.workflow};
+  for (const auto& [_, subgraph] : correction.subgraphs) workflows.push_back(&subgraph.workflow);
+  const auto refuse = [](std::string why) {
+    return Error(ErrorCode::execution_not_correctable, std::move(why) + ". Nothing changed.",
+                 "start a new execution: reeve flow run");
+  };
+  for (const model::Workflow* workflow : workflows) {
+    if (auto error = check_plans(settings, *workflow)) return error;
+    const auto sandbox = model::find_gate_sandbox(settings.tools, settings.roles, *workflow);
+    if (sandbox == model::Sandbox::guard && settings.gate_sandbox != model::Sandbox::guard) {
+      return refuse(
+          "the corrected workflow uses a sandboxed tool, but the gates of this execution run without a sandbox");
+    }
+    if (settings.worktree.remote && std::ranges::any_of(workflow->nodes, &model::Node::apply)) {
+      return refuse("the execution may move between machines, so no node can have `apply: true`");
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void ExecutionDriver::start(Start start, Answer<Started> answer) {
@@ -143,16 +166,15 @@ void ExecutionDriver::store_start(std::shared_ptr<Start> start, std::vector<std:
       });
 }
 
-void ExecutionDriver::step(base::ExecutionId execution, engine::ExecutionEvent event, Error refusal,
-                           Answer<base::ExecutionId> answer) {
-  const bool is_retry = std::holds_alternative<engine::RetryRequested>(event);
-  const auto decide = [execution, event = std::move(event), is_retry, refusal, worker = capacity(0),
+void ExecutionDriver::step(base::ExecutionId execution, RequestedStep requested, Answer<base::ExecutionId> answer) {
+  const bool is_retry = requested.is_retry;
+  const auto decide = [execution, requested = std::move(requested), worker = capacity(0),
                        &ledger = context_.ledger](Transaction& transaction) {
     StepResult result;
-    if (is_retry) refuse_part(transaction, execution);
-    ledger.executions().step(transaction, execution, event, worker, result);
-    if (result.is_stale) throw is_retry ? explain_no_retry(transaction, execution).value_or(refusal) : refusal;
-    return result;
+    if (requested.is_retry) refuse_part(transaction, execution);
+    ledger.executions().step(transaction, execution, requested.make(transaction), worker, result);
+    if (!result.is_stale) return result;
+    throw requested.is_retry ? explain_no_retry(transaction, execution).value_or(requested.refusal) : requested.refusal;
   };
   // Opened first: if the daemon dies in between, the execution is merely cleaned up once more.
   auto is_reopened = std::make_shared<bool>(false);
@@ -177,19 +199,45 @@ void ExecutionDriver::step(base::ExecutionId execution, engine::ExecutionEvent e
 }
 
 void ExecutionDriver::cancel(base::ExecutionId execution, std::string reason, Answer<base::ExecutionId> answer) {
-  step(execution, engine::CancelRequested{std::move(reason)},
-       Error(ErrorCode::execution_over, fmt::format("{} has already ended. Nothing changed.", execution.text())),
+  step(execution,
+       {.make = [reason = std::move(reason)](Transaction&) { return engine::CancelRequested{reason}; },
+        .refusal =
+            Error(ErrorCode::execution_over, fmt::format("{} has already ended. Nothing changed.", execution.text()))},
        std::move(answer));
 }
 
 void ExecutionDriver::retry(base::ExecutionId execution, Answer<base::ExecutionId> answer) {
+  retry_with(execution, nullptr, std::move(answer));
+}
+
+void ExecutionDriver::retry(base::ExecutionId execution, ledger::WorkflowCorrection correction,
+                            Answer<base::ExecutionId> answer) {
+  const auto shared = std::make_shared<const ledger::WorkflowCorrection>(std::move(correction));
+  settings_.read(execution,
+                 [this, execution, shared, answer](const std::expected<StoredSettings::Place, Error>& place) {
+                   if (!place) return answer(std::unexpected(place.error()));
+                   if (auto error = check_correction(*place->settings, *shared)) return answer(std::unexpected(*error));
+                   retry_with(execution, shared, answer);
+                 });
+}
+
+void ExecutionDriver::retry_with(base::ExecutionId execution,
+                                 const std::shared_ptr<const ledger::WorkflowCorrection>& correction,
+                                 Answer<base::ExecutionId> answer) {
   if (cleanup_.is_running(execution)) {
     // Its worktrees are being removed: work started now would lose them.
-    return cleanup_.when_over(execution, [this, execution, answer] { retry(execution, answer); });
+    return cleanup_.when_over(execution,
+                              [this, execution, correction, answer] { retry_with(execution, correction, answer); });
   }
-  step(execution, engine::RetryRequested{},
-       Error(ErrorCode::execution_not_failed, fmt::format("{} has no failed node to retry", execution.text()),
-             "only a failed execution can be retried; `reeve flow run` starts a new one"),
+  const auto make = [execution, correction, &ledger = context_.ledger](Transaction& transaction) {
+    return correction ? ledger.executions().correct(transaction, execution, *correction) : engine::RetryRequested{};
+  };
+  step(execution,
+       {.is_retry = true,
+        .make = make,
+        .refusal =
+            Error(ErrorCode::execution_not_failed, fmt::format("{} has no failed node to retry", execution.text()),
+                  "only a failed execution can be retried; `reeve flow run` starts a new one")},
        std::move(answer));
 }
 

@@ -54,6 +54,9 @@ class ExecutionDriver {
   void pause(base::ExecutionId execution, bool is_paused, std::string by, Answer<base::ExecutionId> answer);
   // GRF-14. Errors: `execution.not_found`, `execution.not_failed`, `execution.is_part`.
   void retry(base::ExecutionId execution, Answer<base::ExecutionId> answer);
+  // The same after a correction. The caller has validated the workflow; its tools, roles and gates must be among those
+  // that the execution was started with. Errors: also those of check_plans() and Executions::correct().
+  void retry(base::ExecutionId execution, ledger::WorkflowCorrection correction, Answer<base::ExecutionId> answer);
 
   // Performs the actions of a committed step (ledger/executions.h), made by this driver or by an answer to a question.
   void perform(const ledger::StepResult& result);
@@ -80,8 +83,15 @@ class ExecutionDriver {
  private:
   // In driver_requests.cpp.
   void store_start(std::shared_ptr<Start> start, std::vector<std::string> dirty, Answer<Started> answer);
-  void step(base::ExecutionId execution, engine::ExecutionEvent event, base::Error refusal,
-            Answer<base::ExecutionId> answer);
+  // The event of a request, made within the transaction.
+  struct RequestedStep {
+    bool is_retry = false;
+    std::function<engine::ExecutionEvent(ledger::Transaction&)> make;
+    base::Error refusal;
+  };
+  void step(base::ExecutionId execution, RequestedStep requested, Answer<base::ExecutionId> answer);
+  void retry_with(base::ExecutionId execution, const std::shared_ptr<const ledger::WorkflowCorrection>& correction,
+                  Answer<base::ExecutionId> answer);
 
   void pause_runs(base::ExecutionId execution, bool is_paused, const std::string& by,
                   const std::vector<model::Run>& runs, const Answer<base::ExecutionId>& answer);

@@ -20,6 +20,8 @@ std::vector<Operation> stdin_operations(json::Schemas& schemas);
 std::vector<Operation> approval_operations(json::Schemas& schemas);
 std::vector<Operation> execution_operations(json::Schemas& schemas);
 std::vector<Operation> execution_view_operations(json::Schemas& schemas);
+// Parts of execution_operations().
+std::vector<Operation> execution_retry_operations(json::Schemas& schemas);
 std::vector<Operation> pipeline_operations(json::Schemas& schemas);
 std::vector<Operation> patch_operations(json::Schemas& schemas);
 std::vector<Operation> project_operations(json::Schemas& schemas);

@@ -1,6 +1,8 @@
 #include "store/executions.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,13 +20,39 @@
 #include "server/request/long_poll.h"
 #include "server/resources/contract.h"
 #include "server/resources/execution_parameters.h"
+#include "server/resources/execution_record.h"
 #include "server/resources/listing.h"
 #include "server/resources/own_project.h"
-#include "server/resources/pipelines.h"
 #include "wire/execution_request.h"
 
 // /api/executions
 namespace reeve::server {
+
+namespace {
+
+store::NodeDetail detail_of(const Exchange& exchange) {
+  return exchange.query("outputs").value_or("1") == "0" ? store::NodeDetail::brief : store::NodeDetail::all;
+}
+
+}  // namespace
+
+void send_execution(SharedExchange exchange, base::ExecutionId id, int status, std::optional<base::Member> more) {
+  exchange->daemon.queries().get_execution(
+      id, detail_of(*exchange),
+      [exchange, status, more = std::move(more)](std::expected<model::Execution, base::Error> execution) {
+        if (!execution) return exchange->refuse(execution.error());
+        base::Value record = json::to_value(*execution);
+        if (more) record.set(more->key, more->value);
+        exchange->send(status, record);
+      });
+}
+
+std::function<void(std::expected<base::ExecutionId, base::Error>)> answer_with_execution(SharedExchange exchange) {
+  return [exchange](std::expected<base::ExecutionId, base::Error> id) {
+    if (!id) return exchange->refuse(id.error());
+    send_execution(exchange, *id, 200);
+  };
+}
 
 namespace {
 
@@ -38,28 +66,6 @@ using store::NodeDetail;
 constexpr auto finish_pause = std::chrono::milliseconds(20);
 constexpr std::size_t longest_label = 255;
 constexpr std::size_t longest_reason = 4'096;
-
-NodeDetail detail_of(const Exchange& exchange) {
-  return exchange.query("outputs").value_or("1") == "0" ? NodeDetail::brief : NodeDetail::all;
-}
-
-// The current record, with additional members.
-void send_record(SharedExchange exchange, ExecutionId id, int status, std::optional<base::Member> more = {}) {
-  exchange->daemon.queries().get_execution(
-      id, detail_of(*exchange), [exchange, status, more = std::move(more)](std::expected<Execution, Error> execution) {
-        if (!execution) return exchange->refuse(execution.error());
-        Value record = json::to_value(*execution);
-        if (more) record.set(more->key, more->value);
-        exchange->send(status, record);
-      });
-}
-
-auto answer_with(SharedExchange exchange, int status) {
-  return [exchange, status](std::expected<ExecutionId, Error> id) {
-    if (!id) return exchange->refuse(id.error());
-    send_record(exchange, *id, status);
-  };
-}
 
 void check_metadata(const std::map<std::string, std::string>& metadata) {
   constexpr std::size_t most = 64;
@@ -182,7 +188,7 @@ void create(SharedExchange exchange) {
   exchange->daemon.driver().start(std::move(start), [exchange](std::expected<Started, Error> started) {
     if (!started) return exchange->refuse(started.error());
     // Uncommitted changes are not included, and the caller must know that.
-    send_record(exchange, started->execution, 201, base::Member{"dirty", json::to_value(started->dirty)});
+    send_execution(exchange, started->execution, 201, base::Member{"dirty", json::to_value(started->dirty)});
   });
 }
 
@@ -209,7 +215,7 @@ void list(SharedExchange exchange) {
                     [](const Execution& execution) { return execution.execution_id; }, list_item});
 }
 
-void show(SharedExchange exchange) { send_record(exchange, exchange->execution_id(), 200); }
+void show(SharedExchange exchange) { send_execution(exchange, exchange->execution_id(), 200); }
 
 void cancel(SharedExchange exchange) {
   const ExecutionId id = exchange->execution_id();
@@ -221,43 +227,19 @@ void cancel(SharedExchange exchange) {
     const std::string_view words = base::truncate_utf8(*why->as_string(), longest_reason);
     if (!words.empty()) reason += fmt::format(": {}", words);
   }
-  exchange->daemon.driver().cancel(id, std::move(reason), answer_with(exchange, 200));
+  exchange->daemon.driver().cancel(id, std::move(reason), answer_with_execution(exchange));
 }
 
 void pause(SharedExchange exchange) {
   const ExecutionId id = exchange->execution_id();
   refuse_from_inside(exchange, fmt::format("pause {}", id.text()));
-  exchange->daemon.driver().pause(id, true, exchange->actor(), answer_with(exchange, 200));
+  exchange->daemon.driver().pause(id, true, exchange->actor(), answer_with_execution(exchange));
 }
 
 void resume(SharedExchange exchange) {
   const ExecutionId id = exchange->execution_id();
   refuse_from_inside(exchange, fmt::format("resume {}", id.text()));
-  exchange->daemon.driver().pause(id, false, exchange->actor(), answer_with(exchange, 200));
-}
-
-// STO-2: another program ran it, with unknown tools and files.
-void refuse_imported(const Execution& execution) {
-  const Value* origin = execution.config ? execution.config->find("imported_from") : nullptr;
-  if (origin == nullptr || origin->as_string() == nullptr) return;
-  throw Error(ErrorCode::execution_imported,
-              fmt::format("{} was imported from {} and cannot be retried", execution.execution_id.text(),
-                          base::quoted(*origin->as_string())),
-              "start it again with `reeve flow run` or `reeve pipeline start`");
-}
-
-void retry(SharedExchange exchange) {
-  const ExecutionId id = exchange->execution_id();
-  refuse_from_inside(exchange, fmt::format("retry {}", id.text()));
-  exchange->daemon.queries().get_execution(
-      id, NodeDetail::brief, [exchange](const std::expected<Execution, Error>& execution) {
-        exchange->go_on([&] {
-          if (!execution) throw execution.error();
-          refuse_imported(*execution);
-          refuse_rejected_pipeline(*execution);
-          exchange->daemon.driver().retry(execution->execution_id, answer_with(exchange, 200));
-        });
-      });
+  exchange->daemon.driver().pause(id, false, exchange->actor(), answer_with_execution(exchange));
 }
 
 // A client waiting for the end of an execution. Reads the record when it may have changed, one read at a time.
@@ -345,9 +327,8 @@ Operation make_operation(const Change& change, const Value& execution) {
           .idempotency = IdempotencyMode::answer};
 }
 
-}  // namespace
-
-std::vector<Operation> execution_operations(json::Schemas& schemas) {
+// Those of this file.
+std::vector<Operation> own_operations(json::Schemas& schemas) {
   const Value execution = schemas.of<model::Execution>();
   const Value started =
       schemas.with(execution, "StartedExecution", {{"dirty", schemas.of<std::vector<std::string>>()}});
@@ -416,10 +397,17 @@ std::vector<Operation> execution_operations(json::Schemas& schemas) {
                          execution),
           make_operation({"/api/executions/{id}/resume", resume, "resumeExecution",
                           "Let a paused execution and all of its runs continue"},
-                         execution),
-          make_operation({"/api/executions/{id}/retry", retry, "retryExecution",
-                          "Retry an execution from its failed nodes; completed nodes are kept"},
                          execution)};
+}
+
+}  // namespace
+
+std::vector<Operation> execution_operations(json::Schemas& schemas) {
+  std::vector<Operation> operations = own_operations(schemas);
+  for (const auto make_more : {execution_retry_operations}) {
+    std::ranges::move(make_more(schemas), std::back_inserter(operations));
+  }
+  return operations;
 }
 
 }  // namespace reeve::server

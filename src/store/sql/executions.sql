@@ -1,6 +1,11 @@
 -- name: execution_children
 SELECT number, status FROM executions WHERE parent = :parent
 
+-- name: execution_correct
+UPDATE executions SET workflow_hash = :workflow_hash, subgraphs = :subgraphs, inputs = :inputs, config = :config,
+  exits_completed = :exits_completed, version = version + 1
+WHERE number = :execution AND version = :version AND status = 'failed'
+
 -- name: execution_exists
 SELECT 1 FROM executions WHERE number = :execution
 

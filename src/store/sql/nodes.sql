@@ -90,6 +90,19 @@ FROM json_to_recordset(:rows::json) AS r (status node_status, attempt bigint, it
   version bigint, "from" node_status)
 WHERE n.slot = r.slot AND n.version = r.version AND n.status = r."from"
 
+-- name: nodes_append [sqlite]
+-- Nodes that a correction has added, after the others.
+INSERT INTO node_executions (slot, execution, node, node_id, type)
+SELECT :execution * 1048576 + :first + key, :execution, :first + key, json_extract(value, '$[0]'),
+  json_extract(value, '$[1]')
+FROM json_each(:nodes)
+
+-- name: nodes_append [postgresql]
+INSERT INTO node_executions (slot, execution, node, node_id, type)
+SELECT :execution::bigint * 1048576 + :first::bigint + n.position - 1, :execution::bigint, :first::bigint + n.position - 1,
+  n.words ->> 0, (n.words ->> 1)::node_type
+FROM json_array_elements(:nodes::json) WITH ORDINALITY AS n (words, position)
+
 -- name: nodes_cancel_pending
 UPDATE node_executions SET status = 'cancelled', completed_at = :now, version = version + 1
 WHERE slot BETWEEN :first AND :last AND status = 'pending'

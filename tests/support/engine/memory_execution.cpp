@@ -23,6 +23,28 @@ MemoryExecution::MemoryExecution(const engine::CompiledWorkflow& workflow, base:
       edges_(workflow.workflow().edges.size()),
       loops_(workflow.workflow().edges.size(), 0) {}
 
+MemoryExecution::MemoryExecution(const engine::CompiledWorkflow& corrected, const MemoryExecution& before)
+    : workflow_(corrected),
+      seeds_(before.seeds_),
+      moment_(before.moment_),
+      status_(before.status_),
+      reason_(before.reason_),
+      tally_(before.tally_),
+      nodes_(before.nodes_),
+      errors_(before.errors_),
+      edges_(before.edges_),
+      loops_(before.loops_),
+      begun_(before.begun_),
+      notes_(before.notes_) {
+  nodes_.resize(corrected.graph().node_count());
+  edges_.resize(corrected.workflow().edges.size());
+  loops_.resize(corrected.workflow().edges.size(), 0);
+  tally_.exits_completed = 0;
+  for (NodeIndex node = 0; node < nodes_.size(); ++node) {
+    if (nodes_[node].status == NodeStatus::completed && corrected.is_exit(node)) ++tally_.exits_completed;
+  }
+}
+
 std::vector<NodeIndex> MemoryExecution::live_nodes() const {
   std::vector<NodeIndex> live;
   for (NodeIndex node = 0; node < nodes_.size(); ++node) {

@@ -13,6 +13,8 @@ namespace reeve::testing {
 class MemoryExecution final : public engine::ExecutionView {
  public:
   explicit MemoryExecution(const engine::CompiledWorkflow& workflow, base::Value seeds = {});
+  // The state of `before` under a corrected workflow, as the store keeps it.
+  MemoryExecution(const engine::CompiledWorkflow& corrected, const MemoryExecution& before);
 
   const engine::CompiledWorkflow& workflow() const override { return workflow_; }
   model::ExecutionStatus status() const override { return status_; }
