@@ -63,6 +63,8 @@ const std::vector<Command>& all_commands() {
       make_flow_show(),
       make_flow_cancel(),
       make_flow_retry(),
+      make_flow_diff(),
+      make_flow_apply(),
       make_flow_validate(),
       make_flow_graph(),
       make_run_graph(),

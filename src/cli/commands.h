@@ -58,6 +58,8 @@ Command make_flow_list();
 Command make_flow_show();
 Command make_flow_cancel();
 Command make_flow_retry();
+Command make_flow_diff();
+Command make_flow_apply();
 Command make_flow_validate();
 Command make_flow_graph();
 Command make_run_graph();

@@ -19,6 +19,13 @@ ExecutionRecord make_record(Value wire) {
   return {.wire = std::move(wire), .execution = std::move(execution)};
 }
 
+// Nothing if it is missing or null.
+template <class T>
+std::optional<T> find_member(const Value& document, std::string_view key) {
+  const Value* found = document.find(key);
+  return found != nullptr && !found->is_null() ? std::optional(decode<T>(*found)) : std::nullopt;
+}
+
 template <class T>
 std::vector<T> decode_list(const Value& document, std::string_view key) {
   const Value* found = document.find(key);
@@ -83,6 +90,26 @@ ExecutionHistory get_history(Daemon& daemon, base::ExecutionId id) {
   history.runs = decode_list<model::Run>(history.wire, "runs");
   history.approvals = decode_list<model::Approval>(history.wire, "approvals");
   return history;
+}
+
+ExecutionDiff get_diff(Daemon& daemon, base::ExecutionId id) {
+  ExecutionDiff found;
+  found.wire = daemon.get(path_of(id, "/diff"));
+  found.branch = find_member<std::string>(found.wire, "branch");
+  found.base_commit = find_member<std::string>(found.wire, "base_commit");
+  found.diff = find_member<std::string>(found.wire, "diff").value_or("");
+  found.is_cut = find_member<bool>(found.wire, "is_cut").value_or(false);
+  return found;
+}
+
+AppliedExecution apply_execution(Daemon& daemon, base::ExecutionId id) {
+  AppliedExecution applied;
+  applied.wire = daemon.post(path_of(id, "/apply"), Value::object());
+  applied.outcome = find_member<std::string>(applied.wire, "outcome").value_or("");
+  applied.message = find_member<std::string>(applied.wire, "message").value_or("");
+  const auto approval = find_member<std::string>(applied.wire, "approval_id");
+  if (approval) applied.approval_id = base::ApprovalId::parse(*approval);
+  return applied;
 }
 
 ExecutionWorkflow get_workflow(Daemon& daemon, base::ExecutionId id) {

@@ -61,6 +61,24 @@ struct ExecutionHistory {
   std::vector<model::Approval> approvals;
 };
 ExecutionHistory get_history(Daemon& daemon, base::ExecutionId id);
+// Everything that an execution has changed.
+struct ExecutionDiff {
+  base::Value wire;
+  // Nothing without a branch.
+  std::optional<std::string> branch;
+  std::optional<std::string> base_commit;
+  std::string diff;
+  bool is_cut = false;
+};
+ExecutionDiff get_diff(Daemon& daemon, base::ExecutionId id);
+struct AppliedExecution {
+  base::Value wire;
+  // `applied`, `asked` or `nothing`.
+  std::string outcome;
+  std::string message;
+  std::optional<base::ApprovalId> approval_id;
+};
+AppliedExecution apply_execution(Daemon& daemon, base::ExecutionId id);
 // The version of the workflow that the execution uses.
 struct ExecutionWorkflow {
   std::string content_hash;

@@ -92,6 +92,12 @@ std::string counts_of(const NodeExecution& node) {
   return text;
 }
 
+// Only once it is completed: before, nothing is meant to be in the checkout.
+std::string unapplied_text(const Execution& execution) {
+  const bool counts = execution.status == ExecutionStatus::completed && execution.unapplied_patches > 0;
+  return counts ? fmt::format("{}", execution.unapplied_patches) : std::string();
+}
+
 // Piped lines: the kind, then tab-separated fields.
 class PipeLines {
  public:
@@ -125,6 +131,7 @@ std::string details_for_pipe(const ExecutionStory& story) {
   for (const auto& [key, value] : execution.metadata) lines.add_field("meta." + key, value);
   lines.add_field("status", std::string(base::spell(execution.status)));
   lines.add_field("reason", execution.reason.value_or(""));
+  lines.add_field("unapplied_patches", unapplied_text(execution));
   lines.add_field("started_at", base::format_time(execution.started_at));
   lines.add_field("paused_at", time_or_empty(execution.paused_at, {}));
   lines.add_field("completed_at", time_or_empty(execution.completed_at, {}));
@@ -160,6 +167,11 @@ class Page {
     if (execution.paused_at) {
       field("paused", fmt::format("{} ago; let it continue: reeve resume {}", age_text(now_ - *execution.paused_at),
                                   execution.execution_id.text()));
+    }
+    if (const std::string count = unapplied_text(execution); !count.empty()) {
+      const std::string id = execution.execution_id.text();
+      field("checkout", fmt::format("{} not in your checkout: reeve flow diff {}, then reeve flow apply {}",
+                                    execution.unapplied_patches == 1 ? "1 patch is" : count + " patches are", id, id));
     }
     // S6 calls the label `--workflow-id`, so the text distinguishes the two.
     field("workflow_id", execution.workflow_id + "  (the workflow's own `id`, the same for every start)");
@@ -292,7 +304,7 @@ std::string execution_note(const Execution& execution) {
     case ExecutionStatus::cancelled:
       return execution.reason.value_or("");
     case ExecutionStatus::completed:
-      return {};
+      return execution.unapplied_patches > 0 ? "not in your checkout" : "";
     case ExecutionStatus::running:
     case ExecutionStatus::waiting_approval:
       break;

@@ -71,13 +71,15 @@ TEST_F(FlowChanges, unapplied_changes_come_with_instructions) {
   commit_workflow("two", with_apply(two, "manual"));
   const Outcome manual = reeve({"flow", "run", "two"});
   EXPECT_THAT(manual.err,
-              HasSubstr("PA-1 of a is validated\nPA-2 of b is validated\nnot applied to your checkout; it is on "
-                        "branch reeve/EX-1: reeve patch apply PA-1 PA-2, or git merge reeve/EX-1\n"));
+              HasSubstr("PA-1 of a is validated\nPA-2 of b is validated\ncompleted, not in your checkout; it is on "
+                        "branch reeve/EX-1: reeve flow apply EX-1 (reeve flow diff EX-1 shows it), or git merge "
+                        "reeve/EX-1\n"));
   commit_workflow("dirty", chain("dirty", {{"a", "echo 3 > three.txt"}}));
   write("file.txt", "mine\n");
   const Outcome dirty = reeve({"flow", "run", "dirty"});
-  EXPECT_THAT(dirty.err, HasSubstr("it is on branch reeve/EX-2: commit or stash, then reeve patch apply PA-3, or "
-                                   "git merge reeve/EX-2\n"));
+  EXPECT_THAT(dirty.err,
+              HasSubstr("it is on branch reeve/EX-2: commit or stash, then reeve flow apply EX-2 (reeve flow "
+                        "diff EX-2 shows it), or git merge reeve/EX-2\n"));
   EXPECT_THAT(reeve({}).out, AllOf(HasSubstr("PA-3\tapply_failed\tEX-2/a\t"), Not(HasSubstr("PA-1"))));
   EXPECT_THAT(reeve({"flow", "show", "EX-2"}).out, HasSubstr("patch\tPA-3\tapply_failed\ta\t1 file +1 -0\n"));
   EXPECT_THAT(reeve({"flow", "show", "EX-1", "--json", "--history"}).out,

@@ -186,7 +186,7 @@ edges:
 )");
   const Outcome done = reeve({"flow", "run", "behind"});
   EXPECT_EQ(done.code, 0);
-  EXPECT_THAT(done.err, AllOf(HasSubstr("`apart` did not pass"), HasSubstr("reeve patch apply PA-1 PA-2")));
+  EXPECT_THAT(done.err, AllOf(HasSubstr("`apart` did not pass"), HasSubstr("reeve flow apply EX-1")));
   EXPECT_FALSE(has("a") || has("b"));
   EXPECT_THAT(seen(), ElementsAre("apart a", "apart a b"));
 }

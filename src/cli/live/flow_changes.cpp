@@ -31,7 +31,7 @@ bool waits_on_branch(const Patch& patch) {
 }
 
 // The command that applies the patches on the branch; empty if there are none.
-std::string way_out(const std::vector<Patch>& patches) {
+std::string way_out(const std::vector<Patch>& patches, const model::Execution& execution) {
   constexpr std::size_t max_named = 5;
   std::vector<std::string> ids;
   const Patch* last = nullptr;
@@ -47,8 +47,14 @@ std::string way_out(const std::vector<Patch>& patches) {
   }
   if (last == nullptr) return {};
   const std::string branch = "reeve/" + last->root_id.text();
-  std::string text = fmt::format("not applied to your checkout; it is on branch {}: {}", branch,
+  const bool is_whole = execution.status == model::ExecutionStatus::completed && !execution.parent;
+  std::string text = fmt::format("{}; it is on branch {}: {}",
+                                 is_whole ? "completed, not in your checkout" : "not applied to your checkout", branch,
                                  is_dirty ? "commit or stash, then " : "");
+  if (is_whole && !is_conflicted) {
+    const std::string id = execution.execution_id.text();
+    return text + fmt::format("reeve flow apply {} (reeve flow diff {} shows it), or git merge {}", id, id, branch);
+  }
   // Conflicts need a manual merge, and a long list of ids is not worth typing.
   const bool can_apply = !is_conflicted && ids.size() <= max_named;
   if (can_apply) text += fmt::format("reeve patch apply {}, or ", base::join(ids, " "));
@@ -76,8 +82,10 @@ void print_changes(client::Daemon& daemon, base::ExecutionId id, const std::vect
   }
   if (!applied.empty()) print_aside("applied to your checkout: {}\n", view::size_text(applied));
   // With a pending question, its answer applies the patches.
-  const std::string way = questions.empty() ? way_out(patches) : std::string();
-  if (!way.empty()) print_aside("{}\n", way);
+  const bool may_wait = questions.empty() && std::ranges::any_of(patches, waits_on_branch);
+  if (!may_wait) return;
+  const model::Execution execution = client::get_execution(daemon, id, client::NodeText::brief).execution;
+  print_aside("{}\n", way_out(patches, execution));
 }
 
 std::vector<model::Approval> find_questions(client::Daemon& daemon, base::ExecutionId id) {

@@ -30,6 +30,14 @@ void ApplySchedule::apply(base::ExecutionId root, model::ApplyWhen mode, const A
   });
 }
 
+void ApplySchedule::apply_requested(base::ExecutionId root, const Answer<Applied>& answer) {
+  const auto mode = attempt([&] {
+    return git_.applies.has_open_question(root) ? model::ApplyWhen::on_approval : model::ApplyWhen::on_complete;
+  });
+  if (!mode) return answer(std::unexpected(mode.error()));
+  apply(root, *mode, answer);
+}
+
 void ApplySchedule::apply_patch(base::PatchId id, const std::string& by, const Answer<model::Patch>& answer) {
   const auto done = [this, id, answer](const Result& result) {
     answer(attempt([&] { return get_applied(id, result); }));

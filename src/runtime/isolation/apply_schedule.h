@@ -33,6 +33,8 @@ class ApplySchedule {
 
   // If git fails, polls try again.
   void apply(base::ExecutionId root, model::ApplyWhen mode, const Answer<Applied>& answer);
+  // Requested by a person after the execution has ended; see Isolation::apply_ended().
+  void apply_requested(base::ExecutionId root, const Answer<Applied>& answer);
   // Requested by a person. A patch that a gate held back together with its branch is retried with the whole branch.
   void apply_patch(base::PatchId id, const std::string& by, const Answer<model::Patch>& answer);
   // At start: continues applies that were in progress or approved.

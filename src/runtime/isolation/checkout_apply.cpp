@@ -13,6 +13,7 @@
 #include "runtime/isolation/isolation_names.h"
 #include "runtime/isolation/kept_commits.h"
 #include "runtime/settings/gate_results.h"
+#include "store/approvals.h"
 
 // Applying a whole branch.
 namespace reeve::runtime {
@@ -107,6 +108,7 @@ Applied CheckoutApply::merge_branch(const ExecutionBranch& branch, const std::ve
     move_all(transaction, {.to = PatchState::applied, .applied_commit = outcome.commit});
     move_all(transaction, {.to = PatchState::verified});
     move_all(transaction, {.to = PatchState::committed});
+    PatchLedger::close_idle_question(transaction, root);
     ledger::note_execution(transaction, root, std::nullopt);
   });
   context_.crash_point("isolation.after_committed");
@@ -166,6 +168,36 @@ Applied CheckoutApply::hold_back(base::ExecutionId root, const std::string& why)
   return {.kind = Applied::Kind::held,
           .message = fmt::format("{}. Nothing was changed in your checkout; {}{}", why, again, merge_manually(root)),
           .waits = true};
+}
+
+bool CheckoutApply::has_open_question(base::ExecutionId root) {
+  return context_.in_store([root](store::Session& session) {
+    bool is_open = false;
+    session.query(store::Sql::approval_of_apply, {{"execution", root.number()}}, [&](const store::Row& row) {
+      const model::Approval approval = store::read_approval(row).approval;
+      const bool is_granted =
+          approval.status == model::ApprovalStatus::approved && approval.use == model::ApprovalUse::unused;
+      is_open = approval.status == model::ApprovalStatus::pending || is_granted;
+    });
+    return is_open;
+  });
+}
+
+std::optional<Isolation::BranchDiff> CheckoutApply::diff(base::ExecutionId root) {
+  const auto row = context_.find_branch(root);
+  if (!row || row->host != context_.host) return std::nullopt;
+  Repository& repository = context_.open_repository(row->project);
+  if (!repository.has_commit(row->base_commit) || !repository.has_commit(row->tip)) {
+    throw Error(base::ErrorCode::patch_gone, fmt::format("git no longer has the commits of {}", branch_name(root)),
+                fmt::format("reeve patch list {} names its patches, whose diffs are stored", root.text()));
+  }
+  Repository::Diff found = repository.diff(row->base_commit, row->tip);
+  return Isolation::BranchDiff{.branch = branch_name(root),
+                               .base_commit = row->base_commit,
+                               .commit = row->tip,
+                               .files = std::move(found.files),
+                               .diff = found.text.empty() ? "" : context_.secrets.redact(root, found.text),
+                               .is_cut = found.is_cut};
 }
 
 std::optional<std::string> CheckoutApply::find_refusal(base::ExecutionId root, const std::string& name) {

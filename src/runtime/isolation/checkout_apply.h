@@ -36,6 +36,11 @@ class CheckoutApply {
   // See CheckoutWriter.
   void recover_checkouts() { writer_.recover_all(); }
 
+  // Whether a question whether to apply the branch waits for its answer, or its answer for being carried out.
+  bool has_open_question(base::ExecutionId root);
+  // See Isolation::diff(). Error: `patch.gone` if git no longer has the commits.
+  std::optional<Isolation::BranchDiff> diff(base::ExecutionId root);
+
   // Why a gate blocked the last attempt to apply `name` ("EX-9", "PA-3"), if one did.
   std::optional<std::string> find_refusal(base::ExecutionId root, const std::string& name);
   // The checkout that the changes are applied to; empty if unknown here.

@@ -320,6 +320,34 @@ void Isolation::apply(const IsolationSettings& settings, base::ExecutionId root,
                    [root, mode](Lane& lane, const Answer<Applied>& reply) { lane.applies.apply(root, mode, reply); });
 }
 
+template <class T, class Act>
+void Isolation::find_lane(base::ExecutionId root, Answer<T> answer, Act act) {
+  perform<bool>(
+      *local_,
+      [this, answer = std::move(answer), act = std::move(act)](const std::expected<bool, Error>& is_shared) {
+        if (!is_shared) return answer(std::unexpected(is_shared.error()));
+        act(*is_shared ? *shared_ : *local_, answer);
+      },
+      [root](GitOperations& git) {
+        const auto branch = git.context.find_branch(root);
+        return branch && branch->remote.has_value();
+      });
+}
+
+void Isolation::apply_ended(base::ExecutionId root, Answer<Applied> answer) {
+  find_lane<Applied>(root, std::move(answer), [this, root](Lane& lane, const Answer<Applied>& reply) {
+    perform<Applied>(lane, reply,
+                     [root](Lane& its, const Answer<Applied>& done) { its.applies.apply_requested(root, done); });
+  });
+}
+
+void Isolation::diff(base::ExecutionId root, Answer<std::optional<BranchDiff>> answer) {
+  using Found = std::optional<BranchDiff>;
+  find_lane<Found>(root, std::move(answer), [this, root](Lane& lane, const Answer<Found>& reply) {
+    perform<Found>(lane, reply, [root](GitOperations& git) { return git.applies.diff(root); });
+  });
+}
+
 void Isolation::close(const IsolationSettings& settings, base::ExecutionId root, std::function<void(bool)> done) {
   if (!settings.base_commit) return post([done = std::move(done)] { done(true); });
   perform<bool>(

@@ -145,6 +145,22 @@ class Isolation {
   };
   void apply(const IsolationSettings& settings, base::ExecutionId root, model::ApplyWhen mode, Answer<Applied> answer);
 
+  // Requested by a person after the execution has ended. A question whether to apply it is not bypassed: it is the
+  // answer (`asked`).
+  void apply_ended(base::ExecutionId root, Answer<Applied> answer);
+
+  // Everything on the branch of an execution, as one change to the commit it started at, without secrets. Nothing if it
+  // has no branch here.
+  struct BranchDiff {
+    std::string branch;
+    std::string base_commit;
+    std::string commit;
+    std::vector<model::PatchFile> files;
+    std::string diff;
+    bool is_cut = false;
+  };
+  void diff(base::ExecutionId root, Answer<std::optional<BranchDiff>> answer);
+
   // A throwaway checkout of the change about to be written, for a gate. Works even after the execution has ended and
   // was closed.
   void check_out_merge(const IsolationSettings& settings, const GateCheck& check, std::string gate,
@@ -201,6 +217,9 @@ class Isolation {
   // Runs the task on the loop, unless this object has been destroyed by then.
   void post(std::function<void()> task);
 
+  // Calls `act` with the thread that handles the branch of the execution.
+  template <class T, class Act>
+  void find_lane(base::ExecutionId root, Answer<T> answer, Act act);
   template <class Begin>
   void make_checkout(Lane& lane, NodeAttemptId place, Answer<Checkout> answer, Begin begin);
   // The attempt is done: cancels its setup, then lets waiting tasks have its worktree.

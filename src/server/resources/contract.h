@@ -22,6 +22,7 @@ std::vector<Operation> execution_operations(json::Schemas& schemas);
 std::vector<Operation> execution_view_operations(json::Schemas& schemas);
 // Parts of execution_operations().
 std::vector<Operation> execution_retry_operations(json::Schemas& schemas);
+std::vector<Operation> execution_change_operations(json::Schemas& schemas);
 std::vector<Operation> pipeline_operations(json::Schemas& schemas);
 std::vector<Operation> patch_operations(json::Schemas& schemas);
 std::vector<Operation> project_operations(json::Schemas& schemas);

@@ -404,7 +404,7 @@ std::vector<Operation> own_operations(json::Schemas& schemas) {
 
 std::vector<Operation> execution_operations(json::Schemas& schemas) {
   std::vector<Operation> operations = own_operations(schemas);
-  for (const auto make_more : {execution_retry_operations}) {
+  for (const auto make_more : {execution_retry_operations, execution_change_operations}) {
     std::ranges::move(make_more(schemas), std::back_inserter(operations));
   }
   return operations;
