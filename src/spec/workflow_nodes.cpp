@@ -5,6 +5,7 @@
 
 #include "model/gate_sandbox.h"
 #include "model/template.h"
+#include "spec/node_blocks.h"
 #include "spec/references.h"
 #include "spec/workflow_check.h"
 
@@ -16,19 +17,6 @@ namespace {
 using base::ErrorCode;
 using model::NodeType;
 
-struct Block {
-  NodeType type;
-  std::string_view key;
-  bool is_required;
-};
-
-constexpr std::array blocks = {
-    Block{NodeType::task, "task_config", true},         Block{NodeType::gate, "gate_config", true},
-    Block{NodeType::branch, "branch_config", true},     Block{NodeType::merge, "merge_config", false},
-    Block{NodeType::parallel, "parallel_config", true}, Block{NodeType::subgraph, "subgraph_config", true},
-    Block{NodeType::human, "human_config", true},
-};
-
 class NodeCheck {
  public:
   NodeCheck(const YamlNode& node_root, std::size_t index, const model::Node& node, Binder& binder)
@@ -36,7 +24,7 @@ class NodeCheck {
 
   void check_block() {
     const YamlNode& yaml = place({});
-    for (const Block& block : blocks) {
+    for (const NodeBlock& block : node_blocks) {
       const YamlNode* key = yaml.find_key(block.key);
       const bool is_absent = key == nullptr || (key + 1)->is_null();
       if (block.type == node_.type && is_absent && block.is_required) {

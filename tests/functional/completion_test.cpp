@@ -50,7 +50,7 @@ class Completion : public ::testing::Test {
 
 TEST_F(Completion, bash_completes_words) {
   EXPECT_EQ(bash("reeve f"), "flow ");
-  EXPECT_EQ(bash("reeve flow ''"), "run list show cancel retry diff apply validate graph ");
+  EXPECT_EQ(bash("reeve flow ''"), "run list show cancel retry diff apply validate graph schema ");
   EXPECT_EQ(bash("reeve flow graph --for"), "--format ");
   EXPECT_EQ(bash("reeve approvals ''"), "list approve reject deny wait ");
   EXPECT_EQ(bash("reeve approvals --st"), "--status --state ");
@@ -88,7 +88,7 @@ zpty -w -n shell $'reeve flow \t'
 zpty -r shell line $'*offers: *\n*' && print -r -- "$line"
 zpty -d shell
 )");
-  EXPECT_THAT(run_shell({"zsh", "-f", "./probe"}), HasSubstr("offers: -- run list show cancel retry validate graph"));
+  EXPECT_THAT(run_shell({"zsh", "-f", "./probe"}), HasSubstr("offers: -- run list show cancel retry validate graph schema"));
 }
 
 }  // namespace
