@@ -1,7 +1,10 @@
 #include "cli/help.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -9,6 +12,8 @@
 #include "base/text.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/man.h"
+#include "os/file.h"
 #include "view/wrap.h"
 
 namespace reeve::cli {
@@ -16,26 +21,6 @@ namespace reeve::cli {
 namespace {
 
 using view::Tint;
-
-std::string usage_of(const Command& command) {
-  std::string usage = fmt::format("reeve {}", command.name);
-  std::string foreign;
-  for (const Positional& word : command.positionals) {
-    if (word.is_foreign) {
-      foreign = fmt::format(" -- {}…", word.name);
-      continue;
-    }
-    usage += word.is_required ? fmt::format(" {}", word.name) : fmt::format(" [{}]", word.name);
-    if (word.is_repeatable) usage += "…";
-  }
-  for (const Option& option : command.options) {
-    if (option.is_required) usage += fmt::format(" {} {}", option.name, option.value);
-  }
-  return usage + " [options]" + foreign;
-}
-
-constexpr std::string_view about_reeve =
-    "runs AI command-line agents unattended and asks you before they do anything that needs approval.";
 
 // The room left beside that many columns; 0 stays "no limit".
 std::size_t less(std::size_t columns, std::size_t used) { return columns > used ? columns - used : columns; }
@@ -74,7 +59,63 @@ std::size_t example_columns(const Command& command) {
   return std::min(width, most);
 }
 
+// The names of all commands: those of one word, then a line for each group, "flow run, list, show".
+std::string command_names(const view::Style& style) {
+  std::vector<std::pair<std::string_view, std::string>> lines = {{"", ""}};
+  for (const Command& command : all_commands()) {
+    const std::size_t blank = command.name.find(' ');
+    const bool is_alone = blank == std::string_view::npos;
+    const std::string_view group = is_alone ? std::string_view() : command.name.substr(0, blank);
+    const auto found = std::ranges::find(lines, group, &std::pair<std::string_view, std::string>::first);
+    if (found == lines.end()) {
+      lines.emplace_back(group, command.name);
+    } else if (found->second.empty()) {
+      found->second = command.name;
+    } else {
+      found->second += fmt::format(", {}", is_alone ? command.name : command.name.substr(blank + 1));
+    }
+  }
+  std::string text;
+  for (const auto& [_, line] : lines) text += fmt::format("  {}\n", view::wrap(line, style.columns, 2));
+  return text;
+}
+
 }  // namespace
+
+std::string usage_of(const Command& command) {
+  std::string usage = fmt::format("reeve {}", command.name);
+  std::string foreign;
+  for (const Positional& word : command.positionals) {
+    if (word.is_foreign) {
+      foreign = fmt::format(" -- {}…", word.name);
+      continue;
+    }
+    usage += word.is_required ? fmt::format(" {}", word.name) : fmt::format(" [{}]", word.name);
+    if (word.is_repeatable) usage += "…";
+  }
+  for (const Option& option : command.options) {
+    if (option.is_required) usage += fmt::format(" {} {}", option.name, option.value);
+  }
+  return usage + " [options]" + foreign;
+}
+
+std::string_view about_reeve() {
+  return "runs AI command-line agents unattended and asks you before they do anything that needs approval.";
+}
+
+const std::vector<Example>& first_examples() {
+  static const std::vector<Example> examples = {
+      {"reeve run -- pytest -q", "supervise a command"},
+      {"reeve", "what needs you now"},
+      {"reeve approve AP-4", "approve a tool's request"},
+      {"reeve demo", "see what it does in half a minute"},
+      {"reeve init", "set up this folder"},
+      {"reeve flow validate release.yaml", "all errors at once, each with a fix"},
+      {"reeve flow graph release.yaml", "draw the workflow"},
+      {"reeve flow run release.yaml", "run it and watch"},
+  };
+  return examples;
+}
 
 std::string command_help(const Command& command, bool is_full, const view::Style& style) {
   std::string text = fmt::format("{}\n\n", style.paint(Tint::bold, view::wrap(command.summary, style.columns)));
@@ -88,44 +129,50 @@ std::string command_help(const Command& command, bool is_full, const view::Style
   text += fmt::format("{}\n  {}\n", style.paint(Tint::bold, "Usage"), view::wrap(usage_of(command), style.columns, 2));
   for (const Positional& word : command.positionals) text += entry(word.name, word.help, 26, style);
   text += '\n';
-  text += style.paint(Tint::bold, "Options") + "\n";
+  if (is_full || !command.options.empty()) text += style.paint(Tint::bold, "Options") + "\n";
   for (const Option& option : command.options) text += option_line(option, style);
+  if (!is_full) {
+    const std::string more = fmt::format("Run `reeve {} --help` for the full help.", command.name);
+    text += fmt::format("{}{}\n", command.options.empty() ? "" : "\n", view::wrap(more, style.columns));
+    return style.words(text);
+  }
   for (const Option& option : common_options()) text += option_line(option, style);
-  if (is_full && !command.about.empty())
-    text += fmt::format("\n{}\n", view::wrap_paragraphs(command.about, style.columns));
+  if (!command.about.empty()) text += fmt::format("\n{}\n", view::wrap_paragraphs(command.about, style.columns));
   return style.words(text);
 }
 
-std::string overview(std::string_view group, const view::Style& style) {
+std::string overview(std::string_view group, bool is_full, const view::Style& style) {
   std::string text;
   if (group.empty()) {
     text += fmt::format("{} {}\n\n{}\n", style.paint(Tint::bold, "reeve"),
-                        view::wrap(about_reeve, less(style.columns, 6)), style.paint(Tint::bold, "Examples"));
-    for (const Example& example :
-         {Example{"reeve run -- pytest -q", "supervise a command"}, Example{"reeve", "what needs you now"},
-          Example{"reeve approve AP-4", "approve a tool's request"},
-          Example{"reeve demo", "see what it does in half a minute"}, Example{"reeve init", "set up this folder"},
-          Example{"reeve flow validate release.yaml", "all errors at once, each with a fix"},
-          Example{"reeve flow graph release.yaml", "draw the workflow"},
-          Example{"reeve flow run release.yaml", "run it and watch"}}) {
-      text += entry(example.line, example.what, 42, style, Tint::dim);
-    }
+                        view::wrap(about_reeve(), less(style.columns, 6)), style.paint(Tint::bold, "Examples"));
+    for (const Example& example : first_examples()) text += entry(example.line, example.what, 42, style, Tint::dim);
     text += '\n';
   }
   text += style.paint(Tint::bold, "Commands") + "\n";
+  if (group.empty() && !is_full) {
+    text += command_names(style);
+    text +=
+        fmt::format("\n{}\n", view::wrap("Run `reeve --help` for what each of them does, `reeve COMMAND -h` for its "
+                                         "examples, `reeve COMMAND --help` for its full help.",
+                                         style.columns));
+    return style.words(text);
+  }
   for (const Command& command : all_commands()) {
     const bool is_member = group.empty() || (command.name.starts_with(group) && command.name[group.size()] == ' ');
     if (is_member) text += entry(command.name, command.summary, 22, style);
   }
-  text += fmt::format("\n{}\n", style.paint(Tint::bold, "Global options"));
-  for (const Option& option : common_options()) text += option_line(option, style);
+  if (is_full) {
+    text += fmt::format("\n{}\n", style.paint(Tint::bold, "Global options"));
+    for (const Option& option : common_options()) text += option_line(option, style);
+  }
   text += "\nRun `reeve COMMAND --help` for the full help of a command.\n";
   return style.words(text);
 }
 
 std::string welcome(bool is_project, const view::Style& style) {
   std::string text =
-      fmt::format("{} {}\n\n", style.paint(Tint::bold, "reeve"), view::wrap(about_reeve, less(style.columns, 6)));
+      fmt::format("{} {}\n\n", style.paint(Tint::bold, "reeve"), view::wrap(about_reeve(), less(style.columns, 6)));
   if (is_project) {
     text += "This folder is a Reeve project.\n\n";
     text += "  reeve run -- COMMAND                           supervise a command\n";
@@ -143,20 +190,37 @@ std::string welcome(bool is_project, const view::Style& style) {
   return style.words(text);
 }
 
+namespace {
+
+void write_man_pages(const std::filesystem::path& folder) {
+  for (const ManPage& page : make_man_pages()) {
+    const std::filesystem::path file = folder / page.file;
+    os::create_folders(file.parent_path());
+    os::replace_file(file, page.text);
+  }
+}
+
+}  // namespace
+
 Command make_help() {
   return {
       .name = "help",
       .summary = "Show the help of a command",
       .about =
           "`reeve help flow graph` is the same as `reeve flow graph --help`. Without a command, lists all commands.",
-      .examples = {{"reeve help flow graph", "what it does and every option"}},
+      .examples = {{"reeve help flow graph", "what it does and every option"},
+                   {"reeve help --man ~/.local/share/man", "write the manual pages, for `man reeve`"}},
       .positionals = {{.name = "COMMAND",
                        .help = "the command, such as `flow graph`",
                        .is_required = false,
                        .is_repeatable = true}},
-      .options = {},
+      .options = {{.name = "--man", .value = "DIR", .help = "write manual pages of all commands and files into DIR"}},
       .run =
           [](const Call& call) {
+            if (const auto folder = call.arguments.value("--man")) {
+              write_man_pages(*folder);
+              return ExitCode::done;
+            }
             const std::string name = base::join(call.arguments.positionals(), " ");
             const auto wanted = find_help(name);
             if (!wanted) {
@@ -164,7 +228,7 @@ Command make_help() {
                                 suggest_command(name));
             }
             fmt::print("{}", wanted->command != nullptr ? command_help(*wanted->command, true, call.out)
-                                                        : overview(wanted->group, call.out));
+                                                        : overview(wanted->group, true, call.out));
             return ExitCode::done;
           },
   };

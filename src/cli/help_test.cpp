@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/man.h"
 
 namespace reeve::cli {
 namespace {
@@ -25,11 +26,35 @@ TEST(Help, fits_the_terminal_without_broken_words) {
     for (const Command& command : all_commands()) {
       std::vector<std::string> unbroken;
       for (const Example& example : command.examples) unbroken.emplace_back(example.line);
-      expect_fit(command_help(command, true, style), unbroken, columns);
+      for (const bool is_full : {false, true}) expect_fit(command_help(command, is_full, style), unbroken, columns);
     }
-    expect_fit(overview("", style), {}, columns);
-    expect_fit(overview("flow", style), {}, columns);
+    for (const bool is_full : {false, true}) {
+      expect_fit(overview("", is_full, style), {}, columns);
+      expect_fit(overview("flow", is_full, style), {}, columns);
+    }
     expect_fit(welcome(true, style), {}, std::max<std::size_t>(columns, 80));
+  }
+}
+
+// UX: `-h` is short, examples first.
+TEST(Help, short_help_fits_a_screen_and_begins_with_examples) {
+  const view::Style style{.columns = 100};
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  for (const Command& command : all_commands()) {
+    const std::string brief = command_help(command, false, style);
+    const std::string full = command_help(command, true, style);
+    EXPECT_LE(lines(brief), 40) << command.name;
+    EXPECT_LT(lines(brief), lines(full)) << command.name;
+    EXPECT_FALSE(command.examples.empty()) << command.name;
+    EXPECT_LT(brief.find("Examples"), brief.find("Usage")) << command.name;
+    for (const Option& option : command.options) EXPECT_NE(brief.find(option.name), std::string::npos) << command.name;
+    EXPECT_EQ(brief.find("--token-file"), std::string::npos) << command.name;
+  }
+  const std::string all = overview("", false, style);
+  EXPECT_LE(lines(all), 40);
+  for (const Command& command : all_commands()) {
+    const std::string_view word = command.name.substr(command.name.find(' ') + 1);
+    EXPECT_NE(all.find(word), std::string::npos) << command.name;
   }
 }
 
@@ -37,6 +62,22 @@ TEST(Help, without_a_terminal_is_not_wrapped) {
   for (const Command& command : all_commands()) {
     const std::string text = command_help(command, true, {});
     EXPECT_NE(text.find(command.about), std::string::npos) << command.name;
+  }
+}
+
+TEST(ManPages, cover_every_command_and_file) {
+  const std::vector<ManPage> pages = make_man_pages();
+  EXPECT_EQ(pages.size(), all_commands().size() + 3);
+  for (const Command& command : all_commands()) {
+    std::string name(command.name);
+    std::ranges::replace(name, ' ', '-');
+    const auto page = std::ranges::find(pages, "man1/reeve-" + name + ".1", &ManPage::file);
+    ASSERT_NE(page, pages.end()) << command.name;
+    for (const Option& option : command.options) {
+      std::string escaped;
+      for (const char c : option.name) escaped += c == '-' ? std::string("\\-") : std::string(1, c);
+      EXPECT_NE(page->text.find(escaped), std::string::npos) << command.name << " " << option.name;
+    }
   }
 }
 

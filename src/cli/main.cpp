@@ -67,7 +67,7 @@ ExitCode show_help(const HelpWanted& wanted, const Call& call) {
   if (wanted.command != nullptr) {
     fmt::print("{}", command_help(*wanted.command, wanted.is_full, call.out));
   } else {
-    fmt::print("{}", overview(wanted.group, call.out));
+    fmt::print("{}", overview(wanted.group, wanted.is_full, call.out));
   }
   return ExitCode::done;
 }
