@@ -95,6 +95,7 @@ const std::vector<Command>& all_commands() {
       make_project_moved(),
       make_project_copied(),
       make_completion(),
+      make_completion_ids(),
       make_version(),
       make_help(),
   };

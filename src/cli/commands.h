@@ -77,6 +77,7 @@ Command make_config_schema();
 Command make_init();
 Command make_demo();
 Command make_completion();
+Command make_completion_ids();
 Command make_version();
 Command make_help();
 

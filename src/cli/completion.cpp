@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/id.h"
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
@@ -75,12 +76,29 @@ bool takes_files(const Stop& stop) {
          std::ranges::any_of(stop.command->positionals, [](const Positional& word) { return word.is_file; });
 }
 
+// The kinds of ids that the command takes: the help of a word shows one of each, "TR-17, EX-9, or @last".
+std::vector<std::string> id_kinds(const Stop& stop) {
+  std::vector<std::string> kinds;
+  if (stop.command == nullptr) return kinds;
+  for (const Positional& word : stop.command->positionals) {
+    for (const std::string_view kind :
+         {base::ApprovalId::prefix, base::RunId::prefix, base::ExecutionId::prefix, base::PatchId::prefix}) {
+      const std::size_t at = word.help.find(fmt::format("{}-", kind));
+      const bool is_id =
+          at != std::string_view::npos && at + 3 < word.help.size() && base::is_ascii_digit(word.help[at + 3]);
+      if (is_id) kinds.emplace_back(kind);
+    }
+  }
+  return kinds;
+}
+
 // A case for each position, shared by the two shells with the same `case` syntax.
 std::string shell_cases(std::string_view indent) {
   std::string text;
   for (const Stop& stop : all_stops()) {
-    text += fmt::format("{}'{}') commands='{}' options='{}' files={} ;;\n", indent, stop.path, spaced(candidates(stop)),
-                        spaced(names_of(options_of(stop.command))), takes_files(stop) ? "yes" : "no");
+    text += fmt::format("{}'{}') commands='{}' options='{}' files={} ids='{}' ;;\n", indent, stop.path,
+                        spaced(candidates(stop)), spaced(names_of(options_of(stop.command))),
+                        takes_files(stop) ? "yes" : "no", spaced(id_kinds(stop)));
   }
   return text;
 }
@@ -110,7 +128,7 @@ std::string bash_script() {
       R"(# bash completion for reeve: source this, or put it into ~/.local/share/bash-completion/completions/reeve
 _reeve() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
-  local path='' next i commands='' options='' files=no choices=''
+  local path='' next i commands='' options='' files=no choices='' ids='' found=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     [[ ${{COMP_WORDS[i]}} == -* ]] && continue
     next="${{path:+$path }}${{COMP_WORDS[i]}}"
@@ -129,6 +147,11 @@ _reeve() {{
     return
   fi
   mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$current")
+  if [[ -n $ids && " ${{COMP_WORDS[*]}}" != *' --'@(state|host)* ]]; then
+    mapfile -t found < <(reeve completion ids $ids 2>/dev/null)
+    found=("${{found[@]%%$'\t'*}}")
+    mapfile -t -O "${{#COMPREPLY[@]}}" COMPREPLY < <(compgen -W "${{found[*]}}" -- "${{current^^}}")
+  fi
   if [[ $files == yes ]]; then
     compopt -o filenames 2>/dev/null
     mapfile -t -O "${{#COMPREPLY[@]}}" COMPREPLY < <(compgen -f -- "$current")
@@ -144,7 +167,8 @@ std::string zsh_script() {
 # zsh completion for reeve: put this as `_reeve` into a folder of your $fpath.
 _reeve() {{
   local current=$words[CURRENT] previous=$words[CURRENT-1]
-  local path_words='' next='' commands='' options='' files=no choices='' i
+  local path_words='' next='' commands='' options='' files=no choices='' ids='' listed i
+  local -a found
   for ((i = 2; i < CURRENT; i++)); do
     [[ $words[i] == -* ]] && continue
     next="${{path_words:+$path_words }}$words[i]"
@@ -163,6 +187,15 @@ _reeve() {{
     return
   fi
   [[ -n $commands ]] && compadd -- ${{=commands}}
+  if [[ -n $ids && "$words" != *' --'(state|host)* ]]; then
+    listed=$(reeve completion ids ${{=ids}} 2>/dev/null)
+    found=(${{${{(f)listed}}%%$'\t'*}})
+    if [[ $current == @* ]]; then
+      compadd -U -- $found
+    else
+      compadd -M 'm:{{a-z}}={{A-Z}}' -- $found
+    fi
+  fi
   [[ $files == yes ]] && _files
   return 0
 }}
@@ -211,6 +244,11 @@ complete -c reeve -f
         text += fmt::format("complete -c reeve -n {} -a {}\n", fish_quote(here), choice);
       }
       if (positional.is_file) text += fmt::format("complete -c reeve -n {} -F\n", inside);
+    }
+    if (const auto kinds = id_kinds(stop); !kinds.empty()) {
+      text +=
+          fmt::format("complete -c reeve -n {} -k -a '(command -q reeve; and reeve completion ids {} 2>/dev/null)'\n",
+                      inside, spaced(kinds));
     }
     for (const Option& option : options_of(stop.command)) {
       text +=
