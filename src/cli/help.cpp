@@ -183,7 +183,7 @@ std::string welcome(bool is_project, const view::Style& style) {
   } else {
     text += "This folder is not a Reeve project yet.\n\n";
     text += "  reeve demo               see what it does in half a minute\n";
-    text += "  reeve init               set up this folder: a config and a first workflow\n";
+    text += "  reeve init               set up this folder: a config and workflows that run\n";
     text += "  reeve run -- COMMAND     supervise a command\n";
     text += "  reeve --help             all commands\n";
   }

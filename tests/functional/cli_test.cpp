@@ -335,7 +335,8 @@ TEST_F(Cli, init_writes_valid_files_and_keeps_existing_ones) {
   fs::remove(scratch_.path() / ".reeve/.gitignore");
   const Outcome second = reeve({"init", "--json"});
   EXPECT_EQ(second.out,
-            R"({"created":[".reeve/.gitignore"],"kept":[".reeve/config.yaml",".reeve/workflows/example.yaml"]})"
+            R"({"created":[".reeve/.gitignore"],"kept":[".reeve/config.yaml",".reeve/workflows/hello.yaml",)"
+            R"(".reeve/workflows/example.yaml",".reeve/schema/config.json",".reeve/schema/workflow.json"]})"
             "\n");
   EXPECT_EQ(testing::read_text(scratch_.path() / ".reeve/config.yaml"), "store: sqlite # mine\n");
   for (const auto& entry : fs::recursive_directory_iterator(scratch_.path() / ".reeve")) {
@@ -343,7 +344,31 @@ TEST_F(Cli, init_writes_valid_files_and_keeps_existing_ones) {
   }
 }
 
-// Every commented line of the config that `init` writes is itself a valid config.
+// With a config that does not name their roles, the workflows could not run.
+TEST_F(Cli, init_beside_an_own_config_writes_no_workflows) {
+  scratch_.write(".reeve/config.yaml", "store: sqlite\n");
+  const Outcome outcome = reeve({"init"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_FALSE(fs::exists(scratch_.path() / ".reeve/workflows/hello.yaml"));
+  EXPECT_TRUE(fs::exists(scratch_.path() / ".reeve/schema/workflow.json"));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("hello")));
+}
+
+// The schema that editors read is the one of this program, and the files name it.
+TEST_F(Cli, init_stores_the_schemas_that_its_files_name) {
+  ASSERT_EQ(reeve({"init"}).code, 0);
+  const fs::path folder = scratch_.path() / ".reeve";
+  const std::string mark = "# yaml-language-server: $schema=";
+  for (const auto& [file, command] : std::map<std::string, std::string>{
+           {"config.yaml", "config"}, {"workflows/hello.yaml", "flow"}, {"workflows/example.yaml", "flow"}}) {
+    const std::string text = testing::read_text(folder / file);
+    ASSERT_TRUE(text.starts_with(mark)) << file;
+    const std::string schema = text.substr(mark.size(), text.find('\n') - mark.size());
+    EXPECT_EQ(testing::read_text((folder / file).parent_path() / schema), reeve({command, "schema"}).out) << file;
+  }
+}
+
+// With every commented key, the config that `init` writes is still valid.
 TEST_F(Cli, uncommented_init_config_is_valid) {
   ASSERT_EQ(reeve({"init"}).code, 0);
   std::string text = testing::read_text(scratch_.path() / ".reeve/config.yaml");
@@ -355,14 +380,16 @@ TEST_F(Cli, uncommented_init_config_is_valid) {
     at = end + 1;
     // "# key: …" and "#   key: …" are config, "# Words …" are not.
     const bool is_key = line.starts_with("# ") && std::islower(static_cast<unsigned char>(line[2])) != 0 &&
-                        line.substr(0, line.find(' ', 2)).ends_with(':');
+                        line.substr(0, line.find(' ', 2)).ends_with(':') && !line.contains("$schema=");
     const bool is_config = line.starts_with("#   ") || is_key;
-    if (is_config) bare += line.substr(2) + "\n";
+    if (is_config || !line.starts_with('#')) bare += line.substr(is_config ? 2 : 0) + "\n";
   }
   scratch_.write(".reeve/config.yaml", bare);
   const Outcome outcome = reeve({"config", "show"});
   EXPECT_EQ(outcome.code, 0) << outcome.err << bare;
-  EXPECT_THAT(outcome.out, HasSubstr("roles.implementer.tool\tclaude\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("roles.implementer.tool\tscript\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("tools.claude.on_stall\tmark\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("gates.test_gate.timeout\t10m\n"));
   EXPECT_THAT(outcome.out, HasSubstr("policies.roles.mayor.git_commit\t"));
 }
 

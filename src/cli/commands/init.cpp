@@ -33,18 +33,31 @@ void trust_own(std::string_view text) {
   }
 }
 
+bool has_text(const fs::path& path, std::string_view text) {
+  try {
+    return os::read_file(path, 2 * text.size()) == text;
+  } catch (const base::Error&) {
+    return false;
+  }
+}
+
 ExitCode run(const Call& call) {
   refuse_host(call, "init");
   const fs::path folder = ".reeve";
   const auto around = project::find_project("..");
   const bool is_nested = !fs::is_directory(folder) && around.has_value();
-  os::create_folders(folder / "workflows");
   base::Value created = base::Value::array();
   base::Value kept = base::Value::array();
+  bool has_own_config = false;
   for (const InitFile& file : init_files()) {
     const fs::path path = folder / file.name;
+    // A workflow that cannot run with the roles of the user's config would be no help.
+    if (file.needs_config && !has_own_config && !fs::exists(path)) continue;
+    os::create_folders(path.parent_path());
     const bool is_new = os::create_file(path, file.text);
-    if (is_new && file.name == "config.yaml") trust_own(file.text);
+    const bool is_config = file.name == "config.yaml";
+    if (is_config) has_own_config = is_new || has_text(path, file.text);
+    if (is_config && is_new) trust_own(file.text);
     (is_new ? created : kept).as_array()->push_back(base::Value::string(path.string()));
     if (call.is_json) continue;
     if (is_new) {
@@ -65,7 +78,7 @@ ExitCode run(const Call& call) {
                 base::quoted(around->string()));
   }
   if (!created.as_array()->empty()) print_aside("new to Reeve? `reeve demo` shows what it does in half a minute\n");
-  print_next(call, "reeve flow graph .reeve/workflows/example.yaml");
+  print_next(call, has_own_config ? "reeve flow run hello" : "reeve flow list");
   return ExitCode::done;
 }
 
@@ -74,10 +87,12 @@ ExitCode run(const Call& call) {
 Command make_init() {
   return {
       .name = "init",
-      .summary = "Set up this folder: a commented config and a first workflow",
-      .about = R"(Writes `.reeve/config.yaml`, `.reeve/workflows/example.yaml` and `.reeve/.gitignore`. Existing
-files are kept unchanged, so it is safe to run again. To undo it, remove `.reeve/`.)",
-      .examples = {{"reeve init", "in your project folder"}},
+      .summary = "Set up this folder: a commented config and workflows that run",
+      .about = R"(Writes `.reeve/config.yaml`, two workflows, schemas for editors and `.reeve/.gitignore`. A script stands
+in for the agent, so `reeve flow run hello` runs as it is. Existing files are kept unchanged, so it is safe to run
+again; beside a config of your own it writes no workflows. To undo it, remove `.reeve/`.)",
+      .examples = {{"reeve init", "in your project folder"},
+                   {"reeve flow run hello", "run the first workflow; it asks nothing"}},
       .positionals = {},
       .options = {},
       .run = run,

@@ -1,11 +1,15 @@
 #include "cli/commands/init_files.h"
 
+#include "json/encode.h"
+#include "spec/schema.h"
+
 namespace reeve::cli {
 
 namespace {
 
 constexpr std::string_view config =
-    R"(# Reeve's config for this project. Everything is optional; commented-out lines show the default or an example.
+    R"(# yaml-language-server: $schema=schema/config.json
+# Reeve's config for this project. Everything is optional; commented-out lines show the default or an example.
 # `reeve config show --origin` shows the effective values and where they come from. Unknown keys are errors.
 # Durations: 90 (seconds), 500ms, 90s, 5m, 2h, 3d; `off` or `never` for no limit.
 # Keys that allow more than your own config (`pass_env`, `policies`, `worktree`) apply only after `reeve config trust`
@@ -14,7 +18,11 @@ constexpr std::string_view config =
 
 # Command-line programs that Reeve may start, each with its settings. The words of the command are passed unchanged,
 # never through a shell; {prompt} is one argument. A command without {prompt} gets the prompt on its standard input.
-# tools:
+tools:
+  # A script in the place of an agent, so that `reeve flow run hello` works as it is.
+  script:
+    command: [sh, -c, 'printf "%s\n" "A script was asked: $1"', script, "{prompt}"]
+    timeout: 1m
 #   claude:
 #     command: [claude, -p, "{prompt}"]
 #     mode: pipe                  # pipe, pty (a real terminal), stream (stdin stays open for replies)
@@ -25,15 +33,15 @@ constexpr std::string_view config =
 #     pass_env: [ANTHROPIC_API_KEY]
 #     secrets: [ANTHROPIC_API_KEY]  # shown as *** wherever output is shown
 
-# Roles of workflow tasks: a role is a tool with a prompt.
-# roles:
-#   implementer:
-#     tool: claude
-#     prompt: "Implement this: {input}"
-#     timeout: 1h
+# Roles of workflow tasks: a role is a tool with a prompt. With an agent of your own, name it here.
+roles:
+  planner: {tool: script, prompt: "You plan and change nothing. {input}"}
+  implementer: {tool: script, prompt: "You change as little as possible. {input}"}
+  reviewer: {tool: script, prompt: "You review what was changed. {input}"}
 
 # Checks that pass or fail by their exit code.
-# gates:
+gates:
+  config_is_there: {command: [test, -f, .reeve/config.yaml], timeout: 1m}
 #   test_gate:
 #     command: [pytest, -q]
 #     timeout: 10m
@@ -54,8 +62,38 @@ constexpr std::string_view config =
                                   # the daemon may be set here too
 )";
 
-constexpr std::string_view workflow =
-    R"(# A first workflow: plan, implement, ask a person, and try again if the answer is no.
+constexpr std::string_view hello =
+    R"(# yaml-language-server: $schema=../schema/workflow.json
+# A first workflow that asks nothing: `reeve flow run hello`.
+id: hello
+name: Hello
+entry_point: plan
+
+nodes:
+  - id: plan
+    type: task
+    task_config: { role: planner, task_template: "How would you say hello?" }
+
+  - id: greet
+    type: task
+    # The output of the node before it.
+    task_config: { role: implementer, task_template: "Say hello. The plan is: {plan.text}" }
+
+  - id: check
+    type: gate
+    gate_config: { gate_type: config_is_there, requires_worktree: false }
+
+edges:
+  - { id: e1, source: plan, target: greet }
+  - { id: e2, source: greet, target: check }
+
+# Without it, the tasks of a git project work in a worktree of the last commit.
+config: { isolation: none }
+)";
+
+constexpr std::string_view example =
+    R"(# yaml-language-server: $schema=../schema/workflow.json
+# Plan, implement, ask a person, and try again if the answer is no.
 # Draw it with `reeve flow graph .reeve/workflows/example.yaml`.
 id: example
 name: Plan, implement, ask
@@ -103,13 +141,18 @@ edges:
 
 constexpr std::string_view gitignore = "state/\nid\n";
 
+std::string schema_text(spec::FileType type) { return json::encode_pretty(spec::make_schema(type)) + "\n"; }
+
 }  // namespace
 
 const std::vector<InitFile>& init_files() {
   static const std::vector<InitFile> files = {
-      {"config.yaml", "the config, commented", config},
-      {"workflows/example.yaml", "a first workflow", workflow},
-      {".gitignore", "keeps the state folder out of git", gitignore},
+      {"config.yaml", "the config, commented", std::string(config)},
+      {"workflows/hello.yaml", "a first workflow, which asks nothing", std::string(hello), true},
+      {"workflows/example.yaml", "a workflow that asks you", std::string(example), true},
+      {"schema/config.json", "for editors", schema_text(spec::FileType::config)},
+      {"schema/workflow.json", "for editors", schema_text(spec::FileType::workflow)},
+      {".gitignore", "keeps the state folder out of git", std::string(gitignore)},
   };
   return files;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,7 +10,9 @@ struct InitFile {
   // Relative to `.reeve/`.
   std::string_view name;
   std::string_view what;
-  std::string_view text;
+  std::string text;
+  // It names tools and roles of the config that this command writes.
+  bool needs_config = false;
 };
 
 // The files that `reeve init` writes.

@@ -217,7 +217,7 @@ class Demo {
   void show_next() const {
     stage_.title("What to type next");
     for (const auto& [line, what] :
-         {std::pair("reeve init", "in your project: a commented config and a first workflow"),
+         {std::pair("reeve init", "in your project: a commented config and workflows that run"),
           {"reeve run -- COMMAND", "your own agent, or anything else, under supervision"},
           {"reeve flow run NAME", "a workflow of your project, step by step"},
           {"reeve", "what needs you, what is running, what failed"}}) {
