@@ -208,6 +208,8 @@ TEST(House, no_file_is_longer_than_800_lines) {
   constexpr std::ptrdiff_t most = 800;
   for (const SourceFile& file :
        read_sources({"src", "tests", "bench", "cmake", "docs"}, {".cpp", ".h", ".cmake", ".txt", ".md"})) {
+    // Generated, and read by searching in it.
+    if (file.name == "docs/CLI.md") continue;
     EXPECT_LE(std::ranges::count(file.text, '\n'), most) << file.name;
   }
   EXPECT_LE(std::ranges::count(testing::read_text(testing::source_folder() / "dev"), '\n'), most);
