@@ -1,0 +1,98 @@
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/command_line.h"
+#include "cli/help.h"
+#include "spec/config_file.h"
+#include "spec/workflow_file.h"
+#include "spec/yaml.h"
+#include "tests/support/doc_blocks.h"
+#include "tests/support/files.h"
+#include "view/problem_text.h"
+
+// Commands and files in the documentation and in the help, whether or not a test can execute them.
+namespace reeve {
+namespace {
+
+using testing::DocBlock;
+
+void expect_valid_calls(const std::string& line, const std::string& where, int& calls) {
+  for (const std::vector<std::string>& words : testing::find_reeve_calls(line)) {
+    ++calls;
+    const auto parsed = cli::parse_command_line(words);
+    if (const auto* error = std::get_if<cli::UsageError>(&parsed)) {
+      ADD_FAILURE() << where << ": " << line << "\n" << error->message << "\n" << error->hint;
+    }
+  }
+}
+
+TEST(House, commands_in_the_documentation_are_valid_calls) {
+  int calls = 0;
+  for (const std::string& page : testing::doc_pages()) {
+    for (const DocBlock& block : testing::read_doc_blocks(page)) {
+      if (!block.language.empty()) continue;
+      for (const std::string& line : block.commands()) expect_valid_calls(line, block.place(), calls);
+    }
+  }
+  EXPECT_GE(calls, 50);
+}
+
+// Examples of the help are copied too.
+TEST(House, examples_of_the_help_are_valid_calls) {
+  int calls = 0;
+  std::vector<cli::Example> examples = cli::first_examples();
+  for (const cli::Command& command : cli::all_commands()) {
+    examples.insert(examples.end(), command.examples.begin(), command.examples.end());
+  }
+  for (const cli::Example& example : examples) expect_valid_calls(std::string(example.line), "help", calls);
+  EXPECT_GE(calls, static_cast<int>(cli::all_commands().size()));
+}
+
+// A YAML block is a workflow if it has nodes, otherwise a part of a config.
+TEST(House, files_in_the_documentation_are_valid) {
+  int files = 0;
+  for (const std::string& page : testing::doc_pages()) {
+    for (const DocBlock& block : testing::read_doc_blocks(page)) {
+      if (block.language != "yaml") continue;
+      ++files;
+      const std::string text = base::join(block.lines, "\n") + "\n";
+      const auto source = std::make_shared<const spec::Source>(block.place(), text);
+      const bool is_workflow = text.contains("\nnodes:");
+      if (const auto workflow = spec::parse_workflow(source); is_workflow && !workflow) {
+        ADD_FAILURE() << view::problems_text(workflow.error(), {});
+      }
+      if (is_workflow) continue;
+      base::Problems problems;
+      const auto config = spec::parse_config({.user = source});
+      if (config) continue;
+      for (const base::Problem& problem : config.error().list()) {
+        // A part may name a tool that it does not show.
+        if (problem.code != base::ErrorCode::config_unknown_tool) problems.add(problem);
+      }
+      EXPECT_FALSE(problems.has_errors()) << view::problems_text(problems, {});
+    }
+  }
+  EXPECT_GE(files, 5);
+}
+
+// What cannot be executed says why; the list shows a reviewer what is not proved.
+TEST(House, blocks_that_no_test_executes_are_listed) {
+  std::string text = "blocks of commands that no test executes (tests/functional/docs_test.cpp), with the reason\n";
+  for (const std::string& page : testing::doc_pages()) {
+    for (const DocBlock& block : testing::read_doc_blocks(page)) {
+      if (!block.language.empty() || block.not_run.empty()) continue;
+      text += fmt::format("{}: `{}`: {}\n", page, block.commands().empty() ? "" : base::trim(block.commands().front()),
+                          block.not_run);
+    }
+  }
+  testing::expect_golden(testing::source_folder() / "tests/golden/blocks_not_run.txt", text);
+}
+
+}  // namespace
+}  // namespace reeve
