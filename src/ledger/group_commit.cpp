@@ -47,12 +47,17 @@ bool GroupCommit::prepare(Unit& unit) {
   } catch (const std::exception& failure) {
     error = unexpected(failure);
   }
-  if (error) unit.finish(error);
+  if (error) finish(unit, error);
   return !error;
 }
 
+void GroupCommit::finish(Unit& unit, const std::optional<base::Error>& error) {
+  if (error) ++failures_;
+  unit.finish(error);
+}
+
 Group GroupCommit::run(Group group) {
-  std::erase_if(group, [](const std::unique_ptr<Unit>& unit) { return !prepare(*unit); });
+  std::erase_if(group, [this](const std::unique_ptr<Unit>& unit) { return !prepare(*unit); });
   Group busy;
   if (group.size() > 1 && try_together(group, busy)) return busy;
   const auto give_up = std::chrono::steady_clock::now() + hooks_.outage_timeout;
@@ -60,7 +65,7 @@ Group GroupCommit::run(Group group) {
   for (std::unique_ptr<Unit>& unit : group) {
     if (outage) {
       // Each would wait as long as the first and fail the same way.
-      unit->finish(outage);
+      finish(*unit, outage);
     } else {
       outage = run_alone(std::move(unit), busy, give_up);
     }
@@ -110,7 +115,7 @@ bool GroupCommit::try_together(Group& group, Group& busy) {
     if (is_busy[i]) {
       busy.push_back(std::move(group[i]));
     } else {
-      group[i]->finish(is_withdrawn[i] ? withdrawn() : error);
+      finish(*group[i], is_withdrawn[i] ? withdrawn() : error);
     }
   }
   return true;
@@ -166,7 +171,7 @@ std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Gr
       begin(1);
       if (!unit->may_begin()) {
         session_.rollback();
-        unit->finish(withdrawn());
+        finish(*unit, withdrawn());
         return std::nullopt;
       }
       if (session_.is_pipelined()) unit->prefetch(transaction);
@@ -198,7 +203,7 @@ std::optional<base::Error> GroupCommit::run_alone(std::unique_ptr<Unit> unit, Gr
     }
     if (!error) publish(transaction);
     finish_propagation(error);
-    unit->finish(error);
+    finish(*unit, error);
     const bool is_outage = error && (error->is(ErrorCode::store_unavailable) || error->is(ErrorCode::store_busy));
     return is_outage ? error : std::nullopt;
   }

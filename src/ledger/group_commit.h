@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -42,8 +43,13 @@ class GroupCommit {
   // From any thread: whether it waits for the lock to begin a transaction.
   bool is_beginning() const noexcept { return is_beginning_; }
 
+  // Ends a unit, and counts it if it failed.
+  void finish(Unit& unit, const std::optional<base::Error>& error);
+  // How many units have failed, for whatever reason.
+  std::uint64_t failures() const noexcept { return failures_; }
+
  private:
-  static bool prepare(Unit& unit);
+  bool prepare(Unit& unit);
   void begin(std::size_t units);
   bool try_together(Group& group, Group& busy);
   void run_unit(Unit& unit, Transaction& transaction);
@@ -69,6 +75,7 @@ class GroupCommit {
   Hooks hooks_;
   NodeStatusPropagation* propagation_;
   std::atomic<bool> is_beginning_ = false;
+  std::uint64_t failures_ = 0;
 };
 
 }  // namespace reeve::ledger

@@ -84,7 +84,11 @@ bool Ledger::submit(std::unique_ptr<Unit> unit) {
   bool was_empty = false;
   {
     const std::lock_guard lock(mutex_);
-    if (queue_.size() >= options_.max_waiting || is_ending_) return false;
+    if (queue_.size() >= options_.max_waiting || is_ending_) {
+      // Whatever was refused is tried again at a poll.
+      is_report_wanted_ = true;
+      return false;
+    }
     was_empty = queue_.empty();
     queue_.push_back(std::move(unit));
   }
@@ -187,7 +191,7 @@ void Ledger::run() {
 }
 
 // The units to retry. Another daemon normally finishes within milliseconds; a unit that waits longer fails.
-Group Ledger::keep_busy(Group busy) const {
+Group Ledger::keep_busy(Group busy) {
   const auto now = steady_clock::now();
   Group kept;
   for (std::unique_ptr<Unit>& unit : busy) {
@@ -195,8 +199,8 @@ Group Ledger::keep_busy(Group busy) const {
     if (now - *unit->busy_since < options_.hooks.outage_timeout) {
       kept.push_back(std::move(unit));
     } else {
-      unit->finish(base::Error(ErrorCode::store_busy, "another transaction holds a lock that this one needs",
-                               "try again in a moment"));
+      commits_.finish(*unit, base::Error(ErrorCode::store_busy, "another transaction holds a lock that this one needs",
+                                         "try again in a moment"));
     }
   }
   return kept;
@@ -223,36 +227,66 @@ void Ledger::wait(bool has_retries) {
 
 void Ledger::look_outside() {
   const auto now = steady_clock::now();
+  const bool is_poll = now >= next_poll_;
+  if (is_poll) {
+    next_poll_ = now + options_.poll;
+    options_.polled();
+  }
   Group group;
   try {
-    if (!must_look(now)) return;
+    const bool was_written = was_written_outside(now, is_poll);
+    if (was_written) is_unreported_ = true;
+    if (!is_poll && !was_written) return;
+    // At a poll in any case: an earlier attempt to settle them may have failed.
     for (const base::ApprovalId id : find_outside(*session_, max_outside)) {
       group.push_back(std::make_unique<OutsideUnit>(id, executions_, worker(), options_.outside));
     }
   } catch (const base::Error&) {
     // The store cannot be read right now: the next poll tries again.
+    is_unreported_ = true;
     return;
   }
+  if (!group.empty()) is_unreported_ = true;
   const bool is_more = std::ssize(group) == max_outside;
   const bool is_busy = !group.empty() && !commits_.run(std::move(group)).empty();
   if (is_more || is_busy) next_poll_ = now + busy_pause;
-  options_.looked();
+  if (must_report(is_poll)) report();
 }
 
-bool Ledger::must_look(steady_clock::time_point now) {
-  bool is_due = now >= next_poll_;
-  if (is_due) next_poll_ = now + options_.poll;
+// Whether another program has written since the last check; checked after a hint and at a poll.
+bool Ledger::was_written_outside(steady_clock::time_point now, bool is_poll) {
   if (session_->take_notice()) {
     // Its own commits cause notices too, so a busy ledger checks at intervals and not after each commit.
     next_look_ = std::max(now, last_look_ + busy_look_pause);
     look_pause_ = first_pause;
   }
-  if (look_pause_ == Milliseconds(0) || now < next_look_) return is_due;
-  last_look_ = now;
-  is_due = session_->was_changed_outside() || is_due;
-  next_look_ = now + look_pause_;
-  look_pause_ = look_pause_ >= longest_pause ? Milliseconds(0) : look_pause_ * 2;
-  return is_due;
+  const bool is_hinted = look_pause_ > Milliseconds(0) && now >= next_look_;
+  if (is_hinted) {
+    last_look_ = now;
+    next_look_ = now + look_pause_;
+    look_pause_ = look_pause_ >= longest_pause ? Milliseconds(0) : look_pause_ * 2;
+  }
+  return (is_hinted || is_poll) && session_->was_changed_outside();
+}
+
+// An idle daemon must not wake its loop at each poll.
+bool Ledger::must_report(bool is_poll) {
+  if (is_unreported_) return true;
+  if (!is_poll) return false;
+  if (is_report_wanted_.exchange(false) || session_->engine() == store::Engine::postgresql) return true;
+  if (commits_.failures() != reported_failures_) return true;
+  try {
+    return options_.is_due(*session_, session_->changes() != reported_changes_);
+  } catch (const base::Error&) {
+    return true;
+  }
+}
+
+void Ledger::report() {
+  is_unreported_ = false;
+  reported_changes_ = session_->changes();
+  reported_failures_ = commits_.failures();
+  options_.looked();
 }
 
 }  // namespace reeve::ledger

@@ -29,8 +29,15 @@ class Ledger {
     std::function<void(const std::optional<base::Error>&, const StepResult&)> followed = {};
     // Receives decisions made by a direct SQL update (APR-6).
     std::function<void(const OutsideResult&)> outside = {};
-    // Called after each check for foreign writes, and at each poll.
+    // Called when another program has written, and at a poll that has something to report: something failed or was
+    // asked for (report_next_poll) since the last call, or `is_due` says so.
     std::function<void()> looked = [] {};
+    // Whether a poll has something to report although nobody else has written. `has_changed`: this ledger has written
+    // since `looked` was last called. Outside any transaction. Not called for a shared store, whose polls are all
+    // reported: leases of other daemons expire without a write.
+    std::function<bool(store::Session&, bool has_changed)> is_due = [](store::Session&, bool) { return true; };
+    // Called at each poll, before anything else.
+    std::function<void()> polled = [] {};
     // Direct SQL updates are normally noticed at once; polling is the fallback.
     base::Milliseconds poll = std::chrono::seconds(5);
     std::size_t max_waiting = 65'536;
@@ -59,6 +66,8 @@ class Ledger {
   // Runs on the store thread between two groups, outside any transaction; exceptions are dropped. From any thread.
   // Dropped if too many wait, or if the ledger ends first.
   void between(std::function<void(store::Session&)> task);
+  // The next poll calls `looked`, whatever it finds. From any thread.
+  void report_next_poll() noexcept { is_report_wanted_ = true; }
   // If set, everything is moved from SQLite's log to the database file now and after every group, because the log may
   // be lost. From any thread.
   void set_logless(bool is_logless);
@@ -83,8 +92,10 @@ class Ledger {
   void look_outside();
   void run_tasks();
   void empty_log() noexcept;
-  bool must_look(std::chrono::steady_clock::time_point now);
-  Group keep_busy(Group busy) const;
+  bool was_written_outside(std::chrono::steady_clock::time_point now, bool is_poll);
+  bool must_report(bool is_poll);
+  void report();
+  Group keep_busy(Group busy);
   Group take_group(Group& retries);
 
   std::unique_ptr<store::Session> session_;
@@ -100,6 +111,12 @@ class Ledger {
   bool is_ending_ = false;
   std::vector<std::function<void(store::Session&)>> tasks_;
   std::atomic<bool> is_logless_ = false;
+  std::atomic<bool> is_report_wanted_ = true;
+  // What was found outside, or could not be checked, and has not been reported.
+  bool is_unreported_ = false;
+  // At the last report.
+  std::int64_t reported_changes_ = 0;
+  std::uint64_t reported_failures_ = 0;
   // The next check for foreign writes, and the pause after it; 0 if nothing hints at one.
   std::chrono::steady_clock::time_point next_look_;
   std::chrono::steady_clock::time_point last_look_;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "ledger/due.h"
 #include "ledger/leases.h"
 #include "ledger/restored.h"
 #include "os/cgroup.h"
@@ -95,6 +96,10 @@ void Daemon::open_ledger(const store::Place& place) {
   ledger.hooks.crash_point = [this](std::string_view point) { crash_point_(std::string(point).c_str()); };
   ledger.poll = options_.config.supervision.poll_interval;
   ledger.looked = [this] { inbox_.post(StorePolled{}); };
+  ledger.polled = [this] { poll_files(); };
+  ledger.is_due = [this, host = name_place(place, options_.folder.root)](store::Session& session, bool has_changed) {
+    return is_poll_due(session, host, has_changed);
+  };
   ledger.followed = [this](const std::optional<base::Error>& error, const ledger::StepResult& result) {
     inbox_.post(StepsCommitted{error, result});
   };
@@ -117,6 +122,36 @@ void Daemon::settle_restore() {
   project::forget_restore(options_.folder.root);
   options_.log_warning(fmt::format("restored from a backup: {} runs failed, {} executions cancelled, {} approvals void",
                                    settled.runs, settled.executions, settled.grants));
+}
+
+void Daemon::set_check_files(std::function<void()> check, std::function<bool()> poll) {
+  check_files_ = std::move(check);
+  const std::lock_guard lock(poll_files_mutex_);
+  poll_files_ = poll ? std::make_shared<std::function<bool()>>(std::move(poll)) : nullptr;
+}
+
+void Daemon::poll_files() {
+  const auto poll = [this] {
+    const std::lock_guard lock(poll_files_mutex_);
+    return poll_files_;
+  }();
+  const bool is_due = poll && (*poll)();
+  if (!is_due) return;
+  loop_.post([this] {
+    if (check_files_) check_files_();
+  });
+}
+
+// A poll that finds nothing to do must not wake the loop: the parts act on events, and polls are only their fallback.
+bool Daemon::is_poll_due(store::Session& session, const std::string& host, bool has_changed) {
+  const base::WallTime now = clock_.wall_now();
+  const auto boot = std::chrono::duration_cast<base::Milliseconds>(clock_.boot_now().time_since_epoch());
+  const base::Milliseconds offset = now.time_since_epoch() - boot;
+  const bool has_jumped = polled_offset_ && std::chrono::abs(offset - *polled_offset_) >= std::chrono::seconds(1);
+  if (has_jumped || !polled_offset_) polled_offset_ = offset;
+  if (has_jumped) return true;
+  if (has_changed && session.query_number(Sql::work_unfinished, {}) > 0) return true;
+  return ledger::has_due_work(session, host, now);
 }
 
 void Daemon::make_context(const store::Place& place) {

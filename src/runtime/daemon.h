@@ -84,7 +84,9 @@ class Daemon {
     return context_->refusal;
   }
   void set_refusal(std::optional<base::Error> refusal) { context_->refusal = std::move(refusal); }
-  void set_check_files(std::function<void()> check) { check_files_ = std::move(check); }
+  // `poll` is called on the store thread at each poll, possibly once more after it was replaced; if it returns true,
+  // `check` is called on the loop.
+  void set_check_files(std::function<void()> check, std::function<bool()> poll);
   // The SQLite database file; nothing for other stores.
   const std::optional<std::filesystem::path>& database() const noexcept { return database_; }
   Meters& meters() noexcept { return meters_; }
@@ -121,6 +123,9 @@ class Daemon {
   void open_log();
   void open_ledger(const store::Place& place);
   void settle_restore();
+  // On the store thread.
+  void poll_files();
+  bool is_poll_due(store::Session& session, const std::string& host, bool has_changed);
   void make_context(const store::Place& place);
   void make_parts();
 
@@ -155,6 +160,10 @@ class Daemon {
   std::string_view store_kind_ = "sqlite";
   std::optional<std::filesystem::path> database_;
   std::function<void()> check_files_;
+  std::mutex poll_files_mutex_;
+  std::shared_ptr<std::function<bool()>> poll_files_;
+  // Wall time minus BOOTTIME at the last poll; used by the store thread only.
+  std::optional<base::Milliseconds> polled_offset_;
   bool is_recovered_ = false;
   Loop loop_;
   // Declared before everything that posts to it.

@@ -363,6 +363,8 @@ void Approvals::poll() {
   const base::BootTime now = context_.loop.now();
   const base::Milliseconds pause = context_.lease ? base::Milliseconds(20) : base::Milliseconds(poll_pause);
   if (now - polled_at_ < pause) {
+    context_.ledger.report_next_poll();
+    // Another daemon's decision must not wait for the next poll.
     if (context_.lease) next_poll_ = context_.loop.at(polled_at_ + pause, [this] { poll(); });
     return;
   }

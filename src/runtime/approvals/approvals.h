@@ -59,7 +59,8 @@ class Approvals {
   void on_question_asked(const model::Approval& approval);
   // An approval may have been closed: notifies the callers waiting for it.
   void notify_waiters();
-  // The fallback behind all events (APR-6): called when the store was polled or another process wrote to it.
+  // The fallback behind all events (APR-6): called when another process wrote to the store or a poll found
+  // something to do.
   void poll();
 
  private:

@@ -124,7 +124,7 @@ void ExecutionDriver::poll() {
   if (!has_begun_ || is_polling_) return;
   const base::BootTime now = context_.loop.now();
   const bool is_soon = now - polled_at_ < (context_.lease ? shared_pause : base::Milliseconds(poll_pause));
-  if (is_soon) return;
+  if (is_soon) return context_.ledger.report_next_poll();
   polled_at_ = now;
   offer_room();
   orphans_.poll([this](base::RunId run) { return by_run_.contains(run); });

@@ -64,7 +64,7 @@ class ExecutionDriver {
   // Called after every run was examined (RUN-13): continues the work of the dead predecessor and pending cleanup of
   // ended executions. Calls `done` when it is ready.
   void begin(std::function<void()> done);
-  // Called at each poll and after external writes: work of other daemons may have become available, or been taken.
+  // Called at reported polls and after external writes: work of other daemons may have become available, or been taken.
   void poll();
   void on_run_changed(const model::Run& run);
   // Queued runs go before nodes.

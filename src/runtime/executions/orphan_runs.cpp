@@ -54,12 +54,14 @@ void OrphanRuns::end(const ledger::Orphan& orphan, std::function<void()> done) {
 
 void OrphanRuns::poll(const std::function<bool(base::RunId)>& is_held) {
   const base::BootTime now = context_.loop.now();
-  if (is_reading_ || now < next_here_) return;
+  if (is_reading_ || now < next_here_) return context_.ledger.report_next_poll();
   const auto runs = supervisor_.find_runs_of_nodes();
   const bool has_stray = std::ranges::any_of(runs, [&](base::RunId run) { return !is_held(run); });
   // Runs of dead hosts are visible only in the store.
   const bool is_due = context_.lease && now >= next_elsewhere_;
   if (!has_stray && !is_due) return;
+  // Until no run is stray: nothing else reports that ending one failed.
+  context_.ledger.report_next_poll();
   next_here_ = now + context_.supervision.poll_interval;
   next_elsewhere_ = now + std::max(context_.supervision.poll_interval, context_.supervision.lease);
   is_reading_ = true;

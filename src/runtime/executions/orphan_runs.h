@@ -20,7 +20,8 @@ class OrphanRuns {
   // Called at start, before any cleanup. Retried until it succeeds.
   void end_all(std::function<void()> done);
   // If ending a run failed in the store, or was requested while the run was between two daemons, nothing else handles
-  // it: called at each poll, checks again if a run of a node is not `is_held` by any work here.
+  // it: called at reported polls, checks again if a run of a node is not `is_held` by any work here, and asks for the
+  // next report while there is one.
   void poll(const std::function<bool(base::RunId)>& is_held);
 
  private:

@@ -98,7 +98,7 @@ struct ExecutionMigrated {
 
 // Events were committed; one report covers all that were committed before it is handled.
 struct EventsPublished {};
-// The store was polled, or another process wrote to it.
+// Another process wrote to the store, or a poll found something to do.
 struct StorePolled {};
 
 using Event = std::variant<RunChanged, SlotsFreed, AttemptLost, OutputRead, LogLinesWritten, QuestionAsked,

@@ -25,7 +25,10 @@ ApplySchedule::ApplySchedule(RuntimeContext& context, GitOperations& git, Hooks 
 
 void ApplySchedule::apply(base::ExecutionId root, model::ApplyWhen mode, const Answer<Applied>& answer) {
   add(root, mode, [this, root, answer](const Result& result) {
-    if (!result) retries_.emplace(root, Retry{.at = std::chrono::steady_clock::now() + Retry().pause});
+    if (!result) {
+      retries_.emplace(root, Retry{.at = std::chrono::steady_clock::now() + Retry().pause});
+      context_.ledger.report_next_poll();
+    }
     answer(result);
   });
 }
@@ -84,6 +87,7 @@ void ApplySchedule::poll() {
     for (const base::ExecutionId root : git_.applies.find_granted()) apply_if_due(root);
     retry_queued();
   });
+  if (!retries_.empty()) context_.ledger.report_next_poll();
 }
 
 void ApplySchedule::apply_if_due(base::ExecutionId root) {
@@ -93,6 +97,7 @@ void ApplySchedule::apply_if_due(base::ExecutionId root) {
   const auto now = std::chrono::steady_clock::now();
   if (now < retry.at) return;
   retry.at = now + retry.pause;
+  context_.ledger.report_next_poll();
   retry.pause = std::min(2 * retry.pause, max_pause);
   add(root, model::ApplyWhen::on_approval, [this, root](const Result& result) {
     if (result) retries_.erase(root);

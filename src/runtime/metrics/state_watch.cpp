@@ -35,30 +35,23 @@ fs::path find_path(const os::Fd& file) {
 
 }  // namespace
 
-StateWatch::StateWatch(Loop& loop, Options options)
-    : loop_(loop),
-      options_(std::move(options)),
-      root_(::open(options_.root.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {
-  root_inode_ = find_inode(options_.root).value_or(0);
-  events_.add_contents(options_.root);
-  events_.add_ancestors(options_.root);
-  if (options_.database) {
-    const fs::path& database = *options_.database;
-    database_ = os::Fd(::open(database.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    for (const char* ending : {"", "-wal", "-shm"}) {
-      const fs::path path = database.string() + ending;
-      if (const auto inode = find_inode(path)) files_.push_back({path, *inode});
-    }
-    if (database.parent_path() != options_.root) events_.add_contents(database.parent_path());
+StateFiles::StateFiles(fs::path root, std::optional<fs::path> database)
+    : root_(std::move(root)),
+      database_(std::move(database)),
+      root_file_(::open(root_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)),
+      root_inode_(find_inode(root_).value_or(0)) {
+  if (!database_) return;
+  database_file_ = os::Fd(::open(database_->c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  for (const char* ending : {"", "-wal", "-shm"}) {
+    const fs::path path = database_->string() + ending;
+    if (const auto inode = find_inode(path)) files_.push_back({path, *inode});
   }
-  watch_ = loop_.watch(events_.fd(), [this] { on_event(); });
-  look_again();
 }
 
-StateFinding StateWatch::look() const {
-  if (find_inode(options_.root) != root_inode_) {
-    const fs::path now_at = find_path(root_);
-    if (is_deleted(root_) || now_at.empty()) return {StateFinding::Kind::gone, "the state folder was removed"};
+StateFinding StateFiles::look() const {
+  if (find_inode(root_) != root_inode_) {
+    const fs::path now_at = find_path(root_file_);
+    if (is_deleted(root_file_) || now_at.empty()) return {StateFinding::Kind::gone, "the state folder was removed"};
     return {StateFinding::Kind::moved, fmt::format("the state folder was moved to {}", base::quoted(now_at.string())),
             now_at};
   }
@@ -69,33 +62,51 @@ StateFinding StateWatch::look() const {
     finding.kind = StateFinding::Kind::files_missing;
     finding.what += fmt::format("{}{} was {}", finding.what.empty() ? "" : ", ", file.path.filename().string(),
                                 inode ? "replaced" : "removed");
-    if (file.path != options_.database || !database_) continue;
-    finding.is_database_deleted = is_deleted(database_);
-    finding.now_at = finding.is_database_deleted ? fs::path() : find_path(database_);
+    if (file.path != database_ || !database_file_) continue;
+    finding.is_database_deleted = is_deleted(database_file_);
+    finding.now_at = finding.is_database_deleted ? fs::path() : find_path(database_file_);
   }
   return finding;
 }
 
+StateWatch::StateWatch(Loop& loop, Options options)
+    : loop_(loop),
+      options_(std::move(options)),
+      files_(std::make_shared<const StateFiles>(options_.root, options_.database)) {
+  events_.add_contents(options_.root);
+  events_.add_ancestors(options_.root);
+  if (options_.database && options_.database->parent_path() != options_.root) {
+    events_.add_contents(options_.database->parent_path());
+  }
+  watch_ = loop_.watch(events_.fd(), [this] { on_event(); });
+}
+
 const StateFinding& StateWatch::check() {
-  StateFinding found = look();
+  StateFinding found = files_->look();
   if (found == last_) return last_;
   last_ = std::move(found);
+  await_silence();
   options_.changed(last_);
   return last_;
+}
+
+std::function<bool()> StateWatch::make_poll() const {
+  return [files = files_, last = StateFinding()]() mutable {
+    StateFinding found = files->look();
+    if (found == last) return false;
+    last = std::move(found);
+    return true;
+  };
 }
 
 void StateWatch::on_event() {
   events_.drain();
   check();
-  settling_ = loop_.at(loop_.now() + options_.settle_time, [this] { options_.settled(check()); });
+  await_silence();
 }
 
-void StateWatch::look_again() {
-  timer_ = loop_.at(loop_.now() + options_.interval, [this] {
-    const StateFinding before = last_;
-    if (check() != before) on_event();
-    look_again();
-  });
+void StateWatch::await_silence() {
+  settling_ = loop_.at(loop_.now() + options_.settle_time, [this] { options_.settled(check()); });
 }
 
 }  // namespace reeve::runtime

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "os/fd.h"
 #include "os/inotify.h"
 #include "runtime/loop/loop.h"
 
@@ -34,8 +36,34 @@ struct StateFinding {
   bool operator==(const StateFinding&) const = default;
 };
 
-// Detects when files of the state folder are removed or renamed under a running daemon: at once through inotify, and
-// with a check every few seconds where inotify reports nothing (network and stacked file systems). Lives on the loop.
+// The names and inodes of the state files as they were at the start. May be compared on any thread.
+class StateFiles {
+ public:
+  StateFiles(std::filesystem::path root, std::optional<std::filesystem::path> database);
+  StateFiles(const StateFiles&) = delete;
+  StateFiles& operator=(const StateFiles&) = delete;
+
+  // Compares them now, with a few system calls.
+  StateFinding look() const;
+
+ private:
+  struct File {
+    std::filesystem::path path;
+    std::uint64_t inode = 0;
+  };
+
+  std::filesystem::path root_;
+  std::optional<std::filesystem::path> database_;
+  // Opened without access (O_PATH), so that closing it does not drop SQLite's locks.
+  os::Fd root_file_;
+  os::Fd database_file_;
+  std::uint64_t root_inode_ = 0;
+  std::vector<File> files_;
+};
+
+// Detects when files of the state folder are removed or renamed under a running daemon, at once through inotify. Where
+// inotify reports nothing (network and stacked file systems), another thread polls the files and has them checked.
+// Lives on the loop.
 class StateWatch {
  public:
   struct Options {
@@ -48,7 +76,6 @@ class StateWatch {
     // one by one.
     std::function<void(const StateFinding&)> settled;
     base::Milliseconds settle_time = std::chrono::milliseconds(500);
-    base::Milliseconds interval = std::chrono::seconds(5);
   };
 
   // Throws `os.no_watch`.
@@ -58,28 +85,21 @@ class StateWatch {
 
   // Checks now, with a few system calls. Reports changes before it returns.
   const StateFinding& check();
+  // Compares the files without the loop, for a thread that polls them: returns whether check() is due, because they
+  // differ from what the last call found. May outlive this object.
+  std::function<bool()> make_poll() const;
 
  private:
-  struct File {
-    std::filesystem::path path;
-    std::uint64_t inode = 0;
-  };
-  StateFinding look() const;
   void on_event();
-  void look_again();
+  void await_silence();
 
   Loop& loop_;
   Options options_;
-  // Opened without access (O_PATH), so that closing it does not drop SQLite's locks.
-  os::Fd root_;
-  os::Fd database_;
-  std::uint64_t root_inode_ = 0;
-  std::vector<File> files_;
+  std::shared_ptr<const StateFiles> files_;
   os::RemovalWatch events_;
   StateFinding last_;
   Loop::Hold watch_;
   Loop::Hold settling_;
-  Loop::Hold timer_;
 };
 
 }  // namespace reeve::runtime

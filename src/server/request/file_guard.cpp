@@ -53,10 +53,10 @@ FileGuard::FileGuard(runtime::Daemon& daemon, Hooks hooks)
                              .database = daemon.database(),
                              .changed = [this](const StateFinding& finding) { on_change(finding); },
                              .settled = [this](const StateFinding& finding) { on_settled(finding); }}) {
-  daemon_.set_check_files([this] { watch_.check(); });
+  daemon_.set_check_files([this] { watch_.check(); }, watch_.make_poll());
 }
 
-FileGuard::~FileGuard() { daemon_.set_check_files({}); }
+FileGuard::~FileGuard() { daemon_.set_check_files({}, {}); }
 
 void FileGuard::on_change(const StateFinding& finding) {
   if (is_ending_) return;
