@@ -26,6 +26,13 @@ RunRecord make_record(Value wire) {
   return {.wire = std::move(wire), .run = std::move(run)};
 }
 
+std::string listing_of(const std::vector<std::string>& statuses, const std::optional<std::string>& project) {
+  std::string target = "/api/runs?";
+  if (project) target += fmt::format("project={}&", encode_part(*project));
+  if (!statuses.empty()) target += fmt::format("status={}&", base::join(statuses, ","));
+  return target;
+}
+
 std::optional<std::uint64_t> offset_of(const Response& head) {
   const auto text = head.header("Reeve-Offset");
   std::uint64_t offset = 0;
@@ -52,11 +59,21 @@ std::optional<wire::RunProcess> find_process(Daemon& daemon, base::RunId id) {
 
 std::vector<RunRecord> list_runs(Daemon& daemon, const std::vector<std::string>& statuses, std::size_t limit,
                                  const std::optional<std::string>& project) {
-  std::string target = "/api/runs?";
-  if (project) target += fmt::format("project={}&", encode_part(*project));
-  if (!statuses.empty()) target += fmt::format("status={}&", base::join(statuses, ","));
   std::vector<RunRecord> records;
-  read_pages(daemon, target, limit, [&](const Value& item) { records.push_back(make_record(item)); });
+  read_pages(daemon, listing_of(statuses, project), limit,
+             [&](const Value& item) { records.push_back(make_record(item)); });
+  return records;
+}
+
+std::vector<RunRecord> find_runs(Daemon& daemon, const std::vector<std::string>& statuses,
+                                 const std::optional<std::string>& project, const RunSearch& search) {
+  std::vector<RunRecord> records;
+  read_pages_while(daemon, listing_of(statuses, project), {.limit = search.searched, .first = 2 * search.wanted},
+                   [&](const Value& item) {
+                     RunRecord record = make_record(item);
+                     if (search.is_wanted(record.run)) records.push_back(std::move(record));
+                     return records.size() < search.wanted;
+                   });
   return records;
 }
 

@@ -30,6 +30,14 @@ std::optional<wire::RunProcess> find_process(Daemon& daemon, base::RunId id);
 // Newest first; all statuses if none is given. `project`: the path of the only project to list.
 std::vector<RunRecord> list_runs(Daemon& daemon, const std::vector<std::string>& statuses, std::size_t limit,
                                  const std::optional<std::string>& project = {});
+// The newest runs that are wanted, among the newest `searched` with these statuses.
+struct RunSearch {
+  std::size_t wanted = 0;
+  std::size_t searched = 0;
+  std::function<bool(const model::Run&)> is_wanted;
+};
+std::vector<RunRecord> find_runs(Daemon& daemon, const std::vector<std::string>& statuses,
+                                 const std::optional<std::string>& project, const RunSearch& search);
 
 struct Cancel {
   std::optional<std::string> reason = {};

@@ -1,5 +1,6 @@
 #include "store/executions.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "store/approvals.h"
@@ -95,7 +96,19 @@ std::vector<Execution> list_executions(Session& session, const ExecutionFilter& 
   }
   const std::int64_t before = filter.before ? filter.before->number() : std::numeric_limits<std::int64_t>::max();
   std::vector<Execution> found;
-  session.query(Sql::executions_list,
+  // The history may be long, and both lists are mostly short.
+  const auto has_only = [&](auto is_one) {
+    return !filter.statuses.empty() && std::ranges::all_of(filter.statuses, is_one);
+  };
+  Sql statement = Sql::executions_list;
+  if (has_only([](model::ExecutionStatus status) {
+        return status == model::ExecutionStatus::running || status == model::ExecutionStatus::waiting_approval;
+      })) {
+    statement = Sql::executions_list_alive;
+  } else if (has_only([](model::ExecutionStatus status) { return status == model::ExecutionStatus::failed; })) {
+    statement = Sql::executions_list_failed;
+  }
+  session.query(statement,
                 {{"before", before},
                  {"statuses", statuses},
                  {"label", filter.label},

@@ -1,5 +1,6 @@
 #include "store/patches.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "json/encode.h"
@@ -79,7 +80,10 @@ std::vector<model::Patch> list_patches(Session& session, const PatchFilter& filt
         {{"execution", filter.execution->number()}, {"before", before}, {"states", states}, {"most", filter.most}},
         take);
   } else {
-    session.query(Sql::patches_list,
+    const bool is_unapplied = !filter.states.empty() && std::ranges::all_of(filter.states, [](model::PatchState state) {
+      return state == model::PatchState::conflicted || state == model::PatchState::apply_failed;
+    });
+    session.query(is_unapplied ? Sql::patches_list_unapplied : Sql::patches_list,
                   {{"before", before}, {"states", states}, {"project", filter.project}, {"most", filter.most}}, take);
   }
   return found;

@@ -1,5 +1,6 @@
 #include "store/runs.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "json/encode.h"
@@ -71,7 +72,21 @@ std::vector<model::Run> list_runs(Session& session, const RunFilter& filter) {
   const std::int64_t before = filter.before ? filter.before->number() : std::numeric_limits<std::int64_t>::max();
   std::vector<model::Run> found;
   const auto take = [&](const Row& row) { found.push_back(read_run(row).run); };
-  if (filter.project) {
+  // The history may be long, and both lists are mostly short.
+  const auto has_only = [&](auto is_one) {
+    return !filter.statuses.empty() && std::ranges::all_of(filter.statuses, is_one);
+  };
+  const bool is_alive = has_only([](model::RunStatus status) { return !is_final(status); });
+  const bool has_failed = has_only([](model::RunStatus status) {
+    return status == model::RunStatus::failed || status == model::RunStatus::failed_timeout;
+  });
+  if (is_alive) {
+    session.query(Sql::runs_list_alive,
+                  {{"before", before}, {"statuses", statuses}, {"project", filter.project}, {"most", filter.most}},
+                  take);
+  } else if (has_failed && !filter.project) {
+    session.query(Sql::runs_list_failed, {{"before", before}, {"statuses", statuses}, {"most", filter.most}}, take);
+  } else if (filter.project) {
     session.query(Sql::runs_list_of_project,
                   {{"project", *filter.project}, {"before", before}, {"statuses", statuses}, {"most", filter.most}},
                   take);

@@ -1,7 +1,13 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "runtime/runs/idempotency.h"
 #include "store/executions.h"
+#include "store/runs.h"
 #include "tests/store/conformance.h"
 #include "tests/support/store/flows.h"
 
@@ -12,6 +18,7 @@ namespace {
 using model::NodeStatus;
 using testing::claims_of;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::make_chain;
 using testing::make_execution;
@@ -60,6 +67,109 @@ TEST_P(PagesTest, workflow_versions_are_listed_newest_first) {
   EXPECT_EQ(*stored->definition.find("id")->as_string(), "chain-2");
   EXPECT_FALSE(find_workflow(*session, "sha256:none"));
   EXPECT_THAT(list_workflow_versions(*session, {.workflow = "none"}), IsEmpty());
+}
+
+using model::RunStatus;
+
+constexpr std::array all_statuses = {RunStatus::queued,           RunStatus::running,   RunStatus::stalled,
+                                     RunStatus::waiting_approval, RunStatus::completed, RunStatus::failed,
+                                     RunStatus::failed_timeout,   RunStatus::cancelled};
+
+// Two runs in each status, of two projects.
+void add_runs_in_every_status(Session& session) {
+  for (const RunStatus status : all_statuses) {
+    for (const char* project : {"/one", "/two"}) {
+      session.begin();
+      model::Run run;
+      run.tool_name = "t";
+      run.project = model::make_project_ref(project);
+      const base::RunId id = insert_run(session, run, "2026-01-01T00:00:00.000Z");
+      session.commit();
+      if (status == RunStatus::queued) continue;
+      session.run_script(fmt::format("UPDATE tool_runs SET status = 'running' WHERE number = {}", id.number()));
+      if (status == RunStatus::running) continue;
+      session.run_script(fmt::format("UPDATE tool_runs SET status = '{}', completed_at = {} WHERE number = {}",
+                                     base::spell(status), is_final(status) ? "'2026-01-01T00:00:01.000Z'" : "NULL",
+                                     id.number()));
+    }
+  }
+}
+
+// Lists that have an index of their own give what a search of the whole history gives, in the same order.
+TEST_P(PagesTest, runs_are_listed_by_any_statuses) {
+  const auto session = store_.open_writer();
+  add_runs_in_every_status(*session);
+  const auto all = list_runs(*session, {});
+  ASSERT_EQ(all.size(), 2 * all_statuses.size());
+  for (unsigned set = 1; set < 1U << all_statuses.size(); ++set) {
+    RunFilter filter;
+    for (std::size_t i = 0; i < all_statuses.size(); ++i) {
+      if ((set >> i & 1U) != 0) filter.statuses.push_back(all_statuses[i]);
+    }
+    for (const std::optional<std::string>& project :
+         {std::optional<std::string>(), std::optional<std::string>("/two")}) {
+      filter.project = project;
+      std::vector<base::RunId> expected;
+      for (const model::Run& run : all) {
+        const bool is_wanted = std::ranges::find(filter.statuses, run.status) != filter.statuses.end() &&
+                               (!project || run.project->path == *project);
+        if (is_wanted) expected.push_back(run.tool_run_id);
+      }
+      std::vector<base::RunId> found;
+      filter.before.reset();
+      filter.most = 3;
+      // Page by page.
+      for (auto page = list_runs(*session, filter); !page.empty(); page = list_runs(*session, filter)) {
+        for (const model::Run& run : page) found.push_back(run.tool_run_id);
+        filter.before = found.back();
+      }
+      EXPECT_EQ(found, expected) << "set " << set;
+    }
+  }
+}
+
+// They would otherwise read a history of any length.
+TEST(OverviewLists, are_found_by_an_index) {
+  const testing::TestStore store(Place::Kind::memory);
+  const auto session = store.open_writer();
+  for (const auto& [statement, index] :
+       {std::pair(Sql::runs_list_alive, "tool_runs_alive"), std::pair(Sql::runs_list_failed, "tool_runs_failed"),
+        std::pair(Sql::executions_list_alive, "executions_alive"),
+        std::pair(Sql::executions_list_failed, "executions_failed"),
+        std::pair(Sql::patches_list_unapplied, "patch_ledger_unapplied")}) {
+    std::string plan;
+    session->query_text("EXPLAIN QUERY PLAN " + std::string(text_of(statement).sqlite),
+                        [&](const Row& row) { plan += fmt::format("{}\n", row.text(3)); });
+    EXPECT_THAT(plan, HasSubstr(fmt::format("USING INDEX {} ", index)));
+  }
+}
+
+// An execution in each status, and what each list of the overview finds.
+TEST_P(PagesTest, executions_are_listed_by_any_statuses) {
+  TestLedger ledger(store_);
+  using model::ExecutionStatus;
+  const auto failed = ledger.start(make_execution(make_chain(1)));
+  ledger.fail(claims_of(failed.step).at(0));
+  const auto done = ledger.start(make_execution(make_chain(1)));
+  ledger.finish(claims_of(done.step).at(0));
+  const auto running = ledger.start(make_execution(make_chain(1)));
+  const auto cancelled = ledger.start(make_execution(make_chain(2)));
+  ledger.on(cancelled.execution, engine::CancelRequested{"enough"});
+  const auto session = store_.open_bare();
+  const auto list = [&](std::vector<ExecutionStatus> statuses) {
+    std::vector<base::ExecutionId> found;
+    for (const model::Execution& one : list_executions(*session, {.statuses = std::move(statuses)})) {
+      found.push_back(one.execution_id);
+    }
+    return found;
+  };
+  EXPECT_THAT(list({ExecutionStatus::failed}), ElementsAre(failed.execution));
+  EXPECT_THAT(list({ExecutionStatus::running}), ElementsAre(running.execution));
+  EXPECT_THAT(list({ExecutionStatus::running, ExecutionStatus::waiting_approval}), ElementsAre(running.execution));
+  EXPECT_THAT(list({ExecutionStatus::waiting_approval}), IsEmpty());
+  EXPECT_THAT(list({ExecutionStatus::failed, ExecutionStatus::completed}),
+              ElementsAre(done.execution, failed.execution));
+  EXPECT_THAT(list({}), ElementsAre(cancelled.execution, running.execution, done.execution, failed.execution));
 }
 
 }  // namespace

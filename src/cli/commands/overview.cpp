@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -47,14 +48,11 @@ using OnlyProject = std::optional<std::string>;
 
 std::vector<client::RunRecord> find_runs(client::Daemon& daemon, const OnlyProject& project, base::WallTime now) {
   auto records = client::list_runs(daemon, {"waiting_approval", "stalled", "running", "queued"}, live_shown, project);
-  std::size_t count = 0;
-  for (client::RunRecord& record :
-       client::list_runs(daemon, {"failed", "failed_timeout"}, failures_looked_at, project)) {
-    if (count == failures_shown) break;
-    if (!is_news(record.run, now)) continue;
-    records.push_back(std::move(record));
-    ++count;
-  }
+  std::ranges::move(client::find_runs(daemon, {"failed", "failed_timeout"}, project,
+                                      {.wanted = failures_shown,
+                                       .searched = failures_looked_at,
+                                       .is_wanted = [now](const model::Run& run) { return is_news(run, now); }}),
+                    std::back_inserter(records));
   return records;
 }
 

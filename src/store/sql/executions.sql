@@ -145,6 +145,64 @@ WHERE e.number < :before
   AND (:project::text IS NULL OR e.project = :project::text) AND (:parts::bigint = 1 OR e.parent IS NULL)
 ORDER BY e.number DESC LIMIT :most
 
+-- name: executions_list_alive [sqlite]
+-- Only statuses of unfinished executions, which have an index.
+SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
+  e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
+  e.project
+FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
+  LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
+WHERE (e.status = 'running' OR e.status = 'waiting_approval')
+  AND e.number < :before AND instr(:statuses, ',' || e.status || ',') > 0
+  AND (:label IS NULL OR e.label = :label)
+  AND (:workflow IS NULL OR w.workflow_id = :workflow OR w.name = :workflow)
+  AND (:start IS NULL OR substr(w.workflow_id, 1, length(:start)) = :start)
+  AND (:project IS NULL OR e.project = :project)
+ORDER BY e.number DESC LIMIT :most
+
+-- name: executions_list_alive [postgresql]
+SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
+  e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
+  e.project
+FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
+  LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
+WHERE (e.status = 'running' OR e.status = 'waiting_approval')
+  AND e.number < :before AND position(',' || e.status::text || ',' in :statuses::text) > 0
+  AND (:label::text IS NULL OR e.label = :label::text)
+  AND (:workflow::text IS NULL OR w.workflow_id = :workflow::text OR w.name = :workflow::text)
+  AND (:start::text IS NULL OR starts_with(w.workflow_id, :start::text))
+  AND (:project::text IS NULL OR e.project = :project::text)
+ORDER BY e.number DESC LIMIT :most
+
+-- name: executions_list_failed [sqlite]
+-- Only failed executions, which have an index.
+SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
+  e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
+  e.project
+FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
+  LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
+WHERE e.status = 'failed'
+  AND e.number < :before AND instr(:statuses, ',' || e.status || ',') > 0
+  AND (:label IS NULL OR e.label = :label)
+  AND (:workflow IS NULL OR w.workflow_id = :workflow OR w.name = :workflow)
+  AND (:start IS NULL OR substr(w.workflow_id, 1, length(:start)) = :start)
+  AND (:project IS NULL OR e.project = :project)
+ORDER BY e.number DESC LIMIT :most
+
+-- name: executions_list_failed [postgresql]
+SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
+  e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
+  e.project
+FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
+  LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
+WHERE e.status = 'failed'
+  AND e.number < :before AND position(',' || e.status::text || ',' in :statuses::text) > 0
+  AND (:label::text IS NULL OR e.label = :label::text)
+  AND (:workflow::text IS NULL OR w.workflow_id = :workflow::text OR w.name = :workflow::text)
+  AND (:start::text IS NULL OR starts_with(w.workflow_id, :start::text))
+  AND (:project::text IS NULL OR e.project = :project::text)
+ORDER BY e.number DESC LIMIT :most
+
 -- name: executions_over [sqlite]
 SELECT number, status FROM executions
 WHERE number IN (SELECT value FROM json_each(:numbers)) AND status NOT IN ('running', 'waiting_approval')

@@ -42,6 +42,24 @@ FROM patch_ledger WHERE number < :before AND (:states::text = '' OR position(','
     OR EXISTS (SELECT 1 FROM executions e WHERE e.number = execution AND e.project = :project::text))
 ORDER BY number DESC LIMIT :most
 
+-- name: patches_list_unapplied [sqlite]
+-- Only states of patches that could not be applied, which have an index.
+SELECT number, execution, root, node_id, iteration, attempt, base_commit, commit_hash, branch_commit, applied_commit, files, state,
+  history, created_at, version
+FROM patch_ledger WHERE (state = 'conflicted' OR state = 'apply_failed')
+  AND number < :before AND instr(:states, ',' || state || ',') > 0
+  AND (:project IS NULL OR EXISTS (SELECT 1 FROM executions e WHERE e.number = execution AND e.project = :project))
+ORDER BY number DESC LIMIT :most
+
+-- name: patches_list_unapplied [postgresql]
+SELECT number, execution, root, node_id, iteration, attempt, base_commit, commit_hash, branch_commit, applied_commit, files, state,
+  history, created_at, version
+FROM patch_ledger WHERE (state = 'conflicted' OR state = 'apply_failed')
+  AND number < :before AND position(',' || state::text || ',' in :states::text) > 0
+  AND (:project::text IS NULL
+    OR EXISTS (SELECT 1 FROM executions e WHERE e.number = execution AND e.project = :project::text))
+ORDER BY number DESC LIMIT :most
+
 -- name: patches_list_of_execution [sqlite]
 SELECT number, execution, root, node_id, iteration, attempt, base_commit, commit_hash, branch_commit, applied_commit, files, state,
   history, created_at, version

@@ -108,6 +108,45 @@ FROM tool_runs
 WHERE number < :before AND (:statuses::text = '' OR position(',' || status::text || ',' in :statuses::text) > 0)
 ORDER BY number DESC LIMIT :most
 
+-- name: runs_list_alive [sqlite]
+-- Only statuses of unfinished runs, which have an index.
+SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
+  started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
+  metadata, version, project
+FROM tool_runs
+WHERE (status = 'queued' OR status = 'running' OR status = 'stalled' OR status = 'waiting_approval')
+  AND number < :before AND instr(:statuses, ',' || status || ',') > 0 AND (:project IS NULL OR project = :project)
+ORDER BY number DESC LIMIT :most
+
+-- name: runs_list_alive [postgresql]
+SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
+  started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
+  metadata, version, project
+FROM tool_runs
+WHERE (status = 'queued' OR status = 'running' OR status = 'stalled' OR status = 'waiting_approval')
+  AND number < :before AND position(',' || status::text || ',' in :statuses::text) > 0
+  AND (:project::text IS NULL OR project = :project::text)
+ORDER BY number DESC LIMIT :most
+
+-- name: runs_list_failed [sqlite]
+-- Only statuses of failed runs, which have an index.
+SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
+  started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
+  metadata, version, project
+FROM tool_runs
+WHERE (status = 'failed' OR status = 'failed_timeout')
+  AND number < :before AND instr(:statuses, ',' || status || ',') > 0
+ORDER BY number DESC LIMIT :most
+
+-- name: runs_list_failed [postgresql]
+SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
+  started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
+  metadata, version, project
+FROM tool_runs
+WHERE (status = 'failed' OR status = 'failed_timeout')
+  AND number < :before AND position(',' || status::text || ',' in :statuses::text) > 0
+ORDER BY number DESC LIMIT :most
+
 -- name: runs_list_of_project [sqlite]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
