@@ -102,12 +102,16 @@ void tell_waiting(const client::Silence& silence) {
 }  // namespace
 
 bool is_inside_run() {
-  if (project::variable("REEVE_RUN_ID")) return true;
-  if (const auto limit = os::find_lock_limit(::getpid()); limit && os::is_descent_mark(*limit)) return true;
-  const auto self = os::identify(::getpid());
-  const auto lineage = self ? os::find_lineage(*self) : std::vector<os::ProcessId>();
-  return std::ranges::any_of(lineage,
-                             [](const os::ProcessId& id) { return os::runs_program(id.pid, "reeve-keeper", "hold"); });
+  // Found once: reading all ancestors takes a noticeable part of a short command.
+  static const bool is_inside = [] {
+    if (project::variable("REEVE_RUN_ID")) return true;
+    if (const auto limit = os::find_lock_limit(::getpid()); limit && os::is_descent_mark(*limit)) return true;
+    const auto self = os::identify(::getpid());
+    const auto lineage = self ? os::find_lineage(*self) : std::vector<os::ProcessId>();
+    return std::ranges::any_of(
+        lineage, [](const os::ProcessId& id) { return os::runs_program(id.pid, "reeve-keeper", "hold"); });
+  }();
+  return is_inside;
 }
 
 client::DaemonPlace daemon_place(const Call& call) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
+#include <future>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "ledger/due.h"
+#include "ledger/expiry.h"
 #include "ledger/leases.h"
 #include "ledger/restored.h"
 #include "os/cgroup.h"
@@ -105,6 +107,7 @@ void Daemon::open_ledger(const store::Place& place) {
   };
   ledger.outside = [this](const ledger::OutsideResult& result) { inbox_.post(OutsideAnswerFound{result}); };
   auto session = store::open_writer(place, clock_);
+  options_.store_opened();
   // Before the ledger can commit: from then on it publishes to the log.
   write_missed_events(*session);
   ledger_ = std::make_unique<ledger::Ledger>(std::move(session), std::move(ledger), open_reader(place));
@@ -144,21 +147,25 @@ void Daemon::poll_files() {
 
 // A poll that finds nothing to do must not wake the loop: the parts act on events, and polls are only their fallback.
 bool Daemon::is_poll_due(store::Session& session, const std::string& host, bool has_changed) {
-  const base::WallTime now = clock_.wall_now();
-  const auto boot = std::chrono::duration_cast<base::Milliseconds>(clock_.boot_now().time_since_epoch());
-  const base::Milliseconds offset = now.time_since_epoch() - boot;
+  const base::Milliseconds offset = find_clock_offset(clock_);
   const bool has_jumped = polled_offset_ && std::chrono::abs(offset - *polled_offset_) >= std::chrono::seconds(1);
   if (has_jumped || !polled_offset_) polled_offset_ = offset;
   if (has_jumped) return true;
   if (has_changed && session.query_number(Sql::work_unfinished, {}) > 0) return true;
-  return ledger::has_due_work(session, host, now);
+  return ledger::has_due_work(session, host, clock_.wall_now());
 }
 
 void Daemon::make_context(const store::Place& place) {
   const std::string host = name_place(place, options_.folder.root);
   const std::string boot = os::boot_id();
-  const std::int64_t number = ledger_->call([&](ledger::Transaction& transaction) {
-    return ledger::register_daemon(transaction, {host, boot}, options_.config.supervision.lease);
+  std::optional<base::Milliseconds> offset;
+  if (place.kind != store::Place::Kind::postgresql) offset = find_clock_offset(clock_);
+  // The first keepers start while the disk is waited for.
+  std::future<std::int64_t> registered = std::async(std::launch::async, [&] {
+    return ledger_->call([&](ledger::Transaction& transaction) {
+      if (offset) ledger::note_clock(transaction, host, boot, *offset);
+      return ledger::register_daemon(transaction, {host, boot}, options_.config.supervision.lease);
+    });
   });
   remove_stale_endpoints();
   // All of the daemon's own descriptors are open by now.
@@ -170,6 +177,8 @@ void Daemon::make_context(const store::Place& place) {
                                                                      .complaints = options_.complaints,
                                                                      .crash_point = options_.crash_point,
                                                                      .size = descriptors.idle_keepers});
+  auto cgroup_parent = os::Cgroup::find_parent();
+  const std::int64_t number = registered.get();
   context_ = std::make_unique<RuntimeContext>(RuntimeContext{.loop = loop_,
                                                              .inbox = inbox_,
                                                              .ledger = *ledger_,
@@ -181,10 +190,11 @@ void Daemon::make_context(const store::Place& place) {
                                                              .daemon = number,
                                                              .host = host,
                                                              .boot_id = boot,
-                                                             .cgroup_parent = os::Cgroup::find_parent(),
+                                                             .cgroup_parent = std::move(cgroup_parent),
                                                              .open_files = options_.open_files,
                                                              .descriptors = descriptors,
                                                              .supervision = options_.config.supervision,
+                                                             .clock_offset = offset,
                                                              .environment = options_.environment,
                                                              .log_warning = options_.log_warning,
                                                              .crash_point = crash_point_});

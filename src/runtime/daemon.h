@@ -49,6 +49,8 @@ class Daemon {
     std::function<void(const std::string&)> log_warning;
     int complaints = -1;
     std::string crash_point = {};
+    // Called when the store exists, with its schema.
+    std::function<void()> store_opened = [] {};
     // The environment of `notify` commands, and the values of the variables that `secret_env` may name.
     std::vector<std::string> notify_environment = {};
     std::map<std::string, std::string> notify_secrets = {};

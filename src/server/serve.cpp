@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <future>
 #include <map>
 #include <mutex>
 #include <poll.h>
@@ -254,7 +255,7 @@ class Server {
               {.connections = daemon_.context().descriptors.max_connections, .keeps_spare = true}),
         run_sockets_(daemon_) {
     http_.count_in(daemon_.meters().api);
-    if (is_in_folder(daemon_.options().store)) project::note_database(place_);
+    if (noted_.valid()) noted_.get();
   }
 
   // Before anything else, so that the user sees an error. A daemon started by a client continues without the configured
@@ -318,6 +319,12 @@ class Server {
         .crash_point = inherited_.crash_point};
     if (is_in_folder(made.store)) project::check_database_files(place_);
     give_variables(made);
+    // Written while the daemon starts, and known before it accepts anything.
+    if (is_in_folder(made.store) && !place_.has_database) {
+      made.store_opened = [this] {
+        noted_ = std::async(std::launch::async, [place = place_] { project::note_database(place); });
+      };
+    }
     idle_exit_ = made.config.supervision.idle_exit;
     return made;
   }
@@ -457,6 +464,8 @@ class Server {
   bool is_leaving_ = false;
   bool is_open_ = false;
   int sockets_ = 0;
+  // The note in the user's registry that this folder has a database.
+  std::future<void> noted_;
   runtime::Daemon daemon_;
   TcpEndpoint tcp_endpoint_;
   DaemonApi api_;

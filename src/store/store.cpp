@@ -50,35 +50,41 @@ int read_version(Session& session) {
   return static_cast<int>(version);
 }
 
-// Runs the migration that follows the database's version; returns whether there was one up to `target`.
+// The migration that follows the version, if it is one up to `target`. Numbers increase, possibly with gaps.
+const Migration* find_next(int version, int target) {
+  const auto next = std::ranges::upper_bound(migrations(), version, {}, &Migration::number);
+  return next != migrations().end() && next->number <= target ? &*next : nullptr;
+}
+
+// Runs the migration that follows the database's version, in a new database all of them; returns whether there may be
+// more.
 bool migrate_once(Session& session, int target) {
   const bool is_sqlite = session.engine() == Engine::sqlite;
   session.begin();
   // If two daemons start at once, the second waits and then finds the migration done.
   if (!is_sqlite) session.run_script("SELECT pg_advisory_xact_lock(7236577)");
   session.run_script(fmt::format(migrations_table, is_sqlite ? "INTEGER" : "bigint", is_sqlite ? "TEXT" : "text"));
-  const int version = read_version(session);
+  int version = read_version(session);
   if (version > newest_schema()) {
     throw base::Error(
         base::ErrorCode::store_newer,
         fmt::format("the database has schema {}; this program supports up to {}", version, newest_schema()),
         "use the newer Reeve that wrote it");
   }
-  if (version >= target) {
-    session.commit();
-    return false;
+  const bool is_new = version == 0;
+  const Migration* step = find_next(version, target);
+  bool has_more = step != nullptr;
+  while (step != nullptr) {
+    session.run_script(std::string(is_sqlite ? step->sqlite : step->postgresql));
+    session.run_script(fmt::format("INSERT INTO schema_migrations (version, applied_at) VALUES ({}, '{}')",
+                                   step->number, base::format_time(session.now())));
+    version = step->number;
+    // Each commit waits for the disk, and a new database has nothing to lose.
+    step = is_new ? find_next(version, target) : nullptr;
+    has_more = !is_new;
   }
-  // Migration numbers increase, possibly with gaps.
-  const Migration& step = *std::ranges::upper_bound(migrations(), version, {}, &Migration::number);
-  if (step.number > target) {
-    session.commit();
-    return false;
-  }
-  session.run_script(std::string(is_sqlite ? step.sqlite : step.postgresql));
-  session.run_script(fmt::format("INSERT INTO schema_migrations (version, applied_at) VALUES ({}, '{}')", step.number,
-                                 base::format_time(session.now())));
   session.commit();
-  return true;
+  return has_more;
 }
 
 }  // namespace

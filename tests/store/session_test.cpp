@@ -18,6 +18,7 @@
 #include "model/task.h"
 #include "store/postgresql.h"
 #include "tests/store/conformance.h"
+#include "tests/support/store/faulty_disk.h"
 
 namespace reeve::store {
 namespace {
@@ -155,6 +156,29 @@ TEST_P(SessionTest, migrates_from_every_older_version_without_losing_a_row) {
               std::to_string(newest_schema()) + "\n");
     EXPECT_EQ(testing::read_column(*session, "SELECT host FROM daemons"), "h\n");
   }
+}
+
+// The first command of a new state folder waits for this.
+TEST(Migrations, of_a_new_database_wait_for_the_disk_together) {
+  const testing::TestStore store(Place::Kind::file);
+  const std::size_t before = testing::FaultyDisk::count_syncs();
+  const auto session = store.open_writer({.vfs = testing::FaultyDisk::name()});
+  EXPECT_LT(testing::FaultyDisk::count_syncs() - before, migrations().size());
+  EXPECT_EQ(testing::read_column(*session, "SELECT count(*) FROM schema_migrations"),
+            fmt::format("{}\n", migrations().size()));
+}
+
+// A failure in the middle leaves nothing behind, and the next start creates the schema.
+TEST(Migrations, of_a_new_database_are_all_or_none) {
+  const testing::TestStore store(Place::Kind::file);
+  const auto session = store.open_bare();
+  session->run_script("CREATE TABLE approvals (number INTEGER)");
+  EXPECT_NE(code_of([&] { migrate(*session); }), "");
+  EXPECT_EQ(testing::read_column(*session, "SELECT name FROM sqlite_schema WHERE type = 'table'"), "approvals\n");
+  session->run_script("DROP TABLE approvals");
+  migrate(*session);
+  EXPECT_EQ(testing::read_column(*session, "SELECT max(version) FROM schema_migrations"),
+            fmt::format("{}\n", newest_schema()));
 }
 
 TEST_P(SessionTest, a_newer_schema_is_refused_and_left_alone) {

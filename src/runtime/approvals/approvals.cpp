@@ -135,7 +135,7 @@ Outcome decide_once(Transaction& transaction, ledger::Executions& executions, co
 }  // namespace
 
 Approvals::Approvals(RuntimeContext& context, Supervisor& supervisor, ExecutionDriver& driver)
-    : context_(context), supervisor_(supervisor), driver_(driver) {}
+    : context_(context), supervisor_(supervisor), driver_(driver), clock_offset_(context.clock_offset) {}
 
 void Approvals::decide(base::ApprovalId id, Decision decision, Answered answered) {
   check_clock();
@@ -327,8 +327,7 @@ void Approvals::remind(base::ApprovalId id) {
 void Approvals::check_clock() {
   // With a shared store, the store's own clock is used.
   if (context_.lease) return;
-  const auto boot = std::chrono::duration_cast<base::Milliseconds>(context_.clock.boot_now().time_since_epoch());
-  const base::Milliseconds offset = context_.clock.wall_now().time_since_epoch() - boot;
+  const base::Milliseconds offset = find_clock_offset(context_.clock);
   const bool is_same = clock_offset_ && std::chrono::abs(offset - *clock_offset_) < std::chrono::seconds(1);
   if (is_same) return;
   clock_offset_ = offset;

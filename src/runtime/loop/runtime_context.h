@@ -45,6 +45,9 @@ struct RuntimeContext {
   std::uint64_t open_files = 0;
   DescriptorBudget descriptors;
   model::Supervision supervision;
+  // Wall time minus BOOTTIME, as stored at the start of this daemon; nothing with a shared store, which has its own
+  // clock.
+  std::optional<base::Milliseconds> clock_offset = {};
   // Set for a store shared by several daemons. A keeper without a daemon for `adopt_grace` then ends its tree, because
   // another daemon may decide about the run after that.
   std::optional<base::Milliseconds> lease = {};
@@ -58,6 +61,8 @@ struct RuntimeContext {
   std::function<void(const char*)> crash_point = [](const char*) {};
 };
 
+// Wall time minus BOOTTIME.
+base::Milliseconds find_clock_offset(const base::Clock& clock);
 std::string run_folder(const RuntimeContext& context, base::RunId run);
 std::string attempt_folder(const RuntimeContext& context, base::RunId run, int attempt);
 

@@ -12,6 +12,7 @@ namespace {
 
 std::atomic<bool> is_full = false;
 std::atomic<FaultyDisk::Sync> sync_state = FaultyDisk::Sync::works;
+std::atomic<std::size_t> sync_count = 0;
 
 // An open file: our header, followed by the real file in the same memory.
 struct FaultyFile {
@@ -35,6 +36,7 @@ int write(sqlite3_file* file, const void* bytes, int count, sqlite3_int64 offset
 }
 
 int sync(sqlite3_file* file, int flags) {
+  ++sync_count;
   const FaultyDisk::Sync state = sync_state;
   const bool is_database = reinterpret_cast<FaultyFile*>(file)->is_database;
   const bool breaks =
@@ -104,5 +106,7 @@ std::string FaultyDisk::name() {
 
 void FaultyDisk::fill(bool full) { is_full = full; }
 void FaultyDisk::set_sync(Sync sync) { sync_state = sync; }
+
+std::size_t FaultyDisk::count_syncs() { return sync_count; }
 
 }  // namespace reeve::testing

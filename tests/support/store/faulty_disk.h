@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace reeve::testing {
@@ -14,6 +15,8 @@ class FaultyDisk {
   // From now on every fsync fails: for any file, or only for the database file, which only a checkpoint writes.
   enum class Sync { works, breaks, breaks_at_checkpoints };
   static void set_sync(Sync sync);
+  // The fsyncs of all files so far.
+  static std::size_t count_syncs();
 };
 
 }  // namespace reeve::testing
