@@ -149,7 +149,9 @@ ORDER BY e.number DESC LIMIT :most
 -- Only statuses of unfinished executions, which have an index.
 SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
   e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
-  e.project
+  e.project, e.paused_at, e.seen_at,
+  (SELECT COUNT(*) FROM patch_ledger q WHERE q.root = e.number AND q.branch_commit IS NOT NULL
+    AND q.state IN ('validated', 'queued', 'apply_failed', 'conflicted'))
 FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
   LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
 WHERE (e.status = 'running' OR e.status = 'waiting_approval')
@@ -157,13 +159,15 @@ WHERE (e.status = 'running' OR e.status = 'waiting_approval')
   AND (:label IS NULL OR e.label = :label)
   AND (:workflow IS NULL OR w.workflow_id = :workflow OR w.name = :workflow)
   AND (:start IS NULL OR substr(w.workflow_id, 1, length(:start)) = :start)
-  AND (:project IS NULL OR e.project = :project)
+  AND (:project IS NULL OR e.project = :project) AND (:parts = 1 OR e.parent IS NULL)
 ORDER BY e.number DESC LIMIT :most
 
 -- name: executions_list_alive [postgresql]
 SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
   e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
-  e.project
+  e.project, e.paused_at, e.seen_at,
+  (SELECT COUNT(*) FROM patch_ledger q WHERE q.root = e.number AND q.branch_commit IS NOT NULL
+    AND q.state IN ('validated', 'queued', 'apply_failed', 'conflicted'))
 FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
   LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
 WHERE (e.status = 'running' OR e.status = 'waiting_approval')
@@ -171,14 +175,16 @@ WHERE (e.status = 'running' OR e.status = 'waiting_approval')
   AND (:label::text IS NULL OR e.label = :label::text)
   AND (:workflow::text IS NULL OR w.workflow_id = :workflow::text OR w.name = :workflow::text)
   AND (:start::text IS NULL OR starts_with(w.workflow_id, :start::text))
-  AND (:project::text IS NULL OR e.project = :project::text)
+  AND (:project::text IS NULL OR e.project = :project::text) AND (:parts::bigint = 1 OR e.parent IS NULL)
 ORDER BY e.number DESC LIMIT :most
 
 -- name: executions_list_failed [sqlite]
 -- Only failed executions, which have an index.
 SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
   e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
-  e.project
+  e.project, e.paused_at, e.seen_at,
+  (SELECT COUNT(*) FROM patch_ledger q WHERE q.root = e.number AND q.branch_commit IS NOT NULL
+    AND q.state IN ('validated', 'queued', 'apply_failed', 'conflicted'))
 FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
   LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
 WHERE e.status = 'failed'
@@ -186,13 +192,15 @@ WHERE e.status = 'failed'
   AND (:label IS NULL OR e.label = :label)
   AND (:workflow IS NULL OR w.workflow_id = :workflow OR w.name = :workflow)
   AND (:start IS NULL OR substr(w.workflow_id, 1, length(:start)) = :start)
-  AND (:project IS NULL OR e.project = :project)
+  AND (:project IS NULL OR e.project = :project) AND (:parts = 1 OR e.parent IS NULL)
 ORDER BY e.number DESC LIMIT :most
 
 -- name: executions_list_failed [postgresql]
 SELECT e.number, w.workflow_id, w.name, e.label, e.status, e.reason, e.started_at, e.completed_at, e.parent, p.node_id,
   e.nodes_ready, e.nodes_running, e.nodes_waiting, e.nodes_failed, e.phase_name, e.metadata,
-  e.project
+  e.project, e.paused_at, e.seen_at,
+  (SELECT COUNT(*) FROM patch_ledger q WHERE q.root = e.number AND q.branch_commit IS NOT NULL
+    AND q.state IN ('validated', 'queued', 'apply_failed', 'conflicted'))
 FROM executions e JOIN workflows w ON w.hash = e.workflow_hash
   LEFT JOIN node_executions p ON p.slot = e.parent * 1048576 + e.parent_node
 WHERE e.status = 'failed'
@@ -200,7 +208,7 @@ WHERE e.status = 'failed'
   AND (:label::text IS NULL OR e.label = :label::text)
   AND (:workflow::text IS NULL OR w.workflow_id = :workflow::text OR w.name = :workflow::text)
   AND (:start::text IS NULL OR starts_with(w.workflow_id, :start::text))
-  AND (:project::text IS NULL OR e.project = :project::text)
+  AND (:project::text IS NULL OR e.project = :project::text) AND (:parts::bigint = 1 OR e.parent IS NULL)
 ORDER BY e.number DESC LIMIT :most
 
 -- name: executions_over [sqlite]

@@ -112,7 +112,7 @@ ORDER BY number DESC LIMIT :most
 -- Only statuses of unfinished runs, which have an index.
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project
+  metadata, version, project, paused_at, seen_at
 FROM tool_runs
 WHERE (status = 'queued' OR status = 'running' OR status = 'stalled' OR status = 'waiting_approval')
   AND number < :before AND instr(:statuses, ',' || status || ',') > 0 AND (:project IS NULL OR project = :project)
@@ -121,7 +121,7 @@ ORDER BY number DESC LIMIT :most
 -- name: runs_list_alive [postgresql]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project
+  metadata, version, project, paused_at, seen_at
 FROM tool_runs
 WHERE (status = 'queued' OR status = 'running' OR status = 'stalled' OR status = 'waiting_approval')
   AND number < :before AND position(',' || status::text || ',' in :statuses::text) > 0
@@ -132,7 +132,7 @@ ORDER BY number DESC LIMIT :most
 -- Only statuses of failed runs, which have an index.
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project
+  metadata, version, project, paused_at, seen_at
 FROM tool_runs
 WHERE (status = 'failed' OR status = 'failed_timeout')
   AND number < :before AND instr(:statuses, ',' || status || ',') > 0
@@ -141,7 +141,7 @@ ORDER BY number DESC LIMIT :most
 -- name: runs_list_failed [postgresql]
 SELECT number, tool_name, execution, node_id, agent, status, reason, outcome, exit_code, attempt, argv, cwd,
   started_at, completed_at, duration_ms, last_output_at, last_heartbeat_at, last_error, progress, usage, tool_errors,
-  metadata, version, project
+  metadata, version, project, paused_at, seen_at
 FROM tool_runs
 WHERE (status = 'failed' OR status = 'failed_timeout')
   AND number < :before AND position(',' || status::text || ',' in :statuses::text) > 0
