@@ -11,11 +11,11 @@ ExecutionEvent conclude_child(const CompiledWorkflow& parent, graph::NodeIndex n
                               const ChildEnd& end) {
   const model::SubgraphConfig& config = *parent.graph().node(node).subgraph_config;
   if (end.status != model::ExecutionStatus::completed) {
-    const std::string child = base::quoted(config.workflow_name);
+    const std::string name = base::quoted(config.workflow_name);
     const bool has_reason = end.reason && !end.reason->empty();
     // The reason of the innermost failure comes first.
-    const std::string text = has_reason ? fmt::format("{}, in workflow {}", *end.reason, child)
-                                        : fmt::format("{} {}", child, base::spell(end.status));
+    const std::string text = has_reason ? fmt::format("{}, in workflow {}", *end.reason, name)
+                                        : fmt::format("{} {}", name, base::spell(end.status));
     return NodeFailed{node, model::RetryOn::failed, text};
   }
   base::Value outputs = base::Value::object();
