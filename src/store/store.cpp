@@ -71,7 +71,8 @@ bool migrate_once(Session& session, int target) {
         fmt::format("the database has schema {}; this program supports up to {}", version, newest_schema()),
         "use the newer Reeve that wrote it");
   }
-  const bool is_new = version == 0;
+  // PostgreSQL cannot use a new value of an enum in the transaction that adds it.
+  const bool is_new = version == 0 && is_sqlite;
   const Migration* step = find_next(version, target);
   bool has_more = step != nullptr;
   while (step != nullptr) {
