@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <fstream>
 #include <string_view>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -71,16 +70,6 @@ Fd listen_at(const std::string& path, SocketKind kind, int backlog) {
     base::throw_errno(ErrorCode::os_failed, "cannot listen on '" + path + "'", errno);
   }
   return socket;
-}
-
-bool has_listener(const std::string& path) {
-  // "…: RefCount Protocol Flags Type St Inode Path"
-  constexpr std::string_view listening = " 00010000 ";
-  std::ifstream table("/proc/net/unix");
-  for (std::string line; std::getline(table, line);) {
-    if (line.ends_with(" " + path) && line.contains(listening)) return true;
-  }
-  return false;
 }
 
 std::optional<Fd> connect_to(const std::string& path, SocketKind kind) {

@@ -18,8 +18,6 @@ enum class SocketKind {
 
 // Listens at this path with mode 0600, replacing an existing socket. Throws `os.failed`.
 Fd listen_at(const std::string& path, SocketKind kind, int backlog = 128);
-// Whether a process of this network namespace listens at that path.
-bool has_listener(const std::string& path);
 // Connected and non-blocking; nullopt if nothing listens there (errno gives the reason).
 std::optional<Fd> connect_to(const std::string& path, SocketKind kind);
 struct SocketPair {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <fcntl.h>
+#include <fstream>
 #include <poll.h>
 #include <string>
 #include <sys/socket.h>
@@ -16,7 +17,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "os/unix_socket.h"
 #include "project/project.h"
 #include "project/state_identity.h"
 
@@ -52,6 +52,17 @@ fs::path path_of(int fd) {
   return std::string(address.sun_path, ::strnlen(address.sun_path, length));
 }
 
+// Whether a process of this network namespace listens at that path.
+bool has_listener(const std::string& path) {
+  // "…: RefCount Protocol Flags Type St Inode Path"
+  constexpr std::string_view listening = " 00010000 ";
+  std::ifstream table("/proc/net/unix");
+  for (std::string line; std::getline(table, line);) {
+    if (line.ends_with(" " + path) && line.contains(listening)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<os::Fd> take_activation_socket(const fs::path& expected) {
@@ -80,7 +91,7 @@ std::optional<os::Fd> take_activation_socket(const fs::path& expected) {
 void refuse_foreign_listener(const fs::path& socket) {
   constexpr int tries = 50;
   constexpr int pause_ms = 20;
-  for (int i = 0; os::has_listener(socket.string()); ++i) {
+  for (int i = 0; has_listener(socket.string()); ++i) {
     if (i == tries) {
       throw base::Error(base::ErrorCode::daemon_bad_socket,
                         fmt::format("another program listens at {}", base::quoted(socket.string())),
