@@ -36,7 +36,7 @@ TEST(Record, run_has_the_specified_fields) {
             words("tool_run_id project tool_name execution_id node_id agent_id status reason outcome exit_code attempt "
                   "argv cwd "
                   "started_at completed_at duration_ms last_output_at last_heartbeat_at last_error progress usage "
-                  "tool_errors metadata"));
+                  "tool_errors metadata paused_at seen_at"));
 }
 
 TEST(Record, approval_has_the_specified_fields) {
@@ -51,7 +51,7 @@ TEST(Record, approval_has_the_specified_fields) {
 TEST(Record, execution_has_the_specified_fields) {
   EXPECT_EQ(keys_of<Execution>(),
             words("execution_id project workflow_id workflow_name label phase_name metadata status reason "
-                  "started_at completed_at nodes parent tally inputs config"));
+                  "started_at completed_at nodes parent tally unapplied_patches inputs config paused_at seen_at"));
   EXPECT_EQ(keys_of<NodeExecution>(), words("node_id type status attempt iteration inputs outputs error tool_run_id "
                                             "approval_id started_at completed_at child_execution_id not_before"));
 }

@@ -362,6 +362,12 @@ class ConfigCheck {
     }
   }
 
+  // A shown config has every key, with its default.
+  static bool is_said(const model::Notification& notification, std::string_view key) {
+    if (key == "format") return notification.format != model::NotifyFormat::event;
+    return key == "secret_env" ? notification.secret_env.has_value() : notification.secret_file.has_value();
+  }
+
   void check_webhook_keys(const model::Notification& notification, const YamlNode& place) {
     if (notification.secret_env && notification.secret_file) {
       binder_.report(*place.find("secret_file"), ErrorCode::config_two_secrets,
@@ -369,7 +375,7 @@ class ConfigCheck {
     }
     if (notification.webhook) return;
     for (const std::string_view key : {"format", "secret_env", "secret_file"}) {
-      if (const YamlNode* found = place.find(key)) {
+      if (const YamlNode* found = place.find(key); found != nullptr && is_said(notification, key)) {
         binder_.report(*found, ErrorCode::config_no_webhook, fmt::format("`{}` applies to webhooks only", key),
                        "remove it: a command gets its text by placeholders such as {title} and {body}");
       }

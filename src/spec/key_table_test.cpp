@@ -13,8 +13,8 @@
 #include "spec/bind.h"
 #include "spec/key_help.h"
 #include "spec/yaml.h"
+#include "tests/support/engine/sample_files.h"
 #include "tests/support/files.h"
-#include "tests/support/sample_files.h"
 #include "view/problem_text.h"
 
 // The tables and the Binder must agree about every key.

@@ -63,6 +63,8 @@ TEST(House, files_in_the_documentation_are_valid) {
       ++files;
       const std::string text = base::join(block.lines, "\n") + "\n";
       const auto source = std::make_shared<const spec::Source>(block.place(), text);
+      // The inputs of a workflow are shown alone, too.
+      if (text.starts_with("inputs:")) continue;
       const bool is_workflow = text.contains("\nnodes:");
       if (const auto workflow = spec::parse_workflow(source); is_workflow && !workflow) {
         ADD_FAILURE() << view::problems_text(workflow.error(), {});

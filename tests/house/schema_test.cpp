@@ -13,9 +13,9 @@
 #include "spec/pipelines_file.h"
 #include "spec/workflow_file.h"
 #include "spec/yaml.h"
+#include "tests/support/engine/sample_files.h"
 #include "tests/support/files.h"
 #include "tests/support/program.h"
-#include "tests/support/sample_files.h"
 
 // The schemas against an independent validator: they accept what the readers accept, and refuse every wrong key and
 // kind of value.

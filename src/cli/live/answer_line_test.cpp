@@ -112,7 +112,7 @@ TEST(AnswerLine, high_risk_asks_for_the_id) {
   line.ask(asked, start);
   for (const char* no : {"y\r", "AP-4\r", "3\r", "\r"}) {
     EXPECT_FALSE(line.press("1\r", later).answer);
-    EXPECT_THAT(line.lines({}, 40).at(3), HasSubstr("Type AP-3 to confirm"));
+    EXPECT_THAT(line.lines({}, 60).at(3), HasSubstr("Type AP-3 to confirm"));
     EXPECT_FALSE(line.press(no, later).answer) << no;
   }
   EXPECT_FALSE(line.press("1\r", later).answer);

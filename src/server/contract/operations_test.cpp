@@ -33,7 +33,9 @@ TEST(Operations, every_change_accepts_an_idempotency_key) {
     const bool changes = operation.method != "GET" && !harmless.contains(operation.name);
     EXPECT_EQ(operation.idempotency != IdempotencyMode::none, changes) << operation.name;
     // Managing access requires the right to grant it.
-    const Scope needed = operation.name == "listTokens" ? Scope::admin : Scope::read;
+    // The sender of a run's input keeps this one open.
+    const Scope least = operation.name == "followStdin" ? Scope::operate : Scope::read;
+    const Scope needed = operation.name == "listTokens" ? Scope::admin : least;
     if (operation.method == "GET") EXPECT_EQ(operation.scope, needed) << operation.name;
   }
 }
@@ -41,7 +43,7 @@ TEST(Operations, every_change_accepts_an_idempotency_key) {
 // APR-11, SPEC §7: each operation states what a process inside a run may do: at most read and control its own run, and
 // start runs.
 TEST(Operations, each_declares_what_in_run_callers_may_do) {
-  const std::set<std::string_view> own_acts = {"cancelRun", "resizeRun", "signalRun"};
+  const std::set<std::string_view> own_acts = {"cancelRun", "resizeRun", "signalRun", "sendStdin"};
   for (const Operation& operation : contract().operations) {
     EXPECT_NE(operation.inside, InRunAccess::unsaid) << operation.name;
     const bool is_own = operation.inside == InRunAccess::own_run || operation.inside == InRunAccess::own_approval ||

@@ -92,7 +92,7 @@ std::vector<Operation> backup_operations(json::Schemas& schemas) {
            .replies = {{201, schemas.of<wire::BackupRecord>()}},
            .errors = {ErrorCode::backup_not_sqlite, ErrorCode::backup_exists, ErrorCode::backup_unwritable,
                       ErrorCode::backup_busy, ErrorCode::backup_not_here, ErrorCode::backup_stopped,
-                      ErrorCode::backup_failed, ErrorCode::approval_inside_run, ErrorCode::api_peer_gone},
+                      ErrorCode::approval_inside_run, ErrorCode::api_peer_gone},
            .idempotency = IdempotencyMode::answer}};
 }
 

@@ -380,8 +380,7 @@ std::vector<Operation> controls(json::Schemas& schemas) {
            .scope = Scope::operate,
            .body = schemas.of_request<wire::RunLimits>({}),
            .replies = {{200, run}},
-           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_limit_passed,
-                      ErrorCode::run_unwritable},
+           .errors = {ErrorCode::run_not_found, ErrorCode::run_not_running, ErrorCode::run_limit_passed},
            .idempotency = IdempotencyMode::answer}};
 }
 

@@ -1,4 +1,4 @@
-#include "tests/support/sample_files.h"
+#include "tests/support/engine/sample_files.h"
 
 #include <fmt/format.h>
 
