@@ -14,7 +14,7 @@ namespace {
 
 struct FamiliarWord {
   std::string_view word;
-  // With {} for the id, or the run's placeholder.
+  // With {} or {0} for the id, or the run's placeholder.
   std::string_view for_run;
   // If an execution needs another command.
   std::string_view for_execution = {};
@@ -31,15 +31,15 @@ constexpr std::array familiar_words = {
     FamiliarWord{"abort", "`reeve cancel {}`"},
     FamiliarWord{"retry", "`reeve rerun {}`; for an execution: `reeve flow retry EX`", "`reeve flow retry {}`"},
     FamiliarWord{"restart", "`reeve rerun {}`; for an execution: `reeve flow retry EX`", "`reeve flow retry {}`"},
-    FamiliarWord{"watch", "`reeve logs -f {}` follows its output; `reeve attach {}` also types into it",
+    FamiliarWord{"watch", "`reeve logs -f {0}` follows its output; `reeve attach {0}` also types into it",
                  "`reeve wait {}` shows it until it ends"},
     FamiliarWord{"tail", "`reeve logs -f {}`"},
     FamiliarWord{"inbox", "`reeve approvals` lists the questions that wait for you"},
     FamiliarWord{"questions", "`reeve approvals` lists the questions that wait for you"},
     FamiliarWord{"allow", "`reeve approve AP`"},
     FamiliarWord{"accept", "`reeve approve AP`"},
-    FamiliarWord{"rm", "records are kept; `reeve cancel {}` ends a live one, `reeve seen {}` dismisses a failure"},
-    FamiliarWord{"delete", "records are kept; `reeve cancel {}` ends a live one, `reeve seen {}` dismisses a failure"},
+    FamiliarWord{"rm", "records are kept; `reeve cancel {0}` ends a live one, `reeve seen {0}` dismisses a failure"},
+    FamiliarWord{"delete", "records are kept; `reeve cancel {0}` ends a live one, `reeve seen {0}` dismisses a failure"},
     FamiliarWord{"dismiss", "`reeve seen {}`"},
     FamiliarWord{"exec", "`reeve run -- COMMAND`"},
     FamiliarWord{"start", "`reeve run -- COMMAND` runs a command, `reeve flow run FILE` a workflow"},

@@ -1,6 +1,7 @@
 #include "cli/sources.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <set>
 
@@ -170,10 +171,10 @@ void report_left_out(const Source& source, const base::Error& error) {
 base::Value mark_source(base::Value record, const Source& source) {
   record.set("state_folder", base::Value::string(base::replace_invalid_utf8(source.daemon.place().folder.string())));
   // A script that passes the id on must not reach the record of the same id in the common state folder.
-  for (const char* key : {"approval_id", "patch_id", "tool_run_id", "execution_id"}) {
-    const base::Value* id = record.find(key);
-    if (id == nullptr || id->as_string() == nullptr) continue;
-    record.set(key, base::Value::string(fmt::format("{}/{}", source.prefix, *id->as_string())));
+  constexpr auto keys = std::to_array<std::string_view>({"approval_id", "patch_id", "tool_run_id", "execution_id"});
+  for (base::Member& member : *record.as_object()) {
+    const std::string* id = std::ranges::find(keys, member.key) != keys.end() ? member.value.as_string() : nullptr;
+    if (id != nullptr) member.value = base::Value::string(fmt::format("{}/{}", source.prefix, *id));
   }
   return record;
 }

@@ -43,7 +43,7 @@ EventFacts read_facts(const StoredEvent& event) {
   return {.status = read_status(event.kind, *data),
           .execution = json::id_of<base::ExecutionId>(*data, "execution_id"),
           .duration = duration ? std::optional(base::Milliseconds(*duration)) : std::nullopt,
-          .expires = !json::text_of(*data, "expires_at").empty(),
+          .expires = event.kind == EventKind::approval_needed,
           .is_child = !json::text_of(*data, "parent_execution_id").empty()};
 }
 

@@ -89,7 +89,7 @@ TEST_F(Backup, nothing_is_overwritten) {
   scratch().write("state.backup", "mine");
   EXPECT_EQ(reeve({"backup", file().string()}).code, 4);
   EXPECT_EQ(testing::read_text(file()), "mine");
-  EXPECT_EQ(reeve({"backup", (scratch().path() / "none/x").string()}).code, 1);
+  EXPECT_EQ(reeve({"backup", (scratch().path() / "none/x").string()}).code, 2);
   fs::remove(file());
   ASSERT_EQ(reeve({"backup", file().string()}).code, 0);
   // The folder of the original has content.

@@ -107,7 +107,7 @@ TEST_F(Cli, usage_errors_come_with_a_suggestion) {
       {{"flow", "validat", "x"}, "unknown command `reeve flow validat`", "did you mean `reeve flow validate`?"},
       {{"flow"},
        "`reeve flow` needs a subcommand",
-       "one of: apply, cancel, diff, graph, list, retry, run, show, validate"},
+       "one of: apply, cancel, diff, graph, list, retry, run, schema, show, validate"},
       {{"flow", "graph", "x", "--fromat", "dot"}, "has no option `--fromat`", "did you mean `--format`?"},
       {{"flow", "graph", "x", "--format", "mermaidd"},
        "`mermaidd` is not a valid value for `--format`",

@@ -60,7 +60,7 @@ TEST_F(CompletionIds, bash_offers_what_waits_and_what_runs) {
   EXPECT_THAT(bash("reeve show ''", "TR-1"), AllOf(HasSubstr("AP-1"), HasSubstr("TR-1")));
   EXPECT_EQ(bash("reeve approve --state elsewhere ''"), " ") << "another daemon has other ids";
   EXPECT_EQ(bash("reeve token revoke ''"), " ");
-  ASSERT_EQ(reeve({"approve", "AP-1"}).code, 0);
+  ASSERT_EQ(reeve({"approve", "AP-1", "--yes"}).code, 0);
   finish("TR-1");
   EXPECT_EQ(bash("reeve approve ''"), " ");
 }

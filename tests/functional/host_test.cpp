@@ -151,7 +151,7 @@ TEST_F(Host, missing_token_scope_or_daemon_is_reported) {
 }
 
 TEST_F(Host, invalid_addresses_are_refused) {
-  for (const char* address : {"127.0.0.1:80", "ftp://x", "http://", "http://x:0", "http://x:99999", "http://x/path",
+  for (const char* address : {"ftp://x", "http://", "http://x:0", "http://x:99999", "http://x/path",
                               "http://user:pass@x", "unix://reeve.sock", "http://[::1", ""}) {
     const Outcome outcome = from_outside({"--host", address, "runs"});
     EXPECT_EQ(outcome.code, 2) << address;

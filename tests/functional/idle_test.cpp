@@ -76,7 +76,7 @@ TEST_F(IdleDaemon, wakes_one_thread_per_poll) {
 TEST_F(IdleDaemon, wakes_one_thread_per_poll_while_a_person_is_asked) {
   const std::string approval = ask();
   EXPECT_TRUE(comes_to_rest(find_daemon()));
-  EXPECT_EQ(reeve({"approve", approval}).code, 0);
+  EXPECT_EQ(reeve({"approve", approval, "--yes"}).code, 0);
   EXPECT_EQ(finish("TR-1").at("status"), "completed");
 }
 

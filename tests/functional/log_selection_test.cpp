@@ -66,8 +66,8 @@ TEST_F(LogSelection, logs_of_an_execution_are_those_of_its_runs_in_order) {
       workflow(shell("first", "echo 1; echo 2") + shell("second", "echo 3; echo 4 >&2"), edges("first>second")));
   EXPECT_EQ(end_of(id).at("status"), "completed");
   EXPECT_THAT(reeve({"logs", id}).out,
-              MatchesRegex("TR-[0-9]+ first . 1\nTR-[0-9]+ first . 2\nTR-[0-9]+ second . 3\nTR-[0-9]+ second . 4\n"));
-  EXPECT_THAT(reeve({"logs", id, "--grep", "[23]", "--tail", "1"}).out, MatchesRegex("TR-[0-9]+ second . 3\n"));
+              MatchesRegex("TR-[0-9]+ first │ 1\nTR-[0-9]+ first │ 2\nTR-[0-9]+ second │ 3\nTR-[0-9]+ second │ 4\n"));
+  EXPECT_THAT(reeve({"logs", id, "--grep", "[23]", "--tail", "1"}).out, MatchesRegex("TR-[0-9]+ second │ 3\n"));
   // It has ended, so following ends too.
   EXPECT_EQ(reeve({"logs", "-f", id}).out, reeve({"logs", id}).out);
   EXPECT_EQ(reeve({"logs", "EX-99"}).code, 3);

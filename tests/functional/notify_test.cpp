@@ -324,8 +324,8 @@ TEST_F(Notify, test_is_refused_inside_a_run) {
   notify(webhook(receiver, "failed"));
   const Outcome outcome = reeve({"run", "--", testing::reeve_binary(), "notify", "test"});
   EXPECT_NE(outcome.code, 0);
-  EXPECT_THAT(receiver.posts(), SizeIs(1)) << "only the failed run itself is reported";
   EXPECT_EQ(ReceivedPost(receiver.wait_for(1).front()).headers["reeve-event"], "failed");
+  EXPECT_THAT(receiver.posts(), SizeIs(1)) << "only the failed run itself is reported";
 }
 
 // LOG-3: names and questions of tools are data.

@@ -158,8 +158,8 @@ TEST_F(RunEnvironment, pipe_mode_has_empty_stdin) {
   EXPECT_EQ(run({}, {"read-stdin"}).out, "stdin: 0 bytes\n");
   EXPECT_EQ(reeve({"run", "--", "readlink", "/proc/self/fd/0"}).out, "/dev/null\n");
   EXPECT_EQ(run({}, {"ask-line"}).code, 1) << "RUN-10: in pipe mode EOF is what it reads";
-  // The client's own stdin is not passed on.
-  testing::Launch piped = launch(run_words({}, {"read-stdin"}));
+  // Standard input of a terminal or of /dev/null is not passed on; a pipe is, unless the option says otherwise.
+  testing::Launch piped = launch(run_words({"--stdin", "none"}, {"read-stdin"}));
   piped.input = "mine";
   EXPECT_EQ(testing::run_program(piped).out, "stdin: 0 bytes\n");
 }

@@ -76,7 +76,7 @@ class Polls {
 };
 
 constexpr const char* some_change =
-    "UPDATE schema_migrations SET applied_at = applied_at || '' WHERE version = (SELECT min(version) FROM "
+    "UPDATE schema_migrations SET applied_at = applied_at || '.' WHERE version = (SELECT min(version) FROM "
     "schema_migrations)";
 
 class StorePoll : public ::testing::TestWithParam<Place::Kind> {

@@ -151,7 +151,10 @@ struct RunLog {
   std::string next = "0";
   // See selection_of(); without `tail` once its lines were printed.
   std::string selection = {};
+  // According to the run's record.
+  bool has_printed = false;
 };
+};  // namespace
 
 // Prints one attempt from the position of `log` to its current end or, with `follows`, until the attempt ends.
 void show_attempt(client::Daemon& daemon, RunLog& log, bool follows, LinePrinter& printer) {
@@ -168,8 +171,9 @@ void show_attempt(client::Daemon& daemon, RunLog& log, bool follows, LinePrinter
   try {
     stream_lines(daemon, target, print);
   } catch (const client::Refusal& refusal) {
-    // The run exists, but an attempt that never printed has no output.
-    if (refusal.status() != 404) throw;
+    // The run exists, but an attempt that never printed has no output. What was printed may have been removed since.
+    const bool is_gone = log.next == "0" && log.has_printed;
+    if (refusal.status() != 404 || is_gone) throw;
   }
 }
 
@@ -190,7 +194,10 @@ void show_run(const Call& call, client::Daemon& daemon, bool follows, LinePrinte
   constexpr base::Milliseconds poll_interval = std::chrono::seconds(2);
   const base::RunId id = find_run(daemon, call.arguments.positional(0));
   const auto record = client::get_run(daemon, id);
-  RunLog log{.id = id, .attempt = attempt_of(call, record.run), .selection = selection_of(call)};
+  RunLog log{.id = id,
+             .attempt = attempt_of(call, record.run),
+             .selection = selection_of(call),
+             .has_printed = record.run.last_output_at.has_value() && model::is_final(record.run.status)};
   const bool goes_on = follows && !call.arguments.has("--attempt");
   std::optional<QuestionNotifier> notifier;
   if (goes_on) notifier.emplace(call, daemon.place(), Subjects{.runs = {id}});
@@ -277,7 +284,7 @@ ExitCode run(const Call& call) {
   return ExitCode::done;
 }
 
-}  // namespace
+}  // namespace reeve::cli
 
 Command make_logs() {
   return {
@@ -303,10 +310,8 @@ Exit codes: 0 done, 3 no such run, 130 Ctrl-C.)",
                    {"reeve logs EX-9 --since 10m --grep 'error|warning'", "of all runs of an execution"},
                    {"reeve logs TR-17 --tail 50", "the last lines"},
                    {"reeve logs --all -f", "follow all of them"}},
-      .positionals = {{.name = "ID",
-                       .help = "TR-17, EX-9, or @last for the newest run",
-                       .is_required = false,
-                       .is_id = true}},
+      .positionals =
+          {{.name = "ID", .help = "TR-17, EX-9, or @last for the newest run", .is_required = false, .is_id = true}},
       .options = {{.name = "--follow", .help = "follow until the run ends", .brief = "-f"},
                   {.name = "--all", .help = "show the output of all runs"},
                   {.name = "--grep", .value = "RE", .help = "only lines in which this regular expression matches"},

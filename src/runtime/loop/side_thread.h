@@ -16,13 +16,17 @@ class SideThread {
   SideThread(const SideThread&) = delete;
   SideThread& operator=(const SideThread&) = delete;
 
-  // False while another job is running. A job must not throw and should check the token regularly.
-  [[nodiscard]] bool begin(std::function<void(const std::stop_token&)> job) {
+  // A job must not throw and should check the token regularly. It returns what reports its result, which is called when
+  // the next job may begin.
+  using Job = std::function<std::function<void()>(const std::stop_token&)>;
+  // False while another job is running.
+  [[nodiscard]] bool begin(Job job) {
     if (is_busy_.exchange(true)) return false;
-    // The previous job has ended, so this join does not block.
+    // The previous job has ended except for its report, which does not block.
     thread_ = std::jthread([this, job = std::move(job)](const std::stop_token& stop) {
-      job(stop);
+      const std::function<void()> report = job(stop);
       is_busy_ = false;
+      report();
     });
     return true;
   }

@@ -115,7 +115,8 @@ void rewrite_profile(const std::string& run_folder, const model::ToolProfile& pr
   const auto bytes = os::find_file(run_folder + "/" + keeper::launch_name, keeper::launch_bytes);
   auto launch = bytes ? keeper::decode_launch(*bytes) : std::nullopt;
   auto settings = json::parse(launch ? launch->settings : std::string());
-  if (!settings) fail("the launch", run_folder);
+  if (!settings || settings->as_object() == nullptr) fail("the launch", run_folder);
+  std::erase_if(*settings->as_object(), [](const base::Member& member) { return member.key == "profile"; });
   settings->set("profile", json::to_value(profile));
   launch->settings = json::encode(*settings);
   const bool is_written =

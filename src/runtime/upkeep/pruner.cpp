@@ -176,20 +176,23 @@ void Pruner::remove(const SharedTask& task, std::vector<Removal> removals) {
   });
   // Objects of the loop are released there.
   auto held = std::make_shared<SharedTask>(task);
-  const bool has_begun = files_.begin([this, held, refs, last, removals = std::move(removals),
-                                       runs = context_.folder.runs()](const std::stop_token& stop) {
-    std::vector<std::int64_t> done;
-    for (const Removal& removal : removals) {
-      if (stop.stop_requested()) break;
-      std::error_code error;
-      std::filesystem::remove_all(runs / base::RunId(removal.subject).text(), error);
-      if (!error) done.push_back(removal.number);
-    }
-    context_.loop.post([this, task = std::move(*held), refs, last, done = std::move(done)]() mutable {
-      task->result.folders += std::ssize(done);
-      remove_refs(task, refs, std::move(done), last);
-    });
-  });
+  const bool has_begun =
+      files_.begin([this, held, refs, last, removals = std::move(removals),
+                    runs = context_.folder.runs()](const std::stop_token& stop) -> std::function<void()> {
+        std::vector<std::int64_t> done;
+        for (const Removal& removal : removals) {
+          if (stop.stop_requested()) break;
+          std::error_code error;
+          std::filesystem::remove_all(runs / base::RunId(removal.subject).text(), error);
+          if (!error) done.push_back(removal.number);
+        }
+        return [this, held, refs, last, done = std::move(done)] {
+          context_.loop.post([this, task = std::move(*held), refs, last, done]() mutable {
+            task->result.folders += std::ssize(done);
+            remove_refs(task, refs, std::move(done), last);
+          });
+        };
+      });
   // The thread is still ending its previous job: reads the same page again in a moment.
   if (has_begun) return;
   context_.loop.after(std::chrono::milliseconds(1), [this, task, first] { sweep(task, first - 1); });

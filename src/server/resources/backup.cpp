@@ -62,16 +62,19 @@ void create(SharedExchange exchange) {
                                    .now = base::SystemClock().wall_now()};
   // The exchange must be released on the loop's thread.
   auto held = std::make_shared<SharedExchange>(exchange);
-  const bool has_begun = daemon.side().begin([held, &daemon, order](const std::stop_token& stop) {
+  const bool has_begun = daemon.side().begin([held, &daemon,
+                                              order](const std::stop_token& stop) -> std::function<void()> {
     auto result = std::make_shared<Result>(perform(order, stop));
-    daemon.loop().post([exchange = std::move(*held), result, order] {
-      if (!*result) return exchange->refuse(result->error());
-      exchange->send(201, json::to_value(wire::BackupRecord{.path = base::replace_invalid_utf8(order.target.string()),
-                                                            .digest = (*result)->digest,
-                                                            .bytes = static_cast<std::int64_t>((*result)->bytes),
-                                                            .files = (*result)->files,
-                                                            .created_at = order.now}));
-    });
+    return [&daemon, held, result, order] {
+      daemon.loop().post([exchange = std::move(*held), result, order] {
+        if (!*result) return exchange->refuse(result->error());
+        exchange->send(201, json::to_value(wire::BackupRecord{.path = base::replace_invalid_utf8(order.target.string()),
+                                                              .digest = (*result)->digest,
+                                                              .bytes = static_cast<std::int64_t>((*result)->bytes),
+                                                              .files = (*result)->files,
+                                                              .created_at = order.now}));
+      });
+    };
   });
   if (!has_begun) {
     throw Error(ErrorCode::backup_busy, "an import or another backup is running", "try again when it has ended");

@@ -124,13 +124,16 @@ void create(SharedExchange exchange) {
   runtime::Daemon& daemon = exchange->daemon;
   // The exchange must be released on the loop's thread.
   auto held = std::make_shared<SharedExchange>(exchange);
-  const bool has_begun = daemon.side().begin([held, &daemon, job = decode_job(*exchange)](const std::stop_token& stop) {
-    auto result = std::make_shared<Result>(perform(daemon, job, stop));
-    daemon.loop().post([exchange = std::move(*held), result] {
-      if (!*result) return exchange->refuse(result->error());
-      exchange->send(200, json::to_value(**result));
-    });
-  });
+  const bool has_begun = daemon.side().begin(
+      [held, &daemon, job = decode_job(*exchange)](const std::stop_token& stop) -> std::function<void()> {
+        auto result = std::make_shared<Result>(perform(daemon, job, stop));
+        return [&daemon, held, result] {
+          daemon.loop().post([exchange = std::move(*held), result] {
+            if (!*result) return exchange->refuse(result->error());
+            exchange->send(200, json::to_value(**result));
+          });
+        };
+      });
   if (!has_begun) {
     throw Error(ErrorCode::import_busy, "another import is running", "wait until it ends, then try again");
   }
