@@ -61,6 +61,9 @@ class Docs : public ::testing::TestWithParam<std::string> {
   }
   ~Docs() override {
     bash("reeve stop");
+    // Examples keep their own state.
+    bash("find '" + scratch_.path().string() +
+         "' -name reeve.sock -printf '%h\\n' | while read -r state; do reeve --state \"$state\" stop; done");
     const std::string own = scratch_.path().string();
     // The keepers that wait for work and the guard end after their daemon.
     if (testing::eventually([&] { return testing::find_processes(own).empty(); })) return;

@@ -27,7 +27,9 @@ class RunForeground : public testing::DaemonTest {
 
 // §7: 141
 TEST_F(RunForeground, lost_reader_cancels_the_run_at_once) {
-  const Outcome outcome = shell("$reeve run -- yes | head -1; echo ${PIPESTATUS[0]}");
+  // Slow enough that all of its output is read soon after its end.
+  const Outcome outcome =
+      shell("$reeve run -- sh -c 'while echo y; do sleep 0.01; done' | head -1; echo ${PIPESTATUS[0]}");
   EXPECT_EQ(outcome.out, "y\n141\n");
   EXPECT_THAT(outcome.err, HasSubstr("cancelled TR-1: the reader of its output is gone"));
   EXPECT_EQ(finish("TR-1")["status"], "cancelled");
