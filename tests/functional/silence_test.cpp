@@ -201,7 +201,7 @@ TEST_F(Silence, stopped_daemon_is_reported_and_clients_give_up) {
                                    {"approvals"},
                                    {"logs", run},
                                    {"flow", "list"}});
-  const auto started = start(run_words({"--detach"}, {"exit", "0"}));
+  const auto started = start(run_words({"--detach", "--stdin", "none"}, {"exit", "0"}));
   const auto waiting = start({"wait", run});
   for (const auto& session : given_up) {
     EXPECT_EQ(session->wait(), 6) << session->err();
@@ -272,7 +272,7 @@ TEST_F(SilentServer, stalled_server_is_reported_and_clients_give_up) {
   auto stopped = std::make_unique<Stopped>(pids);
   const auto given_up = start_all(
       {{"approve", "--yes", approval}, {"runs"}, {"show", run}, {"approvals"}, {"logs", run}, {"flow", "list"}});
-  const auto started = start(run_words({"--detach"}, {"exit", "0"}));
+  const auto started = start(run_words({"--detach", "--stdin", "none"}, {"exit", "0"}));
   for (const auto& session : given_up) {
     EXPECT_EQ(session->wait(), 6) << session->err();
     EXPECT_THAT(session->err(), HasSubstr("PostgreSQL server"));

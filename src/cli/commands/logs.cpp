@@ -153,7 +153,7 @@ struct RunLog {
   std::string selection = {};
   // According to the run's record.
   bool has_printed = false;
-};  // namespace
+};
 
 // Prints one attempt from the position of `log` to its current end or, with `follows`, until the attempt ends.
 void show_attempt(client::Daemon& daemon, RunLog& log, bool follows, LinePrinter& printer) {
