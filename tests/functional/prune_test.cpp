@@ -33,7 +33,7 @@ class Prune : public testing::FlowTest {
 
 TEST_F(Prune, old_runs_go_with_their_files) {
   ASSERT_EQ(run({}, {"lines", "3"}).code, 0);
-  ASSERT_EQ(run({}, {"exit", "7"}).code, 7);
+  ASSERT_EQ(reeve({"run", "--", "sh", "-c", "echo printed; exit 7"}).code, 7);
   ASSERT_TRUE(fs::exists(folder("TR-1")));
   EXPECT_THAT(reeve({"prune", "--dry-run", "--older-than", "1d"}).out, HasSubstr("would remove 0 runs"));
   age();

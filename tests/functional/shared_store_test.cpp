@@ -99,7 +99,7 @@ TEST_F(SharedStore, logs_of_a_run_elsewhere_say_where_they_are) {
   const std::string run = start_script("echo printed");
   finish(run);
   const Outcome there = at("b", {"logs", run});
-  EXPECT_EQ(there.code, 1);
+  EXPECT_EQ(there.code, 4);
   EXPECT_EQ(there.out, "");
   EXPECT_THAT(there.err, HasSubstr("the output of " + run + " is with another daemon, on the host "));
   EXPECT_EQ(logs(run), "printed\n");
