@@ -228,6 +228,7 @@ Value Daemon::post(const std::string& target, const Value& body, const PostTerms
 void Daemon::follow(const Stream& stream) {
   std::optional<BootTime> lost_at;
   while (true) {
+    std::optional<BootTime> streams_since;
     try {
       Connection connection = connect();
       const Request question = stream.question();
@@ -242,6 +243,7 @@ void Daemon::follow(const Stream& stream) {
       if (!is_later) {
         if (head.status != 200) throw make_refusal(head);
         stream.begin(head);
+        streams_since = now();
         while (true) {
           const std::string bytes = connection.read();
           if (bytes.empty()) return;
@@ -253,7 +255,9 @@ void Daemon::follow(const Stream& stream) {
     } catch (const StreamLeft&) {
       return;
     } catch (const ConnectionLost& lost) {
-      if (!lost_at) lost_at = now();
+      // A tool that prints nothing sends no bytes, but a stream that lasted had a daemon.
+      const bool has_lasted = streams_since && now() - *streams_since >= std::chrono::seconds(1);
+      if (!lost_at || has_lasted) lost_at = now();
       if (now() - *lost_at >= place_.timeout) throw unavailable(place_, lost.what);
     }
     pause();
