@@ -170,7 +170,6 @@ struct StdinRead {
   static constexpr auto fields = std::tuple(&StdinRead::position);
 };
 
-
 // What it can do beyond the first version; sent after Started. Older daemons ignore it.
 struct Abilities {
   bool can_freeze = false;
@@ -182,7 +181,8 @@ struct Frozen {
   static constexpr auto fields = std::tuple(&Frozen::missed);
 };
 
-// The position of a message is its number, so new ones are appended: the daemon and a keeper may be of different versions.
+// The position of a message is its number, so new ones are appended: the daemon and a keeper may be of different
+// versions.
 using ToKeeper = std::variant<Assign, Go, Consumed, Input, CloseInput, Resize, Signal, Stop, Deadline, Lease, Answer,
                               StdinGrew, Freeze, Thaw>;
 using FromKeeper = std::variant<Hello, Started, Grew, InputTaken, Trouble, Exited, Prompt, PromptOver, AnswerTaken,

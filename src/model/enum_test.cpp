@@ -28,13 +28,12 @@ namespace {
 template <class E>
 class DescribedEnum : public ::testing::Test {};
 
-using AllEnums =
-    ::testing::Types<RunStatus, Outcome, Stream, RunMode, Liveness, OnStall, PromptAction, ResumeWay, OnInterrupted,
-                     Headless, Sandbox, ApprovalStatus, ApprovalUse, ApprovalKind, NodeType, InputType, Operator,
-                     WaitFor, ParallelWait, MergeStrategy, BranchOutcome, ApplyWhen, Isolation, RetryOn,
-                     ExecutionStatus, NodeStatus, EdgeState, AgentState, AgentEvent, TaskStatus, PatchState, EventKind,
-                     StepType, PipelineStatus, StepStatus, Policy, GateSeverity, OnGateFail, NotifyOn,
-                     NotifyFormat, Risk>;
+using AllEnums = ::testing::Types<RunStatus, Outcome, Stream, RunMode, Liveness, OnStall, PromptAction, ResumeWay,
+                                  OnInterrupted, Headless, Sandbox, ApprovalStatus, ApprovalUse, ApprovalKind, NodeType,
+                                  InputType, Operator, WaitFor, ParallelWait, MergeStrategy, BranchOutcome, ApplyWhen,
+                                  Isolation, RetryOn, ExecutionStatus, NodeStatus, EdgeState, AgentState, AgentEvent,
+                                  TaskStatus, PatchState, EventKind, StepType, PipelineStatus, StepStatus, Policy,
+                                  GateSeverity, OnGateFail, NotifyOn, NotifyFormat, Risk>;
 TYPED_TEST_SUITE(DescribedEnum, AllEnums);
 
 TYPED_TEST(DescribedEnum, spellings_are_unique_and_round_trip) {

@@ -32,8 +32,8 @@ std::unique_ptr<Session> open_reader(const Place& place, const base::Clock& cloc
 
 // The newest schema that this program knows.
 int newest_schema() noexcept;
-// Brings the schema up to `target`, each migration in its own transaction, or all in one for a new SQLite database. Throws
-// `store.newer` for a database written by a later Reeve, and changes nothing in it.
+// Brings the schema up to `target`, each migration in its own transaction, or all in one for a new SQLite database.
+// Throws `store.newer` for a database written by a later Reeve, and changes nothing in it.
 void migrate(Session& session, int target = newest_schema());
 
 }  // namespace reeve::store

@@ -140,7 +140,8 @@ TEST(ApprovalText, details_in_a_pipe_are_key_value_lines) {
             "options\tstaging     Only to staging\\neverywhere\\nreject      Leave it  (default, rejects)\n"
             "secret\tasks for a secret, which is typed into the tool and never stored\nadvisory\ttrue\n"
             "arguments\t{\"branch\":\"fix-login\"}\ndigest\tsha256:12ab\n"
-            "then\tthe tool is restarted with the answer\nproject\t/home/ana/shop\ntool_run_id\tTR-90\ntool_ref\tpush-1\nattempt\t1\n"
+            "then\tthe tool is restarted with the "
+            "answer\nproject\t/home/ana/shop\ntool_run_id\tTR-90\ntool_ref\tpush-1\nattempt\t1\n"
             "created_at\t2026-11-15T11:57:00.000Z\nexpires_at\t2026-11-15T15:00:00.000Z\n");
 }
 

@@ -100,10 +100,11 @@ TEST(RunText, piped_listing_is_tab_separated) {
 }
 
 TEST(RunText, details_show_every_field) {
-  EXPECT_EQ(run_details(some_runs()[1], {}, {}, {}),
-            "tool_run_id\tTR-90\ntool_name\taider\nstatus\twaiting_approval\nattempt\t1\n"
-            "command\taider --message 'it'\\''s broken'\nproject\t/home/ana/shop\nstarted_at\t2026-11-15T11:40:00.000Z\n"
-            "last_output_at\t2026-11-15T11:57:00.000Z\n");
+  EXPECT_EQ(
+      run_details(some_runs()[1], {}, {}, {}),
+      "tool_run_id\tTR-90\ntool_name\taider\nstatus\twaiting_approval\nattempt\t1\n"
+      "command\taider --message 'it'\\''s broken'\nproject\t/home/ana/shop\nstarted_at\t2026-11-15T11:40:00.000Z\n"
+      "last_output_at\t2026-11-15T11:57:00.000Z\n");
   EXPECT_EQ("\n" + run_details(some_runs()[3], {}, {}, now), R"(
 TR-85  lint  ✗ failed
 

@@ -88,7 +88,8 @@ zpty -w -n shell $'reeve flow \t'
 zpty -r shell line $'*offers: *\n*' && print -r -- "$line"
 zpty -d shell
 )");
-  EXPECT_THAT(run_shell({"zsh", "-f", "./probe"}), HasSubstr("offers: -- run list show cancel retry diff apply validate graph schema"));
+  EXPECT_THAT(run_shell({"zsh", "-f", "./probe"}),
+              HasSubstr("offers: -- run list show cancel retry diff apply validate graph schema"));
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ Command make_config_schema() {
   return {
       .name = "config schema",
       .summary = "Print the JSON Schema of config files",
-      .about = R"(Prints a JSON Schema (draft 7), with which editors complete keys and underline mistakes. `reeve init` stores it in
+      .about =
+          R"(Prints a JSON Schema (draft 7), with which editors complete keys and underline mistakes. `reeve init` stores it in
 `.reeve/schema/` and names it in the first line of the config, `# yaml-language-server: $schema=…`; repeat the example
 after an upgrade. `reeve config show` also checks names and ranges.)",
       .examples = {{"reeve config schema > .reeve/schema/config.json", "for editors"}},

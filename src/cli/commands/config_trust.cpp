@@ -96,8 +96,7 @@ ExitCode run(const Call& call) {
                       "change to a project folder, or create one: reeve init");
   if (call.arguments.has("--revoke")) return revoke(call, *project);
   // Read once, so that exactly what is shown is recorded, even if the file changes meanwhile.
-  const project::FoundConfig found =
-      project::load_config_to_trust(*project, find_any_state_option(call));
+  const project::FoundConfig found = project::load_config_to_trust(*project, find_any_state_option(call));
   if (!found.loaded) {
     return refuse(call, ErrorCode::config_invalid, "the config is not valid", found.loaded.error(),
                   "Nothing was changed.");

@@ -88,7 +88,8 @@ Command make_init() {
   return {
       .name = "init",
       .summary = "Set up this folder: a commented config and workflows that run",
-      .about = R"(Writes `.reeve/config.yaml`, two workflows, schemas for editors and `.reeve/.gitignore`. A script stands
+      .about =
+          R"(Writes `.reeve/config.yaml`, two workflows, schemas for editors and `.reeve/.gitignore`. A script stands
 in for the agent, so `reeve flow run hello` runs as it is. Existing files are kept unchanged, so it is safe to run
 again; beside a config of your own it writes no workflows. To undo it, remove `.reeve/`.)",
       .examples = {{"reeve init", "in your project folder"},

@@ -283,7 +283,7 @@ ExitCode run(const Call& call) {
   return ExitCode::done;
 }
 
-}  // namespace reeve::cli
+}  // namespace
 
 Command make_logs() {
   return {

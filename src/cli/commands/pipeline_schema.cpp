@@ -11,7 +11,8 @@ Command make_pipeline_schema() {
   return {
       .name = "pipeline schema",
       .summary = "Print the JSON Schema of pipelines.yaml",
-      .about = R"(Prints a JSON Schema (draft 7), with which editors complete keys and underline mistakes. To use it, begin the file with
+      .about =
+          R"(Prints a JSON Schema (draft 7), with which editors complete keys and underline mistakes. To use it, begin the file with
 `# yaml-language-server: $schema=schema/pipelines.json`.)",
       .examples = {{"reeve pipeline schema > .reeve/schema/pipelines.json", "for editors"}},
       .positionals = {},

@@ -69,10 +69,9 @@ void AttemptFrames::add_mark(std::size_t stream) {
 
 void AttemptFrames::add_bytes(std::size_t stream, std::string_view bytes, std::uint8_t flags) {
   if (bytes.empty()) return;
-  add_frame({.length = static_cast<std::uint32_t>(bytes.size()),
-             .stream = static_cast<std::uint8_t>(stream),
-             .flags = flags},
-            bytes);
+  add_frame(
+      {.length = static_cast<std::uint32_t>(bytes.size()), .stream = static_cast<std::uint8_t>(stream), .flags = flags},
+      bytes);
 }
 
 void AttemptFrames::add_frame(const keeper::FrameHeader& header, std::string_view bytes) {

@@ -247,7 +247,7 @@ std::vector<Operation> output_operations(json::Schemas& schemas) {
                                    "a `next` from an earlier response; negative: that many bytes before the end"},
                                   flag_parameter("follow", "1: keep streaming until the attempt ends"),
                                   {"format", json::word_schema({"json", "frames", "masked"}),
-       "default: json; frames: byte for byte; masked: frames with secrets redacted"}};
+                                   "default: json; frames: byte for byte; masked: frames with secrets redacted"}};
   for (Parameter& more : line_terms_parameters()) query.push_back(std::move(more));
   return {{.method = "GET",
            .path = "/api/runs/{id}/output",
