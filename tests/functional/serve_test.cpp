@@ -230,7 +230,7 @@ TEST_F(LimitedToken, sees_and_decides_only_its_project) {
   EXPECT_EQ(testing::status_of(get("/api/runs/TR-2")), 404);
   EXPECT_EQ(testing::status_of(get("/api/runs/TR-2/output")), 404);
   EXPECT_EQ(testing::status_of(get("/api/approvals/AP-2")), 404);
-  EXPECT_EQ(testing::status_of(get("/api/approvals?run=TR-2")), 404);
+  EXPECT_EQ(testing::status_of(get("/api/approvals?run=TR-2")), 403);
   EXPECT_THAT(get("/api/approvals?run=TR-1"), HasSubstr("AP-1"));
   EXPECT_EQ(testing::status_of(get("/api/patches")), 200);
   const auto without_id = [](std::string text, const std::string& id) {

@@ -84,10 +84,9 @@ auto require_own(const SharedExchange& exchange, RecordCodes codes, std::string 
   };
 }
 
-void admit_run(const SharedExchange& exchange, base::RunId id, std::function<void()> go) {
-  exchange->daemon.queries().get_run(
-      id, require_own<model::Run>(exchange, {ErrorCode::run_not_found, ErrorCode::run_not_found}, id.text(),
-                                  std::move(go)));
+void admit_run(const SharedExchange& exchange, base::RunId id, ErrorCode shown, std::function<void()> go) {
+  const RecordCodes codes{shown, ErrorCode::run_not_found};
+  exchange->daemon.queries().get_run(id, require_own<model::Run>(exchange, codes, id.text(), std::move(go)));
 }
 
 void admit_approval(const SharedExchange& exchange, base::ApprovalId id, std::function<void()> go) {
@@ -140,11 +139,11 @@ void admit_listing(const SharedExchange& exchange, std::function<void()> go) {
   // These belong to one project, which is checked instead: the filters cannot be combined.
   const auto of_run = exchange->query("run");
   const auto run = of_run ? base::RunId::parse(*of_run) : std::nullopt;
-  if (run) return admit_run(exchange, *run, std::move(go));
+  if (run) return admit_run(exchange, *run, ErrorCode::api_other_project, std::move(go));
   const auto of_execution = exchange->query("execution");
   const auto execution = of_execution ? base::ExecutionId::parse(*of_execution) : std::nullopt;
   if (execution) {
-    return admit_execution(exchange, *execution, ErrorCode::execution_not_found, execution->text(), std::move(go));
+    return admit_execution(exchange, *execution, ErrorCode::api_other_project, execution->text(), std::move(go));
   }
   exchange->request.query.insert_or_assign("project", project_of(exchange));
   go();
@@ -158,7 +157,7 @@ void admit_limited_caller(const SharedExchange& exchange, const Operation& opera
     case ProjectRule::open:
       return go();
     case ProjectRule::run:
-      return admit_run(exchange, exchange->run_id(), std::move(go));
+      return admit_run(exchange, exchange->run_id(), ErrorCode::run_not_found, std::move(go));
     case ProjectRule::approval:
       return admit_approval(exchange, exchange->approval_id(), std::move(go));
     case ProjectRule::execution:
