@@ -451,7 +451,8 @@ class Simulation {
 
   void answer(Daemon& daemon) {
     std::vector<store::ApprovalRow> pending;
-    daemon.session->query(Sql::approvals_pending, {{"after", 0}, {"project", std::nullopt}, {"most", 50}},
+    daemon.session->query(Sql::approvals_pending,
+                          {{"after", 0}, {"project", std::optional<std::string>()}, {"most", 50}},
                           [&](const Row& row) { pending.push_back(store::read_approval(row)); });
     if (pending.empty()) return;
     const store::ApprovalRow& asked = pending[draw(pending.size())];
