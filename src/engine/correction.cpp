@@ -63,7 +63,7 @@ class Corrector {
   bool is_skipped(NodeIndex node) const { return state(node).status == NodeStatus::skipped; }
   const std::string& id(NodeIndex node) const { return graph_.node(node).id; }
 
-  // What the execution was set up with.
+  // Properties of the whole workflow that were fixed when the execution started.
   void check_frame() {
     const model::Workflow& original = graph_.workflow();
     if (corrected_.id != original.id) {

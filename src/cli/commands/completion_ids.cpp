@@ -32,7 +32,7 @@ constexpr long limit_us = 40'000;
 constexpr std::size_t max_live = 100;
 constexpr std::size_t max_recent = 20;
 
-// Whatever the daemon does, or whoever answers at its address: the program ends in time, with nothing printed.
+// The program ends in time and prints nothing, even if the daemon hangs or another program answers at its address.
 void end_in_time() {
   std::signal(SIGALRM, [](int) { ::_exit(0); });
   itimerval timer{};

@@ -61,7 +61,7 @@ std::optional<Error> explain_no_retry(Transaction& transaction, base::ExecutionI
                    : fmt::format("start a new one: reeve flow run {}", found->workflow_id));
 }
 
-// What the execution was set up with must also do for the corrected workflow.
+// The corrected workflow may use only the roles, tools and gates frozen at the start.
 std::optional<Error> check_correction(const ExecutionSettings& settings, const ledger::WorkflowCorrection& correction) {
   if (!correction.workflow) return std::nullopt;
   std::vector<const model::Workflow*> workflows = {&*correction.workflow};

@@ -61,7 +61,7 @@ class StdinStreams {
 
   // From now on, a stream that has not ended must have a sender.
   void expect_sender(base::RunId run);
-  // An attempt begins or is adopted by this daemon: what its keeper is told.
+  // Sent to the keeper when an attempt begins or is adopted by this daemon.
   keeper::StdinGrew begin_attempt(base::RunId run);
   // The attempt is over: the next one begins to read at the start.
   void end_attempt(base::RunId run);

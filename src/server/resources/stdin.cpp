@@ -30,7 +30,7 @@ Value to_value(const Place& place) {
   return value;
 }
 
-// A process inside a run may send to the runs that it started. Its own input comes from whoever started it.
+// A process inside a run may send input only to the runs that it started, never to its own run.
 void require_starter(const Exchange& exchange) {
   if (!exchange.in_run_caller || exchange.in_run_caller->held != exchange.run_id()) return;
   throw Error(ErrorCode::run_inside_run,
