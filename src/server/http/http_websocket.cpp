@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <optional>
-#include <span>
 #include <sys/socket.h>
 #include <utility>
 
-#include <boost/asio/buffers_iterator.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -20,7 +17,9 @@
 #include <boost/beast/websocket/stream.hpp>
 
 #include "server/http/frame_counter.h"
+#include "server/http/frame_queue.h"
 #include "server/http/http_upgrade.h"
+#include "server/http/websocket_wire.h"
 
 namespace reeve::server {
 
@@ -38,109 +37,10 @@ constexpr std::size_t turn_bytes = 1024UZ * 1024;
 constexpr std::size_t frames_at_once = 64;
 constexpr int max_silent = 3;
 
-// The stream that Beast uses as its socket. Reads come from the real socket; writes (handshake, pongs, close frames) go
-// to the common queue, so that there is only one writer.
-class Wire {
- public:
-  struct End {
-    virtual ~End() = default;
-    virtual asio::generic::stream_protocol::socket& socket() noexcept = 0;
-    // Bytes read before the upgrade; empty when consumed.
-    virtual std::string take_rest(std::size_t most) = 0;
-    // Called with all received bytes.
-    virtual void note_received(std::string_view bytes) = 0;
-    virtual void put(std::string bytes) = 0;
-  };
-
-  explicit Wire(End& end) : end_(&end) {}
-
-  using executor_type = asio::generic::stream_protocol::socket::executor_type;
-  executor_type get_executor() { return end_->socket().get_executor(); }
-
-  template <class Buffers, class Token>
-  auto async_read_some(const Buffers& buffers, Token&& token) {
-    return asio::async_initiate<Token, void(error_code, std::size_t)>(
-        [this](auto handler, const Buffers& into) {
-          const std::string rest = end_->take_rest(asio::buffer_size(into));
-          if (!rest.empty()) {
-            end_->note_received(rest);
-            const std::size_t count = asio::buffer_copy(into, asio::buffer(rest));
-            asio::post(get_executor(), beast::bind_handler(std::move(handler), error_code(), count));
-            return;
-          }
-          end_->socket().async_read_some(into, Received<decltype(handler), Buffers>{end_, std::move(handler), into});
-        },
-        token, buffers);
-  }
-
-  template <class Buffers, class Token>
-  auto async_write_some(const Buffers& buffers, Token&& token) {
-    return asio::async_initiate<Token, void(error_code, std::size_t)>(
-        [this](auto handler, const Buffers& from) {
-          error_code error;
-          const std::size_t count = write_some(from, error);
-          asio::post(get_executor(), beast::bind_handler(std::move(handler), error, count));
-        },
-        token, buffers);
-  }
-
-  template <class Buffers>
-  std::size_t write_some(const Buffers& buffers, error_code& error) {
-    error = {};
-    std::string bytes(asio::buffers_begin(buffers), asio::buffers_end(buffers));
-    const std::size_t count = bytes.size();
-    end_->put(std::move(bytes));
-    return count;
-  }
-  template <class Buffers>
-  std::size_t write_some(const Buffers& buffers) {
-    error_code error;
-    return write_some(buffers, error);
-  }
-  // Required by Beast, but not used here.
-  template <class Buffers>
-  std::size_t read_some(const Buffers&, error_code& error) {
-    error = asio::error::would_block;
-    return 0;
-  }
-  template <class Buffers>
-  std::size_t read_some(const Buffers&) {
-    return 0;
-  }
-
-  // The owner closes the socket.
-  friend void beast_close_socket(Wire&) {}
-  template <class Handler>
-  friend void async_teardown(beast::role_type, Wire& wire, Handler&& handler) {
-    asio::post(wire.get_executor(), beast::bind_handler(std::forward<Handler>(handler), error_code()));
-  }
-
- private:
-  // Reports the received bytes, then calls the handler.
-  template <class Handler, class Buffers>
-  struct Received {
-    End* end;
-    Handler handler;
-    Buffers buffers;
-    void operator()(const error_code& error, std::size_t count) {
-      std::size_t left = error ? 0 : count;
-      for (auto at = asio::buffer_sequence_begin(buffers); left > 0 && at != asio::buffer_sequence_end(buffers); ++at) {
-        const asio::const_buffer buffer(*at);
-        const std::size_t part = std::min(left, buffer.size());
-        end->note_received({static_cast<const char*>(buffer.data()), part});
-        left -= part;
-      }
-      handler(error, count);
-    }
-  };
-
-  End* end_;
-};
-
 // The only operation of Beast in progress is a read; this class itself handles the queue, the timer and closing.
 class WebSocketConnection final : public Connection,
                                   public WebSocket,
-                                  public Wire::End,
+                                  public WebSocketWire::End,
                                   public std::enable_shared_from_this<WebSocketConnection> {
  public:
   WebSocketConnection(std::shared_ptr<Host> host, UpgradedSocket from, Caller caller, const WebSocketLimits& limits)
@@ -149,7 +49,7 @@ class WebSocketConnection final : public Connection,
         caller_(std::move(caller)),
         socket_(host_->loop.context(), asio::generic::stream_protocol(AF_UNIX, 0), from.socket.release()),
         rest_(std::move(from.rest)),
-        beast_(std::in_place, Wire(static_cast<Wire::End&>(*this))),
+        beast_(std::in_place, WebSocketWire(static_cast<WebSocketWire::End&>(*this))),
         allowance_(limits.messages_at_once),
         counted_at_(host_->loop.now()) {
     error_code error;
@@ -175,14 +75,14 @@ class WebSocketConnection final : public Connection,
   void send(SharedFrame frame) override;
   void close(CloseCode code, std::string_view reason) override;
   void cut(CloseCode code, std::string_view reason) override;
-  std::size_t waiting() const noexcept override { return waiting_bytes_; }
+  std::size_t waiting() const noexcept override { return frames_.bytes(); }
   void set_paused(bool is_paused) override;
   void on_message(std::function<void(Message)> message) override { message_ = std::move(message); }
   void on_drained(std::function<void()> drained) override { drained_ = std::move(drained); }
   void on_closed(std::function<void()> closed) override { closed_ = std::move(closed); }
   bool is_closed() const noexcept override { return state_ != State::open; }
 
-  // Wire::End
+  // WebSocketWire::End
   asio::generic::stream_protocol::socket& socket() noexcept override { return socket_; }
   std::string take_rest(std::size_t most) override;
   void note_received(std::string_view bytes) override;
@@ -207,7 +107,6 @@ class WebSocketConnection final : public Connection,
   void flush();
   void flushed();
   void wait_writable();
-  void discard_waiting();
   void linger();
   void skim();
 
@@ -222,7 +121,7 @@ class WebSocketConnection final : public Connection,
   asio::generic::stream_protocol::socket socket_;
   std::string rest_;
   // Reset when the connection ends, even if this object is still referenced.
-  std::optional<beast::websocket::stream<Wire, false>> beast_;
+  std::optional<beast::websocket::stream<WebSocketWire, false>> beast_;
   beast::flat_buffer buffer_;
   State state_ = State::open;
   bool is_reading_ = false;
@@ -232,10 +131,7 @@ class WebSocketConnection final : public Connection,
   std::function<void()> drained_;
   std::function<void()> closed_;
 
-  // Outgoing frames, the first of which may be partly sent.
-  std::deque<SharedFrame> frames_;
-  std::size_t offset_ = 0;
-  std::size_t waiting_bytes_ = 0;
+  FrameQueue frames_;
   bool owes_drained_ = false;
   bool is_flush_scheduled_ = false;
   bool waits_writable_ = false;
@@ -353,7 +249,7 @@ void WebSocketConnection::set_paused(bool is_paused) {
 void WebSocketConnection::send(SharedFrame frame) {
   if (state_ != State::open) return;
   push(std::move(frame));
-  if (waiting_bytes_ > limits_.waiting_bytes) cut(CloseCode::try_again_later, "too much unread data");
+  if (frames_.bytes() > limits_.waiting_bytes) cut(CloseCode::try_again_later, "too much unread data");
 }
 
 // Beast's own output. Nothing may follow our close frame.
@@ -372,21 +268,12 @@ void WebSocketConnection::close(CloseCode code, std::string_view reason) {
 
 void WebSocketConnection::cut(CloseCode code, std::string_view reason) {
   if (state_ != State::open) return;
-  discard_waiting();
+  frames_.discard_unsent();
   close(code, reason);
 }
 
-void WebSocketConnection::discard_waiting() {
-  const bool is_half_sent = offset_ > 0;
-  while (frames_.size() > (is_half_sent ? 1 : 0)) {
-    waiting_bytes_ -= frames_.back()->size();
-    frames_.pop_back();
-  }
-}
-
 void WebSocketConnection::push(SharedFrame frame) {
-  waiting_bytes_ += frame->size();
-  frames_.push_back(std::move(frame));
+  frames_.push(std::move(frame));
   owes_drained_ = true;
   schedule_flush();
 }
@@ -405,23 +292,14 @@ void WebSocketConnection::flush() {
   std::size_t sent = 0;
   while (!frames_.empty()) {
     std::array<asio::const_buffer, frames_at_once> buffers;
-    const std::size_t count = std::min(buffers.size(), frames_.size());
-    for (std::size_t i = 0; i < count; ++i) buffers[i] = asio::buffer(*frames_[i]);
-    buffers[0] += offset_;
     error_code error;
-    std::size_t taken = socket_.write_some(std::span(buffers).first(count), error);
+    const std::size_t taken = socket_.write_some(frames_.gather(buffers), error);
     if (error == asio::error::would_block) return wait_writable();
     if (error == asio::error::interrupted) continue;
     if (error) return end();
     has_sent_ = true;
+    frames_.consume(taken);
     sent += taken;
-    waiting_bytes_ -= taken;
-    taken += offset_;
-    while (!frames_.empty() && taken >= frames_.front()->size()) {
-      taken -= frames_.front()->size();
-      frames_.pop_front();
-    }
-    offset_ = taken;
     if (sent >= turn_bytes && !frames_.empty()) return wait_writable();
   }
   flushed();
@@ -496,7 +374,6 @@ void WebSocketConnection::end() {
   error = socket_.close(error);
   beast_.reset();
   frames_.clear();
-  waiting_bytes_ = 0;
   host_->gone(*this);
 }
 
