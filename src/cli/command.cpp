@@ -102,6 +102,12 @@ const std::vector<Command>& all_commands() {
   return commands;
 }
 
+std::vector<Command> shown_commands() {
+  std::vector<Command> shown = all_commands();
+  std::erase_if(shown, [](const Command& command) { return command.is_internal; });
+  return shown;
+}
+
 const std::vector<Option>& common_options() {
   static const std::vector<Option> options = {
       {.name = "--json", .help = "print one JSON document instead of text"},

@@ -101,10 +101,14 @@ struct Command {
   std::vector<Positional> positionals;
   std::vector<Option> options;
   ExitCode (*run)(const Call& call);
+  // Called by scripts that Reeve writes; not in lists, completions and reference pages.
+  bool is_internal = false;
 };
 
 // Every command, in the order of the help.
 const std::vector<Command>& all_commands();
+// Without the internal ones.
+std::vector<Command> shown_commands();
 // The options of every command.
 const std::vector<Option>& common_options();
 

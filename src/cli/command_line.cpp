@@ -261,7 +261,9 @@ class CallParser {
     const std::size_t i = std::min(arguments.positionals().size(), last);
     const bool is_id = i < command_.positionals.size() && command_.positionals[i].is_id;
     if (is_id) arguments.add_id(word);
-    arguments.add_positional(is_id ? without_prefix(word) : word);
+    // `@AP-4`, as completed after `@`, is AP-4.
+    const bool has_at = is_id && word.starts_with('@') && word.contains('-');
+    arguments.add_positional(is_id ? without_prefix(has_at ? word.substr(1) : word) : word);
   }
 
   const Command& command_;

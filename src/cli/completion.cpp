@@ -28,6 +28,7 @@ std::vector<Stop> all_stops() {
     return stops.emplace_back(Stop{path, {}, nullptr});
   };
   for (const Command& command : all_commands()) {
+    if (command.is_internal) continue;
     std::string path;
     for (const std::string_view part : base::split(command.name, ' ')) {
       Stop& stop = stop_at(path);
@@ -88,17 +89,25 @@ std::vector<std::string> id_kinds(const Stop& stop) {
           at != std::string_view::npos && at + 3 < word.help.size() && base::is_ascii_digit(word.help[at + 3]);
       if (is_id) kinds.emplace_back(kind);
     }
+    if (word.help.contains("project workflow")) kinds.emplace_back("workflow");
   }
   return kinds;
+}
+
+// Whether the command takes `@last`, the newest of its kind.
+bool takes_last(const Stop& stop) {
+  return stop.command != nullptr && std::ranges::any_of(stop.command->positionals, [](const Positional& word) {
+           return word.help.contains("@last");
+         });
 }
 
 // A case for each position, shared by the two shells with the same `case` syntax.
 std::string shell_cases(std::string_view indent) {
   std::string text;
   for (const Stop& stop : all_stops()) {
-    text += fmt::format("{}'{}') commands='{}' options='{}' files={} ids='{}' ;;\n", indent, stop.path,
+    text += fmt::format("{}'{}') commands='{}' options='{}' files={} ids='{}' last='{}' ;;\n", indent, stop.path,
                         spaced(candidates(stop)), spaced(names_of(options_of(stop.command))),
-                        takes_files(stop) ? "yes" : "no", spaced(id_kinds(stop)));
+                        takes_files(stop) ? "yes" : "no", spaced(id_kinds(stop)), takes_last(stop) ? "@last" : "");
   }
   return text;
 }
@@ -126,9 +135,11 @@ std::string choice_cases(std::string_view indent) {
 std::string bash_script() {
   return fmt::format(
       R"(# bash completion for reeve: source this, or put it into ~/.local/share/bash-completion/completions/reeve
+# `@last` is one word, and after `@` the ids replace it.
+COMP_WORDBREAKS=${{COMP_WORDBREAKS//@}}
 _reeve() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
-  local path='' next i commands='' options='' files=no choices='' ids='' found=()
+  local path='' next i commands='' options='' files=no choices='' ids='' last='' found=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     [[ ${{COMP_WORDS[i]}} == -* ]] && continue
     next="${{path:+$path }}${{COMP_WORDS[i]}}"
@@ -149,9 +160,11 @@ _reeve() {{
   mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$current")
   if [[ -n $ids && " ${{COMP_WORDS[*]}}" != *' --'@(state|host)* ]]; then
     mapfile -t found < <(reeve completion ids $ids 2>/dev/null)
-    found=("${{found[@]%%$'\t'*}}")
-    mapfile -t -O "${{#COMPREPLY[@]}}" COMPREPLY < <(compgen -W "${{found[*]}}" -- "${{current^^}}")
+    for i in "${{found[@]%%$'\t'*}}"; do
+      [[ $current == @* || ${{i^^}} == "${{current^^}}"* ]] && COMPREPLY+=("$i")
+    done
   fi
+  [[ $current == @* && $last == "$current"* ]] && COMPREPLY+=("$last")
   if [[ $files == yes ]]; then
     compopt -o filenames 2>/dev/null
     mapfile -t -O "${{#COMPREPLY[@]}}" COMPREPLY < <(compgen -f -- "$current")
@@ -167,7 +180,7 @@ std::string zsh_script() {
 # zsh completion for reeve: put this as `_reeve` into a folder of your $fpath.
 _reeve() {{
   local current=$words[CURRENT] previous=$words[CURRENT-1]
-  local path_words='' next='' commands='' options='' files=no choices='' ids='' listed i
+  local path_words='' next='' commands='' options='' files=no choices='' ids='' last='' listed i
   local -a found
   for ((i = 2; i < CURRENT; i++)); do
     [[ $words[i] == -* ]] && continue
@@ -191,7 +204,7 @@ _reeve() {{
     listed=$(reeve completion ids ${{=ids}} 2>/dev/null)
     found=(${{${{(f)listed}}%%$'\t'*}})
     if [[ $current == @* ]]; then
-      compadd -U -- $found
+      compadd -U -- $found $last
     else
       compadd -M 'm:{{a-z}}={{A-Z}}' -- $found
     fi
@@ -225,9 +238,19 @@ function __reeve_at
         string match -q -- '-*' $word; or set -a words $word
     end
     if test "$argv[2]" = rest
+        test "$argv[3]" = at; and not string match -q -- '@*' (commandline -ct); and return 1
         test "$words" = "$argv[1]"; or string match -q -- "$argv[1] *" "$words"
     else
         test "$words" = "$argv[1]"
+    end
+end
+# fish offers only what continues the word: after `@`, the ids with it, which commands take as well.
+function __reeve_ids
+    command -q reeve; or return
+    set -l at ''
+    string match -q -- '@*' (commandline -ct); and set at @
+    for line in (reeve completion ids $argv 2>/dev/null)
+        echo $at$line
     end
 end
 complete -c reeve -f
@@ -246,9 +269,10 @@ complete -c reeve -f
       if (positional.is_file) text += fmt::format("complete -c reeve -n {} -F\n", inside);
     }
     if (const auto kinds = id_kinds(stop); !kinds.empty()) {
-      text +=
-          fmt::format("complete -c reeve -n {} -k -a '(command -q reeve; and reeve completion ids {} 2>/dev/null)'\n",
-                      inside, spaced(kinds));
+      text += fmt::format("complete -c reeve -n {} -k -a '(__reeve_ids {})'\n", inside, spaced(kinds));
+    }
+    if (takes_last(stop)) {
+      text += fmt::format("complete -c reeve -n {} -a @last -d 'the newest'\n", fish_quote(here + " rest at"));
     }
     for (const Option& option : options_of(stop.command)) {
       text +=

@@ -37,6 +37,26 @@ int signal_of(std::string_view reason) {
 
 }  // namespace
 
+const std::vector<ExitMeaning>& exit_meanings() {
+  static const std::vector<ExitMeaning> meanings = {
+      {"0", "done"},
+      {"1", "failed, rejected, or claimed success with a failure marker"},
+      {"2", "wrong usage, or an invalid file"},
+      {"3", "not found"},
+      {"4", "conflict: already decided, or not waiting"},
+      {"5", "denied by policy"},
+      {"6", "no daemon, or no store, can be reached"},
+      {"90", "waiting for an approval (`--no-wait`)"},
+      {"124", "timed out"},
+      {"126", "the command cannot be executed"},
+      {"127", "the command was not found"},
+      {"128 + N", "ended by signal N"},
+      {"130", "cancelled"},
+      {"141", "the reader of the output is gone"},
+  };
+  return meanings;
+}
+
 ExitCode exit_code_of(const base::Error& error) {
   const base::ErrorRow* row = base::find_row(error.code());
   const ExitCode own = row != nullptr ? static_cast<ExitCode>(row->exit_code) : ExitCode::failed;

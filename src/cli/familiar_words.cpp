@@ -44,7 +44,11 @@ constexpr std::array familiar_words = {
     FamiliarWord{"dismiss", "`reeve seen {}`"},
     FamiliarWord{"exec", "`reeve run -- COMMAND`"},
     FamiliarWord{"start", "`reeve run -- COMMAND` runs a command, `reeve flow run FILE` a workflow"},
-    FamiliarWord{"diff", "`reeve patch show PA`"},
+    FamiliarWord{"diff", "`reeve flow diff EX` shows what an execution changed, `reeve patch show PA` one patch",
+                 "`reeve flow diff {}`"},
+    FamiliarWord{"tutorial", "`reeve demo` shows what Reeve does in half a minute; TUTORIAL.md takes ten minutes"},
+    FamiliarWord{"docs", "`man reeve` or `reeve help COMMAND`; `reeve demo` shows what Reeve does"},
+    FamiliarWord{"guide", "`man reeve` or `reeve help COMMAND`; `reeve demo` shows what Reeve does"},
 };
 
 }  // namespace

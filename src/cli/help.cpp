@@ -52,17 +52,45 @@ std::string option_line(const Option& option, const view::Style& style) {
 }
 
 // The longest example decides where the explanations begin, as far as the terminal allows.
-std::size_t example_columns(const Command& command) {
+std::size_t example_columns(const std::vector<Example>& examples) {
   constexpr std::size_t most = 60;
   std::size_t width = 0;
-  for (const Example& example : command.examples) width = std::max(width, base::display_width(example.line) + 4);
+  for (const Example& example : examples) width = std::max(width, base::display_width(example.line) + 4);
   return std::min(width, most);
+}
+
+std::string examples_section(const std::vector<Example>& examples, const view::Style& style) {
+  if (examples.empty()) return {};
+  std::string text = style.paint(Tint::bold, "Examples") + "\n";
+  const std::size_t width = example_columns(examples);
+  for (const Example& example : examples) text += entry(example.line, example.what, width, style, Tint::dim);
+  return text + "\n";
+}
+
+bool is_member(const Command& command, std::string_view group) {
+  return group.empty() || (command.name.starts_with(group) && command.name[group.size()] == ' ');
+}
+
+// Of a group: an example of each of its commands.
+std::vector<Example> examples_of(std::string_view group) {
+  std::vector<Example> examples;
+  for (const Command& command : shown_commands()) {
+    if (!is_member(command, group)) continue;
+    // Some begin with what to do before.
+    const auto own = std::ranges::find_if(command.examples, [&](const Example& example) {
+      return example.line.contains(fmt::format("reeve {}", command.name));
+    });
+    if (own == command.examples.end()) continue;
+    examples.push_back({own->line, own->what.empty() ? command.summary : own->what});
+  }
+  return examples;
 }
 
 // The names of all commands: those of one word, then a line for each group, "flow run, list, show".
 std::string command_names(const view::Style& style) {
   std::vector<std::pair<std::string_view, std::string>> lines = {{"", ""}};
-  for (const Command& command : all_commands()) {
+  const std::vector<Command> commands = shown_commands();
+  for (const Command& command : commands) {
     const std::size_t blank = command.name.find(' ');
     const bool is_alone = blank == std::string_view::npos;
     const std::string_view group = is_alone ? std::string_view() : command.name.substr(0, blank);
@@ -119,13 +147,7 @@ const std::vector<Example>& first_examples() {
 
 std::string command_help(const Command& command, bool is_full, const view::Style& style) {
   std::string text = fmt::format("{}\n\n", style.paint(Tint::bold, view::wrap(command.summary, style.columns)));
-  if (!command.examples.empty()) {
-    text += style.paint(Tint::bold, "Examples") + "\n";
-    for (const Example& example : command.examples) {
-      text += entry(example.line, example.what, example_columns(command), style, Tint::dim);
-    }
-    text += '\n';
-  }
+  text += examples_section(command.examples, style);
   text += fmt::format("{}\n  {}\n", style.paint(Tint::bold, "Usage"), view::wrap(usage_of(command), style.columns, 2));
   for (const Positional& word : command.positionals) text += entry(word.name, word.help, 26, style);
   text += '\n';
@@ -148,6 +170,8 @@ std::string overview(std::string_view group, bool is_full, const view::Style& st
                         view::wrap(about_reeve(), less(style.columns, 6)), style.paint(Tint::bold, "Examples"));
     for (const Example& example : first_examples()) text += entry(example.line, example.what, 42, style, Tint::dim);
     text += '\n';
+  } else {
+    text += examples_section(examples_of(group), style);
   }
   text += style.paint(Tint::bold, "Commands") + "\n";
   if (group.empty() && !is_full) {
@@ -158,9 +182,8 @@ std::string overview(std::string_view group, bool is_full, const view::Style& st
                                          style.columns));
     return style.words(text);
   }
-  for (const Command& command : all_commands()) {
-    const bool is_member = group.empty() || (command.name.starts_with(group) && command.name[group.size()] == ' ');
-    if (is_member) text += entry(command.name, command.summary, 22, style);
+  for (const Command& command : shown_commands()) {
+    if (is_member(command, group)) text += entry(command.name, command.summary, 22, style);
   }
   if (is_full) {
     text += fmt::format("\n{}\n", style.paint(Tint::bold, "Global options"));
@@ -224,8 +247,9 @@ Command make_help() {
             const std::string name = base::join(call.arguments.positionals(), " ");
             const auto wanted = find_help(name);
             if (!wanted) {
+              const std::string hint = suggest_command(name);
               throw base::Error(base::ErrorCode::cli_usage, fmt::format("unknown command {}", base::quoted(name)),
-                                suggest_command(name));
+                                hint.empty() ? "`reeve help` lists all commands" : hint);
             }
             fmt::print("{}", wanted->command != nullptr ? command_help(*wanted->command, true, call.out)
                                                         : overview(wanted->group, true, call.out));

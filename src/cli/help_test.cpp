@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/text.h"
@@ -28,9 +29,11 @@ TEST(Help, fits_the_terminal_without_broken_words) {
       for (const Example& example : command.examples) unbroken.emplace_back(example.line);
       for (const bool is_full : {false, true}) expect_fit(command_help(command, is_full, style), unbroken, columns);
     }
+    std::vector<std::string> examples;
+    for (const Command& command : all_commands()) examples.emplace_back(command.examples.front().line);
     for (const bool is_full : {false, true}) {
       expect_fit(overview("", is_full, style), {}, columns);
-      expect_fit(overview("flow", is_full, style), {}, columns);
+      expect_fit(overview("flow", is_full, style), examples, columns);
     }
     expect_fit(welcome(true, style), {}, std::max<std::size_t>(columns, 80));
   }
@@ -52,9 +55,26 @@ TEST(Help, short_help_fits_a_screen_and_begins_with_examples) {
   }
   const std::string all = overview("", false, style);
   EXPECT_LE(lines(all), 40);
-  for (const Command& command : all_commands()) {
+  for (const Command& command : shown_commands()) {
     const std::string_view word = command.name.substr(command.name.find(' ') + 1);
     EXPECT_NE(all.find(word), std::string::npos) << command.name;
+  }
+}
+
+TEST(Help, a_group_begins_with_examples) {
+  for (const std::string_view group : {"flow", "patch", "token", "approvals", "pipeline", "config", "policy"}) {
+    for (const bool is_full : {false, true}) {
+      const std::string text = overview(group, is_full, {});
+      EXPECT_TRUE(text.starts_with("Examples\n  reeve ")) << text;
+      EXPECT_LT(text.find("Examples"), text.find("Commands")) << group;
+    }
+  }
+}
+
+// Only the completion scripts call it.
+TEST(Help, internal_commands_are_not_listed) {
+  for (const std::string& text : {overview("", false, {}), overview("", true, {}), overview("completion", true, {})}) {
+    EXPECT_FALSE(text.contains("completion ids") || text.contains("completion, ids")) << text;
   }
 }
 
@@ -67,8 +87,8 @@ TEST(Help, without_a_terminal_is_not_wrapped) {
 
 TEST(ManPages, cover_every_command_and_file) {
   const std::vector<ManPage> pages = make_man_pages();
-  EXPECT_EQ(pages.size(), all_commands().size() + 3);
-  for (const Command& command : all_commands()) {
+  EXPECT_EQ(pages.size(), shown_commands().size() + 3);
+  for (const Command& command : shown_commands()) {
     std::string name(command.name);
     std::ranges::replace(name, ' ', '-');
     const auto page = std::ranges::find(pages, "man1/reeve-" + name + ".1", &ManPage::file);
@@ -78,6 +98,14 @@ TEST(ManPages, cover_every_command_and_file) {
       for (const char c : option.name) escaped += c == '-' ? std::string("\\-") : std::string(1, c);
       EXPECT_NE(page->text.find(escaped), std::string::npos) << command.name << " " << option.name;
     }
+  }
+}
+
+// SPEC §7.
+TEST(ManPages, name_every_exit_code) {
+  const std::vector<ManPage> pages = make_man_pages();
+  for (const std::string_view code : {"90", "124", "126", "127", "128 + N", "130", "141"}) {
+    EXPECT_TRUE(pages.front().text.contains(fmt::format("\\fB{}\\fR", code))) << code;
   }
 }
 

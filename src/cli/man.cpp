@@ -1,7 +1,6 @@
 #include "cli/man.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/exit_code.h"
 #include "cli/help.h"
 #include "spec/config_file.h"
 #include "spec/key_help.h"
@@ -145,25 +145,13 @@ ManPage program_page() {
       "command that needs it starts in the background. Each command has a page of its own.");
   page.examples(first_examples());
   page.heading("COMMANDS");
-  for (const Command& command : all_commands()) page.entry(reference(page_name(command.name), 1), command.summary);
+  for (const Command& command : shown_commands()) page.entry(reference(page_name(command.name), 1), command.summary);
   page.heading("OPTIONS");
   page.prose("Every command accepts these.");
   page.options(common_options());
   page.heading("EXIT STATUS");
-  for (const auto& [code, meaning] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
-           {"0", "done"},
-           {"1", "failed, or rejected"},
-           {"2", "wrong usage, or an invalid file"},
-           {"3", "not found"},
-           {"4", "conflict: already decided, or not waiting"},
-           {"5", "denied by policy"},
-           {"6", "no daemon, or no store, can be reached"},
-           {"90", "waiting for an approval (`--no-wait`)"},
-           {"124", "timed out"},
-           {"130", "cancelled"}}) {
-    page.entry(bold(code), meaning);
-  }
-  page.prose("`reeve run`, `attach` and `wait` otherwise return the tool's own exit code, or 128 + N for signal N.");
+  for (const ExitMeaning& row : exit_meanings()) page.entry(bold(row.code), row.meaning);
+  page.prose("Otherwise `reeve run`, `attach` and `wait` return the tool's own exit code.");
   page.heading("ENVIRONMENT");
   page.entry(bold("REEVE_STATE"), "the state folder");
   page.entry(bold("REEVE_HOST") + ", " + bold("REEVE_TOKEN"), "a daemon at another address, and its token");
@@ -249,7 +237,7 @@ ManPage workflow_page() {
 
 std::vector<ManPage> make_man_pages() {
   std::vector<ManPage> pages = {program_page(), config_page(), workflow_page()};
-  for (const Command& command : all_commands()) pages.push_back(command_page(command));
+  for (const Command& command : shown_commands()) pages.push_back(command_page(command));
   return pages;
 }
 

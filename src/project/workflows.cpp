@@ -52,6 +52,34 @@ void add_names(const model::Workflow& workflow, std::deque<std::string>& names) 
   }
 }
 
+// Which workflow was probably meant by a file that does not exist.
+std::string suggest_file(const std::string& name) {
+  const fs::path wanted(name);
+  std::vector<std::string> names;
+  for (const fs::path& file : os::list_files(folder_of(name), {".yaml", ".yml"}, base::limits::workflow_files)) {
+    names.push_back(file.filename().string());
+  }
+  if (const auto meant = base::find_closest(wanted.filename().string(), names)) {
+    return fmt::format("did you mean `{}`?", base::visible((wanted.parent_path() / *meant).string()));
+  }
+  names.clear();
+  if (const auto project = find_project(".")) {
+    for (const fs::path& file : list_workflow_files(*project)) names.push_back(file.stem().string());
+  }
+  const auto meant = base::find_closest(wanted.stem().string(), names);
+  if (meant) return fmt::format("did you mean `{}`, a workflow of this project?", base::visible(*meant));
+  return "give the path of a workflow file, or the name of one in .reeve/workflows/";
+}
+
+std::shared_ptr<const spec::Source> read_workflow(const std::string& name) {
+  try {
+    return read_source(name);
+  } catch (const base::Error& error) {
+    if (!error.is(base::ErrorCode::file_not_found)) throw;
+    throw base::Error(base::ErrorCode::file_not_found, error.message(), suggest_file(name));
+  }
+}
+
 // Collects the file and everything reachable from it, each checked against the config.
 base::Result<GatheredWorkflow> gather(const WorkflowPlace& place, const model::Config* config, Tools tools) {
   std::optional<spec::WorkflowCatalog> catalog;
@@ -102,7 +130,7 @@ bool is_workflow_file(const std::string& word) {
 
 base::Result<spec::WorkflowFile> load_workflow(const std::string& name, Tools tools) {
   const auto around = is_workflow_file(name) ? std::nullopt : find_project(".");
-  const auto source = around ? find_workflow(*around, name).source : read_source(name);
+  const auto source = around ? find_workflow(*around, name).source : read_workflow(name);
   const fs::path folder = around ? workflow_folder(*around) : folder_of(name);
   // Same as a start: the current project, else the one around the file.
   auto project = around ? around : find_project(".");

@@ -144,6 +144,12 @@ void Queries::list_projects(const std::string& after, std::int64_t most,
       std::move(done));
 }
 
+void Queries::has_project(const std::string& path, Done<bool> done) const {
+  ask_store(
+      ledger_, loop_, [path](Transaction& transaction) { return store::has_project(transaction.session(), path); },
+      std::move(done));
+}
+
 void Queries::get_approval(base::ApprovalId id, Done<Approval> done) const {
   ask_store(
       ledger_, loop_,

@@ -110,6 +110,8 @@ class Queries {
 
   // The projects that have runs or executions, by path, from the first one behind the path `after`.
   void list_projects(const std::string& after, std::int64_t most, Done<std::vector<model::ProjectRef>> done) const;
+  // Whether the project with this path is one of them.
+  void has_project(const std::string& path, Done<bool> done) const;
 
   void get_patch(base::PatchId id, Done<model::Patch> done) const;
   void list_patches(const store::PatchFilter& filter, Done<std::vector<model::Patch>> done) const;

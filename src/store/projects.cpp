@@ -9,4 +9,10 @@ std::vector<model::ProjectRef> list_projects(Session& session, const std::string
   return found;
 }
 
+bool has_project(Session& session, const std::string& path) {
+  bool found = false;
+  session.query(Sql::projects_find, {{"path", path}}, [&](const Row&) { found = true; });
+  return found;
+}
+
 }  // namespace reeve::store

@@ -20,7 +20,7 @@ struct ExecutionRequest {
   std::optional<std::string> label;
   std::optional<std::string> phase_name;
   std::map<std::string, std::string> metadata;
-  // The folder to work in, absolute.
+  // The folder to work in, absolute; default: the project of the token or of the daemon, if it has one.
   std::string project;
   // The caller's environment.
   std::map<std::string, std::string> environment;

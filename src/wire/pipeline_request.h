@@ -15,7 +15,7 @@ struct PipelineRequest {
   std::string pipeline;
   std::string prompt;
   std::optional<base::Value> inputs;
-  // The folder to work in, absolute; default: the daemon's project.
+  // The folder to work in, absolute; default: the project of the token or of the daemon, if it has one.
   std::optional<std::string> project;
   // The caller's environment.
   std::map<std::string, std::string> environment;

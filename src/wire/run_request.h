@@ -15,6 +15,7 @@ struct RunRequest {
   std::vector<std::string> argv;
   std::optional<std::string> tool;
   std::optional<std::string> prompt;
+  // Absolute; default: `project`.
   std::string cwd;
   // A folder of the project whose config applies, absolute; default: the project around `cwd`, else the daemon's.
   std::optional<std::string> project;

@@ -59,7 +59,7 @@ TEST_F(Completion, bash_completes_words) {
   EXPECT_EQ(bash("reeve flow graph --format m"), "mermaid ");
   EXPECT_EQ(bash("reeve --json flow v"), "validate ");
   EXPECT_EQ(bash("reeve flow graph fl"), "flow.yaml ");
-  EXPECT_EQ(bash("reeve completion ''"), "ids bash zsh fish ");
+  EXPECT_EQ(bash("reeve completion ''"), "bash zsh fish ");
   EXPECT_EQ(bash("reeve nonsense ''").find("validate"), std::string::npos);
 }
 

@@ -1,7 +1,10 @@
 #include <cctype>
+#include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,8 +16,8 @@
 #include "tests/support/program.h"
 
 // Every block of commands in the documentation is executed as a reader would: page by page, in a home of its own, with
-// a daemon that was started before. Blocks with a reason not to be are listed by
-// House.blocks_that_no_test_executes_are_listed.
+// a daemon that was started before, and prints what the page shows (`<!-- output -->`). Blocks with a reason not to be
+// are listed by House.blocks_that_no_test_executes_are_listed.
 namespace reeve {
 namespace {
 
@@ -30,7 +33,8 @@ bool is_tested_elsewhere(const std::string& page) {
 std::vector<DocBlock> runnable_blocks(const std::string& page) {
   std::vector<DocBlock> blocks;
   for (DocBlock& block : testing::read_doc_blocks(page)) {
-    if (block.language.empty() && block.not_run.empty()) blocks.push_back(std::move(block));
+    const bool is_run = block.is_commands() && block.not_run.empty();
+    if (is_run || block.is_output) blocks.push_back(std::move(block));
   }
   return blocks;
 }
@@ -41,6 +45,50 @@ std::vector<std::string> runnable_pages() {
     if (!is_tested_elsewhere(page) && !runnable_blocks(page).empty()) pages.push_back(page);
   }
   return pages;
+}
+
+// A page that says it can be repeated is.
+int times_of(const std::string& page) { return page == "docs/TUTORIAL.md" ? 2 : 1; }
+
+// What a page expects of its reader: programs and a project of their own.
+std::string preparation_of(const std::string& page) {
+  // The daemon that is running has another store.
+  if (page == "docs/MACHINES.md") return "reeve stop\n";
+  if (page != "docs/GUIDE.md") return "";
+  return R"(mkdir -p ~/bin ~/shop/.reeve
+for name in pytest codex make claude; do printf '#!/bin/sh\necho "$0 $*"\n' > ~/bin/$name; done
+chmod +x ~/bin/*
+export PATH=~/bin:$PATH
+cd ~/shop
+git init -q
+cp ~/bin/make nightly.sh
+echo 'tools: {claude: {command: [claude, -p, "{prompt}"]}}' > .reeve/config.yaml
+git add -A
+git commit -qm first
+echo '# changed' >> nightly.sh
+)";
+}
+
+// Ids, times and sizes differ from those that a page shows.
+std::string without_numbers(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const bool is_digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (!is_digit || !result.ends_with('0')) result += is_digit ? '0' : c;
+  }
+  return result;
+}
+
+// Each shown line is part of a printed one, in this order.
+void expect_shown(const DocBlock& shown, const std::string& printed) {
+  const std::string text = without_numbers(printed);
+  std::size_t at = 0;
+  for (const std::string& line : shown.lines) {
+    const std::size_t found = text.find(without_numbers(line), at);
+    EXPECT_NE(found, std::string::npos) << shown.place() << " shows `" << line << "`, and its commands printed\n"
+                                        << printed;
+    if (found != std::string::npos) at = text.find('\n', found);
+  }
 }
 
 std::string replace(std::string text, std::string_view what, const std::string& by) {
@@ -74,6 +122,16 @@ class Docs : public ::testing::TestWithParam<std::string> {
 
   fs::path home() const { return scratch_.path() / "home"; }
 
+  // Where the output of a block is written.
+  fs::path printed_by(std::size_t block) const { return scratch_.path() / fmt::format("printed-{}", block); }
+  std::string all_printed(std::size_t blocks) const {
+    std::string text;
+    for (std::size_t i = 0; i < blocks; ++i) {
+      if (fs::exists(printed_by(i))) text += testing::read_text(printed_by(i));
+    }
+    return text;
+  }
+
   testing::Outcome bash(const std::string& script) const {
     const std::string bin = fs::path(testing::reeve_binary()).parent_path();
     testing::Launch launch{.argv = {"/bin/bash", "-c", script}, .folder = home() / "reeve"};
@@ -92,14 +150,41 @@ class Docs : public ::testing::TestWithParam<std::string> {
   testing::ScratchFolder scratch_;
 };
 
+// The store of docs/MACHINES.md, in a database on the server of the tests.
+std::string make_store(const char* server) {
+  const std::string database = fmt::format("docs_{}", ::getpid());
+  const testing::Outcome made = testing::run_program(
+      {.argv = {"createdb", "-h", server, "-U", "reeve", database}, .environment = {{"PATH", "/usr/bin:/bin"}}});
+  EXPECT_EQ(made.code, 0) << made.err;
+  return fmt::format("postgresql:///{}?host={}&user=reeve", database, server);
+}
+
 TEST_P(Docs, every_block_of_commands_runs) {
-  std::string script = "set -Eeo pipefail\nreeve runs >/dev/null\n";
-  for (const DocBlock& block : runnable_blocks(GetParam())) {
-    script += fmt::format("trap 'echo \"{} failed: $BASH_COMMAND\" >&2' ERR\n", block.place());
-    for (const std::string& line : block.commands()) script += line + "\n";
+  constexpr std::string_view shown_store = "postgresql://reeve@build.example/reeve";
+  std::string store;
+  if (GetParam() == "docs/MACHINES.md") {
+    const char* server = std::getenv("REEVE_TEST_POSTGRESQL");
+    if (server == nullptr) GTEST_SKIP() << "no PostgreSQL server was started";
+    store = make_store(server);
   }
-  const testing::Outcome outcome = bash(replace(script, "/tmp/", (scratch_.path() / "tmp/").string()));
-  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  const std::vector<DocBlock> blocks = runnable_blocks(GetParam());
+  const std::string own_tmp = (scratch_.path() / "tmp/").string();
+  std::string script = "set -Eeo pipefail\nreeve runs >/dev/null\n" + preparation_of(GetParam());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].is_output) continue;
+    script += fmt::format("trap 'echo \"{} failed: $BASH_COMMAND\" >&2' ERR\n", blocks[i].place());
+    script += fmt::format("exec > '{}' 2>&1\n", printed_by(i).string());
+    for (const std::string& line : blocks[i].commands()) {
+      script += replace(replace(line, "/tmp/", own_tmp), shown_store, store) + "\n";
+    }
+  }
+  for (int i = 0; i < times_of(GetParam()); ++i) {
+    const testing::Outcome outcome = bash(script);
+    ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err << all_printed(blocks.size());
+    for (std::size_t at = 1; at < blocks.size(); ++at) {
+      if (blocks[at].is_output) expect_shown(blocks[at], testing::read_text(printed_by(at - 1)));
+    }
+  }
 }
 
 std::string name_of(const ::testing::TestParamInfo<std::string>& info) {

@@ -25,6 +25,17 @@ using ::testing::StartsWith;
 using testing::Variables;
 using testing::Words;
 
+constexpr const char* ask_once = R"(
+id: ask
+name: Ask
+version: "1"
+nodes:
+  - {id: hold, type: human, label: Hold, human_config: {title: "Go on?"}}
+edges: []
+entry_point: hold
+exit_points: [hold]
+)";
+
 // A user with several projects and no state folder named by anything.
 class Projects : public testing::DaemonTest {
  protected:
@@ -65,6 +76,25 @@ class Projects : public testing::DaemonTest {
     EXPECT_TRUE(eventually([&] { return in(folder, {"show", id}).out.contains("status\twaiting_approval"); }));
     return id;
   }
+  // The common daemon's port, opened by this.
+  std::string open_port() const {
+    const Outcome opened = in("/", {"serve", "--http", "127.0.0.1:0", "--json"});
+    EXPECT_EQ(opened.code, 0) << opened.err;
+    return testing::parse_object(opened.out).value_or(testing::Members())["url"];
+  }
+  std::string make_token(const std::string& name, const std::string& scopes) const {
+    const Outcome made = in("/", {"token", "create", name, "--scope", scopes});
+    EXPECT_EQ(made.code, 0) << made.err;
+    return made.out.substr(0, made.out.find('\n'));
+  }
+  // A GET, or with a body a POST; returns the body of the answer.
+  static std::string request(const std::string& url, const std::string& token, const std::string& target,
+                             const std::string& body = {}) {
+    testing::Launch call{.argv = {"curl", "-s", "-H", "Authorization: Bearer " + token, url + target}, .folder = "/"};
+    if (!body.empty()) call.argv.insert(call.argv.end(), {"-H", "Content-Type: application/json", "-d", body});
+    call.environment = {{"PATH", "/usr/bin:/bin"}};
+    return run_program(call).out;
+  }
   static std::vector<std::string> first_fields(const std::string& listing) {
     std::vector<std::string> fields;
     for (const std::string& line : lines_of(listing)) fields.push_back(line.substr(0, line.find('\t')));
@@ -97,16 +127,7 @@ TEST_F(Projects, records_name_their_project) {
 }
 
 TEST_F(Projects, a_workflow_names_its_project) {
-  scratch().write("shop/.reeve/workflows/ask.yaml", R"(
-id: ask
-name: Ask
-version: "1"
-nodes:
-  - {id: hold, type: human, label: Hold, human_config: {title: "Go on?"}}
-edges: []
-entry_point: hold
-exit_points: [hold]
-)");
+  scratch().write("shop/.reeve/workflows/ask.yaml", ask_once);
   const Outcome started = in(shop(), {"flow", "run", "ask", "--detach"});
   ASSERT_EQ(started.code, 0) << started.err;
   EXPECT_THAT(in("/", {"flow", "list"}).out, HasSubstr("\t" + shop().string() + "\n"));
@@ -158,6 +179,42 @@ TEST_F(Projects, a_listing_can_be_narrowed_to_one_project) {
   ASSERT_EQ(in(twin, {"run", "--", "true"}).code, 0);
   EXPECT_THAT(in("/", {"runs", "--project", "shop"}).err,
               AllOf(HasSubstr("2 projects are called"), HasSubstr(twin.string())));
+}
+
+// SPEC §7: the common daemon has no project of its own. A token that can only read names the projects with records.
+TEST_F(Projects, the_api_reads_the_workflows_of_known_projects_only) {
+  scratch().write("shop/.reeve/workflows/ship.yaml", ask_once);
+  scratch().write("site/.reeve/workflows/ship.yaml", ask_once);
+  ASSERT_EQ(in(shop(), {"run", "--", "true"}).code, 0);
+  const std::string url = open_port();
+  const auto get = [&](const std::string& token, const std::string& target) { return request(url, token, target); };
+  const std::string reader = make_token("reader", "read");
+  EXPECT_THAT(get(reader, "/api/workflows?project=" + shop().string()), HasSubstr("ship.yaml"));
+  EXPECT_THAT(get(reader, "/api/workflows/ask?project=" + shop().string()), HasSubstr("Go on?"));
+  EXPECT_THAT(get(reader, "/api/tools?project=" + shop().string()), HasSubstr("\"items\""));
+  EXPECT_THAT(get(reader, "/api/workflows"), AllOf(HasSubstr("`project` is missing"), HasSubstr("/api/projects")));
+  const std::string refused = get(reader, "/api/workflows?project=" + site().string());
+  EXPECT_THAT(refused, AllOf(HasSubstr("api.forbidden"), Not(HasSubstr("ship"))));
+  const auto without_name = [](std::string text) { return text.substr(0, text.find("instance")); };
+  EXPECT_EQ(without_name(refused), without_name(get(reader, "/api/workflows?project=/nowhere")))
+      << "it cannot tell which folders exist";
+  for (const std::string near : {"/", "/.", "/../shop", "%2F"}) {
+    EXPECT_THAT(get(reader, "/api/workflows?project=" + shop().string() + near), HasSubstr("api.forbidden")) << near;
+  }
+  const std::string operates = make_token("operates", "operate");
+  EXPECT_THAT(get(operates, "/api/workflows?project=" + site().string()), HasSubstr("ship.yaml"));
+}
+
+TEST_F(Projects, a_start_without_a_project_says_so) {
+  ASSERT_EQ(in(shop(), {"run", "--", "true"}).code, 0);
+  const std::string url = open_port();
+  const std::string token = make_token("operates", "operate");
+  for (const auto& [target, body] : Variables{{"/api/executions", R"({"workflow":"ship"})"},
+                                              {"/api/pipelines", R"({"pipeline":"p","prompt":"x"})"}}) {
+    EXPECT_THAT(request(url, token, target, body),
+                AllOf(HasSubstr("`project` is missing"), HasSubstr("name one by its absolute path")))
+        << target;
+  }
 }
 
 TEST_F(Projects, a_key_of_the_daemon_in_a_project_is_an_error) {

@@ -250,12 +250,51 @@ TEST_F(LimitedToken, sees_and_decides_only_its_project) {
   EXPECT_EQ(post("/api/runs", fmt::format(R"({{"argv":["true"],"cwd":"{}"}})", project().string())), 201);
 }
 
+// SPEC §7: without `project`, a request concerns the token's project.
+TEST_F(LimitedToken, reads_the_workflows_and_the_config_of_its_project) {
+  ask_in_both();
+  configure("tools: {mine: {command: [\"true\"]}}\n");
+  write_workflow("ship", chain("ship", {{"hold", "human Go on?"}}));
+  const Port port = open_port();
+  const std::string token = bearer(make("read"));
+  const auto get = [&](const std::string& target) { return ask(port, compose(port, "GET", target, token)); };
+  EXPECT_THAT(get("/api/workflows"), HasSubstr("ship.yaml"));
+  EXPECT_THAT(get("/api/workflows?project=" + project().string()), HasSubstr("ship.yaml"));
+  EXPECT_THAT(get("/api/workflows/ship"), HasSubstr("\"Go on?\""));
+  EXPECT_THAT(get("/api/workflows/ship/graph"), HasSubstr("hold"));
+  EXPECT_THAT(get("/api/tools"), HasSubstr("\"mine\""));
+  EXPECT_EQ(testing::status_of(get("/api/tools/mine")), 200);
+  EXPECT_EQ(testing::status_of(get("/api/policy")), 200);
+  for (const std::string target : {"/api/workflows", "/api/workflows/ship", "/api/tools", "/api/policy"}) {
+    EXPECT_EQ(testing::status_of(get(target + "?project=" + other())), 403) << target;
+  }
+  for (const std::string target : {"/api/workflows/sha256:0", "/api/workflows/ship/versions", "/api/config"}) {
+    EXPECT_EQ(testing::status_of(get(target)), 403) << target << ": may show another project's";
+  }
+}
+
+TEST_F(LimitedToken, starts_in_its_project_without_naming_it) {
+  ask_in_both();
+  write_workflow("ship", chain("ship", {{"hold", "human Go on?"}}));
+  const Port port = open_port();
+  const std::string token = bearer(make("operate"));
+  const auto post = [&](const std::string& target, const std::string& body) {
+    return ask(port, compose(port, "POST", target, token, body));
+  };
+  const std::string own = fmt::format(R"("path":"{}")", project().string());
+  EXPECT_THAT(post("/api/executions", R"({"workflow":"ship"})"), AllOf(HasSubstr("201 "), HasSubstr(own)));
+  EXPECT_THAT(post("/api/runs", R"({"argv":["true"]})"), AllOf(HasSubstr("201 "), HasSubstr(own)));
+  EXPECT_EQ(
+      testing::status_of(post("/api/executions", fmt::format(R"({{"workflow":"ship","project":"{}"}})", other()))),
+      403);
+}
+
 TEST_F(LimitedToken, cannot_use_what_concerns_all_projects) {
   ask_in_both();
   const Port port = open_port();
   const std::string token = bearer(make("approve,operate"));
   for (const std::string target : {"/api/events", "/api/audit", "/api/config", "/api/tokens", "/api/projects",
-                                   "/api/log", "/api/workflows", "/metrics", "/api/doctor"}) {
+                                   "/api/log", "/metrics", "/api/doctor"}) {
     EXPECT_EQ(testing::status_of(ask(port, compose(port, "GET", target, token))), 403) << target;
   }
   EXPECT_EQ(testing::status_of(ask(port, compose(port, "POST", "/api/daemon/stop", token, "{}"))), 403);

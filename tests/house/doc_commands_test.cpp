@@ -1,4 +1,7 @@
+#include <filesystem>
+#include <set>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -36,7 +39,7 @@ TEST(House, commands_in_the_documentation_are_valid_calls) {
   int calls = 0;
   for (const std::string& page : testing::doc_pages()) {
     for (const DocBlock& block : testing::read_doc_blocks(page)) {
-      if (!block.language.empty()) continue;
+      if (!block.is_commands()) continue;
       for (const std::string& line : block.commands()) expect_valid_calls(line, block.place(), calls);
     }
   }
@@ -63,8 +66,8 @@ TEST(House, files_in_the_documentation_are_valid) {
       ++files;
       const std::string text = base::join(block.lines, "\n") + "\n";
       const auto source = std::make_shared<const spec::Source>(block.place(), text);
-      // The inputs of a workflow are shown alone, too.
-      if (text.starts_with("inputs:")) continue;
+      // The inputs of a workflow are shown alone, too, and what a CI service reads.
+      if (text.starts_with("inputs:") || text.contains("\njobs:")) continue;
       const bool is_workflow = text.contains("\nnodes:");
       if (const auto workflow = spec::parse_workflow(source); is_workflow && !workflow) {
         ADD_FAILURE() << view::problems_text(workflow.error(), {});
@@ -83,12 +86,72 @@ TEST(House, files_in_the_documentation_are_valid) {
   EXPECT_GE(files, 5);
 }
 
+// A block with another language would be neither executed nor listed.
+TEST(House, blocks_are_commands_or_of_a_known_language) {
+  const std::set<std::string> known = {"text", "yaml", "json", "sql"};
+  int outputs = 0;
+  for (const std::string& page : testing::doc_pages()) {
+    const DocBlock* before = nullptr;
+    const std::vector<DocBlock> blocks = testing::read_doc_blocks(page);
+    for (const DocBlock& block : blocks) {
+      EXPECT_TRUE(block.is_commands() || known.contains(block.language)) << block.place() << ": " << block.language;
+      EXPECT_TRUE(block.is_commands() || block.not_run.empty()) << block.place() << ": only commands are executed";
+      const bool follows_commands = before != nullptr && before->is_commands() && before->not_run.empty();
+      EXPECT_TRUE(!block.is_output || follows_commands) << block.place() << ": not the output of commands";
+      outputs += block.is_output ? 1 : 0;
+      before = &block;
+    }
+  }
+  EXPECT_GE(outputs, 8);
+}
+
+// The source of the tests that a reason names: "flow_apply_test and patch_test run these commands".
+std::string named_tests(const DocBlock& block) {
+  std::string sources;
+  for (std::string_view word : base::split(block.not_run, ' ')) {
+    while (word.ends_with(',')) word.remove_suffix(1);
+    if (!word.ends_with("_test")) continue;
+    const auto file = testing::source_folder() / fmt::format("tests/functional/{}.cpp", word);
+    if (std::filesystem::exists(file)) {
+      sources += testing::read_text(file);
+    } else {
+      ADD_FAILURE() << block.place() << ": there is no test " << word;
+    }
+  }
+  return sources;
+}
+
+// A reason that names tests is true: they run every command of the block.
+TEST(House, tests_that_blocks_name_run_their_commands) {
+  int checked = 0;
+  for (const std::string& page : testing::doc_pages()) {
+    for (const DocBlock& block : testing::read_doc_blocks(page)) {
+      const std::string sources = named_tests(block);
+      if (sources.empty()) continue;
+      for (const std::string& line : block.commands()) {
+        for (const std::vector<std::string>& words : testing::find_reeve_calls(line)) {
+          const auto parsed = cli::parse_command_line(words);
+          const auto* call = std::get_if<cli::ParsedCall>(&parsed);
+          if (call == nullptr) continue;
+          std::string spelled;
+          for (const std::string_view word : base::split(call->command->name, ' ')) {
+            spelled += fmt::format("{}\"{}\"", spelled.empty() ? "" : ", ", word);
+          }
+          ++checked;
+          EXPECT_TRUE(sources.contains(spelled)) << block.place() << ": " << line << ": " << block.not_run;
+        }
+      }
+    }
+  }
+  EXPECT_GE(checked, 10);
+}
+
 // What cannot be executed says why; the list shows a reviewer what is not proved.
 TEST(House, blocks_that_no_test_executes_are_listed) {
   std::string text = "blocks of commands that no test executes (tests/functional/docs_test.cpp), with the reason\n";
   for (const std::string& page : testing::doc_pages()) {
     for (const DocBlock& block : testing::read_doc_blocks(page)) {
-      if (!block.language.empty() || block.not_run.empty()) continue;
+      if (!block.is_commands() || block.not_run.empty()) continue;
       text += fmt::format("{}: `{}`: {}\n", page, block.commands().empty() ? "" : base::trim(block.commands().front()),
                           block.not_run);
     }

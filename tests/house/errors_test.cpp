@@ -13,7 +13,7 @@
 #include "tests/support/files.h"
 #include "wire/problem.h"
 
-// What is generated from base/errors.def: the tables of docs/ERRORS.md, HTTP statuses and exit codes.
+// What is generated from base/errors.def and the table of exit codes: the tables of docs/ERRORS.md.
 namespace reeve {
 namespace {
 
@@ -67,6 +67,13 @@ class ErrorTables {
     *table_ += fmt::format(" |{} {} |\n", numbers, means);
   }
 
+  void exit_codes(std::string_view title) {
+    std::string& table = tables_[std::string(title)];
+    table = "| exit code | means |\n|---|---|\n";
+    for (const cli::ExitMeaning& row : cli::exit_meanings())
+      table += fmt::format("| {} | {} |\n", row.code, row.meaning);
+  }
+
   const std::map<std::string, std::string>& all() const { return tables_; }
 
  private:
@@ -86,6 +93,7 @@ class ErrorTables {
 
 ErrorTables make_tables() {
   ErrorTables tables;
+  tables.exit_codes("Exit codes");
 #define REEVE_ERROR_SECTION(title, columns) tables.section(title, Columns::columns);
 #define REEVE_ERROR(area, word, status, exit, means) tables.row(ErrorCode::area##_##word, status, means);
 #include "base/errors.def"

@@ -121,7 +121,7 @@ std::string command_section(const cli::Command& command) {
 
 std::string command_sections() {
   std::string text;
-  for (const cli::Command& command : cli::all_commands()) {
+  for (const cli::Command& command : cli::shown_commands()) {
     if (!text.empty()) text += '\n';
     text += command_section(command);
   }

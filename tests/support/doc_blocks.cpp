@@ -1,6 +1,7 @@
 #include "tests/support/doc_blocks.h"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -16,10 +17,14 @@ namespace fs = std::filesystem;
 constexpr std::string_view fence = "```";
 constexpr std::string_view mark = "<!-- not run: ";
 constexpr std::string_view mark_end = " -->";
+constexpr std::string_view output_mark = "<!-- output -->";
+constexpr auto shells = std::to_array<std::string_view>({"", "sh", "bash", "shell", "console"});
 
 }  // namespace
 
 std::string DocBlock::place() const { return fmt::format("{}:{}", file, line); }
+
+bool DocBlock::is_commands() const { return std::ranges::find(shells, language) != shells.end(); }
 
 std::vector<std::string> DocBlock::commands() const {
   const bool has_prompts = std::ranges::any_of(lines, [](const std::string& one) { return one.starts_with("$ "); });
@@ -63,6 +68,7 @@ std::vector<DocBlock> read_doc_blocks(const std::string& page) {
       if (before.starts_with(mark) && before.ends_with(mark_end)) {
         block.not_run = before.substr(mark.size(), before.size() - mark.size() - mark_end.size());
       }
+      block.is_output = before == output_mark;
     } else if (is_inside) {
       blocks.back().lines.push_back(line);
     }

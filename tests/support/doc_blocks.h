@@ -5,20 +5,24 @@
 #include <string_view>
 #include <vector>
 
-// The blocks of commands in the documentation: fenced, without a language. Drawings and output are marked `text`.
+// The blocks of commands in the documentation: fenced, without a language or with that of a shell. Drawings and output
+// are marked `text`.
 namespace reeve::testing {
 
 struct DocBlock {
   // Relative to the repository.
   std::string file;
   int line = 0;
-  // The language after the fence; empty for commands.
+  // The language after the fence; usually empty for commands.
   std::string language;
   // Why it cannot be executed: from `<!-- not run: REASON -->` on the line above; empty if it can.
   std::string not_run;
+  // Part of what the block of commands before it prints: `<!-- output -->` on the line above.
+  bool is_output = false;
   std::vector<std::string> lines;
 
   std::string place() const;
+  bool is_commands() const;
   // What is typed: the lines after `$ ` if there are any, with their continuations, otherwise all lines.
   std::vector<std::string> commands() const;
 };

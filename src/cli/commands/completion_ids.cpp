@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <sys/time.h>
@@ -18,6 +19,8 @@
 #include "client/executions.h"
 #include "client/patches.h"
 #include "client/runs.h"
+#include "project/project.h"
+#include "project/workflows.h"
 
 namespace reeve::cli {
 
@@ -31,6 +34,7 @@ constexpr long limit_us = 40'000;
 #endif
 constexpr std::size_t max_live = 100;
 constexpr std::size_t max_recent = 20;
+constexpr std::string_view workflow_kind = "workflow";
 
 // The program ends in time and prints nothing, even if the daemon hangs or another program answers at its address.
 void end_in_time() {
@@ -105,14 +109,29 @@ void list_ids(client::Daemon& daemon, const std::string& kind, IdListing& ids) {
   }
 }
 
+// The names that `flow run` takes, read from the project's folder.
+void list_workflows(IdListing& ids) {
+  std::error_code error;
+  const auto project = project::find_project(std::filesystem::current_path(error));
+  if (!project) return;
+  for (const std::filesystem::path& file : project::list_workflow_files(*project)) {
+    const std::string name = file.stem().string();
+    // Others would need quotes.
+    constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+    if (name.find_first_not_of(plain) == std::string::npos) ids.add(name, file.lexically_relative(*project).string());
+  }
+}
+
 ExitCode run(const Call& call) {
   end_in_time();
   IdListing ids;
   try {
+    const std::vector<std::string>& kinds = call.arguments.positionals();
+    if (std::ranges::find(kinds, workflow_kind) != kinds.end()) list_workflows(ids);
     client::DaemonPlace place = daemon_place(call);
     place.no_start = "completion starts none";
     client::Daemon daemon(std::move(place));
-    for (const std::string& kind : call.arguments.positionals()) {
+    for (const std::string& kind : kinds) {
       if (daemon.is_running()) list_ids(daemon, kind, ids);
     }
   } catch (const base::Error&) {
@@ -127,15 +146,19 @@ ExitCode run(const Call& call) {
 Command make_completion_ids() {
   return {
       .name = "completion ids",
-      .summary = "Print the ids that a command could take, for completion scripts",
+      .summary = "Print what a command could take, for completion scripts",
       .about =
-          R"(Prints a line for each pending approval (AP), live or recent run (TR) and execution (EX), or recent patch
-(PA): the id, a tab, and what it is. It starts no daemon, and prints nothing if the daemon does not answer within 40 ms.)",
+          R"(Prints a line for each pending approval (AP), live or recent run (TR) and execution (EX), recent patch (PA), or
+workflow of the project (workflow): what to type, a tab, and what it is. It starts no daemon, and prints no ids if the
+daemon does not answer within 40 ms.)",
       .examples = {{"reeve completion ids AP TR", "pending approvals, then runs"}},
-      .positionals =
-          {{.name = "KIND", .help = "AP, TR, EX or PA", .choices = {"AP", "TR", "EX", "PA"}, .is_repeatable = true}},
+      .positionals = {{.name = "KIND",
+                       .help = "AP, TR, EX, PA or workflow",
+                       .choices = {"AP", "TR", "EX", "PA", workflow_kind},
+                       .is_repeatable = true}},
       .options = {},
       .run = run,
+      .is_internal = true,
   };
 }
 

@@ -13,8 +13,9 @@ constexpr std::string_view config =
 # `reeve config show --origin` shows the effective values and where they come from. Unknown keys are errors.
 # Durations: 90 (seconds), 500ms, 90s, 5m, 2h, 3d; `off` or `never` for no limit.
 # Keys that allow more than your own config (`pass_env`, `policies`, `worktree`) apply only after `reeve config trust`
-# has shown them to you; a change needs it again. `store`, `server`, `log`, `notify` and `supervision` configure the
-# daemon, which serves all your projects: they belong in ~/.config/reeve/config.yaml.
+# has shown them to you; a change needs it again. `store`, `server`, `log`, `notify`, `supervision` and `retention`
+# configure the daemon, which serves all your projects: they belong in ~/.config/reeve/config.yaml, and in the config of
+# a project without its own state they are an error.
 
 # Command-line programs that Reeve may start, each with its settings. The words of the command are passed unchanged,
 # never through a shell; {prompt} is one argument. A command without {prompt} gets the prompt on its standard input.

@@ -56,11 +56,9 @@ void show(const Call& call, const model::Approval& approval) {
 }  // namespace
 
 std::vector<Option> confirmation_options() {
-  return {{.name = "--yes", .help = "confirm an approval of medium risk"},
-          {.name = "--confirm",
-           .value = "ID",
-           .help = "confirm this approval, also of high risk; repeatable",
-           .is_repeatable = true}};
+  return {
+      {.name = "--yes", .help = "confirm an approval of medium risk"},
+      {.name = "--confirm", .value = "ID", .help = "confirm this approval, also of high risk", .is_repeatable = true}};
 }
 
 Confirmation read_confirmation(const Call& call) {

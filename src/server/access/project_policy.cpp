@@ -16,11 +16,11 @@ using base::Error;
 using base::ErrorCode;
 using base::Value;
 
-enum class ProjectRule { open, run, approval, execution, pipeline, patch, listing, start, refused };
+enum class ProjectRule { open, run, approval, execution, pipeline, patch, listing, start, workflow, settings, refused };
 
 struct RuleOfPath {
   std::string_view method;
-  // `{id}…` at its end covers everything beneath that resource.
+  // With no method: `{id}` at its end covers everything beneath that resource.
   std::string_view path;
   ProjectRule rule;
 };
@@ -38,6 +38,18 @@ constexpr auto rules = std::to_array<RuleOfPath>({
     {"POST", "/api/executions", ProjectRule::start},
     {"POST", "/api/pipelines", ProjectRule::start},
     {"POST", "/api/failures/seen", ProjectRule::start},
+    {"GET", "/api/workflows", ProjectRule::settings},
+    {"POST", "/api/workflows/validate", ProjectRule::settings},
+    {"GET", "/api/workflows/{name}", ProjectRule::workflow},
+    {"GET", "/api/workflows/{name}/graph", ProjectRule::workflow},
+    {"GET", "/api/tools", ProjectRule::settings},
+    {"GET", "/api/tools/{name}", ProjectRule::settings},
+    {"GET", "/api/roles", ProjectRule::settings},
+    {"GET", "/api/roles/{name}", ProjectRule::settings},
+    {"GET", "/api/gates", ProjectRule::settings},
+    {"GET", "/api/gates/{name}", ProjectRule::settings},
+    {"GET", "/api/policy", ProjectRule::settings},
+    {"POST", "/api/policy/check", ProjectRule::settings},
     {"", "/api/runs/{id}", ProjectRule::run},
     {"", "/api/approvals/{id}", ProjectRule::approval},
     {"", "/api/executions/{id}", ProjectRule::execution},
@@ -46,7 +58,7 @@ constexpr auto rules = std::to_array<RuleOfPath>({
 });
 
 bool covers(const RuleOfPath& rule, const Operation& operation) {
-  if (!rule.path.ends_with('}')) return rule.method == operation.method && rule.path == operation.path;
+  if (!rule.method.empty()) return rule.method == operation.method && rule.path == operation.path;
   return operation.path.starts_with(rule.path) &&
          (operation.path.size() == rule.path.size() || operation.path[rule.path.size()] == '/');
 }
@@ -130,7 +142,40 @@ void check_start(const SharedExchange& exchange) {
   }
   const Value* execution = body.find("execution_id");
   if (execution != nullptr && !execution->is_null()) refuse(exchange, "`execution_id` may belong to another project");
-  if (!names_folder) refuse(exchange, "the request does not say in which project to start");
+  if (!names_folder) exchange->read_body->set("project", Value::string(project_of(exchange)));
+}
+
+// What a request reads is the project's own: its workflows, and the config that applies in it.
+void limit_settings(const SharedExchange& exchange) {
+  Request& request = exchange->request;
+  if (request.method == "POST") {
+    const Value* named = exchange->body().find("project");
+    const bool is_named = named != nullptr && !named->is_null();
+    if (is_named && (named->as_string() == nullptr || *named->as_string() != project_of(exchange))) {
+      refuse(exchange, "`project` is not the token's project");
+    }
+    exchange->read_body->set("project", Value::string(project_of(exchange)));
+  } else {
+    const auto named = exchange->query("project");
+    if (named && *named != project_of(exchange)) refuse(exchange, "`project` is not the token's project");
+    request.query.insert_or_assign("project", project_of(exchange));
+  }
+  exchange->known_project = project_of(exchange);
+}
+
+// A version that was started (`sha256:…`) may be another project's.
+void limit_workflow(const SharedExchange& exchange) {
+  if (exchange->parts.at(0).contains(':')) refuse(exchange, "this version may belong to another project");
+  limit_settings(exchange);
+}
+
+// The project that the request names, in its query or in its body.
+std::optional<std::string> find_named_project(const SharedExchange& exchange, const Operation& operation) {
+  if (auto named = exchange->query("project")) return named;
+  if (operation.body.is_null()) return std::nullopt;
+  const Value* named = exchange->body().find("project");
+  if (named == nullptr || named->as_string() == nullptr) return std::nullopt;
+  return *named->as_string();
 }
 
 void admit_listing(const SharedExchange& exchange, std::function<void()> go) {
@@ -173,9 +218,32 @@ void admit_limited_caller(const SharedExchange& exchange, const Operation& opera
     case ProjectRule::start:
       check_start(exchange);
       return go();
+    case ProjectRule::workflow:
+      limit_workflow(exchange);
+      return go();
+    case ProjectRule::settings:
+      limit_settings(exchange);
+      return go();
     case ProjectRule::refused:
       refuse(exchange, "this needs a token for all projects");
   }
+}
+
+bool may_name_paths(const Exchange& exchange) {
+  const Request& request = exchange.request;
+  return request.peer.entrance == Entrance::unix_socket || model::allows(request.caller.scopes, model::Scope::operate);
+}
+
+void admit_known_project(const SharedExchange& exchange, const Operation& operation, std::function<void()> go) {
+  if (exchange->known_project || may_name_paths(*exchange)) return go();
+  const auto named = find_named_project(exchange, operation);
+  if (!named) return go();
+  const runtime::Queries& queries = exchange->daemon.queries();
+  queries.has_project(*named, [exchange, named, go = std::move(go)](const std::expected<bool, Error>& has_records) {
+    if (!has_records) return exchange->refuse(has_records.error());
+    if (*has_records) exchange->known_project = named;
+    exchange->go_on(go);
+  });
 }
 
 }  // namespace reeve::server

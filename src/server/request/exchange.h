@@ -68,6 +68,9 @@ struct Exchange {
   // Set if the caller is a process inside a run (server/access/in_run_policy.h). Access is checked before the handler
   // runs; operations that report the attempt refuse it themselves.
   std::optional<InRunCaller> in_run_caller = {};
+  // The project that the request names, if a caller who may not name paths may name this one: the project of its token,
+  // or one with records (server/access/project_policy.h).
+  std::optional<std::string> known_project = {};
 };
 
 // A string member of the body; nothing if absent or null. Throws `api.bad_request` if it is not a string or too long.

@@ -11,6 +11,7 @@
 #include "runtime/executions/execution_driver.h"
 #include "runtime/queries.h"
 #include "server/access/in_run_caller.h"
+#include "server/access/project_policy.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
 #include "server/resources/execution_parameters.h"

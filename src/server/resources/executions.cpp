@@ -93,11 +93,8 @@ wire::ExecutionRequest decode_request(const Exchange& exchange) {
   if (request.inputs && request.inputs->as_object() == nullptr) {
     throw Error(ErrorCode::api_bad_request, fmt::format("`inputs` must be an object, not {}", request.inputs->kind()));
   }
-  std::error_code error;
-  if (!std::filesystem::path(request.project).is_absolute() || !std::filesystem::is_directory(request.project, error)) {
-    throw Error(ErrorCode::api_bad_request,
-                fmt::format("`project` must be the absolute path of a folder: {}", base::quoted(request.project)));
-  }
+  const bool is_named = !request.project.empty();
+  request.project = require_project(exchange, is_named ? std::optional(request.project) : std::nullopt).string();
   if (request.file && !std::filesystem::path(*request.file).is_absolute()) {
     throw Error(ErrorCode::api_bad_request, "`file` must be an absolute path");
   }
@@ -341,7 +338,7 @@ std::vector<Operation> own_operations(json::Schemas& schemas) {
            .summary = "Start a workflow, given as text (`source`) or by its name in the project (`workflow`)",
            .scope = Scope::operate,
            .query = {outputs_parameter()},
-           .body = schemas.of_request<wire::ExecutionRequest>({"project"}),
+           .body = schemas.of_request<wire::ExecutionRequest>({}),
            .replies = {{201, started}},
            .errors = {ErrorCode::flow_invalid,      ErrorCode::flow_invalid_inputs,
                       ErrorCode::flow_not_found,    ErrorCode::config_invalid,

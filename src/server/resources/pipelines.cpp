@@ -79,13 +79,7 @@ wire::PipelineRequest decode_request(const Exchange& exchange) {
   if (request.inputs->find(spec::pipeline_prompt) != nullptr) {
     throw Error(ErrorCode::api_bad_request, "an input cannot be named `prompt`: every pipeline has one");
   }
-  if (!request.project) request.project = own_project(exchange.daemon).string();
-  std::error_code error;
-  if (!std::filesystem::path(*request.project).is_absolute() ||
-      !std::filesystem::is_directory(*request.project, error)) {
-    throw Error(ErrorCode::api_bad_request,
-                fmt::format("`project` must be the absolute path of a folder: {}", base::quoted(*request.project)));
-  }
+  request.project = require_project(exchange, request.project).string();
   return request;
 }
 

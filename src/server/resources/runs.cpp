@@ -106,6 +106,7 @@ void create(SharedExchange exchange) {
   }
   std::filesystem::path folder = named_project(*exchange, request.project);
   if (folder.empty()) folder = request.cwd;
+  if (request.cwd.empty()) request.cwd = folder.string();
   const model::Config config = load_config_around(*exchange, folder);
   auto plan = runtime::make_plan(config, request);
   if (!plan) throw plan.error();
@@ -450,7 +451,7 @@ std::vector<Operation> run_operations(json::Schemas& schemas) {
        .inside = InRunAccess::starts,
        .summary = "Start a supervised run of a tool",
        .scope = Scope::operate,
-       .body = schemas.of_request<wire::RunRequest>({"cwd"}),
+       .body = schemas.of_request<wire::RunRequest>({}),
        .replies = {{201, run}},
        .errors = {ErrorCode::run_bad_request, ErrorCode::run_no_command, ErrorCode::run_unknown_tool,
                   ErrorCode::run_headless_unsupported, ErrorCode::run_sandbox_unavailable, ErrorCode::config_invalid,

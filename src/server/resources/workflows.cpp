@@ -10,6 +10,7 @@
 #include "os/file.h"
 #include "project/project.h"
 #include "runtime/queries.h"
+#include "server/access/project_policy.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
 #include "server/resources/named_page.h"

@@ -30,6 +30,10 @@ void require_project(const SharedExchange& exchange, const Operation& operation,
   admit_limited_caller(exchange, operation, next);
 }
 
+void find_known_project(const SharedExchange& exchange, const Operation& operation, const Next& next) {
+  admit_known_project(exchange, operation, next);
+}
+
 void require_json(const SharedExchange& exchange, const Operation& /*operation*/, const Next& next) {
   check_content_type(exchange->request);
   next();
@@ -77,6 +81,7 @@ std::vector<Step> DaemonApi::make_steps() {
           std::bind_front(&DaemonApi::limit_wait_for_store, this),
           std::bind_front(&DaemonApi::admit_in_run_caller, this),
           require_project,
+          find_known_project,
           std::bind_front(&DaemonApi::admit_idempotency_key, this),
           check_if_match};
 }

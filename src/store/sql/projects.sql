@@ -15,3 +15,7 @@ SELECT project FROM of_runs WHERE project IS NOT NULL
 UNION
 SELECT project FROM of_executions WHERE project IS NOT NULL
 ORDER BY 1 LIMIT :most
+
+-- name: projects_find
+SELECT 1 WHERE EXISTS (SELECT 1 FROM tool_runs WHERE project = :path)
+  OR EXISTS (SELECT 1 FROM executions WHERE project = :path)
