@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/shown_id.h"
 #include "json/encode.h"
 #include "view/problem_text.h"
 #include "wire/problem.h"
@@ -32,7 +33,8 @@ void JsonListing::end() {
 }
 
 void print_next(const Call& call, std::string_view what) {
-  if (!call.is_json) print_aside("{}\n", call.err.paint(view::Tint::dim, fmt::format("next: {}", what)));
+  if (!call.is_json)
+    print_aside("{}\n", call.err.paint(view::Tint::dim, fmt::format("next: {}", with_prefix(call, what))));
 }
 
 ExitCode refuse(const Call& call, base::ErrorCode code, std::string_view title, const base::Problems& problems,

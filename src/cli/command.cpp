@@ -92,6 +92,7 @@ const std::vector<Command>& all_commands() {
       make_serve(),
       make_stop(),
       make_state_adopt(),
+      make_state_move(),
       make_project_moved(),
       make_project_copied(),
       make_completion(),

@@ -89,6 +89,8 @@ struct Call {
   view::Style err;
   bool is_json = false;
   bool out_is_terminal = false;
+  // Of the ids that the call names: "shop" for shop/AP-1. Ids that are printed for the user to type begin with it.
+  std::string prefix = {};
 };
 
 struct Command {

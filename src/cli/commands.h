@@ -51,6 +51,7 @@ Command make_web();
 Command make_serve();
 Command make_stop();
 Command make_state_adopt();
+Command make_state_move();
 Command make_project_moved();
 Command make_project_copied();
 Command make_flow_run();

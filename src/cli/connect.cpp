@@ -133,6 +133,10 @@ client::DaemonPlace find_daemon_place(const Call& call) {
   }
   project::StateFolder folder = find_state_option(call);
   if (prefixed) folder.root = std::move(*prefixed);
+  return place_in(folder);
+}
+
+client::DaemonPlace place_in(const project::StateFolder& folder) {
   client::DaemonPlace place{.folder = folder.root, .socket = folder.socket(), .tell = tell_waiting};
   place.prepare = [folder] { prepare_folder(folder); };
   place.variables = [folder] { return daemon_variables(folder); };

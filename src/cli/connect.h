@@ -8,6 +8,7 @@
 #include "base/id.h"
 #include "cli/command.h"
 #include "client/daemon.h"
+#include "project/state_folder.h"
 
 namespace reeve::cli {
 
@@ -21,6 +22,8 @@ std::optional<std::string> project_here(const client::DaemonPlace& place);
 client::DaemonPlace patient_place(const Call& call);
 // The same without checking the folder, for commands that report on it.
 client::DaemonPlace find_daemon_place(const Call& call);
+// The daemon of this state folder on this machine, started if a command needs it. Does not check the folder.
+client::DaemonPlace place_in(const project::StateFolder& folder);
 // Checks REEVE_RUN_ID, then ancestry for processes that dropped the variable, then the mark for those without a keeper.
 bool is_inside_run();
 // For commands that work only on this machine: throws `cli.usage` if another daemon is named.

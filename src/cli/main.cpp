@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/help.h"
+#include "cli/shown_id.h"
 #include "cli/sources.h"
 #include "client/refusal.h"
 #include "os/terminal.h"
@@ -60,6 +61,9 @@ Call make_call(Arguments arguments) {
             .err = {.color = wants_color(when, STDERR_FILENO), .ascii = ascii}};
   call.is_json = call.arguments.has("--json");
   call.out_is_terminal = os::is_terminal(STDOUT_FILENO);
+  if (!call.arguments.ids().empty()) {
+    if (auto split = split_prefixed_id(call.arguments.ids().front())) call.prefix = std::move(split->first);
+  }
   return call;
 }
 
@@ -107,7 +111,7 @@ ExitCode run(const std::vector<std::string>& words) {
       // The daemon's problem document, unchanged.
       print_json(call, refusal != nullptr ? refusal->document() : wire::problem_document(error));
     } else {
-      print_aside("{}", view::error_text(error, call.err));
+      print_aside("{}", with_prefix(call, view::error_text(error, call.err)));
       if (!elsewhere.empty()) print_aside("  = {}\n", elsewhere);
     }
     return exit_code_of(error);

@@ -1,5 +1,6 @@
 #include "cli/scope.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -8,10 +9,57 @@
 #include "base/text.h"
 #include "client/projects.h"
 #include "project/project.h"
+#include "project/registry.h"
+#include "project/state_folder.h"
 
 namespace reeve::cli {
 
 using base::ErrorCode;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The registered projects that still exist.
+std::vector<fs::path> find_registered() {
+  std::vector<fs::path> found;
+  const auto registry = project::Registry::find();
+  if (!registry) return found;
+  for (const project::KnownPlace& place : registry->list()) {
+    std::error_code error;
+    const fs::path path = place.kind == project::KnownPlace::Kind::project
+                              ? place.path
+                              : project::StateFolder{place.path}.project().value_or("");
+    if (path.empty() || !fs::is_directory(path, error)) continue;
+    if (std::ranges::find(found, path) == found.end()) found.push_back(path);
+  }
+  return found;
+}
+
+[[noreturn]] void refuse_own_state(const fs::path& project) {
+  const std::string name = base::visible(project.filename().string());
+  throw base::Error(ErrorCode::project_unknown,
+                    fmt::format("{} keeps its own state, which this daemon does not have", base::quoted(name)),
+                    fmt::format("add `--state {}` instead of `--project`", name));
+}
+
+std::string pick_path(const std::string& word, const std::vector<model::ProjectRef>& known) {
+  const fs::path absolute = fs::absolute(word).lexically_normal();
+  const fs::path path = absolute.has_filename() ? absolute : absolute.parent_path();
+  if (std::ranges::find(known, path.string(), &model::ProjectRef::path) != known.end()) return path.string();
+  std::error_code error;
+  const std::vector<fs::path> registered = find_registered();
+  const bool is_project =
+      std::ranges::find(registered, path) != registered.end() || fs::is_directory(path / ".reeve", error);
+  if (!is_project) {
+    throw base::Error(ErrorCode::project_unknown, fmt::format("no project at {} is known", base::quoted(path.string())),
+                      "give the path of a project that has runs, or its name");
+  }
+  if (project::has_own_state(path)) refuse_own_state(path);
+  return path.string();
+}
+
+}  // namespace
 
 const std::vector<Option>& scope_options() {
   static const std::vector<Option> options = {
@@ -43,24 +91,29 @@ std::optional<std::string> Scope::find_path(client::Daemon& daemon) const {
 }
 
 std::string pick_project(const std::string& name, const std::vector<model::ProjectRef>& known) {
-  if (name.contains('/')) {
-    std::string path = std::filesystem::absolute(name).lexically_normal().string();
-    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    return path;
-  }
+  if (name.contains('/')) return pick_path(name, known);
   std::vector<std::string> paths;
   std::vector<std::string> names;
   for (const model::ProjectRef& project : known) {
     names.push_back(project.name);
     if (project.name == name) paths.push_back(project.path);
   }
+  const std::vector<fs::path> registered = find_registered();
+  for (const fs::path& path : registered) {
+    if (project::has_own_state(path)) continue;
+    names.push_back(path.filename().string());
+    // One without any records yet.
+    if (paths.empty() && path.filename() == name) paths.push_back(path.string());
+  }
   if (paths.size() == 1) return paths.front();
   if (paths.size() > 1) {
     throw base::Error(ErrorCode::cli_usage, fmt::format("{} projects are called {}", paths.size(), base::quoted(name)),
                       fmt::format("give the path: {}", base::visible(base::join(paths, ", "))));
   }
+  const auto own = std::ranges::find(registered, name, [](const fs::path& path) { return path.filename().string(); });
+  if (own != registered.end()) refuse_own_state(*own);
   const auto meant = base::find_closest(name, names);
-  throw base::Error(ErrorCode::project_unknown, fmt::format("no project called {} has runs", base::quoted(name)),
+  throw base::Error(ErrorCode::project_unknown, fmt::format("no project called {} is known", base::quoted(name)),
                     meant           ? fmt::format("did you mean `{}`?", *meant)
                     : names.empty() ? std::string("no project has any runs yet")
                                     : fmt::format("known: {}", base::visible(base::join(names, ", "))));

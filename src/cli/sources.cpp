@@ -11,6 +11,7 @@
 #include "base/id.h"
 #include "base/text.h"
 #include "cli/answer.h"
+#include "cli/commands/state_survey.h"
 #include "cli/connect.h"
 #include "cli/host.h"
 #include "client/approvals.h"
@@ -97,6 +98,18 @@ bool is_reachable(const OtherState& state) try {
   return false;
 }
 
+// Whether something in a stopped state folder is unfinished, read from its database. Nothing if it cannot be read, or
+// is not the registered folder.
+std::optional<bool> has_open_work(const OtherState& state) try {
+  project::check_state_folder(state.folder);
+  std::error_code error;
+  if (!fs::exists(state.folder / "reeve.db", error)) return std::nullopt;
+  const StateSurvey survey = survey_state(state.folder / "reeve.db");
+  return survey.runs + survey.executions + survey.approvals > 0;
+} catch (const base::Error&) {
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<OtherState> find_other_states(const Call& call) {
@@ -150,44 +163,73 @@ std::optional<fs::path> find_prefixed_state(const Call& call) {
       known.empty() ? std::string("leave out the prefix") : fmt::format("known: {}", base::join(known, ", ")));
 }
 
-std::vector<Source> find_more_sources(const Call& call, const Scope& scope) {
-  std::vector<Source> sources;
-  if (scope.is_limited()) return sources;
+MoreSources find_more_sources(const Call& call, const Scope& scope, Stopped stopped) {
+  MoreSources more;
+  if (scope.is_limited()) return more;
   for (const OtherState& state : find_other_states(call)) {
     if (is_reachable(state)) {
-      sources.push_back({.daemon = client::Daemon(place_of(state)), .prefix = state.name});
-    } else {
-      print_aside("not included: {}, which has its own state and no running daemon (reeve --state {})\n", state.name,
-                  base::visible(state.folder.string()));
+      more.sources.push_back({.daemon = client::Daemon(place_of(state)), .prefix = state.name});
+      continue;
     }
+    if (stopped == Stopped::started) {
+      const std::optional<bool> is_busy = has_open_work(state);
+      if (is_busy == false) continue;
+      if (is_busy && !is_inside_run()) {
+        client::DaemonPlace place = place_in({.root = state.folder});
+        more.sources.push_back({.daemon = client::Daemon(std::move(place)), .prefix = state.name});
+        continue;
+      }
+    }
+    ++more.left_out;
+    print_aside("not included: {}, which has its own state and no running daemon (reeve --state {})\n", state.name,
+                base::visible(state.folder.string()));
   }
-  return sources;
+  return more;
 }
 
 void report_left_out(const Source& source, const base::Error& error) {
   print_aside("not included: {}: {}\n", source.prefix, base::visible(error.message()));
 }
 
-base::Value mark_source(base::Value record, const Source& source) {
-  record.set("state_folder", base::Value::string(base::replace_invalid_utf8(source.daemon.place().folder.string())));
+namespace {
+
+base::Value mark(base::Value record, const fs::path& folder, const std::string& prefix) {
+  if (record.as_object() == nullptr) return record;
+  record.set("state_folder", base::Value::string(base::replace_invalid_utf8(folder.string())));
   // A script that passes the id on must not reach the record of the same id in the common state folder.
-  constexpr auto keys = std::to_array<std::string_view>({"approval_id", "patch_id", "tool_run_id", "execution_id"});
+  constexpr auto keys =
+      std::to_array<std::string_view>({"approval_id", "patch_id", "tool_run_id", "execution_id", "task_id"});
   for (base::Member& member : *record.as_object()) {
     const std::string* id = std::ranges::find(keys, member.key) != keys.end() ? member.value.as_string() : nullptr;
-    if (id != nullptr) member.value = base::Value::string(fmt::format("{}/{}", source.prefix, *id));
+    if (id != nullptr) member.value = base::Value::string(fmt::format("{}/{}", prefix, *id));
   }
   return record;
 }
 
-std::string find_elsewhere(const Call& call) try {
+}  // namespace
+
+base::Value mark_source(base::Value record, const Source& source) {
+  return mark(std::move(record), source.daemon.place().folder, source.prefix);
+}
+
+base::Value mark_source(base::Value record, const Call& call, const client::Daemon& daemon) {
+  return call.prefix.empty() ? std::move(record) : mark(std::move(record), daemon.place().folder, call.prefix);
+}
+
+std::string find_elsewhere(const Call& call) {
   const std::vector<std::string>& ids = call.arguments.ids();
-  if (ids.size() != 1 || !is_id(ids.front())) return {};
+  return ids.size() == 1 ? find_elsewhere(call, ids.front()) : std::string();
+}
+
+std::string find_elsewhere(const Call& call, const std::string& word) try {
+  if (!is_id(word)) return {};
   for (const OtherState& state : find_other_states(call)) {
     if (!is_reachable(state)) continue;
     client::Daemon daemon(place_of(state));
-    if (!has_record(daemon, ids.front())) continue;
-    const std::string id = base::to_ascii_upper(ids.front());
-    return fmt::format("{} has an {}: reeve show {}/{}", state.name, id, state.name, id);
+    if (!has_record(daemon, word)) continue;
+    const std::string id = base::to_ascii_upper(word);
+    const std::string_view article = std::string_view("AE").contains(id.front()) ? "an" : "a";
+    return fmt::format("{} has {} {}: reeve show {}/{}", state.name, article, id, state.name, id);
   }
   return {};
 } catch (const base::Error&) {

@@ -37,26 +37,41 @@ struct Source {
   // Empty for the daemon of this call.
   std::string prefix;
 };
-// The daemons of the other state folders that are running; none if the listing is limited to one project. Reports those
-// that are not on standard error, so that nothing is missing silently. Starts nothing.
-std::vector<Source> find_more_sources(const Call& call, const Scope& scope);
+// What becomes of a state folder whose daemon does not run. `named`: it is named on standard error, so that nothing is
+// missing silently. `started`: for what needs a person, its daemon is started if work in it is unfinished; without any,
+// there is nothing to say.
+enum class Stopped { named, started };
+struct MoreSources {
+  std::vector<Source> sources;
+  // Folders that may hold something and could not be included.
+  std::size_t left_out = 0;
+};
+// The daemons of the other state folders; none if the listing is limited to one project.
+MoreSources find_more_sources(const Call& call, const Scope& scope, Stopped stopped);
 // Says on standard error that a listing does not include that source.
 void report_left_out(const Source& source, const base::Error& error);
-// Calls `add` for each of find_more_sources(). One that cannot be read is reported and left out.
+// Calls `add` for each of find_more_sources(). One that cannot be read is reported and left out. Returns how many were.
 template <class Add>
-void add_more_sources(const Call& call, const Scope& scope, Add add) {
-  for (Source& source : find_more_sources(call, scope)) {
+std::size_t add_more_sources(const Call& call, const Scope& scope, Stopped stopped, Add add) {
+  MoreSources more = find_more_sources(call, scope, stopped);
+  for (Source& source : more.sources) {
     try {
       add(source);
     } catch (const base::Error& error) {
       report_left_out(source, error);
+      ++more.left_out;
     }
   }
+  return more.left_out;
 }
 // A record for `--json`: with its state folder, and with prefixed ids.
 base::Value mark_source(base::Value record, const Source& source);
+// The same for the record that a call with a prefixed id names; unchanged without a prefix.
+base::Value mark_source(base::Value record, const Call& call, const client::Daemon& daemon);
 
 // "shop has an AP-7: reeve show shop/AP-7", for an id that was not found; empty if no other daemon has it.
+std::string find_elsewhere(const Call& call, const std::string& word);
+// The same for the only id of the call.
 std::string find_elsewhere(const Call& call);
 
 }  // namespace reeve::cli

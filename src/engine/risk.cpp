@@ -128,8 +128,16 @@ void assess_words(const RiskSubject& subject, Assessment& assessment) {
   const RiskyWords words = find_risky_words(base::join(subject.words, "\n"));
   assessment.apply_to_command(words, "the question names");
   assessment.apply_to_files(words.paths, "the question names");
+  RiskyWords screen = find_risky_words(subject.screen);
+  // What the question names as well is said once.
+  screen.has_push = screen.has_push && !words.has_push;
+  if (screen.deletes == words.deletes) screen.deletes.clear();
+  std::erase_if(screen.paths,
+                [&](const std::string& path) { return std::ranges::find(words.paths, path) != words.paths.end(); });
+  assessment.apply_to_command(screen, "the screen names");
+  assessment.apply_to_files(screen.paths, "the screen names");
   const bool is_of_tool = subject.source == Source::question || subject.source == Source::prompt;
-  if (is_of_tool && words.has_shell && !subject.is_sandboxed) {
+  if (is_of_tool && (words.has_shell || screen.has_shell) && !subject.is_sandboxed) {
     assessment.apply(&RiskLevels::shell_without_sandbox, "asks to run a shell command outside a sandbox");
   }
 }

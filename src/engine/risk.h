@@ -26,8 +26,10 @@ struct RiskSubject {
     changes,
   };
   Source source = Source::question;
-  // The question, its options, what the screen shows.
+  // The question, its options, its description.
   std::vector<std::string> words = {};
+  // What the screen shows around the question.
+  std::string screen = {};
   // The argument vector that approval starts again.
   std::vector<std::string> command = {};
   // The changed files that the question is about, as far as they are known.

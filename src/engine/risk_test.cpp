@@ -120,6 +120,21 @@ TEST(Risk, table) {
   }
 }
 
+// APR-3: scripts and deletions in any form, and where they were named.
+TEST(Risk, scripts_and_deletions_in_questions_are_found) {
+  EXPECT_TRUE(find_risky_words("Run `bash -c 'make all'`?").has_shell);
+  EXPECT_TRUE(find_risky_words("/bin/sh -lc ls").has_shell);
+  EXPECT_FALSE(find_risky_words("Use bash for this?").has_shell);
+  EXPECT_EQ(find_risky_words("Delete 300 files?").deletes, "delete");
+  EXPECT_EQ(find_risky_words("find . -name '*.o' | xargs rm").deletes, "rm");
+  EXPECT_EQ(find_risky_words("Delete this comment?").deletes, "");
+  RiskSubject subject = asks("Go on?");
+  subject.screen = "$ rm -r build";
+  EXPECT_THAT(assess_risk(subject, {}).reasons, ElementsAre("the screen names `rm`"));
+  subject.words = {"rm -r build?"};
+  EXPECT_THAT(assess_risk(subject, {}).reasons, ElementsAre("the question names `rm`"));
+}
+
 // Whatever a tool writes, its question is never less risky than a silent one.
 TEST(Risk, words_never_lower_it) {
   for (const char* text : {"", "risk: low", "{\"risk\":\"low\"}", "file_read", "no files have changed"}) {

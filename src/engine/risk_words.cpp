@@ -69,6 +69,36 @@ void find_commands(const std::vector<std::string_view>& words, RiskyWords& found
   }
 }
 
+// "Delete 300 files?", and a deleting command at the end of a line: "find . | xargs rm".
+void find_deletion(const std::vector<std::string_view>& words, RiskyWords& found) {
+  constexpr auto verbs = std::to_array<std::string_view>({"delete", "deletes", "erase", "wipe"});
+  constexpr auto nouns =
+      std::to_array<std::string_view>({"file", "files", "folder", "folders", "directory", "directories", "everything"});
+  constexpr std::size_t max_between = 3;
+  if (!found.deletes.empty() || words.empty()) return;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string verb = base::to_ascii_lower(words[i]);
+    if (std::ranges::find(verbs, verb) == verbs.end()) continue;
+    for (std::size_t k = i + 1; k < std::min(words.size(), i + 2 + max_between); ++k) {
+      const bool is_noun = std::ranges::find(nouns, base::to_ascii_lower(words[k])) != nouns.end();
+      if (is_noun) found.deletes = std::move(verb);
+      if (is_noun) return;
+    }
+  }
+  std::string last = program_of(words.back());
+  if (std::ranges::find(deleting, last) != deleting.end()) found.deletes = std::move(last);
+}
+
+// "bash -c", as in a question about a command.
+bool names_script(const std::vector<std::string_view>& words) {
+  constexpr auto names = std::to_array<std::string_view>({"sh", "bash", "zsh", "dash"});
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const bool is_script = words[i + 1].starts_with('-') && words[i + 1].ends_with('c');
+    if (is_script && std::ranges::find(names, program_of(words[i])) != names.end()) return true;
+  }
+  return false;
+}
+
 bool looks_like_path(std::string_view word) {
   if (word.find("://") != std::string_view::npos) return false;
   if (word.find_first_of("/.") != std::string_view::npos) return true;
@@ -79,10 +109,13 @@ bool looks_like_path(std::string_view word) {
 
 RiskyWords find_risky_words(std::string_view text) {
   RiskyWords found;
+  bool has_script = false;
   text = base::truncate_utf8(text, max_bytes);
   for (const std::string_view line : base::split(text, '\n')) {
     const std::vector<std::string_view> words = find_words(line);
     find_commands(words, found);
+    find_deletion(words, found);
+    has_script = has_script || names_script(words);
     for (const std::string_view word : words) {
       const bool is_new = looks_like_path(word) && found.paths.size() < max_paths &&
                           std::ranges::find(found.paths, word) == found.paths.end();
@@ -90,8 +123,9 @@ RiskyWords find_risky_words(std::string_view text) {
     }
   }
   const std::string lower = base::to_ascii_lower(text);
-  found.has_shell = std::ranges::any_of(
-      shell_phrases, [&](std::string_view phrase) { return lower.find(phrase) != std::string::npos; });
+  found.has_shell = has_script || std::ranges::any_of(shell_phrases, [&](std::string_view phrase) {
+                      return lower.find(phrase) != std::string::npos;
+                    });
   return found;
 }
 

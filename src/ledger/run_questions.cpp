@@ -82,7 +82,7 @@ model::Approval frame_question(Transaction& transaction, const QuestionFrame& fr
       .words = words_of(approval),
       .command = frame.command,
       .is_sandboxed = frame.is_sandboxed};
-  subject.words.push_back(frame.dialog);
+  subject.screen = frame.dialog;
   set_risk(approval, subject, frame.levels);
   return approval;
 }

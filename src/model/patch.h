@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "model/describe.h"
+#include "model/project_ref.h"
 
 // The changes made by a node, until they are in the user's checkout (ISO-4).
 namespace reeve::model {
@@ -50,6 +51,8 @@ BOOST_DESCRIBE_STRUCT(PatchStep, (), (state, at, reason))
 
 struct Patch {
   base::PatchId patch_id{0};
+  // That of its execution; not stored with the patch.
+  std::optional<ProjectRef> project = {};
   base::ExecutionId execution_id{0};
   // The execution whose branch the patch belongs to: its own, or the one that started the subgraph.
   base::ExecutionId root_id{0};
@@ -71,7 +74,7 @@ struct Patch {
   friend bool operator==(const Patch&, const Patch&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Patch, (),
-                      (patch_id, execution_id, root_id, node_id, iteration, attempt, base_commit, commit, branch_commit,
-                       applied_commit, files, diff, state, history, created_at))
+                      (patch_id, project, execution_id, root_id, node_id, iteration, attempt, base_commit, commit,
+                       branch_commit, applied_commit, files, diff, state, history, created_at))
 
 }  // namespace reeve::model

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/id.h"
 #include "model/describe.h"
+#include "model/project_ref.h"
 
 // A piece of work for an agent (SPEC §6).
 namespace reeve::model {
@@ -20,6 +21,8 @@ bool is_final(TaskStatus status) noexcept;
 
 struct Task {
   base::TaskId task_id{0};
+  // That of its execution.
+  std::optional<ProjectRef> project = {};
   std::string title;
   std::optional<std::string> description;
   std::optional<std::string> role;
@@ -33,7 +36,7 @@ struct Task {
   friend bool operator==(const Task&, const Task&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Task, (),
-                      (task_id, title, description, role, priority, after, status, agent_id, execution_id, created_at,
-                       completed_at))
+                      (task_id, project, title, description, role, priority, after, status, agent_id, execution_id,
+                       created_at, completed_at))
 
 }  // namespace reeve::model

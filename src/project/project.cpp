@@ -90,9 +90,7 @@ std::optional<std::string> variable(const char* name) {
 
 std::optional<fs::path> find_project(const fs::path& start) { return find_parent_with(".reeve", start); }
 
-bool has_own_state(const fs::path& project) {
-  std::error_code error;
-  if (fs::exists(fs::symlink_status(project / ".reeve" / "state", error))) return true;
+bool wants_own_state(const fs::path& project) {
   try {
     auto source = read_if_there(project / ".reeve" / "config.yaml", "");
     return source != nullptr && spec::find_state_place(std::move(source)) == model::StatePlace::project;
@@ -100,6 +98,11 @@ bool has_own_state(const fs::path& project) {
     // Reported by whatever reads the whole config.
     return false;
   }
+}
+
+bool has_own_state(const fs::path& project) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(project / ".reeve" / "state", error)) || wants_own_state(project);
 }
 
 std::optional<fs::path> find_checkout(const fs::path& start) {

@@ -33,6 +33,8 @@ std::optional<std::filesystem::path> find_project(const std::filesystem::path& s
 
 // Whether the project keeps its own state: `.reeve/state` exists, or its config says `state: project`.
 bool has_own_state(const std::filesystem::path& project);
+// Whether its config says `state: project`.
+bool wants_own_state(const std::filesystem::path& project);
 
 // The project that something in a folder belongs to, with symlinks resolved, so that a project has one path:
 // find_project(), else the main checkout of the git repository around the folder.

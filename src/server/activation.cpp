@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstddef>
 #include <fcntl.h>
-#include <fstream>
 #include <poll.h>
 #include <string>
 #include <sys/socket.h>
@@ -17,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "os/listeners.h"
 #include "project/project.h"
 #include "project/state_identity.h"
 
@@ -52,17 +52,6 @@ fs::path path_of(int fd) {
   return std::string(address.sun_path, ::strnlen(address.sun_path, length));
 }
 
-// Whether a process of this network namespace listens at that path.
-bool has_listener(const std::string& path) {
-  // "…: RefCount Protocol Flags Type St Inode Path"
-  constexpr std::string_view listening = " 00010000 ";
-  std::ifstream table("/proc/net/unix");
-  for (std::string line; std::getline(table, line);) {
-    if (line.ends_with(" " + path) && line.contains(listening)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::optional<os::Fd> take_activation_socket(const fs::path& expected) {
@@ -91,7 +80,7 @@ std::optional<os::Fd> take_activation_socket(const fs::path& expected) {
 void refuse_foreign_listener(const fs::path& socket) {
   constexpr int tries = 50;
   constexpr int pause_ms = 20;
-  for (int i = 0; has_listener(socket.string()); ++i) {
+  for (int i = 0; !os::find_listeners(socket.string()).empty(); ++i) {
     if (i == tries) {
       throw base::Error(base::ErrorCode::daemon_bad_socket,
                         fmt::format("another program listens at {}", base::quoted(socket.string())),
@@ -113,6 +102,12 @@ void OwnFile::remove() const {
   struct stat found{};
   if (inode_ == 0 || ::lstat(path_.c_str(), &found) != 0) return;
   if (found.st_dev == device_ && found.st_ino == inode_) ::unlink(path_.c_str());
+}
+
+bool OwnFile::was_replaced() const {
+  struct stat found{};
+  if (inode_ == 0 || ::lstat(path_.c_str(), &found) != 0) return false;
+  return found.st_dev != device_ || found.st_ino != inode_;
 }
 
 }  // namespace reeve::server

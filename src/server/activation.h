@@ -24,6 +24,8 @@ class OwnFile {
   explicit OwnFile(std::filesystem::path path);
   // Removes it if it is still the same file.
   void remove() const;
+  // Whether there is another file in its place.
+  bool was_replaced() const;
 
  private:
   std::filesystem::path path_;

@@ -33,11 +33,13 @@
 #include "os/process_stat.h"
 #include "os/pseudo_file.h"
 #include "os/unix_socket.h"
+#include "project/daemon_holder.h"
 #include "project/project.h"
 #include "project/restore.h"
 #include "project/state_identity.h"
 #include "server/access/tcp_endpoint.h"
 #include "server/activation.h"
+#include "server/possession.h"
 #include "server/request/file_guard.h"
 #include "server/resources/contract.h"
 #include "server/routing/daemon_api.h"
@@ -53,12 +55,10 @@ using base::Error;
 using base::ErrorCode;
 
 constexpr auto close_timeout = std::chrono::seconds(2);
-constexpr auto dying_timeout = std::chrono::seconds(5);
 // How long a stopping daemon waits for a store that does not answer.
 constexpr auto stalled_timeout = std::chrono::seconds(3);
 // After this long, the reason for a slow start is printed.
 constexpr auto silent_start = std::chrono::milliseconds(1'500);
-constexpr auto foreign_timeout = std::chrono::milliseconds(500);
 // A socket that keeps being removed is recreated only so often: each time costs a descriptor.
 constexpr int max_sockets = 100;
 
@@ -120,76 +120,11 @@ void refuse_inside_run() {
               "start it in a shell outside any run");
 }
 
-bool is_living(pid_t pid) {
-  const auto stat = os::read_process_stat(pid);
-  return stat && stat->state != 'Z' && stat->state != 'X';
-}
-
-[[noreturn]] void refuse_taken(const project::StateFolder& folder, const std::string& holder) {
-  std::error_code error;
-  const bool is_reachable = fs::exists(folder.socket(), error);
-  throw Error(
-      ErrorCode::daemon_already_running,
-      fmt::format("another daemon{} is using the state folder {}{}", holder.empty() ? "" : " (pid " + holder + ")",
-                  folder.root.string(), is_reachable ? "" : ", but cannot be reached: its socket is missing"),
-      is_reachable || holder.empty() ? "take its place with `reeve serve --replace`, or stop it with `reeve stop`"
-                                     : fmt::format("try again in a moment, or end it with `kill {}`", holder));
-}
-
-// Claims an abstract socket name. Nothing if another user has taken the name; then only the lock protects the folder.
-std::optional<os::Claim> take_claim(const project::StateFolder& folder) {
-  const std::string name = project::state_claim(folder.root);
-  const base::SystemClock clock;
-  const base::BootTime begun = clock.boot_now();
-  while (true) {
-    if (auto claim = os::Claim::try_take(name)) return claim;
-    const auto holder = os::Claim::find_holder(name);
-    // A killed daemon keeps the name until its last thread has ended, slightly after the process.
-    const bool is_dying = holder && holder->pid != 0 && !is_living(holder->pid);
-    const auto waited = clock.boot_now() - begun;
-    if (holder && (!is_dying || waited > dying_timeout)) {
-      refuse_taken(folder, holder->pid != 0 ? std::to_string(holder->pid) : "");
-    }
-    // The name may be bound but not listening yet.
-    if (!holder && waited > foreign_timeout) return std::nullopt;
-    ::poll(nullptr, 0, 5);
-  }
-}
-
-void write_pid(const os::FileLock& lock, const project::StateFolder& folder) {
-  const std::string pid = std::to_string(::getpid());
-  if (::ftruncate(lock.file().get(), 0) != 0 ||
-      ::pwrite(lock.file().get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
-    base::throw_errno(ErrorCode::daemon_state_folder, fmt::format("cannot write {}", folder.lock().string()), errno,
-                      "is the disk full?");
-  }
-}
-
-os::FileLock take_lock(const project::StateFolder& folder) {
-  const base::SystemClock clock;
-  const base::BootTime give_up = clock.boot_now() + dying_timeout;
-  std::optional<os::FileLock> lock;
-  while (!(lock = os::FileLock::try_take(folder.lock().string()))) {
-    const std::string holder = os::read_pseudo_file(folder.lock().c_str(), 32);
-    const bool is_dying = !is_living(static_cast<pid_t>(os::parse_unsigned(holder)));
-    if (!is_dying || clock.boot_now() > give_up) refuse_taken(folder, holder);
-    ::poll(nullptr, 0, 5);
-  }
-  write_pid(*lock, folder);
-  return std::move(*lock);
-}
-
 bool is_at(const fs::path& path, const os::Fd& file) {
   struct stat named{};
   struct stat open{};
   return ::lstat(path.c_str(), &named) == 0 && ::fstat(file.get(), &open) == 0 && named.st_ino == open.st_ino;
 }
-
-// Proof that this daemon owns its folder.
-struct Possession {
-  std::optional<os::Claim> claim;
-  os::FileLock lock;
-};
 
 std::string first_problem(const base::Problems& problems) {
   const base::Problem& problem = problems.list().front();
@@ -200,9 +135,13 @@ std::string first_problem(const base::Problems& problems) {
 std::expected<model::Config, Error> load_config(const project::StateFolder& folder, const fs::path& named) {
   auto found = project::load_config_for(folder, named);
   if (found.loaded) return found.loaded->config();
+  const base::Problems& problems = found.loaded.error();
+  std::string fix = problems.list().front().fix;
+  if (fix.empty() || problems.list().size() > 1) {
+    fix += fmt::format("{}`reeve config show` lists every problem", fix.empty() ? "" : "; ");
+  }
   return std::unexpected(Error(ErrorCode::config_invalid,
-                               fmt::format("the config is not valid: {}", first_problem(found.loaded.error())),
-                               "`reeve config show` lists every problem"));
+                               fmt::format("the config is not valid: {}", first_problem(problems)), std::move(fix)));
 }
 
 // systemd's protocol is one datagram.
@@ -379,9 +318,14 @@ class Server {
         }
       }
       std::error_code error;
-      if (is_open_ && !is_leaving_ && !fs::exists(folder.socket(), error) && ++sockets_ <= max_sockets) {
+      if (!is_open_ || is_leaving_) return;
+      if (!fs::exists(folder.socket(), error) && ++sockets_ <= max_sockets) {
         http_.accept(listen_at_socket());
         log_warning("reeve.sock was removed; recreating it");
+      } else if (own_socket_.was_replaced() && project::is_cut_off(folder)) {
+        // A socket unit was started: its daemon serves the clients, which cannot reach this one any more.
+        log_warning("another program listens at reeve.sock now; leaving, runs continue");
+        leave();
       }
     } catch (const Error& error) {
       log_warning(fmt::format("error[{}]: {}", error.code(), error.message()));
@@ -488,19 +432,19 @@ int serve(const ServeOptions& options) {
     Inherited inherited = clear_environment(options.folder);
     const project::OpenedState opened = project::open_state_folder(options.folder.root);
     project::refuse_links(options.folder.root, 2);
-    std::optional<os::Claim> claim = take_claim(options.folder);
-    os::FileLock lock = take_lock(options.folder);
+    const Holder holder = inherited.socket ? Holder::leaves : Holder::stays;
+    Possession possession = take_possession(options.folder, holder);
     if (!inherited.socket) refuse_foreign_listener(options.folder.socket());
     project::refuse_unfinished_restore(options.folder.root);
     os::create_folders(options.folder.logs());
     std::optional<StartNotice> notice(std::in_place);
-    Server server(options, std::move(inherited), opened.place, {std::move(claim), std::move(lock)});
+    Server server(options, std::move(inherited), opened.place, std::move(possession));
     notice.reset();
     server.take_port();
     return server.run();
   } catch (const Error& error) {
     std::string text = fmt::format("error[{}]: {}\n", error.code(), error.message());
-    if (!error.fix().empty()) text += fmt::format("  = {}\n", error.fix());
+    if (!error.fix().empty()) text += fmt::format("  = fix: {}\n", error.fix());
     fmt::print(stderr, "{}", text);
     const bool is_refused = error.is(ErrorCode::daemon_already_running);
     // Tells the guard not to retry; a person gets the exit code of SPEC §7.

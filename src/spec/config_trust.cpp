@@ -430,6 +430,11 @@ JudgedProject judge_project(const YamlNode& project, const YamlNode* user, const
 
   std::set<const YamlNode*> dropped;
   for (const Finding& finding : findings) {
+    // An error of its own says what to do; trusting the key would not help.
+    if (daemon == DaemonKeys::refused && contains(daemon_keys, finding.path.front())) {
+      dropped.insert(finding.value);
+      continue;
+    }
     std::string_view reason = trust.is_trusted ? std::string_view() : finding.reason;
     if (finding.is_users_only) reason = finding.path.front() == "risk" ? lower_risk : users_only;
     const bool is_elsewhere = daemon != DaemonKeys::count && contains(daemon_keys, finding.path.front());

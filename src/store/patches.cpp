@@ -5,12 +5,14 @@
 
 #include "json/encode.h"
 #include "store/stored_json.h"
+#include "store/stored_project.h"
 
 namespace reeve::store {
 
 namespace {
 
-constexpr int diff_column = 15;
+constexpr int project_column = 15;
+constexpr int diff_column = 16;
 
 PatchRow read_patch(const Row& row) {
   PatchRow result;
@@ -30,6 +32,7 @@ PatchRow read_patch(const Row& row) {
   patch.history = decode_stored<std::vector<model::PatchStep>>(row.text(12));
   patch.created_at = row.time(13);
   result.version = row.integer(14);
+  patch.project = find_project(row, project_column);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "store/stored_json.h"
+#include "store/stored_project.h"
 
 namespace reeve::store {
 
@@ -21,6 +22,7 @@ model::Task read_task(const Row& row) {
   if (const auto execution = row.find_integer(8)) task.execution_id = base::ExecutionId(*execution);
   task.created_at = row.time(9);
   task.completed_at = row.find_time(10);
+  task.project = find_project(row, 11);
   return task;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <ranges>
 
 #include "base/text.h"
@@ -61,10 +62,12 @@ std::vector<Group> find_groups(std::string_view line) {
   return groups;
 }
 
+// By the separator with the most parts: git lists the key `/` too, "[y,n,q,a,d,j,J,g,/,e,?]".
 std::vector<std::string_view> split_list(std::string_view content) {
-  for (const char separator : {'/', '|', ','}) {
-    if (content.find(separator) != std::string_view::npos) return base::split(content, separator);
-  }
+  constexpr std::string_view separators = "/|,";
+  const char separator =
+      *std::ranges::max_element(separators, {}, [&](char c) { return std::ranges::count(content, c); });
+  if (content.find(separator) != std::string_view::npos) return base::split(content, separator);
   constexpr std::string_view either = " or ";
   const std::size_t at = content.find(either);
   if (at == std::string_view::npos) return {};
@@ -82,7 +85,7 @@ Choice make_choice(std::string_view value) {
   return {.value = std::string(value), .label = label_of(value), .approves = approves(value)};
 }
 
-// The only capitalized word.
+// The only capitalized word, unless it is a key of its own: git has `j` and `J`, and `K` without `k`.
 std::optional<std::size_t> find_capital(const std::vector<std::string_view>& words) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -90,10 +93,16 @@ std::optional<std::size_t> find_capital(const std::vector<std::string_view>& wor
     if (found) return std::nullopt;
     found = i;
   }
-  return words.size() > 1 ? found : std::nullopt;
+  if (!found || words.size() < 2) return std::nullopt;
+  const std::string_view word = words[*found];
+  const bool is_listed_twice = std::ranges::find(words, base::to_ascii_lower(word)) != words.end();
+  constexpr std::size_t few = 4;
+  const bool is_key = word.size() == 1 && words.size() > few && !is_answer(word);
+  return is_listed_twice || is_key ? std::nullopt : found;
 }
 
-// In "[y]/n" the bracketed word is the default; any other bracketed word, and "?", hints at further input.
+// In "[y]/n" the bracketed word is the default; any other bracketed word, and a mark such as "?", hints at further
+// input.
 LineChoices make_list(const std::vector<std::string_view>& parts) {
   std::vector<std::string_view> words;
   std::optional<std::size_t> marked;
@@ -103,7 +112,8 @@ LineChoices make_list(const std::vector<std::string_view>& parts) {
       part = part.substr(1, part.size() - 2);
       marked = words.size();
     }
-    if (part.starts_with('[') || part.starts_with('<') || part == "?") continue;
+    const bool is_mark = part.size() == 1 && std::ispunct(static_cast<unsigned char>(part.front())) != 0;
+    if (part.starts_with('[') || part.starts_with('<') || is_mark) continue;
     const bool is_digit = part.size() == 1 && base::is_ascii_digit(part.front());
     if (!is_word(part) && !is_digit) return {};
     words.push_back(part);
@@ -246,6 +256,11 @@ LineChoices find_line_choices(std::string_view line) {
   const std::string lower = base::to_ascii_lower(*named);
   if (found.choices.empty() && (lower == "yes" || lower == "no")) {
     found.choices = {make_choice("yes"), make_choice("no")};
+    found.default_value = lower;
+  }
+  // "Ok to proceed? (y)"
+  if (found.choices.empty() && (lower == "y" || lower == "n")) {
+    found.choices = {make_choice("y"), make_choice("n")};
     found.default_value = lower;
   }
   return found;

@@ -69,11 +69,21 @@ TEST(ScreenQuestion, yes_no_prompts_yield_two_choices) {
       // git add -p
       {"@@ -1 +1 @@\r\n-a\r\n+b\r\n\x1b[1;34m(1/1) Stage this hunk [y,n,q,a,d,e,?]? \x1b[m",
        {"(1/1) Stage this hunk [y,n,q,a,d,e,?]?", "y=yes+ n=no q=q a=a d=d e=e", ""}},
+      // git add -p with two hunks: the first one, then the second one. The keys `/` and `?` are no answers.
+      {"(1/2) Stage this hunk [y,n,q,a,d,j,J,g,/,e,?]? ",
+       {"(1/2) Stage this hunk [y,n,q,a,d,j,J,g,/,e,?]?", "y=yes+ n=no q=q a=a d=d j=j J=J g=g e=e", ""}},
+      {"(2/2) Stage this hunk [y,n,q,a,d,K,g,/,e,?]? ",
+       {"(2/2) Stage this hunk [y,n,q,a,d,K,g,/,e,?]?", "y=yes+ n=no q=q a=a d=d K=K g=g e=e", ""}},
+      {"(1/2) Stage this hunk [y,n,q,a,d,j,J,g,/,s,e,?]? ",
+       {"(1/2) Stage this hunk [y,n,q,a,d,j,J,g,/,s,e,?]?", "y=yes+ n=no q=q a=a d=d j=j J=J g=g s=s e=e", ""}},
       // dpkg and a changed configuration file
       {"*** motd (Y/I/N/O/D/Z) [default=N] ? ",
        {"*** motd (Y/I/N/O/D/Z) [default=N] ?", "Y=yes+ I=I N=no O=O D=D Z=Z", "N"}},
       // npm init, last question
       {"About to write it:\r\n\r\n\r\nIs this OK? (yes) ", {"Is this OK? (yes)", "yes=yes+ no=no", "yes"}},
+      // npx, before it installs a package
+      {"Need to install the following packages:\r\n  cowsay@1.6.0\r\nOk to proceed? (y) ",
+       {"Ok to proceed? (y)", "y=yes+ n=no", "y"}},
       // A line that is wider than the screen.
       {std::string(75, '-') + "x [yes/no] ", {std::string(75, '-') + "x [yes/no]", "yes=yes+ no=no", ""}},
       // The question is a complete line, and the input is read on the next one.

@@ -357,7 +357,7 @@ Table part_table(const News& news, const Style& style) {
   }
   for (const model::Patch& patch : news.patches) {
     table.add({patch.patch_id.text(), std::string(base::spell(patch.state)), maker_of(patch),
-               base::format_time(patch.created_at), "", "", reason_of(patch), ""});
+               base::format_time(patch.created_at), "", "", reason_of(patch), path_text(patch.project)});
   }
   add_runs(table, by_attention(std::move(others)), style, {});
   return table;

@@ -6,6 +6,7 @@
 
 #include "base/enum.h"
 #include "base/text.h"
+#include "view/project_names.h"
 
 namespace reeve::view {
 
@@ -108,7 +109,7 @@ std::string diff_text(std::string_view diff, const Style& style) {
 
 Table patches_table(const std::vector<Patch>& patches, const Style& style, std::optional<WallTime> now) {
   if (!now) {
-    Table table({"ID", "STATE", "EXECUTION", "NODE", "FILES", "ADDED", "REMOVED", "CREATED", "REASON"});
+    Table table({"ID", "STATE", "EXECUTION", "NODE", "FILES", "ADDED", "REMOVED", "CREATED", "REASON", "PROJECT"});
     for (const Patch& patch : patches) {
       std::int64_t added = 0;
       std::int64_t removed = 0;
@@ -119,11 +120,13 @@ Table patches_table(const std::vector<Patch>& patches, const Style& style, std::
       const std::string reason = patch.history.empty() ? "" : patch.history.back().reason.value_or("");
       table.add({patch.patch_id.text(), std::string(base::spell(patch.state)), patch.execution_id.text(), patch.node_id,
                  fmt::format("{}", patch.files.size()), fmt::format("{}", added), fmt::format("{}", removed),
-                 base::format_time(patch.created_at), reason});
+                 base::format_time(patch.created_at), reason, path_text(patch.project)});
     }
     return table;
   }
-  Table table({"ID", "STATE", "NODE", "CHANGES", "AGE", "NOTE"});
+  Table table({"ID", "STATE", "NODE", "CHANGES", "AGE", "NOTE", "PROJECT"});
+  ProjectNames projects;
+  projects.add_all(patches);
   for (const Patch& patch : patches) {
     const Look look = look_of(patch.state);
     const std::string reason = patch.history.empty() ? "" : patch.history.back().reason.value_or("");
@@ -133,7 +136,8 @@ Table patches_table(const std::vector<Patch>& patches, const Style& style, std::
                {base::fit_width(node, node_columns, style.ascii)},
                {size_text(patch.files)},
                {age_text(*now - patch.created_at)},
-               {base::fit_width(base::visible(reason), note_columns, style.ascii)}});
+               {base::fit_width(base::visible(reason), note_columns, style.ascii)},
+               {projects.of(patch.project)}});
   }
   return table;
 }
@@ -158,6 +162,7 @@ std::string patch_details(const Patch& patch, const Style& style, std::optional<
     line("execution_id", patch.execution_id.text());
     line("node_id", base::visible(patch.node_id));
   }
+  line("project", base::visible(path_text(patch.project)));
   const bool has_root = patch.root_id != patch.execution_id;
   line("root_id", has_root ? patch.root_id.text() : "");
   line("iteration", fmt::format("{}", patch.iteration));

@@ -4,6 +4,7 @@
 
 #include "base/enum.h"
 #include "base/text.h"
+#include "view/project_names.h"
 #include "view/status.h"
 
 namespace reeve::view {
@@ -33,6 +34,7 @@ std::string task_details(const model::Task& task, const Style& style, std::optio
     line("title", task.title);
     line("status", status);
   }
+  line("project", path_text(task.project));
   line("description", task.description.value_or(""));
   line("role", task.role.value_or(""));
   line("priority", fmt::format("{}", task.priority));

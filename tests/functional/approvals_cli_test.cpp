@@ -44,7 +44,8 @@ TEST_F(ApprovalsCli, answered_question_lets_the_tool_continue) {
   EXPECT_EQ(reeve({"approvals", "list"}).out, listed.out);
   const Outcome approved = reeve({"approve", "--yes", "ap-1", "--comment", "ship it"});
   EXPECT_EQ(approved.code, 0) << approved.err;
-  EXPECT_EQ(approved.out, "AP-1\tapproved\tapprove\n");
+  // UX: a decision repeats the question, the project and the run.
+  EXPECT_EQ(approved.out, "AP-1\tapproved\tapprove\tGo on?\t" + project().string() + "\tTR-1\n");
   EXPECT_EQ(finish("TR-1")["status"], "completed");
   EXPECT_EQ(show("TR-1")["attempt"], "2");
   EXPECT_THAT(logs("TR-1"), HasSubstr("got approve"));
@@ -79,7 +80,7 @@ TEST_F(ApprovalsCli, reject_has_three_aliases) {
   ask();
   ask();
   ask();
-  EXPECT_EQ(reeve({"reject", "AP-1", "--comment", "not on a Friday"}).out, "AP-1\trejected\treject\n");
+  EXPECT_THAT(reeve({"reject", "AP-1", "--comment", "not on a Friday"}).out, StartsWith("AP-1\trejected\treject\t"));
   EXPECT_EQ(reeve({"deny", "AP-2"}).code, 0);
   EXPECT_EQ(reeve({"approvals", "deny", "AP-3"}).code, 0);
   EXPECT_EQ(reeve({"approvals", "--status", "pending"}).out, "");
@@ -102,7 +103,8 @@ TEST_F(ApprovalsCli, approve_needs_a_choice_among_several_options) {
   EXPECT_EQ(opposite.code, 2);
   EXPECT_THAT(opposite.err, AllOf(HasSubstr("approval.contradiction"), HasSubstr("reeve reject AP-1")));
   EXPECT_EQ(show(id)["status"], "pending");
-  EXPECT_EQ(reeve({"approvals", "approve", "--yes", id, "--choice", "staging"}).out, "AP-1\tapproved\tstaging\n");
+  EXPECT_THAT(reeve({"approvals", "approve", "--yes", id, "--choice", "staging"}).out,
+              StartsWith("AP-1\tapproved\tstaging\t"));
   finish("TR-1");
   EXPECT_THAT(logs("TR-1"), HasSubstr("got staging"));
 }
@@ -219,7 +221,7 @@ TEST_F(ApprovalsCli, deciding_several_reports_each_result) {
   EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
   const Outcome both = reeve({"approve", "--yes", "AP-1", "AP-2"});
   EXPECT_EQ(both.code, 4);
-  EXPECT_EQ(both.out, "AP-2\tapproved\tapprove\n");
+  EXPECT_THAT(both.out, StartsWith("AP-2\tapproved\tapprove\t"));
   EXPECT_THAT(both.err, HasSubstr("AP-1 was already rejected"));
   const Outcome json = reeve({"approve", "--yes", "AP-1", "AP-2", "--json"});
   EXPECT_EQ(json.code, 4);
@@ -238,7 +240,7 @@ TEST_F(ApprovalsCli, invalid_ids_get_specific_errors) {
   };
   const std::vector<Case> cases = {
       {{"approve", "AP-9"}, 3, "there is no approval AP-9"},
-      {{"approve", "AP-9"}, 3, "did you mean `AP-1`?"},
+      {{"approve", "AP-9"}, 3, "`reeve approvals` lists what waits"},
       {{"approve", "1"}, 2, "did you mean `AP-1`?"},
       {{"approve", "ap1"}, 2, "did you mean `AP-1`?"},
       {{"approve", "TR-1"}, 2, "its pending question is AP-1"},
@@ -261,7 +263,7 @@ TEST_F(ApprovalsCli, invalid_ids_get_specific_errors) {
     EXPECT_THAT(outcome.err, HasSubstr(wrong.text));
     EXPECT_EQ(outcome.out, "");
   }
-  EXPECT_EQ(reeve({"reject", "@last"}).out, "AP-1\trejected\treject\n");
+  EXPECT_THAT(reeve({"reject", "@last"}).out, StartsWith("AP-1\trejected\treject\t"));
 }
 
 // SPEC §7: every field, with the command that would run.

@@ -1,11 +1,11 @@
+#include "tests/support/projects.h"
+
 #include <csignal>
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tests/support/daemon.h"
 
 // SPEC §7: one daemon per user serves all projects of that user.
 namespace reeve {
@@ -36,46 +36,8 @@ entry_point: hold
 exit_points: [hold]
 )";
 
-// A user with several projects and no state folder named by anything.
-class Projects : public testing::DaemonTest {
+class Projects : public testing::ProjectsTest {
  protected:
-  void TearDown() override {
-    std::vector<fs::path> states;
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(scratch().path())) {
-      if (entry.path().filename() == "reeve.sock") states.push_back(entry.path().parent_path());
-    }
-    for (const fs::path& state : states) in("/", {"--state", state.string(), "stop"});
-    DaemonTest::TearDown();
-  }
-
-  fs::path home() const { return scratch().path() / "home"; }
-  fs::path common() const { return home() / ".local/state/reeve"; }
-  fs::path shop() const { return make_project("shop"); }
-  fs::path site() const { return make_project("site"); }
-  fs::path make_project(const std::string& name, const std::string& config = "") const {
-    const fs::path folder = scratch().path() / name;
-    fs::create_directories(folder / ".reeve");
-    if (!config.empty()) scratch().write(name + "/.reeve/config.yaml", config);
-    return folder;
-  }
-  testing::Launch launch_in(const fs::path& folder, const Words& words, const Variables& more = {}) const {
-    testing::Launch made = launch(words);
-    made.folder = folder;
-    std::erase_if(made.environment, [](const auto& variable) { return variable.first == "REEVE_STATE"; });
-    made.environment.insert(made.environment.end(), more.begin(), more.end());
-    return made;
-  }
-  Outcome in(const fs::path& folder, const Words& words, const Variables& more = {}) const {
-    return run_program(launch_in(folder, words, more));
-  }
-  // The id of a run that asks and waits.
-  std::string ask_in(const fs::path& folder) const {
-    const Outcome started = in(folder, {"run", "--detach", "--", "sh", "-c", "exit 90"});
-    EXPECT_EQ(started.code, 0) << started.err;
-    const std::string id = started.out.substr(0, started.out.find('\n'));
-    EXPECT_TRUE(eventually([&] { return in(folder, {"show", id}).out.contains("status\twaiting_approval"); }));
-    return id;
-  }
   // The common daemon's port, opened by this.
   std::string open_port() const {
     const Outcome opened = in("/", {"serve", "--http", "127.0.0.1:0", "--json"});
@@ -94,11 +56,6 @@ class Projects : public testing::DaemonTest {
     if (!body.empty()) call.argv.insert(call.argv.end(), {"-H", "Content-Type: application/json", "-d", body});
     call.environment = {{"PATH", "/usr/bin:/bin"}};
     return run_program(call).out;
-  }
-  static std::vector<std::string> first_fields(const std::string& listing) {
-    std::vector<std::string> fields;
-    for (const std::string& line : lines_of(listing)) fields.push_back(line.substr(0, line.find('\t')));
-    return fields;
   }
 };
 
@@ -221,7 +178,9 @@ TEST_F(Projects, a_key_of_the_daemon_in_a_project_is_an_error) {
   const fs::path folder = make_project("shop", "notify:\n  - {on: [failed], command: [evil]}\nstore: sqlite\n");
   const Outcome refused = in(folder, {"run", "--", "true"});
   EXPECT_NE(refused.code, 0);
-  EXPECT_THAT(refused.err, HasSubstr("configures the daemon"));
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("configures the daemon"), HasSubstr("move it to your own config"),
+                                 Not(HasSubstr("config trust"))))
+      << "trusting a refused key would not help";
   const Outcome shown = in(folder, {"config", "show"});
   EXPECT_EQ(shown.code, 2);
   EXPECT_THAT(shown.err, AllOf(HasSubstr("error[config.daemon_key]"), HasSubstr(".reeve/config.yaml:1:1"),
@@ -287,6 +246,67 @@ TEST_F(Projects, not_found_names_the_project_that_has_such_an_id) {
   EXPECT_THAT(missing.err, HasSubstr("shop has an AP-1: reeve show shop/AP-1"));
 }
 
+// A decision meant for one question never reaches another.
+TEST_F(Projects, deciding_commands_name_the_project_that_has_such_an_id) {
+  const fs::path own = make_project("shop", "state: project\n");
+  ask_in(own);
+  ASSERT_EQ(in(site(), {"run", "--", "true"}).code, 0);
+  for (const Words& words : {Words{"approve", "AP-1", "--yes"}, {"reject", "AP-1"}, {"answer", "AP-1", "x"}}) {
+    const Outcome missing = in(site(), words);
+    EXPECT_EQ(missing.code, 3) << missing.err;
+    EXPECT_THAT(missing.err, HasSubstr("shop has an AP-1: reeve show shop/AP-1")) << words.front();
+  }
+  ask_in(site());
+  const Outcome unknown = in(site(), {"approve", "AP-9", "--yes"});
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("`reeve approvals` lists what waits"), Not(HasSubstr("did you mean"))));
+  EXPECT_THAT(in("/", {"show", "TR-9"}).err, Not(HasSubstr("an TR-")));
+}
+
+// SPEC §7: a record of a project with its own state is named with its prefix wherever it may be typed again.
+TEST_F(Projects, hints_keep_the_prefix_of_an_id) {
+  const fs::path own = make_project("shop", "state: project\n");
+  ask_in(own);
+  ask_in(site());
+  testing::Session shown(launch_in("/", {"show", "shop/AP-1"}), testing::Session::Ends::terminal);
+  EXPECT_TRUE(shown.wait_for("next: reeve approve shop/AP-1"));
+  shown.wait();
+  EXPECT_THAT(in("/", {"show", "shop/AP-1", "--json"}).out,
+              AllOf(HasSubstr(R"("approval_id":"shop/AP-1")"), HasSubstr(R"("state_folder")")));
+  const Outcome refused = in("/", {"approve", "shop/AP-1"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("reeve show shop/AP-1"));
+  const Outcome approved = in("/", {"approve", "shop/AP-1", "--confirm=shop/AP-1"});
+  EXPECT_EQ(approved.code, 0) << approved.err;
+  EXPECT_THAT(approved.out, AllOf(StartsWith("shop/AP-1\tapproved\t"), HasSubstr("\tshop/TR-1\n")));
+  EXPECT_THAT(in("/", {"show", "AP-1"}).out, HasSubstr("status\tpending"));
+}
+
+// SPEC §7, item 3: what waits is shown although nothing runs.
+TEST_F(Projects, overview_starts_a_stopped_daemon_in_which_something_waits) {
+  const fs::path own = make_project("shop", "state: project\n");
+  ask_in(own);
+  ASSERT_EQ(in(own, {"stop"}).code, 0);
+  const Outcome shown = in("/", {});
+  EXPECT_THAT(first_fields(shown.out), ::testing::ElementsAre("shop/AP-1")) << shown.out << shown.err;
+  EXPECT_THAT(shown.err, Not(HasSubstr("not included")));
+  ASSERT_EQ(in("/", {"reject", "shop/AP-1"}).code, 0);
+  ASSERT_EQ(in(own, {"stop"}).code, 0);
+  const Outcome quiet = in("/", {});
+  EXPECT_THAT(quiet.err, Not(HasSubstr("not included"))) << "nothing is open there";
+  EXPECT_FALSE(fs::exists(own / ".reeve/state/reeve.sock")) << "and nothing was started";
+}
+
+TEST_F(Projects, a_listing_of_an_unknown_project_says_so) {
+  ask_in(shop());
+  const Outcome typo = in(scratch().path(), {"runs", "--project", "./shob"});
+  EXPECT_EQ(typo.code, 3) << typo.err;
+  EXPECT_THAT(typo.err, HasSubstr("project.unknown"));
+  const fs::path own = make_project("own", "state: project\n");
+  ASSERT_EQ(in(own, {"run", "--", "true"}).code, 0);
+  EXPECT_THAT(in("/", {"token", "create", "ci", "--project", "own"}).err, HasSubstr("--state own"));
+  EXPECT_THAT(in("/", {"runs", "--project", own.string()}).err, HasSubstr("--state own"));
+}
+
 TEST_F(Projects, words_of_other_commands_are_not_ids) {
   EXPECT_EQ(in(shop(), {"run", "--", "echo", "feature/TR-12"}).out, "feature/TR-12\n");
 }
@@ -336,10 +356,48 @@ TEST_F(Projects, a_replaced_state_folder_is_not_read) {
   EXPECT_THAT(in(site(), {"runs"}).err, HasSubstr("not included: shop"));
 }
 
+// RUN-14
 TEST_F(Projects, the_limit_for_parallel_runs_is_common) {
-  scratch().write("home/.config/reeve/config.yaml", "supervision: {max_parallel_runs: 7}\n");
-  ASSERT_EQ(in(shop(), {"run", "--", "true"}).code, 0);
-  EXPECT_THAT(in(site(), {"config", "show", "--origin"}).out, HasSubstr("supervision.max_parallel_runs\t7\t"));
+  scratch().write("home/.config/reeve/config.yaml", "supervision: {max_parallel_runs: 1}\n");
+  const std::string go = (scratch().path() / "go").string();
+  const Words waits = {"run", "--detach", "--queue", "--", testing::zoo_binary(), "wait-file", go};
+  ASSERT_EQ(in(shop(), waits).out, "TR-1\n");
+  ASSERT_TRUE(eventually([&] { return in(shop(), {"show", "TR-1"}).out.contains("status\trunning"); }));
+  ASSERT_EQ(in(site(), waits).out, "TR-2\n");
+  EXPECT_THAT(in(site(), {"show", "TR-2"}).out, HasSubstr("status\tqueued")) << "that of the other project counts";
+  scratch().write("go", "x");
+  EXPECT_EQ(in("/", {"wait", "TR-1", "TR-2"}).code, 0);
+}
+
+// Item 4: nothing acts on the original on behalf of a copy, with the state in the common folder.
+TEST_F(Projects, a_copy_never_decides_for_the_original) {
+  const fs::path folder = shop();
+  ask_in(folder);
+  fs::copy(folder, scratch().path() / "copy", fs::copy_options::recursive);
+  const fs::path copy = scratch().path() / "copy";
+  EXPECT_THAT(in(copy, {"runs", "--here"}).out, IsEmpty());
+  EXPECT_EQ(in(copy, {"run", "--", "true"}).code, 4);
+  ASSERT_EQ(in(copy, {"project", "copied", copy.string()}).code, 0);
+  EXPECT_EQ(in(copy, {"run", "--", "true"}).code, 0);
+  EXPECT_THAT(in(copy, {"runs", "--here"}).out, Not(HasSubstr("TR-1\t")));
+  EXPECT_THAT(in(folder, {"show", "AP-1"}).out, HasSubstr("status\tpending"));
+}
+
+// SPEC §7: a project is known by its id, not by its path.
+TEST_F(Projects, records_follow_a_moved_project) {
+  const fs::path folder = shop();
+  const std::string script = R"(if [ -n "$AUTO_APPROVAL" ]; then pwd; else exit 90; fi)";
+  ASSERT_EQ(in(folder, {"run", "--detach", "--", "sh", "-c", script}).code, 0);
+  ASSERT_TRUE(eventually([&] { return in(folder, {"show", "TR-1"}).out.contains("status\twaiting_approval"); }));
+  const fs::path moved = scratch().path() / "moved";
+  fs::rename(folder, moved);
+  const Outcome told = in("/", {"project", "moved", moved.string()});
+  ASSERT_EQ(told.code, 0) << told.err;
+  EXPECT_THAT(first_fields(in(moved, {"runs", "--here"}).out), ::testing::ElementsAre("TR-1"));
+  ASSERT_EQ(in(moved, {"approve", "AP-1", "--yes"}).code, 0);
+  EXPECT_EQ(in(moved, {"wait", "TR-1"}).code, 0);
+  EXPECT_THAT(in(moved, {"logs", "TR-1"}).out, HasSubstr(moved.string())) << "it continues in the moved folder";
+  EXPECT_THAT(in(moved, {"approvals", "--all"}).out, Not(HasSubstr("void")));
 }
 
 }  // namespace

@@ -106,6 +106,66 @@ TEST_F(Serve, systemd_passes_the_socket) {
   fs::remove(socket());
 }
 
+// A socket unit that is enabled while a daemon runs takes its socket: its daemon takes over, and nothing is lost.
+TEST_F(Serve, a_socket_unit_takes_over_from_a_running_daemon) {
+  const std::string go = (scratch().path() / "go").string();
+  const std::string run = detach({}, {"wait-file", go});
+  wait_for_output(run, "waiting");
+  const Outcome asking = reeve({"run", "--detach", "--", "sh", "-c", "exit 90"});
+  const std::string asked = asking.out.substr(0, asking.out.find('\n'));
+  wait_for_status(asked, "waiting_approval");
+  const std::string before = daemon_pid();
+  testing::Launch unit = launch({});
+  unit.argv = {"systemd-socket-activate", "--setenv=HOME",
+               "--setenv=PATH",           "--setenv=LANG",
+               "--setenv=REEVE_STATE",    "--listen=" + socket().string(),
+               testing::reeve_binary(),   "serve"};
+  testing::Session activated(unit);
+  // Whichever is first: the old daemon notices that its socket was replaced, or the new one asks it to leave.
+  ASSERT_TRUE(activated.wait_for_error("Listening"));
+  EXPECT_EQ(show(run)["status"], "running");
+  EXPECT_EQ(daemon_pid(), std::to_string(activated.pid()));
+  EXPECT_NE(daemon_pid(), before);
+  EXPECT_EQ(show("AP-1")["status"], "pending");
+  scratch().write("go", "x");
+  EXPECT_EQ(finish(run).at("status"), "completed");
+  EXPECT_EQ(reeve({"reject", "AP-1"}).code, 0);
+  EXPECT_EQ(reeve({"stop"}).code, 0);
+  EXPECT_EQ(activated.wait(), 0);
+  fs::remove(socket());
+}
+
+// A daemon that nobody can reach is found by its lock, and ended by its identity.
+TEST_F(Serve, stop_ends_a_daemon_that_was_cut_off) {
+  const auto daemon = start({"serve"});
+  ASSERT_TRUE(daemon->wait_for_error("listening at"));
+  // Held, so that it cannot notice that its socket is replaced.
+  daemon->signal(SIGSTOP);
+  fs::remove(socket());
+  testing::Launch unit = launch({});
+  unit.argv = {"systemd-socket-activate", "--listen=" + socket().string(), "/bin/true"};
+  testing::Session other(unit);
+  ASSERT_TRUE(eventually([&] { return fs::exists(socket()); }));
+  EXPECT_THAT(reeve({"doctor"}).out, HasSubstr("another program listens at its socket"));
+  const Outcome suspended = reeve({"stop"});
+  EXPECT_THAT(suspended.err, HasSubstr("kill -CONT"));
+  daemon->signal(SIGCONT);
+  EXPECT_EQ(reeve({"stop"}).code, 0);
+  EXPECT_EQ(daemon->wait(), 0);
+  other.signal(SIGTERM);
+  other.wait();
+  fs::remove(socket());
+}
+
+TEST_F(Serve, replace_names_the_port_that_it_closes) {
+  open_port();
+  const auto next = start({"serve", "--replace"});
+  ASSERT_TRUE(next->wait_for_error("listened at http://127.0.0.1:"));
+  ASSERT_TRUE(next->wait_for_error("listening at"));
+  next->signal(SIGTERM);
+  EXPECT_EQ(next->wait(), 0);
+}
+
 // Taking the socket of a socket unit would leave it without clients.
 TEST_F(Serve, a_socket_unit_is_not_replaced) {
   fs::create_directories(state());

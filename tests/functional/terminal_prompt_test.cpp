@@ -113,6 +113,45 @@ TEST_F(TerminalPrompt, a_numbered_menu_gives_its_choices) {
 }
 
 // APR-3: only an option known to reject is typed for a rejection.
+// RUN-10: prompts as these programs print them.
+TEST_F(TerminalPrompt, prompts_of_common_programs_keep_their_choices) {
+  struct Case {
+    const char* screen;
+    const char* question;
+    testing::Words answer;
+    const char* typed;
+  };
+  const std::vector<Case> cases = {
+      {"@@ -1 +1 @@\\n-a\\n+b\\n(1/2) Stage this hunk [y,n,q,a,d,j,J,g,/,e,?]? ",
+       "(1/2) Stage this hunk [y,n,q,a,d,j,J,g,/,e,?]?",
+       {"--choice", "J"},
+       "got <J>"},
+      {"After this operation, 2,871 kB of additional disk space will be used.\\nDo you want to continue? [Y/n] ",
+       "Do you want to continue? [Y/n]",
+       {},
+       "got <y>"},
+      {"Need to install the following packages:\\n  cowsay@1.6.0\\nOk to proceed? (y) ",
+       "Ok to proceed? (y)",
+       {},
+       "got <y>"},
+      {"Generating public/private ed25519 key pair.\\n/k already exists.\\nOverwrite (y/n)? ",
+       "Overwrite (y/n)?",
+       {},
+       "got <y>"},
+  };
+  for (const Case& one : cases) {
+    const std::string run = start_bash(fmt::format("printf '{}'; read a; echo \"got <$a>\"", one.screen));
+    const std::string id = asked_by(run);
+    EXPECT_EQ(show(id)["question"], one.question);
+    testing::Words words = {"approve", id, "--confirm=" + id};
+    words.insert(words.end(), one.answer.begin(), one.answer.end());
+    const testing::Outcome approved = reeve(words);
+    ASSERT_EQ(approved.code, 0) << approved.err;
+    finish(run);
+    EXPECT_THAT(logs(run), HasSubstr(one.typed)) << one.screen;
+  }
+}
+
 TEST_F(TerminalPrompt, rejection_never_types_an_acting_menu_choice) {
   const std::string run = start_bash(R"(select x in Deploy Cancel; do echo "picked <$x>"; break; done)");
   ASSERT_EQ(reeve({"reject", asked_by(run)}).code, 0);
@@ -187,18 +226,17 @@ TEST_F(TerminalPrompt, answer_asks_for_the_text_at_a_terminal) {
   const std::string run = start_bash(R"(read -p "Branch: " a; echo "on <$a>")");
   const std::string id = asked_by(run);
   const auto cancelled = start({"answer", id}, testing::Session::Ends::terminal);
-  ASSERT_TRUE(cancelled->wait_for("[y/N] "));
-  cancelled->type("y\r");
   ASSERT_TRUE(cancelled->wait_for("Answer, or press Enter to cancel: "));
   cancelled->type("\r");
   EXPECT_NE(cancelled->wait(), 0);
   EXPECT_EQ(show(id)["status"], "pending");
   const auto terminal = start({"approve", id}, testing::Session::Ends::terminal);
   ASSERT_TRUE(terminal->wait_for("Branch:"));
-  ASSERT_TRUE(terminal->wait_for("[y/N] "));
-  terminal->type("y\r");
+  // The text first, because the confirmation names it.
   ASSERT_TRUE(terminal->wait_for("Answer, or press Enter to cancel: "));
   terminal->type("feature/login\r");
+  ASSERT_TRUE(terminal->wait_for("feature/login`? [y/N] "));
+  terminal->type("y\r");
   EXPECT_EQ(terminal->wait(), 0);
   // A decision repeats what was asked, and by whom.
   EXPECT_THAT(terminal->out(), HasSubstr(id + " answered: feature/login"));

@@ -10,6 +10,8 @@
 #include "cli/connect.h"
 #include "cli/exit_code.h"
 #include "cli/live/ask_person.h"
+#include "cli/shown_id.h"
+#include "cli/sources.h"
 #include "client/patches.h"
 #include "client/refusal.h"
 #include "view/patch_text.h"
@@ -85,8 +87,11 @@ void print_done(const Call& call, const Wanted& wanted, const model::Patch& patc
 }
 
 // Suggests the most similar id among the newest.
-base::Error with_meant(client::Daemon& daemon, base::PatchId id, const client::Refusal& refusal) {
+base::Error with_meant(const Call& call, client::Daemon& daemon, base::PatchId id, const client::Refusal& refusal) {
   std::vector<std::string> known;
+  if (std::string elsewhere = find_elsewhere(call, id.text()); !elsewhere.empty()) {
+    return {refusal.error_code(), refusal.message(), std::move(elsewhere)};
+  }
   for (const auto& record : client::list_patches(daemon, {}, 100)) known.push_back(record.patch.patch_id.text());
   const auto meant = base::find_closest(id.text(), known);
   if (!meant) return refusal;
@@ -103,7 +108,7 @@ ExitCode act_on_patches(const Call& call, const PatchCommand& action) {
   base::Value::Array wire;
   const auto refuse = [&](const base::Error& error, base::Value document, ExitCode exit) {
     if (code == ExitCode::done) code = exit;
-    if (!call.is_json) print_aside("{}", view::error_text(error, call.err));
+    if (!call.is_json) print_aside("{}", with_prefix(call, view::error_text(error, call.err)));
     wire.push_back(std::move(document));
   };
   for (const Wanted& one : wanted) {
@@ -113,7 +118,8 @@ ExitCode act_on_patches(const Call& call, const PatchCommand& action) {
       wire.push_back(std::move(record.wire));
     } catch (const client::Refusal& refusal) {
       const bool is_unknown = refusal.is(ErrorCode::patch_not_found);
-      const base::Error error = is_unknown ? with_meant(daemon, one.id, refusal) : static_cast<base::Error>(refusal);
+      const base::Error error =
+          is_unknown ? with_meant(call, daemon, one.id, refusal) : static_cast<base::Error>(refusal);
       refuse(error, is_unknown ? wire::problem_document(error) : refusal.document(), exit_code_of(refusal));
     }
   }

@@ -17,8 +17,8 @@ which stores nothing. A question with options is answered by `reeve approve` and
 needs the same confirmation as an approval: `--yes` for medium risk, `--confirm=ID` for high, or an answer at
 the terminal.
 
-When piped, prints the tab-separated fields id, status, chosen value. With `--json`, prints the decided
-record.
+When piped, prints the tab-separated fields id, status, chosen value, question, path of the project, run.
+With `--json`, prints the decided record.
 
 Exit codes: 0 answered; 2 a text or a confirmation is required, or the question takes none; 3 no such
 approval; 4 already decided or expired; 130 not confirmed.)",

@@ -44,7 +44,7 @@ ExitCode run(const Call& call) {
   scope.put_own_first(approvals);
   const auto now = call.out_is_terminal ? std::optional(base::SystemClock().wall_now()) : std::nullopt;
   view::Table table = view::approvals_table(approvals, call.out, now);
-  add_more_sources(call, scope, [&](Source& source) {
+  add_more_sources(call, scope, Stopped::started, [&](Source& source) {
     std::vector<model::Approval> more;
     for (client::ApprovalRecord& record : client::list_approvals(source.daemon, selection, limit)) {
       more.push_back(std::move(record.approval));

@@ -34,7 +34,8 @@ was shown is approved: if the question has changed since, nothing is decided.
 If the question is a password prompt, you are asked for the secret at the terminal; it is typed into the
 tool and neither stored nor shown. `--secret-stdin` reads it from standard input.
 
-When piped, each line has these tab-separated fields: id, status, chosen value. With `--json`, prints the
+When piped, each line has these tab-separated fields: id, status, chosen value, question, path of the
+project, run. With `--json`, prints the
 decided record; for several ids, an array.
 
 Exit codes: 0 approved; 2 no such choice, or a choice or a confirmation is required; 3 no such approval; 4

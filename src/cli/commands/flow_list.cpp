@@ -52,7 +52,7 @@ ExitCode run(const Call& call) {
   scope.put_own_first(executions);
   const auto now = call.out_is_terminal ? std::optional(base::SystemClock().wall_now()) : std::nullopt;
   view::Table table = view::executions_table(executions, call.out, now);
-  add_more_sources(call, scope, [&](Source& source) {
+  add_more_sources(call, scope, Stopped::named, [&](Source& source) {
     std::vector<model::Execution> more;
     for (client::ExecutionRecord& record : client::list_executions(source.daemon, selection, limit)) {
       more.push_back(std::move(record.execution));

@@ -7,6 +7,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/sources.h"
 #include "client/patches.h"
 #include "spec/pipeline_graph.h"
 #include "view/approval_text.h"
@@ -47,8 +48,9 @@ std::vector<std::vector<std::string>> find_patches(client::Daemon& daemon, base:
 
 ExitCode show_execution(const Call& call, client::Daemon& daemon, base::ExecutionId id) {
   if (call.is_json) {
-    print_json(call, call.arguments.has("--history") ? client::get_history(daemon, id).wire
-                                                     : client::get_execution(daemon, id).wire);
+    base::Value record =
+        call.arguments.has("--history") ? client::get_history(daemon, id).wire : client::get_execution(daemon, id).wire;
+    print_json(call, mark_source(std::move(record), call, daemon));
     return ExitCode::done;
   }
   client::ExecutionHistory history = client::get_history(daemon, id);

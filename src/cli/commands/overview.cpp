@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -56,15 +57,30 @@ std::vector<client::RunRecord> find_runs(client::Daemon& daemon, const OnlyProje
   return records;
 }
 
-// A waiting execution is represented by its questions or those of its subgraphs; without any question it is listed
-// itself.
+// A waiting execution is represented by its questions or those of its subgraphs; one without any question is listed
+// itself, by its root execution.
+std::vector<client::ExecutionRecord> find_unasked(client::Daemon& daemon, const OnlyProject& project,
+                                                  const std::vector<model::Approval>& approvals) {
+  auto waiting = client::list_executions(daemon, {.statuses = {"waiting_approval"}, .project = project}, live_shown);
+  std::set<base::ExecutionId> asked;
+  for (const model::Approval& approval : approvals) {
+    if (approval.execution_id) asked.insert(*approval.execution_id);
+  }
+  // Newest first, so that a subgraph comes before the execution that started it.
+  for (const client::ExecutionRecord& record : waiting) {
+    const auto& parent = record.execution.parent;
+    if (parent && asked.contains(record.execution.execution_id)) asked.insert(parent->execution_id);
+  }
+  std::erase_if(waiting, [&](const client::ExecutionRecord& record) {
+    return record.execution.parent || asked.contains(record.execution.execution_id);
+  });
+  return waiting;
+}
+
 std::vector<client::ExecutionRecord> find_executions(client::Daemon& daemon, const OnlyProject& project,
                                                      const std::vector<model::Approval>& approvals,
                                                      base::WallTime now) {
-  std::vector<client::ExecutionRecord> records;
-  if (approvals.empty()) {
-    records = client::list_executions(daemon, {.statuses = {"waiting_approval"}, .project = project}, live_shown);
-  }
+  std::vector<client::ExecutionRecord> records = find_unasked(daemon, project, approvals);
   std::size_t count = 0;
   for (client::ExecutionRecord& record :
        client::list_executions(daemon, {.statuses = {"failed"}, .project = project}, failures_looked_at)) {
@@ -170,6 +186,7 @@ void put_own_first(view::News& news, const Scope& scope) {
   scope.put_own_first(news.approvals);
   scope.put_own_first(news.executions);
   scope.put_own_first(news.runs);
+  scope.put_own_first(news.patches);
 }
 
 }  // namespace
@@ -186,7 +203,7 @@ ExitCode show_overview(const Call& call) {
     parts.push_back(std::move(found.news));
     wire = std::move(found.wire);
   }
-  add_more_sources(call, scope, [&](Source& source) {
+  const std::size_t left_out = add_more_sources(call, scope, Stopped::started, [&](Source& source) {
     Findings found = collect(source.daemon, std::nullopt, now);
     found.news.prefix = source.prefix;
     parts.push_back(std::move(found.news));
@@ -194,6 +211,8 @@ ExitCode show_overview(const Call& call) {
   });
   if (call.is_json) {
     print_json(call, make_document(view::count_news(parts), std::move(wire), !parts.empty()));
+  } else if (parts.empty() && left_out > 0) {
+    print_aside("nothing else to show: no other daemon has run for you\n");
   } else if (parts.empty()) {
     fmt::print("{}", welcome(project::find_project(".").has_value(), call.out));
   } else if (!call.out_is_terminal) {
@@ -201,7 +220,9 @@ ExitCode show_overview(const Call& call) {
   } else {
     const view::Overview overview = view::make_overview(parts, call.out, now);
     fmt::print("{}\n", overview.text);
-    for (const view::News& news : parts) print_advice(call, news.approvals);
+    std::vector<model::Approval> asked;
+    for (const view::News& news : parts) asked.insert(asked.end(), news.approvals.begin(), news.approvals.end());
+    print_advice(call, asked);
     if (daemon) print_port_problem(*daemon);
     print_next(call, overview.next.empty() ? "reeve runs" : overview.next);
   }

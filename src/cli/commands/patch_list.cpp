@@ -75,7 +75,7 @@ Command make_patch_list() {
 gate failed, `conflicted` if it conflicts with other changes, `quarantined` if its task failed.
 
 When piped, each line has these tab-separated fields: id, state, execution, node, files, lines added, lines
-removed, created, reason.
+removed, created, reason, path of the project.
 
 Exit codes: 0 done, 3 no such execution.)",
       .examples = {{"reeve patch list", "the last 50"},

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/commands/show_patch.h"
 #include "cli/connect.h"
+#include "cli/sources.h"
 #include "client/patches.h"
 #include "view/patch_text.h"
 
@@ -39,7 +40,7 @@ ExitCode run(const Call& call) {
 ExitCode show_patch(const Call& call, client::Daemon& daemon, base::PatchId id) {
   const auto record = client::get_patch(daemon, id);
   if (call.is_json) {
-    print_json(call, record.wire);
+    print_json(call, mark_source(record.wire, call, daemon));
   } else if (!call.out_is_terminal) {
     fmt::print("{}", view::patch_details(record.patch, call.out, {}));
   } else {

@@ -10,6 +10,8 @@
 #include "cli/commands.h"
 #include "cli/commands/stop_daemon.h"
 #include "cli/connect.h"
+#include "client/projects.h"
+#include "project/project.h"
 #include "project/state_folder.h"
 
 namespace reeve::cli {
@@ -22,6 +24,18 @@ namespace fs = std::filesystem;
 using project::FoundPlace;
 using project::KnownPlace;
 
+// The records of a project are in the store of its daemon: the common one, unless the project has its own state. A
+// folder in which no daemon has run has no records.
+void rewrite_records(const Call& call, const FoundPlace& moved) {
+  const bool is_named = call.arguments.has("--state") || project::variable("REEVE_STATE");
+  const bool has_own = !is_named && project::has_own_state(moved.path);
+  client::DaemonPlace place = has_own ? place_in({.root = moved.path / ".reeve" / "state"}) : daemon_place(call);
+  std::error_code ignored;
+  if (!fs::exists(project::StateFolder{place.folder}.lock(), ignored)) return;
+  client::Daemon daemon(std::move(place));
+  client::move_project(daemon, moved.known->path.string(), moved.path.string());
+}
+
 ExitCode run(const Call& call) {
   const std::vector<FoundPlace> places = find_named_places(call, "project moved");
   for (const FoundPlace& place : places) {
@@ -31,7 +45,15 @@ ExitCode run(const Call& call) {
                                   base::quoted(place.path.string())),
                       fmt::format("reeve project copied {}", call.arguments.positional(0)));
   }
-  for (const FoundPlace& place : places) project::note_moved(place);
+  for (const FoundPlace& place : places) {
+    if (place.kind == KnownPlace::Kind::state) project::note_moved(place);
+  }
+  for (const FoundPlace& place : places) {
+    if (place.kind == KnownPlace::Kind::state) continue;
+    // Records first: if that fails, the registry still says that the project was moved, and this can be repeated.
+    rewrite_records(call, place);
+    project::note_moved(place);
+  }
   print_places(call, places, "moved");
   return ExitCode::done;
 }

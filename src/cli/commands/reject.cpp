@@ -15,7 +15,8 @@ Command make(std::string_view name) {
           R"(The first answer wins; a later one changes nothing and reports who decided. A run that
 exited to ask fails; one that is waiting for the answer receives it and continues.
 
-When piped, each line has these tab-separated fields: id, status, chosen value. With `--json`, prints the
+When piped, each line has these tab-separated fields: id, status, chosen value, question, path of the
+project, run. With `--json`, prints the
 decided record; for several ids, an array.
 
 Exit codes: 0 rejected; 3 no such approval; 4 already decided or expired.)",

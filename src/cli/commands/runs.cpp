@@ -38,7 +38,7 @@ ExitCode run(const Call& call) {
   scope.put_own_first(runs);
   const auto now = call.out_is_terminal ? std::optional(base::SystemClock().wall_now()) : std::nullopt;
   view::Table table = view::runs_table(runs, call.out, now);
-  add_more_sources(call, scope, [&](Source& source) {
+  add_more_sources(call, scope, Stopped::named, [&](Source& source) {
     std::vector<model::Run> more;
     for (client::RunRecord& record : client::list_runs(source.daemon, statuses, limit)) {
       more.push_back(std::move(record.run));

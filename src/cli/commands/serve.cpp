@@ -12,6 +12,8 @@
 #include "cli/commands/stop_daemon.h"
 #include "cli/connect.h"
 #include "cli/state_option.h"
+#include "client/health.h"
+#include "project/daemon_holder.h"
 #include "project/project.h"
 #include "project/state_folder.h"
 
@@ -40,6 +42,17 @@ client::DaemonPlace running_place(const Call& call) {
   if (!place.host) return place;
   throw base::Error(base::ErrorCode::cli_usage, "`reeve serve` works only on this machine, but REEVE_HOST is set",
                     "unset REEVE_HOST, or run it on that machine");
+}
+
+// The port of the daemon that runs there, which may have been opened by hand.
+std::optional<std::string> find_open_port(client::DaemonPlace place) try {
+  if (project::is_cut_off(project::StateFolder{place.folder})) return std::nullopt;
+  place.no_start = "`reeve serve` is the daemon itself";
+  place.timeout = std::chrono::seconds(2);
+  client::Daemon daemon(std::move(place));
+  return daemon.is_running() ? client::get_port_health(daemon).url : std::nullopt;
+} catch (const base::Error&) {
+  return std::nullopt;
 }
 
 // Opens the port of a daemon that is already running. Nothing if none is.
@@ -74,7 +87,13 @@ ExitCode run(const Call& call) {
   if (is_activated()) {
     // Nobody else can answer on this socket.
   } else if (call.arguments.has("--replace")) {
-    stop_daemon(running_place(call));
+    const client::DaemonPlace place = running_place(call);
+    const std::optional<std::string> port = address ? std::nullopt : find_open_port(place);
+    const bool was_running = stop_daemon(place);
+    if (was_running && port) {
+      print_aside("note: the daemon that was replaced listened at {}; unless the config opens that port, add --http\n",
+                  base::visible(*port));
+    }
   } else if (address && *address != "off" && !is_background) {
     if (const auto code = open_port(call, *address)) return *code;
   }

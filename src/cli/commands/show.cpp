@@ -8,6 +8,8 @@
 #include "cli/commands/flow_show.h"
 #include "cli/commands/show_patch.h"
 #include "cli/connect.h"
+#include "cli/shown_id.h"
+#include "cli/sources.h"
 #include "client/approvals.h"
 #include "client/patches.h"
 #include "client/runs.h"
@@ -43,7 +45,7 @@ std::vector<model::Approval> find_asked(client::Daemon& daemon, const model::Run
 ExitCode show_run(const Call& call, client::Daemon& daemon, const std::string& word) {
   const auto record = client::get_run(daemon, find_run(daemon, word));
   if (call.is_json) {
-    print_json(call, record.wire);
+    print_json(call, mark_source(record.wire, call, daemon));
     return ExitCode::done;
   }
   const std::vector<model::Approval> asked = find_asked(daemon, record.run);
@@ -84,7 +86,7 @@ void print_changes(const Call& call, const std::vector<model::Patch>& patches) {
     fmt::print("\n{}\n", call.out.paint(view::Tint::bold, "Changed so far"));
   }
   for (const model::Patch& patch : patches) {
-    const std::string id = patch.patch_id.text();
+    const std::string id = shown_id(call, patch.patch_id.text());
     const std::string node = base::visible(patch.node_id);
     if (!call.out_is_terminal) {
       fmt::print("patch\t{} {} {} {}\n", id, base::spell(patch.state), node, view::size_text(patch.files));
@@ -98,7 +100,7 @@ void print_changes(const Call& call, const std::vector<model::Patch>& patches) {
 ExitCode show_approval(const Call& call, client::Daemon& daemon, base::ApprovalId id) {
   const auto record = client::get_approval(daemon, id);
   if (call.is_json) {
-    print_json(call, record.wire);
+    print_json(call, mark_source(record.wire, call, daemon));
     return ExitCode::done;
   }
   // The record of the asking run says what would run.
@@ -125,7 +127,7 @@ ExitCode show_approval(const Call& call, client::Daemon& daemon, base::ApprovalI
 ExitCode show_task(const Call& call, client::Daemon& daemon, base::TaskId id) {
   const auto record = client::get_task(daemon, id);
   if (call.is_json) {
-    print_json(call, record.wire);
+    print_json(call, mark_source(record.wire, call, daemon));
   } else if (!call.out_is_terminal) {
     fmt::print("{}", view::task_details(record.task, call.out, {}));
   } else {

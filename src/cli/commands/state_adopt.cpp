@@ -108,7 +108,7 @@ ExitCode run(const Call& call) {
     return ExitCode::done;
   }
   const bool has_database = fs::exists(root / "reeve.db");
-  const StateSurvey survey = has_database && the_survey() ? the_survey()(root / "reeve.db") : StateSurvey();
+  const StateSurvey survey = has_database ? survey_state(root / "reeve.db") : StateSurvey();
   print_survey(call, root, survey, has_database);
   if (!may_adopt(call)) throw base::Error(ErrorCode::cli_given_up, "cancelled; nothing was accepted");
   // First, because it refuses a folder that is not a state folder before anything in it is moved.
@@ -125,6 +125,10 @@ ExitCode run(const Call& call) {
 }  // namespace
 
 void set_survey(Survey survey) { the_survey() = std::move(survey); }
+
+StateSurvey survey_state(const std::filesystem::path& database) {
+  return the_survey() ? the_survey()(database) : StateSurvey();
+}
 
 Command make_state_adopt() {
   return {

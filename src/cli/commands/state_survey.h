@@ -29,5 +29,7 @@ struct StateSurvey {
 // Throws base::Error for an unreadable file.
 using Survey = std::function<StateSurvey(const std::filesystem::path& database)>;
 void set_survey(Survey survey);
+// The survey of that database; empty without a survey.
+StateSurvey survey_state(const std::filesystem::path& database);
 
 }  // namespace reeve::cli

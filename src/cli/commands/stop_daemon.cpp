@@ -9,6 +9,7 @@
 #include "os/file.h"
 #include "os/lock.h"
 #include "os/process_stat.h"
+#include "project/daemon_holder.h"
 #include "project/state_folder.h"
 
 namespace reeve::cli {
@@ -100,6 +101,13 @@ bool stop_daemon(client::DaemonPlace place) {
   if (place.host) return stop_elsewhere(daemon);
   const auto meant = find_holder(place);
   if (meant) refuse_stopped(place);
+  const project::StateFolder folder{place.folder};
+  // A socket unit has taken the path of its socket: a request would reach, and start, another daemon.
+  if (meant && project::is_cut_off(folder)) {
+    if (const auto holder = project::find_lock_holder(folder)) project::ask_to_leave(*holder);
+    wait_until_gone(place, meant);
+    return true;
+  }
   if (!daemon.is_running()) return false;
   ask_to_stop(daemon);
   wait_until_gone(place, meant);

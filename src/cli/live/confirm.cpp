@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/live/ask_person.h"
+#include "cli/shown_id.h"
+#include "cli/sources.h"
 #include "view/approval_text.h"
 
 namespace reeve::cli {
@@ -28,8 +30,8 @@ bool is_given(const Confirmation& given, const model::Approval& approval) {
 }
 
 // "Approve AP-7 with `2` (Yes, always)".
-std::string action_text(const model::Approval& approval, const client::Verdict& verdict) {
-  const std::string id = approval.approval_id.text();
+std::string action_text(const Call& call, const model::Approval& approval, const client::Verdict& verdict) {
+  const std::string id = shown_id(call, approval.approval_id.text());
   if (verdict.answer) return fmt::format("Answer {} with {}", id, base::quoted(*verdict.answer));
   if (!verdict.choice) return fmt::format("Approve {}", id);
   const auto option = std::ranges::find(approval.options, *verdict.choice, &model::ApprovalOption::value);
@@ -38,19 +40,26 @@ std::string action_text(const model::Approval& approval, const client::Verdict& 
                      has_label ? fmt::format(" ({})", base::visible(option->label)) : std::string());
 }
 
-Error confirmation_needed(const model::Approval& approval) {
-  const std::string id = approval.approval_id.text();
-  return {ErrorCode::cli_confirmation_needed,
-          fmt::format("{} needs a confirmation: {}. Nothing was decided", id, view::risk_text(approval)),
-          fmt::format("read it with `reeve show {}`, then add `{}`", id, base::trim(confirming_option(approval)))};
+Error confirmation_needed(const Call& call, const model::Approval& approval) {
+  const std::string id = shown_id(call, approval.approval_id.text());
+  return {
+      ErrorCode::cli_confirmation_needed,
+      fmt::format("{} needs a confirmation: {}. Nothing was decided", id, view::risk_text(approval)),
+      fmt::format("read it with `reeve show {}`, then add `{}`", id, base::trim(confirming_option(call, approval)))};
 }
 
 void show(const Call& call, const model::Approval& approval) {
-  for (const std::string& line : view::context_lines(approval, call.err, max_context)) {
-    print_aside("  {}\n", call.err.paint(view::Tint::dim, line));
+  const std::string id = shown_id(call, approval.approval_id.text());
+  const std::vector<std::string> all = view::context_lines(approval, call.err, std::string::npos);
+  const std::size_t cut = all.size() > max_context ? all.size() - max_context : 0;
+  if (cut > 0) {
+    const std::string note =
+        fmt::format("{} {} more line{}: reeve show {}", call.err.pick("…", "..."), cut, cut == 1 ? "" : "s", id);
+    print_aside("  {}\n", call.err.paint(view::Tint::dim, note));
   }
-  print_aside("{} {} asks: {}\n  {}\n", approval.approval_id.text(), view::origin_text(approval),
-              view::question_line(approval), view::risk_text(approval));
+  for (std::size_t i = cut; i < all.size(); ++i) print_aside("  {}\n", call.err.paint(view::Tint::dim, all[i]));
+  print_aside("{} {} asks: {}\n  {}\n", id, view::origin_text(approval), view::question_line(approval),
+              view::risk_text(approval));
 }
 
 }  // namespace
@@ -64,8 +73,10 @@ std::vector<Option> confirmation_options() {
 Confirmation read_confirmation(const Call& call) {
   Confirmation given{.says_yes = call.arguments.has("--yes")};
   for (const std::string& word : call.arguments.values("--confirm")) {
-    const auto id = base::ApprovalId::parse(word);
-    if (!id) {
+    // Written as the call names its approval; all ids of a call are of one state folder.
+    const auto split = split_prefixed_id(word);
+    const auto id = base::ApprovalId::parse(split ? split->second : word);
+    if (!id || (split && split->first != call.prefix)) {
       throw Error(ErrorCode::cli_usage, fmt::format("--confirm: {} is not an approval id", base::quoted(word)),
                   "give the id that you have read, such as --confirm=AP-4");
     }
@@ -77,24 +88,25 @@ Confirmation read_confirmation(const Call& call) {
 void confirm(const Call& call, const Confirmation& given, const model::Approval& approval,
              const client::Verdict& verdict) {
   if (is_given(given, approval)) return;
-  if (!can_ask()) throw confirmation_needed(approval);
+  if (!can_ask()) throw confirmation_needed(call, approval);
   show(call, approval);
-  const std::string action = action_text(approval, verdict);
-  const auto typed = ask_line(approval.risk == Risk::high
-                                  ? fmt::format("{}? Type {} to confirm: ", action, approval.approval_id.text())
-                                  : fmt::format("{}? [y/N] ", action));
-  if (typed && is_confirmation(approval, *typed)) return;
-  throw Error(ErrorCode::cli_given_up, fmt::format("cancelled; {} was not answered", approval.approval_id.text()));
+  const std::string action = action_text(call, approval, verdict);
+  const auto typed = ask_line(approval.risk == Risk::high ? fmt::format("{}? Type {} to confirm: ", action,
+                                                                        shown_id(call, approval.approval_id.text()))
+                                                          : fmt::format("{}? [y/N] ", action));
+  if (typed && is_confirmation(approval, without_prefix(std::string(base::trim(*typed))))) return;
+  throw Error(ErrorCode::cli_given_up,
+              fmt::format("cancelled; {} was not answered", shown_id(call, approval.approval_id.text())));
 }
 
-std::string confirming_option(const model::Approval& approval) {
+std::string confirming_option(const Call& call, const model::Approval& approval) {
   switch (approval.risk) {
     case Risk::low:
       break;
     case Risk::medium:
       return " --yes";
     case Risk::high:
-      return fmt::format(" --confirm={}", approval.approval_id.text());
+      return fmt::format(" --confirm={}", shown_id(call, approval.approval_id.text()));
   }
   return {};
 }

@@ -30,7 +30,7 @@ void confirm(const Call& call, const Confirmation& given, const model::Approval&
              const client::Verdict& verdict);
 
 // The option that confirms it: " --yes", " --confirm=AP-4", or nothing.
-std::string confirming_option(const model::Approval& approval);
+std::string confirming_option(const Call& call, const model::Approval& approval);
 
 // Whether the typed line confirms an approval of this risk.
 bool is_confirmation(const model::Approval& approval, std::string_view line);

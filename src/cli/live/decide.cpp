@@ -11,6 +11,8 @@
 #include "cli/exit_code.h"
 #include "cli/live/ask_person.h"
 #include "cli/live/confirm.h"
+#include "cli/shown_id.h"
+#include "cli/sources.h"
 #include "client/refusal.h"
 #include "view/approval_text.h"
 #include "view/problem_text.h"
@@ -27,12 +29,12 @@ using client::Verdict;
 using model::Approval;
 
 // The secret that the question asks for; never taken from the command line.
-std::string find_secret(const Approval& approval) {
-  const std::string id = approval.approval_id.text();
+std::string find_secret(const Call& call, const Approval& approval) {
+  const std::string id = shown_id(call, approval.approval_id.text());
   if (!can_ask()) {
     throw Error(ErrorCode::approval_secret_needed, fmt::format("{} asks for a secret", id),
                 fmt::format("type it at a terminal, or pipe it: reeve approve {}{} --secret-stdin", id,
-                            confirming_option(approval)));
+                            confirming_option(call, approval)));
   }
   print_aside("{}\n", view::question_line(approval));
   auto secret = ask_secret(fmt::format("Secret for {}: ", id));
@@ -42,9 +44,9 @@ std::string find_secret(const Approval& approval) {
 
 // The text that the question asks for; nothing without a terminal. An empty line is not an answer here: it may be a
 // slip.
-std::optional<std::string> find_text(const Approval& approval) {
+std::optional<std::string> find_text(const Call& call, const Approval& approval) {
   if (!can_ask()) return std::nullopt;
-  const std::string id = approval.approval_id.text();
+  const std::string id = shown_id(call, approval.approval_id.text());
   print_aside("{} {}\n", id, view::question_line(approval));
   auto text = ask_line("Answer, or press Enter to cancel: ");
   if (text && !text->empty()) return text;
@@ -71,33 +73,46 @@ void complete(const Call& call, const Confirmation& given, const Approval& appro
   if (!verdict.choice && has_several && can_ask()) {
     verdict.choice = ask_choice(call, approval);
     if (!verdict.choice) {
-      throw Error(ErrorCode::cli_given_up, fmt::format("cancelled; {} was not answered", approval.approval_id.text()));
+      throw Error(ErrorCode::cli_given_up,
+                  fmt::format("cancelled; {} was not answered", shown_id(call, approval.approval_id.text())));
     }
   }
-  if (!can_ask() && approval.secret && !verdict.secret) verdict.secret = find_secret(approval);
+  if (!can_ask() && approval.secret && !verdict.secret) verdict.secret = find_secret(call, approval);
   if (!can_ask() && is_incomplete(approval, verdict)) return;
-  confirm(call, given, approval, verdict);
+  // Before the confirmation, which names it.
   const bool chooses_text = verdict.choice.value_or(std::string(model::text_option)) == model::text_option;
-  if (model::takes_text(approval) && chooses_text && !verdict.answer) verdict.answer = find_text(approval);
-  if (approval.secret && !verdict.secret) verdict.secret = find_secret(approval);
+  if (model::takes_text(approval) && chooses_text && !verdict.answer) verdict.answer = find_text(call, approval);
+  confirm(call, given, approval, verdict);
+  if (approval.secret && !verdict.secret) verdict.secret = find_secret(call, approval);
 }
 
-// Suggests the most similar id among the pending ones.
-Error with_meant(client::Daemon& daemon, base::ApprovalId id, const client::Refusal& refusal) {
-  std::vector<std::string> waiting;
-  for (const auto& record : client::list_approvals(daemon, {}, 100)) {
-    waiting.push_back(record.approval.approval_id.text());
-  }
-  const auto meant = base::find_closest(id.text(), waiting);
-  if (!meant) return refusal;
-  return {refusal.error_code(), refusal.message(), fmt::format("did you mean `{}`?", *meant)};
+// An answer meant for one question must not reach another, so no similar id is suggested.
+Error with_place(const Call& call, base::ApprovalId id, const client::Refusal& refusal) {
+  const std::string elsewhere = find_elsewhere(call, id.text());
+  return {refusal.error_code(), refusal.message(),
+          elsewhere.empty() ? std::string("`reeve approvals` lists what waits") : elsewhere};
+}
+
+// `reeve answer` on a question that is answered by choosing. Before anything is asked.
+void refuse_text(const Call& call, const Approval& approval) {
+  if (model::takes_text(approval)) return;
+  const std::string id = shown_id(call, approval.approval_id.text());
+  std::vector<std::string> values;
+  for (const model::ApprovalOption& option : approval.options) values.push_back(base::quoted(option.value));
+  throw Error(ErrorCode::approval_takes_no_text, fmt::format("{} is not answered with text", id),
+              approval.secret ? fmt::format("it asks for a secret: reeve approve {}", id)
+                              : fmt::format("choose one of its options ({}): reeve approve {} --choice VALUE",
+                                            base::join(values, ", "), id));
 }
 
 void print_decided(const Call& call, const Approval& approval) {
-  const std::string id = approval.approval_id.text();
+  const std::string id = shown_id(call, approval.approval_id.text());
   const std::string chosen = base::visible(approval.chosen_value.value_or(""));
   if (!call.out_is_terminal) {
-    fmt::print("{}\t{}\t{}\n", id, base::spell(approval.status), chosen);
+    const std::string project = approval.project ? base::visible(approval.project->path) : std::string();
+    const std::string run = approval.tool_run_id ? approval.tool_run_id->text() : std::string();
+    fmt::print("{}\t{}\t{}\t{}\t{}\t{}\n", id, base::spell(approval.status), chosen, view::question_line(approval),
+               project, run.empty() ? run : shown_id(call, run));
     return;
   }
   const view::Look look = view::look_of(approval.status);
@@ -118,16 +133,21 @@ std::string next_for(const Approval& approval) {
 void print_refused(const Call& call, const Error& error) {
   // Not an error: the question was already decided or has expired.
   const bool is_late = error.is(ErrorCode::approval_already_resolved) || error.is(ErrorCode::approval_expired);
-  if (!is_late) return print_aside("{}", view::error_text(error, call.err));
+  if (!is_late) return print_aside("{}", with_prefix(call, view::error_text(error, call.err)));
   const view::Look look = view::look_of(model::ApprovalStatus::rejected);
   print_aside("{} {}\n", call.err.paint(look.tint, call.err.pick(look.sign, look.ascii)),
-              call.err.words(base::visible(error.message())));
+              with_prefix(call, call.err.words(base::visible(error.message()))));
 }
 
 class Decider {
  public:
-  Decider(const Call& call, Verdict verdict)
-      : call_(call), given_(read_confirmation(call)), daemon_(daemon_place(call)), verdict_(std::move(verdict)) {}
+  enum class Form { decision, answer };
+  Decider(const Call& call, Verdict verdict, Form form = Form::decision)
+      : call_(call),
+        given_(read_confirmation(call)),
+        daemon_(daemon_place(call)),
+        verdict_(std::move(verdict)),
+        is_answer_(form == Form::answer) {}
 
   void decide(const std::string& word) {
     try {
@@ -137,7 +157,7 @@ class Decider {
         take(verdict_.word == Verdict::Word::approve ? approve(id) : client::decide(daemon_, id, verdict_));
       } catch (const client::Refusal& refusal) {
         if (!refusal.is(ErrorCode::approval_not_found)) throw;
-        refuse(with_meant(daemon_, id, refusal));
+        refuse(with_place(call_, id, refusal));
       }
     } catch (const client::Refusal& refusal) {
       refuse(refusal, refusal.document());
@@ -162,6 +182,7 @@ class Decider {
     const auto shown = look(id);
     if (!shown) return client::decide(daemon_, id, verdict_);
     Verdict verdict = verdict_;
+    if (is_answer_ && shown->status == model::ApprovalStatus::pending) refuse_text(call_, *shown);
     if (shown->status == model::ApprovalStatus::pending) complete(call_, given_, *shown, verdict);
     return client::decide_shown(daemon_, *shown, verdict);
   }
@@ -177,7 +198,7 @@ class Decider {
   void take(client::ApprovalRecord record) {
     next_ = next_for(record.approval);
     if (!call_.is_json) print_decided(call_, record.approval);
-    wire_.push_back(std::move(record.wire));
+    wire_.push_back(mark_source(std::move(record.wire), call_, daemon_));
   }
   void refuse(const Error& error) { refuse(error, wire::problem_document(error)); }
   void refuse(const Error& error, base::Value document) {
@@ -190,6 +211,8 @@ class Decider {
   Confirmation given_;
   client::Daemon daemon_;
   Verdict verdict_;
+  // `reeve answer`: only for questions that take text.
+  bool is_answer_;
   ExitCode code_ = ExitCode::done;
   base::Value::Array wire_;
   std::string next_;
@@ -209,7 +232,7 @@ ExitCode decide_all(const Call& call, Verdict::Word word) {
 ExitCode answer_with_text(const Call& call) {
   Verdict verdict{.word = Verdict::Word::approve};
   if (call.arguments.positionals().size() > 1) verdict.answer = call.arguments.positional(1);
-  Decider decider(call, std::move(verdict));
+  Decider decider(call, std::move(verdict), Decider::Form::answer);
   decider.decide(call.arguments.positional(0));
   return decider.finish();
 }

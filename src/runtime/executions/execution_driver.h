@@ -52,6 +52,8 @@ class ExecutionDriver {
   // Holds its runs and starts no node, or lets it continue. Errors: `execution.not_found`, `execution.over`,
   // `run.keeper_too_old`.
   void pause(base::ExecutionId execution, bool is_paused, std::string by, Answer<base::ExecutionId> answer);
+  // The settings of an execution have changed on disk.
+  void forget_settings(base::ExecutionId execution) { settings_.forget(execution); }
   // GRF-14. Errors: `execution.not_found`, `execution.not_failed`, `execution.is_part`.
   void retry(base::ExecutionId execution, Answer<base::ExecutionId> answer);
   // The same after a correction. The caller has validated the workflow; its tools, roles and gates must be among those

@@ -111,6 +111,16 @@ FoundLaunch read_launch(const std::string& run_folder) {
   }
 }
 
+void rewrite_folder(const std::string& run_folder, const std::string& before, const std::string& after) {
+  const auto bytes = os::find_file(run_folder + "/" + keeper::launch_name, keeper::launch_bytes);
+  auto launch = bytes ? keeper::decode_launch(*bytes) : std::nullopt;
+  if (!launch || (launch->folder != before && !launch->folder.starts_with(before + "/"))) return;
+  launch->folder = after + launch->folder.substr(before.size());
+  const bool is_written =
+      os::Folder::open(run_folder).replace_file(keeper::launch_name, keeper::encode_launch(*launch));
+  if (!is_written) fail("the launch", run_folder);
+}
+
 void rewrite_profile(const std::string& run_folder, const model::ToolProfile& profile) {
   const auto bytes = os::find_file(run_folder + "/" + keeper::launch_name, keeper::launch_bytes);
   auto launch = bytes ? keeper::decode_launch(*bytes) : std::nullopt;

@@ -40,6 +40,8 @@ struct FoundLaunch {
 FoundLaunch read_launch(const std::string& run_folder);
 // Replaces the tool's profile in the launch file of a run, for its further attempts. Throws `run.unwritable`.
 void rewrite_profile(const std::string& run_folder, const model::ToolProfile& profile);
+// Replaces the working folder in the launch file of a run if it is in the project `before`, which is at `after` now.
+void rewrite_folder(const std::string& run_folder, const std::string& before, const std::string& after);
 
 // Writes how an existing run is started on this host. Throws `run.unwritable`.
 void write_launch(const std::string& runs, base::RunId run, const RunPlan& plan);

@@ -114,6 +114,16 @@ bool name_settings(const project::StateFolder& folder, const std::string& nonce,
   return !error;
 }
 
+void rewrite_project(const project::StateFolder& folder, base::ExecutionId execution, const std::string& before,
+                     const std::string& after) {
+  auto settings = read_settings(folder, execution);
+  if (!settings || settings->project != before) return;
+  settings->project = after;
+  if (settings->recorded_project == before) settings->recorded_project = after;
+  os::replace_file(folder_of(folder, execution) / start_name,
+                   json::encode(json::to_value(SettingsFile{*settings, settings->environment})));
+}
+
 void drop_settings_draft(const project::StateFolder& folder, const std::string& nonce) {
   drop_draft(folder.executions().string(), nonce);
 }

@@ -55,6 +55,9 @@ std::optional<ExecutionSettings> decode_public(const base::Value& stored);
 void draft_settings(const project::StateFolder& folder, const std::string& nonce, const ExecutionSettings& settings);
 // False if the rename fails: the next daemon tries again.
 bool name_settings(const project::StateFolder& folder, const std::string& nonce, base::ExecutionId execution);
+// The project of these settings was moved. Throws `file.unwritable`.
+void rewrite_project(const project::StateFolder& folder, base::ExecutionId execution, const std::string& before,
+                     const std::string& after);
 void drop_settings_draft(const project::StateFolder& folder, const std::string& nonce);
 // Nonces of draft files: a crash prevented their execution from being created, or the file from being renamed.
 std::vector<std::string> find_settings_drafts(const project::StateFolder& folder);

@@ -39,6 +39,7 @@ std::vector<Operation> health_operations(json::Schemas& schemas);
 std::vector<Operation> monitor_operations(json::Schemas& schemas);
 std::vector<Operation> doctor_operations(json::Schemas& schemas);
 std::vector<Operation> import_operations(json::Schemas& schemas);
+std::vector<Operation> state_move_operations(json::Schemas& schemas);
 std::vector<Operation> openapi_operations(json::Schemas& schemas);
 std::vector<Operation> token_operations(json::Schemas& schemas);
 std::vector<Operation> web_operations(json::Schemas& schemas);

@@ -1,12 +1,25 @@
+#include "store/projects.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "json/decode.h"
 #include "json/describe.h"
+#include "runtime/loop/store_task.h"
+#include "runtime/runs/run_files.h"
+#include "runtime/settings/execution_settings.h"
+#include "server/access/in_run_caller.h"
 #include "server/request/exchange.h"
 #include "server/resources/contract.h"
+#include "wire/project_move.h"
 
 // /api/projects
 namespace reeve::server {
 
 namespace {
 
+using base::ErrorCode;
 using base::Value;
 
 void list(SharedExchange exchange) {
@@ -26,6 +39,45 @@ void list(SharedExchange exchange) {
       });
 }
 
+// How unfinished work is started is also in files: the next attempts begin in the new folder.
+void rewrite_files(runtime::Daemon& daemon, const wire::ProjectMove& move, const std::vector<base::RunId>& open) {
+  const project::StateFolder& folder = daemon.options().folder;
+  for (const base::RunId run : open) {
+    runtime::rewrite_folder((folder.runs() / run.text()).string(), move.before, move.after);
+  }
+  for (const base::ExecutionId execution : runtime::find_open_settings(folder)) {
+    runtime::rewrite_project(folder, execution, move.before, move.after);
+    daemon.driver().forget_settings(execution);
+  }
+}
+
+void move(SharedExchange exchange) {
+  deny_in_run_caller(exchange, "move a project");
+  auto request = json::from_value<wire::ProjectMove>(exchange->body());
+  if (!request) throw base::Error(base::ErrorCode::api_bad_request, request.error());
+  if (!request->before.starts_with('/') || !request->after.starts_with('/')) {
+    throw base::Error(base::ErrorCode::api_bad_request, "`before` and `after` must be absolute paths");
+  }
+  runtime::Daemon& daemon = exchange->daemon;
+  const store::MovedProject moved{.before = request->before, .after = request->after, .host = daemon.context().host};
+  runtime::ask_store(
+      daemon.ledger(), daemon.loop(),
+      [moved](ledger::Transaction& transaction) {
+        auto open = store::write_project_moved(transaction.session(), moved);
+        transaction.forget_executions();
+        return open;
+      },
+      [exchange, move = std::move(*request)](const std::expected<std::vector<base::RunId>, base::Error>& open) {
+        if (!open) return exchange->refuse(open.error());
+        try {
+          rewrite_files(exchange->daemon, move, *open);
+        } catch (const base::Error& error) {
+          return exchange->refuse(error);
+        }
+        exchange->send(200, json::to_value(move));
+      });
+}
+
 }  // namespace
 
 std::vector<Operation> project_operations(json::Schemas& schemas) {
@@ -36,7 +88,18 @@ std::vector<Operation> project_operations(json::Schemas& schemas) {
            .inside = InRunAccess::refused,
            .summary = "List the projects that have runs or executions, by path",
            .query = {limit_parameter(), cursor_parameter()},
-           .replies = {{200, page_of(schemas, "ProjectPage", schemas.of<model::ProjectRef>())}}}};
+           .replies = {{200, page_of(schemas, "ProjectPage", schemas.of<model::ProjectRef>())}}},
+          {.method = "POST",
+           .path = "/api/projects/moved",
+           .handle = move,
+           .name = "moveProject",
+           .inside = InRunAccess::reported,
+           .summary = "Write the new path of a project that was moved into its records",
+           .scope = Scope::admin,
+           .body = schemas.of_request<wire::ProjectMove>({"before", "after"}),
+           .replies = {{200, schemas.of<wire::ProjectMove>()}},
+           .errors = {ErrorCode::run_unwritable, ErrorCode::file_unwritable, ErrorCode::execution_inside_run},
+           .idempotency = IdempotencyMode::answer}};
 }
 
 }  // namespace reeve::server
