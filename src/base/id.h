@@ -56,6 +56,12 @@ struct TaskNoun {
 struct PatchNoun {
   static constexpr std::string_view prefix = "PA";
 };
+struct CallNoun {
+  static constexpr std::string_view prefix = "TC";
+};
+struct GrantNoun {
+  static constexpr std::string_view prefix = "GR";
+};
 
 using RunId = Id<RunNoun>;
 using ApprovalId = Id<ApprovalNoun>;
@@ -63,6 +69,8 @@ using ExecutionId = Id<ExecutionNoun>;
 using AgentId = Id<AgentNoun>;
 using TaskId = Id<TaskNoun>;
 using PatchId = Id<PatchNoun>;
+using CallId = Id<CallNoun>;
+using GrantId = Id<GrantNoun>;
 
 }  // namespace reeve::base
 

@@ -27,7 +27,7 @@ void go_on(Transaction& transaction, Executions& executions, const WorkerCapacit
   if (auto consequence = follow_answer(transaction, row, closing)) result.runs.push_back(std::move(*consequence));
   const bool may_apply = row.approval.delivery == model::Delivery::apply && closing.status == ApprovalStatus::approved;
   if (may_apply && row.approval.execution_id) result.applies.push_back(*row.approval.execution_id);
-  if (row.kind != model::ApprovalKind::human || !row.node || !row.approval.execution_id) return;
+  if (row.approval.kind != model::ApprovalKind::human || !row.node || !row.approval.execution_id) return;
   const bool is_approved = closing.status == ApprovalStatus::approved;
   Value outputs = Value::object();
   outputs.set("approved", Value::boolean(is_approved));

@@ -101,7 +101,7 @@ base::ApprovalId ask_after_end(Transaction& transaction, const model::Run& run, 
   approval.agent_id = run.agent_id;
   approval.attempt = run.attempt;
   approval.delivery = Delivery::rerun;
-  return open_question(transaction, {.approval = std::move(approval), .kind = model::ApprovalKind::question});
+  return open_question(transaction, {.approval = std::move(approval)});
 }
 
 Asked ask_for_run(Transaction& transaction, base::RunId id, RunQuestion question) {
@@ -123,7 +123,7 @@ Asked ask_for_run(Transaction& transaction, base::RunId id, RunQuestion question
   approval.agent_id = row.run.agent_id;
   approval.attempt = question.claim.attempt;
   approval.created_at = transaction.now();
-  store::ApprovalRow opened{.approval = approval, .kind = model::ApprovalKind::question};
+  store::ApprovalRow opened{.approval = approval};
   opened.prompt = question.prompt;
   approval.approval_id = open_question(transaction, std::move(opened));
   return asked;
@@ -144,7 +144,7 @@ void record_refused_questions(Transaction& transaction, const model::Run& run, s
 
 std::optional<RunConsequence> follow_answer(Transaction& transaction, const store::ApprovalRow& row,
                                             const Closing& closing) {
-  if (row.kind != model::ApprovalKind::question || !row.approval.tool_run_id) return std::nullopt;
+  if (row.approval.kind != model::ApprovalKind::question || !row.approval.tool_run_id) return std::nullopt;
   const base::RunId id = *row.approval.tool_run_id;
   const store::RunRow asked = lock_run(transaction, id);
   // Only the question that a run waits for can move it.

@@ -224,7 +224,7 @@ void StepWriter::write(StoredExecution& view, const ExecutionDecision& decision)
 
 void StepWriter::ask(StoredExecution& view, const engine::NewApproval& asked) {
   store::ApprovalRow row;
-  row.kind = model::ApprovalKind::human;
+  row.approval.kind = model::ApprovalKind::human;
   row.approval.delivery = model::Delivery::node;
   row.node = asked.node;
   row.iteration = asked.iteration;

@@ -58,6 +58,7 @@ std::vector<ApprovalOption> default_options();
 
 struct Approval {
   base::ApprovalId approval_id{0};
+  ApprovalKind kind = ApprovalKind::question;
   std::optional<ProjectRef> project;
   // Computed by Reeve when the question was asked, never taken from a tool (APR-3).
   Risk risk = Risk::medium;
@@ -94,7 +95,7 @@ struct Approval {
   friend bool operator==(const Approval&, const Approval&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Approval, (),
-                      (approval_id, project, risk, risk_reasons, context, tool_run_id, execution_id, node_id, agent_id,
+                      (approval_id, kind, project, risk, risk_reasons, context, tool_run_id, execution_id, node_id, agent_id,
                        tool_name, tool_ref, arguments, question, options, default_value, status, chosen_value, answer,
                        comment, decided_by, digest, use, attempt, created_at, decided_at, expires_at, delivery, secret,
                        advisory))

@@ -52,12 +52,13 @@ struct ToolProfile {
   base::Milliseconds result_grace = std::chrono::seconds(30);
   bool keep_descendants = false;
   base::ByteSize output_cap{1ULL << 30U};
+  Speaks speaks = Speaks::nothing;
   friend bool operator==(const ToolProfile&, const ToolProfile&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ToolProfile, (),
                       (command, mode, timeout, no_output_timeout, on_stall, liveness, on_prompt, resume, resume_args,
                        on_interrupted, pass_env, env, secrets, headless, sandbox, failure_markers, kill_grace,
-                       result_grace, keep_descendants, output_cap))
+                       result_grace, keep_descendants, output_cap, speaks))
 
 struct Role {
   std::optional<std::string> tool;
@@ -201,6 +202,14 @@ struct Retention {
 };
 BOOST_DESCRIBE_STRUCT(Retention, (), (runs, keep_failed, output))
 
+// What is the same for all agents.
+struct AgentSettings {
+  // TOOL-6: the name of a tool that agents try to call → what they can use instead. Added to the built-in table.
+  std::map<std::string, std::vector<std::string>> fallback_tools;
+  friend bool operator==(const AgentSettings&, const AgentSettings&) = default;
+};
+BOOST_DESCRIBE_STRUCT(AgentSettings, (), (fallback_tools))
+
 // Where the state of a project is kept: in the user's common state folder, or in `.reeve/state` of the project.
 enum class StatePlace { user, project };
 REEVE_DESCRIBE_ENUM(StatePlace, user, project)
@@ -213,6 +222,7 @@ struct Config {
   std::map<std::string, Role> roles;
   std::map<std::string, Gate> gates;
   Policies policies;
+  AgentSettings agents;
   RiskLevels risk;
   Supervision supervision;
   LogSettings log;
@@ -223,7 +233,7 @@ struct Config {
   friend bool operator==(const Config&, const Config&) = default;
 };
 BOOST_DESCRIBE_STRUCT(Config, (),
-                      (state, store, tools, roles, gates, policies, risk, supervision, log, server, worktree, notify,
+                      (state, store, tools, roles, gates, policies, agents, risk, supervision, log, server, worktree, notify,
                        retention))
 
 }  // namespace reeve::model

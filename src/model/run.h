@@ -65,6 +65,11 @@ REEVE_DESCRIBE_ENUM(Headless, safe, unsupported)
 enum class Sandbox { none, guard };
 REEVE_DESCRIBE_ENUM(Sandbox, none, guard)
 
+// TOOL-4: whether lines on standard output that look like tool calls are tool calls. `reeve`: the tool speaks Reeve's
+// own protocol.
+enum class Speaks { nothing, reeve };
+REEVE_DESCRIBE_ENUM(Speaks, nothing, reeve)
+
 // Why an attempt is ended from outside. Stored before anything is done to the process, so that the next daemon knows
 // what its end means.
 struct RunEnding {

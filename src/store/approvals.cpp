@@ -31,7 +31,7 @@ ApprovalRow read_approval(const Row& row) {
   ApprovalRow result;
   model::Approval& approval = result.approval;
   approval.approval_id = base::ApprovalId(row.integer(0));
-  result.kind = row.word<model::ApprovalKind>(1);
+  approval.kind = row.word<model::ApprovalKind>(1);
   approval.tool_run_id = find_id<base::RunId>(row, 2);
   approval.execution_id = find_id<base::ExecutionId>(row, 3);
   result.node = row.find_integer(4);
@@ -91,7 +91,7 @@ base::ApprovalId insert_approval(Session& session, const ApprovalRow& row, const
   const std::string options = json::encode(json::to_value(approval.options));
   const std::string risk_reasons = json::encode(json::to_value(approval.risk_reasons));
   return base::ApprovalId(session.insert(Sql::approval_insert, "approvals",
-                                         {{"kind", row.kind},
+                                         {{"kind", row.approval.kind},
                                           {"run", number_of(approval.tool_run_id)},
                                           {"execution", number_of(approval.execution_id)},
                                           {"node", row.node},

@@ -11,7 +11,6 @@ namespace reeve::store {
 // An approval with the fields that its public record omits.
 struct ApprovalRow {
   model::Approval approval;
-  model::ApprovalKind kind = model::ApprovalKind::question;
   // For a human node: its position in the workflow, and the iteration that asked.
   std::optional<std::int64_t> node;
   int iteration = 0;
