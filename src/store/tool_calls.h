@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/grant.h"
+#include "model/tool_call.h"
+#include "store/session.h"
+
+namespace reeve::store {
+
+// A tool call with the fields that its public record omits.
+struct CallRow {
+  model::ToolCall call;
+  bool may_defer = false;
+  bool is_hosted = false;
+  // From here on the tool host may have run it.
+  std::optional<base::WallTime> begun_at = {};
+  // What the tool host returned, as JSON.
+  std::optional<std::string> result = {};
+  // The attempt that received the answer.
+  std::optional<int> taken_attempt = {};
+};
+
+struct CallFilter {
+  std::optional<base::RunId> run = {};
+  // The path of a project; not combined with `run`.
+  std::optional<std::string> project = {};
+  // Only calls older than this one.
+  std::optional<base::CallId> before = {};
+  // Only calls newer than this one, oldest first.
+  std::optional<base::CallId> after = {};
+  std::int64_t most = 50;
+};
+// Newest first, unless `after` is set.
+std::vector<model::ToolCall> list_calls(Session& session, const CallFilter& filter);
+std::optional<CallRow> find_call(Session& session, base::CallId id);
+
+struct GrantFilter {
+  bool with_ended = false;
+  std::optional<std::string> project = {};
+  std::optional<base::GrantId> before = {};
+  std::int64_t most = 50;
+};
+std::vector<model::Grant> list_grants(Session& session, const GrantFilter& filter, base::WallTime now);
+std::optional<model::Grant> find_grant(Session& session, base::GrantId id);
+
+}  // namespace reeve::store
