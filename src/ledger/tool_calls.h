@@ -72,6 +72,8 @@ struct CallsLeft {
 CallsLeft leave_calls(Transaction& transaction, const model::Run& run, int attempt, bool is_released);
 // The same counts without changing anything, for a daemon that starts.
 CallsLeft count_deferred(store::Session& session, base::RunId run);
+// The approvals that calls of this attempt wait for, for a daemon that adopts the run.
+std::vector<base::ApprovalId> find_waiting_calls(store::Session& session, base::RunId run, int attempt);
 // Released runs of a host whose calls are all answered, and which have not resumed (APR-13).
 std::vector<base::RunId> find_released(store::Session& session, const std::string& host, std::int64_t most);
 
@@ -89,7 +91,8 @@ std::optional<CallStored> withdraw_call(Transaction& transaction, base::RunId ru
 
 // The tool host begins a call: true for the first caller only, and only if it is allowed. After this commit it may have
 // run, and is never begun again.
-bool begin_hosted(Transaction& transaction, base::CallId id, const AttemptClaim& claim);
+bool begin_hosted(Transaction& transaction, base::CallId id, const AttemptClaim& claim,
+                  std::optional<base::RunId> child = {});
 void end_hosted(Transaction& transaction, base::CallId id, bool failed, const std::string& result_json,
                 std::int64_t duration_ms);
 

@@ -19,6 +19,8 @@ struct CallRow {
   std::optional<base::WallTime> begun_at = {};
   // What the tool host returned, as JSON.
   std::optional<std::string> result = {};
+  // The run of a hosted shell command.
+  std::optional<base::RunId> child_run = {};
   // The attempt that received the answer.
   std::optional<int> taken_attempt = {};
 };

@@ -43,6 +43,8 @@ CREATE TABLE tool_calls (
   begun_at text,
   -- What the tool host returned, as JSON.
   result text,
+  -- The run of a hosted shell command.
+  child_run bigint REFERENCES tool_runs (number) DEFERRABLE INITIALLY DEFERRED,
   project text,
   CHECK ((answer IS NULL) = (answered_at IS NULL)),
   CHECK (decision = 'ask' OR answer IS NOT NULL),

@@ -39,6 +39,8 @@ CREATE TABLE tool_calls (
   begun_at TEXT,
   -- What the tool host returned, as JSON.
   result TEXT,
+  -- The run of a hosted shell command.
+  child_run INTEGER REFERENCES tool_runs (number) DEFERRABLE INITIALLY DEFERRED,
   project TEXT,
   CHECK ((answer IS NULL) = (answered_at IS NULL)),
   CHECK (decision = 'ask' OR answer IS NOT NULL),
