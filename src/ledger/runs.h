@@ -117,6 +117,8 @@ struct AttemptStart {
   // The grant that it starts with, and the digest of what would run (APR-7).
   std::optional<base::ApprovalId> grant = {};
   std::optional<std::string> digest = {};
+  // A released run goes on: its calls are all answered. Not combined with a grant.
+  bool resumes_released = false;
 };
 
 // Creates the next attempt before its process exists; a grant is consumed in the same transaction. Nothing is created
