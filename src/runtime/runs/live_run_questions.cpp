@@ -38,6 +38,7 @@ engine::AnswerEffect effect_of(ledger::RunConsequence::Kind kind) {
     case Kind::end_process:
       return engine::AnswerEffect::end_process;
     case Kind::start_next:
+    case Kind::resume_released:
     case Kind::over:
       break;
   }
