@@ -114,22 +114,18 @@ std::vector<model::ToolCall> list_calls(Session& session, const CallFilter& filt
   const auto take = [&](const Row& row) { found.push_back(read_call(row).call); };
   const std::int64_t before = bound_of(filter.before);
   if (filter.run && filter.after) {
-    session.query(Sql::calls_list_of_run_after,
-                  {{"run", filter.run->number()},
-                   {"after", filter.after->number()},
-                   {"before", before},
-                   {"most", filter.most}},
-                  take);
+    session.query(
+        Sql::calls_list_of_run_after,
+        {{"run", filter.run->number()}, {"after", filter.after->number()}, {"before", before}, {"most", filter.most}},
+        take);
   } else if (filter.run) {
     session.query(Sql::calls_list_of_run, {{"run", filter.run->number()}, {"before", before}, {"most", filter.most}},
                   take);
   } else if (filter.after) {
-    session.query(Sql::calls_list_after,
-                  {{"after", filter.after->number()},
-                   {"before", before},
-                   {"project", filter.project},
-                   {"most", filter.most}},
-                  take);
+    session.query(
+        Sql::calls_list_after,
+        {{"after", filter.after->number()}, {"before", before}, {"project", filter.project}, {"most", filter.most}},
+        take);
   } else {
     session.query(Sql::calls_list, {{"before", before}, {"project", filter.project}, {"most", filter.most}}, take);
   }

@@ -50,18 +50,6 @@ SELECT number, run, attempt, session_id, native_id, parent_native_id, native_too
   result_bytes, duration_ms, channel, project, may_defer, hosted, begun_at, result, child_run, taken_attempt
 FROM tool_calls WHERE number = :call
 
--- name: call_lock [sqlite]
-SELECT number, run, attempt, session_id, native_id, parent_native_id, native_tool, tool, arguments, arguments_digest, cwd,
-  decision, rule, reason, approval, grant_number, decided_by, answer, asked_at, answered_at, outcome, result_digest,
-  result_bytes, duration_ms, channel, project, may_defer, hosted, begun_at, result, child_run, taken_attempt
-FROM tool_calls WHERE number = :call
-
--- name: call_lock [postgresql]
-SELECT number, run, attempt, session_id, native_id, parent_native_id, native_tool, tool, arguments, arguments_digest, cwd,
-  decision, rule, reason, approval, grant_number, decided_by, answer, asked_at, answered_at, outcome, result_digest,
-  result_bytes, duration_ms, channel, project, may_defer, hosted, begun_at, result, child_run, taken_attempt
-FROM tool_calls WHERE number = :call FOR NO KEY UPDATE SKIP LOCKED
-
 -- name: call_of_approval
 SELECT number FROM tool_calls WHERE approval = :approval
 
@@ -71,6 +59,9 @@ SELECT COALESCE(MAX(ordinal), 0) FROM tool_calls WHERE run = :run
 -- name: call_report
 UPDATE tool_calls SET outcome = :outcome, result_digest = :digest, result_bytes = :bytes, duration_ms = :duration_ms
 WHERE number = :call AND (outcome IS NULL OR outcome = 'deferred' OR outcome = 'denied' OR outcome = 'withdrawn')
+
+-- name: call_run
+SELECT run FROM tool_calls WHERE number = :call
 
 -- name: call_same
 -- The call with this name and content that the attempt has made.
@@ -98,7 +89,8 @@ FROM tool_calls c JOIN tool_runs r ON r.number = c.run
 WHERE c.run = :run AND c.outcome = 'deferred' AND c.attempt = r.attempt
 
 -- name: calls_left_deferred
-UPDATE tool_calls SET outcome = 'deferred' WHERE run = :run AND outcome IS NULL AND attempt = :attempt
+UPDATE tool_calls SET outcome = 'deferred'
+WHERE run = :run AND outcome IS NULL AND attempt = :attempt AND taken_attempt IS NULL
 
 -- name: calls_left_lost
 -- The answer was used and no result arrived: the call may have run.
@@ -146,10 +138,7 @@ FROM tool_calls WHERE run = :run AND number > :after AND number < :before ORDER 
 
 -- name: calls_open
 -- The calls of the run whose answer was not used.
-SELECT number, run, attempt, session_id, native_id, parent_native_id, native_tool, tool, arguments, arguments_digest, cwd,
-  decision, rule, reason, approval, grant_number, decided_by, answer, asked_at, answered_at, outcome, result_digest,
-  result_bytes, duration_ms, channel, project, may_defer, hosted, begun_at, result, child_run, taken_attempt
-FROM tool_calls
+SELECT number, attempt, answer, approval FROM tool_calls
 WHERE run = :run AND (outcome IS NULL OR outcome = 'deferred') AND taken_attempt IS NULL ORDER BY number
 
 -- name: calls_released
