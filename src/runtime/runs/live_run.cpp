@@ -184,7 +184,7 @@ void LiveRun::adopt(os::Fd socket) {
   keep_sampling();
   const auto last = find_last_question(start_);
   if (last && last->must_be_typed) terminal_.decision = start_.question;
-  handle(engine::RunAdopted{.question = last, .has_result = start_.has_result});
+  handle(engine::RunAdopted{.question = last, .waiting_calls = start_.waiting_calls, .has_result = start_.has_result});
 }
 
 void LiveRun::conclude(keeper::ExitRecord exit) {
