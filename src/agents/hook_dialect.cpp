@@ -49,10 +49,12 @@ constexpr EventNames names_of(HookDialect dialect) {
 
 // Events of any dialect that gate nothing. Others are unknown: they may be the gate of a later version.
 bool is_harmless(std::string_view event) {
-  static constexpr auto names = std::to_array<std::string_view>(
-      {"SessionStart", "SessionEnd", "UserPromptSubmit", "Stop", "StopFailure", "SubagentStart", "SubagentStop",
-       "PreCompact", "PostCompact", "PreCompress", "Notification", "BeforeAgent", "AfterAgent", "BeforeModel",
-       "AfterModel", "BeforeToolSelection", "Setup", "ConfigChange", "InstructionsLoaded", "Interrupt"});
+  static constexpr auto names =
+      std::to_array<std::string_view>({"SessionStart", "SessionEnd",    "UserPromptSubmit",   "Stop",
+                                       "StopFailure",  "SubagentStart", "SubagentStop",       "PreCompact",
+                                       "PostCompact",  "PreCompress",   "Notification",       "BeforeAgent",
+                                       "AfterAgent",   "BeforeModel",   "AfterModel",         "BeforeToolSelection",
+                                       "Setup",        "ConfigChange",  "InstructionsLoaded", "Interrupt"});
   return std::ranges::find(names, event) != names.end();
 }
 
@@ -103,7 +105,8 @@ HookInput read_gate(HookDialect dialect, const Value& input, const std::string& 
   if (!read_text(input, "tool_name", max_name, request.tool, reason)) return fault(reason);
   const Value* arguments = input.find("tool_input");
   if (arguments == nullptr) return fault("the input has no `tool_input`");
-  if (arguments->as_object() == nullptr) return fault(fmt::format("`tool_input` is {}, not an object", arguments->kind()));
+  if (arguments->as_object() == nullptr)
+    return fault(fmt::format("`tool_input` is {}, not an object", arguments->kind()));
   request.arguments = *arguments;
   std::string cwd;
   if (!read_text(input, "cwd", max_path, cwd, reason)) return fault(reason);
@@ -159,9 +162,7 @@ std::string shown(std::string_view reason) {
 
 HookAnswer print(const Value& document) { return {.out = json::encode(document) + "\n", .err = {}, .exit_code = 0}; }
 
-Value specific_output(std::string_view event) {
-  return Value::object({{"hookEventName", Value::string(event)}});
-}
+Value specific_output(std::string_view event) { return Value::object({{"hookEventName", Value::string(event)}}); }
 
 HookAnswer print_specific(Value specific) {
   return print(Value::object({{"hookSpecificOutput", std::move(specific)}}));

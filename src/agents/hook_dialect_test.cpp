@@ -57,12 +57,12 @@ TEST_P(RecordedHook, is_a_call_request) {
 
 INSTANTIATE_TEST_SUITE_P(
     Agents, RecordedHook,
-    ::testing::Values(
-        Recorded{HookDialect::claude, "claude-pre-tool-use", "PreToolUse", "Bash", "toolu_stub_001_0"},
-        Recorded{HookDialect::claude, "claude-permission-request", "PermissionRequest", "Bash", "new-1"},
-        Recorded{HookDialect::codex, "codex-pre-tool-use", "PreToolUse", "Bash", "call_stub_001_0"},
-        Recorded{HookDialect::gemini, "gemini-before-tool", "BeforeTool", "run_shell_command", "new-1"},
-        Recorded{HookDialect::qwen, "qwen-pre-tool-use", "PreToolUse", "run_shell_command", "call_stub_001_0"}),
+    ::testing::Values(Recorded{HookDialect::claude, "claude-pre-tool-use", "PreToolUse", "Bash", "toolu_stub_001_0"},
+                      Recorded{HookDialect::claude, "claude-permission-request", "PermissionRequest", "Bash", "new-1"},
+                      Recorded{HookDialect::codex, "codex-pre-tool-use", "PreToolUse", "Bash", "call_stub_001_0"},
+                      Recorded{HookDialect::gemini, "gemini-before-tool", "BeforeTool", "run_shell_command", "new-1"},
+                      Recorded{HookDialect::qwen, "qwen-pre-tool-use", "PreToolUse", "run_shell_command",
+                               "call_stub_001_0"}),
     [](const auto& param) {
       std::string name = param.param.file;
       std::ranges::replace(name, '-', '_');
@@ -78,7 +78,8 @@ TEST(HookDialect, faults_name_what_is_wrong) {
   EXPECT_THAT(claude("{}"), HasSubstr("no `hook_event_name`"));
   EXPECT_THAT(claude(R"({"hook_event_name":7})"), HasSubstr("`hook_event_name` is a number, not a string"));
   EXPECT_THAT(claude(R"({"hook_event_name":"BeforeTool"})"), HasSubstr("`BeforeTool` is not an event of claude"));
-  EXPECT_THAT(fault_of(HookDialect::gemini, R"({"hook_event_name":"PreToolUse"})"), HasSubstr("not an event of gemini"));
+  EXPECT_THAT(fault_of(HookDialect::gemini, R"({"hook_event_name":"PreToolUse"})"),
+              HasSubstr("not an event of gemini"));
   EXPECT_THAT(claude(R"({"hook_event_name":"PreToolUse"})"), HasSubstr("no `tool_name`"));
   EXPECT_THAT(claude(R"({"hook_event_name":"PreToolUse","tool_name":""})"), HasSubstr("`tool_name` is empty"));
   EXPECT_THAT(claude(R"({"hook_event_name":"PreToolUse","tool_name":"Bash"})"), HasSubstr("no `tool_input`"));

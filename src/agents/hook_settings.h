@@ -28,8 +28,8 @@ inline constexpr int installed_hook_seconds = 3600;
 // A hook answers that much earlier than its agent stops waiting: after a timeout the call would run.
 inline constexpr int hook_margin_seconds = 10;
 
-// The text with the entry for all tools; unchanged if it is there. An entry of another version is replaced. `program` is
-// the absolute path of reeve. The error says why the text cannot be edited. An empty text is a new file.
+// The text with the entry for all tools; unchanged if it is there. An entry of another version is replaced. `program`
+// is the absolute path of reeve. The error says why the text cannot be edited. An empty text is a new file.
 std::expected<std::string, std::string> add_hook(HookDialect dialect, std::string_view text,
                                                  const std::string& program);
 // The text without Reeve's entries, and without the groups and lists that only they were in.

@@ -18,24 +18,27 @@ constexpr auto all_dialects = {HookDialect::claude, HookDialect::codex, HookDial
 const std::string program = "/usr/bin/reeve";
 
 // A file as people have it, with its own style and unusual spellings.
-const std::string settled = "{\n\t\"model\" : \"opus\",\n\t\"b\":1.50, \"a\": [ 1,2 ],\n"
-                            "\t\"hooks\": {\n\t\t\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": "
-                            "\"say \\u0064one }]\"}]}]\n\t}\n}\n\n";
+const std::string settled =
+    "{\n\t\"model\" : \"opus\",\n\t\"b\":1.50, \"a\": [ 1,2 ],\n"
+    "\t\"hooks\": {\n\t\t\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": "
+    "\"say \\u0064one }]\"}]}]\n\t}\n}\n\n";
 
 TEST(HookSettings, new_file_of_each_agent) {
   for (const HookDialect dialect : all_dialects) {
     const auto text = add_hook(dialect, "", program);
     ASSERT_TRUE(text.has_value());
     testing::expect_golden(
-        testing::source_folder() / "tests/golden/agents" / (std::string(base::spell(dialect)) + "-settings.txt"), *text);
+        testing::source_folder() / "tests/golden/agents" / (std::string(base::spell(dialect)) + "-settings.txt"),
+        *text);
   }
 }
 
 TEST(HookSettings, every_other_byte_stays) {
   for (const HookDialect dialect : all_dialects) {
-    for (const std::string& before : {settled, std::string("{\"a\":1}"), std::string("{\"hooks\":{}, \"z\":0}\r\n"),
-                                      std::string("{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"hooks\": []}\n    "
-                                                  "],\n    \"BeforeTool\": []\n  }\n}\n")}) {
+    for (const std::string& before :
+         {settled, std::string("{\"a\":1}"), std::string("{\"hooks\":{}, \"z\":0}\r\n"),
+          std::string("{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"hooks\": []}\n    "
+                      "],\n    \"BeforeTool\": []\n  }\n}\n")}) {
       const auto added = add_hook(dialect, before, program);
       ASSERT_TRUE(added.has_value()) << added.error();
       EXPECT_NE(*added, before);

@@ -24,8 +24,7 @@ constexpr int unsupported_revision = -32022;
 
 constexpr std::string_view stateless_revision = "2026-07-28";
 // The newest first.
-constexpr auto revisions =
-    std::to_array<std::string_view>({"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"});
+constexpr auto revisions = std::to_array<std::string_view>({"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"});
 // The only revision with arrays of messages.
 constexpr std::string_view batch_revision = "2025-03-26";
 
@@ -85,8 +84,7 @@ Value describe_tools(const std::vector<wire::HostedTool>& tools) {
 Value describe_result(const McpToolResult& result) {
   Value text = Value::object(
       {{"type", Value::string("text")}, {"text", Value::string(base::replace_invalid_utf8(result.text))}});
-  return Value::object(
-      {{"content", Value::array({std::move(text)})}, {"isError", Value::boolean(result.is_error)}});
+  return Value::object({{"content", Value::array({std::move(text)})}, {"isError", Value::boolean(result.is_error)}});
 }
 
 }  // namespace
@@ -160,8 +158,8 @@ std::optional<Value> McpServer::on_request(const Request& request, McpReaction& 
   Request read = request;
   if (const std::string* revision = find_revision(request.params)) {
     if (*revision != stateless_revision) {
-      Value data = Value::object({{"supported", Value::array({Value::string(stateless_revision)})},
-                                  {"requested", Value::string(*revision)}});
+      Value data = Value::object(
+          {{"supported", Value::array({Value::string(stateless_revision)})}, {"requested", Value::string(*revision)}});
       return make_error(request.id, unsupported_revision, "unsupported protocol version", std::move(data));
     }
     read.is_stateless = true;

@@ -32,8 +32,7 @@ Value schema(Value::Object properties, const std::vector<std::string>& required)
 }
 
 wire::HostedTool describe_approve() {
-  return {std::string(approve_tool),
-          "Decides whether a tool call may run: the permission prompt tool of Claude Code.",
+  return {std::string(approve_tool), "Decides whether a tool call may run: the permission prompt tool of Claude Code.",
           schema({{"tool_name", typed("string", "the tool")},
                   {"input", typed("object", "its arguments")},
                   {"tool_use_id", typed("string", "the id of the call")}},
@@ -43,17 +42,15 @@ wire::HostedTool describe_approve() {
 wire::HostedTool describe_ask_person() {
   Value options = typed("array", "the possible answers; default: yes, no");
   options.set("items", Value::object({{"type", Value::string("string")}}));
-  return {std::string(ask_person_tool),
-          "Asks the person who supervises this work, and waits for the answer.",
+  return {std::string(ask_person_tool), "Asks the person who supervises this work, and waits for the answer.",
           schema({{"question", typed("string", "the question, complete in itself")}, {"options", std::move(options)}},
                  {"question"})};
 }
 
 wire::HostedTool describe_report_progress() {
-  return {std::string(report_progress_tool),
-          "Tells the person who supervises this work how far it is.",
-          schema({{"percent", typed("number", "from 0 to 100")}, {"message", typed("string", "one short sentence")}},
-                 {})};
+  return {
+      std::string(report_progress_tool), "Tells the person who supervises this work how far it is.",
+      schema({{"percent", typed("number", "from 0 to 100")}, {"message", typed("string", "one short sentence")}}, {})};
 }
 
 wire::HostedTool describe_read_context() {
@@ -129,8 +126,8 @@ std::string approve_allow(const Value& input) {
 
 std::string approve_deny(std::string_view message) {
   const std::string text = base::replace_invalid_utf8(message);
-  return json::encode(Value::object(
-      {{"behavior", Value::string("deny")}, {"message", Value::string(text.empty() ? "denied" : text)}}));
+  return json::encode(
+      Value::object({{"behavior", Value::string("deny")}, {"message", Value::string(text.empty() ? "denied" : text)}}));
 }
 
 std::expected<Value, std::string> parse_question(const Value& arguments, std::string_view name) {
@@ -138,9 +135,8 @@ std::expected<Value, std::string> parse_question(const Value& arguments, std::st
   if (!question) return std::unexpected(question.error());
   auto options = read_options(arguments);
   if (!options) return std::unexpected(options.error());
-  return Value::object({{"question", Value::string(*question)},
-                        {"options", std::move(*options)},
-                        {"approval_id", Value::string(name)}});
+  return Value::object(
+      {{"question", Value::string(*question)}, {"options", std::move(*options)}, {"approval_id", Value::string(name)}});
 }
 
 std::expected<std::string, std::string> describe_decision(const Value& approval) {

@@ -49,9 +49,10 @@ std::expected<std::string, std::string> make_text(HookChange change, HookDialect
 
 void check_caller(HookChange change) {
   if (!is_inside_run()) return;
-  throw Error(ErrorCode::config_denied,
-              fmt::format("a process inside a run cannot {} a hook", change == HookChange::install ? "install" : "remove"),
-              "run it outside of the run");
+  throw Error(
+      ErrorCode::config_denied,
+      fmt::format("a process inside a run cannot {} a hook", change == HookChange::install ? "install" : "remove"),
+      "run it outside of the run");
 }
 
 bool ask(std::string_view what) {
@@ -65,7 +66,8 @@ void print_notes(const Call& call, HookDialect dialect) {
   if (call.is_json) return;
   if (dialect == HookDialect::codex) {
     print_aside(
-        "note: Codex skips a hook that you have not trusted, without a word. Start `codex`, enter /hooks and trust it;\n"
+        "note: Codex skips a hook that you have not trusted, without a word. Start `codex`, enter /hooks and trust "
+        "it;\n"
         "  after every change of the entry again.{}\n",
         is_project(call) ? " The project must be trusted as well." : "");
   }
@@ -124,9 +126,7 @@ ExitCode change_hook(const Call& call, HookChange change) {
 }
 
 std::vector<Positional> hook_change_positionals() {
-  return {{.name = "AGENT",
-           .help = "claude, codex, gemini or qwen",
-           .choices = {"claude", "codex", "gemini", "qwen"}}};
+  return {{.name = "AGENT", .help = "claude, codex, gemini or qwen", .choices = {"claude", "codex", "gemini", "qwen"}}};
 }
 
 std::vector<Option> hook_change_options() {

@@ -1,10 +1,9 @@
-#include "cli/gate/hook_run.h"
-
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/gate/hook_run.h"
 
 namespace reeve::cli {
 

@@ -51,7 +51,7 @@ void block_on_signals() {
   stack.ss_sp = handler_stack.data();
   stack.ss_size = handler_stack.size();
   ::sigaltstack(&stack, nullptr);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = block_now;
   action.sa_flags = SA_ONSTACK;
   ::sigemptyset(&action.sa_mask);

@@ -43,8 +43,7 @@ std::string describe_denial(const wire::CallReply& reply) {
 
 }  // namespace
 
-McpTools::McpTools(RunContext context)
-    : context_(std::move(context)), process_name_("mcp-" + base::random_hex(8)) {
+McpTools::McpTools(RunContext context) : context_(std::move(context)), process_name_("mcp-" + base::random_hex(8)) {
   std::error_code error;
   folder_ = std::filesystem::current_path(error);
 }
@@ -64,8 +63,9 @@ McpOutcome McpTools::dispatch(const McpWork& work, const std::stop_token& stop) 
   const bool is_own = is_own_tool(own, work.tool);
   if (!context_.is_inside) {
     if (!is_own) return McpError{agents::mcp_invalid_params, "no such tool outside a run: " + base::visible(work.tool)};
-    return failure("Reeve has no way yet to hear a program outside a run. Start this agent with `reeve run`; until then, "
-                   "ask in your own answer.");
+    return failure(
+        "Reeve has no way yet to hear a program outside a run. Start this agent with `reeve run`; until then, "
+        "ask in your own answer.");
   }
   if (work.tool == agents::approve_tool) return approve(work, stop);
   if (!context_.socket) return failure("Reeve cannot be asked: REEVE_SOCKET is not set in this process of a run");

@@ -57,7 +57,7 @@ std::optional<std::string> SettingsFile::read(const os::Folder& folder, mode_t& 
     if (file.error() == ENOENT) return std::nullopt;
     fail("read", file.error());
   }
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file->get(), &status) != 0) fail("read", errno);
   if (!S_ISREG(status.st_mode)) fail("read", ENOTDIR);
   mode = status.st_mode & all_mode_bits;
