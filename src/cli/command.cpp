@@ -57,6 +57,7 @@ const std::vector<Command>& all_commands() {
       make_import(),
       make_policy_show(),
       make_policy_check(),
+      make_policy_test(),
       make_policy_grants(),
       make_policy_revoke(),
       make_demo(),

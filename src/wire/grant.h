@@ -34,6 +34,7 @@ struct PolicySuggestion {
   // How many of the approved calls it covers, and the newest of them.
   std::int64_t calls = 0;
   base::CallId example{0};
+  friend bool operator==(const PolicySuggestion&, const PolicySuggestion&) = default;
 };
 BOOST_DESCRIBE_STRUCT(PolicySuggestion, (), (tool, describes, yaml, calls, example))
 
