@@ -8,6 +8,7 @@ namespace reeve::cli {
 Command make_run();
 Command make_runs();
 Command make_show();
+Command make_calls();
 Command make_logs();
 Command make_attach();
 Command make_cancel();
@@ -42,6 +43,10 @@ Command make_backup();
 Command make_restore();
 Command make_policy_show();
 Command make_policy_check();
+Command make_policy_grants();
+Command make_policy_revoke();
+Command make_policy_suggest();
+Command make_policy_test();
 Command make_doctor();
 Command make_token_create();
 Command make_token_list();

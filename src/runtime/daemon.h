@@ -14,6 +14,8 @@
 #include "runtime/approvals/approvals.h"
 #include "runtime/events/event_hub.h"
 #include "runtime/executions/execution_driver.h"
+#include "runtime/gate/call_gate.h"
+#include "runtime/gate/call_grants.h"
 #include "runtime/inbox/inbox.h"
 #include "runtime/isolation/isolation.h"
 #include "runtime/loop/side_thread.h"
@@ -73,6 +75,8 @@ class Daemon {
   // Whether a tool with `sandbox: guard` can be started.
   SandboxProbe& sandbox() noexcept { return *sandbox_; }
   Approvals& approvals() noexcept { return *approvals_; }
+  CallGate& call_gate() noexcept { return *call_gate_; }
+  CallGrants& call_grants() noexcept { return *call_grants_; }
   ExecutionDriver& driver() noexcept { return *driver_; }
   Isolation& isolation() noexcept { return *isolation_; }
   SideThread& side() noexcept { return *side_; }
@@ -199,6 +203,8 @@ class Daemon {
   std::unique_ptr<Isolation> isolation_;
   std::unique_ptr<ExecutionDriver> driver_;
   std::unique_ptr<Approvals> approvals_;
+  std::unique_ptr<CallGrants> call_grants_;
+  std::unique_ptr<CallGate> call_gate_;
   std::unique_ptr<Notifier> notifier_;
   // The state of the config files when the `notify` entries were read; empty before that.
   std::string notify_stamp_;
