@@ -28,7 +28,11 @@ struct Overloaded : Handlers... {
 
 void Daemon::handle(Event event) {
   const Overloaded handlers{
-      [this](const RunChanged& event) { driver_->on_run_changed(event.run); },
+      [this](const RunChanged& event) {
+        const base::RunId run = event.run.tool_run_id;
+        if (is_final(event.run.status) || supervisor_->find(run) == nullptr) call_gate_->on_run_over(run);
+        driver_->on_run_changed(event.run);
+      },
       [this](const SlotsFreed&) { driver_->on_slots_freed(); },
       [this](const AttemptLost& event) { driver_->on_attempt_lost(event); },
       [this](OutputRead& event) { supervisor_->on_output_read(std::move(event.batch)); },

@@ -210,14 +210,24 @@ const std::vector<Operation>& operations() {
 RunSocketApi::RunSocketApi(runtime::Daemon& daemon)
     : daemon_(daemon),
       pending_(daemon),
-      api_(operations(), {std::bind_front(&RunSocketApi::require_files, this),
-                          std::bind_front(&RunSocketApi::limit_wait_for_store, this),
-                          std::bind_front(&RunSocketApi::admit_peer, this)}) {}
+      api_(operations(),
+           {std::bind_front(&RunSocketApi::limit_body, this), std::bind_front(&RunSocketApi::require_files, this),
+            std::bind_front(&RunSocketApi::limit_wait_for_store, this),
+            std::bind_front(&RunSocketApi::admit_peer, this)}) {}
 
 void RunSocketApi::handle(base::RunId run, Request request, std::shared_ptr<Responder> responder) {
   const auto exchange = std::make_shared<Exchange>(Exchange{daemon_, std::move(request), std::move(responder), {}});
   exchange->run_socket = run;
   api_.serve(exchange);
+}
+
+// Only the arguments of tool calls may be long.
+void RunSocketApi::limit_body(const SharedExchange& exchange, const Operation& operation, const Next& next) const {
+  constexpr std::size_t most = 64UZ * 1024;
+  if (operation.path != "/api/tool-calls" && exchange->request.body.size() > most) {
+    throw Error(ErrorCode::http_too_large, "the body is too large", fmt::format("the limit is {} bytes", most));
+  }
+  next();
 }
 
 // Whatever is stored now may be lost: a question must not be acknowledged.
