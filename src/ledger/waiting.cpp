@@ -45,9 +45,8 @@ bool may_resume_released(Transaction& transaction, const model::Run& run) {
   Session& session = transaction.session();
   if (run.status != RunStatus::waiting_approval) return false;
   if (is_attempt_alive(session, run.tool_run_id, run.attempt)) return false;
-  const CallsLeft left = count_deferred(session, run.tool_run_id);
   // A granted question resumes the run itself.
-  return left.waiting == 0 && left.answered > 0 && count_waiting_calls(session, run) == 0 &&
+  return count_waiting_calls(session, run) == 0 && count_deferred(session, run.tool_run_id).answered > 0 &&
          !has_question(session, run, Granted::counts);
 }
 

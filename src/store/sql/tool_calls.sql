@@ -128,13 +128,18 @@ ORDER BY number LIMIT :most
 SELECT number, run, attempt, session_id, native_id, parent_native_id, native_tool, tool, arguments, arguments_digest, cwd,
   decision, rule, reason, approval, grant_number, decided_by, answer, asked_at, answered_at, outcome, result_digest,
   result_bytes, duration_ms, channel, project, may_defer, hosted, begun_at, result, child_run, taken_attempt
-FROM tool_calls WHERE run = :run AND number < :before ORDER BY number DESC LIMIT :most
+FROM tool_calls
+WHERE run = :run AND ordinal < COALESCE((SELECT b.ordinal FROM tool_calls b WHERE b.number = :before), 100001)
+ORDER BY ordinal DESC LIMIT :most
 
 -- name: calls_list_of_run_after
 SELECT number, run, attempt, session_id, native_id, parent_native_id, native_tool, tool, arguments, arguments_digest, cwd,
   decision, rule, reason, approval, grant_number, decided_by, answer, asked_at, answered_at, outcome, result_digest,
   result_bytes, duration_ms, channel, project, may_defer, hosted, begun_at, result, child_run, taken_attempt
-FROM tool_calls WHERE run = :run AND number > :after AND number < :before ORDER BY number LIMIT :most
+FROM tool_calls
+WHERE run = :run AND ordinal > COALESCE((SELECT a.ordinal FROM tool_calls a WHERE a.number = :after), 0)
+  AND ordinal < COALESCE((SELECT b.ordinal FROM tool_calls b WHERE b.number = :before), 100001)
+ORDER BY ordinal LIMIT :most
 
 -- name: calls_open
 -- The calls of the run whose answer was not used.
