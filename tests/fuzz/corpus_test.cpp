@@ -24,6 +24,7 @@ int fuzz_mcp(const std::uint8_t* data, std::size_t size);
 int fuzz_output(const std::uint8_t* data, std::size_t size);
 int fuzz_question(const std::uint8_t* data, std::size_t size);
 int fuzz_redaction(const std::uint8_t* data, std::size_t size);
+int fuzz_shell(const std::uint8_t* data, std::size_t size);
 int fuzz_workflow(const std::uint8_t* data, std::size_t size);
 }
 
@@ -62,14 +63,16 @@ TEST_P(FuzzCorpus, past_findings_stay_fixed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Targets, FuzzCorpus,
-    ::testing::Values(Corpus{"body", fuzz_body, {}}, Corpus{"config", fuzz_config, {"config", "pipelines"}},
-                      Corpus{"frames", fuzz_frames, {}}, Corpus{"hook", fuzz_hook, {}}, Corpus{"http", fuzz_http, {}},
-                      Corpus{"json", fuzz_json, {}}, Corpus{"keeper", fuzz_keeper, {}}, Corpus{"mcp", fuzz_mcp, {}},
-                      Corpus{"output", fuzz_output, {}}, Corpus{"question", fuzz_question, {}},
-                      Corpus{"redaction", fuzz_redaction, {}}, Corpus{"workflow", fuzz_workflow, {"flow", "draw"}}),
-    [](const auto& param) { return param.param.name; });
+INSTANTIATE_TEST_SUITE_P(Targets, FuzzCorpus,
+                         ::testing::Values(Corpus{"body", fuzz_body, {}},
+                                           Corpus{"config", fuzz_config, {"config", "pipelines"}},
+                                           Corpus{"frames", fuzz_frames, {}}, Corpus{"hook", fuzz_hook, {}},
+                                           Corpus{"http", fuzz_http, {}}, Corpus{"json", fuzz_json, {}},
+                                           Corpus{"keeper", fuzz_keeper, {}}, Corpus{"mcp", fuzz_mcp, {}},
+                                           Corpus{"output", fuzz_output, {}}, Corpus{"question", fuzz_question, {}},
+                                           Corpus{"redaction", fuzz_redaction, {}}, Corpus{"shell", fuzz_shell, {}},
+                                           Corpus{"workflow", fuzz_workflow, {"flow", "draw"}}),
+                         [](const auto& param) { return param.param.name; });
 
 }  // namespace
 }  // namespace reeve
