@@ -146,6 +146,7 @@ class Daemon {
   void on_events_published();
   void on_store_polled();
   void on_log_lines_written(const std::string& lines);
+  void on_call_printed(const CallPrinted& event);
   void notify_execution_followers(const std::set<base::ExecutionId>& changed);
   // On the store thread.
   void publish(std::span<const ledger::StoredEvent> events);

@@ -29,6 +29,7 @@
 #include "runtime/runs/resumption.h"
 #include "runtime/runs/run_end.h"
 #include "runtime/runs/run_plan.h"
+#include "runtime/runs/tool_lines.h"
 #include "term/question.h"
 #include "wire/run_process.h"
 
@@ -130,6 +131,11 @@ class LiveRun {
   void on_call_answered(base::ApprovalId id, model::RunStatus status);
   // Another daemon may have answered calls: those that wait in the store.
   void on_calls_read(const std::set<base::ApprovalId>& waiting, model::RunStatus status);
+  // The printed call whose line ends there is in the store, or cannot be stored (runtime/inbox/event.h).
+  void on_call_taken(std::uint64_t position);
+  // Writes a line, without its newline, to the standard input of a tool in `mode: stream`. Answers whether the tool can
+  // read it: false if its input is closed, the line is longer than `keeper::input_line_bytes`, or too much waits.
+  void send_line(std::string line, ToolLines::Done done);
   bool has_waiting_calls() const noexcept { return !state_.waiting_calls.empty(); }
   // Whether its approvals cannot be enforced (APR-11).
   bool is_advisory() const;
@@ -220,6 +226,13 @@ class LiveRun {
   void perform(const engine::TypeFixedAnswer& action);
   void perform(const engine::TypeAgain& action);
 
+  // In live_run_calls.cpp.
+  void hand_on_calls(OutputBatch batch);
+  void take_output(OutputBatch batch);
+  void limit_hold();
+  void send_next_line();
+  void on_line_taken(const keeper::InputLineTaken& taken);
+
   // What a person asks of it, one request after the other.
   struct PersonRequest {
     enum class Kind { pause, resume, limit } kind = Kind::pause;
@@ -275,6 +288,13 @@ class LiveRun {
   std::uint64_t feed_ = 0;
   std::array<Loop::Hold, engine::run_timers> timers_;
   InputTickets inputs_;
+  // The last batch read, while its calls are being stored, and the positions of those that are not yet.
+  std::optional<OutputBatch> held_output_;
+  std::set<std::uint64_t> untaken_calls_;
+  Loop::Hold hold_limit_;
+  ToolLines lines_;
+  bool takes_lines_ = false;
+  Loop::Hold line_retry_;
   std::deque<PersonRequest> requests_;
   bool is_requesting_ = false;
   // What its keeper can do, as far as it has said; and whether the tree was told to stop before that.
