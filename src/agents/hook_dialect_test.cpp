@@ -76,7 +76,7 @@ TEST(HookDialect, faults_name_what_is_wrong) {
   EXPECT_THAT(claude("{\"hook_event_name\":"), HasSubstr("not valid JSON: line 1"));
   EXPECT_THAT(claude("[]"), HasSubstr("the input is a list, not an object"));
   EXPECT_THAT(claude("{}"), HasSubstr("no `hook_event_name`"));
-  EXPECT_THAT(claude(R"({"hook_event_name":7})"), HasSubstr("`hook_event_name` is a number, not a string"));
+  EXPECT_THAT(claude(R"({"hook_event_name":7})"), HasSubstr("`hook_event_name` is a whole number, not a string"));
   EXPECT_THAT(claude(R"({"hook_event_name":"BeforeTool"})"), HasSubstr("`BeforeTool` is not an event of claude"));
   EXPECT_THAT(fault_of(HookDialect::gemini, R"({"hook_event_name":"PreToolUse"})"),
               HasSubstr("not an event of gemini"));

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "agents/hook_dialect.h"
 #include "agents/hook_settings.h"
@@ -36,6 +37,15 @@ void check_answers(HookDialect dialect, std::string_view reason) {
   REEVE_ASSERT(agents::make_block(reason).exit_code == agents::blocking_exit_code);
 }
 
+// Every member but `hooks`.
+std::vector<base::Member> other_members(std::string_view text) {
+  const auto settings = json::parse(text);
+  REEVE_ASSERT(settings.has_value() && settings->as_object() != nullptr);
+  std::vector<base::Member> members = *settings->as_object();
+  std::erase_if(members, [](const base::Member& member) { return member.key == "hooks"; });
+  return members;
+}
+
 // An installed entry is found again, and leaves no trace when it is removed.
 void check_settings(HookDialect dialect, std::string_view text) {
   const auto cleaned = agents::remove_hook(dialect, text);
@@ -45,7 +55,9 @@ void check_settings(HookDialect dialect, std::string_view text) {
   if (!added) return;
   REEVE_ASSERT(*agents::add_hook(dialect, *added, "/usr/bin/reeve") == *added);
   const auto removed = agents::remove_hook(dialect, *added);
-  REEVE_ASSERT(removed.has_value() && json::parse(*removed).has_value());
+  REEVE_ASSERT(removed.has_value());
+  REEVE_ASSERT(other_members(*added) == other_members(*cleaned));
+  REEVE_ASSERT(other_members(*removed) == other_members(*cleaned));
 }
 
 }  // namespace

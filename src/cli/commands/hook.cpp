@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/gate/hook_run.h"
+#include "cli/hook_line.h"
 
 namespace reeve::cli {
 

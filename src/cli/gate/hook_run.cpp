@@ -1,5 +1,3 @@
-#include "cli/gate/hook_run.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -17,6 +15,7 @@
 #include "base/random.h"
 #include "cli/gate/bounded_input.h"
 #include "cli/gate/run_context.h"
+#include "cli/hook_line.h"
 #include "client/run_socket.h"
 #include "json/describe.h"
 #include "os/terminal.h"
