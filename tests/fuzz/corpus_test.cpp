@@ -22,6 +22,7 @@ int fuzz_keeper(const std::uint8_t* data, std::size_t size);
 int fuzz_output(const std::uint8_t* data, std::size_t size);
 int fuzz_question(const std::uint8_t* data, std::size_t size);
 int fuzz_redaction(const std::uint8_t* data, std::size_t size);
+int fuzz_shell(const std::uint8_t* data, std::size_t size);
 int fuzz_workflow(const std::uint8_t* data, std::size_t size);
 }
 
@@ -66,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, FuzzCorpus,
                                            Corpus{"frames", fuzz_frames, {}}, Corpus{"http", fuzz_http, {}},
                                            Corpus{"json", fuzz_json, {}}, Corpus{"keeper", fuzz_keeper, {}},
                                            Corpus{"output", fuzz_output, {}}, Corpus{"question", fuzz_question, {}},
-                                           Corpus{"redaction", fuzz_redaction, {}},
+                                           Corpus{"redaction", fuzz_redaction, {}}, Corpus{"shell", fuzz_shell, {}},
                                            Corpus{"workflow", fuzz_workflow, {"flow", "draw"}}),
                          [](const auto& param) { return param.param.name; });
 
