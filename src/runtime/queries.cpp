@@ -60,7 +60,8 @@ std::optional<Approval> find_stored(store::Session& session, base::RunId run, co
     auto found = store::find_approval(session, *id);
     if (found && found->approval.tool_run_id == run) return std::move(found->approval);
   }
-  for (Approval& approval : ledger::find_approvals_of(session, run, max_approvals_of_run)) {
+  for (Approval& approval :
+       ledger::find_approvals_of(session, run, max_approvals_of_run, model::ApprovalKind::question)) {
     if (approval.tool_ref == name) return std::move(approval);
   }
   return std::nullopt;
