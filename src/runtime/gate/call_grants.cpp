@@ -1,5 +1,6 @@
 #include "runtime/gate/call_grants.h"
 
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "json/decode.h"
 #include "ledger/standing_grants.h"
 #include "runtime/gate/call_facts.h"
+#include "runtime/gate/suggestions.h"
 #include "runtime/loop/runtime_context.h"
 #include "runtime/loop/store_task.h"
 #include "runtime/runs/run_files.h"
@@ -95,6 +97,40 @@ CallOrigin make_origin(const AskedCall& asked, model::Sandbox sandbox) {
           .sandbox = sandbox,
           .folder = asked.run.cwd,
           .channel = asked.call.channel};
+}
+
+// Those that a person approved among the last calls, newest first.
+std::vector<AskedCall> find_approved_calls(Transaction& transaction, const CallGrants::SuggestionTerms& terms) {
+  constexpr std::int64_t page = 200;
+  constexpr int max_pages = 10;
+  constexpr std::size_t max_approved = 500;
+  store::Session& session = transaction.session();
+  store::CallFilter filter{.run = terms.run, .most = page};
+  if (!terms.run && !terms.project.empty()) filter.project = terms.project;
+  std::map<base::RunId, AskedCall> runs;
+  std::vector<AskedCall> approved;
+  for (int i = 0; i < max_pages; ++i) {
+    const std::vector<model::ToolCall> calls = store::list_calls(session, filter);
+    for (const model::ToolCall& call : calls) {
+      const bool is_too_old = terms.since && call.asked_at < transaction.now() - *terms.since;
+      if (is_too_old || approved.size() == max_approved) return approved;
+      const bool is_approved = call.decision == model::CallDecision::ask && call.answer == model::CallDecision::allow;
+      if (!is_approved || call.grant_id) continue;
+      auto known = runs.find(call.tool_run_id);
+      if (known == runs.end()) {
+        auto run = store::find_run(session, call.tool_run_id);
+        if (!run) continue;
+        AskedCall of_run{.approval = {}, .call = {}, .run = std::move(run->run), .role = {}};
+        of_run.role = find_role(session, of_run.run);
+        known = runs.emplace(call.tool_run_id, std::move(of_run)).first;
+      }
+      approved.push_back(known->second);
+      approved.back().call = call;
+    }
+    if (calls.size() < static_cast<std::size_t>(page)) break;
+    filter.before = calls.back().call_id;
+  }
+  return approved;
 }
 
 // Refuses the decision: something has decided it, or undone a decision, since it was read.
@@ -283,6 +319,37 @@ void CallGrants::revoke(base::GrantId id, const std::string& by, Done<model::Gra
         return std::move(*grant);
       },
       std::move(done));
+}
+
+void CallGrants::suggest(const SuggestionTerms& terms, Done<wire::PolicySuggestions> done) {
+  ask_store(
+      context_.ledger, context_.loop,
+      [terms](Transaction& transaction) { return find_approved_calls(transaction, terms); },
+      [this, terms, done = std::move(done)](std::expected<std::vector<AskedCall>, Error> found) {
+        if (!found) return done(std::unexpected(found.error()));
+        try {
+          std::string project = terms.project;
+          if (terms.run && !found->empty() && found->front().run.project) project = found->front().run.project->path;
+          auto policies = policies_(project);
+          std::map<base::RunId, std::string> folders;
+          for (const AskedCall& asked : *found) {
+            folders.try_emplace(asked.run.tool_run_id, run_folder(context_, asked.run.tool_run_id));
+          }
+          facts_.ask(
+              [found = std::move(*found), folders = std::move(folders), policies = std::move(policies),
+               path = default_path()] {
+                std::vector<ApprovedCall> calls;
+                for (const AskedCall& asked : found) {
+                  CallFacts facts = read_call_facts(asked, folders.at(asked.run.tool_run_id), path);
+                  calls.push_back({asked.call, std::move(facts.subject), facts.is_complete});
+                }
+                return make_suggestions(calls, policies);
+              },
+              done);
+        } catch (const Error& error) {
+          done(std::unexpected(error));
+        }
+      });
 }
 
 }  // namespace reeve::runtime

@@ -77,6 +77,16 @@ class CallGrants {
   // `grant.not_found`. Calls that it has already allowed continue.
   void revoke(base::GrantId id, const std::string& by, Done<model::Grant> done);
 
+  struct SuggestionTerms {
+    std::optional<base::RunId> run = {};
+    // The path of a project; not combined with `run`.
+    std::string project = {};
+    // Only calls that are not older.
+    std::optional<base::Milliseconds> since = {};
+  };
+  // Rules that would have allowed what was approved among the last calls.
+  void suggest(const SuggestionTerms& terms, Done<wire::PolicySuggestions> done);
+
   FactThread& facts() noexcept { return facts_; }
   // The PATH that tools receive from the daemon.
   std::string default_path() const;
