@@ -26,8 +26,14 @@ bool is_storing_ending(const RunState& state) noexcept {
 }
 
 bool awaits_answer(const RunState& state, base::ApprovalId id) noexcept {
+  if (has_exited(state)) return false;
+  if (state.waiting_calls.contains(id)) return true;
   // A tool that was answered may already have asked its next question.
-  return !has_exited(state) && (!state.question || state.question->id == id);
+  return !state.question || state.question->id == id;
+}
+
+bool waits_for_person(const RunState& state) noexcept {
+  return state.question || !state.waiting_calls.empty() || state.status == model::RunStatus::waiting_approval;
 }
 
 std::optional<model::RunEnding> find_ending(const RunState& state) {
@@ -58,8 +64,8 @@ bool may_pause(const RunState& state) noexcept { return is_alive(state) && state
 bool may_resume(const RunState& state) noexcept { return is_alive(state) && state.pause == RunPause::paused; }
 
 bool needs_activity(const RunState& state, base::BootTime now) {
-  return state.terms.liveness == model::Liveness::activity && state.status != model::RunStatus::waiting_approval &&
-         !is_held(state) && is_due(state.terms.no_output_timeout, state.silence, now);
+  return state.terms.liveness == model::Liveness::activity && !waits_for_person(state) && !is_held(state) &&
+         is_due(state.terms.no_output_timeout, state.silence, now);
 }
 
 void RunDecider::on(const RunBegun&) {
@@ -69,12 +75,17 @@ void RunDecider::on(const RunBegun&) {
 }
 
 void RunDecider::on(const RunAdopted& event) {
+  state_.waiting_calls = event.waiting_calls;
+  // The earlier daemon died when it had stored a deadline over what was left.
+  const bool was_ticking = std::holds_alternative<Ticking>(state_.clock);
+  const bool must_hold = was_ticking && (is_held(state_) || waits_for_person(state_));
+  if (must_hold) act(StoreTimeLeft{time_left(state_, now_)});
   if (is_held(state_)) {
     hold();
-  } else if (state_.status == model::RunStatus::waiting_approval) {
+  } else if (waits_for_person(state_)) {
     pause_clock();
   } else if (std::holds_alternative<Paused>(state_.clock)) {
-    // The question was answered, but the earlier daemon died before it restarted the clock.
+    // What waited was answered, but the earlier daemon died before it restarted the clock.
     resume_clock();
   } else {
     set_deadline_timer();
@@ -132,8 +143,12 @@ void RunDecider::on(const TimerFired& event) {
     case RunTimer::prompt:
       return handle_prompt();
     case RunTimer::withdrawal:
-      // The newest prompt that may have been withdrawn is the one that was asked about.
-      if (state_.question && state_.question->prompt) withdraw_up_to(*state_.question->prompt);
+      // The newest prompt that may have been withdrawn is the one that was asked about, unless it still stands: the
+      // timer was set for an earlier question then.
+      if (state_.question && state_.question->prompt &&
+          !(state_.prompt && state_.prompt->serial == state_.question->prompt)) {
+        withdraw_up_to(*state_.question->prompt);
+      }
       return;
     case RunTimer::acknowledgement:
       state_.has_acknowledge_timer = false;

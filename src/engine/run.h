@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,8 +14,8 @@
 #include "model/run.h"
 
 // How a live attempt of a run proceeds, from the start of its process until its end is stored: limits (RUN-3, RUN-5,
-// RUN-17), prompts on its terminal (RUN-10), questions and answers (APR-1, APR-5), what is stored when (RUN-7), and its
-// end (RUN-4, RUN-15).
+// RUN-17), prompts on its terminal (RUN-10), questions and answers (APR-1, APR-5), tool calls that wait for a person
+// (APR-9), what is stored when (RUN-7), and its end (RUN-4, RUN-15).
 //
 // decide() takes an event and returns actions. It touches nothing outside its state: the performer
 // (runtime/runs/live_run.h) stores, sends, reads and sets timers, and reports the results as new events. Nothing is
@@ -60,7 +61,7 @@ struct Unlimited {};
 struct Ticking {
   base::BootTime deadline;
 };
-// A question is open.
+// A question is open, or a tool call waits for a person.
 struct Paused {
   base::Milliseconds left;
 };
@@ -107,6 +108,8 @@ struct UnstoredNews {
   base::BootTime stored_at = {};
   // The deadline after a pause.
   std::optional<base::BootTime> deadline = {};
+  // The write in progress contains one.
+  bool is_storing_deadline = false;
 };
 
 struct RunState {
@@ -122,6 +125,8 @@ struct RunState {
   bool has_warned_of_silence = false;
   base::BootTime stall_decided_at = {};
   std::optional<OpenQuestion> question = {};
+  // Tool calls that wait for a person: any number, beside at most one question (APR-9).
+  std::set<base::ApprovalId> waiting_calls = {};
   // Questions that are being stored.
   int asking = 0;
   // The tool has read the answer itself and needs no restart for it (APR-5).
@@ -149,6 +154,7 @@ struct RunAdopted {
     std::optional<std::uint32_t> prompt = {};
   };
   std::optional<LastQuestion> question = {};
+  std::set<base::ApprovalId> waiting_calls = {};
   bool has_result = false;
 };
 struct OutputRead {
@@ -189,6 +195,15 @@ struct QuestionAnswered {
   AnswerEffect effect = AnswerEffect::none;
   model::RunStatus status = model::RunStatus::running;
   std::optional<std::uint32_t> prompt = {};
+};
+// A tool call waits for a person, and that is stored.
+struct CallWaits {
+  base::ApprovalId id{0};
+};
+// Its answer is stored, or it is no longer needed. `status`: of the run, which may still wait for others.
+struct CallAnswered {
+  base::ApprovalId id{0};
+  model::RunStatus status = model::RunStatus::running;
 };
 struct AnswerRead {};
 // After TypeAnswer: nothing can be typed, because the answer lacks its secret.
@@ -264,11 +279,11 @@ struct TimerFired {
   // For `silence`, if needs_activity() says so.
   Activity activity = {};
 };
-using RunEvent =
-    std::variant<RunBegun, RunAdopted, OutputRead, PromptShown, ScreenRead, PromptGone, QuestionSubmitted,
-                 QuestionStored, QuestionAnswered, AnswerRead, AnswerUnusable, AnswerTyped, QuestionWithdrawn,
-                 EndRequested, EndingStored, ProcessExited, KeeperLost, NewsStored, EndStored, StatusStored, TimerFired,
-                 PauseRequested, ResumeRequested, PauseStored, ResumeStored, LimitsRequested, LimitsStored>;
+using RunEvent = std::variant<RunBegun, RunAdopted, OutputRead, PromptShown, ScreenRead, PromptGone, QuestionSubmitted,
+                              QuestionStored, QuestionAnswered, AnswerRead, AnswerUnusable, AnswerTyped,
+                              QuestionWithdrawn, EndRequested, EndingStored, ProcessExited, KeeperLost, NewsStored,
+                              EndStored, StatusStored, TimerFired, PauseRequested, ResumeRequested, PauseStored,
+                              ResumeStored, LimitsRequested, LimitsStored, CallWaits, CallAnswered>;
 
 // --- Actions ---
 
@@ -367,7 +382,9 @@ bool has_exited(const RunState& state) noexcept;
 bool is_alive(const RunState& state) noexcept;
 // Whether it is being ended for a reason that is not stored yet.
 bool is_storing_ending(const RunState& state) noexcept;
-// Whether the answer to this question still concerns the attempt.
+// Whether a question or a tool call of it waits for a person: its clocks stand still (RUN-3).
+bool waits_for_person(const RunState& state) noexcept;
+// Whether the answer to this question, or to this tool call, still concerns the attempt.
 bool awaits_answer(const RunState& state, base::ApprovalId id) noexcept;
 // The reason for which it is being ended, or was.
 std::optional<model::RunEnding> find_ending(const RunState& state);

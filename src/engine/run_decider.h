@@ -9,7 +9,7 @@
 namespace reeve::engine {
 
 // One call of decide(). The functions for limits, prompts and questions, and output are in run_limits.cpp,
-// run_questions.cpp and run_output.cpp; pauses and changed limits in run_pause.cpp.
+// run_questions.cpp and run_output.cpp; pauses and changed limits in run_pause.cpp; tool calls in run_calls.cpp.
 class RunDecider {
  public:
   RunDecider(RunState& state, base::BootTime now) : state_(state), now_(now) {}
@@ -40,6 +40,8 @@ class RunDecider {
   void on(const QuestionStored& event);
   void on(const QuestionAnswered& event);
   void on(const QuestionWithdrawn& event);
+  void on(const CallWaits& event);
+  void on(const CallAnswered& event);
   void on(const AnswerRead& event);
   void on(const AnswerUnusable& event);
   void on(const AnswerTyped& event);
@@ -59,6 +61,8 @@ class RunDecider {
   // Ends the run on Reeve's own initiative.
   void end_by_itself(model::RunEnding why) { request_end(std::move(why), state_.terms.kill_grace, true); }
   void pause_clock();
+  // The same for something that begins to wait, which was stored together with what was left then.
+  void pause_clock_for_person();
   void resume_clock();
   void set_deadline_timer();
   void renew_silence();

@@ -33,16 +33,24 @@ ExitVerdict classify_exit(const ProcessEnd& end) {
     return {model::RunStatus::failed, {}, outcome, QuestionFate::denied};
   }
   if (asks && !end.has_failure_marker) {
+    // An agent that waits for its calls has not asked anything else.
+    const bool waits_for_calls = end.exit_code == approval_exit_code && end.deferred_calls > 0;
+    const QuestionFate without = waits_for_calls ? QuestionFate::none : QuestionFate::generic;
     return {model::RunStatus::waiting_approval,
             {},
             model::Outcome::asked,
-            end.has_pending_question ? QuestionFate::stays : QuestionFate::generic};
+            end.has_pending_question ? QuestionFate::stays : without};
   }
   if (end.exit_code == 0 && !end.has_failure_marker) {
     return {model::RunStatus::completed, {}, std::nullopt, QuestionFate::none};
   }
   return {model::RunStatus::failed, failure_reason(end), std::nullopt,
           end.has_pending_question ? QuestionFate::expires : QuestionFate::none};
+}
+
+bool releases_calls(const ProcessEnd& end) {
+  return end.exit_code == approval_exit_code && end.may_ask &&
+         classify_exit(end).status == model::RunStatus::waiting_approval;
 }
 
 model::Approval make_generic_question(const std::string& tool_name) {

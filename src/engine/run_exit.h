@@ -21,6 +21,8 @@ struct ProcessEnd {
   // The decision, made while the process lived, on a question that is answered by a restart; nothing if there was no
   // such question or its answer was already used.
   std::optional<model::ApprovalStatus> answer = {};
+  // Tool calls of this attempt that wait for a person, or whose answer the agent has not taken.
+  int deferred_calls = 0;
   // False for a gate, which never asks (GRF-6): exit code 90 has no special meaning there.
   bool may_ask = true;
 };
@@ -52,6 +54,9 @@ struct ExitVerdict {
 inline constexpr int approval_exit_code = 90;
 
 ExitVerdict classify_exit(const ProcessEnd& end);
+// Whether its open calls, if it has any, stay for the next attempt: the agent has released its process to wait for them
+// (APR-8). Otherwise they are withdrawn.
+bool releases_calls(const ProcessEnd& end);
 
 // "TOOL asks to continue": approve or reject, reject preselected.
 model::Approval make_generic_question(const std::string& tool_name);

@@ -65,6 +65,29 @@ TEST(RunExit, answer_given_before_the_exit_decides) {
   EXPECT_EQ(leave(approved, 2).status, failed);
 }
 
+// APR-8: an agent that releases its process waits for its calls, and has asked nothing else.
+TEST(RunExit, exit_90_with_open_calls_waits_for_them) {
+  const auto leave = [](int exit_code, bool question = false) {
+    return ProcessEnd{.exit_code = exit_code, .has_pending_question = question, .deferred_calls = 2};
+  };
+  EXPECT_EQ(classify_exit(leave(90)).status, waiting_approval);
+  EXPECT_EQ(classify_exit(leave(90)).question, QuestionFate::none) << "no generic question";
+  EXPECT_EQ(classify_exit(leave(90, true)).question, QuestionFate::stays);
+  EXPECT_EQ(classify_exit(leave(0)).status, completed);
+  EXPECT_EQ(classify_exit(leave(1)).status, failed);
+}
+
+TEST(RunExit, only_exit_90_keeps_calls_for_the_next_attempt) {
+  EXPECT_TRUE(releases_calls({.exit_code = 90}));
+  EXPECT_TRUE(releases_calls({.exit_code = 90, .has_pending_question = true}));
+  EXPECT_TRUE(releases_calls({.exit_code = 90, .answer = model::ApprovalStatus::approved}));
+  EXPECT_FALSE(releases_calls({.exit_code = 90, .answer = model::ApprovalStatus::rejected})) << "the run has failed";
+  EXPECT_FALSE(releases_calls({.exit_code = 90, .has_failure_marker = true}));
+  EXPECT_FALSE(releases_calls({.exit_code = 90, .may_ask = false}));
+  EXPECT_FALSE(releases_calls({.exit_code = 0, .has_pending_question = true}));
+  EXPECT_FALSE(releases_calls({.signal = 9}));
+}
+
 // A tool that reports a failure is not restarted on an approval.
 TEST(RunExit, failure_marker_overrides_the_question) {
   EXPECT_EQ(code(90, true, true).status, failed);

@@ -53,7 +53,7 @@ void RunDecider::on(const EndingStored& event) {
   if (state_.unstored_ending) set_timer(RunTimer::ending, now_ + store_pause);
 }
 
-// RUN-3, RUN-5: both clocks stop while a question is open.
+// RUN-3, RUN-5: both clocks stop while a question is open or a tool call waits.
 void RunDecider::pause_clock() {
   if (const auto left = time_left(state_, now_)) state_.clock = Paused{*left};
   // A stored deadline would end the pause.
@@ -63,9 +63,17 @@ void RunDecider::pause_clock() {
   act(SendDeadline{});
 }
 
+void RunDecider::pause_clock_for_person() {
+  pause_clock();
+  // The deadline that is being stored would replace what was left, and the next daemon would count the wait.
+  if (state_.news.is_storing_deadline) act(StoreTimeLeft{time_left(state_, now_)});
+}
+
 void RunDecider::resume_clock() {
   // While it is paused, its clocks stand still whatever its status is.
   if (has_exited(state_) || is_held(state_)) return;
+  // Something else still waits.
+  if (state_.question || !state_.waiting_calls.empty()) return;
   if (const auto* paused = std::get_if<Paused>(&state_.clock)) {
     const base::BootTime deadline = now_ + paused->left;
     state_.clock = Ticking{deadline};
@@ -100,7 +108,7 @@ void RunDecider::watch_silence() {
 
 void RunDecider::check_silence(const Activity& activity) {
   const auto limit = state_.terms.no_output_timeout.after;
-  if (!limit || has_exited(state_) || state_.status == RunStatus::waiting_approval) return;
+  if (!limit || has_exited(state_) || waits_for_person(state_)) return;
   const StallDecision decision =
       check_stall(state_.terms.no_output_timeout, state_.terms.liveness, state_.silence, now_, activity);
   switch (decision.verdict) {

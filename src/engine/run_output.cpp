@@ -59,6 +59,7 @@ void RunDecider::store_news() {
     return;
   }
   news.is_storing = true;
+  news.is_storing_deadline = news.deadline.has_value();
   news.is_pending = false;
   news.has_timer = false;
   news.stored_at = now_;
@@ -68,7 +69,7 @@ void RunDecider::store_news() {
 
 void RunDecider::on(const NewsStored& event) {
   UnstoredNews& news = state_.news;
-  news.is_storing = false;
+  news.is_storing = news.is_storing_deadline = false;
   const bool must_repeat = std::exchange(news.must_repeat, false);
   if (event.asked) on_asked(*event.asked);
   const auto* exited = std::get_if<Exited>(&state_.phase);

@@ -7,10 +7,9 @@ namespace reeve::engine {
 
 namespace {
 
-// Whether the clock of the hard timeout stands still: the run is paused, or a question is open.
+// Whether the clock of the hard timeout stands still: the run is paused, or waits for a person.
 bool stands_still(const RunState& state) {
-  return is_held(state) || std::holds_alternative<Paused>(state.clock) ||
-         state.status == model::RunStatus::waiting_approval;
+  return is_held(state) || std::holds_alternative<Paused>(state.clock) || waits_for_person(state);
 }
 
 }  // namespace
@@ -61,7 +60,7 @@ void RunDecider::stop_clocks() {
 void RunDecider::release() {
   state_.pause = RunPause::none;
   if (has_exited(state_)) return;
-  if (!state_.question && state_.status != model::RunStatus::waiting_approval) resume_clock();
+  if (!waits_for_person(state_)) resume_clock();
   if (state_.has_result) await_exit_after_result();
   if (state_.typing && state_.typing->deferred) {
     act(TypeAnswer{*std::exchange(state_.typing->deferred, std::nullopt), state_.typing->serial});
@@ -93,7 +92,7 @@ void RunDecider::on(const LimitsStored& event) {
       state_.clock = Unlimited{};
     } else if (stands_still(state_)) {
       state_.clock = Paused{*left};
-      // A question that was being stored at the same time may have stored what was left before.
+      // A question or a call that was being stored at the same time may have stored what was left before.
       act(StoreTimeLeft{left});
     } else {
       // Stored again if the clock has been started meanwhile.
@@ -105,15 +104,17 @@ void RunDecider::on(const LimitsStored& event) {
       act(SendDeadline{});
       act(StoreTimeLeft{});
     }
+  } else if (stands_still(state_)) {
+    // As above: the deadline was stored with the other limit.
+    act(StoreTimeLeft{time_left(state_, now_)});
   }
   if (event.limits.no_output_timeout) {
     state_.terms.no_output_timeout = *event.limits.no_output_timeout;
     state_.has_warned_of_silence = false;
     clear_timer(RunTimer::silence);
   }
-  const bool may_tick = !state_.question && state_.status != model::RunStatus::waiting_approval;
   // Starts the clock again with what is left, and a new period of silence.
-  if (may_tick) resume_clock();
+  if (!waits_for_person(state_)) resume_clock();
 }
 
 }  // namespace reeve::engine

@@ -2,7 +2,8 @@
 
 #include "tests/support/engine/run_world.h"
 
-// Random orders of output, prompts, answers, exits, timers, cancels, failing writes, crashes and lost keepers.
+// Random orders of output, prompts, questions, tool calls, answers, exits, timers, cancels, failing writes, crashes and
+// lost keepers.
 namespace reeve::engine {
 namespace {
 
@@ -38,6 +39,8 @@ TEST(RunProperty, every_order_of_events_ends_legally) {
     all.ends += seen.ends;
     all.pauses += seen.pauses;
     all.limits += seen.limits;
+    all.calls += seen.calls;
+    all.parallel += seen.parallel;
     ASSERT_LE(seen.ends, 1) << "seed " << seed;
   }
   // It exercises what it claims to.
@@ -50,6 +53,8 @@ TEST(RunProperty, every_order_of_events_ends_legally) {
   EXPECT_GT(all.ends, 2'000);
   EXPECT_GT(all.pauses, 1'000);
   EXPECT_GT(all.limits, 1'000);
+  EXPECT_GT(all.calls, 1'000);
+  EXPECT_GT(all.parallel, 500);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ void RunDecider::on(const QuestionStored& event) {
 void RunDecider::on_asked(const AskedQuestion& asked) {
   state_.status = RunStatus::waiting_approval;
   state_.question = OpenQuestion{asked.id, asked.prompt};
-  pause_clock();
+  pause_clock_for_person();
   // The prompt disappeared while the question was being stored.
   const bool stands = !asked.prompt || (state_.prompt && state_.prompt->serial == *asked.prompt);
   if (!stands) withdraw_up_to(*asked.prompt);
@@ -102,12 +102,14 @@ void RunDecider::on_asked(const AskedQuestion& asked) {
 
 void RunDecider::on(const QuestionAnswered& event) {
   if (!awaits_answer(state_, event.id)) return;
+  if (state_.waiting_calls.contains(event.id)) return on(CallAnswered{event.id, event.status});
   state_.question.reset();
   state_.status = event.status;
   switch (event.effect) {
     case AnswerEffect::resume:
       resume_clock();
-      if (state_.status == RunStatus::running) handle_prompt();
+      // Tool calls that wait do not keep it from asking.
+      if (state_.status == RunStatus::running || !state_.waiting_calls.empty()) handle_prompt();
       break;
     case AnswerEffect::type:
       resume_clock();

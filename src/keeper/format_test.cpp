@@ -208,6 +208,12 @@ TEST(Message, bytes_to_the_keeper_never_change) {
             "0300000000000000"
             "07000000"
             "02000000790d");
+  EXPECT_EQ(to_hex(encode(ToKeeper(InputLine{.ticket = 1, .offset = 2, .part = "a", .is_last = true}))),
+            "0e"
+            "01000000"
+            "02000000"
+            "0100000061"
+            "01");
 }
 
 TEST(Message, bytes_from_the_keeper_never_change) {
@@ -227,6 +233,8 @@ TEST(Message, bytes_from_the_keeper_never_change) {
             "0000000000010000");
   EXPECT_EQ(to_hex(encode(FromKeeper(PromptOver{9}))), "0709000000");
   EXPECT_EQ(to_hex(encode(FromKeeper(AnswerTaken{3, false}))), "08030000000000000000");
+  EXPECT_EQ(to_hex(encode(FromKeeper(TakesInputLines{}))), "0c");
+  EXPECT_EQ(to_hex(encode(FromKeeper(InputLineTaken{3, InputLineTaken::Outcome::closed}))), "0d0300000002");
 }
 
 TEST(Message, any_nonzero_flag_byte_means_true) {

@@ -16,6 +16,8 @@ namespace reeve::keeper {
 // Maximum message size including its header, sent with one send().
 inline constexpr std::size_t message_bytes = 64UL * 1024;
 inline constexpr std::size_t input_bytes = 32UL * 1024;
+// Of one InputLine, all parts together.
+inline constexpr std::size_t input_line_bytes = 2UL * 1024 * 1024;
 
 // Messages to the keeper.
 
@@ -108,6 +110,18 @@ struct StdinGrew {
 struct Freeze {};
 struct Thaw {};
 
+// A line for an open standard input, in parts of at most `input_bytes`; `offset` is the number of bytes before this
+// one. The tool gets all of it or nothing, so that a daemon that dies in between leaves no half line. Sent only to a
+// keeper that has sent TakesInputLines, because an older one closes the connection.
+struct InputLine {
+  std::uint32_t ticket = 0;
+  std::uint32_t offset = 0;
+  std::string part;
+  bool is_last = false;
+  static constexpr auto fields =
+      std::tuple(&InputLine::ticket, &InputLine::offset, &InputLine::part, &InputLine::is_last);
+};
+
 // Messages from the keeper.
 
 struct Hello {
@@ -181,12 +195,23 @@ struct Frozen {
   static constexpr auto fields = std::tuple(&Frozen::missed);
 };
 
+// It understands InputLine; sent after Abilities. Older daemons ignore it.
+struct TakesInputLines {};
+// After the last part. Full: the tool does not read at the moment, or parts are missing; the line can be sent again.
+// Closed: nothing reads its input.
+struct InputLineTaken {
+  std::uint32_t ticket = 0;
+  enum class Outcome : std::uint8_t { taken, full, closed } outcome = Outcome::taken;
+  friend constexpr Outcome last_enumerator(Outcome) noexcept { return Outcome::closed; }
+  static constexpr auto fields = std::tuple(&InputLineTaken::ticket, &InputLineTaken::outcome);
+};
+
 // The position of a message is its number, so new ones are appended: the daemon and a keeper may be of different
 // versions.
 using ToKeeper = std::variant<Assign, Go, Consumed, Input, CloseInput, Resize, Signal, Stop, Deadline, Lease, Answer,
-                              StdinGrew, Freeze, Thaw>;
+                              StdinGrew, Freeze, Thaw, InputLine>;
 using FromKeeper = std::variant<Hello, Started, Grew, InputTaken, Trouble, Exited, Prompt, PromptOver, AnswerTaken,
-                                StdinRead, Abilities, Frozen>;
+                                StdinRead, Abilities, Frozen, TakesInputLines, InputLineTaken>;
 
 std::string encode(const ToKeeper& message);
 std::string encode(const FromKeeper& message);

@@ -73,6 +73,7 @@ class RunKeeper {
   bool is_drained() const noexcept { return !streams_ || streams_->is_drained(); }
   void see_trouble() noexcept;
   void tell_stdin() noexcept;
+  void take_line(std::size_t index, const InputLine& line);
   bool is_terminal_minded() noexcept;
   void mind_terminal();
   void tell_news(const TerminalWatch::News& news) noexcept;
@@ -89,6 +90,8 @@ class RunKeeper {
   std::optional<Assign> assign_;
   // Only for a streamed standard input.
   std::optional<StdinGrew> stdin_;
+  // The parts of a line for the tool that have arrived.
+  std::string line_;
   std::optional<os::Folder> folder_;
   std::unique_ptr<ToolTree> tree_;
   std::unique_ptr<ToolStreams> streams_;
@@ -265,6 +268,7 @@ void RunKeeper::greet() {
   if (const auto id = os::identify(tool_->pid())) {
     connections_.tell(*index, Started{id->pid, id->started});
     connections_.tell(*index, abilities);
+    connections_.tell(*index, TakesInputLines{});
   }
   if (streams_ && streams_->stdin_feed()) connections_.tell(*index, StdinRead{streams_->stdin_feed()->position()});
   if (!watch_) return;
@@ -283,6 +287,8 @@ void RunKeeper::act(std::size_t index, ToKeeper message) {
   } else if (auto* input = std::get_if<Input>(&message)) {
     connections_.tell(index, InputTaken{input->ticket, !has_ended_ && streams_->take_input(input->bytes)});
     streams_->write_input();
+  } else if (const auto* line = std::get_if<InputLine>(&message)) {
+    take_line(index, *line);
   } else if (const auto* answer = std::get_if<Answer>(&message)) {
     const bool is_taken = take_answer(*answer);
     connections_.tell(index, AnswerTaken{answer->number, is_taken});
@@ -308,6 +314,19 @@ void RunKeeper::act(std::size_t index, ToKeeper message) {
   } else if (std::holds_alternative<Thaw>(message)) {
     thaw();
   }
+}
+
+void RunKeeper::take_line(std::size_t index, const InputLine& line) {
+  // Parts of a daemon that has died are dropped.
+  if (line.offset == 0) line_.clear();
+  const bool follows = line.offset == line_.size() && line_.size() + line.part.size() <= input_line_bytes;
+  if (follows) line_ += line.part;
+  if (!line.is_last) return;
+  const std::string whole = std::exchange(line_, {});
+  using Outcome = InputLineTaken::Outcome;
+  const Outcome outcome = has_ended_ ? Outcome::closed : !follows ? Outcome::full : streams_->take_line(whole);
+  connections_.tell(index, InputLineTaken{line.ticket, outcome});
+  streams_->write_input();
 }
 
 void RunKeeper::freeze(std::size_t index) {

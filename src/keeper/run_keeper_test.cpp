@@ -78,6 +78,68 @@ TEST(RunKeeper, prompt_ends_when_input_arrives_or_the_tool_ends) {
   EXPECT_TRUE(run.wait_for_over(next->serial));
 }
 
+// TOOL-4: a daemon that dies while it sends a line leaves no half line.
+TEST(RunKeeper, gives_lines_to_the_tool_as_a_whole) {
+  using Outcome = InputLineTaken::Outcome;
+  KeptRun run(bash("echo ready; while read -r a; do echo \"got=$a.\"; done"), {.mode = Assign::Mode::stream});
+  ASSERT_TRUE(run.wait_for_output("ready"));
+  run.send(InputLine{.ticket = 1, .offset = 0, .part = "lost", .is_last = false});
+  ASSERT_TRUE(run.reconnect());
+  run.send(InputLine{.ticket = 1, .offset = 0, .part = "who", .is_last = false});
+  EXPECT_EQ(run.send_line({.ticket = 1, .offset = 3, .part = "le\n", .is_last = true}), Outcome::taken);
+  EXPECT_TRUE(run.wait_for_output("got=whole."));
+  EXPECT_EQ(run.send_line({.ticket = 4, .offset = 9, .part = "le\n", .is_last = true}), Outcome::full)
+      << "its beginning is missing";
+  EXPECT_EQ(run.output().find("lost"), std::string::npos);
+}
+
+TEST(RunKeeper, refuses_lines_when_the_input_is_closed) {
+  using Outcome = InputLineTaken::Outcome;
+  KeptRun open(bash("echo ready; read -r a; echo got=$a; sleep 60"), {.mode = Assign::Mode::stream});
+  ASSERT_TRUE(open.wait_for_output("ready"));
+  open.send(CloseInput{});
+  EXPECT_EQ(open.send_line({.ticket = 1, .offset = 0, .part = "a\n", .is_last = true}), Outcome::closed);
+  KeptRun pipe(bash("echo ready; sleep 60"), {.mode = Assign::Mode::pipe});
+  ASSERT_TRUE(pipe.wait_for_output("ready"));
+  EXPECT_EQ(pipe.send_line({.ticket = 1, .offset = 0, .part = "a\n", .is_last = true}), Outcome::closed);
+}
+
+// A tool that reads slowly gets everything, in order, and the keeper holds little of it.
+TEST(RunKeeper, takes_a_line_when_there_is_room_for_it) {
+  using Outcome = InputLineTaken::Outcome;
+  KeptRun run(bash("echo ready; while read -r a; do echo ${#a}; [ $a = end ] && break; done; echo done"),
+              {.mode = Assign::Mode::stream});
+  ASSERT_TRUE(run.wait_for_output("ready"));
+  std::uint32_t ticket = 0;
+  int refused = 0;
+  const auto give = [&](const std::string& line) {
+    for (;;) {
+      ++ticket;
+      std::optional<Outcome> outcome;
+      for (std::size_t at = 0; at < line.size(); at += input_bytes) {
+        InputLine part{.ticket = ticket,
+                       .offset = static_cast<std::uint32_t>(at),
+                       .part = line.substr(at, input_bytes),
+                       .is_last = at + input_bytes >= line.size()};
+        if (part.is_last) {
+          outcome = run.send_line(part);
+        } else {
+          run.send(part);
+        }
+      }
+      ASSERT_TRUE(outcome);
+      if (outcome == Outcome::taken) return;
+      EXPECT_EQ(outcome, Outcome::full);
+      ++refused;
+    }
+  };
+  for (int i = 0; i < 4; ++i) give(std::string(600'000, 'x') + "\n");
+  give("end\n");
+  EXPECT_TRUE(run.wait_for_output("done"));
+  EXPECT_NE(run.output().find("600000\n600000\n600000\n600000\n3\n"), std::string::npos);
+  EXPECT_GT(refused, 0);
+}
+
 // In pipe mode the tool reads end of file.
 TEST(RunKeeper, does_not_watch_pipes) {
   KeptRun run(bash("read a || echo nothing; sleep 1"), {.mode = Assign::Mode::pipe});

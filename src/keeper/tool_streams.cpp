@@ -131,6 +131,16 @@ bool ToolStreams::take_input(std::string_view bytes) {
   return true;
 }
 
+InputLineTaken::Outcome ToolStreams::take_line(std::string_view line) {
+  using Outcome = InputLineTaken::Outcome;
+  if (!input_ || stdin_ || closes_input_) return Outcome::closed;
+  // A long line has room once everything before it was read.
+  const bool has_room = pending_input_.empty() || pending_input_.size() + line.size() <= max_input;
+  if (!has_room) return Outcome::full;
+  pending_input_ += line;
+  return Outcome::taken;
+}
+
 bool ToolStreams::has_input() { return !pending_input_.empty() || (stdin_ && stdin_->read(pending_input_)); }
 
 void ToolStreams::write_input() {
@@ -142,7 +152,7 @@ void ToolStreams::write_input() {
     if (count <= 0) {
       // The tool no longer reads its input.
       pending_input_.clear();
-      closes_input_ = closes_input_ || stdin_;
+      closes_input_ = closes_input_ || stdin_ || !pty_;
       break;
     }
     pending_input_.erase(0, static_cast<std::size_t>(count));

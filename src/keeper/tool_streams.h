@@ -42,6 +42,8 @@ class ToolStreams {
 
   // False if there is no input stream or its buffer is full.
   bool take_input(std::string_view bytes);
+  // The whole line or nothing.
+  InputLineTaken::Outcome take_line(std::string_view line);
   void write_input();
   // Closes the input after the pending bytes.
   void close_input();

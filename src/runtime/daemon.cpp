@@ -211,6 +211,7 @@ void Daemon::make_parts() {
     if (!config) throw config.error();
     return std::move(config->policies);
   });
+  call_gate_ = std::make_unique<CallGate>(*context_, *supervisor_, call_grants_->facts());
   const bool is_shared = store_kind_ == "postgresql";
   pruner_ = std::make_unique<Pruner>(*context_, *isolation_, is_shared ? Pruner::Store::shared : Pruner::Store::own,
                                      [this] { return options_.reload({}); });
@@ -311,6 +312,7 @@ Daemon::~Daemon() {
   }
   isolation_.reset();
   // Results that the two threads still deliver are posted to a loop that no longer runs.
+  call_gate_.reset();
   call_grants_.reset();
   approvals_.reset();
   driver_.reset();

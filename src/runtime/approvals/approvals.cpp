@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "json/describe.h"
 #include "ledger/expiry.h"
+#include "ledger/tool_calls.h"
 #include "runtime/loop/store_task.h"
 #include "store/approvals.h"
 
@@ -348,14 +349,21 @@ void Approvals::check_clock() {
 }
 
 void Approvals::resume_granted() {
+  struct Startable {
+    std::vector<ledger::GrantedRun> granted;
+    // APR-8: without a grant, after the answers to their tool calls.
+    std::vector<base::RunId> released;
+  };
   ask_store(
       context_.ledger, context_.loop,
-      [host = context_.host](Transaction& transaction) {
-        return ledger::find_granted(transaction.session(), host, max_granted);
+      [host = context_.host](Transaction& transaction) -> Startable {
+        return {ledger::find_granted(transaction.session(), host, max_granted),
+                ledger::find_released(transaction.session(), host, max_granted)};
       },
-      [this](std::expected<std::vector<ledger::GrantedRun>, Error> granted) {
-        if (!granted) return;
-        for (const ledger::GrantedRun& one : *granted) supervisor_.resume(one.run, one.approval);
+      [this](const std::expected<Startable, Error>& startable) {
+        if (!startable) return;
+        for (const ledger::GrantedRun& one : startable->granted) supervisor_.resume(one.run, one.approval);
+        for (const base::RunId run : startable->released) supervisor_.resume(run);
       });
 }
 
@@ -378,6 +386,7 @@ void Approvals::poll() {
   if (context_.lease) {
     notify_waiters();
     supervisor_.poll_ended();
+    supervisor_.poll_calls();
   }
 }
 

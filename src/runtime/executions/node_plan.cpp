@@ -275,6 +275,7 @@ std::expected<RunPlan, Error> plan_task(const ExecutionSettings& settings, const
   if (auto error = check_words(*plan)) return std::unexpected(std::move(*error));
   plan->node = node.id;
   plan->risk = settings.risk;
+  plan->calls = {.policies = settings.policies, .agents = settings.agents, .role = task.role};
   plan->project = model::make_project_ref(settings.recorded_project.value_or(settings.project));
   return plan;
 }

@@ -67,6 +67,17 @@ TEST(Expand, input_contains_each_value_once) {
   EXPECT_EQ(expand("{a.text}", inputs_of(R"({"text":"A","a.text":"A"})")), "A") << "single names stay available";
 }
 
+// TOOL-1: a node's calls are decided by the policies of its execution, for its role.
+TEST_F(NodePlan, has_the_call_terms_of_its_role) {
+  settings_.policies.tools["file_write"] = {{model::Policy::auto_approve, {}}};
+  settings_.policies.roles["coder"]["git_commit"] = {{model::Policy::deny, {}}};
+  settings_.agents.fallback_tools["Grep"] = {"search_files"};
+  const RunPlan made = plan();
+  EXPECT_EQ(made.calls.policies, settings_.policies);
+  EXPECT_EQ(made.calls.agents, settings_.agents);
+  EXPECT_EQ(made.calls.role, "coder");
+}
+
 // GRF-8
 TEST(Expand, replaces_fields_and_unescapes_doubled_braces) {
   const Value inputs = inputs_of(R"({"goal": "a {b}", "n": 3, "plan.text": "flat", "deep": {"x": [1, null]}})");

@@ -35,6 +35,20 @@ struct AttemptLost {
 struct OutputRead {
   OutputBatch batch;
 };
+// A tool that speaks Reeve's protocol has printed a tool call (TOOL-4). Whoever acts on it calls
+// LiveRun::on_call_taken(), exactly once, as soon as the call is stored or cannot be: until then nothing after it is
+// read, so that the next daemon finds it again. The same call may come twice.
+struct CallPrinted {
+  base::RunId run{0};
+  int attempt = 1;
+  // Its own id of the call.
+  std::string id;
+  std::string tool;
+  // May contain secrets.
+  base::Value arguments;
+  // Output position after its line, for on_call_taken().
+  std::uint64_t position = 0;
+};
 // Whole lines were written to the log.
 struct LogLinesWritten {
   std::string lines;
@@ -101,7 +115,7 @@ struct EventsPublished {};
 // Another process wrote to the store, or a poll found something to do.
 struct StorePolled {};
 
-using Event = std::variant<RunChanged, SlotsFreed, AttemptLost, OutputRead, LogLinesWritten, QuestionAsked,
+using Event = std::variant<RunChanged, SlotsFreed, AttemptLost, OutputRead, CallPrinted, LogLinesWritten, QuestionAsked,
                            OutsideAnswerFound, ApplyGranted, StepsCommitted, NodeChanged, WorktreeReady, NodeWorkEnded,
                            ClaimLost, ExecutionMigrated, EventsPublished, StorePolled>;
 

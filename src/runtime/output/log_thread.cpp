@@ -76,7 +76,7 @@ struct LogThread::File {
 };
 
 struct LogThread::Command {
-  enum class Kind { open, grew, finish, close, stored, write } kind;
+  enum class Kind { open, grew, finish, close, stored, taken, write } kind;
   base::RunId run{0};
   std::uint64_t position = 0;
   std::unique_ptr<OutputFeedStart> start = {};
@@ -105,6 +105,8 @@ struct LogThread::OutputFeed {
   std::string text;
   std::string timestamp;
   std::uint64_t stored = 0;
+  // Position of the batch whose calls are being stored.
+  std::optional<std::uint64_t> calls_until;
   std::optional<std::uint64_t> output_end;
   bool is_asked = false;
   bool is_done = false;
@@ -121,8 +123,9 @@ struct LogThread::OutputFeed {
         stored(std::min(start.out_offset, start.err_offset)) {}
 
   std::uint64_t position() const { return std::min(offsets[0], offsets[1]); }
-  bool must_wait() const { return !output_end && position() > stored + max_unstored; }
+  bool must_wait() const { return calls_until || (!output_end && position() > stored + max_unstored); }
   void note_secrets();
+  void note_call(const Line& line, ToolCall call);
 };
 
 // Called when a line was redacted. Saves all secrets, because it is not always clear which one was printed in part.
@@ -137,6 +140,15 @@ void LogThread::OutputFeed::note_secrets() {
     // Retried next time.
     has_noted_secrets = false;
   }
+}
+
+void LogThread::OutputFeed::note_call(const Line& line, ToolCall call) {
+  if (batch.calls.size() >= OutputBatch::max_calls) {
+    ++batch.more_calls;
+    return;
+  }
+  std::string id = call.id ? std::move(*call.id) : "line-" + std::to_string(line.end);
+  batch.calls.push_back({std::move(id), std::move(call.tool), std::move(call.arguments), line.end});
 }
 
 LogThread::LogThread(Options options) : options_(std::move(options)) {
@@ -183,6 +195,12 @@ void LogThread::close(base::RunId run) {
 void LogThread::stored(base::RunId run, std::uint64_t position) {
   const std::lock_guard lock(mutex_);
   commands_.push_back({.kind = Command::Kind::stored, .run = run, .position = position});
+  wake_.notify_one();
+}
+
+void LogThread::calls_taken(base::RunId run, std::uint64_t position) {
+  const std::lock_guard lock(mutex_);
+  commands_.push_back({.kind = Command::Kind::taken, .run = run, .position = position});
   wake_.notify_one();
 }
 
@@ -270,6 +288,9 @@ void LogThread::obey(Command& command) {
     case Kind::stored:
       feed.stored = std::max(feed.stored, command.position);
       break;
+    case Kind::taken:
+      if (feed.calls_until && command.position >= *feed.calls_until) feed.calls_until.reset();
+      break;
     case Kind::close:
       feeds_.erase(found);
       break;
@@ -301,7 +322,11 @@ void LogThread::open_feed(Command& command) {
       }
       Line told = line;
       if (has_secrets) told.text = shown;
-      // Events are shown to people as well, so they must be redacted.
+      // Events are shown to people as well, so they must be redacted. A call is not: it is decided and run as printed.
+      if (line.is_whole() && stream == model::Stream::out && self.start.speaks_reeve) {
+        auto printed = lines_.read(line.text);
+        if (auto* call = printed ? std::get_if<ToolCall>(&*printed) : nullptr) self.note_call(line, std::move(*call));
+      }
       if (line.is_whole()) {
         if (auto event = lines_.read(told.text)) {
           // The tool's name is in earlier lines.
@@ -332,7 +357,8 @@ bool LogThread::read_some(OutputFeed& feed) {
   feed.batch = {.run = feed.start.run, .feed = feed.start.number, .attempt = feed.start.attempt};
   std::size_t read = 0;
   bool is_at_end = false;
-  while (read < turn_bytes) {
+  // What follows a call is read once the call is stored.
+  while (read < turn_bytes && feed.batch.calls.empty()) {
     const bool is_read = feed.output_end && feed.reader.position() >= *feed.output_end;
     const auto frame = is_read ? std::nullopt : feed.reader.next();
     if (!frame) {
@@ -379,6 +405,7 @@ bool LogThread::read_some(OutputFeed& feed) {
   feed.batch.out_offset = feed.offsets[0];
   feed.batch.err_offset = feed.offsets[1];
   feed.batch.position = feed.position();
+  if (!feed.batch.calls.empty()) feed.calls_until = feed.batch.position;
   if (!feed.text.empty()) append(feed.text);
   feed.text.clear();
   if (options_.crash_point && read > 0) options_.crash_point("output.after_log_before_tx");

@@ -36,11 +36,24 @@ struct OutputFeedStart {
   std::shared_ptr<const base::SecretSet> secrets;
   std::string secrets_file;
   std::vector<std::string> failure_markers;
+  // TOOL-4: lines of standard output that say `tool_use` are tool calls.
+  bool speaks_reeve = false;
   // An unterminated line is split after a fraction of this, because waiting for its end could block the tool forever.
   std::uint64_t output_cap = 1ULL << 30U;
   // How far each stream has been processed.
   std::uint64_t out_offset = 0;
   std::uint64_t err_offset = 0;
+};
+
+// A tool call in a line of a tool that speaks Reeve's protocol (TOOL-4).
+struct PrintedCall {
+  // The tool's own id of the call; without one, the position of its line, which is the same when it is read again.
+  std::string id;
+  std::string tool;
+  // As printed: an object, which may contain secrets.
+  base::Value arguments;
+  // Output position after its line.
+  std::uint64_t end = 0;
 };
 
 // The combined content of a batch of output; later values replace earlier ones.
@@ -67,6 +80,11 @@ struct OutputBatch {
   // Questions beyond the limit, which cannot be asked (APR-9).
   std::size_t more_questions = 0;
   std::vector<ToolUseError> tool_errors;
+  // Calls, of which the last is near the end of the batch; nothing is read after them until calls_taken().
+  static constexpr std::size_t max_calls = 1'000;
+  std::vector<PrintedCall> calls;
+  // Calls beyond the limit, which are not made.
+  std::size_t more_calls = 0;
   // The final batch of this attempt, after finish().
   bool is_final = false;
 
@@ -108,6 +126,8 @@ class LogThread {
   void close(base::RunId run);
   // Effects up to this position are stored. Reading stays within a limit of it.
   void stored(base::RunId run, std::uint64_t position);
+  // The calls of all batches up to this position are in the store, so that it may read on.
+  void calls_taken(base::RunId run, std::uint64_t position);
   // Appends whole lines to the log.
   void write(std::string lines);
 

@@ -32,7 +32,9 @@ void KeeperLink::send(const keeper::ToKeeper& message) {
   const bool may_wait = queue_.size() < max_waiting || std::holds_alternative<keeper::Stop>(message) ||
                         std::holds_alternative<keeper::Deadline>(message) ||
                         std::holds_alternative<keeper::Freeze>(message) ||
-                        std::holds_alternative<keeper::Thaw>(message);
+                        std::holds_alternative<keeper::Thaw>(message) ||
+                        // One line at a time, which is confirmed.
+                        std::holds_alternative<keeper::InputLine>(message);
   if (is_gone_ || !may_wait) return;
   queue_.push_back(keeper::encode(message));
   flush();

@@ -26,7 +26,8 @@ class KeeperLink {
 
   // If the keeper is already gone, the new handlers are notified too.
   void set_events(Events events);
-  // Queued while the keeper is busy. When the queue is full, everything except stop and deadline messages is dropped.
+  // Queued while the keeper is busy. When the queue is full, everything except stop and deadline messages, pauses and
+  // lines of input is dropped.
   void send(const keeper::ToKeeper& message);
 
  private:

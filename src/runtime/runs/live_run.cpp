@@ -114,6 +114,8 @@ void LiveRun::open_feed() {
                        .secrets = secrets_,
                        .secrets_file = run_folder(context_, id) + "/secrets",
                        .failure_markers = start_.plan.profile.failure_markers,
+                       .speaks_reeve = start_.plan.profile.speaks == model::Speaks::reeve &&
+                                       start_.plan.profile.mode == model::RunMode::stream,
                        .output_cap = start_.plan.profile.output_cap.bytes,
                        .out_offset = start_.out_offset,
                        .err_offset = start_.err_offset};
@@ -159,6 +161,7 @@ void LiveRun::begin(Loop::Own<KeeperLink> link) {
   link_->set_events(link_events());
   // From the same installation as this daemon.
   abilities_ = keeper::Abilities{.can_freeze = true};
+  takes_lines_ = true;
   send(make_assignment());
   if (start_.input) send(*start_.input);
   context_.crash_point("run.after_assign");
@@ -184,7 +187,7 @@ void LiveRun::adopt(os::Fd socket) {
   keep_sampling();
   const auto last = find_last_question(start_);
   if (last && last->must_be_typed) terminal_.decision = start_.question;
-  handle(engine::RunAdopted{.question = last, .has_result = start_.has_result});
+  handle(engine::RunAdopted{.question = last, .waiting_calls = start_.waiting_calls, .has_result = start_.has_result});
 }
 
 void LiveRun::conclude(keeper::ExitRecord exit) {
@@ -199,6 +202,11 @@ void LiveRun::on_keeper_message(const keeper::FromKeeper& message) {
   } else if (const auto* abilities = std::get_if<keeper::Abilities>(&message)) {
     abilities_ = *abilities;
     if (const auto freeze = std::exchange(unsent_freeze_, std::nullopt)) send_freeze(*freeze);
+  } else if (std::holds_alternative<keeper::TakesInputLines>(message)) {
+    takes_lines_ = true;
+    send_next_line();
+  } else if (const auto* line = std::get_if<keeper::InputLineTaken>(&message)) {
+    on_line_taken(*line);
   } else if (const auto* frozen = std::get_if<keeper::Frozen>(&message)) {
     if (frozen->missed > 0) {
       perform(engine::StoreWarning{fmt::format("{} of its processes could not be stopped", frozen->missed)});
@@ -229,6 +237,7 @@ void LiveRun::on_keeper_message(const keeper::FromKeeper& message) {
 
 void LiveRun::on_keeper_gone() {
   inputs_.refuse_all();
+  lines_.close();
   if (exit_) return;
   if (read_exit_record()) {
     handle(engine::ProcessExited{});
@@ -249,6 +258,11 @@ bool LiveRun::read_exit_record() {
 
 void LiveRun::on_output(OutputBatch batch) {
   if (batch.feed != feed_) return;
+  if (!batch.calls.empty()) return hand_on_calls(std::move(batch));
+  take_output(std::move(batch));
+}
+
+void LiveRun::take_output(OutputBatch batch) {
   const bool is_final = batch.is_final;
   handle(news_.merge(std::move(batch), start_.record, context_.clock.wall_now()));
   if (!is_final) report_(OutputGrew{});
@@ -360,6 +374,7 @@ void LiveRun::perform(const engine::ReadRest&) {
   if (start_.plan.profile.sandbox == model::Sandbox::guard) {
     settle_sandboxed_exit(*exit_, attempt_folder(context_, record().tool_run_id, claim().attempt));
   }
+  limit_hold();
   if (exit_->output_end > 0) {
     context_.log.finish(record().tool_run_id, exit_->output_end);
   } else {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -28,10 +29,14 @@
 #include "runtime/runs/resumption.h"
 #include "runtime/runs/run_end.h"
 #include "runtime/runs/run_plan.h"
+#include "runtime/runs/tool_lines.h"
 #include "term/question.h"
 #include "wire/run_process.h"
 
 namespace reeve::runtime {
+
+// Whether a run could approve its own questions: it is not confined, or can reach the database.
+bool is_advisory(const RuntimeContext& context, const RunPlan& plan);
 
 // The fields common to all questions of the run. With `with_digest`, includes the digest of what would run, which is
 // read from the disk and saved there.
@@ -60,6 +65,8 @@ class LiveRun {
     // The last question, and the keeper's serial number of the prompt.
     std::optional<model::Approval> question = {};
     std::optional<std::int64_t> prompt = {};
+    // The tool calls that wait for a person.
+    std::set<base::ApprovalId> waiting_calls = {};
     // Set for an attempt that resumes after a decision.
     std::optional<Resumption> resumption = {};
     // Set for a run whose standard input is streamed.
@@ -83,13 +90,15 @@ class LiveRun {
   struct Granted {
     base::ApprovalId grant{0};
   };
+  // The tool exited to wait for its calls, and none of them waits any more: start it again. Reported before Over.
+  struct Released {};
   // The end of the attempt is stored; the run may have ended, or wait.
   struct Over {};
   // The keeper disappeared without an exit record (RUN-13).
   struct Lost {};
   // The keeper ended the run because no daemon renewed its lease. All output is stored.
   struct GivenUp {};
-  using Report = std::variant<Changed, OutputGrew, StdinRead, Asked, Granted, Over, Lost, GivenUp>;
+  using Report = std::variant<Changed, OutputGrew, StdinRead, Asked, Granted, Released, Over, Lost, GivenUp>;
   // Must not destroy the run before it returns.
   using Reporter = std::function<void(const Report&)>;
 
@@ -115,6 +124,27 @@ class LiveRun {
   void on_answer_read(const model::Approval& approval);
   // Its question was answered, and the decision is stored.
   void follow(const ledger::RunConsequence& consequence, const std::optional<std::string>& secret);
+
+  // A tool call of it waits for a person, which is stored with the status of the run; any number may wait.
+  void on_call_waits(base::ApprovalId id);
+  // The call was answered, or is no longer needed: stored, with the status of the run.
+  void on_call_answered(base::ApprovalId id, model::RunStatus status);
+  // Another daemon may have answered calls: those that wait in the store.
+  void on_calls_read(const std::set<base::ApprovalId>& waiting, model::RunStatus status);
+  // The printed call whose line ends there is in the store, or cannot be stored (runtime/inbox/event.h).
+  void on_call_taken(std::uint64_t position);
+  // Writes a line, without its newline, to the standard input of a tool in `mode: stream`. Answers whether the tool can
+  // read it: false if its input is closed, the line is longer than `keeper::input_line_bytes`, or too much waits.
+  void send_line(std::string line, ToolLines::Done done);
+  bool has_waiting_calls() const noexcept { return !state_.waiting_calls.empty(); }
+  // Whether its approvals cannot be enforced (APR-11).
+  bool is_advisory() const;
+  // How far its output was read.
+  std::uint64_t output_position() const noexcept { return state_.news.position; }
+  // LOG-4: without the secrets of the run.
+  std::string hide(const std::string& text) const;
+  // What is left of its hard timeout; nothing without a limit.
+  std::optional<std::int64_t> time_left_ms() const;
 
   // Ends the run. The reason is stored first. With a `grace` of 0, the tree is killed at once.
   using Done = std::function<void(std::expected<model::Run, base::Error>)>;
@@ -196,6 +226,13 @@ class LiveRun {
   void perform(const engine::TypeFixedAnswer& action);
   void perform(const engine::TypeAgain& action);
 
+  // In live_run_calls.cpp.
+  void hand_on_calls(OutputBatch batch);
+  void take_output(OutputBatch batch);
+  void limit_hold();
+  void send_next_line();
+  void on_line_taken(const keeper::InputLineTaken& taken);
+
   // What a person asks of it, one request after the other.
   struct PersonRequest {
     enum class Kind { pause, resume, limit } kind = Kind::pause;
@@ -212,10 +249,8 @@ class LiveRun {
   base::Error not_running() const;
 
   ledger::AttemptNews unstored_news() const;
-  std::string hide(const std::string& text) const;
   ledger::QuestionFrame make_frame(bool with_digest) const;
   model::Approval make_approval(const Question& question) const;
-  std::optional<std::int64_t> time_left_ms() const;
   std::string read_tail(std::uint64_t position) const;
   struct Submission {
     model::Approval approval;
@@ -253,6 +288,13 @@ class LiveRun {
   std::uint64_t feed_ = 0;
   std::array<Loop::Hold, engine::run_timers> timers_;
   InputTickets inputs_;
+  // The last batch read, while its calls are being stored, and the positions of those that are not yet.
+  std::optional<OutputBatch> held_output_;
+  std::set<std::uint64_t> untaken_calls_;
+  Loop::Hold hold_limit_;
+  ToolLines lines_;
+  bool takes_lines_ = false;
+  Loop::Hold line_retry_;
   std::deque<PersonRequest> requests_;
   bool is_requesting_ = false;
   // What its keeper can do, as far as it has said; and whether the tree was told to stop before that.

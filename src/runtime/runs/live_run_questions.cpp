@@ -47,11 +47,15 @@ engine::AnswerEffect effect_of(ledger::RunConsequence::Kind kind) {
 
 }  // namespace
 
+bool is_advisory(const RuntimeContext& context, const RunPlan& plan) {
+  // A database server can be reached even from inside a sandbox.
+  return plan.profile.sandbox != model::Sandbox::guard || context.lease.has_value();
+}
+
 ledger::QuestionFrame make_question_frame(const RuntimeContext& context, const model::Run& run, const RunPlan& plan,
                                           bool with_digest) {
   ledger::QuestionFrame frame{.tool = run.tool_name,
-                              // A database server can be reached even from inside a sandbox.
-                              .is_advisory = plan.profile.sandbox != model::Sandbox::guard || context.lease.has_value(),
+                              .is_advisory = is_advisory(context, plan),
                               .expiry = context.supervision.approval_expiry.question,
                               .command = plan.argv,
                               .is_sandboxed = plan.profile.sandbox == model::Sandbox::guard,
@@ -182,6 +186,9 @@ void LiveRun::on_tool_event(const ToolEvent& event) {
 
 void LiveRun::follow(const ledger::RunConsequence& consequence, const std::optional<std::string>& secret) {
   const base::ApprovalId id = consequence.approval.approval_id;
+  if (consequence.approval.kind == model::ApprovalKind::tool_call) {
+    return on_call_answered(id, consequence.run.status);
+  }
   if (consequence.approval.attempt != claim().attempt || !engine::awaits_answer(state_, id)) return;
   set_status(consequence.run);
   report_(Changed{});

@@ -137,6 +137,7 @@ void LiveRun::perform(const engine::StoreEnd&) {
         }
         if (stored->end.asked) report_(Asked{{.approval_id = *stored->end.asked}});
         if (stored->end.granted) report_(Granted{*stored->end.granted});
+        if (stored->end.is_released) report_(Released{});
         report_(Over{});
       });
 }

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "ledger/claims.h"
+#include "ledger/tool_calls.h"
 #include "os/unix_socket.h"
 #include "runtime/loop/store_task.h"
 #include "runtime/runs/attempt_traces.h"
@@ -77,6 +78,19 @@ std::vector<Supervisor::Found> Supervisor::find_attempts(ledger::Transaction& tr
   return all;
 }
 
+// What waits is read in the transaction that takes the attempt over: an answer that is stored later finds it live.
+std::optional<Supervisor::Found> Supervisor::adopt(ledger::Transaction& transaction, Found found, std::int64_t daemon) {
+  const base::RunId run = found.attempt.run;
+  const auto epoch = ledger::adopt_attempt(transaction, run, found.attempt.claim, daemon);
+  if (!epoch) return std::nullopt;
+  found.attempt.claim.epoch = *epoch;
+  found.record = store::find_run(transaction.session(), run).value().run;
+  found.question = find_last_question(transaction, found.attempt);
+  const auto waiting = ledger::find_waiting_calls(transaction.session(), run, found.attempt.claim.attempt);
+  found.waiting_calls = {waiting.begin(), waiting.end()};
+  return found;
+}
+
 void Supervisor::recover(std::function<void()> done) {
   ask_store(
       context_.ledger, context_.loop, [](ledger::Transaction& transaction) { return find_attempts(transaction, {}); },
@@ -117,6 +131,7 @@ LiveRun::Start Supervisor::make_start(const Found& found, RunPlan plan) const {
     start.prompt = found.question->prompt;
   }
   start.resumption = found.resumption;
+  start.waiting_calls = found.waiting_calls;
   return start;
 }
 
@@ -188,12 +203,11 @@ void Supervisor::recover_one(Found found, std::function<void()> done) {
   auto kept = std::make_shared<std::optional<os::Fd>>(std::move(traces.socket));
   ask_store(
       context_.ledger, context_.loop,
-      [run = found.attempt.run, claim = found.attempt.claim, daemon = context_.daemon](
-          ledger::Transaction& transaction) { return ledger::adopt_attempt(transaction, run, claim, daemon); },
-      [this, found, plan, kept, exit, done, place](std::expected<std::optional<std::int64_t>, Error> epoch) mutable {
-        if (!epoch) return try_later(found, done);
-        if (*epoch) {
-          found.attempt.claim.epoch = **epoch;
+      [found, daemon = context_.daemon](ledger::Transaction& transaction) { return adopt(transaction, found, daemon); },
+      [this, found, plan, kept, exit, done, place](std::expected<std::optional<Found>, Error> adopted) mutable {
+        if (!adopted) return try_later(found, done);
+        if (*adopted) {
+          found = std::move(**adopted);
           LiveRun& live = add(make_start(found, std::move(*plan)));
           if (exit) {
             live.conclude(*exit);

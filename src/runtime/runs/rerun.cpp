@@ -139,8 +139,10 @@ std::expected<RunPlan, Error> make_rerun(const model::Config& config, const mode
   // The record has the whole command.
   profile.command.clear();
   auto plan = make_plan(std::move(profile), request, {});
+  if (!plan) return plan;
+  plan->calls = {.policies = config.policies, .agents = config.agents, .role = {}};
   // It can be repeated in turn.
-  if (plan) plan->rerun = encode_rerun(request, *plan);
+  plan->rerun = encode_rerun(request, *plan);
   return plan;
 }
 

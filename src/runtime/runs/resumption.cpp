@@ -49,6 +49,12 @@ std::string fill_in(std::string_view word, const model::Approval& approval) {
   return filled;
 }
 
+// Whether that attempt left calls for the next one.
+bool left_calls(ledger::Transaction& transaction, base::RunId run, int attempt) {
+  return transaction.session().query_number(store::Sql::attempt_left_calls,
+                                            {{"run", run.number()}, {"attempt", attempt}}) > 0;
+}
+
 }  // namespace
 
 Value describe_decisions(const std::vector<model::Approval>& approvals) {
@@ -81,10 +87,24 @@ std::optional<model::Approval> find_grant(ledger::Transaction& transaction, base
   return found ? std::optional(std::move(found->approval)) : std::nullopt;
 }
 
+Resumption resume_after_calls(const std::vector<model::Approval>& approvals,
+                              const std::vector<std::string>& resume_args) {
+  Resumption resumption{.environment = {fmt::format("REEVE_DECISIONS={}", json::encode(describe_decisions(approvals)))},
+                        .words = {}};
+  const auto newest = std::ranges::find_if(
+      approvals, [](const model::Approval& one) { return one.status != model::ApprovalStatus::pending; });
+  for (const std::string& word : resume_args) {
+    resumption.words.push_back(newest != approvals.end() ? fill_in(word, *newest) : word);
+  }
+  return resumption;
+}
+
 std::optional<Resumption> find_resumption(ledger::Transaction& transaction, base::RunId run, int attempt,
                                           const std::vector<std::string>& resume_args) {
   const auto grant = find_grant(transaction, run, attempt);
-  if (!grant) return std::nullopt;
+  const auto load = [&] { return ledger::find_approvals_of(transaction.session(), run, max_decisions); };
+  if (!grant && !left_calls(transaction, run, attempt - 1)) return std::nullopt;
+  if (!grant) return resume_after_calls(load(), resume_args);
   const model::Approval& approval = *grant;
   Resumption resumption;
   const Value decisions = describe_decisions(

@@ -10,10 +10,19 @@
 // What an attempt that resumes after a decision gets in addition to its launch (RUN-8, APR-5).
 namespace reeve::runtime {
 
+// A run that has exited and may start again: with a grant, or without one after the tool calls that it was released for
+// were answered (APR-8).
+struct Continuation {
+  base::RunId run{0};
+  std::optional<base::ApprovalId> grant = {};
+  friend auto operator<=>(const Continuation&, const Continuation&) = default;
+};
+
 struct Resumption {
-  // AUTO_APPROVAL, REEVE_APPROVAL_ID, REEVE_DECISIONS.
+  // REEVE_DECISIONS; with a grant also AUTO_APPROVAL and REEVE_APPROVAL_ID.
   std::vector<std::string> environment;
-  // `resume_args` with `{value}`, `{comment}` and `{approval_id}` expanded, each within one argument.
+  // `resume_args` with `{value}`, `{comment}` and `{approval_id}` expanded, each within one argument. Without a grant,
+  // they are those of the newest decision.
   std::vector<std::string> words;
 };
 
@@ -24,7 +33,11 @@ base::Value describe_decisions(const std::vector<model::Approval>& approvals);
 // The grant that an attempt was created with; nothing if there was none.
 std::optional<model::Approval> find_grant(ledger::Transaction& transaction, base::RunId run, int attempt);
 
-// For an attempt created with a grant; nothing if there was none.
+// What the answers to the tool calls of a released run give to its next attempt, which asks for every call again.
+Resumption resume_after_calls(const std::vector<model::Approval>& approvals,
+                              const std::vector<std::string>& resume_args);
+
+// For an attempt created with a grant, or for a released run; nothing for any other.
 std::optional<Resumption> find_resumption(ledger::Transaction& transaction, base::RunId run, int attempt,
                                           const std::vector<std::string>& resume_args);
 

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "engine/run_exit.h"
+#include "ledger/tool_calls.h"
 #include "os/spawn.h"
 
 namespace reeve::runtime {
@@ -126,7 +127,8 @@ StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& 
     if (has_words) move.reason = *move.reason + ": " + *end.last_stderr_line;
     return {.run = ledger::move_run(transaction, end.run, move, end.claim)};
   }
-  if (!ledger::is_current(transaction, ledger::lock_run(transaction, end.run).run, end.claim)) return {};
+  const model::Run run = ledger::lock_run(transaction, end.run).run;
+  if (!ledger::is_current(transaction, run, end.claim)) return {};
   if (const auto forced = make_forced_move(end)) {
     return {.run = ledger::move_run(transaction, end.run, *forced, end.claim)};
   }
@@ -138,6 +140,9 @@ StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& 
                              .has_pending_question = asked.is_pending,
                              .may_ask = end.may_ask};
   if (asked.answered) process.answer = asked.answered->status;
+  const bool releases = engine::releases_calls(process);
+  const ledger::CallsLeft calls = ledger::leave_calls(transaction, run, end.claim.attempt, releases);
+  if (releases) process.deferred_calls = calls.waiting + calls.answered;
   const engine::ExitVerdict verdict = engine::classify_exit(process);
   RunMove move = make_ordinary_move(end, verdict);
   if (verdict.question == engine::QuestionFate::denied) move.reason = ledger::describe_denial(*asked.answered);
@@ -149,13 +154,18 @@ StoredEnd store_attempt_end(ledger::Transaction& transaction, const AttemptEnd& 
                               ledger::frame_question(transaction, frame, engine::make_generic_question(frame.tool)));
   }
   if (verdict.question == engine::QuestionFate::granted) stored.granted = asked.answered->approval_id;
+  // A question that is open or granted decides when it starts again.
+  const bool waits_for_calls = process.deferred_calls > 0 && verdict.question == engine::QuestionFate::none;
+  stored.is_released = waits_for_calls && calls.waiting == 0;
   return stored;
 }
 
 StoredEnd store_interruption(ledger::Transaction& transaction, base::RunId run, const ledger::AttemptClaim& claim,
                              const ledger::QuestionFrame& frame, const Interruption& interruption) {
-  if (!ledger::is_current(transaction, ledger::lock_run(transaction, run).run, claim)) return {};
+  const model::Run lost = ledger::lock_run(transaction, run).run;
+  if (!ledger::is_current(transaction, lost, claim)) return {};
   withdraw_prompts(transaction, run);
+  ledger::leave_calls(transaction, lost, claim.attempt, false);
   const auto before = ledger::find_question_of(transaction.session(), run, claim.attempt);
   // An earlier question goes first: approving it restarts the run.
   const bool has_asked = before && (before->approval.status == model::ApprovalStatus::pending || !before->is_settled);

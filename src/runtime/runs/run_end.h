@@ -10,7 +10,8 @@
 #include "ledger/runs.h"
 #include "runtime/runs/run_plan.h"
 
-// Applies the end of an attempt to its run, in the transaction that stores it (RUN-6, RUN-13, RUN-17).
+// Applies the end of an attempt to its run and its tool calls, in the transaction that stores it (RUN-6, RUN-13,
+// RUN-17, APR-8).
 namespace reeve::runtime {
 
 using ledger::decode_ending;
@@ -38,6 +39,8 @@ struct StoredEnd {
   std::optional<base::ApprovalId> granted;
   // The newly opened question.
   std::optional<base::ApprovalId> asked;
+  // The agent left to wait for its tool calls, and all of them were answered meanwhile: start it again.
+  bool is_released = false;
 };
 // Uses the same clock as the keeper.
 base::Milliseconds time_since_end(const keeper::ExitRecord& record, const base::Clock& clock);

@@ -135,7 +135,9 @@ std::expected<RunPlan, Error> make_plan(const model::Config& config, const wire:
   auto profile = request.tool ? find_profile(config.tools, *request.tool) : model::ToolProfile();
   if (!profile) return std::unexpected(profile.error());
   auto plan = make_plan(std::move(*profile), request, {});
-  if (plan) plan->risk = config.risk;
+  if (!plan) return plan;
+  plan->risk = config.risk;
+  plan->calls = {.policies = config.policies, .agents = config.agents, .role = {}};
   return plan;
 }
 
@@ -206,6 +208,7 @@ keeper::Launch make_launch(const RunPlan& plan) {
   settings.set("columns", base::Value::integer(plan.columns));
   if (plan.has_stdin) settings.set("stdin", base::Value::boolean(true));
   settings.set("risk", json::to_value(plan.risk));
+  settings.set("calls", json::to_value(plan.calls));
   if (!plan.may_ask) settings.set("may_ask", base::Value::boolean(false));
   launch.settings = json::encode(settings);
   return launch;
@@ -240,6 +243,11 @@ std::optional<RunPlan> read_plan(std::string_view bytes) {
     const auto risk = json::from_value<model::RiskLevels>(*found);
     if (!risk) return std::nullopt;
     plan.risk = *risk;
+  }
+  if (const base::Value* found = settings->find("calls")) {
+    auto calls = json::from_value<CallTerms>(*found);
+    if (!calls) return std::nullopt;
+    plan.calls = std::move(*calls);
   }
   return plan;
 }

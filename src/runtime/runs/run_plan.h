@@ -12,6 +12,7 @@
 #include "keeper/records.h"
 #include "model/config.h"
 #include "model/run.h"
+#include "runtime/runs/call_terms.h"
 #include "wire/run_request.h"
 
 // How a run is to be started: the request checked against the config, and frozen.
@@ -37,6 +38,7 @@ struct RunPlan {
   std::optional<std::string> rerun;
   // For the questions of the run (APR-3).
   model::RiskLevels risk;
+  CallTerms calls;
   // False for gates: their output is an answer, never a question (GRF-6).
   bool may_ask = true;
   // RUN-14: it obeys `max_parallel_runs`.

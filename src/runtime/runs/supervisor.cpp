@@ -172,6 +172,8 @@ void Supervisor::on_report(base::RunId id, const LiveRun::Report& report) {
   } else if (const auto* granted = std::get_if<LiveRun::Granted>(&report)) {
     // Posted like the rest: they remove the run that reports.
     context_.loop.post([this, id, grant = granted->grant] { resume(id, grant); });
+  } else if (std::holds_alternative<LiveRun::Released>(report)) {
+    context_.loop.post([this, id] { resume(id); });
   } else if (std::holds_alternative<LiveRun::Over>(report)) {
     context_.loop.post([this, id] { forget(id); });
   } else if (std::holds_alternative<LiveRun::Lost>(report)) {

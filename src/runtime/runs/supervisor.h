@@ -22,7 +22,7 @@
 
 namespace reeve::runtime {
 
-// Approved but not started runs handled in one pass; approvals made while no daemon is running can pile up.
+// Approved or released but not started runs handled in one pass; approvals made while no daemon is running can pile up.
 inline constexpr std::int64_t max_granted = 10'000;
 
 // Pause before killing leftover processes is retried; doubles each time.
@@ -106,7 +106,10 @@ class Supervisor {
   void follow(const ledger::RunConsequence& consequence, const std::optional<std::string>& secret);
   // Starts the next attempt of a run that has exited, with a grant (APR-7). Does nothing if the grant was used in the
   // meantime.
-  void resume(base::RunId run, base::ApprovalId grant);
+  void resume(base::RunId run, base::ApprovalId grant) { start_next({run, grant}); }
+  // The same for a released run, whose tool calls are all answered (APR-8). Does nothing if one waits or if the run has
+  // been started meanwhile.
+  void resume(base::RunId run) { start_next({run, {}}); }
 
   void on_output_read(OutputBatch batch);
   void renew_leases();
@@ -116,6 +119,8 @@ class Supervisor {
   void note_waiting(const model::Run& run);
   // With a shared store: finds waiting runs that another daemon has ended. At most once per poll.
   void poll_ended();
+  // With a shared store: finds calls of live runs that another daemon has answered.
+  void poll_calls();
   // This daemon's runs that wait for an answer, as far as it knows.
   std::vector<base::RunId> find_waiting() const;
   // This daemon's runs of nodes: those with a process and those that wait for an answer.
@@ -171,9 +176,10 @@ class Supervisor {
   ledger::AttemptStart make_attempt(const ledger::KeeperIdentity& keeper,
                                     const std::optional<base::BootTime>& deadline) const;
 
-  void resume_with(base::RunId run, base::ApprovalId grant, RunPlan plan, IdleKeeper keeper);
-  void resume_later(base::RunId run, base::ApprovalId grant);
-  void fail_resume(base::RunId run, base::ApprovalId grant, const std::string& reason);
+  void start_next(const Continuation& next);
+  void start_next_with(const Continuation& next, RunPlan plan, IdleKeeper keeper);
+  void start_next_later(const Continuation& next);
+  void fail_next(const Continuation& next, const std::string& reason);
   // Ends a run that is queued or has a process, because its standard input is incomplete.
   void break_off(base::RunId run);
 
@@ -183,13 +189,16 @@ class Supervisor {
     model::Run record;
     // Its last question.
     std::optional<store::ApprovalRow> question;
-    // The grant the attempt was started with.
+    // What the attempt gets from the decisions it was started after.
     std::optional<Resumption> resumption;
+    // Its tool calls that wait for a person.
+    std::set<base::ApprovalId> waiting_calls = {};
     bool has_paused = false;
     // Its node has ended or uses another run: nothing of this run may start.
     bool is_orphan = false;
   };
   static std::vector<Found> find_attempts(ledger::Transaction& transaction, std::optional<base::RunId> only);
+  static std::optional<Found> adopt(ledger::Transaction& transaction, Found found, std::int64_t daemon);
   void recover_one(Found found, std::function<void()> done);
   void lose(base::RunId run);
   void take_given_up(base::RunId run);
@@ -223,8 +232,8 @@ class Supervisor {
   std::shared_ptr<std::atomic<std::size_t>> places_taken_ = std::make_shared<std::atomic<std::size_t>>(0);
   // Runs alive in their keepers (by pid) for which there are no descriptors yet.
   std::map<base::RunId, pid_t> unadopted_;
-  // Grants whose next attempt is being started.
-  std::set<base::ApprovalId> resuming_;
+  // Runs whose next attempt is being started.
+  std::set<Continuation> resuming_;
   // Runs that wait for an answer, with or without a process; their launch files are on this host. True for runs of
   // nodes.
   std::map<base::RunId, bool> waiting_;

@@ -64,6 +64,8 @@ ExecutionSettings make_settings(const model::Config& config, std::string project
           .gates = config.gates,
           .worktree = config.worktree,
           .risk = config.risk,
+          .policies = config.policies,
+          .agents = config.agents,
           .apply = model::ApplyWhen::on_complete,
           .gate_sandbox = model::Sandbox::none,
           .environment = {}};

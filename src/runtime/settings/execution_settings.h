@@ -26,6 +26,9 @@ struct ExecutionSettings {
   std::map<std::string, model::Gate> gates;
   model::WorktreeSettings worktree;
   model::RiskLevels risk;
+  // For the tool calls of its agents (TOOL-1).
+  model::Policies policies;
+  model::AgentSettings agents;
   model::ApplyWhen apply = model::ApplyWhen::on_complete;
   // ISO-2: the default sandbox of gates: the strictest of the tasks in the execution and its subgraphs.
   model::Sandbox gate_sandbox = model::Sandbox::none;
@@ -34,8 +37,8 @@ struct ExecutionSettings {
   friend bool operator==(const ExecutionSettings&, const ExecutionSettings&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ExecutionSettings, (),
-                      (project, recorded_project, base_commit, tools, roles, gates, worktree, risk, apply,
-                       gate_sandbox))
+                      (project, recorded_project, base_commit, tools, roles, gates, worktree, risk, policies, agents,
+                       apply, gate_sandbox))
 
 // Key in the stored config: the nonce of the draft file.
 inline constexpr const char* start_key = "start";

@@ -31,6 +31,9 @@ ExecutionSettings make() {
   config.roles["coder"].temperature = 0.5;
   config.gates["test"] = {.command = {"make"}, .env = {{"CI_PASSWORD", "hush"}, {"N", "2"}}, .depends_on = {}};
   config.worktree.copy = {".env.example"};
+  config.policies.tools["file_write"] = {{model::Policy::auto_approve, {{"path", "src/**"}}}};
+  config.policies.roles["reviewer"]["file_write"] = {{model::Policy::deny, {}}};
+  config.agents.fallback_tools["Grep"] = {"search_files"};
   ExecutionSettings settings = make_settings(config, "/project");
   settings.base_commit = "abc123";
   settings.apply = model::ApplyWhen::manual;
@@ -44,6 +47,9 @@ void expect_same_but_secrets(const ExecutionSettings& a, const ExecutionSettings
   EXPECT_EQ(a.roles, b.roles);
   EXPECT_EQ(a.worktree, b.worktree);
   EXPECT_EQ(a.apply, b.apply);
+  // TOOL-1: on every host that continues the execution.
+  EXPECT_EQ(a.policies, b.policies);
+  EXPECT_EQ(a.agents, b.agents);
   EXPECT_EQ(a.tools.at("agent").command, b.tools.at("agent").command);
   EXPECT_EQ(a.tools.at("agent").timeout, b.tools.at("agent").timeout);
 }
@@ -93,6 +99,15 @@ TEST_F(ExecutionSettingsFiles, round_trip_through_the_file) {
   EXPECT_EQ(read->gates, settings.gates);
   EXPECT_EQ(read->environment, settings.environment);
   EXPECT_FALSE(read_settings(folder_, ExecutionId(8))) << "started elsewhere";
+}
+
+// TOOL-9: an execution that an earlier version started has no policies, and a person is asked about every call.
+TEST_F(ExecutionSettingsFiles, without_policies_allow_nothing) {
+  write(ExecutionId(7), make());
+  scratch_.write("state/executions/EX-7/start", R"({"ground": {"project": "/project"}, "environment": {}})");
+  const auto read = read_settings(folder_, ExecutionId(7));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->policies, model::Policies());
 }
 
 TEST_F(ExecutionSettingsFiles, are_readable_by_the_owner_only) {

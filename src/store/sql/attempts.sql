@@ -23,6 +23,10 @@ INSERT INTO run_attempts (run, attempt, state, daemon, epoch, host, boot_id, kee
 VALUES (:run, :attempt, :state, :daemon, :epoch, :host, :boot_id, :keeper_pid, :keeper_started, :nonce, :approval,
   :deadline_ms, :now)
 
+-- name: attempt_left_calls
+-- The tool calls that the attempt left for the next one.
+SELECT COUNT(*) FROM tool_calls WHERE run = :run AND attempt = :attempt AND outcome = 'deferred'
+
 -- name: attempt_limit
 UPDATE run_attempts SET deadline_ms = :deadline_ms, time_left_ms = :time_left_ms
 WHERE run = :run AND attempt = :attempt AND state <> 'ended'

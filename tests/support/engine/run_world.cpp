@@ -1,5 +1,6 @@
 #include "tests/support/engine/run_world.h"
 
+#include <iterator>
 #include <utility>
 
 namespace reeve::testing {
@@ -40,6 +41,11 @@ void RunWorld::check_state() {
   // RUN-3: the clock is paused while a question is open, and runs otherwise.
   check(!state_.question || !is_ticking, "the clock runs while a question is open");
   check(!state_.question || !has_timer, "the deadline applies while a question is open");
+  // RUN-3: also while any number of tool calls wait, and never longer.
+  const bool has_calls = !state_.waiting_calls.empty();
+  check(!has_calls || !is_ticking, "the clock runs while a call waits");
+  check(!has_calls || !has_timer, "the deadline applies while a call waits");
+  check(!has_calls || waits_for_person(state_), "a call waits for nobody");
   const bool is_timed = is_ticking && is_alive(state_);
   check(!is_timed || has_timer || state_.unstored_ending, "no timer for the deadline");
   // RUN-3, RUN-5, RUN-17: nothing runs out while a person has paused it.
@@ -48,6 +54,12 @@ void RunWorld::check_state() {
   check(!is_held(state_) || !is_alive(state_) || !has_limit, "a limit applies while the run is paused");
   const bool is_quiet = requests_.empty() && is_alive(state_) && keeper_.is_alive;
   check(!is_quiet || keeper_.is_frozen == store_.is_paused, "the process is not as the store says");
+  const bool stands_still = std::holds_alternative<Paused>(state_.clock);
+  check(!is_quiet || is_held(state_) || is_waiting() || !stands_still, "the clock stands still and nothing waits");
+  check(!is_quiet || state_.waiting_calls == find_waiting_calls(), "the calls that wait are not those in the store");
+  // Otherwise the next daemon would count the time of the wait.
+  const bool is_exact = is_quiet && !has_lost_time_left_ && !state_.news.is_pending;
+  check(!is_exact || !is_waiting() || !store_.deadline, "a deadline is stored while something waits");
   check(state_.asking >= 0, "more questions were stored than submitted");
   check(state_.news.stored_position <= state_.news.position, "more was stored than read");
 }
@@ -79,7 +91,7 @@ bool RunWorld::settle() {
   constexpr int max_steps = 20'000;
   for (int i = 0; i < max_steps && !(store_.is_over && requests_.empty()) && violation_.empty(); ++i) {
     now_ += base::Milliseconds(50);
-    if (const auto pending = find_pending(); pending && chance(4)) act_as_person();
+    if (!store_.is_over && is_waiting() && chance(4)) act_as_person();
     if (store_.is_paused && chance(4)) handle(ResumeRequested{});
     if (!keeper_.has_exit_record && chance(20)) exit_tool();
     answer_store();
@@ -129,9 +141,12 @@ void RunWorld::act_as_tool() {
     if (chance(12)) exit_tool();
     return;
   }
-  switch (random_.below(12)) {
+  switch (random_.below(14)) {
     case 0:
       return exit_tool();
+    case 12:
+    case 13:
+      return call();
     case 1:
     case 2:
       return show_prompt();
@@ -208,18 +223,49 @@ void RunWorld::act_as_person() {
                                chance(3) ? base::Milliseconds(0) : base::Milliseconds(5'000)});
   }
   const auto id = find_pending();
-  if (!id) return;
+  if (!id || chance(2)) {
+    if (answer_call() || !id) return;
+  }
   StoredQuestion& question = store_.questions.at(*id);
   question.decision = chance(6) ? Decision::expired : Decision::approved;
-  QuestionAnswered answered{.id = *id, .status = RunStatus::running, .prompt = question.prompt};
+  const RunStatus status = is_waiting() ? RunStatus::waiting_approval : RunStatus::running;
+  QuestionAnswered answered{.id = *id, .status = status, .prompt = question.prompt};
   if (question.decision == Decision::expired) {
     answered.effect = AnswerEffect::end_process;
     if (!store_.ending) store_.ending = model::RunEnding{RunStatus::failed, "approval expired", {}};
   } else {
     answered.effect = question.prompt ? AnswerEffect::type : AnswerEffect::resume;
   }
-  move(RunStatus::running);
+  move(status);
   handle(answered);
+}
+
+// Up to four at a time; each is stored before it waits.
+void RunWorld::call() {
+  constexpr std::size_t max_calls = 4;
+  if (!is_alive(state_) || is_settling_) return;
+  request([this, daemon = daemon_, left = time_left(state_, now_)](bool is_stored) {
+    if (!is_stored || store_.is_over || find_waiting_calls().size() >= max_calls) return;
+    if (is_waiting()) ++coverage_.parallel;
+    const ApprovalId id(next_id_++);
+    store_.calls.emplace(id, true);
+    move(RunStatus::waiting_approval);
+    hold_clock(left);
+    ++coverage_.calls;
+    if (daemon == daemon_) handle(CallWaits{id});
+  });
+}
+
+// Any of those that wait; false if none does.
+bool RunWorld::answer_call() {
+  const std::set<ApprovalId> waiting = find_waiting_calls();
+  if (waiting.empty()) return false;
+  const ApprovalId id = *std::next(waiting.begin(), static_cast<std::ptrdiff_t>(random_.below(waiting.size())));
+  store_.calls.at(id) = false;
+  const RunStatus status = is_waiting() ? RunStatus::waiting_approval : RunStatus::running;
+  move(status);
+  handle(CallAnswered{id, status});
+  return true;
 }
 
 // Another daemon starts at once. Requests that were sent may be committed or not.
@@ -270,7 +316,7 @@ void RunWorld::recover() {
 
 void RunWorld::begin_daemon() {
   state_ = restore();
-  RunAdopted adopted;
+  RunAdopted adopted{.question = {}, .waiting_calls = find_waiting_calls()};
   if (!store_.questions.empty()) {
     const auto& [id, question] = *store_.questions.rbegin();
     adopted.question =
@@ -315,6 +361,20 @@ std::optional<ApprovalId> RunWorld::find_pending() const {
   return std::nullopt;
 }
 
+std::set<ApprovalId> RunWorld::find_waiting_calls() const {
+  std::set<ApprovalId> found;
+  for (const auto& [id, waits] : store_.calls) {
+    if (waits) found.insert(id);
+  }
+  return found;
+}
+
+void RunWorld::hold_clock(std::optional<base::Milliseconds> left) {
+  store_.left = left;
+  store_.deadline.reset();
+  has_lost_time_left_ = false;
+}
+
 std::optional<ApprovalId> RunWorld::store_question(std::optional<std::uint32_t> prompt,
                                                    std::optional<base::Milliseconds> left) {
   // APR-9
@@ -322,8 +382,7 @@ std::optional<ApprovalId> RunWorld::store_question(std::optional<std::uint32_t> 
   const ApprovalId id(next_id_++);
   store_.questions.emplace(id, StoredQuestion{.prompt = prompt});
   move(RunStatus::waiting_approval);
-  store_.left = left;
-  store_.deadline.reset();
+  hold_clock(left);
   ++coverage_.questions;
   return id;
 }
@@ -359,7 +418,9 @@ void RunWorld::perform(const StoreEnd&) {
       check(keeper_.has_exit_record, "the end of a live process is stored");
       store_.is_over = true;
       ++coverage_.ends;
-      if (!find_pending()) move(ending ? ending->status : RunStatus::completed);
+      // Its calls are withdrawn, or the run waits for them.
+      const bool is_released = !find_waiting_calls().empty() && !ending && chance(2);
+      if (!find_pending() && !is_released) move(ending ? ending->status : RunStatus::completed);
     }
     if (daemon == daemon_) handle(EndStored{is_stored});
   });
@@ -391,8 +452,8 @@ void RunWorld::perform(const WithdrawQuestion& action) {
     if (is_stored && !store_.is_over && question.decision == Decision::pending) {
       check(keeper_.prompt != question.prompt, "a question whose prompt is on screen is withdrawn");
       question.decision = Decision::expired;
-      move(RunStatus::running);
-      result.status = RunStatus::running;
+      result.status = is_waiting() ? RunStatus::waiting_approval : RunStatus::running;
+      move(*result.status);
     }
     if (daemon == daemon_) handle(result);
   });
@@ -461,9 +522,8 @@ void RunWorld::perform(const StoreResume&) {
 
 void RunWorld::perform(const StoreTimeLeft& action) {
   request([this, action](bool is_stored) {
-    if (!is_stored) return;
-    store_.left = action.left;
-    store_.deadline.reset();
+    has_lost_time_left_ = !is_stored;
+    if (is_stored) hold_clock(action.left);
   });
 }
 

@@ -31,6 +31,9 @@ class RunWorld {
     int ends = 0;
     int pauses = 0;
     int limits = 0;
+    int calls = 0;
+    // Calls that waited beside another call or a question.
+    int parallel = 0;
   };
 
   RunWorld(base::Random& random, engine::RunTerms terms);
@@ -56,6 +59,8 @@ class RunWorld {
     std::optional<base::Milliseconds> left = {};
     std::uint64_t position = 0;
     std::map<base::ApprovalId, StoredQuestion> questions;
+    // Tool calls: whether they wait for a person.
+    std::map<base::ApprovalId, bool> calls;
     bool is_paused = false;
     bool is_over = false;
   };
@@ -89,6 +94,11 @@ class RunWorld {
   engine::RunState restore() const;
   void move(model::RunStatus to);
   std::optional<base::ApprovalId> find_pending() const;
+  std::set<base::ApprovalId> find_waiting_calls() const;
+  bool is_waiting() const { return find_pending() || !find_waiting_calls().empty(); }
+  void hold_clock(std::optional<base::Milliseconds> left);
+  void call();
+  bool answer_call();
   std::optional<base::ApprovalId> store_question(std::optional<std::uint32_t> prompt,
                                                  std::optional<base::Milliseconds> left);
   void check_state();
@@ -135,6 +145,8 @@ class RunWorld {
   bool has_printed_ = false;
   std::optional<std::pair<std::uint64_t, std::uint32_t>> sent_answer_;
   std::int64_t next_id_ = 1;
+  // What was left could not be stored, so that the stored clock is not exact.
+  bool has_lost_time_left_ = false;
   std::set<std::uint64_t> typed_;
   bool is_settling_ = false;
   std::string violation_;

@@ -83,6 +83,8 @@ void KeptRun::receive() {
     over_.insert(over->serial);
   } else if (const auto* taken = std::get_if<keeper::AnswerTaken>(&*message)) {
     taken_.push_back(*taken);
+  } else if (const auto* line = std::get_if<keeper::InputLineTaken>(&*message)) {
+    lines_.push_back(*line);
   }
 }
 
@@ -135,6 +137,15 @@ std::optional<bool> KeptRun::answer(std::uint64_t number, std::uint32_t serial, 
   taken_.pop_front();
   EXPECT_EQ(taken.number, number);
   return taken.is_taken;
+}
+
+std::optional<keeper::InputLineTaken::Outcome> KeptRun::send_line(const keeper::InputLine& line) {
+  send(line);
+  if (!wait_until(std::chrono::seconds(20), [&] { return !lines_.empty(); })) return std::nullopt;
+  const keeper::InputLineTaken taken = lines_.front();
+  lines_.pop_front();
+  EXPECT_EQ(taken.ticket, line.ticket);
+  return taken.outcome;
 }
 
 bool KeptRun::reconnect() {

@@ -46,6 +46,8 @@ class KeptRun {
   std::optional<keeper::ExitRecord> wait_for_exit();
   // Whether it was accepted; nothing if the keeper does not reply.
   std::optional<bool> answer(std::uint64_t number, std::uint32_t serial, std::string_view bytes);
+  // What the keeper answers to the last part of a line for the tool.
+  std::optional<keeper::InputLineTaken::Outcome> send_line(const keeper::InputLine& line);
   void send(const keeper::ToKeeper& message);
   const std::string& output() const noexcept { return output_; }
 
@@ -69,6 +71,7 @@ class KeptRun {
   std::deque<keeper::Prompt> prompts_;
   std::set<std::uint32_t> over_;
   std::deque<keeper::AnswerTaken> taken_;
+  std::deque<keeper::InputLineTaken> lines_;
 };
 
 }  // namespace reeve::testing
