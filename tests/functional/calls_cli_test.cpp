@@ -72,6 +72,21 @@ TEST_F(CallsCli, grant_allows_equal_calls_until_it_is_revoked) {
   finish("TR-1");
 }
 
+// By program: other arguments of the same subcommand, nothing else.
+TEST_F(CallsCli, program_grant_covers_its_subcommand) {
+  start_agent("TR-1",
+              "answer $(ask c1 'git status'); answer $(ask c2 'git status --short'); answer $(ask c3 'git log')");
+  const Outcome approved = reeve({"approve", "AP-1", "--always", "--match", "program", "--confirm=AP-1"});
+  ASSERT_EQ(approved.code, 0) << approved.err;
+  EXPECT_TRUE(testing::eventually([&] { return sql("SELECT count(*) FROM tool_calls") == "3"; }));
+  EXPECT_EQ(sql("SELECT native_id, rule FROM tool_calls WHERE decision = 'allow'"), "c2|GR-1");
+  EXPECT_EQ(sql("SELECT native_id FROM tool_calls WHERE answer IS NULL"), "c3");
+  EXPECT_EQ(reeve({"approve", "AP-2", "--always", "--match", "path=src/**", "--confirm=AP-2"}).code, 2);
+  EXPECT_EQ(reeve({"approve", "AP-2", "--confirm=AP-2"}).code, 0);
+  finish("TR-1");
+  EXPECT_THAT(reeve({"policy", "suggest"}).out, HasSubstr("- {policy: auto_approve, when: {argv: [\"git\",\"log\"]}}"));
+}
+
 // Wider grants are confirmed with what they allow; without that, nothing is decided (TOOL-8).
 TEST_F(CallsCli, wider_grant_needs_its_confirmation) {
   start_agent("TR-1", one_call());
