@@ -16,6 +16,7 @@
 #include "runtime/executions/execution_driver.h"
 #include "runtime/gate/call_gate.h"
 #include "runtime/gate/call_grants.h"
+#include "runtime/gate/printed_calls.h"
 #include "runtime/inbox/inbox.h"
 #include "runtime/isolation/isolation.h"
 #include "runtime/loop/side_thread.h"
@@ -146,7 +147,7 @@ class Daemon {
   void on_events_published();
   void on_store_polled();
   void on_log_lines_written(const std::string& lines);
-  void on_call_printed(const CallPrinted& event);
+  void on_run_changed(const model::Run& run);
   void notify_execution_followers(const std::set<base::ExecutionId>& changed);
   // On the store thread.
   void publish(std::span<const ledger::StoredEvent> events);
@@ -206,6 +207,7 @@ class Daemon {
   std::unique_ptr<Approvals> approvals_;
   std::unique_ptr<CallGrants> call_grants_;
   std::unique_ptr<CallGate> call_gate_;
+  std::unique_ptr<PrintedCalls> printed_calls_;
   std::unique_ptr<Notifier> notifier_;
   // The state of the config files when the `notify` entries were read; empty before that.
   std::string notify_stamp_;

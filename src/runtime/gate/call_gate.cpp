@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/redaction.h"
+#include "base/text.h"
 #include "engine/call_gate.h"
 #include "engine/fallback_tools.h"
 #include "engine/risk.h"
@@ -38,6 +39,16 @@ Error no_call(base::RunId run, base::CallId call) {
 }
 
 Error run_over(base::RunId run) { return {ErrorCode::run_not_running, fmt::format("{} has ended", run.text())}; }
+
+// TOOL-6: what the tool host has instead.
+std::optional<std::string> find_hint(const std::string& tool, const CallTerms& terms) {
+  static const std::vector<std::string> available = [] {
+    std::vector<std::string> names;
+    for (const wire::HostedTool& hosted : hosted_tools()) names.push_back(hosted.name);
+    return names;
+  }();
+  return engine::make_hint(tool, available, terms.agents);
+}
 
 // The answer in the words of the agent's side. A call that no attempt may use any more is denied.
 wire::CallReply make_reply(const CallStored& stored) {
@@ -136,7 +147,7 @@ void CallGate::ask(base::RunId run, wire::CallRequest request, Done done) {
   check_call(request);
   LiveRun& live = find_asker(run);
   if (request.execute && !is_hosted(request.tool)) {
-    const auto hint = engine::make_hint(request.tool, live.plan().calls.agents);
+    const auto hint = find_hint(request.tool, live.plan().calls);
     throw Error(ErrorCode::call_unknown_tool, fmt::format("the tool host has no tool {}", base::quoted(request.tool)),
                 hint.value_or("GET /api/tools lists its tools"));
   }
@@ -247,9 +258,8 @@ void CallGate::answer(const std::shared_ptr<Matter>& matter, CallStored stored) 
     if (stored.asked) context_.inbox.post(QuestionAsked{*stored.asked});
   }
   wire::CallReply reply = make_reply(stored);
-  if (reply.decision == wire::CallReplyDecision::deny) {
-    reply.hint = engine::make_hint(question.request.tool, question.terms.agents);
-  }
+  const bool is_denied = reply.decision == wire::CallReplyDecision::deny;
+  if (is_denied && question.request.execute) reply.hint = find_hint(question.request.tool, question.terms);
   if (reply.decision != wire::CallReplyDecision::allow || !question.request.execute) return matter->done(reply);
   hosted_.run({.run = question.run,
                .claim = question.claim,

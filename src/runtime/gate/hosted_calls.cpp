@@ -104,6 +104,10 @@ bool is_inside(const std::string& folder, const std::string& root) {
 HostedCalls::HostedCalls(RuntimeContext& context, Supervisor& supervisor)
     : context_(context), supervisor_(supervisor) {}
 
+HostedCalls::~HostedCalls() {
+  for (auto& [id, active] : active_) active.stop.request_stop();
+}
+
 void HostedCalls::run(Call call, Done done) {
   const base::CallId id = call.row.call.call_id;
   if (const auto found = active_.find(id); found != active_.end()) {

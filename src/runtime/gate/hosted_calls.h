@@ -23,6 +23,8 @@ namespace reeve::runtime {
 class HostedCalls {
  public:
   HostedCalls(RuntimeContext& context, Supervisor& supervisor);
+  // Tools that are at work are told to stop.
+  ~HostedCalls();
   HostedCalls(const HostedCalls&) = delete;
   HostedCalls& operator=(const HostedCalls&) = delete;
 

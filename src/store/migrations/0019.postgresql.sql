@@ -50,8 +50,10 @@ CREATE TABLE tool_calls (
   project text,
   CHECK ((answer IS NULL) = (answered_at IS NULL)),
   CHECK (decision = 'ask' OR answer IS NOT NULL),
-  CHECK (begun_at IS NULL OR (hosted = 1 AND answer = 'allow')),
-  CHECK (outcome IS NULL OR (outcome <> 'ran' AND outcome <> 'failed') OR answer = 'allow')
+  -- A CHECK that is null passes.
+  CHECK (taken_attempt IS NULL OR answer IS NOT NULL),
+  CHECK (begun_at IS NULL OR (hosted = 1 AND taken_attempt IS NOT NULL AND answer IS NOT NULL AND answer = 'allow')),
+  CHECK (outcome IS NULL OR (outcome <> 'ran' AND outcome <> 'failed') OR (answer IS NOT NULL AND answer = 'allow'))
 );
 CREATE UNIQUE INDEX tool_calls_by_id ON tool_calls (call_id);
 CREATE INDEX tool_calls_by_run ON tool_calls (run, native_id);
