@@ -42,6 +42,7 @@ TEST_F(CallsCli, calls_are_listed_and_shown) {
   EXPECT_THAT(reeve({"show", "TC-1"}).out, AllOf(HasSubstr("approval_id\tAP-1\n"), HasSubstr("tool_run_id\tTR-1\n")));
   EXPECT_THAT(reeve({"show", "TR-1", "--calls"}).out,
               HasSubstr("call\tTC-1 waiting shell_execute git status --short\n"));
+  EXPECT_THAT(reeve({"approvals"}).out, AllOf(StartsWith("AP-1\tpending\t"), HasSubstr("git status --short")));
   EXPECT_THAT(reeve({"show", "AP-1"}).out, HasSubstr("git status --short"));
   EXPECT_EQ(reeve({"reject", "AP-1", "--comment", "not now"}).code, 0);
   finish("TR-1");
